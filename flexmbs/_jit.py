@@ -1,0 +1,81 @@
+"""The `kernel` decorator: the only place that imports numba.
+
+Numba's own on-disk cache is keyed by the file of a function, not by the files of the functions it calls, so an edit in
+another file would silently run old machine code. Here the cache folder is named by a digest of every source file of both
+packages: an edit anywhere gives a fresh folder. Where no folder is writable, kernels compile anew in each process.
+``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, with the same numbers.
+"""
+
+import hashlib
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba.core import config
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+COMPILED = not config.DISABLE_JIT
+_PACKAGES = ("flexmbs", "preprocess")
+_KEPT_FOLDERS = 4
+
+
+def _source_digest() -> str:
+    """Digest of all kernel sources and of the compiler's version."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    root = pathlib.Path(__file__).resolve().parents[1]
+    for package in _PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            text = path.read_bytes()
+            if b"import kernel" in text or path.name == "_jit.py":
+                digest.update(str(path.relative_to(root)).encode())
+                digest.update(text)
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> str | None:
+    """First writable ``<base>/flexmbs/<digest>`` of NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache and the temporary folder."""
+    bases = (os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache"), tempfile.gettempdir())
+    for base in filter(None, bases):
+        folder = pathlib.Path(base) / "flexmbs-kernels" / _source_digest()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError:
+            continue
+        _drop_old(folder)
+        return str(folder)
+    return None
+
+
+def _drop_old(current: pathlib.Path) -> None:
+    """Remove all but the most recent folders of earlier source versions."""
+    os.utime(current)
+    folders = sorted((p for p in current.parent.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime, reverse=True)
+    for folder in folders[_KEPT_FOLDERS:]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+CACHE = _cache_folder() if COMPILED else None
+
+
+def kernel(function: F) -> F:
+    """A function of numbers, tuples and records of arrays, compiled once and cached on disk."""
+    if not COMPILED:
+        return function
+    kept = config.CACHE_DIR
+    try:
+        config.CACHE_DIR = CACHE or ""
+        return numba.njit(cache=CACHE is not None, error_model="numpy", nogil=True)(function)  # type: ignore[no-any-return]
+    finally:
+        config.CACHE_DIR = kept
+
+
+def kernel_is_cached() -> bool:
+    """True when this version's kernels have been compiled on this machine before."""
+    return CACHE is not None and any(pathlib.Path(CACHE).rglob("*.nbi"))

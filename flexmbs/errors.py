@@ -1,0 +1,33 @@
+"""Errors a user can meet, each with the exit code of the command line."""
+
+
+class FlexmbsError(Exception):
+    """Base of all errors that are the user's to mend; one line: item, value, mend."""
+
+    exit_code = 1
+
+
+class InputError(FlexmbsError):
+    """Bad input (file, model, option). ``problems`` lists every problem found, one line each."""
+
+    exit_code = 2
+
+    def __init__(self, *problems: str) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+class SolverError(FlexmbsError):
+    """The solver stopped; partial results are in ``solution`` when there are any."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, solution: object = None) -> None:
+        self.solution = solution
+        super().__init__(message)
+
+
+class MachineError(FlexmbsError):
+    """The machine fails: disk, memory, a missing extra."""
+
+    exit_code = 4
