@@ -95,7 +95,7 @@ def _stated(data: FlexibleBodyData) -> list[Check]:
 
 
 def _small(name: str, residual: float) -> Check:
-    residual = max(float(residual), 0.0)
+    residual = max(float(residual), 0.0) + 0.0  # no "-0"
     return Check(name, residual, residual < ROUND_OFF)
 
 
