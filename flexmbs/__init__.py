@@ -1,0 +1,82 @@
+"""Flexible multibody dynamics in the floating frame of reference."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "flexmbs.model.model": "Model load",
+    "flexmbs.model.frames": "Frame FrameRef",
+    "flexmbs.model.bodies": "FlexibleBody PointMass RigidBody",
+    "flexmbs.model.joints": "Chain Cylindrical Distance Fixed Free Planar Prismatic Revolute Screw Spherical Translation Universal",
+    "flexmbs.model.motions": "Ball FreeMotion Rotate Shift Slide Turn Twist",
+    "flexmbs.model.laws": "PD PID Constant Function Ramp Sine SmoothStep SpringDamper Table",
+    "flexmbs.model.forces": "Bushing FrameForce JointSpring JointTorque PointSpring UserForce",
+    "flexmbs.model.drives": "Drive",
+    "flexmbs.model.run": "Run",
+    "flexmbs.flexible_body": "FlexibleBodyData FlexibleFrame",
+    "flexmbs.errors": "FlexmbsError InputError MachineError SolverError",
+    "flexmbs.analysis.simulate": "simulate",
+    "flexmbs.analysis.assemble": "assemble",
+    "flexmbs.results": "Solution",
+    "flexmbs.formalisms.multiplier": "Baumgarte Multiplier Projection",
+    "flexmbs.integrators": "DormandPrince GeneralizedAlpha",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+if TYPE_CHECKING:
+    from flexmbs.analysis.assemble import assemble
+    from flexmbs.analysis.simulate import simulate
+    from flexmbs.errors import FlexmbsError, InputError, MachineError, SolverError
+    from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
+    from flexmbs.formalisms.multiplier import Baumgarte, Multiplier, Projection
+    from flexmbs.integrators import DormandPrince, GeneralizedAlpha
+    from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
+    from flexmbs.model.drives import Drive
+    from flexmbs.model.forces import Bushing, FrameForce, JointSpring, JointTorque, PointSpring, UserForce
+    from flexmbs.model.frames import Frame, FrameRef
+    from flexmbs.model.joints import (
+        Chain,
+        Cylindrical,
+        Distance,
+        Fixed,
+        Free,
+        Planar,
+        Prismatic,
+        Revolute,
+        Screw,
+        Spherical,
+        Translation,
+        Universal,
+    )
+    from flexmbs.model.laws import PD, PID, Constant, Function, Ramp, Sine, SmoothStep, SpringDamper, Table
+    from flexmbs.model.model import Model, load
+    from flexmbs.model.motions import Ball, FreeMotion, Rotate, Shift, Slide, Turn, Twist
+    from flexmbs.model.run import Run
+    from flexmbs.results import Solution
+
+__all__ = [  # noqa: RUF022
+    "Model", "load", "Frame", "FrameRef",
+    "FlexibleBody", "PointMass", "RigidBody", "FlexibleBodyData", "FlexibleFrame",
+    "Chain", "Cylindrical", "Distance", "Fixed", "Free", "Planar", "Prismatic", "Revolute", "Screw", "Spherical", "Translation",
+    "Universal",
+    "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
+    "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
+    "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
+    "Run", "simulate", "assemble", "Solution", "Multiplier", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
+    "FlexmbsError", "InputError", "MachineError", "SolverError",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when first used, so that the command line starts without numpy."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'flexmbs' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,150 @@
+"""Bodies: rigid, point mass, flexible."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.model.fields import Damping, Matrix, Name, Nonnegative, OptionalVector, Positive, Vector3, items, sized, vector
+from flexmbs.model.frames import GROUND, BodyHandle, Frames
+
+
+class Body(Declaration, section="bodies"):
+    """A body; its frames are where joints and forces attach."""
+
+    name: Name = dataclasses.field(kw_only=False)
+
+    def known_frames(self) -> tuple[str, ...] | None:
+        """Names of the frames, or None where they stand in a file not read yet."""
+        raise NotImplementedError
+
+    def handle(self) -> BodyHandle:
+        """What ``model.add`` returns: ``handle["frame"]`` refers to a frame, the handle itself to the body frame."""
+        return BodyHandle(self.name, "", self.known_frames())
+
+    @model_validator(mode="after")
+    def _not_ground(self) -> "Body":
+        if self.name == GROUND:
+            raise NestedError([Problem(("name",), "'ground' is the fixed body of every model; choose another name")])
+        return self
+
+
+def inertia_matrix(value: object) -> Matrix:
+    """Inertia matrix from 3 principal values, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix."""
+    given = items(value)
+    if len(given) == 3 and all(isinstance(row, (list, tuple, np.ndarray)) for row in given):
+        rows = tuple(sized(3)(row) for row in given)
+    else:
+        flat = vector(given)
+        if len(flat) not in (3, 6):
+            raise ValueError(f"must be 3 moments, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix, not {len(flat)} numbers")
+        xx, yy, zz, xy, xz, yz = flat if len(flat) == 6 else (*flat, 0.0, 0.0, 0.0)
+        rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    _check_inertia(np.array(rows))
+    return rows
+
+
+def _check_inertia(inertia: np.ndarray) -> None:
+    """Raise ValueError unless a body can have this inertia matrix: symmetric, λ >= 0, λ1 + λ2 >= λ3."""
+    size = float(np.abs(inertia).max())
+    if float(np.abs(inertia - inertia.T).max()) > 1e-9 * size:
+        raise ValueError(f"is not symmetric: {shown(inertia.tolist())}")
+    low, middle, high = (float(x) for x in np.linalg.eigvalsh(inertia))
+    moments = f"principal moments {low:.4g}, {middle:.4g}, {high:.4g}"
+    if low < -1e-9 * size:
+        raise ValueError(f"no body has it: {moments}; none may be negative (products stand as matrix elements, I_xy = -∫xy dm)")
+    if low + middle < high * (1.0 - 1e-6):
+        raise ValueError(f"no body has it: {moments}; the largest must not exceed the sum of the other two")
+
+
+class RigidBody(Body, kind="rigid"):
+    """A rigid body.
+
+    ``mass`` (kg); ``inertia`` about the centre of mass in body axes (kg m²): 3 moments, 6 elements (xx, yy, zz, xy, xz, yz; products as
+    they stand in the matrix, I_xy = −∫xy dm) or a 3×3 matrix; ``com`` the centre of mass in the body frame (m); ``frames`` named
+    positions (m) or `Frame`. A mass of zero is for a link that other bodies hold; `Model.check` refuses one left free.
+    """
+
+    mass: Nonnegative
+    inertia: Annotated[Any, BeforeValidator(inertia_matrix)]
+    com: Vector3 = (0.0, 0.0, 0.0)
+    frames: Frames = dataclasses.field(default_factory=dict)
+
+    def known_frames(self) -> tuple[str, ...]:
+        return tuple(self.frames)
+
+
+class PointMass(Body, kind="point-mass"):
+    """A mass (kg) at the body frame's origin, without inertia of its own; without a joint it moves by three translations."""
+
+    mass: Positive
+    frames: Frames = dataclasses.field(default_factory=dict)
+
+    def known_frames(self) -> tuple[str, ...]:
+        return tuple(self.frames)
+
+
+def _file(value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, (str, Path)) or not str(value) or "\0" in str(value):
+        raise ValueError(f"must be the path of a flexible-body file, not {shown(value)}")
+    return str(value)
+
+
+def _data(value: object) -> FlexibleBodyData | None:
+    if value is not None and not isinstance(value, FlexibleBodyData):
+        raise ValueError(f"must be a FlexibleBodyData, not {shown(value)}")
+    return value
+
+
+class FlexibleBody(Body, kind="flexible"):
+    """A flexible body from its file or from ``data`` in memory.
+
+    ``damping`` replaces the modal damping ratios of the data (one number or one per mode); ``qf0`` and ``qf_dot0`` are the initial
+    elastic coordinates and their rates (one per mode, default zero). Frames come with the data.
+    """
+
+    file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(default=None, kw_only=False)
+    data: Annotated[Any, BeforeValidator(_data)] = None
+    damping: Damping = None
+    qf0: OptionalVector = None
+    qf_dot0: OptionalVector = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "FlexibleBody":
+        if (self.file is None) == (self.data is None):
+            raise NestedError([Problem(("file",), "give either file= or data=, one of them")])
+        return self
+
+    def known_frames(self) -> tuple[str, ...] | None:
+        return None if self.data is None else tuple(self.data.frames)
+
+    def load(self) -> FlexibleBodyData:
+        """The body's data, read from its file unless in memory. Raises `InputError`; nothing is cached."""
+        if self.data is not None:
+            data: FlexibleBodyData = self.data
+            return data
+        assert self.file is not None
+        try:
+            return FlexibleBodyData.load(self.file)
+        except InputError as error:
+            raise InputError(*(f"bodies.{self.name}.file: {problem}" for problem in error.problems)) from None
+        except FileNotFoundError:
+            raise InputError(f"bodies.{self.name}.file: there is no file '{self.file}'; make it with flexmbs preprocess") from None
+
+    def _identity(self) -> tuple[object, ...]:
+        path = None if self.file is None else str(Path(self.file).resolve())
+        return (self.name, path, id(self.data), self.damping, self.qf0, self.qf_dot0)
+
+    def __eq__(self, other: object) -> bool:
+        """Same values; files by their resolved path, data in memory by identity."""
+        return isinstance(other, FlexibleBody) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())

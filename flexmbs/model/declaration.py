@@ -1,0 +1,162 @@
+"""`Declaration`: the base of everything a user declares; frozen, validated, registered under its name in files."""
+
+import dataclasses
+import difflib
+import functools
+import reprlib
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
+
+from pydantic import ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
+
+from flexmbs.errors import InputError
+
+GIVEN = reprlib.Repr()
+GIVEN.maxstring = GIVEN.maxother = 60
+GIVEN.maxlist = GIVEN.maxtuple = 9
+GIVEN.maxlevel = 3
+
+
+class Problem(NamedTuple):
+    """One thing wrong with one item: where (section, item, key, ...) and what."""
+
+    path: tuple[str, ...]
+    message: str
+
+    def __str__(self) -> str:
+        return f"{'.'.join(self.path)}: {self.message}" if self.path else self.message
+
+
+class NestedError(ValueError):
+    """Problems inside a nested declaration (a law in a force, a frame in a body), carried up with their paths."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(map(str, self.problems)))
+
+
+def close_names(name: str, names: Iterable[str]) -> str:
+    """A hint for a name that is not among ``names``: the close one, else the list of them all."""
+    known = list(names)
+    close = difflib.get_close_matches(name[:100], known, n=1)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return f"known: {', '.join(sorted(known)[:30])}" if known else "there is none"
+
+
+def shown(value: object) -> str:
+    """A short, depth-limited repr of what the user gave."""
+    return " ".join(GIVEN.repr(value).split())
+
+
+def _message(error: Any, names: Iterable[str]) -> str:
+    """One line for one pydantic error."""
+    match error["type"]:
+        case "unexpected_keyword_argument" | "extra_forbidden":
+            return f"unknown key; {close_names(str(error['loc'][-1]), names)}"
+        case "missing" | "missing_argument":
+            return "is missing"
+        case "unexpected_positional_argument":
+            return f"give it by keyword: {error['loc'][0]} positional arguments are too many (at {shown(error['input'])})"
+        case "multiple_argument_values":
+            return "given twice"
+        case "value_error":
+            return str(error["ctx"]["error"])
+        case _:
+            return f"{error['msg'][0].lower()}{error['msg'][1:]}, not {shown(error['input'])}"
+
+
+def _named(loc: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The place of an error; a leading number is a positional argument: fields come in the order of arguments."""
+    if loc and isinstance(loc[0], int):
+        loc = (names[loc[0]], *loc[1:]) if loc[0] < len(names) else loc[1:]
+    return tuple(map(str, loc))
+
+
+def problems_of(error: ValidationError, names: Iterable[str], path: tuple[str, ...] = ()) -> list[Problem]:
+    """All problems in a pydantic error, with paths below ``path``; ``names`` are the keys that exist."""
+    found: list[Problem] = []
+    for item in error.errors(include_url=False):
+        where = path + _named(item["loc"], tuple(names))
+        cause = item.get("ctx", {}).get("error")
+        if isinstance(cause, NestedError):
+            found.extend(Problem(where + inner.path, inner.message) for inner in cause.problems)
+        else:
+            found.append(Problem(where, _message(item, names)))
+    return found
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(dataclasses.field,))
+class Declaration:
+    """A frozen, validated record of plain values.
+
+    A subclass with ``section`` opens a family with its own registry ``kinds``; a subclass with ``kind`` is one member of the
+    family under that name in model files. Fields are keyword-only except those marked ``field(kw_only=False)``.
+    """
+
+    kind: ClassVar[str] = ""
+    section: ClassVar[str] = ""
+    kinds: ClassVar[dict[str, type["Declaration"]]] = {}
+    __pydantic_validator__: ClassVar[Any]
+
+    def __init_subclass__(cls, *, kind: str = "", section: str = "") -> None:
+        super().__init_subclass__()
+        if section:
+            cls.section, cls.kinds = section, {}
+        config = ConfigDict(extra="forbid", validate_default=True, arbitrary_types_allowed=True)
+        dataclass(frozen=True, kw_only=True, config=config)(cls)
+        cls.__init__ = _reporting(cls, cls.__init__)  # type: ignore[method-assign]
+        if kind:
+            if kind in cls.kinds:
+                raise TypeError(f"{cls.section} kind '{kind}' is registered twice: {cls.kinds[kind].__name__} and {cls.__name__}")
+            cls.kind = kind
+            cls.kinds[kind] = cls
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """Names of the fields, in order."""
+        return tuple(f.name for f in dataclasses.fields(cls))  # type: ignore[arg-type]
+
+    @classmethod
+    def read(cls, table: Mapping[str, object]) -> Self:
+        """The declaration made from a table of a file. Raises `NestedError` with every problem in it."""
+        unknown = [Problem((key,), f"unknown key; {close_names(key, cls.keys())}") for key in table if key not in cls.keys()]
+        known = {key: value for key, value in table.items() if key in cls.keys()}
+        try:
+            made: Self = cls.__pydantic_validator__.validate_python(known)
+        except ValidationError as error:
+            raise NestedError([*unknown, *problems_of(error, cls.keys())]) from None
+        if unknown:
+            raise NestedError(unknown)
+        return made
+
+    @classmethod
+    def read_kind(cls, table: Mapping[str, object], default: str = "") -> Any:
+        """The member of this family that ``table["kind"]`` names, made from the other keys."""
+        kind = table.get("kind", default)
+        if not isinstance(kind, str) or kind not in cls.kinds:
+            if "kind" in table:
+                raise NestedError([Problem(("kind",), f"no {cls.section} kind {shown(kind)}; {close_names(str(kind), cls.kinds)}")])
+            raise NestedError([Problem(("kind",), f"is missing; one of: {', '.join(sorted(cls.kinds))}")])
+        return cls.kinds[kind].read({key: value for key, value in table.items() if key != "kind"})
+
+
+def _reporting(cls: type[Declaration], validated: Any) -> Any:
+    """``__init__`` that raises `InputError`, one line per problem, instead of pydantic's error."""
+
+    @functools.wraps(validated)
+    def __init__(self: Declaration, *args: Any, **given: Any) -> None:
+        try:
+            validated(self, *args, **given)
+        except ValidationError as error:
+            raise InputError(*map(str, problems_of(error, cls.keys(), _path(cls, args, given)))) from None
+
+    return __init__
+
+
+def _path(cls: type[Declaration], args: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where a declaration made in a script stands: (section, name), or its class for one without a name."""
+    if "name" not in cls.keys():
+        return (cls.__name__,)
+    return (cls.section, str(args[0] if args else given.get("name", "?")))

@@ -1,0 +1,170 @@
+"""Types of the fields of declarations: numbers, vectors, axes, names; each checks what it is given and says what is wrong.
+
+Arrays are kept as nested tuples of floats, so that declarations are hashable and comparable.
+"""
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from flexmbs.model.declaration import shown
+
+Vector = tuple[float, ...]
+Matrix = tuple[Vector, ...]
+
+AXES = {
+    sign + letter: tuple(value if i == k else 0.0 for i in range(3))
+    for sign, value in (("", 1.0), ("+", 1.0), ("-", -1.0))
+    for k, letter in enumerate("xyz")
+}
+
+
+def number(value: object) -> float:
+    """A finite float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ValueError(f"must be a number, not {shown(value)}")
+    try:
+        result = float(value)
+    except OverflowError:
+        raise ValueError("must be a number that fits a double (below 1.8e308)") from None
+    if not math.isfinite(result):
+        raise ValueError(f"must be finite, not {result}")
+    return result
+
+
+def positive(value: object) -> float:
+    """A finite float above zero."""
+    result = number(value)
+    if result <= 0.0:
+        raise ValueError(f"must be > 0, not {result:g}")
+    return result
+
+
+def nonnegative(value: object) -> float:
+    """A finite float, zero or above."""
+    result = number(value)
+    if result < 0.0:
+        raise ValueError(f"must be >= 0, not {result:g}")
+    return result
+
+
+def end_time(value: object) -> float:
+    """A time; infinity means never."""
+    return math.inf if isinstance(value, float) and value == math.inf else number(value)
+
+
+def index(value: object) -> int:
+    """An index, zero or above."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+        raise ValueError(f"must be a whole number >= 0, not {shown(value)}")
+    return int(value)
+
+
+def items(value: object) -> list[Any]:
+    """The items of a list, tuple or array."""
+    if isinstance(value, (str, bytes, dict, set, frozenset)):
+        raise ValueError(f"must be a list, not {shown(value)}")
+    try:
+        return list(value)  # type: ignore[call-overload]
+    except TypeError:
+        raise ValueError(f"must be a list, not {shown(value)}") from None
+
+
+def vector(value: object) -> Vector:
+    """A tuple of finite floats of any length."""
+    return tuple(number(item) for item in items(value))
+
+
+def sized(n: int) -> Callable[[object], Vector]:
+    """A check for ``n`` finite floats."""
+
+    def check(value: object) -> Vector:
+        result = vector(value)
+        if len(result) != n:
+            raise ValueError(f"must have {n} numbers, not {len(result)}")
+        return result
+
+    return check
+
+
+def scalar_or_vector(value: object) -> Any:
+    """A float or a tuple of floats, as given."""
+    return number(value) if isinstance(value, numbers.Real) else vector(value)
+
+
+def nonnegative_vector(value: object) -> Vector:
+    """A tuple of floats, zero or above."""
+    return tuple(nonnegative(item) for item in items(value))
+
+
+def damping(value: object) -> Any:
+    """Modal damping ratio: one number, one per mode, or None."""
+    if value is None:
+        return None
+    return nonnegative(value) if isinstance(value, numbers.Real) else nonnegative_vector(value)
+
+
+def six_nonnegative(value: object) -> Vector:
+    """Six floats, zero or above."""
+    result = nonnegative_vector(value)
+    if len(result) != 6:
+        raise ValueError(f"must have 6 numbers (3 translations, 3 rotations), not {len(result)}")
+    return result
+
+
+def optional_vector(value: object) -> Any:
+    """A tuple of floats or None."""
+    return None if value is None else vector(value)
+
+
+def optional_positive(value: object) -> Any:
+    """A float above zero or None."""
+    return None if value is None else positive(value)
+
+
+def unit_axis(value: object) -> Vector:
+    """A unit vector from ``"x"``, ``"-z"``, ... or three numbers."""
+    if isinstance(value, str):
+        if value not in AXES:
+            raise ValueError(f"must be one of x, y, z, -x, -y, -z or three numbers, not {shown(value)}")
+        return AXES[value]
+    given = sized(3)(value)
+    length = math.hypot(*given)
+    if length == 0.0:
+        raise ValueError("the axis has length zero; give a direction such as 'z' or [0, 0, 1]")
+    return given if abs(length - 1.0) < 1e-15 else tuple(component / length for component in given)
+
+
+def name(value: object) -> str:
+    """A name: some text without "/" (which separates body and frame), line breaks or control characters."""
+    if not isinstance(value, str):
+        raise ValueError(f"a name must be text, not {shown(value)}")
+    if not value or value != value.strip() or len(value) > 100:
+        raise ValueError(f"a name must have 1 to 100 characters and no blanks at its ends, not {shown(value)}")
+    if "/" in value or not value.isprintable():
+        raise ValueError(f"a name must not contain '/' or control characters: {shown(value)}")
+    return value
+
+
+def checked(check: Callable[[Any], Any]) -> Any:
+    """Field type that stores what ``check`` makes of the given value."""
+    return Annotated[Any, BeforeValidator(check)]
+
+
+Name = Annotated[str, BeforeValidator(name)]
+Number = Annotated[float, BeforeValidator(number)]
+Positive = Annotated[float, BeforeValidator(positive)]
+Nonnegative = Annotated[float, BeforeValidator(nonnegative)]
+Time = Annotated[float, BeforeValidator(end_time)]
+Index = Annotated[int, BeforeValidator(index)]
+Vector3 = Annotated[Any, BeforeValidator(sized(3))]
+AnyVector = Annotated[Any, BeforeValidator(vector)]
+ScalarOrVector = Annotated[Any, BeforeValidator(scalar_or_vector)]
+NonnegativeSix = Annotated[Any, BeforeValidator(six_nonnegative)]
+Damping = Annotated[Any, BeforeValidator(damping)]
+OptionalVector = Annotated[Any, BeforeValidator(optional_vector)]
+OptionalPositive = Annotated[Any, BeforeValidator(optional_positive)]
+Axis = Annotated[Any, BeforeValidator(unit_axis)]

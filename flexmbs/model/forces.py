@@ -1,0 +1,106 @@
+"""Forces: on joint coordinates, on frames, between frames."""
+
+import dataclasses
+from typing import Annotated
+
+from pydantic import BeforeValidator, model_validator
+
+from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.model.fields import Index, Name, NonnegativeSix, Number, OptionalPositive
+from flexmbs.model.frames import FrameLike, ItemHandle, JointLike
+from flexmbs.model.laws import JointForceLaw, ThreeLaws, function_of
+
+
+class Force(Declaration, section="forces"):
+    """A force element."""
+
+    name: Name = dataclasses.field(kw_only=False)
+
+    def handle(self) -> ItemHandle:
+        """What ``model.add`` returns."""
+        return ItemHandle(self.section, self.name)
+
+
+class JointTorque(Force, kind="joint-torque"):
+    """Generalized force Q (N or N m) on one freedom of a joint by a law.
+
+    ``law`` is `PD`, `PID`, `SpringDamper`, a function (t, x, v) → Q, or a law of time, a number or a function of t. ``coordinate`` is
+    the index of the freedom.
+    """
+
+    joint: JointLike = dataclasses.field(kw_only=False)
+    law: JointForceLaw = dataclasses.field(kw_only=False)
+    coordinate: Index = 0
+
+
+class JointSpring(Force, kind="joint-spring"):
+    """Q = −k·(x − x0) − c·v on one freedom of a joint; k in N/m or N m/rad, c in N s/m or N m s/rad."""
+
+    joint: JointLike = dataclasses.field(kw_only=False)
+    k: Number = 0.0
+    c: Number = 0.0
+    x0: Number = 0.0
+    coordinate: Index = 0
+
+
+def _axes(value: object) -> str:
+    if value not in ("world", "follower"):
+        raise ValueError(f"must be 'world' or 'follower', not {shown(value)}")
+    return str(value)
+
+
+class FrameForce(Force, kind="frame-force"):
+    """Force (N) and torque (N m) on a frame, each three laws of time or numbers, in world axes or following the frame's axes."""
+
+    frame: FrameLike = dataclasses.field(kw_only=False)
+    force: ThreeLaws = (0.0, 0.0, 0.0)
+    torque: ThreeLaws = (0.0, 0.0, 0.0)
+    axes: Annotated[str, BeforeValidator(_axes)] = "world"
+
+
+class BetweenFrames(Force):
+    """A force between two frames."""
+
+    frame_a: FrameLike = dataclasses.field(kw_only=False)
+    frame_b: FrameLike = dataclasses.field(kw_only=False)
+
+    @model_validator(mode="after")
+    def _two_frames(self) -> "BetweenFrames":
+        if self.frame_a == self.frame_b:
+            raise NestedError([Problem(("frame_b",), f"is frame_a itself ('{self.frame_a}'); give two frames")])
+        return self
+
+
+TensionFunction = function_of(3, "f(t, elongation, rate) -> tension")
+WrenchFunction = function_of(5, "f(t, r, A, v, w) -> 6 numbers")
+
+
+class PointSpring(BetweenFrames, kind="point-spring"):
+    """Spring and damper on the line between two frames: tension = k·(l − length) + c·dl/dt (N).
+
+    ``length`` is the unloaded length (m; None: the initial one). ``law(t, elongation, rate) → tension`` replaces k and c.
+    """
+
+    k: Number = 0.0
+    c: Number = 0.0
+    length: OptionalPositive = None
+    law: TensionFunction | None = None
+
+
+class Bushing(BetweenFrames, kind="bushing"):
+    """Elastic bearing: six stiffnesses k (N/m, N m/rad) and dampings c along and about the axes of ``frame_a``."""
+
+    k: NonnegativeSix
+    c: NonnegativeSix = (0.0,) * 6
+
+
+class UserForce(Force, kind="user-force"):
+    """Force and torque on a frame by a function of the user.
+
+    ``function(t, r, A, v, w)`` → 6 numbers (force, torque; world axes), from the frame's position r (3), rotation matrix A (9, by
+    rows), velocity v (3) and angular velocity w (3), all in world axes.
+    """
+
+    frame: FrameLike = dataclasses.field(kw_only=False)
+    function: WrenchFunction = dataclasses.field(kw_only=False)
+

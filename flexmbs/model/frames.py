@@ -1,0 +1,190 @@
+"""Frames: the places on bodies to which joints and forces attach, and the references to them."""
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from flexmbs.errors import InputError
+from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.model.fields import Matrix, Vector, Vector3, items, name, number, sized, unit_axis, vector
+
+GROUND = "ground"
+IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def unit_quaternion(value: object) -> Vector:
+    """Unit quaternion, scalar first; one off by less than 1e-6 is normalised with a warning, any other is an error."""
+    given = sized(4)(value)
+    length = math.hypot(*given)
+    if abs(length - 1.0) > 1e-6:
+        raise ValueError(f"the quaternion has length {length:g}; it must be 1 (scalar first)")
+    if abs(length - 1.0) <= 1e-12:
+        return given
+    warnings.warn(f"quaternion {shown(given)} has length {length!r}; it is normalised", stacklevel=2)
+    return tuple(component / length for component in given)
+
+
+def quaternion_matrix(quaternion: Vector) -> Matrix:
+    """Rotation matrix of a unit quaternion (e0, e1, e2, e3)."""
+    a, b, c, d = quaternion
+    return (
+        (1.0 - 2.0 * (c * c + d * d), 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)),
+        (2.0 * (b * c + a * d), 1.0 - 2.0 * (b * b + d * d), 2.0 * (c * d - a * b)),
+        (2.0 * (b * d - a * c), 2.0 * (c * d + a * b), 1.0 - 2.0 * (b * b + c * c)),
+    )
+
+
+def axis_angle_matrix(axis: Vector, angle: float) -> Matrix:
+    """Rotation matrix of an angle in rad about a unit axis (Rodrigues): cos 1 + sin ñ + (1 − cos) n nᵀ."""
+    s, v = math.sin(angle), 1.0 - math.cos(angle)
+    x, y, z = axis
+    return (
+        (1.0 - v * (y * y + z * z), v * x * y - s * z, v * x * z + s * y),
+        (v * x * y + s * z, 1.0 - v * (x * x + z * z), v * y * z - s * x),
+        (v * x * z - s * y, v * y * z + s * x, 1.0 - v * (x * x + y * y)),
+    )
+
+
+def warn_if_degrees(angle: float, where: str) -> None:
+    """Warn of an angle beyond a full turn, which is nearly always degrees given for radians."""
+    if abs(angle) > 2.0 * math.pi:
+        warnings.warn(f"{where}: the angle {angle:g} is more than a full turn; angles are in rad", stacklevel=2)
+
+
+def _given_matrix(value: list[Any]) -> Matrix:
+    """A 3×3 matrix that is a rotation within 1e-6."""
+    rows = tuple(sized(3)(row) for row in value)
+    for i in range(3):
+        for k in range(3):
+            product = sum(rows[i][m] * rows[k][m] for m in range(3))
+            if abs(product - (i == k)) > 1e-6:
+                raise ValueError(f"the rows must be orthonormal; row {i + 1} · row {k + 1} = {product:g}")
+    cross = rows[1][1] * rows[2][2] - rows[1][2] * rows[2][1], rows[1][2] * rows[2][0] - rows[1][0] * rows[2][2]
+    if rows[0][0] * cross[0] + rows[0][1] * cross[1] + rows[0][2] * (rows[1][0] * rows[2][1] - rows[1][1] * rows[2][0]) < 0.0:
+        raise ValueError("the matrix is a reflection (determinant -1), not a rotation")
+    return rows
+
+
+def rotation_matrix(value: object) -> Matrix:
+    """Rotation matrix from None, a 3×3 matrix (columns: the frame's axes), a quaternion, or ``(axis, angle)``."""
+    if value is None:
+        return IDENTITY
+    given = items(value)
+    if len(given) == 2:
+        axis, angle = unit_axis(given[0]), number(given[1])
+        warn_if_degrees(angle, "rotation")
+        return axis_angle_matrix(axis, angle)
+    if len(given) == 4:
+        return quaternion_matrix(unit_quaternion(given))
+    if len(given) == 3:
+        return _given_matrix(given)
+    raise ValueError(f"must be a 3×3 matrix, a quaternion (4 numbers) or (axis, angle), not {shown(value)}")
+
+
+class Frame(Declaration):
+    """A place on a body: its position in the body frame (m) and the rotation matrix frame → body.
+
+    ``rotation`` is None, a 3×3 matrix whose columns are the frame's axes, a unit quaternion (scalar first) or
+    ``(axis, angle)`` with the angle in rad; it is kept as the matrix.
+    """
+
+    position: Vector3 = dataclasses.field(default=(0.0, 0.0, 0.0), kw_only=False)
+    rotation: Annotated[Any, BeforeValidator(rotation_matrix)] = dataclasses.field(default=None, kw_only=False)
+
+
+def frame(value: object) -> Frame:
+    """A `Frame` from a position, a table, or itself."""
+    if isinstance(value, Frame):
+        return value
+    if isinstance(value, Mapping):
+        return Frame.read(value)
+    return Frame.read({"position": vector(value)})
+
+
+@dataclasses.dataclass(frozen=True)
+class FrameRef:
+    """Reference to a frame of a body; ``frame == ""`` is the body frame itself. Its text is ``body/frame``."""
+
+    body: str
+    frame: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.body}/{self.frame}" if self.frame else self.body
+
+
+@dataclasses.dataclass(frozen=True)
+class BodyHandle(FrameRef):
+    """What ``model.add(body)`` returns: a reference to the body frame; ``handle["hub"]`` refers to a frame of the body."""
+
+    known: tuple[str, ...] | None = dataclasses.field(default=None, compare=False, repr=False)
+
+    def __getitem__(self, name: str) -> FrameRef:
+        if self.known is not None and name not in self.known:
+            raise InputError(f"bodies.{self.body}: no frame '{name}'; it has: {', '.join(self.known) or 'none'}")
+        return FrameRef(self.body, name)
+
+
+@dataclasses.dataclass(frozen=True)
+class ItemHandle:
+    """What ``model.add`` returns for a joint, force or drive: usable wherever that item's name is."""
+
+    section: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def frame_ref(value: object) -> FrameRef:
+    """A `FrameRef` from ``"body/frame"``, ``"body"``, a body's handle or a reference."""
+    if isinstance(value, FrameRef):
+        return FrameRef(value.body, value.frame)
+    if not isinstance(value, str):
+        raise ValueError(f"must be a frame such as 'body/frame' or body['frame'], not {shown(value)}")
+    body, slash, place = value.partition("/")
+    return FrameRef(name(body), name(place) if slash else "")
+
+
+def joint_name(value: object) -> str:
+    """The name of a joint from its handle or text."""
+    if isinstance(value, ItemHandle) and value.section == "joints":
+        return value.name
+    if isinstance(value, str):
+        return name(value)
+    raise ValueError(f"must be a joint (its handle or name), not {shown(value)}")
+
+
+def frame_table(value: object) -> tuple[tuple[str, Frame], ...]:
+    """Named frames in the order given."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be a table of named frames, not {shown(value)}")
+    made, problems = {}, []
+    for key, place in value.items():
+        try:
+            made[name(key)] = frame(place)
+        except NestedError as error:
+            problems.extend(Problem((str(key), *inner.path), inner.message) for inner in error.problems)
+        except ValueError as error:
+            problems.append(Problem((str(key),), str(error)))
+    if problems:
+        raise NestedError(problems)
+    return FrameTable(made)
+
+
+class FrameTable(dict[str, Frame]):
+    """Named frames; read-only and hashable."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+    def __setitem__(self, key: str, value: Frame) -> None:
+        raise TypeError("frames of a declaration are read-only; give them to its constructor")
+
+
+FrameLike = Annotated[Any, BeforeValidator(frame_ref)]
+JointLike = Annotated[Any, BeforeValidator(joint_name)]
+Frames = Annotated[Any, BeforeValidator(frame_table)]

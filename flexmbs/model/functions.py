@@ -1,0 +1,66 @@
+"""Functions of the user: Python callables, written in files as ``module:name``."""
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from flexmbs.model.declaration import shown
+
+
+def function_text(function: Callable[..., Any]) -> str:
+    """The ``module:name`` under which a function can be found again. Raises ValueError if there is none."""
+    module = getattr(function, "__module__", None)
+    qualname = getattr(function, "__qualname__", None)
+    text = f"{module}:{qualname}"
+    if not module or not qualname or module == "__main__":
+        raise ValueError(f"{shown(function)} has no name in an importable module; define it in a module and give 'module:name'")
+    try:
+        found = named_function(text)
+    except ValueError:
+        found = None
+    if found is not function:
+        raise ValueError(f"{text} is not found again by that name; define it at the top level of a module")
+    return text
+
+
+def named_function(text: str) -> Callable[..., Any]:
+    """The function that ``module:name`` names; nothing is evaluated, the module is imported."""
+    module, colon, attribute = text.partition(":")
+    parts = module.split(".") + attribute.split(".")
+    if not colon or not all(part.isidentifier() for part in parts):
+        raise ValueError(f"must be a function or its name 'module:name', not {shown(text)} (expressions are not evaluated)")
+    try:
+        found: Any = importlib.import_module(module)
+    except ImportError as error:
+        raise ValueError(f"cannot import module '{module}' of {shown(text)}: {error}") from None
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ValueError(f"module '{module}' has no '{attribute}'")
+        found = getattr(found, part)
+    return function(found)
+
+
+def function(value: object) -> Callable[..., Any]:
+    """A callable from itself or from ``module:name``."""
+    if isinstance(value, str):
+        return named_function(value)
+    if not callable(value):
+        raise ValueError(f"must be a function or its name 'module:name', not {shown(value)}")
+    return value
+
+
+def parameter_count(function: Callable[..., Any]) -> int | None:
+    """Number of positional parameters without default; None where Python cannot tell."""
+    try:
+        parameters = inspect.signature(getattr(function, "py_func", function)).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
+
+
+UserFunction = Annotated[Any, BeforeValidator(function)]

@@ -1,0 +1,239 @@
+"""Joints between two frames. A joint is data: its chain of `motions` from the parent frame to the child frame.
+
+At q = 0 the child frame coincides with the parent frame. Axes are in the axes of the parent frame at that position. A new
+lower pair is a class with its parameters and its chain.
+"""
+
+import dataclasses
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, model_validator
+
+from flexmbs.model.declaration import Declaration, NestedError, Problem
+from flexmbs.model.fields import Axis, Name, Number, Positive, ScalarOrVector, Vector, items, unit_axis
+from flexmbs.model.frames import FrameLike, ItemHandle, unit_quaternion, warn_if_degrees
+from flexmbs.model.motions import Ball, FreeMotion, Motion, Motions, Rotate, Shift, Slide, Twist
+
+
+class Joint(Declaration, section="joints"):
+    """A joint from frame ``parent`` to frame ``child``; ``q0`` and ``v0`` are its initial coordinates and velocities.
+
+    ``q0`` has one number per position coordinate (`nq`), ``v0`` one per freedom (`nv`); a plain number will do for one, and
+    the default 0 is the position of rest. A rotation in space has a unit quaternion, scalar first.
+    """
+
+    name: Name = dataclasses.field(kw_only=False)
+    parent: FrameLike = dataclasses.field(kw_only=False)
+    child: FrameLike = dataclasses.field(kw_only=False)
+    q0: ScalarOrVector = 0.0
+    v0: ScalarOrVector = 0.0
+
+    if TYPE_CHECKING:
+
+        @property
+        def motions(self) -> tuple[Motion, ...]:
+            """Chain of elementary motions from the parent frame to the child frame."""
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return sum(motion.nq for motion in self.motions)
+
+    @property
+    def nv(self) -> int:
+        """Number of freedoms."""
+        return sum(motion.nv for motion in self.motions)
+
+    def handle(self) -> ItemHandle:
+        """What ``model.add`` returns."""
+        return ItemHandle(self.section, self.name)
+
+    @model_validator(mode="after")
+    def _initial_values(self) -> "Joint":
+        """Lengths of q0 and v0, unit quaternions."""
+        problems: list[Problem] = []
+        rest = sum((motion.rest for motion in self.motions), ())
+        for key, default in (("q0", rest), ("v0", (0.0,) * self.nv)):
+            try:
+                object.__setattr__(self, key, _full(getattr(self, key), default))
+            except ValueError as error:
+                problems.append(Problem((key,), str(error)))
+        if not problems:
+            try:
+                object.__setattr__(self, "q0", _checked_positions(self.name, self.q0, self.motions))
+            except ValueError as error:
+                problems.append(Problem(("q0",), str(error)))
+        if problems:
+            raise NestedError(problems)
+        return self
+
+
+def _full(value: Any, default: Vector) -> Vector:
+    """All coordinates from what the user gave: a number, or one number per coordinate."""
+    if isinstance(value, tuple):
+        if len(value) != len(default):
+            raise ValueError(f"must have {len(default)} numbers, not {len(value)}")
+        return value
+    if value == 0.0:
+        return default
+    if len(default) != 1:
+        raise ValueError(f"must have {len(default)} numbers, not one")
+    return (value,)
+
+
+def _checked_positions(joint: str, q0: Vector, motions: tuple[Motion, ...]) -> Vector:
+    """q0 with unit quaternions."""
+    checked: list[float] = []
+    for motion in motions:
+        part = q0[len(checked) : len(checked) + motion.nq]
+        if motion.nq >= 4:
+            part = part[:-4] + unit_quaternion(part[-4:])
+        if motion.rotates:
+            warn_if_degrees(part[0], f"joints.{joint}.q0")
+        checked.extend(part)
+    return tuple(checked)
+
+
+def normal_directions(normal: Vector) -> tuple[Vector, Vector]:
+    """Two unit vectors a, b that make (a, b, normal) right-handed and orthonormal; x, y for z and cyclic for the others."""
+    k = max(range(3), key=lambda i: abs(normal[i]))
+    seed = [0.0, 0.0, 0.0]
+    seed[(k + 1) % 3] = 1.0
+    along = sum(s * n for s, n in zip(seed, normal))
+    a = unit_axis([s - along * n for s, n in zip(seed, normal)])
+    b = tuple(normal[(i + 1) % 3] * a[(i + 2) % 3] - normal[(i + 2) % 3] * a[(i + 1) % 3] for i in range(3))
+    return a, b
+
+
+def two_axes(value: object) -> tuple[Vector, Vector]:
+    """Two unit axes that are not parallel."""
+    axes = tuple(unit_axis(item) for item in items(value))
+    if len(axes) != 2:
+        raise ValueError(f"must be two axes, not {len(axes)}")
+    cosine = sum(a * b for a, b in zip(*axes))
+    if abs(cosine) > 1.0 - 1e-9:
+        raise ValueError("the two axes are parallel; a universal joint needs them across, such as ['x', 'y']")
+    if abs(cosine) > 1e-6:
+        warnings.warn(f"universal joint: the axes are not perpendicular (cosine {cosine:g})", stacklevel=2)
+    return axes[0], axes[1]
+
+
+def _at_least_one(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
+    if not motions:
+        raise ValueError("needs at least one motion; for none use a fixed joint")
+    return motions
+
+
+class Fixed(Joint, kind="fixed"):
+    """No freedom."""
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return ()
+
+
+class Revolute(Joint, kind="revolute"):
+    """Rotation about an axis; q in rad."""
+
+    axis: Axis = "z"
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (Rotate(self.axis),)
+
+
+class Prismatic(Joint, kind="prismatic"):
+    """Translation along an axis; q in m."""
+
+    axis: Axis = "x"
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (Slide(self.axis),)
+
+
+class Cylindrical(Joint, kind="cylindrical"):
+    """Translation along an axis (coordinate 0, m) and rotation about it (coordinate 1, rad)."""
+
+    axis: Axis = "z"
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (Slide(self.axis), Rotate(self.axis))
+
+
+class Universal(Joint, kind="universal"):
+    """Rotation about an axis fixed in the parent, then about one fixed in the child (Cardan joint)."""
+
+    axes: Annotated[Any, AfterValidator(two_axes)] = ("x", "y")
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (Rotate(self.axes[0]), Rotate(self.axes[1]))
+
+
+class Spherical(Joint, kind="spherical"):
+    """Any rotation about the common point; q is a unit quaternion (scalar first), v the angular velocity in child axes."""
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (Ball(),)
+
+
+class Planar(Joint, kind="planar"):
+    """Two translations in a plane (m) and the rotation about its normal ``axis`` (rad); for "z": x, y, angle."""
+
+    axis: Axis = "z"
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        a, b = normal_directions(self.axis)
+        return (Slide(a), Slide(b), Rotate(self.axis))
+
+
+class Free(Joint, kind="free"):
+    """All six freedoms; q is position and unit quaternion (scalar first), v the twist (v, ω) in child axes."""
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (FreeMotion(),)
+
+
+class Screw(Joint, kind="screw"):
+    """Rotation by q (rad) about an axis with translation pitch·q along it; pitch in m/rad."""
+
+    axis: Axis = "z"
+    pitch: Number
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (Twist(self.axis, self.pitch),)
+
+
+class Translation(Joint, kind="translation"):
+    """Three translations along x, y, z (m), no rotation; a point mass moves on it."""
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (Slide("x"), Slide("y"), Slide("z"))
+
+
+class Distance(Joint, kind="distance"):
+    """Two points kept at a distance ``length`` (m) by a massless rod with ball ends.
+
+    The chain is azimuth about z, elevation about y, the rod along x, then any rotation of the child: q has 6 numbers (two
+    angles, quaternion), v five.
+    """
+
+    length: Positive
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (Rotate("z"), Rotate("y"), Shift((self.length, 0.0, 0.0)), Ball())
+
+
+class Chain(Joint, kind="chain"):
+    """A joint of the user's own: any chain of elementary motions, such as ``(Rotate("z"), Shift((0.1, 0, 0)), Rotate("x"))``."""
+
+    motions: Annotated[Motions, AfterValidator(_at_least_one)] = dataclasses.field()  # type: ignore[misc,assignment]

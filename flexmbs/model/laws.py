@@ -1,0 +1,278 @@
+"""Laws of time: prescribed motions, references of controllers, components of forces."""
+
+import abc
+import bisect
+import dataclasses
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, model_validator
+from scipy.interpolate import CubicSpline
+
+from flexmbs.model.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.model.fields import AnyVector, Number, Positive, Time
+from flexmbs.model.functions import UserFunction, parameter_count
+
+State = tuple[float, float, float]
+
+
+class TimeLaw(Declaration, abc.ABC, section="laws"):
+    """A law of time x(t); ``law(t)`` is its value, ``law.state(t)`` value, rate and acceleration."""
+
+    @abc.abstractmethod
+    def state(self, t: float) -> State:
+        """Value, rate and acceleration at time ``t`` (s)."""
+
+    def __call__(self, t: float) -> float:
+        return self.state(t)[0]
+
+
+class Constant(TimeLaw, kind="constant"):
+    """x = value."""
+
+    value: Number = dataclasses.field(default=0.0, kw_only=False)
+
+    def state(self, t: float) -> State:
+        return self.value, 0.0, 0.0
+
+
+class Ramp(TimeLaw, kind="ramp"):
+    """x = value0 + rate·(t − start) between start and end (s), held before and after."""
+
+    value0: Number = dataclasses.field(kw_only=False)
+    rate: Number = dataclasses.field(kw_only=False)
+    start: Number = 0.0
+    end: Time = math.inf
+
+    @model_validator(mode="after")
+    def _order(self) -> "Ramp":
+        if self.end < self.start:
+            raise NestedError([Problem(("end",), f"must not be before start = {self.start:g}, not {self.end:g}")])
+        return self
+
+    def state(self, t: float) -> State:
+        inside = min(max(t, self.start), self.end)
+        return self.value0 + self.rate * (inside - self.start), self.rate if self.start <= t < self.end else 0.0, 0.0
+
+
+class SmoothStep(TimeLaw, kind="smooth-step"):
+    """Step from ``initial`` to ``value`` with continuous rate and acceleration.
+
+    x = initial + (value − initial)(10τ³ − 15τ⁴ + 6τ⁵), τ = (t − start)/duration within 0 … 1.
+    """
+
+    value: Number = dataclasses.field(kw_only=False)
+    start: Number = 0.0
+    duration: Positive
+    initial: Number = 0.0
+
+    def state(self, t: float) -> State:
+        tau = min(max((t - self.start) / self.duration, 0.0), 1.0)
+        rise = self.value - self.initial
+        return (
+            self.initial + rise * tau**3 * (10.0 + tau * (-15.0 + 6.0 * tau)),
+            rise * 30.0 * tau**2 * (1.0 - tau) ** 2 / self.duration,
+            rise * 60.0 * tau * (1.0 - tau) * (1.0 - 2.0 * tau) / self.duration**2,
+        )
+
+
+class Sine(TimeLaw, kind="sine"):
+    """x = offset + amplitude·sin(2π·frequency·t + phase); frequency in Hz, phase in rad."""
+
+    amplitude: Number = dataclasses.field(kw_only=False)
+    frequency: Number = dataclasses.field(kw_only=False)
+    phase: Number = 0.0
+    offset: Number = 0.0
+
+    def state(self, t: float) -> State:
+        omega = 2.0 * math.pi * self.frequency
+        s, c = math.sin(omega * t + self.phase), math.cos(omega * t + self.phase)
+        return self.offset + self.amplitude * s, self.amplitude * omega * c, -self.amplitude * omega**2 * s
+
+
+def _table_kind(value: object) -> str:
+    if value not in ("spline", "linear"):
+        raise ValueError(f"must be 'spline' or 'linear', not {shown(value)}")
+    return str(value)
+
+
+class Table(TimeLaw, kind="table"):
+    """x through given points: a cubic spline (not-a-knot) or straight lines; the end values are held outside.
+
+    ``interpolation`` is ``"spline"`` or ``"linear"``.
+    """
+
+    times: AnyVector = dataclasses.field(kw_only=False)
+    values: AnyVector = dataclasses.field(kw_only=False)
+    interpolation: Annotated[str, BeforeValidator(_table_kind)] = "spline"
+
+    @model_validator(mode="after")
+    def _shape(self) -> "Table":
+        if len(self.times) < 2:
+            raise NestedError([Problem(("times",), f"must have at least 2 points, not {len(self.times)}")])
+        if len(self.times) != len(self.values):
+            raise NestedError([Problem(("values",), f"must have {len(self.times)} numbers as times has, not {len(self.values)}")])
+        for before, after in zip(self.times, self.times[1:]):
+            if after <= before:
+                raise NestedError([Problem(("times",), f"must increase; {after:g} follows {before:g}")])
+        return self
+
+    def coefficients(self) -> np.ndarray:
+        """(4, n − 1) coefficients c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and times[i + 1]."""
+        if self.interpolation == "spline":
+            return np.ascontiguousarray(CubicSpline(self.times, self.values).c)
+        result = np.zeros((4, len(self.times) - 1))
+        result[2] = np.diff(self.values) / np.diff(self.times)
+        result[3] = self.values[:-1]
+        return result
+
+    def state(self, t: float) -> State:
+        if t < self.times[0]:
+            return self.values[0], 0.0, 0.0
+        if t > self.times[-1]:
+            return self.values[-1], 0.0, 0.0
+        i = min(bisect.bisect_right(self.times, t), len(self.times) - 1) - 1
+        a, b, c, d = (float(value) for value in self.coefficients()[:, i])
+        s = t - self.times[i]
+        return d + s * (c + s * (b + s * a)), c + s * (2.0 * b + s * 3.0 * a), 2.0 * b + 6.0 * a * s
+
+
+class Function(TimeLaw, kind="function"):
+    """A function of the user, or its name ``module:name``.
+
+    As a law of time: f(t) → value, or f(t) → (value, rate, acceleration); without rates these are central differences. As the law
+    of a joint force: f(t, x, v) → force, with the joint coordinate x and its rate v.
+    """
+
+    function: UserFunction = dataclasses.field(kw_only=False)
+
+    @property
+    def parameters(self) -> int | None:
+        """Number of arguments the function wants: 1 (t) or 3 (t, x, v); None where Python cannot tell."""
+        return parameter_count(self.function)
+
+    def state(self, t: float) -> State:
+        result = self.function(t)
+        if not isinstance(result, numbers.Real):
+            value, rate, acceleration = result
+            return float(value), float(rate), float(acceleration)
+        h = 1e-4 * max(1.0, abs(t))
+        before, after = float(self.function(t - h)), float(self.function(t + h))
+        return float(result), (after - before) / (2.0 * h), (after - 2.0 * float(result) + before) / h**2
+
+
+def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ...]) -> Any:
+    """A law from a table with ``kind``, of any of the families."""
+    kind = table.get("kind")
+    for family in families:
+        if isinstance(kind, str) and kind in family.kinds:
+            return family.read_kind(table)
+    known = [name for family in families for name in family.kinds]
+    if kind is None:
+        raise NestedError([Problem(("kind",), f"is missing; one of: {', '.join(sorted(known))}")])
+    raise NestedError([Problem(("kind",), f"no law of kind {shown(kind)} here; {close_names(str(kind), known)}")])
+
+
+def _simple_law(value: object) -> TimeLaw:
+    """A law of time from a number or a function."""
+    if isinstance(value, numbers.Real):
+        return Constant.read({"value": value})
+    if callable(value) or isinstance(value, str):
+        return Function.read({"function": value})
+    raise ValueError(f"must be a law, a number or a function, not {shown(value)}")
+
+
+def time_law(value: object) -> TimeLaw:
+    """A law of time from itself, a table, a number or a function of t."""
+    if isinstance(value, Mapping):
+        value = _read_law(value, (TimeLaw,))
+    if not isinstance(value, TimeLaw):
+        if isinstance(value, JointLaw):
+            raise ValueError(f"must be a law of time, not a {value.kind} law")
+        value = _simple_law(value)
+    if isinstance(value, Function) and value.parameters not in (1, None):
+        raise ValueError(f"the function must take one argument t, not {value.parameters}")
+    return value
+
+
+LawOfTime = Annotated[Any, BeforeValidator(time_law)]
+
+
+class JointLaw(Declaration, section="joint laws"):
+    """A law for the generalized force on a joint coordinate x with rate v."""
+
+
+class PD(JointLaw, kind="pd"):
+    """Q = kp·(r − x) + kd·(ṙ − v) with the reference r(t)."""
+
+    kp: Number = dataclasses.field(kw_only=False)
+    kd: Number = dataclasses.field(default=0.0, kw_only=False)
+    reference: LawOfTime = 0.0
+
+
+class PID(JointLaw, kind="pid"):
+    """Q = kp·(r − x) + ki·∫(r − x)dt + kd·(ṙ − v) with the reference r(t); the integral starts at zero."""
+
+    kp: Number = dataclasses.field(kw_only=False)
+    ki: Number = dataclasses.field(kw_only=False)
+    kd: Number = dataclasses.field(default=0.0, kw_only=False)
+    reference: LawOfTime = 0.0
+
+
+class SpringDamper(JointLaw, kind="spring-damper"):
+    """Q = preload − k·(x − x0) − c·v."""
+
+    k: Number = 0.0
+    c: Number = 0.0
+    x0: Number = 0.0
+    preload: Number = 0.0
+
+
+def joint_law(value: object) -> JointLaw | TimeLaw:
+    """A law for a joint force from itself, a table, a number, or a function of t or of (t, x, v)."""
+    if isinstance(value, JointLaw):
+        return value
+    if isinstance(value, Mapping):
+        value = _read_law(value, (JointLaw, TimeLaw))
+    if isinstance(value, JointLaw):
+        return value
+    law = value if isinstance(value, TimeLaw) else _simple_law(value)
+    if isinstance(law, Function) and law.parameters not in (1, 3, None):
+        raise ValueError(f"the function must take (t) or (t, x, v), not {law.parameters} arguments")
+    return law
+
+
+def three_laws(value: object) -> tuple[TimeLaw, TimeLaw, TimeLaw]:
+    """Three laws of time, one per axis."""
+    if not isinstance(value, (list, tuple, np.ndarray)) or len(value) != 3:
+        raise ValueError(f"must be three laws or numbers, not {shown(value)}")
+    made, problems = [], []
+    for axis, item in enumerate(value):
+        try:
+            made.append(time_law(item))
+        except NestedError as error:
+            problems.extend(Problem((str(axis), *inner.path), inner.message) for inner in error.problems)
+        except ValueError as error:
+            problems.append(Problem((str(axis),), str(error)))
+    if problems:
+        raise NestedError(problems)
+    return made[0], made[1], made[2]
+
+
+def function_of(count: int, signature: str) -> Any:
+    """Field check: a function with ``count`` arguments; ``signature`` tells the user which."""
+
+    def check(value: Any) -> Any:
+        given = parameter_count(value)
+        if given not in (count, None):
+            raise ValueError(f"the function must be {signature}, with {count} arguments, not {given}")
+        return value
+
+    return Annotated[UserFunction, AfterValidator(check)]
+
+
+JointForceLaw = Annotated[Any, BeforeValidator(joint_law)]
+ThreeLaws = Annotated[Any, BeforeValidator(three_laws)]

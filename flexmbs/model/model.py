@@ -1,0 +1,141 @@
+"""`Model`: named bodies, joints, forces and drives, with gravity and the places on the ground."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from flexmbs.errors import InputError
+from flexmbs.model.bodies import Body
+from flexmbs.model.declaration import Declaration
+from flexmbs.model.drives import Drive
+from flexmbs.model.fields import Name, Vector, Vector3, items
+from flexmbs.model.forces import Force
+from flexmbs.model.frames import GROUND, BodyHandle, Frame, Frames, ItemHandle, joint_name
+from flexmbs.model.joints import Joint
+from flexmbs.model.run import Run
+
+if TYPE_CHECKING:
+    from flexmbs.model.check import Report
+
+SECTIONS: dict[str, type[Declaration]] = {"bodies": Body, "joints": Joint, "forces": Force, "drives": Drive}
+
+
+class Header(Declaration, section="model"):
+    """The values of a model beside its items."""
+
+    name: Name
+    gravity: Vector3 = (0.0, 0.0, -9.81)
+    frames: Frames = ()
+
+
+class Model:
+    """A multibody model, as declared data.
+
+    name: its name.  gravity: acceleration in world axes (m/s²).  frames: named places on the ground (positions or `Frame`).
+    cuts: names of the joints to cut in closed loops, where the choice is the user's.
+    ``bodies``, ``joints``, ``forces``, ``drives`` map names to declarations in the order they were added; ``run`` has the options of a
+    run or None; relative file paths start from ``folder``.
+    """
+
+    bodies: dict[str, Body]
+    joints: dict[str, Joint]
+    forces: dict[str, Force]
+    drives: dict[str, Drive]
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        gravity: Iterable[float] = (0.0, 0.0, -9.81),
+        frames: Mapping[str, Any] | None = None,
+        cuts: Iterable[Any] = (),
+        run: Run | None = None,
+    ) -> None:
+        header = Header(name=name, gravity=gravity, frames=frames or {})  # type: ignore[arg-type]
+        self.name: str = header.name
+        self.gravity: Vector = header.gravity
+        self.frames: Mapping[str, Frame] = header.frames
+        self.cuts = cut_names(cuts)
+        self.run = run
+        self.folder = Path()
+        self.bodies, self.joints, self.forces, self.drives = {}, {}, {}, {}
+
+    @property
+    def ground(self) -> BodyHandle:
+        """The ground: ``model.ground`` is the world frame, ``model.ground["pivot"]`` a place on it."""
+        return BodyHandle(GROUND, "", tuple(self.frames))
+
+    @overload
+    def add(self, item: Body) -> BodyHandle: ...
+    @overload
+    def add(self, item: Joint | Force | Drive) -> ItemHandle: ...
+    def add(self, item: Any) -> BodyHandle | ItemHandle:
+        """Add an item; returns its handle. Raises `InputError` if it is no item of a model or its name is taken."""
+        if not isinstance(item, Declaration) or item.section not in SECTIONS:
+            raise InputError(f"model '{self.name}': cannot add {type(item).__name__}; it takes bodies, joints, forces and drives")
+        section = self.section(item.section)
+        if item.name in section:  # type: ignore[attr-defined]
+            raise InputError(f"{item.section}.{item.name}: the name is taken already; choose another")  # type: ignore[attr-defined]
+        section[item.name] = item  # type: ignore[attr-defined]
+        return item.handle()  # type: ignore[attr-defined,no-any-return]
+
+    def section(self, section: str) -> dict[str, Any]:
+        """The items of one section: "bodies", "joints", "forces" or "drives"."""
+        return {"bodies": self.bodies, "joints": self.joints, "forces": self.forces, "drives": self.drives}[section]
+
+    def check(self) -> "Report":
+        """What the model is made of, its freedoms and loops, and everything wrong with it; does not raise."""
+        from flexmbs.model.check import check
+
+        return check(self)
+
+    def to_toml(self, *, complete: bool = True) -> str:
+        """The model as the text of its file, with paths relative to `folder`.
+
+        Raises `InputError` for what a file cannot hold (data in memory, unnamed functions); with ``complete=False`` these are only
+        described, for the record.
+        """
+        from flexmbs.model.toml_write import model_text
+
+        return model_text(self, self.folder, complete=complete)
+
+    def save(self, path: str | Path, *, allow_outside: bool = False) -> None:
+        """Write the model's TOML file; paths in it are relative to its folder. Raises `InputError`, `MachineError`."""
+        from flexmbs.model.toml_write import save
+
+        save(self, Path(path), allow_outside=allow_outside)
+
+    def __eq__(self, other: object) -> bool:
+        """Same name, gravity, frames, cuts, run and items in the same order."""
+        return isinstance(other, Model) and self._values() == other._values()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _values(self) -> tuple[Any, ...]:
+        sections = tuple(tuple(self.section(section).values()) for section in SECTIONS)
+        return (self.name, self.gravity, self.frames, self.cuts, self.run, sections)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(self.section(section))} {section}" for section in SECTIONS)
+        return f"<Model '{self.name}': {counts}>"
+
+
+def cut_names(cuts: object) -> tuple[str, ...]:
+    """Names of joints from names and handles. Raises `InputError`."""
+    try:
+        return tuple(joint_name(cut) for cut in items(cuts))
+    except ValueError as error:
+        raise InputError(f"cuts: {error}") from None
+
+
+def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
+    """The model in a TOML file.
+
+    Files it names must lie in its folder unless ``allow_outside``; a function ``module:name`` is imported from Python's path, and
+    from the model's folder if ``allow_code``. Raises `InputError` with every problem of the file, one line each.
+    """
+    from flexmbs.model.toml_read import read
+
+    return read(Path(path), allow_outside=allow_outside, allow_code=allow_code)
+
+

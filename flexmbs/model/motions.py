@@ -1,0 +1,103 @@
+"""Elementary motions: the letters of which every joint is a word.
+
+A joint is a chain of motions from the parent frame to the child frame. Each motion has ``nq`` position coordinates and ``nv``
+velocities, and default positions ``rest``.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator
+
+from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.model.fields import Axis, Number, Vector, Vector3, items
+
+
+class Motion(Declaration, section="motions"):
+    """One elementary motion."""
+
+    nq: ClassVar[int] = 0
+    nv: ClassVar[int] = 0
+    rest: ClassVar[Vector] = ()
+    rotates: ClassVar[bool] = False
+
+
+class Rotate(Motion, kind="rotate"):
+    """Rotation by q (rad) about a unit axis."""
+
+    nq = nv = 1
+    rest = (0.0,)
+    rotates = True
+
+    axis: Axis = dataclasses.field(kw_only=False)
+
+
+class Slide(Motion, kind="slide"):
+    """Translation by q (m) along a unit axis."""
+
+    nq = nv = 1
+    rest = (0.0,)
+
+    axis: Axis = dataclasses.field(kw_only=False)
+
+
+class Twist(Motion, kind="twist"):
+    """Screw motion: rotation by q (rad) about a unit axis with translation pitch·q (m) along it; pitch in m/rad."""
+
+    nq = nv = 1
+    rest = (0.0,)
+
+    axis: Axis = dataclasses.field(kw_only=False)
+    pitch: Number = dataclasses.field(kw_only=False)
+
+
+class Ball(Motion, kind="ball"):
+    """Any rotation: unit quaternion (scalar first) and relative angular velocity (rad/s) in the moved axes."""
+
+    nq = 4
+    nv = 3
+    rest = (1.0, 0.0, 0.0, 0.0)
+
+
+class FreeMotion(Motion, kind="free"):
+    """Any displacement: position (m), unit quaternion (scalar first), and relative twist (v, ω) in the moved axes."""
+
+    nq = 7
+    nv = 6
+    rest = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+
+
+class Shift(Motion, kind="shift"):
+    """Constant displacement (m)."""
+
+    displacement: Vector3 = dataclasses.field(kw_only=False)
+
+
+class Turn(Motion, kind="turn"):
+    """Constant rotation by an angle (rad) about a unit axis."""
+
+    axis: Axis = dataclasses.field(kw_only=False)
+    angle: Number = dataclasses.field(kw_only=False)
+
+
+def motion_chain(value: object) -> tuple[Motion, ...]:
+    """Motions from a list of motions or of tables with ``kind``."""
+    made: list[Motion] = []
+    problems: list[Problem] = []
+    for number, item in enumerate(items(value)):
+        if isinstance(item, Motion):
+            made.append(item)
+        elif isinstance(item, Mapping):
+            try:
+                made.append(Motion.read_kind(item))
+            except NestedError as error:
+                problems.extend(Problem((str(number), *inner.path), inner.message) for inner in error.problems)
+        else:
+            problems.append(Problem((str(number),), f"must be a motion such as Rotate('z'), not {shown(item)}"))
+    if problems:
+        raise NestedError(problems)
+    return tuple(made)
+
+
+Motions = Annotated[tuple[Motion, ...], BeforeValidator(motion_chain)]

@@ -1,0 +1,66 @@
+"""Options of a run, as a model file's ``[run]`` table keeps them."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, model_validator
+
+from flexmbs.model.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.model.fields import OptionalPositive, Positive, number
+
+SMALLEST_TOLERANCE = 1e-14
+
+
+def _one_of(*names: str) -> BeforeValidator:
+    def check(value: object) -> str:
+        if not isinstance(value, str) or value not in names:
+            raise ValueError(f"no such choice {shown(value)}; {close_names(str(value), names)}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"must be a name, not {shown(value)}")
+    return value
+
+
+def _rho(value: object) -> float:
+    result = number(value)
+    if not 0.0 <= result <= 1.0:
+        raise ValueError(f"must be within 0 … 1, not {result:g}")
+    return result
+
+
+def _relative(value: object) -> float:
+    result = number(value)
+    if not SMALLEST_TOLERANCE <= result < 1.0:
+        raise ValueError(f"must be within {SMALLEST_TOLERANCE:g} … 1 (double precision ends there), not {result:g}")
+    return result
+
+
+class Run(Declaration, section="run"):
+    """How to simulate: end time, step and output step (s), formalism, coordinates, integrator with its options, tolerances."""
+
+    t_end: Positive
+    step: OptionalPositive = None
+    output_step: OptionalPositive = None
+    formalism: Annotated[str, BeforeValidator(_word)] = "multiplier"
+    coordinates: Annotated[str, _one_of("joint", "absolute")] = "joint"
+    integrator: Annotated[str, BeforeValidator(_word)] = "generalized-alpha"
+    stabilization: Annotated[str, _one_of("none", "baumgarte", "projection")] = "none"
+    rho_inf: Annotated[float, BeforeValidator(_rho)] = 0.8
+    rtol: Annotated[float, BeforeValidator(_relative)] = 1e-6
+    atol: Positive = 1e-8
+
+    @model_validator(mode="after")
+    def _steps(self) -> "Run":
+        problems = [
+            Problem((key,), f"must not exceed t_end = {self.t_end:g}, not {value:g}")
+            for key, value in (("step", self.step), ("output_step", self.output_step))
+            if value is not None and value > self.t_end
+        ]
+        if problems:
+            raise NestedError(problems)
+        return self
+
