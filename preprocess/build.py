@@ -1,0 +1,192 @@
+"""From a finite-element model to a flexible body: `reduce`."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, FloatArray, ModeTable, Surface, x_cross_shapes
+from preprocess.assemble import FEModel, assemble
+from preprocess.damping import Damping, damping_matrix, damping_ratios
+from preprocess.interfaces import BoundInterface, Interface, bind_interfaces, rigid_motion
+from preprocess.invariants import ShapeIntegrals, shape_integrals
+from preprocess.material import Material
+from preprocess.mesh import Mesh
+from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
+from preprocess.reference import MEAN_AXES, BodyModes, RigidBody, body_modes, reference_index, rigid_mode_count
+
+_RIGID_RESIDUAL = 1e-8
+
+
+def reduce(
+    part: Mesh | FEModel,
+    material: Material | None = None,
+    *,
+    interfaces: Mapping[str, Interface],
+    method: Reduction | None = None,
+    reference: str,
+    damping: Damping = 0.0,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> FlexibleBodyData:
+    """Reduced flexible body of a meshed part (with its material) or of given finite-element matrices.
+
+    interfaces: places where joints take hold, by name.  method: default ``CraigBampton(modes=12)``.
+    reference: an interface's name (the body frame is that interface's frame) or "mean axes" (body frame at the centre of mass).
+    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.  progress: called with (step, 0.0 … 1.0).
+    The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); with n normal modes and k interfaces nf = n + 6k − 6.
+    Raises InputError for anything wrong in the input, SolverError when the modes do not converge.
+    """
+    steps = _Steps(progress)
+    steps("assemble", 0.0)
+    fe = _model(part, material)
+    bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets)
+    if reference != MEAN_AXES:
+        reference_index(reference, bound)
+    chosen = method or CraigBampton(modes=12)
+    basis = chosen.basis(fe, bound, steps)
+    steps("reference condition", 0.9)
+    modes, rigid = _referenced(fe, bound, basis, reference)
+    steps("shape integrals", 0.95)
+    x = (fe.nodes - modes.origin) @ modes.axes
+    phi = np.einsum("ba,nbk->nak", modes.axes, (basis.shapes @ modes.V).reshape(len(x), 3, -1))
+    integrals = shape_integrals(fe.m, x, phi)
+    ratio = damping_ratios(damping, modes.omega / (2 * np.pi))
+    frames = {interface.name: _frame(interface, E, modes) for interface, E in zip(bound, basis.interface_motion)}
+    steps("done", 1.0)
+    return FlexibleBodyData(
+        name=name or _name(fe),
+        **integrals._asdict(),
+        K_ff=np.diag(modes.omega**2),
+        D_ff=damping_matrix(ratio, modes.omega),
+        frames=frames,
+        modes=_table(modes, basis, ratio, integrals),
+        surface=Surface(x, phi, fe.triangles, fe.node_ids),
+        provenance=_provenance(fe, bound, basis, chosen, reference) | rigid._asdict() | steps.times,
+    )
+
+
+class _Steps:
+    """Progress reporter that keeps the wall time of each step."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress, self._step, self._since = progress, "", time.perf_counter()
+        self.times: dict[str, str | float] = {}
+
+    def __call__(self, step: str, fraction: float) -> None:
+        now = time.perf_counter()
+        if self._step and self._step != step:
+            self.times[f"time {self._step}"] = now - self._since
+            self._since = now
+        self._step = step
+        if self._progress is not None:
+            self._progress(step, fraction)
+
+
+class _RigidModes(NamedTuple):
+    """What the rigid-body check found: number of strain-free motions, and the residual ``|K R| / |K| |R|``."""
+
+    rigid_body_modes: float
+    rigid_body_residual: float
+
+
+def _model(part: Mesh | FEModel, material: Material | None) -> FEModel:
+    if isinstance(part, FEModel):
+        if material is not None:
+            raise InputError("material: given together with finished matrices, which hold it already; leave it out")
+        return part
+    if material is None:
+        raise InputError("material: missing; give for example Isotropic(E=210e9, nu=0.3, rho=7850.0)")
+    return assemble(part, material)
+
+
+def _name(fe: FEModel) -> str:
+    return fe.source.replace("\\", "/").rpartition("/")[2].partition(".")[0] or "body"
+
+
+def _referenced(fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, reference: str) -> tuple[BodyModes, _RigidModes]:
+    """Modes under the reference condition. Raises InputError unless the body has exactly six rigid-body modes."""
+    shapes = basis.shapes
+    K = shapes.T @ (fe.K @ shapes)
+    M_shapes = (fe.m @ shapes.reshape(len(fe.nodes), -1)).reshape(shapes.shape)
+    M = shapes.T @ M_shapes
+    K, M = 0.5 * (K + K.T), 0.5 * (M + M.T)
+    nodal_mass = np.asarray(fe.m.sum(axis=1)).ravel()
+    com = nodal_mass @ fe.nodes / nodal_mass.sum()
+    R = rigid_motion(fe.nodes - com).reshape(shapes.shape[0], 6)
+    found = _RigidModes(rigid_mode_count(K, M, 2 * np.pi * basis.normal_frequencies[0]), _rigid_residual(fe.K, R))
+    if found.rigid_body_residual > _RIGID_RESIDUAL:
+        raise InputError(
+            f"stiffness: rigid-body motion strains it (|K R|/|K| = {found.rigid_body_residual:.2g}); give K without supports"
+        )
+    if found.rigid_body_modes != 6:
+        raise InputError(
+            f"stiffness: {found.rigid_body_modes:.0f} rigid-body modes found instead of 6; join the parts of the mesh"
+        )
+    return body_modes(reference, K, M, basis.interface_motion, bound, RigidBody(com, R.T @ M_shapes)), found
+
+
+def _rigid_residual(K: sp.csr_matrix, R: FloatArray) -> float:
+    unit = R / np.abs(R).max(axis=0)
+    return float(np.abs(K @ unit).max() / np.abs(K.data).max())
+
+
+def _frame(interface: BoundInterface, motion: FloatArray, modes: BodyModes) -> FlexibleFrame:
+    """Frame of an interface in the body frame; ``motion`` (6, n) is that of its row in the basis."""
+    to_body = modes.axes.T
+    moved = motion @ modes.V
+    return FlexibleFrame(
+        x=to_body @ (interface.position - modes.origin),
+        R=to_body @ interface.axes,
+        phi=to_body @ moved[:3],
+        psi=to_body @ moved[3:],
+        kind=interface.kind,
+    )
+
+
+def _table(modes: BodyModes, basis: Basis, ratio: FloatArray, integrals: ShapeIntegrals) -> ModeTable:
+    """Mode table; a mode above the last normal mode of the basis is "static": it completes the compliance at the interfaces."""
+    frequency = modes.omega / (2 * np.pi)
+    kind = tuple(modes.kind if f <= basis.normal_frequencies[-1] else "static" for f in frequency)
+    L = np.vstack([integrals.S_bar, x_cross_shapes(integrals.xS)])
+    return ModeTable(frequency, kind, (L**2).T, ratio)
+
+
+def _provenance(
+    fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, method: Reduction, reference: str
+) -> dict[str, str | float]:
+    """Where the body comes from."""
+    faces = "; ".join(
+        f"{b.name}: {b.kind}, {len(b.nodes)} nodes, weights {b.weights.min():g}..{b.weights.max():g}" for b in bound
+    )
+    return {
+        "source": fe.source,
+        "unit of source": fe.unit,
+        "units": "m kg s rad N",
+        "elements": fe.elements,
+        "material": fe.material,
+        "nodes": float(len(fe.nodes)),
+        "degrees of freedom": float(3 * len(fe.nodes)),
+        "method": repr(method),
+        "reference": reference,
+        "interfaces": faces,
+        "fixed-interface frequencies [Hz]": ", ".join(f"{f:.9g}" for f in basis.normal_frequencies),
+        "digest": _digest(fe, bound, method, reference),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _digest(fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: str) -> str:
+    """SHA-256 of everything that the reduction reads: nodes, matrices, interfaces and options."""
+    digest = hashlib.sha256(f"{method!r} {reference} {[(b.name, b.kind) for b in bound]}".encode())
+    arrays = [fe.nodes, fe.K.data, fe.K.indices, fe.K.indptr, fe.m.data, fe.m.indices, fe.m.indptr]
+    for array in arrays + [a for b in bound for a in (b.nodes, b.position, b.axes, b.weights)]:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

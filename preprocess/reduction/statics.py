@@ -1,0 +1,135 @@
+"""Static response of a body whose interface coordinates are prescribed, from one factorization.
+
+    K u = f + reactions,    u = T q on rigid interfaces,    G u = q on averaged interfaces.
+
+Rigid interfaces are eliminated: K_ii is what is left when their nodes are held. Without any, six statically determinate supports
+hold the body; a rigid-body motion R α and the reactions Gᵀλ of the averaged interfaces make up for them:
+
+    u = y + Y λ + R α,  y = K_ii⁻¹ f,  Y = K_ii⁻¹ Gᵀ,    [G Y, G R; (G R)ᵀ, 0] [λ; α] = [q − G y; −Rᵀ f].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FloatArray
+from preprocess.factorize import factorize
+from preprocess.interfaces import BoundInterface, rigid_motion
+
+if TYPE_CHECKING:
+    from preprocess.assemble import FEModel
+
+
+class InterfaceStatics:
+    """Static response of a body to loads and to interface coordinates, ordered six per interface as given."""
+
+    def __init__(self, fe: FEModel, interfaces: Sequence[BoundInterface]) -> None:
+        """Factorization of K with the rigid interfaces (or six supports) held. Raises InputError when K_ii is singular."""
+        size = 3 * len(fe.nodes)
+        self._T, driving = _driven(interfaces, size)
+        self._G, averaging = _averages(interfaces, size)
+        self._driving, self._averaging = driving, averaging
+        self._R = np.zeros((size, 0)) if driving.size else rigid_motion(fe.nodes - fe.nodes.mean(axis=0)).reshape(size, 6)
+        held = np.unique(self._T.nonzero()[0] // 3)
+        held_dofs = (3 * held[:, None] + np.arange(3)).ravel() if driving.size else _supports(fe.nodes, self._R)
+        self._free = np.setdiff1d(np.arange(size), held_dofs, assume_unique=True)
+        if not self._free.size:
+            raise InputError("interfaces: they hold every node; leave part of the body free to deform")
+        self._KT = (fe.K @ self._T).tocsr()
+        self._factor = factorize(fe.K[self._free][:, self._free].tocsr())
+        self.size, self.coordinates = size, 6 * len(interfaces)
+        self.free_count = len(self._free) - len(averaging) + self._R.shape[1]
+        self._Y = self._restrained(np.asarray(self._G.T.toarray()))
+        self._border = _BorderedSystem(self._G @ self._Y, self._G @ self._R)
+
+    def response(self, loads: FloatArray) -> FloatArray:
+        """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at zero."""
+        return self._closed(loads, np.zeros((len(self._averaging), loads.shape[1])))
+
+    def constraint_modes(self) -> FloatArray:
+        """Displacements (3N, 6 × interfaces) for each interface coordinate at one and all others at zero."""
+        q = np.eye(self.coordinates)
+        driven = self._T @ q[self._driving]
+        return np.asarray(driven + self._closed(-(self._KT @ q[self._driving]), q[self._averaging]))
+
+    def _closed(self, loads: FloatArray, q: FloatArray) -> FloatArray:
+        """Response with averaged coordinates at q and rigid ones at zero."""
+        y = self._restrained(loads)
+        if not len(self._averaging):
+            return y
+        reaction, rigid = self._border.solve(q - self._G @ y, -self._R.T @ loads)
+        return np.asarray(y + self._Y @ reaction + self._R @ rigid)
+
+    def _restrained(self, loads: FloatArray) -> FloatArray:
+        u = np.zeros(loads.shape)
+        if loads.shape[1]:
+            u[self._free] = self._factor.solve(np.ascontiguousarray(loads[self._free]))
+        return u
+
+
+class _BorderedSystem:
+    """Small symmetric system [H, E; Eᵀ, 0] with H and E scaled to order one."""
+
+    def __init__(self, H: FloatArray, E: FloatArray) -> None:
+        self._n = len(H)
+        self._scale = 1.0 / np.sqrt(np.abs(np.diag(H))) if self._n else np.ones(0)
+        rows = self._scale[:, None] * E
+        self._columns = 1.0 / np.linalg.norm(rows, axis=0) if E.size else np.ones(E.shape[1])
+        E_ = rows * self._columns
+        border = np.zeros((E.shape[1], E.shape[1]))
+        matrix = np.block([[self._scale[:, None] * H * self._scale, E_], [E_.T, border]])
+        if self._n and not np.linalg.cond(matrix) < 1e13:
+            raise InputError("interfaces: the averaged interfaces are not independent; take different nodes for each")
+        self._factor = scipy.linalg.lu_factor(matrix) if self._n else None
+
+    def solve(self, top: FloatArray, bottom: FloatArray) -> tuple[FloatArray, FloatArray]:
+        right = np.vstack([self._scale[:, None] * top, self._columns[:, None] * bottom])
+        x = scipy.linalg.lu_solve(self._factor, right)
+        return self._scale[:, None] * x[: self._n], self._columns[:, None] * x[self._n :]
+
+
+def _coordinates(interfaces: Sequence[BoundInterface], drives_nodes: bool) -> np.ndarray:
+    chosen = [k for k, interface in enumerate(interfaces) if interface.drives_nodes == drives_nodes]
+    return (6 * np.array(chosen, dtype=np.int64)[:, None] + np.arange(6)).ravel()
+
+
+def _entries(interface: BoundInterface) -> np.ndarray:
+    return (3 * interface.nodes[:, None] + np.arange(3)).ravel()
+
+
+def _driven(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Motion T of all nodes by the rigid interfaces' coordinates, (3N, 6r), and which coordinates these are."""
+    columns = _coordinates(interfaces, True)
+    T = sp.lil_matrix((size, len(columns)))
+    for k, interface in enumerate(i for i in interfaces if i.drives_nodes):
+        T[_entries(interface), 6 * k : 6 * k + 6] = interface.rigid_motion.reshape(-1, 6)
+    return T.tocsr(), columns
+
+
+def _averages(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Averages G of the nodes' motion, (6a, 3N), and which coordinates these are."""
+    rows = _coordinates(interfaces, False)
+    G = sp.lil_matrix((len(rows), size))
+    for k, interface in enumerate(i for i in interfaces if not i.drives_nodes):
+        G[6 * k : 6 * k + 6, _entries(interface)] = interface.average
+    return G.tocsr(), rows
+
+
+def _supports(nodes: FloatArray, R: FloatArray) -> np.ndarray:
+    """Six degrees of freedom at three distant nodes that hold the body without straining it."""
+    centre = nodes.mean(axis=0)
+    first = int(np.argmax(np.linalg.norm(nodes - centre, axis=1)))
+    second = int(np.argmax(np.linalg.norm(nodes - nodes[first], axis=1)))
+    line = (nodes[second] - nodes[first]) / np.linalg.norm(nodes[second] - nodes[first])
+    arm = nodes - nodes[first]
+    third = int(np.argmax(np.linalg.norm(arm - np.outer(arm @ line, line), axis=1)))
+    dofs = (3 * np.array([first, second, third])[:, None] + np.arange(3)).ravel()
+    scaled = R[dofs] / np.linalg.norm(R[dofs], axis=0)
+    pivots = scipy.linalg.qr(scaled.T, pivoting=True)[2]
+    return np.sort(dofs[pivots[:6]])
