@@ -14,6 +14,11 @@ from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.model.fields import Axis, Number, Vector, Vector3, items
 
 
+def opposite(vector: Vector) -> Vector:
+    """−v"""
+    return tuple(-component for component in vector)
+
+
 class Motion(Declaration, section="motions"):
     """One elementary motion."""
 
@@ -21,6 +26,10 @@ class Motion(Declaration, section="motions"):
     nv: ClassVar[int] = 0
     rest: ClassVar[Vector] = ()
     rotates: ClassVar[bool] = False
+
+    def inverse(self) -> "Motion":
+        """The motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates of X⁻¹)."""
+        return self
 
 
 class Rotate(Motion, kind="rotate"):
@@ -32,6 +41,9 @@ class Rotate(Motion, kind="rotate"):
 
     axis: Axis = dataclasses.field(kw_only=False)
 
+    def inverse(self) -> Motion:
+        return Rotate(opposite(self.axis))
+
 
 class Slide(Motion, kind="slide"):
     """Translation by q (m) along a unit axis."""
@@ -40,6 +52,9 @@ class Slide(Motion, kind="slide"):
     rest = (0.0,)
 
     axis: Axis = dataclasses.field(kw_only=False)
+
+    def inverse(self) -> Motion:
+        return Slide(opposite(self.axis))
 
 
 class Twist(Motion, kind="twist"):
@@ -50,6 +65,9 @@ class Twist(Motion, kind="twist"):
 
     axis: Axis = dataclasses.field(kw_only=False)
     pitch: Number = dataclasses.field(kw_only=False)
+
+    def inverse(self) -> Motion:
+        return Twist(opposite(self.axis), self.pitch)
 
 
 class Ball(Motion, kind="ball"):
@@ -73,12 +91,18 @@ class Shift(Motion, kind="shift"):
 
     displacement: Vector3 = dataclasses.field(kw_only=False)
 
+    def inverse(self) -> Motion:
+        return Shift(opposite(self.displacement))
+
 
 class Turn(Motion, kind="turn"):
     """Constant rotation by an angle (rad) about a unit axis."""
 
     axis: Axis = dataclasses.field(kw_only=False)
     angle: Number = dataclasses.field(kw_only=False)
+
+    def inverse(self) -> Motion:
+        return Turn(self.axis, -self.angle)
 
 
 def motion_chain(value: object) -> tuple[Motion, ...]:
