@@ -9,7 +9,9 @@ _HOMES = {
     "flexmbs.model.model": "Model load",
     "flexmbs.model.frames": "Frame FrameRef",
     "flexmbs.model.bodies": "FlexibleBody PointMass RigidBody",
-    "flexmbs.model.joints": "Chain Cylindrical Distance Fixed Free Planar Prismatic Revolute Screw Spherical Translation Universal",
+    "flexmbs.model.joints": (
+        "Chain Cylindrical Distance Fixed Free Planar Prismatic Revolute Screw Spherical Translation Universal"
+    ),
     "flexmbs.model.motions": "Ball FreeMotion Rotate Shift Slide Turn Twist",
     "flexmbs.model.laws": "PD PID Constant Function Ramp Sine SmoothStep SpringDamper Table",
     "flexmbs.model.forces": "Bushing FrameForce JointSpring JointTorque PointSpring UserForce",

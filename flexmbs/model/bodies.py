@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, model_validator
@@ -10,8 +10,29 @@ from pydantic import BeforeValidator, model_validator
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
-from flexmbs.model.fields import Damping, Matrix, Name, Nonnegative, OptionalVector, Positive, Vector3, items, sized, vector
+from flexmbs.model.fields import (
+    Damping,
+    Matrix,
+    Name,
+    Nonnegative,
+    OptionalVector,
+    Positive,
+    Vector,
+    Vector3,
+    items,
+    sized,
+    vector,
+)
 from flexmbs.model.frames import GROUND, BodyHandle, Frames
+
+
+class Findings(NamedTuple):
+    """What the check of one body found: names of its frames, number of modes, problems."""
+
+    frames: tuple[str, ...] | None
+    modes: int = 0
+    warnings: tuple[Problem, ...] = ()
+    errors: tuple[Problem, ...] = ()
 
 
 class Body(Declaration, section="bodies"):
@@ -23,15 +44,46 @@ class Body(Declaration, section="bodies"):
         """Names of the frames, or None where they stand in a file not read yet."""
         raise NotImplementedError
 
+    def frame_position(self, frame: str) -> Vector:
+        """Position of a frame in the body frame (m); zero for the body frame and for frames not known here."""
+        return (0.0, 0.0, 0.0)
+
     def handle(self) -> BodyHandle:
         """What ``model.add`` returns: ``handle["frame"]`` refers to a frame, the handle itself to the body frame."""
         return BodyHandle(self.name, "", self.known_frames())
+
+    @property
+    def has_mass(self) -> bool:
+        """False for a body that others must hold."""
+        return True
+
+    @property
+    def has_inertia(self) -> bool:
+        """False for a body that must not be left free to turn about itself."""
+        return True
+
+    def findings(self) -> Findings:
+        """What a check of this body alone finds. Raises `InputError` for a file that cannot be read."""
+        return Findings(self.known_frames())
 
     @model_validator(mode="after")
     def _not_ground(self) -> "Body":
         if self.name == GROUND:
             raise NestedError([Problem(("name",), "'ground' is the fixed body of every model; choose another name")])
         return self
+
+
+class BodyWithFrames(Body):
+    """A body that declares its frames: names with positions (m) or `Frame`."""
+
+    frames: Frames = dataclasses.field(default_factory=dict)
+
+    def known_frames(self) -> tuple[str, ...]:
+        return tuple(self.frames)
+
+    def frame_position(self, frame: str) -> Vector:
+        position: Vector = self.frames[frame].position if frame in self.frames else (0.0, 0.0, 0.0)
+        return position
 
 
 def inertia_matrix(value: object) -> Matrix:
@@ -62,31 +114,36 @@ def _check_inertia(inertia: np.ndarray) -> None:
         raise ValueError(f"no body has it: {moments}; the largest must not exceed the sum of the other two")
 
 
-class RigidBody(Body, kind="rigid"):
+class RigidBody(BodyWithFrames, kind="rigid"):
     """A rigid body.
 
-    ``mass`` (kg); ``inertia`` about the centre of mass in body axes (kg m²): 3 moments, 6 elements (xx, yy, zz, xy, xz, yz; products as
-    they stand in the matrix, I_xy = −∫xy dm) or a 3×3 matrix; ``com`` the centre of mass in the body frame (m); ``frames`` named
-    positions (m) or `Frame`. A mass of zero is for a link that other bodies hold; `Model.check` refuses one left free.
+    ``mass`` (kg); ``inertia`` about the centre of mass in body axes (kg m²): 3 moments, 6 elements (xx, yy, zz, xy, xz, yz;
+    products as they stand in the matrix, I_xy = −∫xy dm) or a 3×3 matrix; ``com`` the centre of mass in the body frame (m);
+    ``frames`` named positions (m) or `Frame`. A mass of zero is for a link that other bodies hold; `Model.check` refuses one
+    left free.
     """
 
     mass: Nonnegative
     inertia: Annotated[Any, BeforeValidator(inertia_matrix)]
     com: Vector3 = (0.0, 0.0, 0.0)
-    frames: Frames = dataclasses.field(default_factory=dict)
 
-    def known_frames(self) -> tuple[str, ...]:
-        return tuple(self.frames)
+    @property
+    def has_mass(self) -> bool:
+        return self.mass > 0.0
+
+    @property
+    def has_inertia(self) -> bool:
+        return any(any(row) for row in self.inertia)
 
 
-class PointMass(Body, kind="point-mass"):
+class PointMass(BodyWithFrames, kind="point-mass"):
     """A mass (kg) at the body frame's origin, without inertia of its own; without a joint it moves by three translations."""
 
     mass: Positive
-    frames: Frames = dataclasses.field(default_factory=dict)
 
-    def known_frames(self) -> tuple[str, ...]:
-        return tuple(self.frames)
+    @property
+    def has_inertia(self) -> bool:
+        return False
 
 
 def _file(value: object) -> str | None:
@@ -106,8 +163,8 @@ def _data(value: object) -> FlexibleBodyData | None:
 class FlexibleBody(Body, kind="flexible"):
     """A flexible body from its file or from ``data`` in memory.
 
-    ``damping`` replaces the modal damping ratios of the data (one number or one per mode); ``qf0`` and ``qf_dot0`` are the initial
-    elastic coordinates and their rates (one per mode, default zero). Frames come with the data.
+    ``damping`` replaces the modal damping ratios of the data (one number or one per mode); ``qf0`` and ``qf_dot0`` are the
+    initial elastic coordinates and their rates (one per mode, default zero). Frames come with the data.
     """
 
     file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(default=None, kw_only=False)
@@ -136,7 +193,19 @@ class FlexibleBody(Body, kind="flexible"):
         except InputError as error:
             raise InputError(*(f"bodies.{self.name}.file: {problem}" for problem in error.problems)) from None
         except FileNotFoundError:
-            raise InputError(f"bodies.{self.name}.file: there is no file '{self.file}'; make it with flexmbs preprocess") from None
+            raise InputError(f"bodies.{self.name}.file: no file '{self.file}'; make it with flexmbs preprocess") from None
+
+    def findings(self) -> Findings:
+        data = self.load()
+        path = (self.section, self.name)
+        errors = [
+            Problem((*path, key), f"must have one number per mode, {data.nf}, not {len(value)}")
+            for key, value in (("damping", self.damping), ("qf0", self.qf0), ("qf_dot0", self.qf_dot0))
+            if isinstance(value, tuple) and len(value) != data.nf
+        ]
+        high = max(self.damping if isinstance(self.damping, tuple) else (self.damping or 0.0,), default=0.0)
+        overdamped = [Problem((*path, "damping"), f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %")]
+        return Findings(tuple(data.frames), data.nf, tuple(overdamped if high > 1.0 else ()), tuple(errors))
 
     def _identity(self) -> tuple[object, ...]:
         path = None if self.file is None else str(Path(self.file).resolve())

@@ -114,19 +114,20 @@ class Declaration:
             cls.kinds[kind] = cls
 
     @classmethod
-    def keys(cls) -> tuple[str, ...]:
+    def field_names(cls) -> tuple[str, ...]:
         """Names of the fields, in order."""
         return tuple(f.name for f in dataclasses.fields(cls))  # type: ignore[arg-type]
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Self:
         """The declaration made from a table of a file. Raises `NestedError` with every problem in it."""
-        unknown = [Problem((key,), f"unknown key; {close_names(key, cls.keys())}") for key in table if key not in cls.keys()]
-        known = {key: value for key, value in table.items() if key in cls.keys()}
+        names = cls.field_names()
+        unknown = [Problem((key,), f"unknown key; {close_names(key, names)}") for key in table if key not in names]
+        known = {key: value for key, value in table.items() if key in names}
         try:
             made: Self = cls.__pydantic_validator__.validate_python(known)
         except ValidationError as error:
-            raise NestedError([*unknown, *problems_of(error, cls.keys())]) from None
+            raise NestedError([*unknown, *problems_of(error, names)]) from None
         if unknown:
             raise NestedError(unknown)
         return made
@@ -137,7 +138,7 @@ class Declaration:
         kind = table.get("kind", default)
         if not isinstance(kind, str) or kind not in cls.kinds:
             if "kind" in table:
-                raise NestedError([Problem(("kind",), f"no {cls.section} kind {shown(kind)}; {close_names(str(kind), cls.kinds)}")])
+                raise NestedError([Problem(("kind",), f"no such kind {shown(kind)}; {close_names(str(kind), cls.kinds)}")])
             raise NestedError([Problem(("kind",), f"is missing; one of: {', '.join(sorted(cls.kinds))}")])
         return cls.kinds[kind].read({key: value for key, value in table.items() if key != "kind"})
 
@@ -150,13 +151,13 @@ def _reporting(cls: type[Declaration], validated: Any) -> Any:
         try:
             validated(self, *args, **given)
         except ValidationError as error:
-            raise InputError(*map(str, problems_of(error, cls.keys(), _path(cls, args, given)))) from None
+            raise InputError(*map(str, problems_of(error, cls.field_names(), _path(cls, args, given)))) from None
 
     return __init__
 
 
 def _path(cls: type[Declaration], args: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
     """Where a declaration made in a script stands: (section, name), or its class for one without a name."""
-    if "name" not in cls.keys():
+    if "name" not in cls.field_names():
         return (cls.__name__,)
     return (cls.section, str(args[0] if args else given.get("name", "?")))

@@ -3,34 +3,33 @@
 import dataclasses
 from typing import Annotated
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
-from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
-from flexmbs.model.fields import Index, Name, NonnegativeSix, Number, OptionalPositive
-from flexmbs.model.frames import FrameLike, ItemHandle, JointLike
-from flexmbs.model.laws import JointForceLaw, ThreeLaws, function_of
+from flexmbs.model.declaration import NestedError, Problem, shown
+from flexmbs.model.fields import Index, NonnegativeSix, Number, OptionalPositive
+from flexmbs.model.frames import FrameLike, JointLike
+from flexmbs.model.functions import OptionalFunction, UserFunction, function_of
+from flexmbs.model.item import CoordinateUse, Item
+from flexmbs.model.laws import JointForceLaw, ThreeLaws
 
 
-class Force(Declaration, section="forces"):
+class Force(Item, section="forces"):
     """A force element."""
-
-    name: Name = dataclasses.field(kw_only=False)
-
-    def handle(self) -> ItemHandle:
-        """What ``model.add`` returns."""
-        return ItemHandle(self.section, self.name)
 
 
 class JointTorque(Force, kind="joint-torque"):
     """Generalized force Q (N or N m) on one freedom of a joint by a law.
 
-    ``law`` is `PD`, `PID`, `SpringDamper`, a function (t, x, v) → Q, or a law of time, a number or a function of t. ``coordinate`` is
-    the index of the freedom.
+    ``law`` is `PD`, `PID`, `SpringDamper`, a function (t, x, v) → Q, or a law of time, a number or a function of t.
+    ``coordinate`` is the index of the freedom.
     """
 
     joint: JointLike = dataclasses.field(kw_only=False)
     law: JointForceLaw = dataclasses.field(kw_only=False)
     coordinate: Index = 0
+
+    def coordinate_used(self) -> CoordinateUse:
+        return CoordinateUse(self.joint, self.coordinate, self.law.uses_position)
 
 
 class JointSpring(Force, kind="joint-spring"):
@@ -41,6 +40,9 @@ class JointSpring(Force, kind="joint-spring"):
     c: Number = 0.0
     x0: Number = 0.0
     coordinate: Index = 0
+
+    def coordinate_used(self) -> CoordinateUse:
+        return CoordinateUse(self.joint, self.coordinate, position=True)
 
 
 def _axes(value: object) -> str:
@@ -71,8 +73,8 @@ class BetweenFrames(Force):
         return self
 
 
-TensionFunction = function_of(3, "f(t, elongation, rate) -> tension")
-WrenchFunction = function_of(5, "f(t, r, A, v, w) -> 6 numbers")
+TensionFunction = Annotated[OptionalFunction, AfterValidator(function_of(3, "f(t, elongation, rate) -> tension"))]
+WrenchFunction = Annotated[UserFunction, AfterValidator(function_of(5, "f(t, r, A, v, w) -> 6 numbers"))]
 
 
 class PointSpring(BetweenFrames, kind="point-spring"):
@@ -84,7 +86,7 @@ class PointSpring(BetweenFrames, kind="point-spring"):
     k: Number = 0.0
     c: Number = 0.0
     length: OptionalPositive = None
-    law: TensionFunction | None = None
+    law: TensionFunction = None
 
 
 class Bushing(BetweenFrames, kind="bushing"):

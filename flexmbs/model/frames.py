@@ -139,6 +139,12 @@ class ItemHandle:
         return self.name
 
 
+def frames_used(item: Declaration) -> dict[str, FrameRef]:
+    """The frames an item refers to, by field."""
+    values = ((key, getattr(item, key)) for key in item.field_names())
+    return {key: value for key, value in values if isinstance(value, FrameRef)}
+
+
 def frame_ref(value: object) -> FrameRef:
     """A `FrameRef` from ``"body/frame"``, ``"body"``, a body's handle or a reference."""
     if isinstance(value, FrameRef):
@@ -158,11 +164,22 @@ def joint_name(value: object) -> str:
     raise ValueError(f"must be a joint (its handle or name), not {shown(value)}")
 
 
-def frame_table(value: object) -> tuple[tuple[str, Frame], ...]:
+class FrameTable(dict[str, Frame]):
+    """Named frames; read-only and hashable."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+    def __setitem__(self, key: str, value: Frame) -> None:
+        raise TypeError("frames of a declaration are read-only; give them to its constructor")
+
+
+def frame_table(value: object) -> FrameTable:
     """Named frames in the order given."""
     if not isinstance(value, Mapping):
         raise ValueError(f"must be a table of named frames, not {shown(value)}")
-    made, problems = {}, []
+    made: dict[str, Frame] = {}
+    problems: list[Problem] = []
     for key, place in value.items():
         try:
             made[name(key)] = frame(place)
@@ -173,16 +190,6 @@ def frame_table(value: object) -> tuple[tuple[str, Frame], ...]:
     if problems:
         raise NestedError(problems)
     return FrameTable(made)
-
-
-class FrameTable(dict[str, Frame]):
-    """Named frames; read-only and hashable."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(tuple(self.items()))
-
-    def __setitem__(self, key: str, value: Frame) -> None:
-        raise TypeError("frames of a declaration are read-only; give them to its constructor")
 
 
 FrameLike = Annotated[Any, BeforeValidator(frame_ref)]

@@ -34,8 +34,10 @@ def named_function(text: str) -> Callable[..., Any]:
         raise ValueError(f"must be a function or its name 'module:name', not {shown(text)} (expressions are not evaluated)")
     try:
         found: Any = importlib.import_module(module)
-    except ImportError as error:
-        raise ValueError(f"cannot import module '{module}' of {shown(text)}: {error}") from None
+    except ModuleNotFoundError:
+        raise ValueError(f"no module '{module}' on Python's path (a model's own folder counts with allow_code)") from None
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"module '{module}' does not import: {type(error).__name__}: {shown(str(error))}") from None
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise ValueError(f"module '{module}' has no '{attribute}'")
@@ -63,4 +65,21 @@ def parameter_count(function: Callable[..., Any]) -> int | None:
     return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
 
 
+def function_of(count: int, signature: str) -> Callable[[Any], Any]:
+    """Check for a function with ``count`` arguments; ``signature`` tells the user which."""
+
+    def check(value: Any) -> Any:
+        given = count if value is None else parameter_count(value)
+        if given not in (count, None):
+            raise ValueError(f"the function must be {signature}, with {count} arguments, not {given}")
+        return value
+
+    return check
+
+
+def _optional(value: object) -> Any:
+    return None if value is None else function(value)
+
+
 UserFunction = Annotated[Any, BeforeValidator(function)]
+OptionalFunction = Annotated[Any, BeforeValidator(_optional)]

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, model_validator
 
-from flexmbs.model.declaration import Declaration, NestedError, Problem
-from flexmbs.model.fields import Axis, Name, Number, Positive, ScalarOrVector, Vector, items, unit_axis
-from flexmbs.model.frames import FrameLike, ItemHandle, unit_quaternion, warn_if_degrees
+from flexmbs.model.declaration import NestedError, Problem
+from flexmbs.model.fields import Axis, Number, Positive, ScalarOrVector, Vector, items, unit_axis
+from flexmbs.model.frames import FrameLike, unit_quaternion, warn_if_degrees
+from flexmbs.model.item import Item
 from flexmbs.model.motions import Ball, FreeMotion, Motion, Motions, Rotate, Shift, Slide, Twist
 
 
-class Joint(Declaration, section="joints"):
+class Joint(Item, section="joints"):
     """A joint from frame ``parent`` to frame ``child``; ``q0`` and ``v0`` are its initial coordinates and velocities.
 
     ``q0`` has one number per position coordinate (`nq`), ``v0`` one per freedom (`nv`); a plain number will do for one, and
     the default 0 is the position of rest. A rotation in space has a unit quaternion, scalar first.
     """
 
-    name: Name = dataclasses.field(kw_only=False)
     parent: FrameLike = dataclasses.field(kw_only=False)
     child: FrameLike = dataclasses.field(kw_only=False)
     q0: ScalarOrVector = 0.0
@@ -44,10 +44,6 @@ class Joint(Declaration, section="joints"):
     def nv(self) -> int:
         """Number of freedoms."""
         return sum(motion.nv for motion in self.motions)
-
-    def handle(self) -> ItemHandle:
-        """What ``model.add`` returns."""
-        return ItemHandle(self.section, self.name)
 
     @model_validator(mode="after")
     def _initial_values(self) -> "Joint":
@@ -89,7 +85,7 @@ def _checked_positions(joint: str, q0: Vector, motions: tuple[Motion, ...]) -> V
         part = q0[len(checked) : len(checked) + motion.nq]
         if motion.nq >= 4:
             part = part[:-4] + unit_quaternion(part[-4:])
-        if motion.rotates:
+        if motion.nq == motion.rotations == 1:
             warn_if_degrees(part[0], f"joints.{joint}.q0")
         checked.extend(part)
     return tuple(checked)

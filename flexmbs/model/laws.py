@@ -6,10 +6,10 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, model_validator
+from pydantic import BeforeValidator, model_validator
 from scipy.interpolate import CubicSpline
 
 from flexmbs.model.declaration import Declaration, NestedError, Problem, close_names, shown
@@ -21,6 +21,11 @@ State = tuple[float, float, float]
 
 class TimeLaw(Declaration, abc.ABC, section="laws"):
     """A law of time x(t); ``law(t)`` is its value, ``law.state(t)`` value, rate and acceleration."""
+
+    @property
+    def uses_position(self) -> bool:
+        """True if, as the law of a joint force, it needs the joint's position."""
+        return False
 
     @abc.abstractmethod
     def state(self, t: float) -> State:
@@ -154,6 +159,10 @@ class Function(TimeLaw, kind="function"):
         """Number of arguments the function wants: 1 (t) or 3 (t, x, v); None where Python cannot tell."""
         return parameter_count(self.function)
 
+    @property
+    def uses_position(self) -> bool:
+        return self.parameters != 1
+
     def state(self, t: float) -> State:
         result = self.function(t)
         if not isinstance(result, numbers.Real):
@@ -204,6 +213,8 @@ LawOfTime = Annotated[Any, BeforeValidator(time_law)]
 class JointLaw(Declaration, section="joint laws"):
     """A law for the generalized force on a joint coordinate x with rate v."""
 
+    uses_position: ClassVar[bool] = True
+
 
 class PD(JointLaw, kind="pd"):
     """Q = kp·(r − x) + kd·(ṙ − v) with the reference r(t)."""
@@ -249,7 +260,8 @@ def three_laws(value: object) -> tuple[TimeLaw, TimeLaw, TimeLaw]:
     """Three laws of time, one per axis."""
     if not isinstance(value, (list, tuple, np.ndarray)) or len(value) != 3:
         raise ValueError(f"must be three laws or numbers, not {shown(value)}")
-    made, problems = [], []
+    made: list[TimeLaw] = []
+    problems: list[Problem] = []
     for axis, item in enumerate(value):
         try:
             made.append(time_law(item))
@@ -260,18 +272,6 @@ def three_laws(value: object) -> tuple[TimeLaw, TimeLaw, TimeLaw]:
     if problems:
         raise NestedError(problems)
     return made[0], made[1], made[2]
-
-
-def function_of(count: int, signature: str) -> Any:
-    """Field check: a function with ``count`` arguments; ``signature`` tells the user which."""
-
-    def check(value: Any) -> Any:
-        given = parameter_count(value)
-        if given not in (count, None):
-            raise ValueError(f"the function must be {signature}, with {count} arguments, not {given}")
-        return value
-
-    return Annotated[UserFunction, AfterValidator(check)]
 
 
 JointForceLaw = Annotated[Any, BeforeValidator(joint_law)]

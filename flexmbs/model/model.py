@@ -1,5 +1,6 @@
 """`Model`: named bodies, joints, forces and drives, with gravity and the places on the ground."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -25,7 +26,7 @@ class Header(Declaration, section="model"):
 
     name: Name
     gravity: Vector3 = (0.0, 0.0, -9.81)
-    frames: Frames = ()
+    frames: Frames = dataclasses.field(default_factory=dict)
 
 
 class Model:
@@ -33,8 +34,8 @@ class Model:
 
     name: its name.  gravity: acceleration in world axes (m/s²).  frames: named places on the ground (positions or `Frame`).
     cuts: names of the joints to cut in closed loops, where the choice is the user's.
-    ``bodies``, ``joints``, ``forces``, ``drives`` map names to declarations in the order they were added; ``run`` has the options of a
-    run or None; relative file paths start from ``folder``.
+    ``bodies``, ``joints``, ``forces``, ``drives`` map names to declarations in the order they were added; ``run`` has the
+    options of a run or None; relative file paths start from ``folder``.
     """
 
     bodies: dict[str, Body]
@@ -73,15 +74,21 @@ class Model:
         """Add an item; returns its handle. Raises `InputError` if it is no item of a model or its name is taken."""
         if not isinstance(item, Declaration) or item.section not in SECTIONS:
             raise InputError(f"model '{self.name}': cannot add {type(item).__name__}; it takes bodies, joints, forces and drives")
-        section = self.section(item.section)
+        section = self.items(item.section)
         if item.name in section:  # type: ignore[attr-defined]
             raise InputError(f"{item.section}.{item.name}: the name is taken already; choose another")  # type: ignore[attr-defined]
         section[item.name] = item  # type: ignore[attr-defined]
         return item.handle()  # type: ignore[attr-defined,no-any-return]
 
-    def section(self, section: str) -> dict[str, Any]:
+    def items(self, section: str) -> dict[str, Any]:
         """The items of one section: "bodies", "joints", "forces" or "drives"."""
-        return {"bodies": self.bodies, "joints": self.joints, "forces": self.forces, "drives": self.drives}[section]
+        sections: dict[str, dict[str, Any]] = {
+            "bodies": self.bodies,
+            "joints": self.joints,
+            "forces": self.forces,
+            "drives": self.drives,
+        }
+        return sections[section]
 
     def check(self) -> "Report":
         """What the model is made of, its freedoms and loops, and everything wrong with it; does not raise."""
@@ -92,8 +99,8 @@ class Model:
     def to_toml(self, *, complete: bool = True) -> str:
         """The model as the text of its file, with paths relative to `folder`.
 
-        Raises `InputError` for what a file cannot hold (data in memory, unnamed functions); with ``complete=False`` these are only
-        described, for the record.
+        Raises `InputError` for what a file cannot hold (data in memory, unnamed functions); with ``complete=False`` these are
+        only described, for the record.
         """
         from flexmbs.model.toml_write import model_text
 
@@ -112,11 +119,11 @@ class Model:
     __hash__ = None  # type: ignore[assignment]
 
     def _values(self) -> tuple[Any, ...]:
-        sections = tuple(tuple(self.section(section).values()) for section in SECTIONS)
+        sections = tuple(tuple(self.items(section).values()) for section in SECTIONS)
         return (self.name, self.gravity, self.frames, self.cuts, self.run, sections)
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{len(self.section(section))} {section}" for section in SECTIONS)
+        counts = ", ".join(f"{len(self.items(section))} {section}" for section in SECTIONS)
         return f"<Model '{self.name}': {counts}>"
 
 

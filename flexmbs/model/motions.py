@@ -1,7 +1,8 @@
 """Elementary motions: the letters of which every joint is a word.
 
 A joint is a chain of motions from the parent frame to the child frame. Each motion has ``nq`` position coordinates and ``nv``
-velocities, and default positions ``rest``.
+velocities, and default positions ``rest``; ``rotations`` of the velocities turn without moving along, and ``moves_along`` tells
+whether it displaces what follows it.
 """
 
 import dataclasses
@@ -25,7 +26,8 @@ class Motion(Declaration, section="motions"):
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0
     rest: ClassVar[Vector] = ()
-    rotates: ClassVar[bool] = False
+    rotations: ClassVar[int] = 0
+    moves_along: ClassVar[bool] = False
 
     def inverse(self) -> "Motion":
         """The motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates of X⁻¹)."""
@@ -37,7 +39,7 @@ class Rotate(Motion, kind="rotate"):
 
     nq = nv = 1
     rest = (0.0,)
-    rotates = True
+    rotations = 1
 
     axis: Axis = dataclasses.field(kw_only=False)
 
@@ -50,6 +52,7 @@ class Slide(Motion, kind="slide"):
 
     nq = nv = 1
     rest = (0.0,)
+    moves_along = True
 
     axis: Axis = dataclasses.field(kw_only=False)
 
@@ -76,6 +79,7 @@ class Ball(Motion, kind="ball"):
     nq = 4
     nv = 3
     rest = (1.0, 0.0, 0.0, 0.0)
+    rotations = 3
 
 
 class FreeMotion(Motion, kind="free"):
@@ -84,10 +88,13 @@ class FreeMotion(Motion, kind="free"):
     nq = 7
     nv = 6
     rest = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+    rotations = 3
 
 
 class Shift(Motion, kind="shift"):
     """Constant displacement (m)."""
+
+    moves_along = True
 
     displacement: Vector3 = dataclasses.field(kw_only=False)
 

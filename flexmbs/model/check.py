@@ -1,0 +1,103 @@
+"""`Model.check`: what a model is made of, and everything wrong with it that the declarations show."""
+
+import dataclasses
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from flexmbs.errors import InputError
+from flexmbs.model.check_references import FrameNames, reference_problems
+from flexmbs.model.check_topology import freedom_lines, topology_problems, topology_warnings
+
+if TYPE_CHECKING:
+    from flexmbs.model.model import Model
+
+
+@dataclasses.dataclass
+class Report:
+    """What a check found: ``sections`` of lines that describe the model, ``warnings``, ``errors``; printable."""
+
+    title: str
+    sections: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    warnings: list[str] = dataclasses.field(default_factory=list)
+    errors: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def lines(self) -> list[str]:
+        """The report, line by line."""
+        lines = [self.title]
+        for heading, content in self.sections.items():
+            lines += [f"{heading}:", *(f"  {line}" for line in content)] if content else []
+        lines += [f"warning: {line}" for line in self.warnings]
+        lines += [f"error: {line}" for line in self.errors]
+        return [*lines, "not ready to run" if self.errors else "ready to run"]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+    def raise_errors(self) -> None:
+        """Raise `InputError` with every error, if there is any."""
+        if self.errors:
+            raise InputError(*self.errors)
+
+
+def check(model: "Model") -> Report:
+    """The report on a model; does not raise."""
+    report = Report(f"model '{model.name}'")
+    frames = _flexible_bodies(model, report)
+    report.errors += map(str, reference_problems(model, frames))
+    report.errors += map(str, topology_problems(model))
+    report.sections = {
+        "bodies": [_titled(body.name, body.kind, _frames_text(frames[body.name])) for body in model.bodies.values()],
+        "joints": [_joint_line(joint.name, joint.kind, joint.parent, joint.child, joint.nv) for joint in model.joints.values()],
+        "forces": [_titled(force.name, force.kind) for force in model.forces.values()],
+        "drives": [_titled(drive.name, drive.motion.kind, f"joint {drive.joint}") for drive in model.drives.values()],
+    }
+    if not report.errors:
+        report.sections["freedoms"] = freedom_lines(model)
+        report.warnings += map(str, topology_warnings(model))
+        _add_diagnosis(model, report)
+    return report
+
+
+def _flexible_bodies(model: "Model", report: Report) -> FrameNames:
+    """Frame names of every body; problems of flexible-body data go to the report."""
+    frames: FrameNames = {}
+    modes = 0
+    for body in model.bodies.values():
+        try:
+            findings = body.findings()
+        except InputError as error:
+            report.errors += error.problems
+            frames[body.name] = None
+            continue
+        frames[body.name] = findings.frames
+        modes += findings.modes
+        report.errors += map(str, findings.errors)
+        report.warnings += map(str, findings.warnings)
+    return frames
+
+
+def _add_diagnosis(model: "Model", report: Report) -> None:
+    """Tree, cut joints and redundant constraints, which only the compiled system knows."""
+    try:
+        from flexmbs.system.diagnosis import diagnose
+    except ImportError:
+        return
+    lines, warnings, errors = diagnose(model)
+    report.sections["system"] = list(lines)
+    report.warnings += warnings
+    report.errors += errors
+
+
+def _titled(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
+
+
+def _frames_text(names: Iterable[str] | None) -> str:
+    names = list(names or ())
+    return f"frames {', '.join(names)}" if names else ""
+
+
+def _joint_line(name: str, kind: str, parent: object, child: object, nv: int) -> str:
+    return f"{name}, {kind}, {parent} → {child}, {nv} freedom{'' if nv == 1 else 's'}"
+

@@ -1,0 +1,76 @@
+"""References between items: every frame, joint and coordinate an item names must exist."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from flexmbs.model.declaration import Problem, close_names
+from flexmbs.model.frames import GROUND, FrameRef, frames_used
+from flexmbs.model.item import CoordinateUse, Item
+
+if TYPE_CHECKING:
+    from flexmbs.model.joints import Joint
+    from flexmbs.model.model import Model
+
+FrameNames = dict[str, tuple[str, ...] | None]
+
+
+def declared_frames(model: "Model") -> FrameNames:
+    """Frame names of every body, None for those that stand in a file."""
+    return {body.name: body.known_frames() for body in model.bodies.values()}
+
+
+def reference_problems(model: "Model", frames: FrameNames) -> Iterator[Problem]:
+    """References to bodies, frames, joints and coordinates that do not exist."""
+    known = {**frames, GROUND: tuple(model.frames)}
+    named: list[Item] = [*model.joints.values(), *model.forces.values(), *model.drives.values()]
+    for item in named:
+        for key, ref in frames_used(item).items():
+            yield from _frame_problem((item.section, item.name, key), ref, known)
+        yield from _coordinate_problems((item.section, item.name), item.coordinate_used(), model.joints)
+    for cut in model.cuts:
+        if cut not in model.joints:
+            yield Problem(("cuts",), f"no joint '{cut}'; {close_names(cut, model.joints)}")
+    yield from _driven_twice(model)
+
+
+def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> Iterator[Problem]:
+    if ref.body not in known:
+        yield Problem(path, f"no body '{ref.body}'; {close_names(ref.body, known)}")
+        return
+    frames = known[ref.body]
+    if ref.frame and frames is not None and ref.frame not in frames:
+        yield Problem(path, f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(frames) or 'none'}")
+
+
+def _coordinate_problems(path: tuple[str, ...], use: CoordinateUse | None, joints: "dict[str, Joint]") -> Iterator[Problem]:
+    if use is None:
+        return
+    joint = joints.get(use.joint)
+    if joint is None:
+        yield Problem((*path, "joint"), f"no joint '{use.joint}'; {close_names(use.joint, joints)}")
+    elif use.freedom >= joint.nv:
+        freedoms = f"0 … {joint.nv - 1}" if joint.nv else "none"
+        yield Problem((*path, "coordinate"), f"joint '{use.joint}' has no coordinate {use.freedom}; it has: {freedoms}")
+    elif use.position and not has_position(joint, use.freedom):
+        text = f"freedom {use.freedom} of joint '{use.joint}' ({joint.kind}) has a velocity but no position coordinate of its own"
+        yield Problem((*path, "coordinate"), f"{text}; use a joint or chain of single motions (revolute, prismatic, ...)")
+
+
+def has_position(joint: "Joint", index: int) -> bool:
+    """True if the freedom belongs to a motion with one coordinate and one velocity."""
+    first = 0
+    for motion in joint.motions:
+        if index < first + motion.nv:
+            return motion.nq == motion.nv
+        first += motion.nv
+    return False
+
+
+def _driven_twice(model: "Model") -> Iterator[Problem]:
+    seen: dict[tuple[Any, ...], str] = {}
+    for drive in model.drives.values():
+        key = (drive.joint, drive.coordinate)
+        if key in seen:
+            text = f"coordinate {drive.coordinate} of joint '{drive.joint}' is prescribed by drive '{seen[key]}' already"
+            yield Problem(("drives", drive.name, "joint"), text)
+        seen.setdefault(key, drive.name)

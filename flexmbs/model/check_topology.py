@@ -1,0 +1,97 @@
+"""The graph of bodies and joints: self-joints, doubled joints, free bodies, loops, count of freedoms."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from flexmbs.model.declaration import Problem
+from flexmbs.model.frames import GROUND
+
+if TYPE_CHECKING:
+    from flexmbs.model.joints import Joint
+    from flexmbs.model.model import Model
+
+
+def topology_problems(model: "Model") -> Iterator[Problem]:
+    """An empty model, joints of a body to itself, joints between the same two frames, bodies without inertia left free."""
+    if not model.bodies:
+        yield Problem(("bodies",), "the model has no body; add at least one")
+    seen: dict[frozenset[str], str] = {}
+    for joint in model.joints.values():
+        path = ("joints", joint.name, "child")
+        if joint.parent.body == joint.child.body:
+            yield Problem(path, f"joins '{joint.child.body}' to itself; parent and child must be two bodies")
+            continue
+        pair = frozenset((str(joint.parent), str(joint.child)))
+        if pair in seen:
+            yield Problem(path, f"joint '{seen[pair]}' joins {joint.parent} and {joint.child} already; make it one joint")
+        seen.setdefault(pair, joint.name)
+    yield from _massless_left_free(model)
+
+
+def _massless_left_free(model: "Model") -> Iterator[Problem]:
+    """Bodies without mass or without inertia that nothing holds against moving or turning."""
+    for body in model.bodies.values():
+        if body.has_mass and body.has_inertia:
+            continue
+        joints = joints_of(model, body.name)
+        path = ("bodies", body.name)
+        if not body.has_mass and len(joints) < 2 and all(joint.nv for joint in joints):
+            yield Problem((*path, "mass"), "is 0 and no other body moves with it; give it a mass or fix it to one")
+        elif len(joints) == 1 and _turns_about_itself(model, joints[0], body.name):
+            text = f"has no rotational inertia, and joint '{joints[0].name}' lets it turn about itself"
+            yield Problem(path, f"{text}; use a translation joint, or a rigid body with inertia")
+
+
+def _turns_about_itself(model: "Model", joint: "Joint", body: str) -> bool:
+    """True if turns of the joint do not move the origin of the body: at its origin, or all three about one point."""
+    rotations = sum(motion.rotations for motion in joint.motions)
+    own = joint.child if joint.child.body == body else joint.parent
+    offset = any(model.bodies[body].frame_position(own.frame))
+    if any(motion.moves_along for motion in joint.motions):
+        return False
+    return rotations >= 3 or (rotations > 0 and not offset)
+
+
+def joints_of(model: "Model", body: str) -> list["Joint"]:
+    """Joints that hold a body."""
+    return [joint for joint in model.joints.values() if body in (joint.parent.body, joint.child.body)]
+
+
+def components(model: "Model") -> list[list[str]]:
+    """Groups of bodies that joints connect; the ground is in the first."""
+    group = {name: {name} for name in (GROUND, *model.bodies)}
+    for joint in model.joints.values():
+        a, b = group[joint.parent.body], group[joint.child.body]
+        if a is not b:
+            large, small = (a, b) if len(a) >= len(b) else (b, a)
+            large |= small
+            for name in small:
+                group[name] = large
+    distinct = {id(members): members for members in group.values()}
+    order = [GROUND, *model.bodies]
+    return [[name for name in order if name in members] for members in distinct.values()]
+
+
+def topology_warnings(model: "Model") -> Iterator[Problem]:
+    """Bodies that no joint connects to the ground."""
+    loose = [name for group in components(model) if GROUND not in group for name in group]
+    if loose:
+        shown = ", ".join(loose[:10]) + (", ..." if len(loose) > 10 else "")
+        yield Problem(("bodies",), f"not connected to the ground by joints: {shown}; they move freely, statics is impossible")
+
+
+def freedom_lines(model: "Model") -> list[str]:
+    """The count f = 6n − b, the drives and the loops."""
+    n = len(model.bodies)
+    held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
+    lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
+    b = sum(6 - joint.nv for joint in model.joints.values()) + 3 * len(lone_points)
+    loops = len(model.joints) - n - 1 + len(components(model))
+    lines = [f"f = 6·{n} − {b} = {6 * n - b} rigid-body freedoms (6n − b, dependent constraints not considered)"]
+    if lone_points:
+        lines.append(f"point masses without a joint move by 3 translations: {', '.join(body.name for body in lone_points)}")
+    if model.drives:
+        lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} left")
+    lines.append(f"{loops} closed loop{'' if loops == 1 else 's'}: {len(model.joints)} joints, {n} bodies")
+    return lines

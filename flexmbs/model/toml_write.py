@@ -1,0 +1,171 @@
+"""Writing a model as its TOML file: one table per item, one line per key, floats with all their digits."""
+
+import dataclasses
+import json
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flexmbs.errors import InputError, MachineError
+from flexmbs.model.declaration import Declaration, Problem
+from flexmbs.model.fields import AXES
+from flexmbs.model.frames import IDENTITY, Frame, FrameRef
+from flexmbs.model.functions import function_text
+
+if TYPE_CHECKING:
+    from flexmbs.model.model import Model
+
+FORMAT = "flexmbs-model/1"
+SECTIONS = ("bodies", "joints", "forces", "drives")
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def model_text(model: "Model", folder: Path, *, complete: bool = True, allow_outside: bool = True) -> str:
+    """The text of the model's file in ``folder``. Raises `InputError` for what a file cannot hold, if ``complete``."""
+    writer = Writer(folder.resolve(), complete, allow_outside)
+    lines = [f'format = "{FORMAT}"', f"name = {text_of(model.name)}", f"gravity = {writer.value(model.gravity)}"]
+    if model.cuts:
+        lines.append(f"cuts = {writer.value(model.cuts)}")
+    if model.frames:
+        lines += ["", "[frames]", *(f"{key(name)} = {writer.value(frame)}" for name, frame in model.frames.items())]
+    for section in SECTIONS:
+        for item in model.items(section).values():
+            lines += ["", f"[{section}.{key(item.name)}]", *writer.item(item)]
+    if model.run is not None:
+        lines += ["", "[run]", *writer.pairs(model.run, ("run",))]
+    if writer.problems and complete:
+        raise InputError(*map(str, writer.problems))
+    return "\n".join(lines) + "\n"
+
+
+def save(model: "Model", path: Path, *, allow_outside: bool = False) -> None:
+    """Write the file of a model: whole or not at all. Raises `InputError`, `MachineError`."""
+    text = model_text(model, path.parent, allow_outside=allow_outside).encode()
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = Path(file.name)
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def key(name: str) -> str:
+    """A key, quoted where TOML needs it."""
+    return name if BARE_KEY.fullmatch(name) else text_of(name)
+
+
+def text_of(value: str) -> str:
+    """A TOML basic string."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+class Writer:
+    """Values as TOML; collects what a file cannot hold."""
+
+    def __init__(self, folder: Path, complete: bool, allow_outside: bool) -> None:
+        self.folder = folder
+        self.complete = complete
+        self.allow_outside = allow_outside
+        self.problems: list[Problem] = []
+        self.path: tuple[str, ...] = ()
+
+    def item(self, item: Any) -> list[str]:
+        """The lines of one item's table."""
+        self.path = (item.section, item.name)
+        return [f"kind = {text_of(item.kind)}", *self.pairs(item, self.path)]
+
+    def pairs(self, item: Declaration, path: tuple[str, ...]) -> list[str]:
+        """``key = value`` for every field that leaving out would change."""
+        lines = []
+        for name, value in written_fields(item):
+            self.path = (*path, name)
+            lines.append(f"{name} = {self.path_text(value) if name == 'file' else self.value(value)}")
+        return lines
+
+    def value(self, value: Any) -> str:
+        """One value."""
+        match value:
+            case str():
+                return text_of(value)
+            case int() | float():
+                return repr(value)
+            case FrameRef():
+                return text_of(str(value))
+            case Frame() if value.rotation == IDENTITY:
+                return self.value(value.position)
+            case Declaration():
+                kind = {"kind": value.kind} if value.kind else {}
+                return self.table({**kind, **dict(written_fields(value))})
+            case Mapping():
+                return self.table(value)
+            case tuple():
+                return f"[{', '.join(self.value(item) for item in value)}]"
+            case _:
+                return self.other(value)
+
+    def table(self, table: Mapping[str, Any]) -> str:
+        """An inline table."""
+        return "{ " + ", ".join(f"{key(name)} = {self.value(item)}" for name, item in table.items()) + " }"
+
+    def path_text(self, file: str) -> str:
+        """A file's path relative to the model's folder, with forward slashes."""
+        absolute = Path(file).resolve()
+        relative = Path(os.path.relpath(absolute, self.folder))
+        if relative.parts[:1] == ("..",) and not self.allow_outside:
+            text = f"'{file}' lies outside the folder of the model file, {self.folder}"
+            text += "; copy it there or save with allow_outside=True"
+            self.problems.append(Problem(self.path, text))
+        return text_of(relative.as_posix())
+
+    def other(self, value: Any) -> str:
+        """A function by its name; anything else only described."""
+        if callable(value):
+            try:
+                return text_of(function_text(value))
+            except ValueError as error:
+                self.problems.append(Problem(self.path, str(error)))
+                return text_of(f"<function {getattr(value, '__qualname__', type(value).__name__)}>")
+        text = "is in memory only; save the body (data.save('body.h5')) and give its file"
+        self.problems.append(Problem(self.path, text))
+        return text_of(f"<in memory: {getattr(value, 'name', type(value).__name__)}>")
+
+
+def written_fields(item: Declaration) -> Iterator[tuple[str, Any]]:
+    """Name and value of the fields that leaving out would change, in the short form where there is one."""
+    for field in dataclasses.fields(item):  # type: ignore[arg-type]
+        value = getattr(item, field.name)
+        if field.name == "name" or value is None or _is_default(item, field):
+            continue
+        yield field.name, SHORT[field.name](value) if field.name in SHORT else value
+
+
+def _axis(value: tuple[float, ...]) -> Any:
+    """The letter of an axis that has one."""
+    return next((letter for letter, axis in AXES.items() if axis == value), value)
+
+
+def _one_number(value: tuple[float, ...]) -> Any:
+    return value[0] if len(value) == 1 else value
+
+
+SHORT: dict[str, Callable[[Any], Any]] = {"axis": _axis, "q0": _one_number, "v0": _one_number}
+
+
+def _is_default(item: Declaration, field: "dataclasses.Field[Any]") -> bool:
+    """True if the item made without this field is the same item."""
+    if field.default_factory is not dataclasses.MISSING:
+        return not getattr(item, field.name)
+    if field.default is dataclasses.MISSING:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return bool(dataclasses.replace(item, **{field.name: field.default}) == item)  # type: ignore[type-var]
+        except InputError:
+            return False
