@@ -57,7 +57,7 @@ def _inertial(data: FlexibleBodyData) -> list[Check]:
         Check("mass is positive [kg]", data.mass, data.mass > 0),
         _small("second moment ∫x xᵀdm is symmetric", _asymmetry(J)),
         _small("second moment about the centre of mass is not negative", -_smallest(central) / scale),
-        _small("SS[b,a] = SS[a,b]ᵀ", _asymmetry(data.SS.transpose(0, 2, 1, 3).reshape(3 * data.nf, -1))),
+        _small("SS[b,a] = SS[a,b]ᵀ", _asymmetry(data.SS.transpose(0, 2, 1, 3).reshape(3 * data.nf, 3 * data.nf))),
         _small("|2∫φ_a φ_b dm| ≤ ∫φ_a² dm + ∫φ_b² dm", pair),
         _small("integrals of 1, x and φ form a Gram matrix without negative eigenvalue", -_smallest(gram)),
     ]
@@ -139,7 +139,8 @@ def _rigid_independence(data: FlexibleBodyData) -> float:
     c = data.first_moment
     skew = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
     rigid = np.block([[data.mass * np.eye(3), -skew], [skew, data.inertia]])
-    length = np.sqrt(max(np.trace(data.second_moment), np.finfo(float).tiny) / max(data.mass, np.finfo(float).tiny))
+    trace = float(np.trace(data.second_moment))
+    length = np.sqrt(trace / data.mass) if trace > 0 and data.mass > 0 else 1.0
     scale = np.repeat([1.0, 1.0 / length], 3)
     L = scale[:, None] * np.vstack([data.S_bar, data.x_cross_S])
     rest = data.m_ff - L.T @ np.linalg.pinv(scale[:, None] * rigid * scale, rcond=1e-12, hermitian=True) @ L

@@ -213,7 +213,7 @@ def _datasets(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
             path = f"{prefix}{name}"
             if not isinstance(group.get(name, getlink=True), h5py.HardLink):
                 raise InputError(f"{path}: is a soft or external link; only data held in the file itself is read")
-            item = group.get(name)
+            item = group[name]
             address = h5py.h5o.get_info(item.id).addr
             if address in seen:
                 raise InputError(f"{path}: is linked twice or contains itself; a body file is a plain tree")

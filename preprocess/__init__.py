@@ -1,0 +1,44 @@
+"""From a finite-element mesh to a flexible body: mesh, material, interfaces, reduction, file.
+
+mesh = read_mesh("link.msh", unit="mm")
+link = reduce(mesh, Isotropic(E=70e9, nu=0.33, rho=2700.0), interfaces={"hub": Rigid("hub_face"), "tip": Rigid("tip_face")},
+              method=CraigBampton(modes=12), reference="hub", damping=0.01)
+link.save("link.h5")
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "preprocess.mesh": "Mesh PreprocessWarning read_mesh",
+    "preprocess.structured": "box_mesh",
+    "preprocess.material": "Isotropic Orthotropic",
+    "preprocess.assemble": "FEModel assemble",
+    "preprocess.interfaces": "Averaged Plane Point Rigid",
+    "preprocess.reduction": "CraigBampton",
+    "preprocess.build": "reduce",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+if TYPE_CHECKING:
+    from preprocess.assemble import FEModel, assemble
+    from preprocess.build import reduce
+    from preprocess.interfaces import Averaged, Plane, Point, Rigid
+    from preprocess.material import Isotropic, Orthotropic
+    from preprocess.mesh import Mesh, PreprocessWarning, read_mesh
+    from preprocess.reduction import CraigBampton
+    from preprocess.structured import box_mesh
+
+__all__ = [  # noqa: RUF022
+    "read_mesh", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel",
+    "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "reduce", "PreprocessWarning",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when first used."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'preprocess' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value

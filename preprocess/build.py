@@ -115,7 +115,7 @@ def _referenced(fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, refe
     """Modes under the reference condition. Raises InputError unless the body has exactly six rigid-body modes."""
     shapes = basis.shapes
     K = shapes.T @ (fe.K @ shapes)
-    M_shapes = (fe.m @ shapes.reshape(len(fe.nodes), -1)).reshape(shapes.shape)
+    M_shapes = fe.mass_product(shapes)
     M = shapes.T @ M_shapes
     K, M = 0.5 * (K + K.T), 0.5 * (M + M.T)
     nodal_mass = np.asarray(fe.m.sum(axis=1)).ravel()

@@ -183,7 +183,8 @@ def bind_interfaces(interfaces: Mapping[str, Interface], nodes: FloatArray, sets
     """All interfaces on one mesh. Raises InputError listing every problem: sets, spread, nodes claimed twice."""
     if not interfaces:
         raise InputError("interfaces: none given; name at least one place where a joint can take hold")
-    bound, problems = [], []
+    bound: list[BoundInterface] = []
+    problems: list[str] = []
     for name, interface in interfaces.items():
         try:
             bound.append(interface.bind(name, nodes, sets))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FloatArray
 from preprocess.interfaces import BoundInterface
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.eigen import Modes, modes_of
@@ -53,16 +52,13 @@ class CraigBampton(Reduction):
         return Basis(np.hstack([constraint, normal.shapes]), motion, normal.omega / (2 * np.pi))
 
     def _normal_modes(self, fe: FEModel, statics: InterfaceStatics) -> Modes:
-        def mass(u: FloatArray) -> FloatArray:
-            return np.asarray((fe.m @ u.reshape(len(fe.nodes), -1)).reshape(u.shape))
-
         free = statics.free_count
         if self.modes is not None and self.modes > free:
             raise InputError(
                 f"method.modes: {self.modes} asked for; the body has {free} degrees of freedom between its interfaces"
             )
         omega_max = 2 * np.pi * self.frequency if self.frequency else 0.0
-        found = modes_of(statics.response, mass, statics.size, count=self.modes or 0, omega_max=omega_max)
+        found = modes_of(statics.response, fe.mass_product, statics.size, count=self.modes or 0, omega_max=omega_max)
         if not found.omega.size:
             raise InputError(f"method.frequency: no fixed-interface mode up to {self.frequency} Hz; raise the limit")
         return found
