@@ -46,6 +46,7 @@ def check(model: "Model") -> Report:
     frames = _flexible_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
     report.errors += map(str, topology_problems(model))
+    report.warnings += [str(caution) for joint in model.joints.values() for caution in joint.cautions()]
     report.sections = {
         "bodies": [_titled(body.name, body.kind, _frames_text(frames[body.name])) for body in model.bodies.values()],
         "joints": [_joint_line(joint.name, joint.kind, joint.parent, joint.child, joint.nv) for joint in model.joints.values()],
@@ -100,4 +101,3 @@ def _frames_text(names: Iterable[str] | None) -> str:
 
 def _joint_line(name: str, kind: str, parent: object, child: object, nv: int) -> str:
     return f"{name}, {kind}, {parent} → {child}, {nv} freedom{'' if nv == 1 else 's'}"
-

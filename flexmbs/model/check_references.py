@@ -51,7 +51,7 @@ def _coordinate_problems(path: tuple[str, ...], use: CoordinateUse | None, joint
     elif use.freedom >= joint.nv:
         freedoms = f"0 … {joint.nv - 1}" if joint.nv else "none"
         yield Problem((*path, "coordinate"), f"joint '{use.joint}' has no coordinate {use.freedom}; it has: {freedoms}")
-    elif use.position and not has_position(joint, use.freedom):
+    elif not has_position(joint, use.freedom):
         text = f"freedom {use.freedom} of joint '{use.joint}' ({joint.kind}) has a velocity but no position coordinate of its own"
         yield Problem((*path, "coordinate"), f"{text}; use a joint or chain of single motions (revolute, prismatic, ...)")
 

@@ -20,4 +20,4 @@ class Drive(Item, section="drives", kind="drive"):
 
     def coordinate_used(self) -> CoordinateUse:
         """The freedom it prescribes."""
-        return CoordinateUse(self.joint, self.coordinate, position=True)
+        return CoordinateUse(self.joint, self.coordinate)

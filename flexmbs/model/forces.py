@@ -29,7 +29,7 @@ class JointTorque(Force, kind="joint-torque"):
     coordinate: Index = 0
 
     def coordinate_used(self) -> CoordinateUse:
-        return CoordinateUse(self.joint, self.coordinate, self.law.uses_position)
+        return CoordinateUse(self.joint, self.coordinate)
 
 
 class JointSpring(Force, kind="joint-spring"):
@@ -42,7 +42,7 @@ class JointSpring(Force, kind="joint-spring"):
     coordinate: Index = 0
 
     def coordinate_used(self) -> CoordinateUse:
-        return CoordinateUse(self.joint, self.coordinate, position=True)
+        return CoordinateUse(self.joint, self.coordinate)
 
 
 def _axes(value: object) -> str:
@@ -105,4 +105,3 @@ class UserForce(Force, kind="user-force"):
 
     frame: FrameLike = dataclasses.field(kw_only=False)
     function: WrenchFunction = dataclasses.field(kw_only=False)
-

@@ -49,12 +49,6 @@ def axis_angle_matrix(axis: Vector, angle: float) -> Matrix:
     )
 
 
-def warn_if_degrees(angle: float, where: str) -> None:
-    """Warn of an angle beyond a full turn, which is nearly always degrees given for radians."""
-    if abs(angle) > 2.0 * math.pi:
-        warnings.warn(f"{where}: the angle {angle:g} is more than a full turn; angles are in rad", stacklevel=2)
-
-
 def _given_matrix(value: list[Any]) -> Matrix:
     """A 3×3 matrix that is a rotation within 1e-6."""
     rows = tuple(sized(3)(row) for row in value)
@@ -76,7 +70,8 @@ def rotation_matrix(value: object) -> Matrix:
     given = items(value)
     if len(given) == 2:
         axis, angle = unit_axis(given[0]), number(given[1])
-        warn_if_degrees(angle, "rotation")
+        if abs(angle) > 2.0 * math.pi:
+            warnings.warn(f"rotation: the angle {angle:g} is more than a full turn; angles are in rad", stacklevel=2)
         return axis_angle_matrix(axis, angle)
     if len(given) == 4:
         return quaternion_matrix(unit_quaternion(given))

@@ -3,17 +3,16 @@
 import dataclasses
 from typing import NamedTuple
 
-from flexmbs.model.declaration import Declaration
+from flexmbs.model.declaration import Declaration, Problem
 from flexmbs.model.fields import Name
 from flexmbs.model.frames import ItemHandle
 
 
 class CoordinateUse(NamedTuple):
-    """What an item needs of a joint: one of its freedoms; ``position`` if also the position coordinate of it."""
+    """What an item needs of a joint: one of its freedoms, with its position coordinate."""
 
     joint: str
     freedom: int
-    position: bool
 
 
 class Item(Declaration):
@@ -28,3 +27,7 @@ class Item(Declaration):
     def coordinate_used(self) -> CoordinateUse | None:
         """The freedom of a joint it acts on, if any."""
         return None
+
+    def cautions(self) -> list[Problem]:
+        """What is unusual about the item and probably a slip."""
+        return []

@@ -5,14 +5,14 @@ lower pair is a class with its parameters and its chain.
 """
 
 import dataclasses
-import warnings
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, model_validator
 
 from flexmbs.model.declaration import NestedError, Problem
 from flexmbs.model.fields import Axis, Number, Positive, ScalarOrVector, Vector, items, unit_axis
-from flexmbs.model.frames import FrameLike, unit_quaternion, warn_if_degrees
+from flexmbs.model.frames import FrameLike, unit_quaternion
 from flexmbs.model.item import Item
 from flexmbs.model.motions import Ball, FreeMotion, Motion, Motions, Rotate, Shift, Slide, Twist
 
@@ -45,6 +45,17 @@ class Joint(Item, section="joints"):
         """Number of freedoms."""
         return sum(motion.nv for motion in self.motions)
 
+    def cautions(self) -> list[Problem]:
+        path = (self.section, self.name)
+        found = [Problem((*path, "motions", str(i)), text) for i, motion in enumerate(self.motions) for text in motion.cautions()]
+        at = 0
+        for motion in self.motions:
+            if motion.nq == motion.rotations == 1 and abs(self.q0[at]) > 2.0 * math.pi:
+                text = f"the angle {self.q0[at]:g} is more than a full turn; angles are in rad"
+                found.append(Problem((*path, "q0"), text))
+            at += motion.nq
+        return found
+
     @model_validator(mode="after")
     def _initial_values(self) -> "Joint":
         """Lengths of q0 and v0, unit quaternions."""
@@ -57,7 +68,7 @@ class Joint(Item, section="joints"):
                 problems.append(Problem((key,), str(error)))
         if not problems:
             try:
-                object.__setattr__(self, "q0", _checked_positions(self.name, self.q0, self.motions))
+                object.__setattr__(self, "q0", _checked_positions(self.q0, self.motions))
             except ValueError as error:
                 problems.append(Problem(("q0",), str(error)))
         if problems:
@@ -78,15 +89,13 @@ def _full(value: Any, default: Vector) -> Vector:
     return (value,)
 
 
-def _checked_positions(joint: str, q0: Vector, motions: tuple[Motion, ...]) -> Vector:
+def _checked_positions(q0: Vector, motions: tuple[Motion, ...]) -> Vector:
     """q0 with unit quaternions."""
     checked: list[float] = []
     for motion in motions:
         part = q0[len(checked) : len(checked) + motion.nq]
         if motion.nq >= 4:
             part = part[:-4] + unit_quaternion(part[-4:])
-        if motion.nq == motion.rotations == 1:
-            warn_if_degrees(part[0], f"joints.{joint}.q0")
         checked.extend(part)
     return tuple(checked)
 
@@ -110,8 +119,6 @@ def two_axes(value: object) -> tuple[Vector, Vector]:
     cosine = sum(a * b for a, b in zip(*axes))
     if abs(cosine) > 1.0 - 1e-9:
         raise ValueError("the two axes are parallel; a universal joint needs them across, such as ['x', 'y']")
-    if abs(cosine) > 1e-6:
-        warnings.warn(f"universal joint: the axes are not perpendicular (cosine {cosine:g})", stacklevel=2)
     return axes[0], axes[1]
 
 
@@ -167,6 +174,11 @@ class Universal(Joint, kind="universal"):
     @property
     def motions(self) -> tuple[Motion, ...]:
         return (Rotate(self.axes[0]), Rotate(self.axes[1]))
+
+    def cautions(self) -> list[Problem]:
+        cosine = sum(a * b for a, b in zip(*self.axes))
+        text = f"the axes are not perpendicular (cosine {cosine:g}), as those of a Cardan joint are"
+        return super().cautions() + ([Problem((self.section, self.name, "axes"), text)] if abs(cosine) > 1e-6 else [])
 
 
 class Spherical(Joint, kind="spherical"):

@@ -5,8 +5,8 @@ import bisect
 import dataclasses
 import math
 import numbers
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BeforeValidator, model_validator
@@ -21,11 +21,6 @@ State = tuple[float, float, float]
 
 class TimeLaw(Declaration, abc.ABC, section="laws"):
     """A law of time x(t); ``law(t)`` is its value, ``law.state(t)`` value, rate and acceleration."""
-
-    @property
-    def uses_position(self) -> bool:
-        """True if, as the law of a joint force, it needs the joint's position."""
-        return False
 
     @abc.abstractmethod
     def state(self, t: float) -> State:
@@ -159,18 +154,19 @@ class Function(TimeLaw, kind="function"):
         """Number of arguments the function wants: 1 (t) or 3 (t, x, v); None where Python cannot tell."""
         return parameter_count(self.function)
 
-    @property
-    def uses_position(self) -> bool:
-        return self.parameters != 1
-
     def state(self, t: float) -> State:
-        result = self.function(t)
-        if not isinstance(result, numbers.Real):
-            value, rate, acceleration = result
-            return float(value), float(rate), float(acceleration)
-        h = 1e-4 * max(1.0, abs(t))
-        before, after = float(self.function(t - h)), float(self.function(t + h))
-        return float(result), (after - before) / (2.0 * h), (after - 2.0 * float(result) + before) / h**2
+        return function_state(self.function, t)
+
+
+def function_state(function: Callable[..., Any], t: float) -> State:
+    """Value, rate and acceleration of f(t) → value or f(t) → (value, rate, acceleration); by central differences for the former."""
+    result = function(t)
+    if not isinstance(result, numbers.Real):
+        value, rate, acceleration = result
+        return float(value), float(rate), float(acceleration)
+    middle, h = float(result), 1e-4 * max(1.0, abs(t))
+    before, after = float(function(t - h)), float(function(t + h))
+    return middle, (after - before) / (2.0 * h), (after - 2.0 * middle + before) / h**2
 
 
 def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ...]) -> Any:
@@ -212,8 +208,6 @@ LawOfTime = Annotated[Any, BeforeValidator(time_law)]
 
 class JointLaw(Declaration, section="joint laws"):
     """A law for the generalized force on a joint coordinate x with rate v."""
-
-    uses_position: ClassVar[bool] = True
 
 
 class PD(JointLaw, kind="pd"):

@@ -144,5 +144,3 @@ def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = Fa
     from flexmbs.model.toml_read import read
 
     return read(Path(path), allow_outside=allow_outside, allow_code=allow_code)
-
-

@@ -6,6 +6,7 @@ whether it displaces what follows it.
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
@@ -28,6 +29,10 @@ class Motion(Declaration, section="motions"):
     rest: ClassVar[Vector] = ()
     rotations: ClassVar[int] = 0
     moves_along: ClassVar[bool] = False
+
+    def cautions(self) -> list[str]:
+        """What is unusual about its numbers and probably a slip."""
+        return []
 
     def inverse(self) -> "Motion":
         """The motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates of X⁻¹)."""
@@ -107,6 +112,11 @@ class Turn(Motion, kind="turn"):
 
     axis: Axis = dataclasses.field(kw_only=False)
     angle: Number = dataclasses.field(kw_only=False)
+
+    def cautions(self) -> list[str]:
+        if abs(self.angle) <= 2.0 * math.pi:
+            return []
+        return [f"the angle {self.angle:g} is more than a full turn; angles are in rad"]
 
     def inverse(self) -> Motion:
         return Turn(self.axis, -self.angle)

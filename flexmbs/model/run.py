@@ -63,4 +63,3 @@ class Run(Declaration, section="run"):
         if problems:
             raise NestedError(problems)
         return self
-

@@ -174,9 +174,7 @@ def _as_table(value: object) -> Mapping[str, Any]:
     return value
 
 
-def _add_items(
-    model: Model, section: str, family: type[Declaration], given: object, locator: Locator, notes: Collector
-) -> None:
+def _add_items(model: Model, section: str, family: type[Declaration], given: object, locator: Locator, notes: Collector) -> None:
     """Read one section into the model."""
     default = next(iter(family.kinds)) if len(family.kinds) == 1 else ""
 
