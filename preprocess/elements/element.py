@@ -1,0 +1,89 @@
+"""What defines a solid element: its nodes, its polynomials, its quadrature and its faces."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Quadrature:
+    """Points (nq, 3) and weights (nq,) on the reference element; ∫ f dV ≈ Σ w_q f(ξ_q)."""
+
+    points: Array
+    weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """Isoparametric solid element x(ξ) = Σ_a N_a(ξ) x_a.
+
+    Each N_a is the combination of the monomials ξ^i η^j ζ^k that is one at node a and zero at the other nodes, so an element
+    is fully described by its nodes and its exponents.
+
+    name: short name; meshio_name: name of the cell type in meshio; corners: number of corner nodes (they come first)
+    nodes (nn, 3): reference coordinates in the order of VTK; exponents (nn, 3): of the monomials
+    stiffness_rule, mass_rule: quadrature of K and of m
+    faces: nodes of each face, corners first, seen from outside in positive turn; triangles: of each face, as places in the face
+    """
+
+    name: str
+    meshio_name: str
+    corners: int
+    nodes: Array
+    exponents: Indices
+    stiffness_rule: Quadrature
+    mass_rule: Quadrature
+    faces: Indices
+    face_corners: int
+    triangles: Indices
+
+    @functools.cached_property
+    def coefficients(self) -> Array:
+        """Coefficients (monomial, node) of the shape functions."""
+        return cast(Array, np.linalg.inv(monomials(self.nodes, self.exponents)))
+
+    def shape_functions(self, points: Array) -> Array:
+        """Values N (nq, nn) at points (nq, 3)."""
+        return monomials(points, self.exponents) @ self.coefficients
+
+    def gradients(self, points: Array) -> Array:
+        """Derivatives ∂N/∂ξ (nq, nn, 3) at points (nq, 3)."""
+        return np.stack([monomials(points, self.exponents, axis) @ self.coefficients for axis in range(3)], axis=-1)
+
+    @functools.cached_property
+    def mirrored(self) -> Indices:
+        """Node order that turns an inverted element the right way round: the reflection that exchanges ξ and η."""
+        distance = np.abs(self.nodes[None, :, :] - self.nodes[:, None, [1, 0, 2]]).max(axis=2)
+        return distance.argmin(axis=1)
+
+    def jacobian_determinants(self, positions: Array, points: Array | None = None) -> Array:
+        """det ∂x/∂ξ (ne, nq) of elements with node positions (ne, nn, 3), at the stiffness quadrature points and the corners."""
+        if points is None:
+            points = np.concatenate([self.stiffness_rule.points, self.nodes[: self.corners]])
+        jacobians = np.einsum("eai,qaj->eqij", positions, self.gradients(points), optimize=True)
+        return cast(Array, np.linalg.det(jacobians))
+
+
+def monomials(points: Array, exponents: Indices, derivative: int | None = None) -> Array:
+    """Monomials x^i y^j z^k (nq, number of exponents), or their derivative along one axis."""
+    result = np.ones((len(points), len(exponents)))
+    for axis in range(3):
+        power = exponents[:, axis].astype(float)
+        x = points[:, axis, None]
+        if axis == derivative:
+            result *= power * x ** np.maximum(power - 1, 0)
+        else:
+            result *= x**power
+    return result
+
+
+def midpoints(corners: Array, edges: Sequence[Sequence[int]]) -> Array:
+    """Midpoints of edges, or of any groups of corners."""
+    return np.array([corners[list(edge)].mean(axis=0) for edge in edges])

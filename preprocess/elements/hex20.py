@@ -1,0 +1,37 @@
+"""Twenty-node serendipity hexahedron: corners 0-7, then the middles of the twelve edges."""
+
+import itertools
+
+import numpy as np
+
+from preprocess.elements.element import Element, Indices, midpoints
+from preprocess.elements.hex8 import CORNERS, FACES
+from preprocess.elements.quadrature import gauss_hexahedron
+
+EDGES = ((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7))
+
+
+def faces_with_edges() -> Indices:
+    """Each face's corners followed by the middles of its edges, in the same turn."""
+    place = {frozenset(edge): 8 + n for n, edge in enumerate(EDGES)}
+    sides = [[place[frozenset((a, b))] for a, b in zip(face, np.roll(face, -1))] for face in FACES.tolist()]
+    return np.concatenate([FACES, np.array(sides)], axis=1)
+
+
+def _superlinear_degree(exponents: tuple[int, ...]) -> int:
+    """Degree without the variables that enter linearly (Arnold and Awanou 2011, eq. 2.1)."""
+    return sum(e for e in exponents if e > 1)
+
+
+HEX20 = Element(
+    name="hex20",
+    meshio_name="hexahedron20",
+    corners=8,
+    nodes=np.concatenate([CORNERS, midpoints(CORNERS, EDGES)]),
+    exponents=np.array([e for e in itertools.product(range(3), repeat=3) if _superlinear_degree(e) <= 2]),
+    stiffness_rule=gauss_hexahedron(3),
+    mass_rule=gauss_hexahedron(3),
+    faces=faces_with_edges(),
+    face_corners=4,
+    triangles=np.array([[0, 4, 7], [4, 1, 5], [5, 2, 6], [6, 3, 7], [4, 5, 6], [4, 6, 7]]),
+)

@@ -1,0 +1,153 @@
+"""Element matrices and their place in sparse storage.
+
+    K_ab,ik = ∫ N_a,j C_ijkl N_b,l dV = C_ijkl G_ab,jl      with  G_ab,jl = ∫ N_a,j N_b,l dV
+    m_ab    = ∫ ρ N_a N_b dV
+
+G needs no material and costs nine products for each pair of nodes and point; the material enters once for each element.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from flexmbs._jit import kernel
+from preprocess.elements.element import Array, Indices
+
+
+@kernel
+def jacobian(x: Array, dN: Array, q: int, J: Array) -> float:
+    """J_ij = Σ_a x_ai ∂N_a/∂ξ_j at point q; returns det J and leaves the inverse in J."""
+    J00 = J01 = J02 = J10 = J11 = J12 = J20 = J21 = J22 = 0.0
+    for a in range(x.shape[0]):
+        x0, x1, x2 = x[a, 0], x[a, 1], x[a, 2]
+        d0, d1, d2 = dN[q, a, 0], dN[q, a, 1], dN[q, a, 2]
+        J00 += x0 * d0
+        J01 += x0 * d1
+        J02 += x0 * d2
+        J10 += x1 * d0
+        J11 += x1 * d1
+        J12 += x1 * d2
+        J20 += x2 * d0
+        J21 += x2 * d1
+        J22 += x2 * d2
+    c0, c1, c2 = J11 * J22 - J12 * J21, J12 * J20 - J10 * J22, J10 * J21 - J11 * J20
+    det = J00 * c0 + J01 * c1 + J02 * c2
+    J[0, 0], J[1, 0], J[2, 0] = c0 / det, c1 / det, c2 / det
+    J[0, 1], J[1, 1], J[2, 1] = (J02 * J21 - J01 * J22) / det, (J00 * J22 - J02 * J20) / det, (J01 * J20 - J00 * J21) / det
+    J[0, 2], J[1, 2], J[2, 2] = (J01 * J12 - J02 * J11) / det, (J02 * J10 - J00 * J12) / det, (J00 * J11 - J01 * J10) / det
+    return det
+
+
+@kernel
+def gradient_products(x: Array, dN: Array, w: Array, J: Array, g: Array, f: Array, G: Array) -> None:
+    """G (3, 3, nn, nn): G[j, l, a, b] = Σ_q w_q det J ∂N_a/∂x_j ∂N_b/∂x_l.  J (3, 3), g (3, nn), f (nn) are work space."""
+    n = x.shape[0]
+    for j in range(3):
+        for l in range(3):
+            for a in range(n):
+                for b in range(n):
+                    G[j, l, a, b] = 0.0
+    for q in range(dN.shape[0]):
+        scale = jacobian(x, dN, q, J) * w[q]
+        for a in range(n):
+            d0, d1, d2 = dN[q, a, 0], dN[q, a, 1], dN[q, a, 2]
+            for j in range(3):
+                g[j, a] = d0 * J[0, j] + d1 * J[1, j] + d2 * J[2, j]
+        for j in range(3):
+            for a in range(n):
+                f[a] = scale * g[j, a]
+            for l in range(j, 3):
+                for a in range(n):
+                    fa = f[a]
+                    for b in range(n):
+                        G[j, l, a, b] += fa * g[l, b]
+    for j in range(1, 3):
+        for l in range(j):
+            for a in range(n):
+                for b in range(n):
+                    G[j, l, a, b] = G[l, j, b, a]
+
+
+@kernel
+def element_stiffness(G: Array, C: Array, Ke: Array) -> None:
+    """Ke (3, 3, nn, nn): Ke[i, k, a, b] = C_ijkl G[j, l, a, b], the zeros of C skipped; the blocks with i ≤ k only."""
+    n = G.shape[2]
+    for i in range(3):
+        for k in range(i, 3):
+            for a in range(n):
+                for b in range(n):
+                    Ke[i, k, a, b] = 0.0
+            for j in range(3):
+                for l in range(3):
+                    c = C[i, j, k, l]
+                    if c != 0.0:
+                        for a in range(n):
+                            for b in range(n):
+                                Ke[i, k, a, b] += c * G[j, l, a, b]
+
+
+@kernel
+def element_mass(x: Array, N: Array, dN: Array, w: Array, rho: float, J: Array, me: Array) -> None:
+    """me (nn, nn): Σ_q ρ w_q det J N_a N_b."""
+    n = x.shape[0]
+    for a in range(n):
+        for b in range(n):
+            me[a, b] = 0.0
+    for q in range(N.shape[0]):
+        scale = rho * jacobian(x, dN, q, J) * w[q]
+        for a in range(n):
+            fa = scale * N[q, a]
+            for b in range(n):
+                me[a, b] += fa * N[q, b]
+
+
+@kernel
+def place_of(columns: Indices, low: int, high: int, column: int) -> int:
+    """Place of a column in the sorted stretch columns[low:high]."""
+    while low < high:
+        middle = (low + high) >> 1
+        if columns[middle] < column:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def add_elements(
+    nodes: Array, table: Indices, stiffness: Any, mass: Any, C: Array, rho: float, pattern: Any, K: Array, m: Array
+) -> None:
+    """Add the elements of one block to the values of K (rows 3a+i of the node pattern) and of m.
+
+    stiffness, mass: shape tables (N, dN, w); pattern: (indptr, indices) of the nodes, sorted.
+    """
+    indptr, indices = pattern
+    _, dN, w = stiffness
+    N_m, dN_m, w_m = mass
+    n = table.shape[1]
+    x = np.empty((n, 3))
+    J = np.empty((3, 3))
+    g = np.empty((3, n))
+    f = np.empty(n)
+    G = np.empty((3, 3, n, n))
+    Ke = np.empty((3, 3, n, n))
+    me = np.empty((n, n))
+    for e in range(table.shape[0]):
+        for a in range(n):
+            for i in range(3):
+                x[a, i] = nodes[table[e, a], i]
+        gradient_products(x, dN, w, J, g, f, G)
+        element_stiffness(G, C, Ke)
+        element_mass(x, N_m, dN_m, w_m, rho, J, me)
+        for a in range(n):
+            low, high = indptr[table[e, a]], indptr[table[e, a] + 1]
+            width = 3 * (high - low)
+            for b in range(n):
+                place = place_of(indices, low, high, table[e, b])
+                m[place] += me[a, b]
+                entry = 9 * low + 3 * (place - low)
+                for i in range(3):
+                    for k in range(i, 3):
+                        K[entry + i * width + k] += Ke[i, k, a, b]
+                    for k in range(i):
+                        K[entry + i * width + k] += Ke[k, i, b, a]

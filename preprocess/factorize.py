@@ -1,0 +1,155 @@
+"""Factorization of symmetric positive definite sparse matrices, and the natural modes it gives."""
+
+from typing import NamedTuple, cast
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from flexmbs.errors import InputError, MachineError, SolverError
+from preprocess.ordering import node_order
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SINGULAR = 1e14  # estimated condition number at which a matrix counts as singular
+
+
+class Factor:
+    """Factors of P K Pᵀ = L U. Solves K x = b."""
+
+    def __init__(self, lu: sla.SuperLU, order: Indices) -> None:
+        self._lu, self._order = lu, order
+
+    @property
+    def nnz(self) -> int:
+        """Entries of L and U."""
+        return int(self._lu.nnz)
+
+    def solve(self, loads: Array) -> Array:
+        """x = K⁻¹ b for loads b (n,) or (n, k); sixteen together cost about six single ones."""
+        x = np.empty(loads.shape)
+        x[self._order] = self._lu.solve(np.asfortranarray(loads[self._order], dtype=float))
+        return x
+
+    def negative_pivots(self) -> int:
+        """Number of negative eigenvalues of K (Sylvester's law of inertia)."""
+        return int((self._lu.U.diagonal() < 0).sum())
+
+
+def factorize(K: sp.csr_matrix, *, coordinates: Array | None = None, node_ids: Indices | None = None) -> Factor:
+    """Factor of a symmetric matrix (n, n), whose degrees of freedom come in threes, node by node, where it is a stiffness.
+
+    coordinates (n/3, 3): of the nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for messages.
+    Raises InputError naming what floats when K is singular, MachineError when memory runs out.
+    """
+    n = K.shape[0]
+    if n == 0:
+        raise InputError("stiffness: no free degree of freedom is left; hold fewer nodes")
+    order = _dof_order(K, coordinates)
+    permuted = K[order][:, order]
+    permuted.sort_indices()
+    columns = sp.csc_matrix((permuted.data, permuted.indices, permuted.indptr), shape=K.shape)
+    try:
+        lu = sla.splu(columns, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except MemoryError as error:
+        raise MachineError(f"the factors of {n} degrees of freedom do not fit in memory; coarsen the mesh") from error
+    except RuntimeError as error:
+        raise InputError(_singular(K, _floating_part(K), node_ids)) from error
+    factor = Factor(lu, order)
+    motion = _soft_motion(K, factor)
+    if motion is not None:
+        raise InputError(_singular(K, motion, node_ids))
+    return factor
+
+
+def _dof_order(K: sp.csr_matrix, coordinates: Array | None) -> Indices:
+    """Elimination order of the degrees of freedom: nodes ordered by dissection, three to a node."""
+    n = K.shape[0]
+    n_nodes = -(-n // 3)
+    padded = sp.csr_matrix((K.data, K.indices, np.r_[K.indptr, np.full(3 * n_nodes - n, K.indptr[-1])]), shape=(3 * n_nodes, 3 * n_nodes))
+    blocks = padded.tobsr(blocksize=(3, 3))
+    graph = sp.csr_matrix((np.ones(len(blocks.indices), dtype=np.int8), blocks.indices, blocks.indptr), shape=(n_nodes, n_nodes))
+    order = (3 * node_order(graph, coordinates)[:, None] + np.arange(3)).ravel()
+    return cast(Indices, order[order < n])
+
+
+def _soft_motion(K: sp.csr_matrix, factor: Factor) -> Array | None:
+    """A motion that meets no resistance to working accuracy, found by two steps of inverse iteration; None when there is none."""
+    size = float(np.abs(K.data).max(initial=0.0))
+    x = np.random.default_rng(0).standard_normal(K.shape[0])
+    for _ in range(2):
+        y = factor.solve(x / np.linalg.norm(x))
+        growth = np.linalg.norm(y)
+        if not np.isfinite(growth) or growth * size > SINGULAR:
+            return y if np.isfinite(growth) else _floating_part(K)
+        x = y
+    return None
+
+
+def _floating_part(K: sp.csr_matrix) -> Array:
+    """Indicator of the smallest separate part of K."""
+    _, part = connected_components(K, directed=False)
+    return np.asarray(part == np.argmin(np.bincount(part)), dtype=float)
+
+
+def _singular(K: sp.csr_matrix, motion: Array, node_ids: Indices | None) -> str:
+    """One line that says which nodes move freely."""
+    moving = np.unique(np.flatnonzero(np.abs(motion) > 0.05 * np.abs(motion).max()) // 3)
+    labels = moving if node_ids is None else np.asarray(node_ids)[moving]
+    n_parts, _ = connected_components(K, directed=False)
+    shown = ", ".join(map(str, labels[:5])) + (", …" if len(labels) > 5 else "")
+    parts = f" in {n_parts} separate parts" if n_parts > 1 else ""
+    return f"stiffness: singular: {len(labels)} of {-(-K.shape[0] // 3)} nodes{parts} move freely (node {shown}); hold or join them"
+
+
+class NaturalModes(NamedTuple):
+    """Frequencies (n,) in Hz, ascending, and mass-normalised shapes (dof, n): shapesᵀ M shapes = 1."""
+
+    frequencies: Array
+    shapes: Array
+
+
+def eigenmodes(
+    K: sp.csr_matrix, M: sp.csr_matrix, n: int, *, factor: Factor | None = None, shift: float = 0.0, verify: bool = False
+) -> NaturalModes:
+    """The n modes K φ = ω² M φ nearest to ω² = shift (rad²/s²), by Lanczos iteration with (K - shift M)⁻¹.
+
+    A free body needs a negative shift. factor: of K - shift M when it exists already. verify: count the eigenvalues below the
+    highest one found by a second factorization, so that no mode is missed.
+    Raises InputError for a singular matrix or n out of range, SolverError when the iteration fails or a mode is missing.
+    """
+    size = K.shape[0]
+    if not 0 < n < size:
+        raise InputError(f"modes: {n} asked of {size} degrees of freedom; give a number from 1 to {size - 1}")
+    chosen = factor or factorize(K - shift * M if shift else K)
+    inverse = sla.LinearOperator((size, size), matvec=chosen.solve, matmat=chosen.solve, dtype=float)
+    start = np.random.default_rng(0).standard_normal(size)
+    try:
+        values, shapes = sla.eigsh(K, n, M, sigma=shift, OPinv=inverse, v0=start, ncv=min(size, max(2 * n + 1, 20)))
+    except sla.ArpackNoConvergence as error:
+        found = len(error.eigenvalues)
+        raise SolverError(f"modes: {found} of {n} converged; ask for fewer, or shift nearer to the frequencies wanted") from error
+    ascending = np.argsort(values)
+    values, shapes = values[ascending], shapes[:, ascending]
+    if verify:
+        _verify(K, M, values)
+    return NaturalModes(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi), shapes)
+
+
+def eigenvalues_below(K: sp.csr_matrix, M: sp.csr_matrix, value: float) -> int:
+    """Number of eigenvalues ω² of K φ = ω² M φ below a value, from the signs of the pivots of K - value M (Sturm sequence)."""
+    return factorize(K - value * M).negative_pivots()
+
+
+def _verify(K: sp.csr_matrix, M: sp.csr_matrix, values: Array) -> None:
+    """SolverError unless the values are all those up to the highest but one cluster."""
+    gaps = np.flatnonzero(np.diff(values) > 1e-6 * np.abs(values[-1]))
+    if not len(gaps):
+        return
+    cut = gaps[-1]
+    expected = eigenvalues_below(K, M, float(0.5 * (values[cut] + values[cut + 1])))
+    if expected != cut + 1:
+        raise SolverError(f"modes: {cut + 1} found where there are {expected}; ask for more modes, or change the shift")

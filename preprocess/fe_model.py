@@ -1,0 +1,135 @@
+"""The finite-element model that a reduction starts from: stiffness, mass and nodes of a free solid."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+PRINTED = 1e-6  # relative accuracy expected of matrices that have been through a text file
+HELD = 1e30  # diagonal terms by which some programs hold degrees of freedom
+
+
+@dataclass(frozen=True, eq=False)
+class FEModel:
+    """Stiffness K and mass M = m ⊗ 1₃ of a free solid; degree of freedom 3·node + component.
+
+    K (3N, 3N): stiffness, N/m; m (N, N): nodal mass, kg, the same for the three components
+    nodes (N, 3): positions, m; node_ids (N,): their numbers in the source
+    node_sets: places of nodes by name; triangles (T, 3): outer surface
+    source, unit, elements, material: where it comes from, in words
+    """
+
+    K: sp.csr_matrix
+    m: sp.csr_matrix
+    nodes: Array
+    node_ids: Indices
+    node_sets: Mapping[str, Indices] = field(default_factory=dict)
+    triangles: Indices = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    source: str = "matrices"
+    unit: str = "m"
+    elements: str = ""
+    material: str = ""
+
+    @classmethod
+    def from_matrices(
+        cls,
+        K: sp.spmatrix | ArrayLike,
+        M: sp.spmatrix | ArrayLike,
+        nodes: ArrayLike,
+        *,
+        node_ids: ArrayLike | None = None,
+        node_sets: Mapping[str, ArrayLike] | None = None,
+        triangles: ArrayLike | None = None,
+        source: str = "matrices",
+    ) -> "FEModel":
+        """Model of given matrices in SI units: K (3N, 3N) and M as (3N, 3N) or nodal (N, N), degrees of freedom node by node.
+
+        Raises InputError unless both are finite and symmetric, M = m ⊗ 1₃ with positive mass, and K has the six rigid-body modes.
+        """
+        x = np.asarray(nodes, dtype=float)
+        if x.ndim != 2 or x.shape[1] != 3 or not np.isfinite(x).all():
+            raise InputError(f"{source}: nodes have shape {x.shape}; give finite positions (N, 3) in m")
+        stiffness, mass = _matrix(K, "K", source, (3 * len(x),)), _matrix(M, "M", source, (len(x), 3 * len(x)))
+        _check_rigid_modes(stiffness, x, source)
+        ids = np.arange(len(x)) if node_ids is None else np.asarray(node_ids, dtype=np.int64)
+        sets = {name: np.asarray(places, dtype=np.int64) for name, places in (node_sets or {}).items()}
+        faces = np.zeros((0, 3), dtype=np.int64) if triangles is None else np.asarray(triangles, dtype=np.int64)
+        return cls(stiffness, _nodal_mass(mass, len(x), source), x, ids, sets, faces, source)
+
+    @property
+    def M(self) -> sp.csr_matrix:
+        """m ⊗ 1₃ (3N, 3N)."""
+        return sp.kron(self.m, sp.eye(3), format="csr")
+
+    def mass_product(self, u: Array) -> Array:
+        """M u for displacements (3N,) or (3N, k), without forming M."""
+        return np.asarray(self.m @ u.reshape(len(self.nodes), -1)).reshape(u.shape)
+
+    @property
+    def mass(self) -> float:
+        """Σ m_ab, kg."""
+        return float(self.m.sum())
+
+
+def rigid_motions(x: Array) -> Array:
+    """Displacements (3N, 6) of points x (N, 3) under the rigid motions v + ω × x."""
+    turns = np.cross(np.eye(3)[None, :, :], x[:, None, :])  # (N, axis, 3)
+    moves = np.broadcast_to(np.eye(3), (len(x), 3, 3))
+    return np.concatenate([moves, turns], axis=1).transpose(0, 2, 1).reshape(-1, 6)
+
+
+def _matrix(given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple[int, ...]) -> sp.csr_matrix:
+    """Finite symmetric matrix in row storage, of one of the sizes."""
+    A = sp.csr_matrix(given, dtype=float)
+    if A.shape[0] != A.shape[1] or A.shape[0] not in sizes:
+        wanted = " or ".join(f"({n}, {n})" for n in sizes)
+        raise InputError(f"{source}: {name} has shape {A.shape}, the nodes need {wanted}; give three degrees of freedom to each node")
+    A.sum_duplicates()
+    if not np.isfinite(A.data).all():
+        raise InputError(f"{source}: {name} has entries that are not finite; export it anew")
+    held = np.flatnonzero(np.abs(A.diagonal()) > HELD)
+    if len(held):
+        raise InputError(f"{source}: {name} holds {len(held)} degrees of freedom by huge diagonals, first {held[0]}; export without supports")
+    largest = float(np.abs(A.data).max(initial=0.0))
+    difference = abs(A - A.T)
+    if difference.nnz and difference.max() > PRINTED * largest:
+        triangle = " (one triangle only is stored: add the other)" if sp.triu(A, 1).nnz == 0 or sp.tril(A, -1).nnz == 0 else ""
+        raise InputError(f"{source}: {name} is not symmetric: |{name} - {name}ᵀ| = {difference.max() / largest:.2g} |{name}|{triangle}")
+    return ((A + A.T) * 0.5).tocsr()
+
+
+def _nodal_mass(M: sp.csr_matrix, n: int, source: str) -> sp.csr_matrix:
+    """m with M = m ⊗ 1₃."""
+    m = M if M.shape[0] == n else M[0::3][:, 0::3].tocsr()
+    if M.shape[0] != n:
+        rest = abs(M - sp.kron(m, sp.eye(3), format="csr"))
+        if rest.nnz and rest.max() > PRINTED * np.abs(M.data).max():
+            raise InputError(
+                f"{source}: M is not m ⊗ 1₃ (differs by {rest.max() / np.abs(M.data).max():.2g}): each node needs the same mass "
+                "in x, y and z and no rotary inertia; order it node by node and leave couplings and masses on single components out"
+            )
+    if not (m.diagonal() > 0).all():
+        bad = np.flatnonzero(~(m.diagonal() > 0))
+        raise InputError(f"{source}: M gives {len(bad)} nodes no positive mass, first node place {bad[0]}; use a consistent mass")
+    return m
+
+
+def _check_rigid_modes(K: sp.csr_matrix, x: Array, source: str) -> None:
+    """InputError unless rigid motions meet no resistance."""
+    centred = x - x.mean(axis=0)
+    R = rigid_motions(centred / max(float(np.abs(centred).max()), 1e-300))
+    residual = np.abs(K @ R).max(axis=0) / max(float(abs(K).sum(axis=1).max()), 1e-300)
+    names = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")
+    bad = [name for name, value in zip(names, residual) if value > PRINTED]
+    if bad:
+        raise InputError(
+            f"{source}: K resists the rigid {', '.join(bad)} ({residual.max():.2g} of |K|); "
+            "export it without supports, node by node, with the nodes in the same order and in m"
+        )

@@ -1,0 +1,136 @@
+"""Linear elastic materials: elasticity matrix C (6, 6) with σ = C ε in the order xx, yy, zz, yz, zx, xy (engineering shears)."""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError
+from preprocess.mesh import PreprocessWarning
+
+Array = NDArray[np.float64]
+Triple = tuple[float, float, float]
+
+WAVE_SPEEDS = (100.0, 2e4)  # m/s, from soft rubber to diamond
+VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
+
+
+class Material(Protocol):
+    """What assembly needs of a material."""
+
+    @property
+    def rho(self) -> float:
+        """Density, kg/m³."""
+
+    @property
+    def elasticity(self) -> Array:
+        """C (6, 6), Pa, in mesh axes; symmetric positive definite."""
+
+
+@dataclass(frozen=True)
+class Isotropic:
+    """Isotropic material: Young's modulus E (Pa), Poisson's ratio nu, density rho (kg/m³).
+
+    Raises InputError unless E > 0, rho > 0 and -1 < nu < 0.5.
+    """
+
+    E: float
+    nu: float
+    rho: float
+
+    def __post_init__(self) -> None:
+        problems = [*_not_positive(E=self.E, rho=self.rho)]
+        if not -1 < self.nu < 0.5:
+            problems.append(f"material: nu = {self.nu:g} is outside -1 < nu < 0.5; give Poisson's ratio of a stable material")
+        if problems:
+            raise InputError(*problems)
+        if self.nu > 0.49:
+            _warn(f"material: nu = {self.nu:g} is nearly incompressible; displacement elements lock above 0.49")
+        _warn_of_speed(self.E, self.rho)
+
+    @property
+    def elasticity(self) -> Array:
+        """C (6, 6), Pa: λ δ_ij δ_kl + μ (δ_ik δ_jl + δ_il δ_jk)."""
+        lam = self.E * self.nu / ((1 + self.nu) * (1 - 2 * self.nu))
+        mu = self.E / (2 * (1 + self.nu))
+        C = np.diag([2 * mu, 2 * mu, 2 * mu, mu, mu, mu])
+        C[:3, :3] += lam
+        return C
+
+
+@dataclass(frozen=True)
+class Orthotropic:
+    """Orthotropic material by its engineering constants along three axes x, y, z of its own.
+
+    E = (E_x, E_y, E_z) Pa; nu = (nu_xy, nu_xz, nu_yz), nu_xy the contraction along y under tension along x, nu_yx = nu_xy E_y/E_x;
+    G = (G_xy, G_xz, G_yz) Pa; rho kg/m³; axes (3, 3): material axes as columns in mesh axes, the mesh axes when not given.
+    Raises InputError unless the elasticity matrix is positive definite and the axes are right-handed and orthonormal.
+    """
+
+    E: Triple
+    nu: Triple
+    G: Triple
+    rho: float
+    axes: ArrayLike | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        problems = _wrong_length(E=self.E, nu=self.nu, G=self.G)
+        if problems:
+            raise InputError(*problems)
+        named = {f"E[{i}]": value for i, value in enumerate(self.E)} | {f"G[{i}]": value for i, value in enumerate(self.G)}
+        problems = _not_positive(**named, rho=self.rho)
+        if not problems and not np.linalg.eigvalsh(self._compliance()).min() > 0:
+            problems.append(f"material: nu = {tuple(self.nu)} makes the elasticity indefinite; |nu_ij| must stay below sqrt(E_i/E_j)")
+        R = self._rotation()
+        if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
+            problems.append("material: axes are not right-handed orthonormal columns (3, 3); normalise them")
+        if problems:
+            raise InputError(*problems)
+        if max(abs(nu) for nu in self.nu) > 0.49:
+            _warn(f"material: nu = {tuple(self.nu)}; is it the ratio meant, nu_ij = -strain_j/strain_i under tension along i?")
+        _warn_of_speed(max(self.E), self.rho)
+
+    def _rotation(self) -> Array:
+        return np.eye(3) if self.axes is None else np.asarray(self.axes, dtype=float)
+
+    def _compliance(self) -> Array:
+        (Ex, Ey, Ez), (nxy, nxz, nyz), (Gxy, Gxz, Gyz) = self.E, self.nu, self.G
+        S = np.diag([1 / Ex, 1 / Ey, 1 / Ez, 1 / Gyz, 1 / Gxz, 1 / Gxy])
+        S[0, 1] = S[1, 0] = -nxy / Ex
+        S[0, 2] = S[2, 0] = -nxz / Ex
+        S[1, 2] = S[2, 1] = -nyz / Ey
+        return S
+
+    @property
+    def elasticity(self) -> Array:
+        """C (6, 6), Pa, in mesh axes: C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs."""
+        own = elasticity_tensor(np.linalg.inv(self._compliance()))
+        R = self._rotation()
+        turned = np.einsum("ip,jq,kr,ls,pqrs->ijkl", R, R, R, R, own, optimize=True)
+        return np.array([[turned[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT])
+
+
+def elasticity_tensor(C: Array) -> Array:
+    """C_ijkl (3, 3, 3, 3) of an elasticity matrix (6, 6)."""
+    place = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])
+    return C[place[:, :, None, None], place[None, None, :, :]]
+
+
+def _not_positive(**values: float) -> list[str]:
+    return [f"material: {name} = {value:g} is not positive; give it in SI units (Pa, kg/m³)" for name, value in values.items() if not value > 0]
+
+
+def _wrong_length(**values: Triple) -> list[str]:
+    return [f"material: {name} needs three values, has {np.size(value)}" for name, value in values.items() if np.size(value) != 3]
+
+
+def _warn_of_speed(E: float, rho: float) -> None:
+    speed = np.sqrt(E / rho)
+    if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
+        _warn(f"material: sqrt(E/rho) = {speed:.3g} m/s is not a solid's wave speed; are E = {E:g} Pa and rho = {rho:g} kg/m³ in SI units?")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, PreprocessWarning, stacklevel=4)

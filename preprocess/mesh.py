@@ -1,0 +1,204 @@
+"""The finite-element mesh: nodes in metres, solid elements by type, named sets; and `read_mesh`."""
+
+import difflib
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError
+from preprocess import mesh_checks, surface
+from preprocess.elements import ELEMENTS
+from preprocess.mesh_readers import RawMesh, raw_mesh
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}
+USUAL_SIZE = (1e-4, 1e3)
+
+
+class PreprocessWarning(UserWarning):
+    """Input that is probably not meant, but can be worked with."""
+
+
+@dataclass(frozen=True, eq=False)
+class ElementBlock:
+    """Elements of one type: connectivity (ne, nn), places of the nodes in the order of VTK; ids (ne,), their numbers in the file."""
+
+    connectivity: Indices
+    ids: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Solid mesh. Every node belongs to an element.
+
+    nodes (N, 3): positions in m; node_ids (N,): numbers in the file
+    blocks: elements by type ("tet4", "tet10", "hex8", "hex20", "hex27")
+    node_sets: places of nodes by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
+    source: path or origin; unit: length unit of the file
+    """
+
+    nodes: Array
+    node_ids: Indices
+    blocks: Mapping[str, ElementBlock]
+    node_sets: Mapping[str, Indices] = field(default_factory=dict)
+    element_sets: Mapping[str, Indices] = field(default_factory=dict)
+    source: str = "arrays"
+    unit: str = "m"
+
+    @classmethod
+    def from_arrays(
+        cls,
+        nodes: ArrayLike,
+        elements: Mapping[str, ArrayLike],
+        *,
+        node_sets: Mapping[str, ArrayLike] | None = None,
+        source: str = "arrays",
+    ) -> "Mesh":
+        """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered from 0 in VTK order.
+
+        Raises InputError for an unknown element type and for everything `check` finds.
+        """
+        unknown = [name for name in elements if name not in ELEMENTS]
+        if unknown:
+            raise InputError(f"{source}: no element type '{unknown[0]}'; there are {', '.join(ELEMENTS)}")
+        blocks, first = {}, 1
+        for name, connectivity in elements.items():
+            table = np.asarray(connectivity, dtype=np.int64).reshape(-1, len(ELEMENTS[name].nodes))
+            blocks[name] = ElementBlock(table, np.arange(first, first + len(table)))
+            first += len(table)
+        positions = np.asarray(nodes, dtype=float).reshape(-1, 3)
+        sets = {name: np.asarray(places, dtype=np.int64) for name, places in (node_sets or {}).items()}
+        mesh = cls(positions, np.arange(len(positions)), blocks, sets, source=source)
+        mesh.check()
+        return mesh
+
+    @property
+    def size(self) -> float:
+        """Diagonal of the bounding box, m."""
+        return float(np.linalg.norm(np.ptp(self.nodes, axis=0)))
+
+    def node_set(self, name: str) -> Indices:
+        """Places of the nodes of a named set. Raises InputError with close names when there is none."""
+        if name not in self.node_sets:
+            close = difflib.get_close_matches(name, self.node_sets, n=3) or sorted(self.node_sets)
+            raise InputError(f"{self.source}: no node or surface set '{name}'; did you mean: {', '.join(close) or '(it has no sets)'}")
+        places = self.node_sets[name]
+        if not len(places):
+            raise InputError(f"{self.source}: set '{name}' has no node of a solid element")
+        return places
+
+    def nodes_on_plane(self, point: ArrayLike, normal: ArrayLike, tol: float | None = None) -> Indices:
+        """Places of the nodes with |(x - point)·n| ≤ tol, n the unit normal; tol in m, 1e-6 of the mesh size when not given.
+
+        Raises InputError for a zero normal and when no node is that near.
+        """
+        direction = np.asarray(normal, dtype=float)
+        length = np.linalg.norm(direction)
+        if not length > 0:
+            raise InputError(f"plane normal {direction.tolist()} has no length; give a non-zero vector")
+        distance = np.abs((self.nodes - np.asarray(point, dtype=float)) @ (direction / length))
+        limit = 1e-6 * self.size if tol is None else tol
+        places = np.flatnonzero(distance <= limit)
+        if not len(places):
+            raise InputError(
+                f"{self.source}: no node within {limit:.3g} m of the plane through {np.asarray(point).tolist()}; "
+                f"the nearest is {distance.min():.3g} m away; positions are in m"
+            )
+        return places
+
+    def surface_triangles(self) -> Indices:
+        """Outer faces, each split into linear triangles (T, 3) that turn positively seen from outside."""
+        return surface.surface_triangles({name: block.connectivity for name, block in self.blocks.items()})
+
+    def moved(self, motion: Callable[[Array], Array]) -> "Mesh":
+        """The same mesh with node positions motion(nodes); checked."""
+        mesh = replace(self, nodes=np.asarray(motion(self.nodes), dtype=float))
+        mesh.check()
+        return mesh
+
+    def check(self) -> None:
+        """Raise InputError with every defect found (positions, references, volumes, parts); warn of what is only doubtful."""
+        connectivity = {name: block.connectivity for name, block in self.blocks.items()}
+        ids = {name: block.ids for name, block in self.blocks.items()}
+        blocking = [*mesh_checks.bad_positions(self.nodes, self.node_ids), *mesh_checks.missing_nodes(len(self.nodes), connectivity, ids)]
+        if blocking:
+            raise InputError(*(f"{self.source}: {problem}" for problem in blocking))
+        pairs, tolerance = mesh_checks.coincident_nodes(self.nodes)
+        problems = [
+            *mesh_checks.bad_elements(self.nodes, connectivity, ids),
+            *mesh_checks.unlike_faces(connectivity, ids),
+            *mesh_checks.loose_parts(self.nodes, connectivity, len(pairs)),
+        ]
+        if problems:
+            raise InputError(*(f"{self.source}: {problem}" for problem in problems))
+        if len(pairs):
+            a, b = self.node_ids[pairs[0]]
+            self._warn(f"{len(pairs)} pairs of nodes coincide within {tolerance:.2g} m (first: {a} and {b}); merge them if they should be joined")
+        if not USUAL_SIZE[0] <= self.size <= USUAL_SIZE[1]:
+            self._warn(f"the mesh is {self.size:.3g} m large with unit='{self.unit}'; is the unit right?")
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(f"{self.source}: {message}", PreprocessWarning, stacklevel=3)
+
+
+def read_mesh(path: str | Path, *, unit: str, fix: Iterable[str] = ()) -> Mesh:
+    """Solid mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus .inp, VTU, Nastran .bdf.
+
+    unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders elements whose nodes run the wrong way.
+    Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without a solid element are left out.
+    Raises InputError for anything that cannot be read or is not a sound solid mesh.
+    """
+    source = str(path)
+    if unit not in UNITS:
+        raise InputError(f"{source}: unit {unit!r} is not known; give one of {', '.join(UNITS)}")
+    unknown = [name for name in fix if name != "orientation"]
+    if unknown:
+        raise InputError(f"{source}: fix {unknown[0]!r} is not known; there is: orientation")
+    mesh = _solid_mesh(raw_mesh(Path(path)), source, unit)
+    if fix:
+        mesh = _reoriented(mesh)
+    mesh.check()
+    return mesh
+
+
+def _solid_mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
+    """Mesh of the solid elements alone, renumbered to the nodes they use, in metres."""
+    problems = mesh_checks.missing_nodes(len(raw.points), raw.connectivity, raw.element_ids, raw.node_ids)
+    if problems:
+        raise InputError(*(f"{source}: {problem}" for problem in problems))
+    used = np.unique(np.concatenate([table.ravel() for table in raw.connectivity.values()]))
+    place = np.full(len(raw.points), -1, dtype=np.int64)
+    place[used] = np.arange(len(used))
+    return Mesh(
+        nodes=raw.points[used] * UNITS[unit],
+        node_ids=raw.node_ids[used],
+        blocks={name: ElementBlock(place[table], raw.element_ids[name]) for name, table in raw.connectivity.items()},
+        node_sets={name: _kept(place, nodes) for name, nodes in raw.node_sets.items()},
+        element_sets=raw.element_sets,
+        source=source,
+        unit=unit,
+    )
+
+
+def _kept(place: Indices, nodes: Indices) -> Indices:
+    """New places of those nodes that are kept."""
+    places = np.unique(place[nodes])
+    return places[places >= 0]
+
+
+def _reoriented(mesh: Mesh) -> Mesh:
+    """The mesh with every wholly inverted element mirrored in its node order."""
+    blocks = {}
+    for name, block in mesh.blocks.items():
+        determinants = ELEMENTS[name].jacobian_determinants(mesh.nodes[block.connectivity])
+        table = block.connectivity.copy()
+        inverted = (determinants < 0).all(axis=1)
+        table[inverted] = table[inverted][:, ELEMENTS[name].mirrored]
+        blocks[name] = ElementBlock(table, block.ids)
+    return replace(mesh, blocks=blocks)

@@ -1,0 +1,146 @@
+"""Defects of a mesh, each a function that returns its findings as lines of text."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from preprocess.elements import ELEMENTS
+from preprocess.surface import Faces, all_faces
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Tables = Mapping[str, Indices]
+
+LARGEST_COORDINATE = 1e9  # m
+SHOWN = 5
+
+
+def bad_positions(nodes: Array, node_ids: Indices) -> list[str]:
+    """Nodes whose position is not finite, or absurdly far away."""
+    with np.errstate(invalid="ignore"):
+        bad = np.flatnonzero(~(np.abs(nodes) < LARGEST_COORDINATE).all(axis=1))
+    if not len(bad):
+        return []
+    shown = ", ".join(f"{node_ids[i]} at ({', '.join(f'{x:.3g}' for x in nodes[i])})" for i in bad[:SHOWN])
+    return [f"{len(bad)} node(s) with a position that is not finite or beyond {LARGEST_COORDINATE:.0e} m: node {shown}; correct the file"]
+
+
+def missing_nodes(n_nodes: int, connectivity: Tables, ids: Tables, node_ids: Indices | None = None) -> list[str]:
+    """Elements that refer to a node outside 0 … n_nodes-1."""
+    problems = []
+    for name, table in connectivity.items():
+        for row, column in np.argwhere((table < 0) | (table >= n_nodes))[:SHOWN]:
+            problems.append(f"element {ids[name][row]} ({name}) refers to node {table[row, column]}, which is not there; complete the nodes")
+    return problems
+
+
+def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
+    """Inverted elements and elements without volume: det J ≤ 1e-9 of the cube of the element's size somewhere."""
+    found: list[tuple[float, str]] = []
+    total = wholly = 0
+    for name, table in connectivity.items():
+        positions = nodes[table]
+        size = np.ptp(positions, axis=1).max(axis=1)
+        determinants = ELEMENTS[name].jacobian_determinants(positions)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = np.nan_to_num(determinants / size[:, None] ** 3, nan=0.0)
+        bad = np.flatnonzero(relative.min(axis=1) < 1e-9)
+        total += len(bad)
+        wholly += int((relative[bad] < 0).all(axis=1).sum())
+        found += [(relative[e].min(), f"{ids[name][e]} ({name}, least det J {determinants[e].min():.3g} m³)") for e in bad]
+    if not total:
+        return []
+    worst = ", ".join(text for _, text in sorted(found)[:SHOWN])
+    mend = "their nodes run the wrong way: read with fix=('orientation',)" if wholly == total else "remesh there"
+    return [f"{total} element(s) inverted or without volume, the worst: element {worst}; {mend}"]
+
+
+def unlike_faces(connectivity: Tables, ids: Tables) -> list[str]:
+    """Faces with the same corners but different mid-side nodes, and faces shared by more than two elements."""
+    faces = all_faces(connectivity)
+    numbers = np.concatenate(list(ids.values()))
+    order = np.argsort(faces.group, kind="stable")
+    start = np.searchsorted(faces.group[order], np.arange(len(faces.count)))
+    problems = []
+    for group in np.flatnonzero(faces.count > 2)[:SHOWN]:
+        owners = numbers[faces.element[order[start[group] : start[group] + faces.count[group]]]]
+        problems.append(f"elements {', '.join(map(str, owners[:SHOWN]))} share one face; an inner face has two elements: remove the doubles")
+    shared = np.flatnonzero(faces.count == 2)
+    a, b = order[start[shared]], order[start[shared] + 1]
+    unlike = np.flatnonzero((faces.nodes[a] != faces.nodes[b]).any(axis=1))
+    if len(unlike):
+        pair = numbers[faces.element[a[unlike[0]]]], numbers[faces.element[b[unlike[0]]]]
+        problems.append(f"{len(unlike)} face(s) where neighbours differ in mid-side nodes, first elements {pair[0]} and {pair[1]}; use one order")
+    return problems
+
+
+def coincident_nodes(nodes: Array) -> tuple[Indices, float]:
+    """Pairs (n, 2) of nodes nearer than 1e-7 of the mesh size, and that tolerance in m."""
+    tolerance = 1e-7 * float(np.linalg.norm(np.ptp(nodes, axis=0)))
+    return cKDTree(nodes).query_pairs(tolerance, output_type="ndarray").astype(np.int64), tolerance
+
+
+def loose_parts(nodes: Array, connectivity: Tables, n_coincident: int = 0) -> list[str]:
+    """Parts that are not rigidly joined: more than six rigid-body modes.
+
+    Parts are groups of elements joined face to face; nodes shared by two parts tie their rigid motions v + ω × x together,
+    and the rigid-body modes of the mesh are the null space of these ties.
+    """
+    faces = all_faces(connectivity)
+    n_parts, part_of = _face_parts(faces)
+    if n_parts == 1:
+        return []
+    modes = _rigid_modes(nodes, connectivity, n_parts, part_of)
+    if modes == 6:
+        return []
+    sizes = np.sort(np.bincount(part_of))[::-1]
+    shown = ", ".join(map(str, sizes[:SHOWN])) + (", …" if n_parts > SHOWN else "")
+    merge = f" ({n_coincident} pairs of nodes coincide: merge them)" if n_coincident else ""
+    return [f"{n_parts} parts of {shown} elements are not joined: {modes} rigid modes found instead of 6{merge}; join them or use one part"]
+
+
+def _face_parts(faces: Faces) -> tuple[int, Indices]:
+    """Number of parts, and the part of each element."""
+    n_elements = int(faces.element.max()) + 1
+    order = np.argsort(faces.group, kind="stable")
+    same = np.flatnonzero(np.diff(faces.group[order]) == 0)
+    a, b = faces.element[order[same]], faces.element[order[same + 1]]
+    graph = coo_matrix((np.ones(len(a)), (a, b)), shape=(n_elements, n_elements))
+    n_parts, part_of = connected_components(graph, directed=False)
+    return n_parts, part_of.astype(np.int64)
+
+
+def _rigid_modes(nodes: Array, connectivity: Tables, n_parts: int, part_of: Indices) -> int:
+    """Number of rigid-body modes of parts that are tied together at the nodes they share."""
+    rows, first = [], 0
+    for table in connectivity.values():
+        rows.append(np.column_stack([table.ravel(), np.repeat(part_of[first : first + len(table)], table.shape[1])]))
+        first += len(table)
+    pairs = np.unique(np.concatenate(rows), axis=0)
+    starts = np.flatnonzero(np.r_[True, np.diff(pairs[:, 0]) > 0])
+    owner = np.repeat(pairs[starts, 1], np.diff(np.r_[starts, len(pairs)]))
+    ties = pairs[:, 1] != owner
+    n_groups, group_of = connected_components(coo_matrix((np.ones(ties.sum()), (owner[ties], pairs[ties, 1])), shape=(n_parts, n_parts)), directed=False)
+    centred = (nodes - nodes.mean(axis=0)) / max(float(np.ptp(nodes, axis=0).max()), 1e-300)
+    modes = 0
+    for group in range(n_groups):
+        members = np.flatnonzero(group_of == group)
+        column = {part: 6 * n for n, part in enumerate(members)}
+        chosen = np.flatnonzero(ties & (group_of[pairs[:, 1]] == group))
+        matrix = np.zeros((3 * len(chosen), 6 * len(members)))
+        for n, tie in enumerate(chosen):
+            motion = _rigid_motion(centred[pairs[tie, 0]])
+            matrix[3 * n : 3 * n + 3, column[owner[tie]] : column[owner[tie]] + 6] = motion
+            matrix[3 * n : 3 * n + 3, column[pairs[tie, 1]] : column[pairs[tie, 1]] + 6] = -motion
+        rank = int(np.linalg.matrix_rank(matrix.T @ matrix, tol=1e-12)) if len(chosen) else 0
+        modes += 6 * len(members) - rank
+    return modes
+
+
+def _rigid_motion(x: Array) -> Array:
+    """[1 | -x̃] (3, 6): displacement of the point x under a small rigid motion (v, ω)."""
+    return np.array([[1.0, 0, 0, 0, x[2], -x[1]], [0, 1, 0, -x[2], 0, x[0]], [0, 0, 1, x[1], -x[0], 0]])

@@ -1,0 +1,277 @@
+"""Mesh files to plain arrays. Everything a reader can throw, print or exit with ends here as one InputError.
+
+meshio reads Gmsh, VTU and Nastran; it drops the numbers of nodes and elements, trusts the counts in headers, skips what it does
+not know and may exit the interpreter. So text files are looked through first (`mesh_gmsh`, the card count of Nastran), and the
+call is guarded. Abaqus files are read by `mesh_abaqus`: meshio loses surfaces, sets of sets and all but the last *NODE block.
+"""
+
+import contextlib
+import io
+import re
+import warnings
+import xml.parsers.expat
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from preprocess import mesh_gmsh
+from preprocess.elements import ELEMENTS
+from preprocess.mesh_abaqus import read_abaqus
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SOLIDS = {element.meshio_name: element.name for element in ELEMENTS.values()}
+LOWER = {"vertex": 0, "line": 1, "line3": 1, "triangle": 2, "triangle6": 2, "triangle7": 2, "quad": 2, "quad8": 2, "quad9": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class RawMesh:
+    """What a file says, before units and checks: all points, the solid elements by type, sets as places of points."""
+
+    points: Array
+    node_ids: Indices
+    connectivity: dict[str, Indices]
+    element_ids: dict[str, Indices]
+    node_sets: dict[str, Indices] = field(default_factory=dict)
+    element_sets: dict[str, Indices] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of one type in one stretch of the file: rows of places of points, numbers, and the names of the sets they belong to."""
+
+    type: str
+    rows: Indices
+    ids: Indices
+    names: tuple[str, ...]
+
+
+def raw_mesh(path: Path) -> RawMesh:
+    """Content of a mesh file. Raises InputError with the file, the place and the reason."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path}: format '{path.suffix}' is not read; there are {', '.join(READERS)}")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: the file is empty; expected {EXPECTED[path.suffix.lower()]} at byte 0")
+    try:
+        return reader(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _guarded(path: Path, read: Callable[[str], Any], expected: str) -> Any:
+    """meshio's mesh, or an InputError; nothing is printed."""
+    noise = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(noise), contextlib.redirect_stderr(noise), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read(str(path))
+    except MemoryError as error:
+        raise InputError(f"{path}: it claims more data than fits in memory; the file is damaged or not {expected}") from error
+    except (Exception, SystemExit) as error:
+        said = str(error).strip() or noise.getvalue().strip()
+        reason = f"{type(error).__name__}: {said.splitlines()[0][:200]}" if said else type(error).__name__
+        raise InputError(f"{path}: is not {expected}, or is damaged ({reason}); export it anew") from error
+
+
+def _read_gmsh(path: Path) -> RawMesh:
+    """Gmsh 2.2 and 4.1; physical groups become sets."""
+    from meshio import gmsh
+
+    outline = mesh_gmsh.outline(path)
+    mesh = _guarded(path, gmsh.read, "a Gmsh file (.msh 2.2 or 4.1)")
+    named = {(int(tag), int(dimension)): name for name, (tag, dimension) in mesh.field_data.items()}
+    groups = {name: members for name, members in mesh.cell_sets.items() if not name.startswith("gmsh:")}
+    physical = mesh.cell_data.get("gmsh:physical")
+    taken: Counter[str] = Counter()
+    cells = []
+    for number, block in enumerate(mesh.cells):
+        numbers = outline.element_ids.get(block.type)
+        first = taken[block.type]
+        taken[block.type] += len(block.data)
+        ids = numbers[first : taken[block.type]] if numbers is not None else np.arange(first + 1, taken[block.type] + 1)
+        tags = np.zeros(len(block.data), dtype=np.int64)
+        if physical is not None and number < len(physical) and len(physical[number]) == len(block.data):
+            tags = np.asarray(physical[number], dtype=np.int64)
+        for tag in np.unique(tags):
+            rows = np.flatnonzero(tags == tag)
+            names = {named.get((int(tag), int(block.dim)), f"physical {tag}")} if tag else set()
+            names |= {name for name, members in groups.items() if len(members[number])}
+            cells.append(Cells(block.type, np.asarray(block.data, dtype=np.int64)[rows], ids[rows], tuple(sorted(names))))
+    node_ids = outline.node_ids if outline.node_ids is not None else np.arange(1, len(mesh.points) + 1)
+    return _assembled(path, mesh.points, node_ids, cells, {})
+
+
+def _read_vtu(path: Path) -> RawMesh:
+    """VTK unstructured grid; point data of zeros and ones become node sets. Nodes and elements are numbered from 0."""
+    from meshio import vtu
+
+    _refuse_document_types(path)
+    _refuse_absurd_pieces(path)
+    mesh = _guarded(path, vtu.read, "a VTK unstructured grid (.vtu)")
+    cells, first = [], 0
+    for block in mesh.cells:
+        if not isinstance(block.data, np.ndarray) or block.data.ndim != 2:
+            raise InputError(f"{path}: {len(block.data)} cells of type {block.type} are not supported; there are {', '.join(ELEMENTS)}")
+        cells.append(Cells(block.type, block.data.astype(np.int64), np.arange(first, first + len(block.data)), ()))
+        first += len(block.data)
+    flags = {name: np.asarray(values) for name, values in mesh.point_data.items()}
+    sets = {n: np.flatnonzero(v) for n, v in flags.items() if v.dtype.kind in "iub" and v.ndim == 1 and np.isin(v, (0, 1)).all()}
+    return _assembled(path, mesh.points, np.arange(len(mesh.points)), cells, sets)
+
+
+def _refuse_document_types(path: Path) -> None:
+    """InputError when the XML declares a document type, before anything of it is expanded."""
+
+    def refuse(*_: object) -> None:
+        raise InputError(f"{path}: declares a document type (DTD); entities are not read: remove <!DOCTYPE …>")
+
+    started = []
+    parser = xml.parsers.expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = lambda name, attributes: started.append(name)
+    with path.open("rb") as file:
+        while not started and (chunk := file.read(4096)):
+            try:
+                parser.Parse(chunk)
+            except xml.parsers.expat.ExpatError as error:
+                raise InputError(f"{path}:{error.lineno}: is not XML ({error}); expected <VTKFile type=\"UnstructuredGrid\">") from error
+    if started and started[0] != "VTKFile":
+        raise InputError(f"{path}: starts with <{started[0]}>; expected <VTKFile type=\"UnstructuredGrid\">")
+
+
+def _refuse_absurd_pieces(path: Path) -> None:
+    """InputError when a piece claims more points or cells than the file can hold, compressed a thousandfold at most."""
+    data = path.read_bytes()
+    for name, count in re.findall(rb'\b(NumberOfPoints|NumberOfCells)\s*=\s*["\'](\d{1,30})["\']', data):
+        if int(count) > (100 * len(data) if b"compressor" in data[:4096] else len(data)):
+            raise InputError(f"{path}: claims {name.decode()}={int(count)} in a file of {len(data)} bytes; the file is damaged")
+
+
+NASTRAN_SOLIDS = ("CTETRA", "CHEXA")
+NASTRAN_DROPPED = re.compile(r"^(C[A-Z]+\d*|RBE[123]|RBAR|RROD|MPC|PLOTEL)\*?$")
+NASTRAN_NOT_ELEMENTS = ("CORD1R", "CORD1C", "CORD1S", "CORD2R", "CORD2C", "CORD2S", "CEND", "COUPMASS")
+
+
+def _read_nastran(path: Path) -> RawMesh:
+    """Nastran bulk data in the basic coordinate system; the property numbers become element sets "property 7"."""
+    from meshio import nastran
+
+    _refuse_cards(path)
+    mesh = _guarded(path, nastran.read, "Nastran bulk data (BEGIN BULK … ENDDATA, GRID cards that define every node)")
+    if np.any(mesh.point_data.get("nastran:ref", 0)):
+        raise InputError(f"{path}: GRID cards in a local coordinate system (field CP) are not read; export in the basic system")
+    properties = mesh.cell_data.get("nastran:ref")
+    cells = []
+    for number, (block, ids) in enumerate(zip(mesh.cells, mesh.cells_id)):
+        tags = np.asarray(properties[number]) if properties is not None else np.zeros(len(block.data), dtype=np.int64)
+        for tag in np.unique(tags):
+            rows = np.flatnonzero(tags == tag)
+            cells.append(Cells(block.type, np.asarray(block.data, dtype=np.int64)[rows], np.asarray(ids)[rows], (f"property {tag}",)))
+    return _assembled(path, mesh.points, mesh.points_id, cells, {})
+
+
+def _refuse_cards(path: Path) -> None:
+    """InputError for element cards that would be dropped silently."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    bulk = text[text.find("BEGIN BULK") :]
+    cards = Counter(re.split(r"[,\s]", line[:8], maxsplit=1)[0].upper() for line in bulk.splitlines() if line[:1].isalpha())
+    bad = {card: n for card, n in cards.items() if NASTRAN_DROPPED.match(card) and card not in (*NASTRAN_SOLIDS, *NASTRAN_NOT_ELEMENTS)}
+    if bad:
+        raise InputError(
+            f"{path}: {_counts(bad)} cannot be used; export solid elements only (CTETRA, CHEXA in small-field format), couplings are set as interfaces"
+        )
+
+
+def _read_abaqus(path: Path) -> RawMesh:
+    """Abaqus input file."""
+    deck = read_abaqus(path)
+    cells = [Cells(kind, rows, ids, ()) for kind, rows, ids in deck.elements]
+    raw = _assembled(path, deck.points, deck.node_ids, cells, deck.node_sets)
+    return RawMesh(raw.points, raw.node_ids, raw.connectivity, raw.element_ids, raw.node_sets, {**raw.element_sets, **deck.element_sets})
+
+
+def _assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cells], node_sets: dict[str, Indices]) -> RawMesh:
+    """Solid cells joined by type; lower-dimensional cells turned into node sets, or refused when they lie on no solid."""
+    cells = [block for block in cells if len(block.rows)]
+    solid = [block for block in cells if block.type in SOLIDS]
+    unknown = Counter({b.type: 0 for b in cells if b.type not in SOLIDS and b.type not in LOWER})
+    for block in cells:
+        if block.type in unknown:
+            unknown[block.type] += len(block.rows)
+    if unknown:
+        raise InputError(f"{path}: {_counts(unknown)} cannot be used; remesh with {', '.join(ELEMENTS)}")
+    if not solid:
+        found = Counter({b.type: 0 for b in cells})
+        found.update(b.type for b in cells for _ in b.rows)
+        raise InputError(f"{path}: has no solid elements (found {_counts(found) or 'nothing'}); mesh the volume with {', '.join(ELEMENTS)}")
+    on_solid = np.zeros(len(points) + 1, dtype=bool)
+    for block in solid:
+        on_solid[np.clip(block.rows, -1, len(points))] = True
+    _refuse_structures(path, cells, on_solid)
+    by_type, numbers, sets, groups = defaultdict(list), defaultdict(list), defaultdict(list), defaultdict(list)
+    for block in cells:
+        if block.type in SOLIDS:
+            by_type[SOLIDS[block.type]].append(block.rows)
+            numbers[SOLIDS[block.type]].append(block.ids)
+        for name in block.names:
+            (groups if block.type in SOLIDS else sets)[name].append(block.ids if block.type in SOLIDS else block.rows.ravel())
+    return RawMesh(
+        points=_three_columns(path, points),
+        node_ids=np.asarray(node_ids, dtype=np.int64),
+        connectivity={name: np.concatenate(tables) for name, tables in by_type.items()},
+        element_ids={name: np.concatenate(ids) for name, ids in numbers.items()},
+        node_sets={**node_sets, **{name: np.unique(np.concatenate(places)) for name, places in sets.items()}},
+        element_sets={name: np.concatenate(ids) for name, ids in groups.items()},
+    )
+
+
+def _refuse_structures(path: Path, cells: Iterable[Cells], on_solid: NDArray[np.bool_]) -> None:
+    """InputError for shells and beams that are more than the skin of the solid."""
+    loose: Counter[str] = Counter()
+    for block in cells:
+        if LOWER.get(block.type, 0) > 0:
+            loose[block.type] += int((~on_solid[np.clip(block.rows, -1, len(on_solid) - 1)].all(axis=1)).sum())
+    loose += Counter()
+    if loose:
+        raise InputError(f"{path}: {_counts(loose)} lie on no solid element: shells and beams are not supported; leave them out of the export")
+
+
+def _three_columns(path: Path, points: Array) -> Array:
+    points = np.asarray(points, dtype=float)
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise InputError(f"{path}: nodes have {points.shape[-1]} coordinates; a solid mesh has 3")
+    return points
+
+
+def _counts(found: Counter[str] | dict[str, int]) -> str:
+    """"12 wedge and 3 pyramid elements"."""
+    names = [f"{n} {kind}" for kind, n in sorted(found.items())]
+    return " and ".join(names) + (" elements" if names else "")
+
+
+READERS: dict[str, Callable[[Path], RawMesh]] = {
+    ".msh": _read_gmsh,
+    ".inp": _read_abaqus,
+    ".vtu": _read_vtu,
+    ".bdf": _read_nastran,
+    ".nas": _read_nastran,
+    ".dat": _read_nastran,
+}
+EXPECTED = {
+    ".msh": "$MeshFormat",
+    ".inp": "*NODE",
+    ".vtu": "<VTKFile>",
+    ".bdf": "BEGIN BULK",
+    ".nas": "BEGIN BULK",
+    ".dat": "BEGIN BULK",
+}

@@ -1,0 +1,56 @@
+"""Boxes of any element type: the plain meshes of tests and reference problems."""
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from preprocess.elements import ELEMENTS, Element
+from preprocess.mesh import Mesh
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def box_mesh(
+    size: tuple[float, float, float],
+    divisions: tuple[int, int, int],
+    element: str = "hex20",
+    *,
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> Mesh:
+    """Box of the given size (m) with one corner at the origin, divided regularly; tetrahedra six to a cell.
+
+    Its node sets x0, x1, y0, y1, z0, z1 are the faces at the low and the high end of each axis.
+    """
+    if element not in ELEMENTS:
+        raise InputError(f"no element type '{element}'; there are {', '.join(ELEMENTS)}")
+    counts = np.asarray(divisions, dtype=np.int64)
+    patterns = _cell_patterns(ELEMENTS[element])
+    cells = 2 * np.array(list(itertools.product(*(range(n) for n in counts))))
+    places = (cells[:, None, None, :] + patterns[None]).reshape(-1, patterns.shape[1], 3)
+    lattice = np.ravel_multi_index(tuple(np.moveaxis(places, -1, 0)), tuple(2 * counts + 1))
+    used, connectivity = np.unique(lattice, return_inverse=True)
+    steps = np.column_stack(np.unravel_index(used, tuple(2 * counts + 1)))
+    nodes = np.asarray(origin) + steps * (np.asarray(size, dtype=float) / (2 * counts))
+    sets = {f"{axis}{end}": np.flatnonzero(steps[:, k] == end * 2 * counts[k]) for k, axis in enumerate("xyz") for end in (0, 1)}
+    return Mesh.from_arrays(nodes, {element: connectivity.reshape(lattice.shape)}, node_sets=sets, source=f"{element} box")
+
+
+def _cell_patterns(element: Element) -> Indices:
+    """Nodes (elements in a cell, nn, 3) of the elements that fill one cell, in half-cell steps."""
+    if element.corners == 8:
+        return np.rint(element.nodes[None] + 1).astype(np.int64)
+    barycentric = np.column_stack([1 - element.nodes.sum(axis=1), element.nodes])
+    return np.array([np.rint(barycentric @ tetrahedron) for tetrahedron in _kuhn_tetrahedra()]).astype(np.int64)
+
+
+def _kuhn_tetrahedra() -> Array:
+    """The six tetrahedra (6, 4, 3) along the paths from corner (0,0,0) to corner (2,2,2) of a cell, all of positive volume."""
+    result = []
+    for axes in itertools.permutations(range(3)):
+        corners = np.concatenate([np.zeros((1, 3)), 2 * np.cumsum(np.eye(3)[list(axes)], axis=0)])
+        positive = np.linalg.det(np.diff(corners, axis=0)) > 0
+        result.append(corners if positive else corners[[0, 2, 1, 3]])
+    return np.array(result)
