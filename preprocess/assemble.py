@@ -1,5 +1,7 @@
 """Stiffness and mass of a meshed solid."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -36,7 +38,8 @@ def assemble(mesh: Mesh, material: Material, *, lumped: bool = False, allow_larg
         add_elements(mesh.nodes, block.connectivity, *tables, C, float(material.rho), (indptr, indices), K_values, m_values)
     n = len(mesh.nodes)
     width = np.int32 if 9 * len(indices) < 2**31 else np.int64
-    rows, columns = np.empty(3 * n + 1, width), np.empty(9 * len(indices), width)
+    rows: Any = np.empty(3 * n + 1, width)
+    columns: Any = np.empty(9 * len(indices), width)
     block_columns(indptr, indices, rows, columns)
     return FEModel(
         K=_sorted_csr(K_values, columns, rows),
@@ -69,7 +72,7 @@ def _tables(element: Element, rule: Quadrature) -> tuple[Array, Array, Array]:
     return np.ascontiguousarray(values), np.ascontiguousarray(gradients), rule.weights
 
 
-def _sorted_csr(values: Array, columns: Indices, rows: Indices) -> sp.csr_matrix:
+def _sorted_csr(values: Array, columns: Any, rows: Any) -> sp.csr_matrix:
     n = len(rows) - 1
     matrix = sp.csr_matrix((values, columns, rows), shape=(n, n), copy=False)
     matrix.has_sorted_indices = True
@@ -78,9 +81,11 @@ def _sorted_csr(values: Array, columns: Indices, rows: Indices) -> sp.csr_matrix
 
 def _lumped_mass(mesh: Mesh, rho: float) -> sp.csr_matrix:
     """Diagonal m: in each element m_a = M_e ∫N_a² / Σ_b ∫N_b²."""
-    diagonal = np.zeros(len(mesh.nodes))
+    n = len(mesh.nodes)
+    diagonal = np.zeros(n)
     for name, block in mesh.blocks.items():
-        diagonal += np.bincount(block.connectivity.ravel(), _element_diagonals(mesh, name, block, rho).ravel(), minlength=len(diagonal))
+        masses = _element_diagonals(mesh, name, block, rho)
+        diagonal += np.bincount(block.connectivity.ravel(), masses.ravel(), minlength=n)
     return sp.diags(diagonal, format="csr")
 
 

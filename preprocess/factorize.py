@@ -69,8 +69,8 @@ def _dof_order(K: sp.csr_matrix, coordinates: Array | None) -> Indices:
     """Elimination order of the degrees of freedom: nodes ordered by dissection, three to a node."""
     n = K.shape[0]
     n_nodes = -(-n // 3)
-    padded = sp.csr_matrix((K.data, K.indices, np.r_[K.indptr, np.full(3 * n_nodes - n, K.indptr[-1])]), shape=(3 * n_nodes, 3 * n_nodes))
-    blocks = padded.tobsr(blocksize=(3, 3))
+    rows = np.r_[K.indptr, np.full(3 * n_nodes - n, K.indptr[-1])]
+    blocks = sp.csr_matrix((K.data, K.indices, rows), shape=(3 * n_nodes, 3 * n_nodes)).tobsr(blocksize=(3, 3))
     graph = sp.csr_matrix((np.ones(len(blocks.indices), dtype=np.int8), blocks.indices, blocks.indptr), shape=(n_nodes, n_nodes))
     order = (3 * node_order(graph, coordinates)[:, None] + np.arange(3)).ravel()
     return cast(Indices, order[order < n])
@@ -102,7 +102,8 @@ def _singular(K: sp.csr_matrix, motion: Array, node_ids: Indices | None) -> str:
     n_parts, _ = connected_components(K, directed=False)
     shown = ", ".join(map(str, labels[:5])) + (", …" if len(labels) > 5 else "")
     parts = f" in {n_parts} separate parts" if n_parts > 1 else ""
-    return f"stiffness: singular: {len(labels)} of {-(-K.shape[0] // 3)} nodes{parts} move freely (node {shown}); hold or join them"
+    n_nodes = -(-K.shape[0] // 3)
+    return f"stiffness: singular: {len(labels)} of {n_nodes} nodes{parts} move freely (node {shown}); hold or join them"
 
 
 class NaturalModes(NamedTuple):

@@ -90,18 +90,19 @@ def _matrix(given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple
     A = sp.csr_matrix(given, dtype=float)
     if A.shape[0] != A.shape[1] or A.shape[0] not in sizes:
         wanted = " or ".join(f"({n}, {n})" for n in sizes)
-        raise InputError(f"{source}: {name} has shape {A.shape}, the nodes need {wanted}; give three degrees of freedom to each node")
+        raise InputError(f"{source}: {name} has shape {A.shape}, the nodes need {wanted}; give three rows to each node")
     A.sum_duplicates()
     if not np.isfinite(A.data).all():
         raise InputError(f"{source}: {name} has entries that are not finite; export it anew")
     held = np.flatnonzero(np.abs(A.diagonal()) > HELD)
     if len(held):
-        raise InputError(f"{source}: {name} holds {len(held)} degrees of freedom by huge diagonals, first {held[0]}; export without supports")
+        raise InputError(f"{source}: {name} holds {len(held)} rows by huge diagonals, first {held[0]}; export without supports")
     largest = float(np.abs(A.data).max(initial=0.0))
     difference = abs(A - A.T)
     if difference.nnz and difference.max() > PRINTED * largest:
-        triangle = " (one triangle only is stored: add the other)" if sp.triu(A, 1).nnz == 0 or sp.tril(A, -1).nnz == 0 else ""
-        raise InputError(f"{source}: {name} is not symmetric: |{name} - {name}ᵀ| = {difference.max() / largest:.2g} |{name}|{triangle}")
+        one_triangle = sp.triu(A, 1).nnz == 0 or sp.tril(A, -1).nnz == 0
+        mend = "store both triangles" if one_triangle else "export it without gyroscopic or follower terms"
+        raise InputError(f"{source}: {name} is not symmetric ({difference.max() / largest:.2g} of its largest entry); {mend}")
     return ((A + A.T) * 0.5).tocsr()
 
 
@@ -112,8 +113,8 @@ def _nodal_mass(M: sp.csr_matrix, n: int, source: str) -> sp.csr_matrix:
         rest = abs(M - sp.kron(m, sp.eye(3), format="csr"))
         if rest.nnz and rest.max() > PRINTED * np.abs(M.data).max():
             raise InputError(
-                f"{source}: M is not m ⊗ 1₃ (differs by {rest.max() / np.abs(M.data).max():.2g}): each node needs the same mass "
-                "in x, y and z and no rotary inertia; order it node by node and leave couplings and masses on single components out"
+                f"{source}: M differs from m ⊗ 1₃ by {rest.max() / np.abs(M.data).max():.2g}: each node needs one mass for x, y, z; "
+                "order it node by node, without couplings"
             )
     if not (m.diagonal() > 0).all():
         bad = np.flatnonzero(~(m.diagonal() > 0))

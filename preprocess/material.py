@@ -82,14 +82,14 @@ class Orthotropic:
         named = {f"E[{i}]": value for i, value in enumerate(self.E)} | {f"G[{i}]": value for i, value in enumerate(self.G)}
         problems = _not_positive(**named, rho=self.rho)
         if not problems and not np.linalg.eigvalsh(self._compliance()).min() > 0:
-            problems.append(f"material: nu = {tuple(self.nu)} makes the elasticity indefinite; |nu_ij| must stay below sqrt(E_i/E_j)")
+            problems.append(f"material: nu = {tuple(self.nu)} makes C indefinite; keep |nu_ij| < sqrt(E_i/E_j)")
         R = self._rotation()
         if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
             problems.append("material: axes are not right-handed orthonormal columns (3, 3); normalise them")
         if problems:
             raise InputError(*problems)
         if max(abs(nu) for nu in self.nu) > 0.49:
-            _warn(f"material: nu = {tuple(self.nu)}; is it the ratio meant, nu_ij = -strain_j/strain_i under tension along i?")
+            _warn(f"material: nu = {tuple(self.nu)} is large; nu_ij is the contraction along j under tension along i")
         _warn_of_speed(max(self.E), self.rho)
 
     def _rotation(self) -> Array:
@@ -106,10 +106,10 @@ class Orthotropic:
     @property
     def elasticity(self) -> Array:
         """C (6, 6), Pa, in mesh axes: C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs."""
-        own = elasticity_tensor(np.linalg.inv(self._compliance()))
+        own = elasticity_tensor(np.asarray(np.linalg.inv(self._compliance()), dtype=float))
         R = self._rotation()
         turned = np.einsum("ip,jq,kr,ls,pqrs->ijkl", R, R, R, R, own, optimize=True)
-        return np.array([[turned[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT])
+        return np.array([[turned[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT], dtype=float)
 
 
 def elasticity_tensor(C: Array) -> Array:
@@ -119,7 +119,8 @@ def elasticity_tensor(C: Array) -> Array:
 
 
 def _not_positive(**values: float) -> list[str]:
-    return [f"material: {name} = {value:g} is not positive; give it in SI units (Pa, kg/m³)" for name, value in values.items() if not value > 0]
+    bad = {name: value for name, value in values.items() if not 0 < value < float("inf")}
+    return [f"material: {name} = {value:g} is not positive and finite; give it in SI units" for name, value in bad.items()]
 
 
 def _wrong_length(**values: Triple) -> list[str]:
@@ -129,7 +130,9 @@ def _wrong_length(**values: Triple) -> list[str]:
 def _warn_of_speed(E: float, rho: float) -> None:
     speed = np.sqrt(E / rho)
     if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
-        _warn(f"material: sqrt(E/rho) = {speed:.3g} m/s is not a solid's wave speed; are E = {E:g} Pa and rho = {rho:g} kg/m³ in SI units?")
+        _warn(
+            f"material: sqrt(E/rho) = {speed:.3g} m/s is no solid's wave speed; are E = {E:g} and rho = {rho:g} in Pa and kg/m³?"
+        )
 
 
 def _warn(message: str) -> None:

@@ -21,7 +21,7 @@ LARGEST_EXPANSION = 1000  # of a compressed file
 def read_matrices(
     *, K: str | Path, M: str | Path, nodes: str | Path, node_sets: Mapping[str, ArrayLike] | None = None
 ) -> FEModel:
-    """Model of matrix files in SI units: K and M as Matrix Market (.mtx) or SciPy .npz, or dense .npy; nodes as .npy, .csv or .txt.
+    """Model of matrix files in SI units: K and M as Matrix Market (.mtx), SciPy .npz or dense .npy; nodes as .npy, .csv, .txt.
 
     nodes: rows x y z in m, or number x y z.  node_sets: places of nodes by name.
     Raises InputError for anything that cannot be read, and for what `FEModel.from_matrices` refuses.
@@ -30,9 +30,9 @@ def read_matrices(
     if table.ndim != 2 or table.shape[1] not in (3, 4) or not len(table):
         raise InputError(f"{nodes}: has shape {table.shape}; expected rows of x y z or number x y z")
     limit = 3 * len(table)
-    matrices = [_guarded(Path(path), _MATRIX_READERS.get(Path(path).suffix.lower(), _unknown), limit) for path in (K, M)]
+    stiffness, mass = (_guarded(Path(path), _MATRIX_READERS.get(Path(path).suffix.lower(), _unknown), limit) for path in (K, M))
     ids = table[:, 0].astype(np.int64) if table.shape[1] == 4 else None
-    return FEModel.from_matrices(*matrices, table[:, -3:], node_ids=ids, node_sets=node_sets, source=str(K))
+    return FEModel.from_matrices(stiffness, mass, table[:, -3:], node_ids=ids, node_sets=node_sets, source=str(K))
 
 
 def _guarded(path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
@@ -57,7 +57,7 @@ def _unknown(path: Path, limit: int) -> sp.csr_matrix:
 def _matrix_market(path: Path, limit: int) -> sp.csr_matrix:
     rows, columns, entries, *_ = scipy.io.mminfo(str(path))
     if max(rows, columns) > limit or entries > max(path.stat().st_size, limit**2):
-        raise InputError(f"{path}: claims ({rows}, {columns}) with {entries} entries; the nodes give at most {limit} degrees of freedom")
+        raise InputError(f"{path}: claims ({rows}, {columns}) with {entries} entries; the nodes need at most ({limit}, {limit})")
     return sp.csr_matrix(scipy.io.mmread(str(path)))
 
 
@@ -79,7 +79,11 @@ def _dense(path: Path, limit: int) -> sp.csr_matrix:
     return sp.csr_matrix(np.load(path, allow_pickle=False))
 
 
-_MATRIX_READERS: dict[str, Callable[[Path, int], sp.csr_matrix]] = {".mtx": _matrix_market, ".npz": _sparse_archive, ".npy": _dense}
+_MATRIX_READERS: dict[str, Callable[[Path, int], sp.csr_matrix]] = {
+    ".mtx": _matrix_market,
+    ".npz": _sparse_archive,
+    ".npy": _dense,
+}
 
 
 def _node_table(path: Path) -> Array:

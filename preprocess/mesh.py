@@ -27,7 +27,7 @@ class PreprocessWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class ElementBlock:
-    """Elements of one type: connectivity (ne, nn), places of the nodes in the order of VTK; ids (ne,), their numbers in the file."""
+    """Elements of one type: connectivity (ne, nn), places of nodes in the order of VTK; ids (ne,), numbers in the file."""
 
     connectivity: Indices
     ids: Indices
@@ -87,7 +87,8 @@ class Mesh:
         """Places of the nodes of a named set. Raises InputError with close names when there is none."""
         if name not in self.node_sets:
             close = difflib.get_close_matches(name, self.node_sets, n=3) or sorted(self.node_sets)
-            raise InputError(f"{self.source}: no node or surface set '{name}'; did you mean: {', '.join(close) or '(it has no sets)'}")
+            hint = f"did you mean: {', '.join(close)}" if close else "it has no sets"
+            raise InputError(f"{self.source}: no node or surface set '{name}'; {hint}")
         places = self.node_sets[name]
         if not len(places):
             raise InputError(f"{self.source}: set '{name}' has no node of a solid element")
@@ -126,22 +127,27 @@ class Mesh:
         """Raise InputError with every defect found (positions, references, volumes, parts); warn of what is only doubtful."""
         connectivity = {name: block.connectivity for name, block in self.blocks.items()}
         ids = {name: block.ids for name, block in self.blocks.items()}
-        blocking = [*mesh_checks.bad_positions(self.nodes, self.node_ids), *mesh_checks.missing_nodes(len(self.nodes), connectivity, ids)]
-        if blocking:
-            raise InputError(*(f"{self.source}: {problem}" for problem in blocking))
+        self._refuse(
+            mesh_checks.bad_positions(self.nodes, self.node_ids) + mesh_checks.missing_nodes(len(self.nodes), connectivity, ids)
+        )
         pairs, tolerance = mesh_checks.coincident_nodes(self.nodes)
         problems = [
             *mesh_checks.bad_elements(self.nodes, connectivity, ids),
             *mesh_checks.unlike_faces(connectivity, ids),
             *mesh_checks.loose_parts(self.nodes, connectivity, len(pairs)),
         ]
-        if problems:
-            raise InputError(*(f"{self.source}: {problem}" for problem in problems))
+        self._refuse(problems)
         if len(pairs):
             a, b = self.node_ids[pairs[0]]
-            self._warn(f"{len(pairs)} pairs of nodes coincide within {tolerance:.2g} m (first: {a} and {b}); merge them if they should be joined")
+            self._warn(
+                f"{len(pairs)} pairs of nodes coincide within {tolerance:.2g} m (first: {a} and {b}); merge them in the mesher"
+            )
         if not USUAL_SIZE[0] <= self.size <= USUAL_SIZE[1]:
             self._warn(f"the mesh is {self.size:.3g} m large with unit='{self.unit}'; is the unit right?")
+
+    def _refuse(self, problems: list[str]) -> None:
+        if problems:
+            raise InputError(*(f"{self.source}: {problem}" for problem in problems))
 
     def _warn(self, message: str) -> None:
         warnings.warn(f"{self.source}: {message}", PreprocessWarning, stacklevel=3)

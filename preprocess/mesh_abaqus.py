@@ -14,7 +14,12 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 # Solid types with their meshio name and number of nodes; C3D10 and C3D20 number their edges as VTK does.
-SOLID_TYPES = {"C3D4": ("tetra", 4), "C3D10": ("tetra10", 10), "C3D8": ("hexahedron", 8), "C3D20": ("hexahedron20", 20), "C3D27": ("hexahedron27", 27)}
+SOLID_TYPES = {
+    "C3D4": ("tetra", 4),
+    "C3D10": ("tetra10", 10),
+    "C3D8": ("hexahedron", 8),
+    "C3D20": ("hexahedron20", 20),
+}
 SUFFIXES = "RHIMST"  # variants of the same element: reduced integration, hybrid, incompatible modes, modified, …
 # Types that mesh generators write for named edges and faces; anything else is a structure of its own.
 SKIN_TYPES = {
@@ -137,7 +142,9 @@ def _element(reading: _Reading, options: dict[str, str], line: int, rows: list[t
     if size and fields:
         raise reading.fail(rows[-1][0], f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
     if not size and rows:
-        raise reading.fail(line, f"{len(rows)} line(s) of element type {kind} cannot be used; export C3D4, C3D10, C3D8, C3D20 only")
+        raise reading.fail(
+            line, f"{len(rows)} line(s) of element type {kind} cannot be used; export {', '.join(SOLID_TYPES)} only"
+        )
 
 
 def _type(kind: str) -> tuple[str, int]:
@@ -150,7 +157,9 @@ def _type(kind: str) -> tuple[str, int]:
     return "", 0
 
 
-def _set(sets: dict[str, list[int]], reading: _Reading, name: str, generate: bool, line: int, rows: list[tuple[int, list[str]]]) -> None:
+def _set(
+    sets: dict[str, list[int]], reading: _Reading, name: str, generate: bool, line: int, rows: list[tuple[int, list[str]]]
+) -> None:
     if not name:
         raise reading.fail(line, "a set has no name")
     members = sets.setdefault(name, [])

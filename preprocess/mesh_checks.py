@@ -17,6 +17,7 @@ Tables = Mapping[str, Indices]
 
 LARGEST_COORDINATE = 1e9  # m
 SHOWN = 5
+COUNTED_PARTS = 50  # beyond, the rigid modes are not counted
 
 
 def bad_positions(nodes: Array, node_ids: Indices) -> list[str]:
@@ -26,7 +27,7 @@ def bad_positions(nodes: Array, node_ids: Indices) -> list[str]:
     if not len(bad):
         return []
     shown = ", ".join(f"{node_ids[i]} at ({', '.join(f'{x:.3g}' for x in nodes[i])})" for i in bad[:SHOWN])
-    return [f"{len(bad)} node(s) with a position that is not finite or beyond {LARGEST_COORDINATE:.0e} m: node {shown}; correct the file"]
+    return [f"{len(bad)} node(s) not finite or beyond {LARGEST_COORDINATE:.0e} m: node {shown}; correct the file"]
 
 
 def missing_nodes(n_nodes: int, connectivity: Tables, ids: Tables, node_ids: Indices | None = None) -> list[str]:
@@ -34,7 +35,8 @@ def missing_nodes(n_nodes: int, connectivity: Tables, ids: Tables, node_ids: Ind
     problems = []
     for name, table in connectivity.items():
         for row, column in np.argwhere((table < 0) | (table >= n_nodes))[:SHOWN]:
-            problems.append(f"element {ids[name][row]} ({name}) refers to node {table[row, column]}, which is not there; complete the nodes")
+            node = table[row, column]
+            problems.append(f"element {ids[name][row]} ({name}) refers to node {node}, which is not there; complete the nodes")
     return problems
 
 
@@ -68,13 +70,15 @@ def unlike_faces(connectivity: Tables, ids: Tables) -> list[str]:
     problems = []
     for group in np.flatnonzero(faces.count > 2)[:SHOWN]:
         owners = numbers[faces.element[order[start[group] : start[group] + faces.count[group]]]]
-        problems.append(f"elements {', '.join(map(str, owners[:SHOWN]))} share one face; an inner face has two elements: remove the doubles")
+        problems.append(f"elements {', '.join(map(str, owners[:SHOWN]))} share one face; remove the doubles")
     shared = np.flatnonzero(faces.count == 2)
     a, b = order[start[shared]], order[start[shared] + 1]
     unlike = np.flatnonzero((faces.nodes[a] != faces.nodes[b]).any(axis=1))
     if len(unlike):
         pair = numbers[faces.element[a[unlike[0]]]], numbers[faces.element[b[unlike[0]]]]
-        problems.append(f"{len(unlike)} face(s) where neighbours differ in mid-side nodes, first elements {pair[0]} and {pair[1]}; use one order")
+        problems.append(
+            f"{len(unlike)} face(s) with unlike mid-side nodes, first elements {pair[0]} and {pair[1]}; use one order"
+        )
     return problems
 
 
@@ -90,17 +94,17 @@ def loose_parts(nodes: Array, connectivity: Tables, n_coincident: int = 0) -> li
     Parts are groups of elements joined face to face; nodes shared by two parts tie their rigid motions v + ω × x together,
     and the rigid-body modes of the mesh are the null space of these ties.
     """
-    faces = all_faces(connectivity)
-    n_parts, part_of = _face_parts(faces)
+    n_parts, part_of = _face_parts(all_faces(connectivity))
     if n_parts == 1:
         return []
-    modes = _rigid_modes(nodes, connectivity, n_parts, part_of)
+    modes = _rigid_modes(nodes, connectivity, n_parts, part_of) if n_parts <= COUNTED_PARTS else 6 * n_parts
     if modes == 6:
         return []
     sizes = np.sort(np.bincount(part_of))[::-1]
     shown = ", ".join(map(str, sizes[:SHOWN])) + (", …" if n_parts > SHOWN else "")
-    merge = f" ({n_coincident} pairs of nodes coincide: merge them)" if n_coincident else ""
-    return [f"{n_parts} parts of {shown} elements are not joined: {modes} rigid modes found instead of 6{merge}; join them or use one part"]
+    found = f"{modes} rigid modes found instead of 6" if n_parts <= COUNTED_PARTS else "far more than 6 rigid modes"
+    mend = f"merge the {n_coincident} pairs of coincident nodes" if n_coincident else "join them or keep one"
+    return [f"{n_parts} parts of {shown} elements are not joined: {found}; {mend}"]
 
 
 def _face_parts(faces: Faces) -> tuple[int, Indices]:
@@ -116,29 +120,18 @@ def _face_parts(faces: Faces) -> tuple[int, Indices]:
 
 def _rigid_modes(nodes: Array, connectivity: Tables, n_parts: int, part_of: Indices) -> int:
     """Number of rigid-body modes of parts that are tied together at the nodes they share."""
-    rows, first = [], 0
-    for table in connectivity.values():
-        rows.append(np.column_stack([table.ravel(), np.repeat(part_of[first : first + len(table)], table.shape[1])]))
-        first += len(table)
-    pairs = np.unique(np.concatenate(rows), axis=0)
-    starts = np.flatnonzero(np.r_[True, np.diff(pairs[:, 0]) > 0])
-    owner = np.repeat(pairs[starts, 1], np.diff(np.r_[starts, len(pairs)]))
-    ties = pairs[:, 1] != owner
-    n_groups, group_of = connected_components(coo_matrix((np.ones(ties.sum()), (owner[ties], pairs[ties, 1])), shape=(n_parts, n_parts)), directed=False)
-    centred = (nodes - nodes.mean(axis=0)) / max(float(np.ptp(nodes, axis=0).max()), 1e-300)
-    modes = 0
-    for group in range(n_groups):
-        members = np.flatnonzero(group_of == group)
-        column = {part: 6 * n for n, part in enumerate(members)}
-        chosen = np.flatnonzero(ties & (group_of[pairs[:, 1]] == group))
-        matrix = np.zeros((3 * len(chosen), 6 * len(members)))
-        for n, tie in enumerate(chosen):
-            motion = _rigid_motion(centred[pairs[tie, 0]])
-            matrix[3 * n : 3 * n + 3, column[owner[tie]] : column[owner[tie]] + 6] = motion
-            matrix[3 * n : 3 * n + 3, column[pairs[tie, 1]] : column[pairs[tie, 1]] + 6] = -motion
-        rank = int(np.linalg.matrix_rank(matrix.T @ matrix, tol=1e-12)) if len(chosen) else 0
-        modes += 6 * len(members) - rank
-    return modes
+    tables = list(connectivity.values())
+    element_of = np.repeat(np.arange(len(part_of)), np.concatenate([np.full(len(t), t.shape[1]) for t in tables]))
+    memberships = np.unique(np.column_stack([np.concatenate([t.ravel() for t in tables]), part_of[element_of]]), axis=0)
+    centred = (nodes - nodes.mean(axis=0)) / np.ptp(nodes, axis=0).max()
+    ties = np.zeros((6 * n_parts, 6 * n_parts))
+    for (node, part), (other, next_part) in zip(memberships[:-1], memberships[1:]):
+        if node == other:
+            row = np.zeros((3, 6 * n_parts))
+            row[:, 6 * part : 6 * part + 6] = _rigid_motion(centred[node])
+            row[:, 6 * next_part : 6 * next_part + 6] = -row[:, 6 * part : 6 * part + 6]
+            ties += row.T @ row
+    return 6 * n_parts - int(np.linalg.matrix_rank(ties, tol=1e-12, hermitian=True))
 
 
 def _rigid_motion(x: Array) -> Array:

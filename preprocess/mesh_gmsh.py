@@ -48,7 +48,7 @@ class _Lines:
 
 
 def outline(path: Path) -> Outline:
-    """Numbers of nodes and elements. Raises InputError for a wrong format, a broken section, an impossible count or a missing node."""
+    """Numbers of nodes and elements. Raises InputError for a wrong format, broken section, impossible count, missing node."""
     data = path.read_bytes()
     version, binary = _header(path, data)
     if binary:
@@ -92,7 +92,7 @@ def _sections(path: Path, lines: list[str]) -> dict[str, _Lines]:
             sections[name] = _Lines(path, name, first, lines[first : number - 1])
             name = ""
     if name:
-        raise InputError(f"{path}:{first}: section ${name} has no $End{name} before the end of the file (line {len(lines)}); it is truncated")
+        raise InputError(f"{path}:{first}: section ${name} has no $End{name} until the last line, {len(lines)}; it is truncated")
     return sections
 
 
@@ -175,7 +175,7 @@ def _refuse_missing(path: Path, node_ids: Indices, elements: list[tuple[int, str
     for number, kind, nodes in elements:
         missing = [node for node in nodes if node not in known]
         if missing:
-            problems.append(f"{path}: element {number} ({kind}) refers to node {missing[0]}, which is not there; complete the nodes")
+            problems.append(f"{path}: element {number} ({kind}) refers to node {missing[0]}, which is not there; add it")
         if len(problems) == 5:
             break
     if problems:
@@ -194,4 +194,5 @@ def _refuse_binary_counts(path: Path, data: bytes, version: str) -> None:
         else:
             counts = [int(body[:20].split(b"\n")[0] or 0)] if body[:1].isdigit() else [len(data) + 1]
         if max(counts) > len(data):
-            raise InputError(f"{path}: claims {max(counts)} {name.decode().lower()} in a file of {len(data)} bytes; the file is damaged")
+            what = f"{max(counts)} {name.decode().lower()}"
+            raise InputError(f"{path}: claims {what} in a file of {len(data)} bytes; the file is damaged")

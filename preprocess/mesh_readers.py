@@ -45,7 +45,7 @@ class RawMesh:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells of one type in one stretch of the file: rows of places of points, numbers, and the names of the sets they belong to."""
+    """Cells of one type in one stretch of the file: rows of places of points, numbers, names of the sets they belong to."""
 
     type: str
     rows: Indices
@@ -121,7 +121,7 @@ def _read_vtu(path: Path) -> RawMesh:
     cells, first = [], 0
     for block in mesh.cells:
         if not isinstance(block.data, np.ndarray) or block.data.ndim != 2:
-            raise InputError(f"{path}: {len(block.data)} cells of type {block.type} are not supported; there are {', '.join(ELEMENTS)}")
+            raise InputError(f"{path}: {len(block.data)} {block.type} elements cannot be used; remesh with {', '.join(ELEMENTS)}")
         cells.append(Cells(block.type, block.data.astype(np.int64), np.arange(first, first + len(block.data)), ()))
         first += len(block.data)
     flags = {name: np.asarray(values) for name, values in mesh.point_data.items()}
@@ -144,9 +144,9 @@ def _refuse_document_types(path: Path) -> None:
             try:
                 parser.Parse(chunk)
             except xml.parsers.expat.ExpatError as error:
-                raise InputError(f"{path}:{error.lineno}: is not XML ({error}); expected <VTKFile type=\"UnstructuredGrid\">") from error
+                raise InputError(f"{path}:{error.lineno}: is not XML ({error}); expected <VTKFile>") from error
     if started and started[0] != "VTKFile":
-        raise InputError(f"{path}: starts with <{started[0]}>; expected <VTKFile type=\"UnstructuredGrid\">")
+        raise InputError(f"{path}: starts with <{started[0]}>; expected <VTKFile>")
 
 
 def _refuse_absurd_pieces(path: Path) -> None:
@@ -176,7 +176,9 @@ def _read_nastran(path: Path) -> RawMesh:
         tags = np.asarray(properties[number]) if properties is not None else np.zeros(len(block.data), dtype=np.int64)
         for tag in np.unique(tags):
             rows = np.flatnonzero(tags == tag)
-            cells.append(Cells(block.type, np.asarray(block.data, dtype=np.int64)[rows], np.asarray(ids)[rows], (f"property {tag}",)))
+            cells.append(
+                Cells(block.type, np.asarray(block.data, dtype=np.int64)[rows], np.asarray(ids)[rows], (f"property {tag}",))
+            )
     return _assembled(path, mesh.points, mesh.points_id, cells, {})
 
 
@@ -185,10 +187,15 @@ def _refuse_cards(path: Path) -> None:
     text = path.read_text(encoding="utf-8", errors="replace")
     bulk = text[text.find("BEGIN BULK") :]
     cards = Counter(re.split(r"[,\s]", line[:8], maxsplit=1)[0].upper() for line in bulk.splitlines() if line[:1].isalpha())
-    bad = {card: n for card, n in cards.items() if NASTRAN_DROPPED.match(card) and card not in (*NASTRAN_SOLIDS, *NASTRAN_NOT_ELEMENTS)}
+    bad = {
+        card: n
+        for card, n in cards.items()
+        if NASTRAN_DROPPED.match(card) and card not in (*NASTRAN_SOLIDS, *NASTRAN_NOT_ELEMENTS)
+    }
     if bad:
         raise InputError(
-            f"{path}: {_counts(bad)} cannot be used; export solid elements only (CTETRA, CHEXA in small-field format), couplings are set as interfaces"
+            f"{path}: {_counts(bad)} cannot be used; export solids only (CTETRA, CHEXA in small-field format) "
+            "and declare couplings as interfaces"
         )
 
 
@@ -197,7 +204,9 @@ def _read_abaqus(path: Path) -> RawMesh:
     deck = read_abaqus(path)
     cells = [Cells(kind, rows, ids, ()) for kind, rows, ids in deck.elements]
     raw = _assembled(path, deck.points, deck.node_ids, cells, deck.node_sets)
-    return RawMesh(raw.points, raw.node_ids, raw.connectivity, raw.element_ids, raw.node_sets, {**raw.element_sets, **deck.element_sets})
+    return RawMesh(
+        raw.points, raw.node_ids, raw.connectivity, raw.element_ids, raw.node_sets, {**raw.element_sets, **deck.element_sets}
+    )
 
 
 def _assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cells], node_sets: dict[str, Indices]) -> RawMesh:
@@ -213,12 +222,16 @@ def _assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cel
     if not solid:
         found = Counter({b.type: 0 for b in cells})
         found.update(b.type for b in cells for _ in b.rows)
-        raise InputError(f"{path}: has no solid elements (found {_counts(found) or 'nothing'}); mesh the volume with {', '.join(ELEMENTS)}")
+        what = _counts(found) or "nothing"
+        raise InputError(f"{path}: has no solid elements (found {what}); mesh the volume with {', '.join(ELEMENTS)}")
     on_solid = np.zeros(len(points) + 1, dtype=bool)
     for block in solid:
         on_solid[np.clip(block.rows, -1, len(points))] = True
     _refuse_structures(path, cells, on_solid)
-    by_type, numbers, sets, groups = defaultdict(list), defaultdict(list), defaultdict(list), defaultdict(list)
+    by_type: dict[str, list[Indices]] = defaultdict(list)
+    numbers: dict[str, list[Indices]] = defaultdict(list)
+    sets: dict[str, list[Indices]] = defaultdict(list)
+    groups: dict[str, list[Indices]] = defaultdict(list)
     for block in cells:
         if block.type in SOLIDS:
             by_type[SOLIDS[block.type]].append(block.rows)
@@ -243,7 +256,7 @@ def _refuse_structures(path: Path, cells: Iterable[Cells], on_solid: NDArray[np.
             loose[block.type] += int((~on_solid[np.clip(block.rows, -1, len(on_solid) - 1)].all(axis=1)).sum())
     loose += Counter()
     if loose:
-        raise InputError(f"{path}: {_counts(loose)} lie on no solid element: shells and beams are not supported; leave them out of the export")
+        raise InputError(f"{path}: {_counts(loose)} lie on no solid element; leave shells and beams out of the export")
 
 
 def _three_columns(path: Path, points: Array) -> Array:
@@ -254,7 +267,7 @@ def _three_columns(path: Path, points: Array) -> Array:
 
 
 def _counts(found: Counter[str] | dict[str, int]) -> str:
-    """"12 wedge and 3 pyramid elements"."""
+    """ "12 wedge and 3 pyramid elements"."""
     names = [f"{n} {kind}" for kind, n in sorted(found.items())]
     return " and ".join(names) + (" elements" if names else "")
 

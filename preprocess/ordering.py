@@ -1,7 +1,9 @@
 """Nested dissection: an order of elimination that keeps the factors of a mesh's matrix sparse.
 
-METIS does it where pymetis has a wheel; elsewhere the graph is cut by planes through its nodes, which costs 10 to 15 % more fill.
+METIS does it where pymetis has a wheel; elsewhere the graph is cut by planes through its nodes, which costs 15 to 20 % more fill.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,11 +13,12 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 try:
     import pymetis
 except ImportError:  # no wheel for this platform
-    pymetis = None
+    pymetis = None  # type: ignore[assignment]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+CUTS = (0.42, 0.46, 0.5, 0.54, 0.58)
 LEAF = 64  # nodes below which cutting no longer pays
 
 
@@ -40,9 +43,9 @@ def _metis_order(graph: sp.csr_matrix) -> Indices:
 
 
 def plane_dissection(graph: sp.csr_matrix, coordinates: Array) -> Indices:
-    """Nested dissection by planes across the longest axis of each piece.
+    """Nested dissection by planes across the principal axes of each piece.
 
-    A piece is halved at the median; the nodes of one half that touch the other are its separator and are eliminated last.
+    A piece is cut near its middle where fewest nodes of one side touch the other; these separate it and are eliminated last.
     Source: George, SIAM J. Numer. Anal. 10 (1973) 345.
     """
     n = graph.shape[0]
@@ -61,19 +64,29 @@ def plane_dissection(graph: sp.csr_matrix, coordinates: Array) -> Indices:
 
 
 def _cut(links: sp.csr_matrix, coordinates: Array, nodes: Indices) -> tuple[Indices, Indices, Indices]:
-    """Two halves of a piece and the separator between them."""
-    centred = coordinates[nodes] - coordinates[nodes].mean(axis=0)
-    axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
-    half = np.zeros(len(nodes), dtype=bool)
-    half[np.argsort(centred @ axis, kind="stable")[: len(nodes) // 2]] = True
+    """Two sides of a piece and the smallest separator found between them."""
     rows = links[nodes]
-    side = np.zeros((links.shape[0], 2), dtype=np.int32)
-    side[nodes[half], 0] = 1
-    side[nodes[~half], 1] = 1
-    touched = (rows @ side) > 0
-    low, high = half & touched[:, 1], ~half & touched[:, 0]
-    separator = low if low.sum() <= high.sum() else high
-    return nodes[half & ~separator], nodes[~half & ~separator], nodes[separator]
+    best, smallest = (nodes[: len(nodes) // 2], nodes[:0], nodes[len(nodes) // 2 :]), len(nodes)
+    for low in _trial_cuts(coordinates[nodes]):
+        side = np.zeros((links.shape[0], 2), dtype=np.int32)
+        side[nodes[low], 0] = 1
+        side[nodes[~low], 1] = 1
+        touched = (rows @ side) > 0
+        from_low, from_high = low & touched[:, 1], ~low & touched[:, 0]
+        separator = from_low if from_low.sum() <= from_high.sum() else from_high
+        if separator.sum() < smallest and low.any() and not low.all():
+            best, smallest = (nodes[low & ~separator], nodes[~low & ~separator], nodes[separator]), separator.sum()
+    return best
+
+
+def _trial_cuts(points: Array) -> Iterator[NDArray[np.bool_]]:
+    """Which points lie below each of several planes: near the median of each principal axis that is not short."""
+    centred = points - points.mean(axis=0)
+    spread, axes = np.linalg.eigh(centred.T @ centred)
+    for axis in np.flatnonzero(spread >= 0.3 * spread[-1])[::-1]:
+        along = centred @ axes[:, axis]
+        for plane in np.unique(np.quantile(along, CUTS)):
+            yield along < plane - 1e-9 * np.ptp(along)
 
 
 def graph_coordinates(graph: sp.csr_matrix) -> Array:

@@ -43,7 +43,9 @@ def all_faces(connectivity: Mapping[str, Indices]) -> Faces:
         sides.append(np.tile(np.arange(n_faces), len(table)))
         first += len(table)
     _, group, count = np.unique(np.concatenate(keys), axis=0, return_inverse=True, return_counts=True)
-    return Faces(np.concatenate(nodes), np.concatenate(elements), np.concatenate(blocks), np.concatenate(sides), group.ravel(), count)
+    return Faces(
+        np.concatenate(nodes), np.concatenate(elements), np.concatenate(blocks), np.concatenate(sides), group.ravel(), count
+    )
 
 
 def _sorted_padded(faces: Indices, width: int) -> Indices:
