@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import functools
+import re
 import reprlib
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
@@ -12,6 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from flexmbs.errors import InputError
 
+SAFE = re.compile(r"[\w +-]+")
 GIVEN = reprlib.Repr()
 GIVEN.maxstring = GIVEN.maxother = 60
 GIVEN.maxlist = GIVEN.maxtuple = 9
@@ -25,7 +27,8 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        return f"{'.'.join(self.path)}: {self.message}" if self.path else self.message
+        parts = [part if SAFE.fullmatch(part) else shown(part) for part in self.path]
+        return f"{'.'.join(parts)}: {self.message}" if parts else self.message
 
 
 class NestedError(ValueError):
@@ -47,7 +50,10 @@ def close_names(name: str, names: Iterable[str]) -> str:
 
 def shown(value: object) -> str:
     """A short, depth-limited repr of what the user gave."""
-    return " ".join(GIVEN.repr(value).split())
+    try:
+        return " ".join(GIVEN.repr(value).split())
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 def _message(error: Any, names: Iterable[str]) -> str:

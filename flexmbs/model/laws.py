@@ -159,7 +159,7 @@ class Function(TimeLaw, kind="function"):
 
 
 def function_state(function: Callable[..., Any], t: float) -> State:
-    """Value, rate and acceleration of f(t) → value or f(t) → (value, rate, acceleration); by central differences for the former."""
+    """Value, rate and acceleration of f(t) → (value, rate, acceleration), or of f(t) → value by central differences."""
     result = function(t)
     if not isinstance(result, numbers.Real):
         value, rate, acceleration = result

@@ -1,10 +1,12 @@
 """Line numbers of keys in a TOML text, for messages: the parser gives values without their place."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 Path = tuple[str, ...]
+BARE_KEY = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=")
 LONGEST_LINE = 2000
 
 
@@ -19,9 +21,14 @@ def _keys(text: str) -> Iterator[tuple[int, Path]]:
     table: Path = ()
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip()
-        if not bare or bare[0] in "#]}" or len(bare) > LONGEST_LINE:
+        if not bare or bare[0] in "#]}":
             continue
-        if bare[0] == "[":
+        simple = BARE_KEY.match(line)
+        if simple:
+            yield number, (*table, simple[1])
+        elif len(bare) > LONGEST_LINE:
+            continue
+        elif bare[0] == "[":
             found = _path(bare)
             if found:
                 table = found

@@ -13,11 +13,11 @@ from flexmbs.model.check_topology import topology_problems
 from flexmbs.model.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.model.model import SECTIONS, Header, Model, cut_names
 from flexmbs.model.run import Run
+from flexmbs.model.toml_guard import check_nesting
 from flexmbs.model.toml_lines import line_of
 from flexmbs.model.toml_write import FORMAT
 
 LARGEST_FILE = 5_000_000
-LARGEST_DEPTH = 20
 MOST_PROBLEMS = 50
 KEYS = ("format", "name", "gravity", "cuts", "frames", *SECTIONS, "run")
 
@@ -45,7 +45,7 @@ def _text(path: Path) -> str:
     if len(data) > LARGEST_FILE:
         raise InputError(f"{path}: larger than {LARGEST_FILE // 1_000_000} MB; this is no model file")
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}:{line}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from None
@@ -53,33 +53,20 @@ def _text(path: Path) -> str:
 
 def _table(text: str, path: Path) -> dict[str, Any]:
     """The TOML document."""
+    check_nesting(text, str(path))
     try:
-        table = tomllib.loads(text.replace("\r\n", "\n"))
-        _check_depth(table)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}{_decode_message(str(error))}") from None
-    except RecursionError:
-        raise InputError(f"{path}: nested too deeply; a model file has at most {LARGEST_DEPTH} levels") from None
+        raise InputError(f"{path}:{_decode_message(str(error), text)}") from None
     except ValueError as error:
-        raise InputError(f"{path}: not TOML: {shown(str(error))}") from None
-    return table
+        raise InputError(f"{path}: a whole number has too many digits ({shown(str(error))})") from None
 
 
-def _decode_message(message: str) -> str:
-    """``:line: what`` from the parser's message ``what (at line 3, column 5)``."""
-    what, at, place = message.rpartition(" (at ")
-    if not at:
-        return f": not TOML: {message}"
+def _decode_message(message: str, text: str) -> str:
+    """``line: what`` from the parser's message ``what (at line 3, column 5)``."""
+    what, _, place = message.rpartition(" (at ")
     number = place.removeprefix("line ").partition(",")[0]
-    return f"{':' + number if number.isdigit() else ''}: not TOML: {what}{'' if number.isdigit() else ' at the end'}"
-
-
-def _check_depth(value: Any, depth: int = 0) -> None:
-    """Raise RecursionError beyond the depth a model can have."""
-    if depth > LARGEST_DEPTH:
-        raise RecursionError
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _check_depth(item, depth + 1)
+    return f"{number if number.isdigit() else text.count(chr(10)) + 1}: not TOML: {what}"
 
 
 class Locator:
@@ -163,9 +150,8 @@ def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
         notes.problems.append(Problem(("format",), f'is missing; a model file begins with format = "{FORMAT}"'))
     elif table["format"] != FORMAT:
         notes.problems.append(Problem(("format",), f"is {shown(table['format'])}; this version reads '{FORMAT}'"))
-    for key in table:
-        if key not in KEYS:
-            notes.problems.append(Problem((key,), f"unknown key; {close_names(key, KEYS)}"))
+    unknown = [key for key in table if key not in KEYS]
+    notes.problems += [Problem((key,), f"unknown key; {close_names(key, KEYS)}") for key in unknown[: MOST_PROBLEMS + 1]]
 
 
 def _as_table(value: object) -> Mapping[str, Any]:
@@ -192,8 +178,9 @@ def _add_items(model: Model, section: str, family: type[Declaration], given: obj
 
 def _told(problems: list[Problem], text: str, path: Path) -> list[str]:
     """The problems in the order of their lines, as the user reads them."""
-    lines = line_of(text, [problem.path for problem in problems])
-    told = sorted(zip(lines, map(str, problems)), key=lambda pair: pair[0] or 0)
-    shown_lines = [f"{path}:{line}: {problem}" if line else f"{path}: {problem}" for line, problem in told[:MOST_PROBLEMS]]
-    more = len(told) - MOST_PROBLEMS
-    return [*shown_lines, f"{path}: and {more} more"] if more > 0 else shown_lines
+    first = problems[:MOST_PROBLEMS]
+    lines = line_of(text, [problem.path for problem in first])
+    told = sorted(zip(lines, map(str, first)), key=lambda pair: pair[0] or 0)
+    more = len(problems) - MOST_PROBLEMS
+    last = [f"{path}: and {'more' if more == 1 else f'{more} more'}"] if more > 0 else []
+    return [f"{path}:{line}: {problem}" if line else f"{path}: {problem}" for line, problem in told] + last
