@@ -9,11 +9,14 @@ link.save("link.h5")
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from preprocess.assemble import assemble  # at once: its module has the same name and would hide it
+
 _HOMES = {
     "preprocess.mesh": "Mesh PreprocessWarning read_mesh",
+    "preprocess.matrices": "read_matrices",
     "preprocess.structured": "box_mesh",
     "preprocess.material": "Isotropic Orthotropic",
-    "preprocess.assemble": "FEModel assemble",
+    "preprocess.fe_model": "FEModel",
     "preprocess.interfaces": "Averaged Plane Point Rigid",
     "preprocess.reduction": "CraigBampton",
     "preprocess.build": "reduce",
@@ -21,16 +24,17 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 if TYPE_CHECKING:
-    from preprocess.assemble import FEModel, assemble
     from preprocess.build import reduce
+    from preprocess.fe_model import FEModel
     from preprocess.interfaces import Averaged, Plane, Point, Rigid
     from preprocess.material import Isotropic, Orthotropic
+    from preprocess.matrices import read_matrices
     from preprocess.mesh import Mesh, PreprocessWarning, read_mesh
     from preprocess.reduction import CraigBampton
     from preprocess.structured import box_mesh
 
 __all__ = [  # noqa: RUF022
-    "read_mesh", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel",
+    "read_mesh", "read_matrices", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel",
     "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "reduce", "PreprocessWarning",
 ]  # fmt: skip
 

@@ -68,20 +68,24 @@ def reference_index(reference: str, interfaces: Sequence[BoundInterface]) -> int
 
 
 def constrained_modes(K: FloatArray, M: FloatArray, C: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """M-orthonormal modes V (n, n−c) and ω (n−c,) of ``K v = ω² M v`` with ``C v = 0``, C (c, n) of full rank, ascending."""
+    """M-orthonormal modes V (n, n−c) and ω (n−c,) of ``K v = ω² M v`` with ``C v = 0``, C (c, n) of full rank, ascending; the largest
+    component of a mode is positive."""
     scale = np.diag(M) ** -0.5
     rows = C * scale
     rows = rows / np.linalg.norm(rows, axis=1)[:, None]
     free = scale[:, None] * np.linalg.qr(rows.T, mode="complete")[0][:, len(C) :]
     omega2, y = scipy.linalg.eigh(_projected(K, free), _projected(M, free))
-    return free @ y, np.sqrt(np.maximum(omega2, 0.0))
+    V = free @ y
+    largest = V[np.abs(V / scale[:, None]).argmax(axis=0), np.arange(V.shape[1])]
+    return V * np.sign(largest), np.sqrt(np.maximum(omega2, 0.0))
 
 
-def rigid_mode_count(K: FloatArray, M: FloatArray, omega_1: float) -> int:
-    """Number of motions of the reduced body without strain: ω below 1e-3 of the first normal mode's."""
+def rigid_mode_count(K: FloatArray, M: FloatArray, rigid_quotient: float) -> int:
+    """Number of motions of the reduced body without strain: ω² no larger than what the accuracy of K, told by ``rigid_quotient``
+    (ω² of the rigid-body motions), and of the eigenvalues leaves of zero."""
     scale = np.diag(M) ** -0.5
     omega2 = scipy.linalg.eigh(scale[:, None] * K * scale, scale[:, None] * M * scale, eigvals_only=True)
-    return int(np.sum(np.abs(omega2) < 1e-6 * omega_1**2))
+    return int(np.sum(np.abs(omega2) <= 100 * rigid_quotient + 1e-12 * omega2[-1]))
 
 
 def _projected(A: FloatArray, basis: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from flexmbs.flexible_body import FloatArray
 from preprocess.interfaces import BoundInterface
 
 if TYPE_CHECKING:
-    from preprocess.assemble import FEModel
+    from preprocess.fe_model import FEModel
 
 Progress = Callable[[str, float], None]
 

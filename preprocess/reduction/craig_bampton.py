@@ -15,7 +15,7 @@ from preprocess.reduction.eigen import Modes, modes_of
 from preprocess.reduction.statics import InterfaceStatics
 
 if TYPE_CHECKING:
-    from preprocess.assemble import FEModel
+    from preprocess.fe_model import FEModel
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
     K u = f + reactions,    u = T q on rigid interfaces,    G u = q on averaged interfaces.
 
-Rigid interfaces are eliminated: K_ii is what is left when their nodes are held. Without any, six statically determinate supports
-hold the body; a rigid-body motion R α and the reactions Gᵀλ of the averaged interfaces make up for them:
+Rigid interfaces are eliminated: K_ii is what is left when their nodes are held. Without any, K_ii is K with springs at six
+statically determinate degrees of freedom; they carry nothing once the reactions Gᵀλ of the averaged interfaces balance the
+loads, and a rigid-body motion R α takes the body to where those interfaces want it:
 
     u = y + Y λ + R α,  y = K_ii⁻¹ f,  Y = K_ii⁻¹ Gᵀ,    [G Y, G R; (G R)ᵀ, 0] [λ; α] = [q − G y; −Rᵀ f].
 """
@@ -23,7 +24,7 @@ from preprocess.factorize import factorize
 from preprocess.interfaces import BoundInterface, rigid_motion
 
 if TYPE_CHECKING:
-    from preprocess.assemble import FEModel
+    from preprocess.fe_model import FEModel
 
 
 class InterfaceStatics:
@@ -36,15 +37,16 @@ class InterfaceStatics:
         self._G, averaging = _averages(interfaces, size)
         self._driving, self._averaging = driving, averaging
         self._R = np.zeros((size, 0)) if driving.size else rigid_motion(fe.nodes - fe.nodes.mean(axis=0)).reshape(size, 6)
-        held = np.unique(self._T.nonzero()[0] // 3)
-        held_dofs = (3 * held[:, None] + np.arange(3)).ravel() if driving.size else _supports(fe.nodes, self._R)
-        self._free = np.setdiff1d(np.arange(size), held_dofs, assume_unique=True)
-        if not self._free.size:
+        held = np.concatenate([np.zeros(0, np.int64), *(b.nodes for b in interfaces if b.drives_nodes)])
+        nodes = np.setdiff1d(np.arange(len(fe.nodes)), held)
+        if not nodes.size:
             raise InputError("interfaces: they hold every node; leave part of the body free to deform")
+        self._free = _dofs(nodes)
         self._KT = (fe.K @ self._T).tocsr()
-        self._factor = factorize(fe.K[self._free][:, self._free].tocsr())
+        K = fe.K[self._free][:, self._free].tocsr() if driving.size else fe.K + _springs(fe, self._R)
+        self._factor = factorize(K, coordinates=fe.nodes[nodes], node_ids=fe.node_ids[nodes])
         self.size, self.coordinates = size, 6 * len(interfaces)
-        self.free_count = len(self._free) - len(averaging) + self._R.shape[1]
+        self.free_count = len(self._free) - len(averaging)
         self._Y = self._restrained(np.asarray(self._G.T.toarray()))
         self._border = _BorderedSystem(self._G @ self._Y, self._G @ self._R)
 
@@ -99,8 +101,8 @@ def _coordinates(interfaces: Sequence[BoundInterface], drives_nodes: bool) -> np
     return (6 * np.array(chosen, dtype=np.int64)[:, None] + np.arange(6)).ravel()
 
 
-def _entries(interface: BoundInterface) -> np.ndarray:
-    return (3 * interface.nodes[:, None] + np.arange(3)).ravel()
+def _dofs(nodes: np.ndarray) -> np.ndarray:
+    return (3 * nodes[:, None] + np.arange(3)).ravel()
 
 
 def _driven(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_matrix, np.ndarray]:
@@ -108,7 +110,7 @@ def _driven(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_mat
     columns = _coordinates(interfaces, True)
     T = sp.lil_matrix((size, len(columns)))
     for k, interface in enumerate(i for i in interfaces if i.drives_nodes):
-        T[_entries(interface), 6 * k : 6 * k + 6] = interface.rigid_motion.reshape(-1, 6)
+        T[_dofs(interface.nodes), 6 * k : 6 * k + 6] = interface.rigid_motion.reshape(-1, 6)
     return T.tocsr(), columns
 
 
@@ -117,8 +119,16 @@ def _averages(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_m
     rows = _coordinates(interfaces, False)
     G = sp.lil_matrix((len(rows), size))
     for k, interface in enumerate(i for i in interfaces if not i.drives_nodes):
-        G[6 * k : 6 * k + 6, _entries(interface)] = interface.average
+        G[6 * k : 6 * k + 6, _dofs(interface.nodes)] = interface.average
     return G.tocsr(), rows
+
+
+def _springs(fe: FEModel, R: FloatArray) -> sp.csr_matrix:
+    """Springs at six degrees of freedom, as stiff as the body there."""
+    diagonal = np.zeros(R.shape[0])
+    held = _supports(fe.nodes, R)
+    diagonal[held] = fe.K.diagonal()[held]
+    return sp.diags(diagonal, format="csr")
 
 
 def _supports(nodes: FloatArray, R: FloatArray) -> np.ndarray:
@@ -129,7 +139,7 @@ def _supports(nodes: FloatArray, R: FloatArray) -> np.ndarray:
     line = (nodes[second] - nodes[first]) / np.linalg.norm(nodes[second] - nodes[first])
     arm = nodes - nodes[first]
     third = int(np.argmax(np.linalg.norm(arm - np.outer(arm @ line, line), axis=1)))
-    dofs = (3 * np.array([first, second, third])[:, None] + np.arange(3)).ravel()
+    dofs = _dofs(np.array([first, second, third]))
     scaled = R[dofs] / np.linalg.norm(R[dofs], axis=0)
     pivots = scipy.linalg.qr(scaled.T, pivoting=True)[2]
     return np.sort(dofs[pivots[:6]])

@@ -1,5 +1,6 @@
 """The flexible-body record and its file."""
 
+import contextlib
 import os
 
 import h5py
@@ -309,7 +310,5 @@ def test_flipped_bytes_never_pass_silently(tmp_path) -> None:
         damaged = bytearray(whole)
         damaged[place] ^= 0x41
         path.write_bytes(damaged)
-        try:
+        with contextlib.suppress(InputError):
             assert FlexibleBodyData.load(path).digest == body.digest
-        except InputError:
-            pass
