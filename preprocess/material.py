@@ -82,7 +82,7 @@ class Orthotropic:
         named = {f"E[{i}]": value for i, value in enumerate(self.E)} | {f"G[{i}]": value for i, value in enumerate(self.G)}
         problems = _not_positive(**named, rho=self.rho)
         if not problems and not np.linalg.eigvalsh(self._compliance()).min() > 0:
-            problems.append(f"material: nu = {tuple(self.nu)} makes C indefinite; keep |nu_ij| < sqrt(E_i/E_j)")
+            problems.append(f"material: nu = {tuple(self.nu)} makes the elasticity matrix indefinite; lower |nu|")
         R = self._rotation()
         if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
             problems.append("material: axes are not right-handed orthonormal columns (3, 3); normalise them")
