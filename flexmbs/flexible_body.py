@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flexmbs import __version__
 from flexmbs.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+GENERATOR = f"flexmbs {__version__}"
 FRAME_KINDS = ("rigid", "averaged", "origin", "node")
 
 

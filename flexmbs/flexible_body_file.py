@@ -10,14 +10,13 @@ import hashlib
 import os
 import pathlib
 from collections.abc import Iterator, Mapping
-from importlib import metadata
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError, MachineError
-from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, ModeTable, Surface
+from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, ModeTable, Surface
 
 FORMAT = "flexmbs-flexible-body/1"
 UNITS = "m kg s rad N"
@@ -121,7 +120,7 @@ def _digest(arrays: Mapping[str, NDArray[np.generic]]) -> str:
 def _fill(file: h5py.File, data: FlexibleBodyData) -> None:
     reduced, surface = _reduced(data), _surface(data.surface)
     header = {
-        "format": FORMAT, "name": data.name, "units": UNITS, "generator": f"flexmbs {_version()}",
+        "format": FORMAT, "name": data.name, "units": UNITS, "generator": GENERATOR,
         "sha256": _digest(reduced), "sha256_surface": _digest(surface),
     }  # fmt: skip
     for key, text in header.items():
@@ -144,13 +143,6 @@ def _set_text(item: h5py.Group, key: str, text: str) -> None:
     if len(encoded) > MAX_TEXT:
         raise InputError(f"provenance.{key}: has {len(encoded)} bytes; at most {MAX_TEXT} fit in the file")
     item.attrs.create(key, np.bytes_(encoded), dtype=f"S{max(1, len(encoded))}")
-
-
-def _version() -> str:
-    try:
-        return metadata.version("flexmbs")
-    except metadata.PackageNotFoundError:
-        return "0"
 
 
 def _body(file: h5py.File, with_surface: bool) -> FlexibleBodyData:

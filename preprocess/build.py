@@ -13,7 +13,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, FloatArray, ModeTable, Surface, x_cross_shapes
+from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, FloatArray, ModeTable, Surface, x_cross_shapes
 from preprocess.assemble import assemble
 from preprocess.damping import Damping, damping_matrix, damping_ratios
 from preprocess.fe_model import FEModel
@@ -162,7 +162,7 @@ def _frame(interface: BoundInterface, motion: FloatArray, modes: BodyModes) -> F
 def _table(modes: BodyModes, basis: Basis, ratio: FloatArray, integrals: ShapeIntegrals) -> ModeTable:
     """Mode table; a mode above the last normal mode of the basis is "static": it completes the compliance at the interfaces."""
     frequency = modes.omega / (2 * np.pi)
-    kind = tuple(modes.kind if f <= basis.normal_frequencies[-1] else "static" for f in frequency)
+    kind = tuple(modes.kind if f <= basis.normal_frequencies.max(initial=0.0) else "static" for f in frequency)
     L = np.vstack([integrals.S_bar, x_cross_shapes(integrals.xS)])
     return ModeTable(frequency, kind, (L**2).T, ratio)
 
@@ -187,6 +187,7 @@ def _provenance(
         "interfaces": faces,
         "fixed-interface frequencies [Hz]": ", ".join(f"{f:.9g}" for f in basis.normal_frequencies),
         "digest": _digest(fe, bound, method, reference),
+        "generator": GENERATOR,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 

@@ -22,7 +22,7 @@ class Basis:
 
     shapes: (3N, n) nodal displacements, x y z of each node together.
     interface_motion: (interfaces, 6, n) translation and rotation of each frame in mesh axes, ``[t; θ] = E_j q``.
-    normal_frequencies: (m,) [Hz] of the normal modes that the reduction computed: up to the last of them the basis is accurate.
+    normal_frequencies: (m,) [Hz] of the normal modes that the reduction computed, up to which the basis is accurate; may be none.
     """
 
     shapes: FloatArray

@@ -16,7 +16,7 @@ from flexmbs.errors import SolverError
 from flexmbs.flexible_body import FloatArray
 
 Operator = Callable[[FloatArray], FloatArray]
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-9
 _MAX_RESTARTS = 30
 _DENSE_SIZE = 400
 

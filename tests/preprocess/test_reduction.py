@@ -172,7 +172,7 @@ class StaticCondensation(Reduction):
     def basis(self, fe: FEModel, interfaces: Sequence[BoundInterface], progress: Progress) -> Basis:
         shapes = InterfaceStatics(fe, interfaces).constraint_modes()
         motion = np.eye(shapes.shape[1]).reshape(len(interfaces), 6, -1)
-        return Basis(shapes, motion, np.zeros(1))
+        return Basis(shapes, motion, np.zeros(0))
 
 
 def test_a_new_reduction_needs_one_class(bar: FEModel) -> None:
@@ -180,5 +180,6 @@ def test_a_new_reduction_needs_one_class(bar: FEModel) -> None:
     static = reduce(bar, interfaces=interfaces, method=StaticCondensation(), reference="a")
     better = reduce(bar, interfaces=interfaces, method=CraigBampton(modes=10), reference="a")
     assert static.nf == 6
+    assert static.modes.kind == ("static",) * 6
     assert static.validate().ok
     assert better.modes.frequency[0] < static.modes.frequency[0] < 1.02 * better.modes.frequency[0]
