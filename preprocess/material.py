@@ -64,7 +64,7 @@ class Isotropic:
 class Orthotropic:
     """Orthotropic material by its engineering constants along three axes x, y, z of its own.
 
-    E = (E_x, E_y, E_z) Pa; nu = (nu_xy, nu_xz, nu_yz), nu_xy the contraction along y under tension along x, nu_yx = nu_xy E_y/E_x;
+    E = (E_x, E_y, E_z) Pa; nu = (nu_xy, nu_xz, nu_yz): nu_xy is the contraction along y under tension along x;
     G = (G_xy, G_xz, G_yz) Pa; rho kg/m³; axes (3, 3): material axes as columns in mesh axes, the mesh axes when not given.
     Raises InputError unless the elasticity matrix is positive definite and the axes are right-handed and orthonormal.
     """
