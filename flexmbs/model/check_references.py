@@ -1,6 +1,6 @@
 """References between items: every frame, joint and coordinate an item names must exist."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.model.declaration import Problem, close_names
@@ -19,16 +19,18 @@ def declared_frames(model: "Model") -> FrameNames:
     return {body.name: body.known_frames() for body in model.bodies.values()}
 
 
-def reference_problems(model: "Model", frames: FrameNames) -> Iterator[Problem]:
-    """References to bodies, frames, joints and coordinates that do not exist."""
+def reference_problems(model: "Model", frames: FrameNames, unread: Set[str] = frozenset()) -> Iterator[Problem]:
+    """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread`` exist, but are not known."""
     known = {**frames, GROUND: tuple(model.frames)}
     named: list[Item] = [*model.joints.values(), *model.forces.values(), *model.drives.values()]
     for item in named:
         for key, ref in frames_used(item).items():
             yield from _frame_problem((item.section, item.name, key), ref, known)
-        yield from _coordinate_problems((item.section, item.name), item.coordinate_used(), model.joints)
+        use = item.coordinate_used()
+        if use is not None and use.joint not in unread:
+            yield from _coordinate_problems((item.section, item.name), use, model.joints)
     for cut in model.cuts:
-        if cut not in model.joints:
+        if cut not in model.joints and cut not in unread:
             yield Problem(("cuts",), f"no joint '{cut}'; {close_names(cut, model.joints)}")
     yield from _driven_twice(model)
 
@@ -42,9 +44,7 @@ def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> I
         yield Problem(path, f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(frames) or 'none'}")
 
 
-def _coordinate_problems(path: tuple[str, ...], use: CoordinateUse | None, joints: "dict[str, Joint]") -> Iterator[Problem]:
-    if use is None:
-        return
+def _coordinate_problems(path: tuple[str, ...], use: CoordinateUse, joints: "dict[str, Joint]") -> Iterator[Problem]:
     joint = joints.get(use.joint)
     if joint is None:
         yield Problem((*path, "joint"), f"no joint '{use.joint}'; {close_names(use.joint, joints)}")

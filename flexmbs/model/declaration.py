@@ -64,7 +64,7 @@ def _message(error: Any, names: Iterable[str]) -> str:
         case "missing" | "missing_argument":
             return "is missing"
         case "unexpected_positional_argument":
-            return f"give it by keyword: {error['loc'][0]} positional arguments are too many (at {shown(error['input'])})"
+            return f"argument {error['loc'][0] + 1}, {shown(error['input'])}, must be given by keyword"
         case "multiple_argument_values":
             return "given twice"
         case "value_error":
@@ -84,7 +84,7 @@ def problems_of(error: ValidationError, names: Iterable[str], path: tuple[str, .
     """All problems in a pydantic error, with paths below ``path``; ``names`` are the keys that exist."""
     found: list[Problem] = []
     for item in error.errors(include_url=False):
-        where = path + _named(item["loc"], tuple(names))
+        where = path + (() if item["type"] == "unexpected_positional_argument" else _named(item["loc"], tuple(names)))
         cause = item.get("ctx", {}).get("error")
         if isinstance(cause, NestedError):
             found.extend(Problem(where + inner.path, inner.message) for inner in cause.problems)

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -159,14 +159,31 @@ def joint_name(value: object) -> str:
     raise ValueError(f"must be a joint (its handle or name), not {shown(value)}")
 
 
-class FrameTable(dict[str, Frame]):
-    """Named frames; read-only and hashable."""
+def joint_names(value: object) -> tuple[str, ...]:
+    """Names of joints from a list of handles and names."""
+    return tuple(joint_name(item) for item in items(value))
 
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(tuple(self.items()))
 
-    def __setitem__(self, key: str, value: Frame) -> None:
-        raise TypeError("frames of a declaration are read-only; give them to its constructor")
+class FrameTable(Mapping[str, Frame]):
+    """Named frames in the order given; read-only and hashable."""
+
+    def __init__(self, frames: Mapping[str, Frame]) -> None:
+        self._frames = dict(frames)
+
+    def __getitem__(self, key: str) -> Frame:
+        return self._frames[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frames)
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._frames.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._frames)
 
 
 def frame_table(value: object) -> FrameTable:

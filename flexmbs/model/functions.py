@@ -1,8 +1,11 @@
 """Functions of the user: Python callables, written in files as ``module:name``."""
 
 import importlib
+import importlib.machinery
 import inspect
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -38,11 +41,22 @@ def named_function(text: str) -> Callable[..., Any]:
         raise ValueError(f"no module '{module}' on Python's path (a model's own folder counts with allow_code)") from None
     except (Exception, SystemExit) as error:
         raise ValueError(f"module '{module}' does not import: {type(error).__name__}: {shown(str(error))}") from None
+    _check_origin(module.partition(".")[0])
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise ValueError(f"module '{module}' has no '{attribute}'")
         found = getattr(found, part)
     return function(found)
+
+
+def _check_origin(module: str) -> None:
+    """Raise ValueError if the loaded module is not the one that Python's path finds now."""
+    spec = importlib.machinery.PathFinder.find_spec(module)
+    loaded = getattr(sys.modules[module], "__file__", None)
+    if spec is None or not spec.origin or not loaded:
+        return
+    if Path(spec.origin).resolve() != Path(loaded).resolve():
+        raise ValueError(f"another module '{module}' is loaded from {loaded}, not {spec.origin}; rename one of them")
 
 
 def function(value: object) -> Callable[..., Any]:

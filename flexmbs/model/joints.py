@@ -76,16 +76,20 @@ class Joint(Item, section="joints"):
         return self
 
 
+def _count(n: int) -> str:
+    return f"{n} number{'' if n == 1 else 's'}"
+
+
 def _full(value: Any, default: Vector) -> Vector:
     """All coordinates from what the user gave: a number, or one number per coordinate."""
     if isinstance(value, tuple):
         if len(value) != len(default):
-            raise ValueError(f"must have {len(default)} numbers, not {len(value)}")
+            raise ValueError(f"must have {_count(len(default))}, not {len(value)}")
         return value
     if value == 0.0:
         return default
     if len(default) != 1:
-        raise ValueError(f"must have {len(default)} numbers, not one")
+        raise ValueError(f"must have {_count(len(default))}, not one")
     return (value,)
 
 

@@ -3,15 +3,17 @@
 import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any, overload
+
+from pydantic import BeforeValidator
 
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body
 from flexmbs.model.declaration import Declaration
 from flexmbs.model.drives import Drive
-from flexmbs.model.fields import Name, Vector, Vector3, items
+from flexmbs.model.fields import Name, Vector, Vector3
 from flexmbs.model.forces import Force
-from flexmbs.model.frames import GROUND, BodyHandle, Frame, Frames, ItemHandle, joint_name
+from flexmbs.model.frames import GROUND, BodyHandle, Frame, Frames, ItemHandle, joint_names
 from flexmbs.model.joints import Joint
 from flexmbs.model.run import Run
 
@@ -27,6 +29,7 @@ class Header(Declaration, section="model"):
     name: Name
     gravity: Vector3 = (0.0, 0.0, -9.81)
     frames: Frames = dataclasses.field(default_factory=dict)
+    cuts: Annotated[Any, BeforeValidator(joint_names)] = ()
 
 
 class Model:
@@ -52,14 +55,41 @@ class Model:
         cuts: Iterable[Any] = (),
         run: Run | None = None,
     ) -> None:
-        header = Header(name=name, gravity=gravity, frames=frames or {})  # type: ignore[arg-type]
-        self.name: str = header.name
-        self.gravity: Vector = header.gravity
-        self.frames: Mapping[str, Frame] = header.frames
-        self.cuts = cut_names(cuts)
+        self._header = Header(name=name, gravity=gravity, frames=frames or {}, cuts=cuts)
         self.run = run
         self.folder = Path()
         self.bodies, self.joints, self.forces, self.drives = {}, {}, {}, {}
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self._header.name
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        """Places on the ground."""
+        frames: Mapping[str, Frame] = self._header.frames
+        return frames
+
+    @property
+    def gravity(self) -> Vector:
+        """Acceleration of gravity in world axes (m/s²)."""
+        gravity: Vector = self._header.gravity
+        return gravity
+
+    @gravity.setter
+    def gravity(self, value: Any) -> None:
+        self._header = dataclasses.replace(self._header, gravity=value)
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """Names of the joints that the user wants cut."""
+        cuts: tuple[str, ...] = self._header.cuts
+        return cuts
+
+    @cuts.setter
+    def cuts(self, value: Any) -> None:
+        self._header = dataclasses.replace(self._header, cuts=value)
 
     @property
     def ground(self) -> BodyHandle:
@@ -120,19 +150,11 @@ class Model:
 
     def _values(self) -> tuple[Any, ...]:
         sections = tuple(tuple(self.items(section).values()) for section in SECTIONS)
-        return (self.name, self.gravity, self.frames, self.cuts, self.run, sections)
+        return (self._header, self.run, sections)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(self.items(section))} {section}" for section in SECTIONS)
         return f"<Model '{self.name}': {counts}>"
-
-
-def cut_names(cuts: object) -> tuple[str, ...]:
-    """Names of joints from names and handles. Raises `InputError`."""
-    try:
-        return tuple(joint_name(cut) for cut in items(cuts))
-    except ValueError as error:
-        raise InputError(f"cuts: {error}") from None
 
 
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:

@@ -11,7 +11,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.check_references import declared_frames, reference_problems
 from flexmbs.model.check_topology import topology_problems
 from flexmbs.model.declaration import Declaration, NestedError, Problem, close_names, shown
-from flexmbs.model.model import SECTIONS, Header, Model, cut_names
+from flexmbs.model.model import SECTIONS, Header, Model
 from flexmbs.model.run import Run
 from flexmbs.model.toml_guard import check_nesting
 from flexmbs.model.toml_lines import line_of
@@ -58,8 +58,8 @@ def _table(text: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}:{_decode_message(str(error), text)}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: a whole number has too many digits ({shown(str(error))})") from None
+    except ValueError:
+        raise InputError(f"{path}: a whole number has thousands of digits") from None
 
 
 def _decode_message(message: str, text: str) -> str:
@@ -131,17 +131,23 @@ def _model(table: Mapping[str, Any], locator: Locator) -> tuple[Model, list[Prob
     """The model and everything wrong with the table; the model is complete if nothing is."""
     notes = Collector()
     _check_format(table, notes)
-    header_table = {key: table[key] for key in ("name", "gravity", "frames") if key in table}
+    header_table = {key: table[key] for key in Header.field_names() if key in table}
     header = notes.attempt((), lambda: Header.read(header_table)) or Header(name="?")
-    cuts = notes.attempt((), lambda: cut_names(table.get("cuts", ()))) or ()
-    model = Model(header.name, gravity=header.gravity, frames=header.frames, cuts=cuts)
+    model = Model(header.name, gravity=header.gravity, frames=header.frames, cuts=header.cuts)
     for section, family in SECTIONS.items():
         _add_items(model, section, family, table.get(section, {}), locator, notes)
     if "run" in table:
         model.run = notes.attempt(("run",), lambda: Run.read(_as_table(table["run"])))
-    if not notes.problems:
-        notes.problems += [*reference_problems(model, declared_frames(model)), *topology_problems(model)]
-    return model, notes.problems
+    unread = {section: set(_as_given(table, section)) - set(model.items(section)) for section in SECTIONS}
+    frames = {**declared_frames(model), **dict.fromkeys(unread["bodies"])}
+    topology = [] if notes.problems else topology_problems(model)
+    return model, [*notes.problems, *reference_problems(model, frames, unread["joints"]), *topology]
+
+
+def _as_given(table: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+    """A section's table; empty if it is none."""
+    given = table.get(section)
+    return given if isinstance(given, Mapping) else {}
 
 
 def _check_format(table: Mapping[str, Any], notes: Collector) -> None:

@@ -1,0 +1,85 @@
+"""What the tests of declarations share: bodies, a model with everything in it, and the problems of bad input."""
+
+import numpy as np
+import pytest
+import user_functions
+
+import flexmbs as fm
+from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
+
+
+def problems_of(make) -> list[str]:
+    with pytest.raises(fm.InputError) as caught:
+        make()
+    return list(caught.value.problems)
+
+
+def rod() -> FlexibleBodyData:
+    """Uniform rod of 2 kg and 3 m along x with the lateral shape sin(πx/L); ∫sin² and ∫x sin in closed form."""
+    m, L = 2.0, 3.0
+    S_bar, xS, SS = np.zeros((3, 1)), np.zeros((3, 3, 1)), np.zeros((3, 3, 1, 1))
+    S_bar[1, 0], xS[0, 1, 0], SS[1, 1, 0, 0] = 2 * m / np.pi, m * L / np.pi, m / 2
+    ends = {name: FlexibleFrame.at_node((x, 0, 0), np.zeros((3, 1))) for name, x in (("hub", 0.0), ("tip", L))}
+    return FlexibleBodyData.from_integrals(
+        "rod", mass=m, first_moment=(m * L / 2, 0, 0), second_moment=np.diag([m * L**2 / 3, 0, 0]), S_bar=S_bar, xS=xS, SS=SS,
+        K_ff=np.array([[400.0]]), D_ff=np.array([[0.8]]), frames=ends,
+    )  # fmt: skip
+
+
+def with_every_kind(folder) -> fm.Model:
+    """A model with every kind of body, joint, force, law and motion; its flexible body's file is in ``folder``."""
+    rod().save(folder / "rod.h5")
+    model = fm.Model(
+        "every kind", gravity=(0.0, 0.1, -9.80665), frames={"pivot": (0, 0, 1), "wall": fm.Frame((1, 0, 0), ("y", 0.3))}
+    )
+    model.cuts = ("hinge 8",)
+    model.run = fm.Run(t_end=2.0, step=1e-3, output_step=0.01, coordinates="absolute", stabilization="projection", rho_inf=0.9)
+    flexible = fm.FlexibleBody("arm", str(folder / "rod.h5"), damping=0.02, qf0=(1e-3,))
+    bodies = [model.add(flexible), model.add(fm.PointMass("bob", mass=0.1, frames={"eye": (0, 0, 0.1)}))]
+    for i in range(12):
+        shape = {"inertia": (1.0, 1.2, 1.3, 0.1, -0.05, 0.02), "com": (0.1, 0, 0)} if i else {"inertia": (1, 1, 1)}
+        bodies.append(
+            model.add(fm.RigidBody(f"b {i}", mass=1.0 + i / 3, frames={"end": fm.Frame((0.3, 0, 0), (0.6, 0, 0.8, 0))}, **shape))
+        )
+    motions = (fm.Rotate("-x"), fm.Shift((0.1, 0, 1 / 3)), fm.Twist((1, 1, 0), 0.01), fm.Turn("y", 0.2), fm.Slide("z"), fm.Ball())
+    joints = [
+        lambda *a: fm.Revolute(*a, axis="y", q0=-0.5, v0=0.1),
+        lambda *a: fm.Translation(*a, q0=(0.1, 0.2, 0.3)),
+        lambda *a: fm.Fixed(*a),
+        lambda *a: fm.Prismatic(*a, axis=(1, 2, 3)),
+        lambda *a: fm.Cylindrical(*a, axis="-z"),
+        lambda *a: fm.Universal(*a, axes=("y", "z")),
+        lambda *a: fm.Spherical(*a, q0=(0.6, 0, 0, 0.8), v0=(1, 2, 3)),
+        lambda *a: fm.Planar(*a, axis="x"),
+        lambda *a: fm.Free(*a, v0=(0, 0, 0, 0, 0, 1)),
+        lambda *a: fm.Screw(*a, pitch=1e-3),
+        lambda *a: fm.Distance(*a, length=0.7),
+        lambda *a: fm.Chain(*a, motions=motions + (fm.FreeMotion(),)),
+    ]
+    for i, make in enumerate(joints):
+        model.add(make(f"hinge {i}", model.ground["pivot"] if i < 2 else bodies[i - 1], bodies[i]))
+    _add_forces(model)
+    return model
+
+
+def _add_forces(model: fm.Model) -> None:
+    laws = [
+        fm.PD(800, 30, reference=fm.SmoothStep(0.35, start=0.2, duration=0.8, initial=0.1)),
+        fm.PID(10, 1, reference=fm.Sine(0.1, 2.0, phase=0.3, offset=0.2)),
+        fm.SpringDamper(k=1.0, c=0.2, x0=0.1, preload=3.0),
+        fm.Ramp(0.0, 2.0, start=0.1, end=0.9),
+        fm.Table((0, 1, 2.5), (0, 0.3, 0.1), interpolation="linear"),
+        user_functions.friction,
+        user_functions.swing,
+        5.0,
+    ]
+    for i, law in enumerate(laws):
+        model.add(fm.JointTorque(f"torque {i}", "hinge 0", law))
+    model.add(fm.JointSpring("spring", "hinge 3", k=1e3, c=1.0, x0=0.01))
+    model.add(fm.FrameForce("push", "b 1/end", force=(1, fm.Ramp(0, 1), user_functions.swing), axes="follower"))
+    model.add(fm.PointSpring("rope", "ground/wall", "arm/tip", k=10, c=0.1, length=0.3))
+    model.add(fm.PointSpring("rubber", "ground", "b 3/end", law=user_functions.rubber))
+    model.add(fm.Bushing("bushing", "b 4", "b 5", k=(1, 2, 3, 4, 5, 6)))
+    model.add(fm.UserForce("wind", "b 6/end", user_functions.wind))
+    model.add(fm.Drive("prescribed", "hinge 4", user_functions.swing_with_rates, coordinate=1))
+    model.add(fm.Drive("held", "hinge 7", 0.1, coordinate=2))

@@ -1,0 +1,91 @@
+"""What a model file refers to: body files by path, functions by name; neither leads outside unless allowed."""
+
+import sys
+
+import pytest
+import user_functions
+from declared import problems_of, rod
+from toml_texts import BODY, HEAD, JOINT, problems, read
+
+import flexmbs as fm
+
+
+def flexible(file: str) -> str:
+    return HEAD + f"[bodies.arm]\nkind = 'flexible'\nfile = '{file}'\n"
+
+
+@pytest.mark.parametrize("file", ["../rod.h5", "/etc/passwd", "../../etc/passwd", "sub/../../rod.h5", "link.h5"])
+def test_files_outside_the_folder_are_refused(tmp_path, file) -> None:
+    rod().save(tmp_path / "rod.h5")
+    folder = tmp_path / "model"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "link.h5").symlink_to(tmp_path / "rod.h5")
+    (problem,) = problems(folder, flexible(file))
+    assert problem.startswith(
+        f"m.toml:5: bodies.arm.file: '{file}' is not inside the model's folder; move it there, or allow_outside"
+    )
+
+
+def test_files_outside_the_folder_when_allowed(tmp_path) -> None:
+    rod().save(tmp_path / "rod.h5")
+    (tmp_path / "model").mkdir()
+    model = read(tmp_path / "model", flexible("../rod.h5"), allow_outside=True)
+    assert model.check().errors == []
+    assert problems_of(lambda: model.save(tmp_path / "model" / "n.toml"))[0].startswith("bodies.arm.file: ")
+    assert not (tmp_path / "model" / "n.toml").exists()
+    model.save(tmp_path / "model" / "n.toml", allow_outside=True)
+    assert fm.load(tmp_path / "model" / "n.toml", allow_outside=True) == model
+
+
+@pytest.mark.parametrize("file", ["http://host/rod.h5", "package://arm/rod.h5"])
+def test_addresses_are_no_files(tmp_path, file) -> None:
+    assert "is an address; only files are read" in problems(tmp_path, flexible(file))[0]
+
+
+def test_a_link_in_a_circle_is_no_file(tmp_path) -> None:
+    (tmp_path / "a.h5").symlink_to(tmp_path / "b.h5")
+    (tmp_path / "b.h5").symlink_to(tmp_path / "a.h5")
+    with pytest.raises(fm.InputError, match=r"bodies\.arm\.file"):
+        read(tmp_path, flexible("a.h5")).check().raise_errors()
+
+
+def test_paths_are_relative_to_the_models_folder_from_anywhere(tmp_path, monkeypatch) -> None:
+    (tmp_path / "parts").mkdir()
+    rod().save(tmp_path / "parts" / "rod.h5")
+    model = read(tmp_path, flexible("parts/rod.h5"))
+    monkeypatch.chdir("/")
+    assert model.check().errors == []
+    assert 'file = "parts/rod.h5"' in model.to_toml()
+
+
+def driven(function: str) -> str:
+    return HEAD + BODY + JOINT + f"[drives.d]\njoint = 'j'\nmotion = '{function}'\n"
+
+
+def test_functions_are_found_by_name(tmp_path) -> None:
+    model = read(tmp_path, driven("user_functions:swing"))
+    assert model.drives["d"].motion == fm.Function(user_functions.swing)
+
+
+def test_code_beside_a_model_runs_only_if_allowed(tmp_path) -> None:
+    (tmp_path / "beside_the_model.py").write_text("def f(t):\n    return 2 * t\n")
+    (problem,) = problems(tmp_path, driven("beside_the_model:f"))
+    assert problem.startswith(
+        "m.toml:14: drives.d.motion.function: no module 'beside_the_model' on Python's path (a model's own folder"
+    )
+    path = list(sys.path)
+    assert read(tmp_path, driven("beside_the_model:f"), allow_code=True).drives["d"].motion(3.0) == 6.0
+    assert sys.path == path
+    sys.modules.pop("beside_the_model")
+
+
+def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside(tmp_path) -> None:
+    (tmp_path / "user_functions.py").write_text("def swing(t):\n    return 0.0\n")
+    (problem,) = problems(tmp_path, driven("user_functions:swing"), allow_code=True)
+    assert "another module 'user_functions' is loaded" in problem
+
+
+def test_a_module_that_fails_is_told(tmp_path) -> None:
+    (tmp_path / "failing_module.py").write_text("import sys\nsys.exit(3)\n")
+    (problem,) = problems(tmp_path, driven("failing_module:f"), allow_code=True)
+    assert "module 'failing_module' does not import: SystemExit" in problem

@@ -1,0 +1,21 @@
+"""Functions a user would keep in a module of his own."""
+
+
+def swing(t):
+    return 0.3 * t**2
+
+
+def swing_with_rates(t):
+    return 0.3 * t**2, 0.6 * t, 0.6
+
+
+def friction(t, x, v):
+    return -0.1 * v
+
+
+def rubber(t, elongation, rate):
+    return 1e3 * elongation + 1e5 * elongation**3
+
+
+def wind(t, r, A, v, w):
+    return (-v[0], -v[1], -v[2], 0.0, 0.0, 0.0)
