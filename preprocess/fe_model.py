@@ -113,7 +113,7 @@ def _nodal_mass(M: sp.csr_matrix, n: int, source: str) -> sp.csr_matrix:
         rest = abs(M - sp.kron(m, sp.eye(3), format="csr"))
         if rest.nnz and rest.max() > PRINTED * np.abs(M.data).max():
             raise InputError(
-                f"{source}: M differs from m ⊗ 1₃ by {rest.max() / np.abs(M.data).max():.2g}: each node needs one mass for x, y, z; "
+                f"{source}: M differs from m ⊗ 1₃ by {rest.max() / np.abs(M.data).max():.2g}: it must be one mass for x, y, z; "
                 "order it node by node, without couplings"
             )
     if not (m.diagonal() > 0).all():

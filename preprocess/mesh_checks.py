@@ -1,5 +1,6 @@
 """Defects of a mesh, each a function that returns its findings as lines of text."""
 
+import itertools
 from collections.abc import Mapping
 
 import numpy as np
@@ -125,7 +126,7 @@ def _rigid_modes(nodes: Array, connectivity: Tables, n_parts: int, part_of: Indi
     memberships = np.unique(np.column_stack([np.concatenate([t.ravel() for t in tables]), part_of[element_of]]), axis=0)
     centred = (nodes - nodes.mean(axis=0)) / np.ptp(nodes, axis=0).max()
     ties = np.zeros((6 * n_parts, 6 * n_parts))
-    for (node, part), (other, next_part) in zip(memberships[:-1], memberships[1:]):
+    for (node, part), (other, next_part) in itertools.pairwise(memberships):
         if node == other:
             row = np.zeros((3, 6 * n_parts))
             row[:, 6 * part : 6 * part + 6] = _rigid_motion(centred[node])

@@ -1,5 +1,6 @@
 """A first look through a Gmsh file: are its sections whole, are its counts possible, what are its node and element numbers."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,6 +37,15 @@ class _Lines:
         fields = line.split()
         if len(fields) < least:
             raise InputError(f"{self.path}:{self.number}: expected {what}, found '{line.strip()[:60]}'")
+        return fields
+
+    def position(self, least: int, what: str) -> list[str]:
+        """Fields of the next line, the last three of which are numbers."""
+        fields = self.numbers(least, what)
+        try:
+            [float(f) for f in fields[least - 3 : least]]
+        except ValueError:
+            raise InputError(f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'") from None
         return fields
 
     def integers(self, least: int, what: str) -> list[int]:
@@ -105,7 +115,7 @@ def _possible(lines: _Lines, count: int, what: str, n_bytes: int) -> int:
 
 def _nodes_2(lines: _Lines, n_bytes: int) -> Indices:
     count = _possible(lines, lines.integers(1, "the number of nodes")[0], "nodes", n_bytes)
-    return np.array([_integer(lines, lines.numbers(4, "a node: number x y z")[0]) for _ in range(count)], dtype=np.int64)
+    return np.array([_integer(lines, lines.position(4, "a node: number x y z")[0]) for _ in range(count)], dtype=np.int64)
 
 
 def _nodes_4(lines: _Lines, n_bytes: int) -> Indices:
@@ -116,7 +126,7 @@ def _nodes_4(lines: _Lines, n_bytes: int) -> Indices:
         count = _possible(lines, lines.integers(4, "a node block: dimension tag parametric count")[3], "nodes", n_bytes)
         ids += [lines.integers(1, "a node number")[0] for _ in range(count)]
         for _ in range(count):
-            lines.numbers(3, "a position: x y z")
+            lines.position(3, "a position: x y z")
     if len(ids) != total:
         raise InputError(f"{lines.path}: $Nodes declares {total} nodes, its blocks have {len(ids)}")
     return np.array(ids, dtype=np.int64)
@@ -192,7 +202,8 @@ def _refuse_binary_counts(path: Path, data: bytes, version: str) -> None:
         if version == "4.1":
             counts = np.frombuffer(body[:16], dtype="<u8").tolist()
         else:
-            counts = [int(body[:20].split(b"\n")[0] or 0)] if body[:1].isdigit() else [len(data) + 1]
+            digits = re.match(rb"\s*(\d{1,30})\s*\n", body)
+            counts = [int(digits.group(1)) if digits else len(data) + 1]
         if max(counts) > len(data):
             what = f"{max(counts)} {name.decode().lower()}"
             raise InputError(f"{path}: claims {what} in a file of {len(data)} bytes; the file is damaged")

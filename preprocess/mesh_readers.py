@@ -66,6 +66,8 @@ def raw_mesh(path: Path) -> RawMesh:
         return reader(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError, MemoryError) as error:
+        raise InputError(f"{path}: is damaged ({_reason(error)}); export it anew") from error
 
 
 def _guarded(path: Path, read: Callable[[str], Any], expected: str) -> Any:
@@ -78,9 +80,15 @@ def _guarded(path: Path, read: Callable[[str], Any], expected: str) -> Any:
     except MemoryError as error:
         raise InputError(f"{path}: it claims more data than fits in memory; the file is damaged or not {expected}") from error
     except (Exception, SystemExit) as error:
-        said = str(error).strip() or noise.getvalue().strip()
-        reason = f"{type(error).__name__}: {said.splitlines()[0][:200]}" if said else type(error).__name__
-        raise InputError(f"{path}: is not {expected}, or is damaged ({reason}); export it anew") from error
+        raise InputError(
+            f"{path}: is not {expected}, or is damaged ({_reason(error, noise.getvalue())}); export it anew"
+        ) from error
+
+
+def _reason(error: BaseException, printed: str = "") -> str:
+    """Kind of an error and the first line of what it says."""
+    said = str(error).strip() or printed.strip()
+    return f"{type(error).__name__}: {said.splitlines()[0][:200]}" if said else type(error).__name__
 
 
 def _read_gmsh(path: Path) -> RawMesh:
