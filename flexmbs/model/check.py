@@ -43,7 +43,7 @@ class Report:
 def check(model: "Model") -> Report:
     """The report on a model; does not raise."""
     report = Report(f"model '{model.name}'")
-    frames = _flexible_bodies(model, report)
+    frames, modes = _look_into_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
     report.errors += map(str, topology_problems(model))
     report.warnings += [str(caution) for joint in model.joints.values() for caution in joint.cautions()]
@@ -54,14 +54,14 @@ def check(model: "Model") -> Report:
         "drives": [_titled(drive.name, drive.motion.kind, f"joint {drive.joint}") for drive in model.drives.values()],
     }
     if not report.errors:
-        report.sections["freedoms"] = freedom_lines(model)
+        report.sections["freedoms"] = freedom_lines(model, modes)
         report.warnings += map(str, topology_warnings(model))
         _add_diagnosis(model, report)
     return report
 
 
-def _flexible_bodies(model: "Model", report: Report) -> FrameNames:
-    """Frame names of every body; problems of flexible-body data go to the report."""
+def _look_into_bodies(model: "Model", report: Report) -> tuple[FrameNames, int]:
+    """Frame names of every body and the number of modes of all; problems of flexible-body data go to the report."""
     frames: FrameNames = {}
     modes = 0
     for body in model.bodies.values():
@@ -75,7 +75,7 @@ def _flexible_bodies(model: "Model", report: Report) -> FrameNames:
         modes += findings.modes
         report.errors += map(str, findings.errors)
         report.warnings += map(str, findings.warnings)
-    return frames
+    return frames, modes
 
 
 def _add_diagnosis(model: "Model", report: Report) -> None:
@@ -84,7 +84,10 @@ def _add_diagnosis(model: "Model", report: Report) -> None:
         from flexmbs.system.diagnosis import diagnose
     except ImportError:
         return
-    lines, warnings, errors = diagnose(model)
+    try:
+        lines, warnings, errors = diagnose(model)
+    except InputError as error:
+        lines, warnings, errors = [], [], list(error.problems)
     report.sections["system"] = list(lines)
     report.warnings += warnings
     report.errors += errors

@@ -81,8 +81,8 @@ def topology_warnings(model: "Model") -> Iterator[Problem]:
         yield Problem(("bodies",), f"not connected to the ground by joints: {shown}; they move freely, statics is impossible")
 
 
-def freedom_lines(model: "Model") -> list[str]:
-    """The count f = 6n − b, the drives and the loops."""
+def freedom_lines(model: "Model", modes: int) -> list[str]:
+    """The count f = 6n − b, the drives, the elastic coordinates and the loops."""
     n = len(model.bodies)
     held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
     lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
@@ -93,5 +93,7 @@ def freedom_lines(model: "Model") -> list[str]:
         lines.append(f"point masses without a joint move by 3 translations: {', '.join(body.name for body in lone_points)}")
     if model.drives:
         lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} left")
+    if modes:
+        lines.append(f"{modes} elastic coordinate{'' if modes == 1 else 's'}")
     lines.append(f"{loops} closed loop{'' if loops == 1 else 's'}: {len(model.joints)} joints, {n} bodies")
     return lines

@@ -11,6 +11,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.check_references import declared_frames, reference_problems
 from flexmbs.model.check_topology import topology_problems
 from flexmbs.model.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.model.frames import GROUND
 from flexmbs.model.model import SECTIONS, Header, Model
 from flexmbs.model.run import Run
 from flexmbs.model.toml_guard import check_nesting
@@ -132,14 +133,16 @@ def _model(table: Mapping[str, Any], locator: Locator) -> tuple[Model, list[Prob
     notes = Collector()
     _check_format(table, notes)
     header_table = {key: table[key] for key in Header.field_names() if key in table}
-    header = notes.attempt((), lambda: Header.read(header_table)) or Header(name="?")
+    given_header = notes.attempt((), lambda: Header.read(header_table))
+    header = given_header or Header(name="?")
     model = Model(header.name, gravity=header.gravity, frames=header.frames, cuts=header.cuts)
     for section, family in SECTIONS.items():
         _add_items(model, section, family, table.get(section, {}), locator, notes)
     if "run" in table:
         model.run = notes.attempt(("run",), lambda: Run.read(_as_table(table["run"])))
     unread = {section: set(_as_given(table, section)) - set(model.items(section)) for section in SECTIONS}
-    frames = {**declared_frames(model), **dict.fromkeys(unread["bodies"])}
+    unread_frames = unread["bodies"] if given_header else {*unread["bodies"], GROUND}
+    frames = {**declared_frames(model), **dict.fromkeys(unread_frames)}
     topology = [] if notes.problems else topology_problems(model)
     return model, [*notes.problems, *reference_problems(model, frames, unread["joints"]), *topology]
 
@@ -173,7 +176,7 @@ def _add_items(model: Model, section: str, family: type[Declaration], given: obj
     def made(name: str, value: object) -> Any:
         table = locator.located(_as_table(value))
         if "name" in table:
-            raise NestedError([Problem(("name",), f"unknown key; the name is the table's: [{section}.{name}]")])
+            raise NestedError([Problem(("name",), f"unknown key; the table's title gives the name, {shown(name)}")])
         return family.read_kind({**table, "name": name}, default)
 
     for name, value in (notes.attempt((section,), lambda: _as_table(given)) or {}).items():

@@ -160,7 +160,7 @@ def test_every_problem_of_a_file_at_once_with_its_line(tmp_path) -> None:
         (HEAD + "[[bodies]]\nkind = 'rigid'", "m.toml:3: bodies: must be a table, not [{'kind': 'rigid'}]"),
         (HEAD + "[bodies.b]\nmass = 1", "m.toml:3: bodies.b.kind: is missing; one of: flexible, point-mass, rigid"),
         (HEAD + "[bodies.b]\nkind = 3", "m.toml:4: bodies.b.kind: no such kind 3; known: flexible, point-mass, rigid"),
-        (HEAD + BODY + "name = 'c'", "m.toml:8: bodies.b.name: unknown key; the name is the table's: [bodies.b]"),
+        (HEAD + BODY + "name = 'c'", "m.toml:8: bodies.b.name: unknown key; the table's title gives the name, 'b'"),
         (HEAD + BODY.replace(".b]", ".ground]"), "m.toml:3: bodies.ground.name: 'ground' is the fixed body of every model"),
         (HEAD + BODY + "mass = 2", "m.toml:8: not TOML: Cannot overwrite a value"),
         (HEAD + BODY + BODY, "m.toml:8: not TOML: Cannot declare ('bodies', 'b') twice"),
