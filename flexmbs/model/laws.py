@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BeforeValidator, model_validator
-from scipy.interpolate import CubicSpline
 
 from flexmbs.model.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.model.fields import AnyVector, Number, Positive, Time
@@ -123,6 +122,8 @@ class Table(TimeLaw, kind="table"):
     def coefficients(self) -> np.ndarray:
         """(4, n − 1) coefficients c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and times[i + 1]."""
         if self.interpolation == "spline":
+            from scipy.interpolate import CubicSpline  # a third of a second, for those who have a spline
+
             return np.ascontiguousarray(CubicSpline(self.times, self.values).c)
         result = np.zeros((4, len(self.times) - 1))
         result[2] = np.diff(self.values) / np.diff(self.times)
