@@ -22,11 +22,13 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from preprocess import mesh_gmsh
 from preprocess.elements import ELEMENTS
+from preprocess.memory import free_memory
 from preprocess.mesh_abaqus import read_abaqus
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+LARGEST_EXPANSION = {b"vtkZLibDataCompressor": 1032, b"vtkLZMADataCompressor": 7100}
 SOLIDS = {element.meshio_name: element.name for element in ELEMENTS.values()}
 LOWER = {"vertex": 0, "line": 1, "line3": 1, "triangle": 2, "triangle6": 2, "triangle7": 2, "quad": 2, "quad8": 2, "quad9": 2}
 
@@ -158,10 +160,13 @@ def _refuse_document_types(path: Path) -> None:
 
 
 def _refuse_absurd_pieces(path: Path) -> None:
-    """InputError when a piece claims more points or cells than the file can hold, compressed a thousandfold at most."""
+    """InputError when a piece claims more than the file can hold, or when compressed data could expand beyond the memory."""
     data = path.read_bytes()
+    expansion = next((factor for name, factor in LARGEST_EXPANSION.items() if name in data[:4096]), 0)
+    if expansion * len(data) > free_memory():
+        raise InputError(f"{path}: {len(data) / 1e6:.0f} MB compressed could expand beyond the free memory; save it uncompressed")
     for name, count in re.findall(rb'\b(NumberOfPoints|NumberOfCells)\s*=\s*["\'](\d{1,30})["\']', data):
-        if int(count) > (100 * len(data) if b"compressor" in data[:4096] else len(data)):
+        if int(count) > (100 * len(data) if expansion else len(data)):
             raise InputError(f"{path}: claims {name.decode()}={int(count)} in a file of {len(data)} bytes; the file is damaged")
 
 

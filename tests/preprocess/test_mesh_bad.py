@@ -312,6 +312,13 @@ def test_absurd_vtu_and_abaqus_claims(tmp_path):
     refused(deck, "set 'all' claims 99999999999 members")
 
 
+def test_compressed_data_that_could_fill_the_memory_are_refused(tmp_path, monkeypatch):
+    path = saved(tmp_path / "part.vtu", compression="zlib")
+    assert read_mesh(path, unit="m").size > 0
+    monkeypatch.setattr("preprocess.mesh_readers.free_memory", lambda: 1000.0 * path.stat().st_size)
+    refused(path, "could expand beyond the free memory; save it uncompressed")
+
+
 def test_document_types_are_refused(tmp_path):
     path = saved(tmp_path / "part.vtu")
     bomb = b'<?xml version="1.0"?>\n<!DOCTYPE lolz [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
