@@ -130,11 +130,12 @@ class Mesh:
         self._refuse(
             mesh_checks.bad_positions(self.nodes, self.node_ids) + mesh_checks.missing_nodes(len(self.nodes), connectivity, ids)
         )
+        faces = surface.all_faces(connectivity)
         pairs, tolerance = mesh_checks.coincident_nodes(self.nodes)
         problems = [
             *mesh_checks.bad_elements(self.nodes, connectivity, ids),
-            *mesh_checks.unlike_faces(connectivity, ids),
-            *mesh_checks.loose_parts(self.nodes, connectivity, len(pairs)),
+            *mesh_checks.unlike_faces(faces, ids),
+            *mesh_checks.loose_parts(self.nodes, connectivity, faces, len(pairs)),
         ]
         self._refuse(problems)
         if len(pairs):

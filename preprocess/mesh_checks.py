@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from preprocess.elements import ELEMENTS
-from preprocess.surface import Faces, all_faces
+from preprocess.surface import Faces
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -62,9 +62,8 @@ def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
     return [f"{total} element(s) inverted or without volume, the worst: element {worst}; {mend}"]
 
 
-def unlike_faces(connectivity: Tables, ids: Tables) -> list[str]:
+def unlike_faces(faces: Faces, ids: Tables) -> list[str]:
     """Faces with the same corners but different mid-side nodes, and faces shared by more than two elements."""
-    faces = all_faces(connectivity)
     numbers = np.concatenate(list(ids.values()))
     order = np.argsort(faces.group, kind="stable")
     start = np.searchsorted(faces.group[order], np.arange(len(faces.count)))
@@ -89,13 +88,13 @@ def coincident_nodes(nodes: Array) -> tuple[Indices, float]:
     return cKDTree(nodes).query_pairs(tolerance, output_type="ndarray").astype(np.int64), tolerance
 
 
-def loose_parts(nodes: Array, connectivity: Tables, n_coincident: int = 0) -> list[str]:
+def loose_parts(nodes: Array, connectivity: Tables, faces: Faces, n_coincident: int) -> list[str]:
     """Parts that are not rigidly joined: more than six rigid-body modes.
 
     Parts are groups of elements joined face to face; nodes shared by two parts tie their rigid motions v + ω × x together,
     and the rigid-body modes of the mesh are the null space of these ties.
     """
-    n_parts, part_of = _face_parts(all_faces(connectivity))
+    n_parts, part_of = _face_parts(faces)
     if n_parts == 1:
         return []
     modes = _rigid_modes(nodes, connectivity, n_parts, part_of) if n_parts <= COUNTED_PARTS else 6 * n_parts
