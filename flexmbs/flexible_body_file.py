@@ -1,27 +1,25 @@
 """HDF5 file of a flexible body: fixed-size little-endian numbers and UTF-8 strings in named data sets, nothing else.
 
-The reader takes a file from anyone: it looks at links, layouts, types and sizes before it reads a byte of data, and refuses
-external or soft links, virtual or external storage, filters, objects reached twice, unknown items and sizes beyond the caps.
+The reader takes a file from anyone (`flexmbs.plain_hdf5`) and refuses unknown items, wrong shapes and a wrong digest.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError
 from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, ModeTable, Surface
+from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
 
 FORMAT = "flexmbs-flexible-body/1"
 UNITS = "m kg s rad N"
-MAX_MODES, MAX_OBJECTS, MAX_BYTES, MAX_TEXT = 2000, 20_000, 16 * 2**30, 60_000
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+MAX_MODES = 2000
 
 Arrays = dict[str, NDArray[np.generic]]
 
@@ -40,35 +38,12 @@ _GROUPS = ("elastic", "inertia", "modes", "frames", "surface", "provenance")
 
 def write(data: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
     """File of ``data`` at ``path``, complete or not there at all. Raises MachineError."""
-    target = pathlib.Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with h5py.File(draft, "w", track_order=True, locking=False) as file:
-            _fill(file, data)
-        with open(draft, "rb") as written:
-            os.fsync(written.fileno())
-        os.replace(draft, target)
-    except (OSError, RuntimeError) as error:
-        raise MachineError(f"{target}: cannot be written ({error}); mend the folder, its rights or the free space") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(path, lambda file: fill(file, data))
 
 
 def read(path: str | os.PathLike[str], *, surface: bool = True) -> FlexibleBodyData:
     """Body in the file at ``path``; without its surface on request. Raises InputError naming the file and the item."""
-    target = pathlib.Path(path)
-    try:
-        with open(target, "rb") as start:
-            if start.read(len(_SIGNATURE)) != _SIGNATURE:
-                raise InputError(f"{target}: is not an HDF5 file; make one with flexmbs preprocess or FlexibleBodyData.save")
-        with h5py.File(target, "r", locking=False) as file:
-            return _body(file, surface)
-    except InputError as error:
-        raise InputError(*(p if p.startswith(str(target)) else f"{target}: {p}" for p in error.problems)) from None
-    except FileNotFoundError:
-        raise InputError(f"{target}: there is no such file") from None
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeError) as error:
-        raise InputError(f"{target}: is damaged or not readable ({str(error).splitlines()[0]:.120}); write it anew") from None
+    return read_whole(path, lambda file: body(file, surface), "flexmbs preprocess or FlexibleBodyData.save")
 
 
 def reduced_digest(data: FlexibleBodyData) -> str:
@@ -117,14 +92,15 @@ def _digest(arrays: Mapping[str, NDArray[np.generic]]) -> str:
     return digest.hexdigest()
 
 
-def _fill(file: h5py.File, data: FlexibleBodyData) -> None:
+def fill(file: h5py.Group, data: FlexibleBodyData) -> None:
+    """Write a body into an empty group."""
     reduced, surface = _reduced(data), _surface(data.surface)
     header = {
         "format": FORMAT, "name": data.name, "units": UNITS, "generator": GENERATOR,
         "sha256": _digest(reduced), "sha256_surface": _digest(surface),
     }  # fmt: skip
     for key, text in header.items():
-        _set_text(file, key, text)
+        set_text(file, key, text)
     for group in _GROUPS:
         file.create_group(group, track_order=True)
     for name in data.frames:
@@ -133,33 +109,27 @@ def _fill(file: h5py.File, data: FlexibleBodyData) -> None:
         file.create_dataset(item, data=array)
     for key, value in data.provenance.items():
         if isinstance(value, str):
-            _set_text(file["provenance"], key, value)
+            set_text(file["provenance"], key, value)
         else:
             file["provenance"].attrs[key] = np.float64(value)
 
 
-def _set_text(item: h5py.Group, key: str, text: str) -> None:
-    encoded = text.encode()
-    if len(encoded) > MAX_TEXT:
-        raise InputError(f"provenance.{key}: has {len(encoded)} bytes; at most {MAX_TEXT} fit in the file")
-    item.attrs.create(key, np.bytes_(encoded), dtype=f"S{max(1, len(encoded))}")
-
-
-def _body(file: h5py.File, with_surface: bool) -> FlexibleBodyData:
-    header = _attributes(file)
+def body(file: h5py.Group, with_surface: bool = True) -> FlexibleBodyData:
+    """The body in a group, every item of it checked before it is read. Raises InputError."""
+    header = attributes(file)
     if header.get("format") != FORMAT:
         raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
-    datasets = dict(_datasets(file))
+    found = dict(datasets(file))
     frames = list(file["frames"]) if isinstance(file.get("frames"), h5py.Group) else []
     schema = _BODY | {f"frames/{name}/{part}": shape for name in frames for part, shape in _FRAME.items()}
-    has_surface = any(item.startswith("surface/") for item in datasets)
-    _check_schema(datasets, schema | (_SURFACE if has_surface else {}))
-    reduced = {item: datasets[item][()] for item in schema}
-    surface = {item: datasets[item][()] for item in _SURFACE} if has_surface and with_surface else {}
+    has_surface = any(item.startswith("surface/") for item in found)
+    _check_schema(found, schema | (_SURFACE if has_surface else {}))
+    reduced = {item: found[item][()] for item in schema}
+    surface = {item: found[item][()] for item in _SURFACE} if has_surface and with_surface else {}
     _check_digest("sha256", reduced, header)
     if surface or not has_surface:
         _check_digest("sha256_surface", surface, header)
-    return _record(header, reduced, frames, surface, _attributes(file["provenance"]) if "provenance" in file else {})
+    return _record(header, reduced, frames, surface, attributes(file["provenance"]) if "provenance" in file else {})
 
 
 def _record(
@@ -179,57 +149,13 @@ def _record(
     )
 
 
-def _attributes(item: h5py.Group) -> dict[str, str | float]:
-    """Attributes of a group: fixed-length strings and single numbers only."""
-    found: dict[str, str | float] = {}
-    for key in item.attrs:
-        dtype, shape = item.attrs.get_id(key).dtype, item.attrs.get_id(key).shape
-        if shape != () or dtype.kind not in "Sf" or dtype.itemsize > MAX_TEXT:
-            raise InputError(
-                f"{item.name} attribute {key!r}: has type {dtype} and shape {shape}; only strings and numbers are read"
-            )
-        value = item.attrs[key]
-        found[key] = bytes(value).decode() if dtype.kind == "S" else float(value)
-        if dtype.kind == "f" and not np.isfinite(value):
-            raise InputError(f"{item.name} attribute {key!r}: is {value}; it must be finite")
-    return found
-
-
-def _datasets(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
-    """All data sets by path, reached by hard links only and each once."""
-    pending: list[tuple[str, h5py.Group]] = [("", file)]
-    seen = {h5py.h5o.get_info(file.id).addr}
-    while pending:
-        prefix, group = pending.pop()
-        for name in group:
-            path = f"{prefix}{name}"
-            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-                raise InputError(f"{path}: is a soft or external link; only data held in the file itself is read")
-            item = group[name]
-            address = h5py.h5o.get_info(item.id).addr
-            if address in seen:
-                raise InputError(f"{path}: is linked twice or contains itself; a body file is a plain tree")
-            seen.add(address)
-            if len(seen) > MAX_OBJECTS:
-                raise InputError(f"{path}: the file has more than {MAX_OBJECTS} items")
-            if isinstance(item, h5py.Group):
-                pending.append((path + "/", item))
-            elif isinstance(item, h5py.Dataset):
-                yield path, item
-            else:
-                raise InputError(f"{path}: is a named type; only data sets and groups are read")
-
-
-def _check_schema(datasets: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:
+def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:
     """Every item of ``schema`` is there, no other, each of its type, shape and plain storage."""
-    missing, unknown = sorted(schema.keys() - datasets.keys()), sorted(datasets.keys() - schema.keys())
-    problems = [f"{item}: is missing" for item in missing] + [f"{item}: is unknown to {FORMAT}" for item in unknown]
-    if problems:
-        raise InputError(*problems[:20])
+    check_items(dict(found), set(schema), FORMAT)
     sizes: dict[str, int] = {}
     for item, shape in schema.items():
-        _check_storage(item, datasets[item])
-        dims = datasets[item].shape
+        check_storage(item, found[item], _TYPES.get(item.rpartition("/")[2], "f"))
+        dims = found[item].shape
         if len(dims) != len(shape):
             raise InputError(f"{item}: has {len(dims)} dimensions; it must have {len(shape)}")
         for letter, size in zip(shape, dims):
@@ -238,23 +164,6 @@ def _check_schema(datasets: Mapping[str, h5py.Dataset], schema: Mapping[str, str
                 raise InputError(f"{item}: has shape {dims}; a size of {expected} is needed where it has {size}")
     if sizes["f"] > MAX_MODES:
         raise InputError(f"elastic/K_ff: has {sizes['f']} modes; at most {MAX_MODES} are read")
-
-
-def _check_storage(item: str, dataset: h5py.Dataset) -> None:
-    """Plain contiguous numbers or fixed strings, all of them in the file, no more than the cap."""
-    dtype, kind = dataset.dtype, _TYPES.get(item.rpartition("/")[2], "f")
-    if dtype.kind != kind or (kind != "S" and dtype.itemsize != 8) or dtype.itemsize > 256 or dtype.subdtype or dtype.names:
-        wanted = {"f": "64-bit floats", "i": "64-bit integers", "S": "fixed-length strings"}[kind]
-        raise InputError(f"{item}: has type {dtype}; it must hold {wanted}")
-    plist = dataset.id.get_create_plist()
-    plain = plist.get_layout() in (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT)
-    if not plain or plist.get_nfilters() or plist.get_external_count() or dataset.is_virtual:
-        raise InputError(f"{item}: is chunked, filtered, virtual or stored in another file; only plain storage is read")
-    size = int(np.prod(dataset.shape, dtype=object)) * dtype.itemsize
-    if size > MAX_BYTES:
-        raise InputError(f"{item}: claims {size} bytes; at most {MAX_BYTES} are read")
-    if size != dataset.id.get_storage_size():
-        raise InputError(f"{item}: claims {size} bytes and holds {dataset.id.get_storage_size()}")
 
 
 def _check_digest(key: str, arrays: Arrays, header: Mapping[str, str | float]) -> None:
