@@ -34,8 +34,9 @@ def assemble(mesh: Mesh, material: Material, *, lumped: bool = False, allow_larg
     K_values, m_values = np.zeros(9 * len(indices)), np.zeros(len(indices))
     for name, block in mesh.blocks.items():
         element = ELEMENTS[name]
-        tables = _tables(element, element.stiffness_rule), _tables(element, element.mass_rule)
-        add_elements(mesh.nodes, block.connectivity, *tables, C, float(material.rho), (indptr, indices), K_values, m_values)
+        stiffness_rule, mass_rule = _tables(element, element.stiffness_rule)[1:], _tables(element, element.mass_rule)
+        storage = indptr, indices, K_values, m_values
+        add_elements(mesh.nodes, block.connectivity, stiffness_rule, mass_rule, (C, float(material.rho)), storage)
     n = len(mesh.nodes)
     width = np.int32 if 9 * len(indices) < 2**31 else np.int64
     rows: Any = np.empty(3 * n + 1, width)

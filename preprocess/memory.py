@@ -16,17 +16,24 @@ def memory_estimate(n_nodes: int) -> float:
 
 
 def free_memory() -> float:
-    """Bytes of memory that can be had without swapping; infinity where the system does not say."""
+    """Bytes of memory that can be had without swapping; all of it, or infinity, where the system does not say."""
+    return _available() or _installed() or float("inf")
+
+
+def _available() -> float | None:
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             values = dict(line.split(":", 1) for line in file)
         return 1024.0 * float(values["MemAvailable"].split()[0])
     except (OSError, KeyError, ValueError):
-        pass
+        return None
+
+
+def _installed() -> float | None:
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
-        return float("inf")
+        return None
 
 
 def check_memory(n_nodes: int, source: str) -> None:

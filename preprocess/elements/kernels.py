@@ -114,16 +114,16 @@ def place_of(columns: Indices, low: int, high: int, column: int) -> int:
 
 
 @kernel
-def add_elements(
-    nodes: Array, table: Indices, stiffness: Any, mass: Any, C: Array, rho: float, pattern: Any, K: Array, m: Array
-) -> None:
-    """Add the elements of one block to the values of K (rows 3a+i of the node pattern) and of m.
+def add_elements(nodes: Array, table: Indices, stiffness_rule: Any, mass_rule: Any, material: Any, storage: Any) -> None:
+    """Add the elements of one block to the values of K and m.
 
-    stiffness, mass: shape tables (N, dN, w); pattern: (indptr, indices) of the nodes, sorted.
+    stiffness_rule (dN, w), mass_rule (N, dN, w): shape tables; material: (C_ijkl, ρ)
+    storage (indptr, indices, K, m): sorted pattern of the nodes, and values; row 3a+i of K has three columns for each node
     """
-    indptr, indices = pattern
-    _, dN, w = stiffness
-    N_m, dN_m, w_m = mass
+    dN, w = stiffness_rule
+    N_m, dN_m, w_m = mass_rule
+    C, rho = material
+    indptr, indices, K, m = storage
     n = table.shape[1]
     x = np.empty((n, 3))
     J = np.empty((3, 3))

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 from flexmbs.errors import InputError
@@ -63,5 +64,5 @@ def test_other_units_are_doubted(E, rho):
 def test_ordinary_materials_pass_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Isotropic(E=210e9, nu=0.3, rho=7850.0)
-        Orthotropic(**PINE)
+        materials = Isotropic(E=210e9, nu=0.3, rho=7850.0), Orthotropic(**PINE)
+    assert all(np.linalg.eigvalsh(material.elasticity).min() > 0 for material in materials)

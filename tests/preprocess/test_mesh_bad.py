@@ -18,7 +18,7 @@ BOX = box_mesh((1.0, 1.0, 1.0), (2, 1, 1), "hex8")
 BRICKS = BOX.blocks["hex8"].connectivity
 
 
-def refused(path, message, **options):
+def expect_refusal(path, message, **options):
     """The one InputError of reading a file; it names the file."""
     with pytest.raises(InputError, match=message) as caught:
         read_mesh(path, **{"unit": "m", **options})
@@ -55,33 +55,33 @@ def refusal(path):
 def test_empty_and_wrong_format(tmp_path, suffix, section):
     path = tmp_path / f"part{suffix}"
     path.write_bytes(b"")
-    refused(path, f"empty; expected {section} at byte 0")
+    expect_refusal(path, f"empty; expected {section} at byte 0")
     path.write_text("solid cube\nfacet normal 0 0 0\n")
-    refused(path, "expected|is not")
+    expect_refusal(path, "expected|is not")
     path.write_bytes(bytes(range(256)) * 20)
-    refused(path, "expected|is not|cannot be read")
+    expect_refusal(path, "expected|is not|cannot be read")
 
 
 def test_unknown_format_and_missing_file(tmp_path):
     path = tmp_path / "part.stl"
     path.write_text("solid")
-    refused(path, r"format '.stl' is not read; there are .msh, .inp")
-    refused(tmp_path / "none.msh", "no such file")
-    refused(tmp_path, "format '' is not read")
+    expect_refusal(path, r"format '.stl' is not read; there are .msh, .inp")
+    expect_refusal(tmp_path / "none.msh", "no such file")
+    expect_refusal(tmp_path, "format '' is not read")
 
 
 def test_truncation_names_the_line_and_the_section(tmp_path):
     path = tmp_path / "cut.msh"
     lines = LINK.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:100]))
-    refused(path, rf"{path}:10: section \$Nodes has no \$EndNodes until the last line, 100")
+    expect_refusal(path, rf"{path}:10: section \$Nodes has no \$EndNodes until the last line, 100")
     end = lines.index("$EndNodes\n")
     path.write_text("".join(lines[: end - 5] + lines[end:]))
-    refused(path, rf":{end - 4}: \$Nodes ends early: expected a node")
+    expect_refusal(path, rf":{end - 4}: \$Nodes ends early: expected a node")
     path.write_text("".join(lines[:end] + ["$EndNodes\n"]))
-    refused(path, r"no section \$Elements")
+    expect_refusal(path, r"no section \$Elements")
     path.write_text("".join(lines).replace("1 -25 -13 0\n", "1 -25 x\n"))
-    refused(path, "expected a node: number x y z, found '1 -25 x'")
+    expect_refusal(path, "expected a node: number x y z, found '1 -25 x'")
 
 
 @pytest.mark.parametrize("suffix", [".msh", "_binary.msh", "_41.msh", ".inp", ".vtu", ".bdf"])
@@ -116,7 +116,7 @@ def test_positions_that_are_no_positions(tmp_path, suffix, value):
     nodes[3, 1] = value
     path = tmp_path / f"part{suffix}"
     saved(path, nodes, **({"file_format": "gmsh22", "binary": False} if suffix == ".msh" else {}))
-    refused(path, rf"1 node\(s\) not finite or beyond 1e\+09 m: node {3 if suffix == '.vtu' else 4} at \(")
+    expect_refusal(path, rf"1 node\(s\) not finite or beyond 1e\+09 m: node {3 if suffix == '.vtu' else 4} at \(")
 
 
 # 3 references to nodes that are not there
@@ -125,15 +125,15 @@ def test_positions_that_are_no_positions(tmp_path, suffix, value):
 def test_missing_nodes_are_named(tmp_path):
     path = text_msh(tmp_path / "part.msh")
     path.write_text(path.read_text().replace("\n7 ", "\n70 ", 1))
-    refused(path, r"element 1 \(hexahedron\) refers to node 7, which is not there")
+    expect_refusal(path, r"element 1 \(hexahedron\) refers to node 7, which is not there")
     deck = saved(tmp_path / "part.inp")
     deck.write_text(deck.read_text().replace("\n7, ", "\n70, ", 1))
-    refused(deck, "element 1 refers to node 7, which is not there")
+    expect_refusal(deck, "element 1 refers to node 7, which is not there")
     grid = saved(tmp_path / "part.vtu", cells=[("hexahedron", np.where(BRICKS == 6, 60, BRICKS))])
-    refused(grid, r"element 0 \(hex8\) refers to node 60, which is not there")
+    expect_refusal(grid, r"element 0 \(hex8\) refers to node 60, which is not there")
     cards = saved(tmp_path / "part.bdf")
     cards.write_text("\n".join(line for line in cards.read_text().splitlines() if not line.startswith("GRID*   7 ")))
-    refused(cards, "GRID cards that define every node")
+    expect_refusal(cards, "GRID cards that define every node")
 
 
 # 4 elements without volume
@@ -144,10 +144,10 @@ def test_worst_elements_are_listed(tmp_path):
     nodes = mesh.nodes.copy()
     nodes[np.isclose(nodes[:, 0], 1.0)] = nodes[np.isclose(nodes[:, 0], 2.0)] + [0.5, 0, 0]
     path = text_msh(tmp_path / "part.msh", nodes=nodes, cells=[("hexahedron", mesh.blocks["hex8"].connectivity)])
-    refused(path, r"1 element\(s\) inverted or without volume, the worst: element 2 \(hex8, least det J -.* m³\)")
+    expect_refusal(path, r"1 element\(s\) inverted or without volume, the worst: element 2 \(hex8, least det J -.* m³\)")
     flat = mesh.nodes * [1, 1, 0]
     path = text_msh(tmp_path / "flat.msh", nodes=flat, cells=[("hexahedron", mesh.blocks["hex8"].connectivity)])
-    refused(
+    expect_refusal(
         path,
         r"8 element\(s\) inverted or without volume, the worst: element (\d \(hex8, least det J 0 m³\)(, )?){5}; remesh there",
     )
@@ -172,13 +172,13 @@ def two_boxes(gap, size=(1.0, 1.0, 1.0)):
 
 def test_separate_parts_are_counted(tmp_path):
     nodes, bricks = two_boxes(0.1)
-    refused(
+    expect_refusal(
         text_msh(tmp_path / "part.msh", nodes=nodes, cells=[("hexahedron", bricks)]),
         "2 parts of 2, 1 elements are not joined: 12 rigid",
     )
     nodes, bricks = two_boxes(0.0)
     path = text_msh(tmp_path / "unmerged.msh", nodes=nodes, cells=[("hexahedron", bricks)])
-    refused(path, "12 rigid modes found instead of 6; merge the 4 pairs of coincident nodes")
+    expect_refusal(path, "12 rigid modes found instead of 6; merge the 4 pairs of coincident nodes")
 
 
 def test_a_hinge_between_two_parts_is_a_seventh_mode():
@@ -203,7 +203,7 @@ def test_coincident_nodes_in_one_part_are_only_doubtful():
         Mesh.from_arrays(doubled, {"hex8": bricks})
 
 
-def test_neighbours_of_unlike_order_are_refused():
+def test_neighbours_of_unlike_order_are_expect_refusal():
     """A hanging middle: one element of two has its own node in the middle of a common edge."""
     mesh = box_mesh((2.0, 1.0, 1.0), (2, 1, 1), "hex20")
     table = mesh.blocks["hex20"].connectivity.copy()
@@ -221,7 +221,7 @@ def test_unit_is_required_and_doubted_when_the_size_is_odd(tmp_path):
     path = text_msh(tmp_path / "part.msh", nodes=BOX.nodes * 5e3)
     with pytest.raises(TypeError, match="unit"):
         read_mesh(path)
-    refused(path, "unit 'furlong' is not known; give one of m, cm, mm, in", unit="furlong")
+    expect_refusal(path, "unit 'furlong' is not known; give one of m, cm, mm, in", unit="furlong")
     with pytest.warns(PreprocessWarning, match=r"is 8\.66e\+03 m large with unit='m'; is the unit right\?"):
         read_mesh(path, unit="m")
     with warnings.catch_warnings():
@@ -245,36 +245,36 @@ def test_unknown_set_gives_close_names():
 
 def test_foreign_elements_are_counted(tmp_path):
     wedge = ("wedge", np.array([[0, 1, 2, 3, 4, 5]]))
-    refused(
+    expect_refusal(
         text_msh(tmp_path / "mixed.msh", cells=[("hexahedron", BRICKS), wedge]),
         "1 wedge elements cannot be used; remesh with tet4, tet10",
     )
     shells = ("quad", np.array([[0, 1, 3, 2]]))
-    refused(text_msh(tmp_path / "shells.msh", cells=[shells]), r"no solid elements \(found 1 quad elements\)")
+    expect_refusal(text_msh(tmp_path / "shells.msh", cells=[shells]), r"no solid elements \(found 1 quad elements\)")
     beside = np.concatenate([BOX.nodes, [[5.0, 0, 0], [6, 0, 0], [6, 1, 0]]])
     loose = ("triangle", np.array([[12, 13, 14]]))
     path = text_msh(tmp_path / "loose.msh", nodes=beside, cells=[("hexahedron", BRICKS), loose])
-    refused(path, "1 triangle elements lie on no solid element")
+    expect_refusal(path, "1 triangle elements lie on no solid element")
 
 
 def test_foreign_abaqus_and_nastran_elements_are_counted(tmp_path):
     deck = saved(tmp_path / "part.inp")
     deck.write_text(deck.read_text() + "*ELEMENT, TYPE=S4R\n9, 1, 2, 4, 3\n")
-    refused(deck, r"part.inp:\d+: 1 line\(s\) of element type S4R cannot be used")
+    expect_refusal(deck, r"part.inp:\d+: 1 line\(s\) of element type S4R cannot be used")
     deck.write_text(deck.read_text().replace("S4R", "C3D15"))
-    refused(deck, "element type C3D15")
+    expect_refusal(deck, "element type C3D15")
     deck.write_text("*INCLUDE, INPUT=/etc/passwd\n")
-    refused(deck, r"part.inp:1: \*INCLUDE is not read; write one flat input file")
+    expect_refusal(deck, r"part.inp:1: \*INCLUDE is not read; write one flat input file")
     cards = saved(tmp_path / "part.bdf")
     cards.write_text(
         cards.read_text().replace(
             "ENDDATA", "CQUAD4  91      1       1       2       4       3\nRBE2    92      1       123456  2\nENDDATA"
         )
     )
-    refused(cards, "1 CQUAD4 and 1 RBE2 elements cannot be used")
+    expect_refusal(cards, "1 CQUAD4 and 1 RBE2 elements cannot be used")
     cards = saved(tmp_path / "system.bdf")
     cards.write_text(cards.read_text().replace("GRID*   1               " + " " * 16, "GRID*   1               5" + " " * 15))
-    refused(cards, "local coordinate system")
+    expect_refusal(cards, "local coordinate system")
 
 
 # 12 claims
@@ -300,32 +300,32 @@ def test_absurd_counts_are_refused_before_anything_is_allocated(tmp_path, versio
     else:
         data = data[:start] + b"100000000000" + data[data.index(b"\n", start) :]
     path.write_bytes(data)
-    refused(path, "claims 100000000000 .* in a file of")
+    expect_refusal(path, "claims 100000000000 .* in a file of")
 
 
 def test_absurd_vtu_and_abaqus_claims(tmp_path):
     path = saved(tmp_path / "part.vtu")
     path.write_bytes(path.read_bytes().replace(b'NumberOfPoints="12"', b'NumberOfPoints="100000000000"'))
-    refused(path, "claims NumberOfPoints=100000000000 in a file of")
+    expect_refusal(path, "claims NumberOfPoints=100000000000 in a file of")
     deck = saved(tmp_path / "part.inp")
     deck.write_text(deck.read_text() + "*NSET, NSET=all, GENERATE\n1, 100000000000, 1\n")
-    refused(deck, "set 'all' claims 99999999999 members")
+    expect_refusal(deck, "set 'all' claims 99999999999 members")
 
 
-def test_compressed_data_that_could_fill_the_memory_are_refused(tmp_path, monkeypatch):
+def test_compressed_data_that_could_fill_the_memory_are_expect_refusal(tmp_path, monkeypatch):
     path = saved(tmp_path / "part.vtu", compression="zlib")
     assert read_mesh(path, unit="m").size > 0
     monkeypatch.setattr("preprocess.mesh_readers.free_memory", lambda: 1000.0 * path.stat().st_size)
-    refused(path, "could expand beyond the free memory; save it uncompressed")
+    expect_refusal(path, "could expand beyond the free memory; save it uncompressed")
 
 
-def test_document_types_are_refused(tmp_path):
+def test_document_types_are_expect_refusal(tmp_path):
     path = saved(tmp_path / "part.vtu")
     bomb = b'<?xml version="1.0"?>\n<!DOCTYPE lolz [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
     path.write_bytes(bomb + path.read_bytes().split(b"?>", 1)[1])
-    refused(path, "declares a document type")
+    expect_refusal(path, "declares a document type")
     path.write_text(path.read_text(), encoding="utf-16")
-    refused(path, "declares a document type|not XML")
+    expect_refusal(path, "declares a document type|not XML")
 
 
 def test_all_element_types_have_a_bad_example_found():
