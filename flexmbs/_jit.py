@@ -6,6 +6,7 @@ packages: an edit anywhere gives a fresh folder. Where no folder is writable, ke
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, with the same numbers.
 """
 
+import ctypes
 import hashlib
 import os
 import pathlib
@@ -15,7 +16,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
 from numba.core import config
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,3 +84,49 @@ def kernel(function: F) -> F:
 def kernel_is_cached() -> bool:
     """True when this version's kernels have been compiled on this machine before."""
     return CACHE is not None and any(pathlib.Path(CACHE).rglob("*.nbi"))
+
+
+_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+if COMPILED:
+
+    @intrinsic
+    def call_address(typing_context, address, x, out):  # type: ignore[no-untyped-def]
+        """Call ``void f(double *x, double *out)`` at an integer address; the caller stays cacheable."""
+        signature = types.void(types.int64, x, out)
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            pointer = ir.DoubleType().as_pointer()
+            function = ir.FunctionType(ir.VoidType(), [pointer, pointer])
+            target = builder.inttoptr(arguments[0], function.as_pointer())
+            data = [
+                builder.bitcast(context.make_array(signature.args[k])(context, builder, arguments[k]).data, pointer) for k in (1, 2)
+            ]
+            builder.call(target, data)
+            return context.get_dummy_value()
+
+        return signature, generate
+
+else:
+
+    def call_address(address: int, x: np.ndarray, out: np.ndarray) -> None:
+        """Interpreted twin of the compiled call."""
+        _CALL(int(address))(x.ctypes.data, out.ctypes.data)
+
+
+def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> Any | None:
+    """C function of a Numba-compiled ``body(x, out)``, or None where Numba cannot compile it."""
+    if not COMPILED:
+        return None
+    inner = numba.njit(body)
+
+    @numba.cfunc(types.void(types.CPointer(types.float64), types.CPointer(types.float64)))
+    def wrapper(x, out):  # type: ignore[no-untyped-def]
+        inner(numba.carray(x, (n_in,)), numba.carray(out, (n_out,)))
+
+    return wrapper
+
+
+def is_jitted(function: object) -> bool:
+    """True for a function already decorated with Numba's njit."""
+    return isinstance(function, numba.core.dispatcher.Dispatcher)

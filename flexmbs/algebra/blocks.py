@@ -1,0 +1,220 @@
+"""Signed block Cholesky K = L Σ Lᵀ of a symmetric quasi-definite matrix in block-sparse storage.
+
+The KKT matrix [[T, Gᵀ], [G, 0]] with T positive definite factors without pivoting in any order that eliminates a
+constraint node after bodies that give its rows full rank; Σ is +1 on body nodes and −1 on constraint nodes
+(Vanderbei 1995). Every pivot block is then a small definite matrix. A constraint row whose pivot vanishes depends on
+rows before it: the reciprocal of its pivot is set to zero, which leaves the row out (its multiplier increment is 0).
+
+Storage: the diagonal block of node k (upper triangle, row major) lies at DIAGONAL, the blocks right of it, one per later node i
+it is coupled to, hold n_k × n_i numbers at PLACE.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import kernel
+
+DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a dependent row
+
+
+# columns of Elimination.node
+ORDER, POSITION, SIZE, SIGN, OFFSET, DIAGONAL, COLUMN, UPDATE = range(8)
+# columns of Elimination.block
+NEIGHBOUR, PLACE = range(2)
+
+
+class Elimination(NamedTuple):
+    """Symbolic factorization: order, sizes and places of all blocks."""
+
+    node: np.ndarray  # (nn+1, 8) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint), place in the vector,
+    #                   place of the diagonal block, start of its range of blocks and of updates (ends in the next row)
+    block: np.ndarray  # (nblocks, 2) later node and value place of each block, in elimination order within a node
+    target: np.ndarray  # (nupdates,) value place of the block (i, j) that each Schur update changes
+    n_values: np.ndarray  # (1,)
+
+
+@kernel
+def block_place(e, i, j):
+    """(offset, transposed) of block (i, j) of two different coupled nodes; transposed when j is eliminated first."""
+    flip = e.node[j, POSITION] < e.node[i, POSITION]
+    a, b = (j, i) if flip else (i, j)
+    target = e.node[b, POSITION]
+    lo = e.node[a, COLUMN]
+    hi = e.node[a + 1, COLUMN]
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if e.node[e.block[mid, NEIGHBOUR], POSITION] < target:
+            lo = mid + 1
+        else:
+            hi = mid
+    return e.block[lo, PLACE], flip
+
+
+@kernel
+def add_block(e, values, i, j, B, factor):
+    """values[(i, j)] += factor B, B of shape (n_i, n_j) at least; for i == j only the upper triangle is kept."""
+    ni = e.node[i, SIZE]
+    nj = e.node[j, SIZE]
+    if i == j:
+        at = e.node[i, DIAGONAL]
+        for a in range(ni):
+            for c in range(a, ni):
+                values[at + a * ni + c] += factor * B[a, c]
+        return
+    at, flip = block_place(e, i, j)
+    if flip:
+        for c in range(nj):
+            for a in range(ni):
+                values[at + c * ni + a] += factor * B[a, c]
+    else:
+        for a in range(ni):
+            for c in range(nj):
+                values[at + a * nj + c] += factor * B[a, c]
+
+
+@kernel
+def _cholesky(values, at, n, sign, stiffness, o):
+    """Upper factor Uᵀ of sign·D in place, reciprocal diagonal; dependent constraint rows get reciprocal 0. Returns their number, −1 if T is not definite."""
+    dropped = 0
+    for j in range(n):
+        row = at + j * n
+        pivot = sign * values[row + j]
+        if sign < 0:
+            if pivot <= DEPENDENT * stiffness[o + j]:
+                inverse = 0.0
+                dropped += 1
+            else:
+                inverse = 1.0 / math.sqrt(pivot)
+        elif pivot > 0.0:
+            inverse = 1.0 / math.sqrt(pivot)
+        else:
+            return -1
+        values[row + j] = inverse
+        for c in range(j + 1, n):
+            values[row + c] *= sign * inverse
+        for r in range(j + 1, n):
+            f = sign * values[row + r]
+            other = at + r * n
+            for c in range(r, n):
+                values[other + c] -= f * values[row + c]
+    return dropped
+
+
+@kernel
+def _substitute(values, at, n, sign, to, m):
+    """B ← sign L⁻¹ B for the n × m block at ``to``."""
+    for j in range(n):
+        row = at + j * n
+        x = to + j * m
+        inverse = values[row + j]
+        for c in range(m):
+            values[x + c] *= inverse
+        for r in range(j + 1, n):
+            f = values[row + r]
+            y = to + r * m
+            for c in range(m):
+                values[y + c] -= f * values[x + c]
+    if sign < 0:
+        for c in range(n * m):
+            values[to + c] = -values[to + c]
+
+
+@kernel
+def _schur_update(values, target, left, ml, right, mr, n, sign):
+    """C −= sign Lᵀ R for the blocks L (n × ml), R (n × mr) and C (ml × mr)."""
+    for a in range(n):
+        x = left + a * ml
+        y = right + a * mr
+        for r in range(ml):
+            f = sign * values[x + r]
+            row = target + r * mr
+            for c in range(mr):
+                values[row + c] -= f * values[y + c]
+
+
+@kernel
+def factorize(e, values, stiffness):
+    """Factor in place; ``stiffness`` (n,) is scratch. Returns the number of dependent constraint rows, or −1 − node when T is indefinite there."""
+    dropped = 0
+    for r in range(stiffness.shape[0]):
+        stiffness[r] = 0.0
+    for step in range(e.node.shape[0] - 1):
+        k = e.node[step, ORDER]
+        n = e.node[k, SIZE]
+        sign = e.node[k, SIGN]
+        at = e.node[k, DIAGONAL]
+        count = _cholesky(values, at, n, sign, stiffness, e.node[k, OFFSET])
+        if count < 0:
+            return -1 - k
+        dropped += count
+        lo = e.node[k, COLUMN]
+        hi = e.node[k + 1, COLUMN]
+        u = e.node[k, UPDATE]
+        for p in range(lo, hi):
+            i = e.block[p, NEIGHBOUR]
+            ni = e.node[i, SIZE]
+            bi = e.block[p, PLACE]
+            _substitute(values, at, n, sign, bi, ni)
+            if sign > 0 and e.node[i, SIGN] < 0:
+                o = e.node[i, OFFSET]
+                for a in range(n):
+                    for c in range(ni):
+                        stiffness[o + c] += values[bi + a * ni + c] ** 2
+        for p in range(lo, hi):
+            ni = e.node[e.block[p, NEIGHBOUR], SIZE]
+            for r in range(p, hi):
+                _schur_update(values, e.target[u], e.block[p, PLACE], ni, e.block[r, PLACE], e.node[e.block[r, NEIGHBOUR], SIZE], n, sign)
+                u += 1
+    return dropped
+
+
+@kernel
+def solve(e, values, x):
+    """x ← K⁻¹ x by forward and backward substitution."""
+    nn = e.node.shape[0] - 1
+    for step in range(nn):
+        k = e.node[step, ORDER]
+        n = e.node[k, SIZE]
+        at = e.node[k, DIAGONAL]
+        o = e.node[k, OFFSET]
+        for j in range(n):
+            row = at + j * n
+            f = x[o + j] * values[row + j]
+            x[o + j] = f
+            for c in range(j + 1, n):
+                x[o + c] -= values[row + c] * f
+        for p in range(e.node[k, COLUMN], e.node[k + 1, COLUMN]):
+            i = e.block[p, NEIGHBOUR]
+            ni = e.node[i, SIZE]
+            to = e.node[i, OFFSET]
+            b = e.block[p, PLACE]
+            for a in range(n):
+                f = x[o + a]
+                for c in range(ni):
+                    x[to + c] -= values[b + a * ni + c] * f
+    for step in range(nn - 1, -1, -1):
+        k = e.node[step, ORDER]
+        n = e.node[k, SIZE]
+        at = e.node[k, DIAGONAL]
+        o = e.node[k, OFFSET]
+        if e.node[k, SIGN] < 0:
+            for a in range(n):
+                x[o + a] = -x[o + a]
+        for p in range(e.node[k, COLUMN], e.node[k + 1, COLUMN]):
+            i = e.block[p, NEIGHBOUR]
+            ni = e.node[i, SIZE]
+            to = e.node[i, OFFSET]
+            b = e.block[p, PLACE]
+            for a in range(n):
+                f = 0.0
+                for c in range(ni):
+                    f += values[b + a * ni + c] * x[to + c]
+                x[o + a] -= f
+        for j in range(n - 1, -1, -1):
+            row = at + j * n
+            f = x[o + j]
+            for c in range(j + 1, n):
+                f -= values[row + c] * x[o + c]
+            x[o + j] = f * values[row + j]

@@ -1,0 +1,133 @@
+"""3-vectors and 3×3 matrices as tuples: they live in registers, allocate nothing and run interpreted as well.
+
+A matrix is (xx, xy, xz, yx, yy, yz, zx, zy, zz), row major.
+"""
+
+from flexmbs._jit import kernel
+
+ZERO3 = (0.0, 0.0, 0.0)
+EYE3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@kernel
+def load3_at(a, i, o):
+    """Entries o … o+2 of row i."""
+    return (a[i, o], a[i, o + 1], a[i, o + 2])
+
+
+@kernel
+def store3_at(a, i, o, v):
+    """Put a vector at entries o … o+2 of row i."""
+    a[i, o] = v[0]
+    a[i, o + 1] = v[1]
+    a[i, o + 2] = v[2]
+
+
+@kernel
+def increase3_at(a, i, o, v):
+    """Add a vector to entries o … o+2 of row i."""
+    a[i, o] += v[0]
+    a[i, o + 1] += v[1]
+    a[i, o + 2] += v[2]
+
+
+@kernel
+def load9_at(a, i, o):
+    """Entries o … o+8 of row i."""
+    return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3], a[i, o + 4], a[i, o + 5], a[i, o + 6], a[i, o + 7], a[i, o + 8])
+
+
+@kernel
+def store9_at(a, i, o, m):
+    """Put a matrix at entries o … o+8 of row i."""
+    a[i, o] = m[0]
+    a[i, o + 1] = m[1]
+    a[i, o + 2] = m[2]
+    a[i, o + 3] = m[3]
+    a[i, o + 4] = m[4]
+    a[i, o + 5] = m[5]
+    a[i, o + 6] = m[6]
+    a[i, o + 7] = m[7]
+    a[i, o + 8] = m[8]
+
+
+@kernel
+def add(a, b):
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@kernel
+def sub(a, b):
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+@kernel
+def neg(a):
+    return (-a[0], -a[1], -a[2])
+
+
+@kernel
+def scale(s, a):
+    return (s * a[0], s * a[1], s * a[2])
+
+
+@kernel
+def dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def cross(a, b):
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+@kernel
+def mul(A, x):
+    """A x"""
+    return (
+        A[0] * x[0] + A[1] * x[1] + A[2] * x[2],
+        A[3] * x[0] + A[4] * x[1] + A[5] * x[2],
+        A[6] * x[0] + A[7] * x[1] + A[8] * x[2],
+    )
+
+
+@kernel
+def tmul(A, x):
+    """Aᵀ x"""
+    return (
+        A[0] * x[0] + A[3] * x[1] + A[6] * x[2],
+        A[1] * x[0] + A[4] * x[1] + A[7] * x[2],
+        A[2] * x[0] + A[5] * x[1] + A[8] * x[2],
+    )
+
+
+@kernel
+def matmul(A, B):
+    """A B"""
+    return (
+        A[0] * B[0] + A[1] * B[3] + A[2] * B[6],
+        A[0] * B[1] + A[1] * B[4] + A[2] * B[7],
+        A[0] * B[2] + A[1] * B[5] + A[2] * B[8],
+        A[3] * B[0] + A[4] * B[3] + A[5] * B[6],
+        A[3] * B[1] + A[4] * B[4] + A[5] * B[7],
+        A[3] * B[2] + A[4] * B[5] + A[5] * B[8],
+        A[6] * B[0] + A[7] * B[3] + A[8] * B[6],
+        A[6] * B[1] + A[7] * B[4] + A[8] * B[7],
+        A[6] * B[2] + A[7] * B[5] + A[8] * B[8],
+    )
+
+
+@kernel
+def tmatmul(A, B):
+    """Aᵀ B"""
+    return (
+        A[0] * B[0] + A[3] * B[3] + A[6] * B[6],
+        A[0] * B[1] + A[3] * B[4] + A[6] * B[7],
+        A[0] * B[2] + A[3] * B[5] + A[6] * B[8],
+        A[1] * B[0] + A[4] * B[3] + A[7] * B[6],
+        A[1] * B[1] + A[4] * B[4] + A[7] * B[7],
+        A[1] * B[2] + A[4] * B[5] + A[7] * B[8],
+        A[2] * B[0] + A[5] * B[3] + A[8] * B[6],
+        A[2] * B[1] + A[5] * B[4] + A[8] * B[7],
+        A[2] * B[2] + A[5] * B[5] + A[8] * B[8],
+    )

@@ -1,0 +1,240 @@
+"""Initial state: the declared joint coordinates and velocities, made consistent with all constraints by the least change."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexmbs.algebra.so3 import matrix_of, quaternion_of
+from flexmbs.dynamics.dense import constraint_jacobian
+from flexmbs.dynamics.frames import frame_pose, world_pose
+from flexmbs.dynamics.kinematics import outward
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import InputError
+from flexmbs.formalisms.multiplier import project
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.model import Model
+from flexmbs.model.motions import Ball, FreeMotion, Motion
+from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.records import (
+    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPRING_LENGTH, VEL, System, Work,
+)  # fmt: skip
+
+CLOSED = 1e-10
+NEWTON_STEPS = 40
+MOVED = 1e-9
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How far assembly moved one joint: largest change of a coordinate and of a velocity from the declared values."""
+
+    joint: str
+    position: float
+    velocity: float
+
+    def __str__(self) -> str:
+        return f"{self.joint}: moved by {self.position:.3g}, velocity changed by {self.velocity:.3g}"
+
+
+@dataclass(frozen=True)
+class InitialState:
+    """Consistent q and s, coordinates of the cut joints, what moved from the declared values."""
+
+    q: np.ndarray
+    s: np.ndarray
+    beta: np.ndarray
+    moved: tuple[Moved, ...] = ()
+
+
+def declared_state(compiled: Compiled) -> InitialState:
+    """q and s as declared, in the joint coordinates of the compiled tree."""
+    model, system = compiled.model, compiled.system
+    q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
+    for i, primary in enumerate(compiled.topology.tree):
+        at, to = int(system.tree[i, Q_AT]), int(system.tree[i, S_AT])
+        if primary.joint is None:
+            rest = np.concatenate([np.zeros(0), *(m.rest for m in primary.motions)])
+            q[at : at + len(rest)] = rest
+        else:
+            joint = model.joints[primary.joint]
+            q0, v0 = inverse_coordinates(joint.motions, joint.q0, joint.v0) if primary.reversed else (joint.q0, joint.v0)
+            q[at : at + len(q0)], s[to : to + len(v0)] = q0, v0
+        body = model.bodies[primary.body]
+        if isinstance(body, FlexibleBody):
+            _elastic(body, q, s, int(system.tree[i, QF_AT]), int(system.tree[i, SF_AT]), int(system.tree[i, NF]))
+    beta = np.concatenate([np.zeros(0), *(model.joints[name].q0 for name in compiled.topology.cuts)])
+    return InitialState(q, s, beta)
+
+
+def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int, nf: int) -> None:
+    for values, array, place, key in ((body.qf0, q, at, "qf0"), (body.qf_dot0, s, to, "qf_dot0")):
+        if values is not None:
+            if len(values) != nf:
+                raise InputError(f"bodies.{body.name}.{key}: {len(values)} values for {nf} modes")
+            array[place : place + nf] = values
+
+
+def inverse_coordinates(
+    motions: tuple[Motion, ...], q: tuple[float, ...] | np.ndarray, v: tuple[float, ...] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and velocities of the reversed chain: the same numbers in reverse order; balls and free motions inverted."""
+    q_parts, v_parts = [], []
+    at = to = 0
+    for motion in motions:
+        a, b = np.array(q[at : at + motion.nq], float), np.array(v[to : to + motion.nv], float)
+        if isinstance(motion, (Ball, FreeMotion)):
+            A = np.array(matrix_of(*a[-4:])).reshape(3, 3)
+            if isinstance(motion, FreeMotion):
+                x = a[:3]
+                w = A @ b[3:]
+                b = -np.concatenate([A @ b[:3] - np.cross(w, x), w])
+                a[:3] = -A.T @ x
+            else:
+                b = -A @ b
+            a[-3:] *= -1.0
+        q_parts.insert(0, a)
+        v_parts.insert(0, b)
+        at, to = at + motion.nq, to + motion.nv
+    return np.concatenate([np.zeros(0), *q_parts]), np.concatenate([np.zeros(0), *v_parts])
+
+
+def consistent_state(model: Model, *, t: float = 0.0) -> tuple[Compiled, InitialState]:
+    """The model compiled in joint coordinates and its consistent initial state. Raises `InputError` when loops do not close."""
+    compiled = compile_model(model, "joint")
+    start = declared_state(compiled)
+    system, work = compiled.system, make_work(compiled.system, start.beta)
+    q, s = start.q.copy(), start.s.copy()
+    left = project(system, work, t, q, s, np.zeros(len(s)), CLOSED, NEWTON_STEPS)
+    compiled.callbacks.raise_error()
+    if not left <= 1e3 * CLOSED:
+        raise InputError(*_gaps(compiled, work.gs[G_POSITION]))
+    changes = (
+        Moved(primary.label, _largest(q, start.q, system.tree[:, Q_AT], i), _largest(s, start.s, system.tree[:, S_AT], i))
+        for i, primary in enumerate(compiled.topology.tree)
+    )
+    moved = tuple(change for change in changes if max(change.position, change.velocity) > MOVED)
+    return compiled, InitialState(q, s, work.beta[:-8].copy(), moved)
+
+
+def _largest(a: np.ndarray, b: np.ndarray, at: np.ndarray, i: int) -> float:
+    end = int(at[i + 1]) if i + 1 < len(at) else len(a)
+    return float(np.abs(a[at[i] : end] - b[at[i] : end]).max(initial=0.0))
+
+
+def _gaps(compiled: Compiled, g: np.ndarray) -> list[str]:
+    """One line per joint that cannot close."""
+    cuts = compiled.system.cuts
+    lines = []
+    for k, name in enumerate(compiled.topology.cuts):
+        rows = g[cuts[k, CUT_ROW] : cuts[k, CUT_ROW] + cuts[k, CUT_ROWS]]
+        gap = float(np.abs(rows).max(initial=0.0))
+        if not gap <= 1e3 * CLOSED:
+            lines.append(f"joints.{name}: the loop does not close, gap {gap:.4g} (m or rad) is left; mend the lengths or start closer with q0")
+    for name, drive in zip(compiled.model.drives, compiled.system.drives):
+        row = drive[DRIVE_ROW]
+        if drive[DRIVE_CUT] < 0 and not abs(g[row]) <= 1e3 * CLOSED:
+            lines.append(f"drives.{name}: its motion contradicts the joints, {g[row]:.4g} is left at t = 0; mend the motion or the lengths")
+    return lines or ["model: the initial positions are not finite; mend q0 of its joints"]
+
+
+def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tuple[Compiled, InitialState]:
+    """The same initial state for the model compiled under ``coordinates``."""
+    if coordinates == joint.topology.coordinates:
+        return joint, start
+    target = compile_model(joint.model, coordinates)
+    work = make_work(joint.system, start.beta)
+    move_bodies(joint.system, work, start)
+    system = target.system
+    q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
+    for i, primary in enumerate(target.topology.tree):
+        b = joint.bodies.index(primary.body)
+        nf = int(system.tree[i, NF])
+        at, to = int(system.tree[i, QF_AT]), int(system.tree[i, SF_AT])
+        q[at : at + nf] = start.q[joint.system.tree[b, QF_AT] :][:nf]
+        s[to : to + nf] = start.s[joint.system.tree[b, SF_AT] :][:nf]
+        at, to = int(system.tree[i, Q_AT]), int(system.tree[i, S_AT])
+        if primary.joint is not None:
+            source = joint.topology.tree[b]
+            assert source.joint == primary.joint
+            n, m = sum(x.nq for x in primary.motions), sum(x.nv for x in primary.motions)
+            q[at : at + n] = start.q[joint.system.tree[b, Q_AT] :][:n]
+            s[to : to + m] = start.s[joint.system.tree[b, S_AT] :][:m]
+            continue
+        A, V = work.motion[b, ROT : ROT + 9], work.motion[b, VEL : VEL + 6]
+        q[at : at + 3] = work.motion[b, POS : POS + 3]
+        if isinstance(primary.motions[0], FreeMotion):
+            q[at + 3 : at + 7] = quaternion_of(tuple(A))
+            s[to : to + 6] = V
+        else:
+            s[to : to + 3] = A.reshape(3, 3) @ V[:3]
+    beta = [_cut_start(joint, start, name) for name in target.topology.cuts]
+    return target, InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved)
+
+
+def _cut_start(joint: Compiled, start: InitialState, name: str) -> np.ndarray:
+    """Coordinates of a joint at the start, wherever they are in the joint-coordinate model."""
+    place = joint.places[name]
+    n = sum(m.nq for m in place.motions)
+    if place.cut >= 0:
+        return start.beta[joint.system.cuts[place.cut, CUT_BETA] :][:n]
+    at = int(joint.system.tree[place.body, Q_AT])
+    q = start.q[at : at + n]
+    if not place.reversed:
+        return q
+    return inverse_coordinates(place.motions, q, np.zeros(sum(m.nv for m in place.motions)))[0]
+
+
+def move_bodies(system: System, work: Work, start: InitialState) -> None:
+    """Kinematics of the initial state into work.motion."""
+    outward(system.tree, system.frames, system.joints, system.gravity, work.motion, start.q, start.s, np.zeros(len(start.s)))
+
+
+def fill_spring_lengths(compiled: Compiled, start: InitialState) -> None:
+    """Springs declared without a length are unloaded in the initial state."""
+    system = compiled.system
+    lengths = system.forces.spring_value[:, SPRING_LENGTH]
+    unset = np.flatnonzero(np.isnan(lengths))
+    if len(unset) == 0:
+        return
+    work = make_work(system, start.beta)
+    move_bodies(system, work, start)
+    for f in unset:
+        a, b = (_position(system, work, int(m), start.q) for m in system.forces.spring[f, :2])
+        lengths[f] = np.linalg.norm(b - a)
+
+
+def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
+    R, x = frame_pose(system.frames, m, q)
+    return np.array(world_pose(system.frames, work.motion, m, R, x)[1])
+
+
+def redundant_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> list[tuple[str, int]]:
+    """(joint or drive, number of its rows that depend on others), by rank-revealing QR of Gᵀ."""
+    from scipy.linalg import qr
+
+    if compiled.n_constraints == 0:
+        return []
+    work = make_work(compiled.system, beta)
+    G = constraint_jacobian(compiled.system, work, q, s)
+    scale = np.linalg.norm(G, axis=1)
+    G = G / np.where(scale > 0.0, scale, 1.0)[:, None]
+    R, order = qr(G.T, mode="r", pivoting=True)
+    size = np.abs(np.diagonal(R))
+    rank = int((size > 1e-9 * max(size.max(initial=0.0), 1e-300)).sum())
+    owner = row_owners(compiled)
+    found: dict[str, int] = {}
+    for row in order[rank:]:
+        found[owner[row]] = found.get(owner[row], 0) + 1
+    return list(found.items())
+
+
+def row_owners(compiled: Compiled) -> list[str]:
+    """The joint or drive of each constraint row."""
+    cuts = compiled.system.cuts
+    owner = [""] * compiled.n_constraints
+    for k, name in enumerate(compiled.topology.cuts):
+        for a in range(int(cuts[k, CUT_ROWS])):
+            owner[int(cuts[k, CUT_ROW]) + a] = name
+    for name, drive in zip(compiled.model.drives, compiled.system.drives):
+        owner[int(drive[DRIVE_ROW])] = name
+    return owner

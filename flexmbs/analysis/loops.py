@@ -1,0 +1,352 @@
+"""The compiled time loops: an integrator over a formalism, from one output time to the next, with nothing allocated inside.
+
+Python is entered once per batch of outputs. ``status`` tells how a batch ended.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import kernel
+from flexmbs.algebra.blocks import solve
+from flexmbs.dynamics.constraints import drive_power
+from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.kinematics import displace, normalize_positions, rates
+from flexmbs.formalisms.multiplier import accelerations, iteration_matrix, largest, project
+from flexmbs.integrators import dormand_prince as dp
+from flexmbs.integrators import generalized_alpha as ga
+from flexmbs.system.records import G_POSITION, G_VELOCITY
+
+DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL = range(5)
+STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT = range(6)
+
+REFACTOR_RATE = 0.25  # contraction slower than this is worth a new factorization
+SMALLEST_STEP = 1e-13
+
+
+class Trajectory(NamedTuple):
+    """State at the output times."""
+
+    t: np.ndarray  # (nt,)
+    q: np.ndarray  # (nt, nq)
+    s: np.ndarray  # (nt, ns)
+    sd: np.ndarray  # (nt, ns)
+    lam: np.ndarray  # (nt, nc)
+    z: np.ndarray  # (nt, nz)
+    work: np.ndarray  # (nt, 3) work of forces, dissipated energy, work of drives
+    drift: np.ndarray  # (nt, 2) max |g|, max |G s + γ̄|
+    step: np.ndarray  # (nt,) last step
+
+
+class Now(NamedTuple):
+    """The running state and vectors of the integrator."""
+
+    clock: np.ndarray  # (4,) time, step, step of the factorization (0 none), largest |correction| of the run
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    lam: np.ndarray
+    z: np.ndarray
+    a: np.ndarray
+    work: np.ndarray  # (3,)
+    q0: np.ndarray
+    s0: np.ndarray
+    sd0: np.ndarray
+    lam0: np.ndarray
+    z0: np.ndarray
+    zd0: np.ndarray
+    power0: np.ndarray
+    delta: np.ndarray
+    a1: np.ndarray
+    travel: np.ndarray
+    path: np.ndarray
+    zero: np.ndarray
+    y: np.ndarray  # (nq + ns + nz + 3,)
+    y1: np.ndarray
+    k: np.ndarray  # (7, nq + ns + nz + 3)
+    statistics: np.ndarray  # (8,) int64
+
+
+def make_now(nq: int, ns: int, nc: int, nz: int) -> Now:
+    """Zeroed running state."""
+    z = np.zeros
+    ny = nq + ns + nz + 3
+    return Now(
+        clock=z(4), q=z(nq), s=z(ns), sd=z(ns), lam=z(nc), z=z(nz), a=z(ns), work=z(3), q0=z(nq), s0=z(ns), sd0=z(ns), lam0=z(nc),
+        z0=z(nz), zd0=z(nz), power0=z(3), delta=z(ns), a1=z(ns), travel=z(ns), path=z(ns), zero=z(ns), y=z(ny), y1=z(ny),
+        k=z((dp.STAGES, ny)), statistics=z(8, np.int64),
+    )  # fmt: skip
+
+
+def make_trajectory(times: np.ndarray, nq: int, ns: int, nc: int, nz: int) -> Trajectory:
+    """Room for the outputs."""
+    n = len(times)
+    z = np.zeros
+    return Trajectory(times.copy(), z((n, nq)), z((n, ns)), z((n, ns)), z((n, nc)), z((n, nz)), z((n, 3)), z((n, 2)), z(n))
+
+
+@kernel
+def record(now, work, out, i):
+    """Copy the running state to output i."""
+    out.t[i] = now.clock[0]
+    out.step[i] = now.clock[1]
+    for a in range(now.q.shape[0]):
+        out.q[i, a] = now.q[a]
+    for a in range(now.s.shape[0]):
+        out.s[i, a] = now.s[a]
+        out.sd[i, a] = now.sd[a]
+    for a in range(now.lam.shape[0]):
+        out.lam[i, a] = now.lam[a]
+    for a in range(now.z.shape[0]):
+        out.z[i, a] = now.z[a]
+    for a in range(3):
+        out.work[i, a] = now.work[a]
+    out.drift[i, 0] = largest(work.gs[G_POSITION])
+    out.drift[i, 1] = largest(work.gs[G_VELOCITY])
+
+
+@kernel
+def alpha_step(system, work, now, p, h, tolerance, iterations):
+    """One step of generalized-α from the running state; returns the status, the old state stays in q0, s0, ….
+
+    Modified Newton: the factorization is kept while corrections contract well and the step does not change.
+    """
+    q, s, sd, lam, z = now.q, now.s, now.sd, now.lam, now.z
+    ns = s.shape[0]
+    t1 = now.clock[0] + h
+    for a in range(q.shape[0]):
+        now.q0[a] = q[a]
+    for a in range(ns):
+        now.s0[a] = s[a]
+        now.sd0[a] = sd[a]
+    for a in range(lam.shape[0]):
+        now.lam0[a] = lam[a]
+    for a in range(z.shape[0]):
+        now.z0[a] = z[a]
+        now.zd0[a] = work.force_rate[a]
+    for a in range(3):
+        now.power0[a] = work.power[a]
+    ga.predict(p, h, s, sd, now.a, now.a1, now.delta)
+    c_sd, c_s = ga.factors(p, h)
+    before = 0.0
+    fresh = False
+    slow = False
+    x = work.x
+    for it in range(iterations):
+        displace(system.tree, system.joints, now.q0, now.delta, q)
+        for a in range(z.shape[0]):
+            z[a] = now.z0[a] + 0.5 * h * (now.zd0[a] + work.force_rate[a])
+        renew = now.clock[2] != h or slow
+        residual(system, work, t1, q, s, sd, lam, z, renew, work.r)
+        now.statistics[EVALUATIONS] += 1
+        if renew:
+            status = iteration_matrix(system, work, q, c_sd, c_s)
+            now.statistics[FACTORIZATIONS] += 1
+            if status < 0:
+                now.clock[2] = 0.0
+                work.status[0] = -1 - status
+                return INDEFINITE
+            now.statistics[DEPENDENT] = max(now.statistics[DEPENDENT], status)
+            now.clock[2] = h
+            fresh = True
+            slow = False
+            before = 0.0
+        for a in range(ns):
+            x[a] = -work.r[a]
+        for a in range(lam.shape[0]):
+            x[ns + a] = -work.gs[G_POSITION, a]
+        solve(system.elimination, work.values, x)
+        size = ga.correct(c_sd, c_s, x, now.delta, s, sd)
+        for a in range(lam.shape[0]):
+            lam[a] -= x[ns + a]
+        now.statistics[ITERATIONS] += 1
+        if not size < 1e30:
+            now.clock[2] = 0.0
+            return NOT_FINITE
+        goal = tolerance * (largest(now.delta) + 1e-3)
+        if size <= 1e-3 * goal:
+            return DONE
+        if before > 0.0:
+            rate = size / before
+            if rate < 1.0 and size * rate / (1.0 - rate) <= goal:
+                return DONE
+            if rate > REFACTOR_RATE:
+                if not fresh:
+                    slow = True
+                elif rate > 2.0:
+                    break
+        before = size
+    now.clock[2] = 0.0
+    return NO_CONVERGENCE
+
+
+@kernel
+def restore(now, work):
+    """Back to the state before the step."""
+    for a in range(now.q.shape[0]):
+        now.q[a] = now.q0[a]
+    for a in range(now.s.shape[0]):
+        now.s[a] = now.s0[a]
+        now.sd[a] = now.sd0[a]
+    for a in range(now.lam.shape[0]):
+        now.lam[a] = now.lam0[a]
+    for a in range(now.z.shape[0]):
+        now.z[a] = now.z0[a]
+        work.force_rate[a] = now.zd0[a]
+    for a in range(3):
+        work.power[a] = now.power0[a]
+
+
+@kernel
+def accept(p, now, work, h):
+    """Accelerations, account of work and clock after a converged step."""
+    for i in range(now.a.shape[0]):
+        now.a1[i] = now.a[i]
+        now.path[i] += now.delta[i]
+        now.travel[i] = max(now.travel[i], abs(now.path[i]))
+    ga.finish(p, now.sd, now.sd0, now.a)
+    for k in range(3):
+        now.work[k] += 0.5 * h * (now.power0[k] + work.power[k])
+    now.clock[0] += h
+    now.statistics[STEPS] += 1
+
+
+@kernel
+def march_alpha(system, work, now, p, fixed, rtol, atol, tolerance, iterations, times, first, last, out):
+    """Generalized-α to the outputs first … last−1. Returns (status, outputs reached)."""
+    for i in range(first, last):
+        while now.clock[0] < times[i] - 1e-12 * (1.0 + abs(times[i])):
+            left = times[i] - now.clock[0]
+            h = fixed if fixed > 0.0 else now.clock[1]
+            count = max(1.0, np.ceil(left / h - 1e-9))
+            if fixed > 0.0 and count <= 1.0:
+                h = left if abs(left - h) > 1e-9 * h else h
+            elif fixed <= 0.0 and count <= 8.0:
+                h = left / count
+            status = alpha_step(system, work, now, p, h, tolerance, iterations)
+            if status == DONE:
+                if fixed > 0.0:
+                    accept(p, now, work, h)
+                    continue
+                for a in range(now.a.shape[0]):
+                    now.a1[a] = now.a[a]
+                ga.finish(p, now.sd, now.sd0, now.a1)
+                error = ga.error_norm(p, h, now.a1, now.a, now.travel, rtol, atol)
+                if error <= 1.0:
+                    accept(p, now, work, h)
+                    factor = 0.9 * (1.0 / max(error, 1e-6)) ** (1.0 / 3.0)
+                    if factor > 1.6:
+                        now.clock[1] = max(now.clock[1], h) * min(factor, 3.0) if h >= 0.5 * now.clock[1] else now.clock[1]
+                    elif factor < 0.95:
+                        now.clock[1] = h * max(factor, 0.5)
+                    continue
+                now.clock[1] = h * max(0.25, 0.8 * (1.0 / error) ** (1.0 / 3.0))
+            elif fixed > 0.0 or status == INDEFINITE:
+                restore(now, work)
+                return status, i
+            else:
+                now.clock[1] = 0.25 * h
+            restore(now, work)
+            now.statistics[REJECTED] += 1
+            if now.clock[1] < SMALLEST_STEP * (1.0 + abs(now.clock[0])):
+                return (STEP_TOO_SMALL if status == DONE else status), i
+        record(now, work, out, i)
+    return DONE, last
+
+
+@kernel
+def _pack(now, y):
+    nq = now.q.shape[0]
+    ns = now.s.shape[0]
+    nz = now.z.shape[0]
+    for a in range(nq):
+        y[a] = now.q[a]
+    for a in range(ns):
+        y[nq + a] = now.s[a]
+    for a in range(nz):
+        y[nq + ns + a] = now.z[a]
+    for a in range(3):
+        y[nq + ns + nz + a] = now.work[a]
+
+
+@kernel
+def _unpack(now, y):
+    nq = now.q.shape[0]
+    ns = now.s.shape[0]
+    nz = now.z.shape[0]
+    for a in range(nq):
+        now.q[a] = y[a]
+    for a in range(ns):
+        now.s[a] = y[nq + a]
+    for a in range(nz):
+        now.z[a] = y[nq + ns + a]
+    for a in range(3):
+        now.work[a] = y[nq + ns + nz + a]
+
+
+@kernel
+def derivative(system, work, now, t, rate, yd):
+    """ẏ of y = (q, s, z, work) at the running state; leaves ṡ and λ in it."""
+    status = accelerations(system, work, t, now.q, now.s, now.z, rate, now.zero, now.sd, now.lam)
+    now.statistics[EVALUATIONS] += 1
+    now.statistics[FACTORIZATIONS] += 1
+    nq = now.q.shape[0]
+    ns = now.s.shape[0]
+    nz = now.z.shape[0]
+    rates(system.tree, system.joints, now.q, now.s, yd)
+    for a in range(ns):
+        yd[nq + a] = now.sd[a]
+    for a in range(nz):
+        yd[nq + ns + a] = work.force_rate[a]
+    for a in range(2):
+        yd[nq + ns + nz + a] = work.power[a]
+    yd[nq + ns + nz + 2] = drive_power(system.drives, system.laws, work.io, t, now.lam)
+    return status
+
+
+@kernel
+def march_explicit(system, work, now, tableau, nodes, weights, fixed, rtol, atol, rate, projected, tolerance, times, first, last, out):
+    """Dormand–Prince on the index-1 form to the outputs first … last−1. Returns (status, outputs reached)."""
+    y, y1, k = now.y, now.y1, now.k
+    n = now.q.shape[0] + now.s.shape[0] + now.z.shape[0]
+    for i in range(first, last):
+        while now.clock[0] < times[i] - 1e-12 * (1.0 + abs(times[i])):
+            left = times[i] - now.clock[0]
+            h = fixed if fixed > 0.0 else now.clock[1]
+            clipped = h >= left * (1.0 - 1e-9)
+            if clipped:
+                h = left
+            elif h > 0.5 * left and fixed <= 0.0:
+                h = 0.5 * left
+            t = now.clock[0]
+            _pack(now, y)
+            status = derivative(system, work, now, t, rate, k[0])
+            for j in range(1, dp.STAGES):
+                dp.stage(tableau, j, h, y, k, y1)
+                _unpack(now, y1)
+                status = min(status, derivative(system, work, now, t + nodes[j] * h, rate, k[j]))
+            error = dp.error_norm(weights, h, k, y, y1, n, rtol, atol)
+            finite = error < 1e30
+            if finite and status >= 0 and (fixed > 0.0 or error <= 1.0):
+                now.clock[0] = t + h
+                now.statistics[STEPS] += 1
+                normalize_positions(system.tree, system.joints, now.q)
+                if projected:
+                    project(system, work, now.clock[0], now.q, now.s, now.zero, tolerance, 8)
+                if fixed <= 0.0 and not (clipped and error > 1e-3 and h < now.clock[1] * 0.5):
+                    proposed = h * min(5.0, max(0.2, 0.9 * (1.0 / max(error, 1e-10)) ** 0.2))
+                    now.clock[1] = max(proposed, now.clock[1]) if h < 0.99 * now.clock[1] else proposed
+                continue
+            _unpack(now, y)
+            now.statistics[REJECTED] += 1
+            if status < 0:
+                work.status[0] = -1 - status
+                return INDEFINITE, i
+            if fixed > 0.0:
+                return NOT_FINITE, i
+            now.clock[1] = h * (max(0.2, 0.9 * (1.0 / error) ** 0.2) if finite else 0.1)
+            if now.clock[1] < SMALLEST_STEP * (1.0 + abs(t)):
+                return (STEP_TOO_SMALL if finite else NOT_FINITE), i
+        accelerations(system, work, now.clock[0], now.q, now.s, now.z, rate, now.zero, now.sd, now.lam)
+        record(now, work, out, i)
+    return DONE, last

@@ -1,0 +1,330 @@
+"""Blocks of the KKT matrix: mass M, stiffness K, damping D and constraint rows G, each pushed along the tree.
+
+E_i maps a body's own coordinates to its (V, q̇_f), X_i the parent's (V_p, q̇_p) to V_i. Then M(j, i) = E_jᵀ X…Xᵀ 𝓜_i E_i with the
+composite mass matrix 𝓜_i of body i and all it carries (composite-rigid-body algorithm, Featherstone 2008 ch. 6, with modes).
+"""
+
+from flexmbs._jit import kernel
+from flexmbs.algebra.blocks import DIAGONAL, SIZE, add_block
+from flexmbs.algebra.se3 import twist_to_parent, wrench_to_parent
+from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, matmul, mul, neg, store3_at, tmul
+from flexmbs.dynamics.frames import frame_pose, modal_rows, world_pose
+from flexmbs.dynamics.inertia import mass_matrix
+from flexmbs.dynamics.joints import relative_pose
+from flexmbs.dynamics.kinematics import parent_to_child
+from flexmbs.system.records import (
+    CLOSED_ROWS, CUT_C, CUT_NODE, CUT_P, CUT_PATH, CUT_PATH_END, CUT_RA, CUT_RB, CUT_ROWS, CUT_RR, CUT_TOP, CUT_XA, CUT_XB, CUT_XR,
+    D_FF, DRIVE_BODY, DRIVE_NODE, DRIVE_V, F_BODY, F_ELASTIC, FRAME_C, FRAME_P, FREE_DIRECTIONS, JF_BODY, JF_V, K_FF, NF, NV, PAIR_A,
+    PAIR_B, PAIR_PATH, PAIR_PATH_END, PAIR_TOP, PARENT, PLAIN, RC, RJ, RP, S_AT, XC, XJ,
+)  # fmt: skip
+
+
+@kernel
+def times(A, B, rows, inner, columns, out):
+    """out = A B"""
+    for a in range(rows):
+        for c in range(columns):
+            out[a, c] = 0.0
+        for b in range(inner):
+            f = A[a, b]
+            if f != 0.0:
+                for c in range(columns):
+                    out[a, c] += f * B[b, c]
+
+
+@kernel
+def transposed_times(A, B, rows, inner, columns, out):
+    """out = Aᵀ B"""
+    for a in range(rows):
+        for c in range(columns):
+            out[a, c] = 0.0
+    for b in range(inner):
+        for a in range(rows):
+            f = A[b, a]
+            if f != 0.0:
+                for c in range(columns):
+                    out[a, c] += f * B[b, c]
+
+
+@kernel
+def unit(b):
+    """b-th unit vector"""
+    return (1.0 if b == 0 else 0.0, 1.0 if b == 1 else 0.0, 1.0 if b == 2 else 0.0)
+
+
+@kernel
+def adjoint(R, x, factor, P):
+    """P (6×6) = factor · Ad(X): v' = R v + x×(R ω), ω' = R ω."""
+    for b in range(3):
+        v, w = twist_to_parent(R, x, ZERO3, unit(b))
+        for a in range(3):
+            P[a, b] = factor * w[a]
+            P[3 + a, b] = 0.0
+            P[a, 3 + b] = factor * v[a]
+            P[3 + a, 3 + b] = factor * w[a]
+
+
+@kernel
+def adjoint_inverse(R, x, P):
+    """P (6×6) = Ad(X⁻¹): v' = Rᵀ(v + ω×x), ω' = Rᵀω."""
+    for b in range(3):
+        c = tmul(R, unit(b))
+        m = tmul(R, cross(unit(b), x))
+        for a in range(3):
+            P[a, b] = c[a]
+            P[3 + a, b] = 0.0
+            P[a, 3 + b] = m[a]
+            P[3 + a, 3 + b] = c[a]
+
+
+@kernel
+def own_velocities(tree, frames, motion, i, q, E, P, B):
+    """E: (V, q̇_f) of body i per its own coordinates (η, q̇_f): [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]]."""
+    nv = tree[i, NV]
+    nf = tree[i, NF]
+    Rc = load9_at(motion, i, RC)
+    xc = load3_at(motion, i, XC)
+    for k in range(nv):
+        at = FREE_DIRECTIONS + 6 * k
+        v, w = twist_to_parent(Rc, xc, load3_at(motion, i, at), load3_at(motion, i, at + 3))
+        for a in range(3):
+            E[a, k] = v[a]
+            E[3 + a, k] = w[a]
+        for a in range(nf):
+            E[6 + a, k] = 0.0
+    for a in range(6):
+        for k in range(nf):
+            B[a, 6 + k] = 0.0
+    fc = tree[i, FRAME_C]
+    if frames.info[fc, F_ELASTIC] == 1:
+        adjoint(Rc, xc, -1.0, P)
+        modal_rows(frames, fc, Rc, q, P, 6, B)
+    for k in range(nf):
+        for a in range(6):
+            E[a, nv + k] = B[a, 6 + k]
+        for a in range(nf):
+            E[6 + a, nv + k] = 1.0 if a == k else 0.0
+
+
+@kernel
+def parent_velocities(tree, frames, motion, i, q, X, P, B):
+    """X: body twist V_i per the parent's (V_p, q̇_p): [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm]."""
+    nf = tree[tree[i, PARENT], NF]
+    R, x = parent_to_child(motion, i)
+    Rc = load9_at(motion, i, RC)
+    Rt = (Rc[0], Rc[3], Rc[6], Rc[1], Rc[4], Rc[7], Rc[2], Rc[5], Rc[8])
+    R = matmul(R, Rt)  # child body in the parent body: X_pm X_J X_cm⁻¹
+    x = add(x, neg(mul(R, load3_at(motion, i, XC))))
+    adjoint_inverse(R, x, X)
+    for a in range(6):
+        for k in range(nf):
+            B[a, 6 + k] = 0.0
+    fp = tree[i, FRAME_P]
+    if nf > 0 and frames.info[fp, F_ELASTIC] == 1:
+        R = matmul(load9_at(motion, i, RJ), Rt)  # child body in the parent's frame: X_J X_cm⁻¹
+        x = add(load3_at(motion, i, XJ), neg(mul(R, load3_at(motion, i, XC))))
+        adjoint_inverse(R, x, P)
+        modal_rows(frames, fp, load9_at(motion, i, RP), q, P, 6, B)
+    for a in range(6):
+        for k in range(nf):
+            X[a, 6 + k] = B[a, 6 + k]
+
+
+@kernel
+def transmission(tree, frames, motion, q, E, X, B):
+    """E and X of all bodies (those whose velocities are their twist keep E = 1)."""
+    for i in range(tree.shape[0]):
+        if tree[i, PLAIN] == 0:
+            own_velocities(tree, frames, motion, i, q, E[i], B[0], B[1])
+        if tree[i, PARENT] >= 0:
+            parent_velocities(tree, frames, motion, i, q, X[i], B[0], B[1])
+
+
+@kernel
+def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
+    """factor · M(q) into the KKT blocks: composite bodies, leaves to root, each pushed along its ancestors."""
+    B1, B2, B3 = B[0], B[1], B[2]
+    for i in range(tree.shape[0]):
+        mass_matrix(bodies, tree, i, q, U, M)
+    for back in range(tree.shape[0]):
+        i = tree.shape[0] - 1 - back
+        nk = 6 + tree[i, NF]
+        n = e.node[i, SIZE]
+        p = tree[i, PARENT]
+        if tree[i, PLAIN] == 1:
+            add_block(e, values, i, i, M[i], factor)
+            continue
+        times(M[i], E[i], nk, nk, n, B1)
+        transposed_times(E[i], B1, n, nk, n, B2)
+        add_block(e, values, i, i, B2, factor)
+        child = i
+        while p >= 0:  # wrench of the composite body, carried to each ancestor
+            np_ = 6 + tree[p, NF]
+            transposed_times(X[child], B1, np_, 6, n, B2)
+            transposed_times(E[p], B2, e.node[p, SIZE], np_, n, B3)
+            add_block(e, values, p, i, B3, factor)
+            for a in range(6):
+                for c in range(n):
+                    B1[a, c] = B2[a, c]
+            child = p
+            p = tree[p, PARENT]
+        p = tree[i, PARENT]
+        if p >= 0:  # composite mass of the parent
+            np_ = 6 + tree[p, NF]
+            times(M[i], X[i], 6, 6, np_, B1)
+            transposed_times(X[i], B1, np_, 6, np_, B2)
+            for a in range(np_):
+                for c in range(np_):
+                    M[p, a, c] += B2[a, c]
+
+
+@kernel
+def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, rows):
+    """rows += sign P dV_m/ds for n covectors P on the twist of frame m, up to the body ``top``."""
+    i = frames.info[m, F_BODY]
+    if i < 0:
+        return
+    for r in range(n):
+        f, t = wrench_to_parent(Rm, xm, load3_at(P, r, 0), load3_at(P, r, 3))
+        store3_at(B1, r, 0, f)
+        store3_at(B1, r, 3, t)
+        for k in range(tree[i, NF]):
+            B1[r, 6 + k] = 0.0
+    modal_rows(frames, m, Rm, q, P, n, B1)
+    while i >= 0:
+        nf = tree[i, NF]
+        at = tree[i, S_AT]
+        for r in range(n):
+            for b in range(6 + nf):
+                f = sign * B1[r, b]
+                if f != 0.0:
+                    if tree[i, PLAIN] == 1:
+                        rows[r, at + b] += f
+                    else:
+                        for c in range(e.node[i, SIZE]):
+                            rows[r, at + c] += f * E[i, b, c]
+        if i == top:
+            return
+        p = tree[i, PARENT]
+        if p >= 0:
+            width = 6 + tree[p, NF]
+            times(B1, X[i], n, 6, width, B2)
+            for r in range(n):
+                for c in range(width):
+                    B1[r, c] = B2[r, c]
+        i = p
+
+
+@kernel
+def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb, Rr, xr, q, P, n, E, X, B, rows):
+    """rows[:n] = P · d(twist of frame b relative to frame a, axes of b)/ds over the bodies of the path."""
+    for k in range(first, last):
+        i = paths[k]
+        for r in range(n):
+            for c in range(e.node[i, SIZE]):
+                rows[r, tree[i, S_AT] + c] = 0.0
+    frame_rows(tree, frames, e, b, Rb, xb, q, P, n, 1.0, top, E, X, B[0], B[1], rows)
+    Q = B[2]  # covectors on a: P Ad(X_rel⁻¹)
+    for r in range(n):
+        f, m = wrench_to_parent(Rr, xr, load3_at(P, r, 0), load3_at(P, r, 3))
+        store3_at(Q, r, 0, f)
+        store3_at(Q, r, 3, m)
+    frame_rows(tree, frames, e, a, Ra, xa, q, Q, n, -1.0, top, E, X, B[0], B[1], rows)
+
+
+@kernel
+def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
+    """rows = G of cut joint k over its path."""
+    n = cuts[k, CUT_ROWS]
+    P = B[3]
+    for r in range(n):
+        for c in range(6):
+            P[r, c] = cut[k, CLOSED_ROWS + 6 * r + c]
+    relative_rows(
+        tree, frames, e, paths, cuts[k, CUT_PATH], cuts[k, CUT_PATH_END], cuts[k, CUT_TOP], cuts[k, CUT_P], load9_at(cut, k, CUT_RA),
+        load3_at(cut, k, CUT_XA), cuts[k, CUT_C], load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB), load9_at(cut, k, CUT_RR),
+        load3_at(cut, k, CUT_XR), q, P, n, E, X, B, rows,
+    )  # fmt: skip
+
+
+@kernel
+def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, rows, values):
+    """G of all cut joints and drives into the KKT blocks."""
+    B1 = B[0]
+    for k in range(cuts.shape[0]):
+        cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows)
+        for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
+            i = paths[h]
+            for r in range(cuts[k, CUT_ROWS]):
+                for c in range(e.node[i, SIZE]):
+                    B1[r, c] = rows[r, tree[i, S_AT] + c]
+            add_block(e, values, cuts[k, CUT_NODE], i, B1, 1.0)
+    for d in range(drives.shape[0]):
+        i = drives[d, DRIVE_BODY]
+        if i >= 0:
+            for c in range(e.node[i, SIZE]):
+                B1[0, c] = 0.0
+            B1[0, drives[d, DRIVE_V]] = 1.0
+            add_block(e, values, drives[d, DRIVE_NODE], i, B1, 1.0)
+
+
+@kernel
+def stiffness_blocks(tree, matrices, e, joint_force, joint_slope, values, damping):
+    """K + damping · D of modes and joint forces into the KKT blocks."""
+    for i in range(tree.shape[0]):
+        n = e.node[i, SIZE]
+        first = e.node[i, DIAGONAL] + tree[i, NV] * (n + 1)
+        for a in range(tree[i, NF]):
+            for b in range(a, tree[i, NF]):
+                values[first + a * n + b] += matrices[i, K_FF, a, b] + damping * matrices[i, D_FF, a, b]
+    for f in range(joint_force.shape[0]):
+        i = joint_force[f, JF_BODY]
+        if i >= 0:
+            slope = joint_slope[f, 0] + damping * joint_slope[f, 1]
+            values[e.node[i, DIAGONAL] + joint_force[f, JF_V] * (e.node[i, SIZE] + 1)] += max(slope, 0.0)
+
+
+@kernel
+def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, B, rows, values, damping):
+    """Jᵀ (K + damping D) J of springs, bushings and forces in cut joints; J the relative twist of their frames."""
+    P = B[3]
+    for k in range(couplings.shape[0]):
+        a = couplings[k, PAIR_A]
+        b = couplings[k, PAIR_B]
+        Ra, xa = frame_pose(frames, a, q)
+        Rb, xb = frame_pose(frames, b, q)
+        RA, rA = world_pose(frames, motion, a, Ra, xa)
+        RB, rB = world_pose(frames, motion, b, Rb, xb)
+        Rr, xr = relative_pose(RA, rA, RB, rB)
+        for r in range(6):
+            for c in range(6):
+                P[r, c] = 1.0 if r == c else 0.0
+        first = couplings[k, PAIR_PATH]
+        last = couplings[k, PAIR_PATH_END]
+        relative_rows(tree, frames, e, paths, first, last, couplings[k, PAIR_TOP], a, Ra, xa, b, Rb, xb, Rr, xr, q, P, 6, E, X, B, rows)
+        for r in range(6):
+            for c in range(6):
+                P[r, c] = slopes[k, r, c] + damping * slopes[k, 6 + r, c]
+        for h in range(first, last):
+            j = paths[h]
+            for l in range(first, h + 1):
+                i = paths[l]
+                rank_six(rows, tree[i, S_AT], e.node[i, SIZE], tree[j, S_AT], e.node[j, SIZE], P, B[0], B[1])
+                add_block(e, values, i, j, B[1], 1.0)
+
+
+@kernel
+def rank_six(rows, i, ni, j, nj, P, KJ, out):
+    """out = J_iᵀ P J_j for the columns i … i+n_i and j … j+n_j of the six rows J."""
+    for a in range(6):
+        for c in range(nj):
+            x = 0.0
+            for b in range(6):
+                x += P[a, b] * rows[b, j + c]
+            KJ[a, c] = x
+    for a in range(ni):
+        for c in range(nj):
+            x = 0.0
+            for b in range(6):
+                x += rows[b, i + a] * KJ[b, c]
+            out[a, c] = x

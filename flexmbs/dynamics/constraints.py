@@ -1,0 +1,240 @@
+"""Cut joints and drives: constraint equations, their rates, rows and wrenches.
+
+A cut joint is described by the same chain as a primary one. Its coordinates β are those whose pose X_J(β) is closest to the
+actual relative pose X of its frames (Gauss–Newton from the previous value, so that angles count turns). With e the
+remaining error pose, C the free directions and T their orthogonal complement (T C = 0):
+g = T e,  ġ = T V_rel,  g̈ = T (V̇_rel − Ċ η),  η = C⁺ V_rel.  A driven coordinate adds the row β_k − f(t).
+"""
+
+import math
+
+from flexmbs._jit import kernel
+from flexmbs.algebra.se3 import bracket, twist_to_child
+from flexmbs.algebra.small import ZERO3, add, load3_at, load9_at, scale, store3_at, store9_at, sub, tmatmul, tmul
+from flexmbs.algebra.so3 import log_so3
+from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, world_pose
+from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, relative_pose, relative_twist
+from flexmbs.dynamics.laws import law_of_time
+from flexmbs.system.records import (
+    CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_JOINT, CUT_NV, CUT_P, CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB,
+    CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY,
+    INVERSE, Q_AT, S_AT,
+)  # fmt: skip
+
+CLOSEST_TOLERANCE = 1e-13
+CLOSEST_ITERATIONS = 25
+
+
+@kernel
+def six_dot(a, i, o, b, l):
+    """Product of the six-vectors at a[i, o…] and b[i, l…] (one row of one array or of two)."""
+    return (
+        a[i, o] * b[i, l] + a[i, o + 1] * b[i, l + 1] + a[i, o + 2] * b[i, l + 2]
+        + a[i, o + 3] * b[i, l + 3] + a[i, o + 4] * b[i, l + 4] + a[i, o + 5] * b[i, l + 5]
+    )  # fmt: skip
+
+
+@kernel
+def six_increase(a, i, o, f, l):
+    """a[i, o…] += f a[i, l…]"""
+    for c in range(6):
+        a[i, o + c] += f * a[i, l + c]
+
+
+@kernel
+def six_normalize(a, i, o):
+    """Unit length of the six-vector at a[i, o…]."""
+    f = 1.0 / math.sqrt(six_dot(a, i, o, a, o))
+    for c in range(6):
+        a[i, o + c] *= f
+
+
+@kernel
+def six_apply(a, i, o, v, w):
+    """a[i, o…] · (v, w)"""
+    return a[i, o] * v[0] + a[i, o + 1] * v[1] + a[i, o + 2] * v[2] + a[i, o + 3] * w[0] + a[i, o + 4] * w[1] + a[i, o + 5] * w[2]
+
+
+@kernel
+def pseudo_inverse(cut, k, n):
+    """C⁺ = (CᵀC)⁻¹ Cᵀ of the n free directions by Gauss–Jordan on its rows (n ≤ 6 unit directions, well conditioned)."""
+    for a in range(6 * n):
+        cut[k, INVERSE + a] = cut[k, DIRECTIONS + a]
+    for a in range(n):
+        row = INVERSE + 6 * a
+        direction = DIRECTIONS + 6 * a
+        f = 1.0 / six_dot(cut, k, row, cut, direction)
+        for c in range(6):
+            cut[k, row + c] *= f
+        for b in range(n):
+            if b != a:
+                other = INVERSE + 6 * b
+                six_increase(cut, k, other, -six_dot(cut, k, other, cut, direction), row)
+
+
+@kernel
+def complement(cut, k, n):
+    """T (6−n rows): an orthonormal basis orthogonal to the n free directions, unit vectors with the largest remainder first."""
+    closed = 6 - n  # an orthonormal basis of the free directions goes behind the closed rows
+    for a in range(n):
+        row = CLOSED_ROWS + 6 * (closed + a)
+        for c in range(6):
+            cut[k, row + c] = cut[k, DIRECTIONS + 6 * a + c]
+        for _ in range(2):
+            for b in range(a):
+                other = CLOSED_ROWS + 6 * (closed + b)
+                six_increase(cut, k, row, -six_dot(cut, k, row, cut, other), other)
+        six_normalize(cut, k, row)
+    for a in range(closed):
+        best = 0
+        most = -1.0
+        for e in range(6):
+            left = 1.0
+            for b in range(6):
+                if b >= closed or b < a:
+                    left -= cut[k, CLOSED_ROWS + 6 * b + e] ** 2
+            if left > most + 1e-9:
+                most = left
+                best = e
+        row = CLOSED_ROWS + 6 * a
+        for c in range(6):
+            cut[k, row + c] = 1.0 if c == best else 0.0
+        for _ in range(2):
+            for b in range(6):
+                if b >= closed or b < a:
+                    other = CLOSED_ROWS + 6 * b
+                    six_increase(cut, k, row, -six_dot(cut, k, row, cut, other), other)
+        six_normalize(cut, k, row)
+
+
+@kernel
+def closest_coordinates(cuts, joints, cut, beta, k):
+    """Joint coordinates of cut joint k closest to its relative pose; leaves C and C⁺ and returns the error pose (dx, θ)."""
+    j = cuts[k, CUT_JOINT]
+    at = cuts[k, CUT_BETA]
+    n = cuts[k, CUT_NV]
+    spare = beta.shape[0] - 8
+    Rr = load9_at(cut, k, CUT_RR)
+    xr = load3_at(cut, k, CUT_XR)
+    dx = ZERO3
+    th = ZERO3
+    for _ in range(CLOSEST_ITERATIONS):
+        Rj, xj = joint_pose(joints, j, beta, at)
+        dx = tmul(Rj, sub(xr, xj))
+        th = log_so3(tmatmul(Rj, Rr))
+        joint_directions(joints, j, beta, at, cut[k], ETA, cut, k, DIRECTIONS)
+        pseudo_inverse(cut, k, n)
+        size = 0.0
+        for a in range(n):
+            beta[spare + a] = six_apply(cut, k, INVERSE + 6 * a, dx, th)
+            size = max(size, abs(beta[spare + a]))
+        if size < CLOSEST_TOLERANCE:
+            break
+        displace_joint(joints, j, beta, beta, at, beta, spare)
+    return dx, th
+
+
+@kernel
+def cut_joint(cuts, drives, frames, joints, gravity, motion, cut, beta, gs, k, q, s, sd):
+    """Kinematics and constraint values of cut joint k."""
+    a = cuts[k, CUT_P]
+    b = cuts[k, CUT_C]
+    Ra, xa = frame_pose(frames, a, q)
+    Rb, xb = frame_pose(frames, b, q)
+    RA, rA = world_pose(frames, motion, a, Ra, xa)
+    RB, rB = world_pose(frames, motion, b, Rb, xb)
+    va, wa, ava, awa = frame_rates(frames, gravity, motion, a, Ra, xa, q, s, sd)
+    vb, wb, avb, awb = frame_rates(frames, gravity, motion, b, Rb, xb, q, s, sd)
+    Rr, xr = relative_pose(RA, rA, RB, rB)
+    store9_at(cut, k, CUT_RA, Ra)
+    store3_at(cut, k, CUT_XA, xa)
+    store9_at(cut, k, CUT_RB, Rb)
+    store3_at(cut, k, CUT_XB, xb)
+    store9_at(cut, k, CUT_RR, Rr)
+    store3_at(cut, k, CUT_XR, xr)
+    v, w, cv, cw = relative_twist(Rr, xr, va, wa, vb, wb)
+    av, aw = twist_to_child(Rr, xr, ava, awa)
+    kv, kw = bracket(v, w, cv, cw)
+    av = add(sub(avb, av), kv)
+    aw = add(sub(awb, aw), kw)
+    n = cuts[k, CUT_NV]
+    dx, th = closest_coordinates(cuts, joints, cut, beta, k)
+    for c in range(n):
+        cut[k, ETA + c] = six_apply(cut, k, INVERSE + 6 * c, v, w)
+    _, _, bv, bw = joint_directions(joints, cuts[k, CUT_JOINT], beta, cuts[k, CUT_BETA], cut[k], ETA, cut, k, DIRECTIONS)
+    av = sub(av, bv)
+    aw = sub(aw, bw)
+    complement(cut, k, n)
+    row = cuts[k, CUT_ROW]
+    for c in range(cuts[k, CUT_CLOSED]):
+        gs[G_POSITION, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, dx, th)
+        gs[G_VELOCITY, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, v, w)
+        gs[G_ACCELERATION, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, av, aw)
+    for d in range(drives.shape[0]):  # covectors of driven coordinates stand behind the closed rows
+        if drives[d, DRIVE_CUT] == k:
+            c = INVERSE + 6 * drives[d, DRIVE_V]
+            to = CLOSED_ROWS + 6 * (drives[d, DRIVE_ROW] - row)
+            for e in range(6):
+                cut[k, to + e] = cut[k, c + e]
+            gs[G_POSITION, drives[d, DRIVE_ROW]] = beta[cuts[k, CUT_BETA] + drives[d, DRIVE_Q]]
+            gs[G_VELOCITY, drives[d, DRIVE_ROW]] = cut[k, ETA + drives[d, DRIVE_V]]
+            gs[G_ACCELERATION, drives[d, DRIVE_ROW]] = six_apply(cut, k, c, av, aw)
+
+
+@kernel
+def drive_values(tree, drives, laws, io, gs, t, q, s, sd):
+    """Rows β − f(t) of the drives, and their rates."""
+    for d in range(drives.shape[0]):
+        row = drives[d, DRIVE_ROW]
+        i = drives[d, DRIVE_BODY]
+        if i >= 0:
+            gs[G_POSITION, row] = q[tree[i, Q_AT] + drives[d, DRIVE_Q]]
+            gs[G_VELOCITY, row] = s[tree[i, S_AT] + drives[d, DRIVE_V]]
+            gs[G_ACCELERATION, row] = sd[tree[i, S_AT] + drives[d, DRIVE_V]]
+        f, fd, fdd = law_of_time(laws, drives[d, DRIVE_LAW], t, io)
+        gs[G_POSITION, row] -= f
+        gs[G_VELOCITY, row] -= fd
+        gs[G_ACCELERATION, row] -= fdd
+
+
+@kernel
+def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
+    """Wrench (f, n) across cut joint k, axes of the child's frame."""
+    apply_pair(
+        frames, motion, force, cuts[k, CUT_P], load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA), cuts[k, CUT_C],
+        load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB), load9_at(cut, k, CUT_RR), load3_at(cut, k, CUT_XR), q, f, n,
+    )  # fmt: skip
+
+
+@kernel
+def constraint_wrench(cuts, cut, k, lam):
+    """(f, n) = Tᵀ λ of cut joint k, driven coordinates included, axes of the child's frame."""
+    f = ZERO3
+    n = ZERO3
+    for a in range(cuts[k, CUT_ROWS]):
+        y = lam[cuts[k, CUT_ROW] + a]
+        f = add(f, scale(y, load3_at(cut, k, CLOSED_ROWS + 6 * a)))
+        n = add(n, scale(y, load3_at(cut, k, CLOSED_ROWS + 6 * a + 3)))
+    return f, n
+
+
+@kernel
+def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, lam):
+    """Add Gᵀ λ to the applied forces."""
+    for k in range(cuts.shape[0]):
+        f, n = constraint_wrench(cuts, cut, k, lam)
+        cut_wrench(cuts, frames, motion, force, cut, k, q, f, n)
+    for d in range(drives.shape[0]):
+        i = drives[d, DRIVE_BODY]
+        if i >= 0:
+            force[tree[i, S_AT] + drives[d, DRIVE_V]] += lam[drives[d, DRIVE_ROW]]
+
+
+@kernel
+def drive_power(drives, laws, io, t, lam):
+    """Σ λ ḟ : power the drives put into the system."""
+    power = 0.0
+    for d in range(drives.shape[0]):
+        _, fd, _ = law_of_time(laws, drives[d, DRIVE_LAW], t, io)
+        power += lam[drives[d, DRIVE_ROW]] * fd
+    return power

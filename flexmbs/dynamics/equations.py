@@ -1,0 +1,91 @@
+"""The equations of motion by sweeps: residual M ṡ − k − Gᵀλ.
+
+Inward sweep: the wrench W on a body frame passes through its joint, W_cm = Ad(X_cm)ᵀ W, gives Cᵀ W_cm to the joint
+velocities, −Φ_cmᵀ W_cm to the body's own modes, Φ_pmᵀ and Ad(X_pm⁻¹)ᵀ of it to the parent.
+"""
+
+from flexmbs._jit import kernel
+from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
+from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
+from flexmbs.dynamics.constraints import apply_constraint_forces, cut_joint, drive_power, drive_values
+from flexmbs.dynamics.forces import apply_forces
+from flexmbs.dynamics.frames import modal_force
+from flexmbs.dynamics.inertia import inertia_force
+from flexmbs.dynamics.kinematics import outward
+from flexmbs.system.records import (
+    APPLIED, D_FF, FRAME_C, FRAME_P, FREE_DIRECTIONS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS, RC, RJ, RP, S_AT, SF_AT, THROUGH,
+    WRENCH, XC, XJ, XP,
+)  # fmt: skip
+
+
+@kernel
+def kinematics(system, work, t, q, s, sd):
+    """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ of all constraints."""
+    outward(system.tree, system.frames, system.joints, system.gravity, work.motion, q, s, sd)
+    for k in range(system.cuts.shape[0]):
+        cut_joint(
+            system.cuts, system.drives, system.frames, system.joints, system.gravity, work.motion, work.cut, work.beta, work.gs, k, q, s, sd
+        )
+    drive_values(system.tree, system.drives, system.laws, work.io, work.gs, t, q, s, sd)
+
+
+@kernel
+def residual(system, work, t, q, s, sd, lam, z, slopes, r):
+    """r = M ṡ − k − Gᵀ λ; fills kinematics, constraint values, joint wrenches and the power account on the way."""
+    tree = system.tree
+    motion = work.motion
+    for a in range(r.shape[0]):
+        r[a] = 0.0
+        work.force[a] = 0.0
+    for i in range(tree.shape[0]):
+        for a in range(6):
+            motion[i, APPLIED + a] = 0.0
+    for a in range(3):
+        work.power[a] = 0.0
+    kinematics(system, work, t, q, s, sd)
+    apply_forces(system, work, t, q, s, z, slopes)
+    apply_constraint_forces(tree, system.cuts, system.drives, system.frames, motion, work.force, work.cut, q, lam)
+    for i in range(tree.shape[0]):
+        inertia_force(system.bodies, tree, motion, i, q, s, sd, work.U, r)
+        for a in range(6):
+            motion[i, WRENCH + a] -= motion[i, APPLIED + a]
+    for a in range(r.shape[0]):
+        r[a] -= work.force[a]
+    inward(tree, system.frames, motion, q, r)
+    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
+    work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies.matrices, s)
+
+
+@kernel
+def inward(tree, frames, motion, q, r):
+    """Gather body wrenches into the generalized residual r, leaves to root."""
+    for back in range(tree.shape[0]):
+        i = tree.shape[0] - 1 - back
+        Rc = load9_at(motion, i, RC)
+        f, n = wrench_to_child(Rc, load3_at(motion, i, XC), load3_at(motion, i, WRENCH), load3_at(motion, i, WRENCH + 3))
+        store3_at(motion, i, THROUGH, f)
+        store3_at(motion, i, THROUGH + 3, n)
+        for k in range(tree[i, NV]):
+            at = FREE_DIRECTIONS + 6 * k
+            r[tree[i, S_AT] + k] += dot(load3_at(motion, i, at), f) + dot(load3_at(motion, i, at + 3), n)
+        modal_force(frames, tree[i, FRAME_C], Rc, q, f, n, r, -1.0)
+        p = tree[i, PARENT]
+        if p >= 0:
+            f, n = wrench_to_parent(load9_at(motion, i, RJ), load3_at(motion, i, XJ), f, n)
+            Rp = load9_at(motion, i, RP)
+            modal_force(frames, tree[i, FRAME_P], Rp, q, f, n, r, 1.0)
+            f, n = wrench_to_parent(Rp, load3_at(motion, i, XP), f, n)
+            increase3_at(motion, p, WRENCH, f)
+            increase3_at(motion, p, WRENCH + 3, n)
+
+
+@kernel
+def modal_dissipation(tree, matrices, s):
+    """q̇ᵀ D_ff q̇ of all bodies."""
+    power = 0.0
+    for i in range(tree.shape[0]):
+        at = tree[i, SF_AT]
+        for k in range(tree[i, NF]):
+            for l in range(tree[i, NF]):
+                power += s[at + k] * matrices[i, D_FF, k, l] * s[at + l]
+    return power

@@ -1,0 +1,175 @@
+"""Inertia of one body from its shape integrals (theory §1; Shabana 2020, ch. 5; Wallrapp 1994).
+
+With u = x + φ q in body axes: U[3a+b, k] = ∫u_a φ_bk dm carries everything that depends on q:
+P = ∫u uᵀ dm, Θ = tr(P) 1 − P, Īf = ∫ũ φ dm, N = ∫u u̇ᵀ dm. No loop over nodes.
+"""
+
+from flexmbs._jit import kernel
+from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, mul, scale, store3_at, sub
+from flexmbs.system.records import ACC, D_FF, EXTRA, FIRST, K_FF, M_FF, MASS, NF, POS, QF_AT, ROT, SECOND, SF_AT, VEL, WRENCH
+
+
+@kernel
+def shape_products(bodies, i, n, q, at, U):
+    """U[3a+b, k] = ∫x_a φ_bk dm + Σ_l q_l ∫φ_al φ_bk dm"""
+    for c in range(9):
+        for k in range(n):
+            U[c, k] = bodies.linear[i, c, k]
+    for l in range(n):
+        f = q[at + l]
+        if f != 0.0:
+            for c in range(9):
+                for k in range(n):
+                    U[c, k] += f * bodies.quadratic[i, l, c, k]
+
+
+@kernel
+def first_moment(bodies, i, n, q, at):
+    """c = ∫u dm"""
+    a, b, c = load3_at(bodies.rigid, i, FIRST)
+    for k in range(n):
+        f = q[at + k]
+        a += bodies.linear[i, EXTRA + 0, k] * f
+        b += bodies.linear[i, EXTRA + 1, k] * f
+        c += bodies.linear[i, EXTRA + 2, k] * f
+    return (a, b, c)
+
+
+@kernel
+def inertia_tensor(bodies, i, n, q, at, U):
+    """Θ = tr(P) 1 − P,  P_ab = ∫u_a u_b dm"""
+    xx, xy, xz, _, yy, yz, _, _, zz = load9_at(bodies.rigid, i, SECOND)
+    for k in range(n):
+        f = q[at + k]
+        xx += f * (bodies.linear[i, 0, k] + U[0, k])
+        xy += f * (bodies.linear[i, 3, k] + U[1, k])
+        xz += f * (bodies.linear[i, 6, k] + U[2, k])
+        yy += f * (bodies.linear[i, 4, k] + U[4, k])
+        yz += f * (bodies.linear[i, 7, k] + U[5, k])
+        zz += f * (bodies.linear[i, 8, k] + U[8, k])
+    return (yy + zz, -xy, -xz, -xy, xx + zz, -yz, -xz, -yz, xx + yy)
+
+
+@kernel
+def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
+    """Inertial wrench W[i] and modal forces r of body i: M (V̇, q̈) − Q_v, plus elastic K_ff q + D_ff q̇.
+
+    f = m a + ω̇×c + ω×(ω×c) + 2ω×Sq̇ + Sq̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(N)ω − Nᵀω) + Īf q̈,
+    r_k = S_k·a + Īf_k·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v.
+    """
+    at = tree[i, QF_AT]
+    to = tree[i, SF_AT]
+    n = tree[i, NF]
+    w = load3_at(motion, i, VEL + 3)
+    wd = load3_at(motion, i, ACC + 3)
+    a = add(load3_at(motion, i, ACC), cross(w, load3_at(motion, i, VEL)))
+    shape_products(bodies, i, n, q, at, U)
+    c = first_moment(bodies, i, n, q, at)
+    theta = inertia_tensor(bodies, i, n, q, at, U)
+    f = add(scale(bodies.rigid[i, MASS], a), add(cross(wd, c), cross(w, cross(w, c))))
+    m = add(cross(c, a), add(mul(theta, wd), cross(w, mul(theta, w))))
+    if n > 0:
+        w2 = dot(w, w)
+        xx, xy, xz = w[0] * w[0] - w2, w[0] * w[1], w[0] * w[2]
+        yy, yz, zz = w[1] * w[1] - w2, w[1] * w[2], w[2] * w[2] - w2
+        n0, n1, n2, n3, n4, n5, n6, n7, n8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        fx, fy, fz, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        vx, vy, vz = 0.0, 0.0, 0.0
+        for k in range(n):
+            qd = s[to + k]
+            qdd = sd[to + k]
+            n0 += U[0, k] * qd
+            n1 += U[1, k] * qd
+            n2 += U[2, k] * qd
+            n3 += U[3, k] * qd
+            n4 += U[4, k] * qd
+            n5 += U[5, k] * qd
+            n6 += U[6, k] * qd
+            n7 += U[7, k] * qd
+            n8 += U[8, k] * qd
+            S0, S1, S2 = bodies.linear[i, EXTRA + 0, k], bodies.linear[i, EXTRA + 1, k], bodies.linear[i, EXTRA + 2, k]
+            I0, I1, I2 = U[5, k] - U[7, k], U[6, k] - U[2, k], U[1, k] - U[3, k]
+            vx += S0 * qd
+            vy += S1 * qd
+            vz += S2 * qd
+            fx += S0 * qdd
+            fy += S1 * qdd
+            fz += S2 * qdd
+            mx += I0 * qdd
+            my += I1 * qdd
+            mz += I2 * qdd
+            centrifugal = (
+                xx * U[0, k] + yy * U[4, k] + zz * U[8, k]
+                + xy * (U[1, k] + U[3, k]) + xz * (U[2, k] + U[6, k]) + yz * (U[5, k] + U[7, k])
+            )  # fmt: skip
+            r[to + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal
+        for l in range(n):
+            qd = s[to + l]
+            qdd = sd[to + l]
+            ql = q[at + l]
+            wx, wy, wz = 2.0 * qd * w[0], 2.0 * qd * w[1], 2.0 * qd * w[2]
+            for k in range(n):
+                r[to + k] += (
+                    wx * bodies.quadratic[i, l, EXTRA + 0, k] + wy * bodies.quadratic[i, l, EXTRA + 1, k] + wz * bodies.quadratic[i, l, EXTRA + 2, k]
+                    + qdd * bodies.matrices[i, M_FF, l, k] + ql * bodies.matrices[i, K_FF, l, k] + qd * bodies.matrices[i, D_FF, l, k]
+                )  # fmt: skip
+        tr = n0 + n4 + n8
+        nw = (n0 * w[0] + n3 * w[1] + n6 * w[2], n1 * w[0] + n4 * w[1] + n7 * w[2], n2 * w[0] + n5 * w[1] + n8 * w[2])
+        f = add(f, add(scale(2.0, cross(w, (vx, vy, vz))), (fx, fy, fz)))
+        m = add(m, add(scale(2.0, sub(scale(tr, w), nw)), (mx, my, mz)))
+    store3_at(motion, i, WRENCH, f)
+    store3_at(motion, i, WRENCH + 3, m)
+
+
+@kernel
+def mass_matrix(bodies, tree, i, q, U, M):
+    """M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S], [c̃, Θ, Īf], [Sᵀ, Īfᵀ, m_ff]]"""
+    at = tree[i, QF_AT]
+    n = tree[i, NF]
+    shape_products(bodies, i, n, q, at, U)
+    c = first_moment(bodies, i, n, q, at)
+    theta = inertia_tensor(bodies, i, n, q, at, U)
+    for a in range(3):
+        for b in range(3):
+            M[i, a, b] = bodies.rigid[i, MASS] if a == b else 0.0
+            M[i, 3 + a, 3 + b] = theta[3 * a + b]
+    ct = (0.0, -c[2], c[1], c[2], 0.0, -c[0], -c[1], c[0], 0.0)
+    for a in range(3):
+        for b in range(3):
+            M[i, 3 + a, b] = ct[3 * a + b]
+            M[i, b, 3 + a] = ct[3 * a + b]
+    for k in range(n):
+        M[i, 3, 6 + k] = U[5, k] - U[7, k]
+        M[i, 4, 6 + k] = U[6, k] - U[2, k]
+        M[i, 5, 6 + k] = U[1, k] - U[3, k]
+        for a in range(3):
+            M[i, a, 6 + k] = bodies.linear[i, EXTRA + a, k]
+        for a in range(6):
+            M[i, 6 + k, a] = M[i, a, 6 + k]
+        for l in range(n):
+            M[i, 6 + k, 6 + l] = bodies.matrices[i, M_FF, k, l]
+
+
+@kernel
+def body_energy(bodies, tree, gravity, motion, i, q, s, U):
+    """Kinetic, strain and gravity energy of body i."""
+    at = tree[i, QF_AT]
+    to = tree[i, SF_AT]
+    n = tree[i, NF]
+    v = load3_at(motion, i, VEL)
+    w = load3_at(motion, i, VEL + 3)
+    shape_products(bodies, i, n, q, at, U)
+    c = first_moment(bodies, i, n, q, at)
+    theta = inertia_tensor(bodies, i, n, q, at, U)
+    kinetic = 0.5 * bodies.rigid[i, MASS] * dot(v, v) + dot(v, cross(w, c)) + 0.5 * dot(w, mul(theta, w))
+    strain = 0.0
+    for k in range(n):
+        qd = s[to + k]
+        kinetic += qd * (bodies.linear[i, EXTRA + 0, k] * v[0] + bodies.linear[i, EXTRA + 1, k] * v[1] + bodies.linear[i, EXTRA + 2, k] * v[2])
+        kinetic += qd * ((U[5, k] - U[7, k]) * w[0] + (U[6, k] - U[2, k]) * w[1] + (U[1, k] - U[3, k]) * w[2])
+        for l in range(n):
+            kinetic += 0.5 * qd * bodies.matrices[i, M_FF, k, l] * s[to + l]
+            strain += 0.5 * q[at + k] * bodies.matrices[i, K_FF, k, l] * q[at + l]
+    world = add(scale(bodies.rigid[i, MASS], load3_at(motion, i, POS)), mul(load9_at(motion, i, ROT), c))
+    g = (gravity[0], gravity[1], gravity[2])
+    return kinetic, strain, -dot(g, world)

@@ -1,0 +1,148 @@
+"""Wrenches and coordinates of all joints over a trajectory, told as the joints were declared."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.dynamics.dense import constraint_jacobian, multipliers_of_least_norm
+from flexmbs.dynamics.work import make_work
+from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate
+from flexmbs.results.histories import joint_history, opposite_wrench
+from flexmbs.results.trajectory import Trajectory
+from flexmbs.system.compile import Compiled
+from flexmbs.system.coordinates import inverse_coordinates
+from flexmbs.system.records import Work
+
+
+class JointHistories(NamedTuple):
+    """Arrays of `joint_history`, the multipliers used, and for each primary and cut joint whether its wrench is unique."""
+
+    lam: np.ndarray  # (nt, nc)
+    primary: np.ndarray  # (nt, nb, 6)
+    cut: np.ndarray  # (nt, ncut, 6)
+    effort: np.ndarray  # (nt, nb + ncut, 6)
+    beta: np.ndarray  # (nt, nβ)
+    eta: np.ndarray  # (nt, ncut, 6)
+    etad: np.ndarray  # (nt, ncut, 6)
+    unique: np.ndarray  # (nb + ncut,) int64
+
+
+class JointCoordinates(NamedTuple):
+    """Coordinates (nt, nq), velocities, accelerations and efforts (nt, nv) of one joint as declared."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    effort: np.ndarray
+
+
+def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the arrays of `JointHistories`."""
+    nb, ncut, nc = len(compiled.bodies), len(compiled.topology.cuts), compiled.n_constraints
+    return {
+        "lam": (nt, nc), "primary": (nt, nb, 6), "cut": (nt, ncut, 6), "effort": (nt, nb + ncut, 6),
+        "beta": (nt, int(compiled.system.cuts.beta_at[-1])), "eta": (nt, ncut, 6), "etad": (nt, ncut, 6), "unique": (nb + ncut,),
+    }  # fmt: skip
+
+
+def joint_histories(compiled: Compiled, trajectory: Trajectory, *, redundant: bool) -> JointHistories:
+    """Wrenches and coordinates of all joints; with redundant constraints the multipliers of least norm."""
+    beta = start_coordinates(compiled)
+    if not redundant:
+        return _histories(compiled, trajectory, trajectory.lam, beta)
+    system, work = compiled.system, make_work(compiled.system)
+    work.cut.beta[:] = beta
+    lam = np.empty_like(trajectory.lam)
+    G0 = constraint_jacobian(system, work, trajectory.q[0], trajectory.s[0], t=float(trajectory.t[0]))
+    for i, t in enumerate(trajectory.t):
+        G = constraint_jacobian(system, work, trajectory.q[i], trajectory.s[i], t=float(t))
+        lam[i] = multipliers_of_least_norm(G, trajectory.lam[i])
+    found = _histories(compiled, trajectory, lam, beta)
+    return found._replace(unique=_unique(compiled, trajectory, lam[:1], beta, G0))
+
+
+def start_coordinates(compiled: Compiled) -> np.ndarray:
+    """Declared coordinates of the cut joints, from which the first output's are found."""
+    return np.concatenate([np.zeros(0), *(np.asarray(compiled.model.joints[name].q0, float) for name in compiled.topology.cuts)])
+
+
+def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray) -> JointHistories:
+    work = make_work(compiled.system)
+    work.cut.beta[:] = beta
+    shapes = history_shapes(compiled, len(trajectory.t))
+    z = {name: np.zeros(shapes[name]) for name in ("primary", "cut", "effort", "beta", "eta", "etad")}
+    joint_history(
+        compiled.system, work, trajectory.t, trajectory.q, trajectory.s, trajectory.sd, lam, trajectory.z,
+        z["primary"], z["cut"], z["effort"], z["beta"], z["eta"], z["etad"],
+    )  # fmt: skip
+    compiled.callbacks.raise_error()
+    return _with_turns(compiled, trajectory.t, JointHistories(lam, **z, unique=np.ones(shapes["unique"], np.int64)))
+
+
+def _unique(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """Joints whose wrench does not change under a self-stress: multipliers y with Gᵀ y = 0, at the first output."""
+    u, size, _ = np.linalg.svd(G)
+    rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
+    y = u[:, rank:] @ np.random.default_rng(0).uniform(0.5, 1.0, G.shape[0] - rank)
+    first = Trajectory(*(np.ascontiguousarray(values[:1]) for values in trajectory))
+    force = max(float(np.abs(lam).max(initial=0.0)), 1.0)
+    base, other = (_histories(compiled, first, lam + c * force * y, beta) for c in (0.0, 1.0))
+    change = np.concatenate([other.primary - base.primary, other.cut - base.cut], axis=1)[0]
+    return (np.abs(change).max(axis=1) <= 1e-6 * force).astype(np.int64)
+
+
+def _with_turns(compiled: Compiled, t: np.ndarray, found: JointHistories) -> JointHistories:
+    """Whole turns that a cut joint made between two outputs, from its mean speed."""
+    for k, name in enumerate(compiled.topology.cuts):
+        at, to = int(compiled.system.cuts.beta_at[k]), 0
+        for motion in compiled.model.joints[name].motions:
+            if isinstance(motion, Rotate):
+                expected = 0.5 * (found.eta[1:, k, to] + found.eta[:-1, k, to]) * np.diff(t)
+                turns = np.round((expected - np.diff(found.beta[:, at])) / (2.0 * np.pi))
+                found.beta[1:, at] += 2.0 * np.pi * np.cumsum(turns)
+            at, to = at + motion.nq, to + motion.nv
+    return found
+
+
+def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str) -> np.ndarray:
+    """(nt, 6) wrench on the declared child at its frame, in that frame's axes."""
+    place = compiled.places[joint]
+    if place.cut >= 0:
+        return found.cut[:, place.cut]
+    wrench = np.ascontiguousarray(found.primary[:, place.body])
+    if not place.reversed:
+        return wrench
+    out = np.zeros_like(wrench)
+    work: Work = make_work(compiled.system)
+    opposite_wrench(compiled.system, work, place.body, trajectory.q, trajectory.s, trajectory.sd, wrench, out)
+    return out
+
+
+def declared_coordinates(compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str) -> JointCoordinates:
+    """Coordinates of a joint from the parent to the child it was declared with."""
+    place = compiled.places[joint]
+    nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
+    if place.cut >= 0:
+        k = place.cut
+        at = int(compiled.system.cuts.beta_at[k])
+        effort = found.effort[:, len(compiled.bodies) + k, :nv]
+        return JointCoordinates(found.beta[:, at : at + nq], found.eta[:, k, :nv], found.etad[:, k, :nv], effort)
+    at, to = int(compiled.system.tree.q_at[place.body]), int(compiled.system.tree.s_at[place.body])
+    rates = (trajectory.s[:, to : to + nv], trajectory.sd[:, to : to + nv])
+    tree = JointCoordinates(trajectory.q[:, at : at + nq], *rates, found.effort[:, place.body, :nv])
+    return _reversed(place.motions, tree) if place.reversed else tree
+
+
+def _reversed(motions: tuple[Motion, ...], tree: JointCoordinates) -> JointCoordinates:
+    """Coordinates of the inverse chain; efforts by equal power, τᵀη."""
+    out = JointCoordinates(*(np.empty_like(values) for values in tree))
+    curved = any(isinstance(motion, (Ball, FreeMotion)) for motion in motions)
+    nv = tree.velocity.shape[1]
+    for i in range(len(tree.position)):
+        out.position[i], out.velocity[i] = inverse_coordinates(motions, tree.position[i], tree.velocity[i])
+        _, out.acceleration[i] = inverse_coordinates(motions, tree.position[i], tree.acceleration[i])
+        out.effort[i] = tree.effort[i, ::-1]
+        if curved:
+            rates = np.array([inverse_coordinates(motions, tree.position[i], unit)[1] for unit in np.eye(nv)]).T
+            out.effort[i] = np.linalg.solve(rates.T, tree.effort[i])
+    return out

@@ -1,0 +1,197 @@
+"""`Solution`: what a run gives, with views by body, frame, joint and drive."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import InputError
+from flexmbs.model.declaration import close_names
+from flexmbs.model.frames import FrameRef, frame_ref
+from flexmbs.results.histories import energy_history, frame_history
+from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories
+from flexmbs.results.trajectory import RunInfo, Trajectory
+from flexmbs.results.views import BodyView, DriveView, Energy, FloatArray, FrameView, JointView
+from flexmbs.system.compile import Compiled
+
+if TYPE_CHECKING:
+    from flexmbs.results.plots import Plots
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Result of a run: states at the output times and everything that follows from them.
+
+    compiled: the compiled model.  trajectory: t (nt,), q, s, ṡ, λ, force states, works, drift.  statistics: counts and times.
+    run: options, outcome, redundant constraints, notes, provenance.  Views are evaluated when asked for.
+    """
+
+    compiled: Compiled
+    trajectory: Trajectory
+    statistics: dict[str, int | float]
+    run: RunInfo = field(default_factory=RunInfo)
+    stored: JointHistories | None = None
+
+    @property
+    def t(self) -> FloatArray:
+        """Output times (nt,) [s]."""
+        return self.trajectory.t
+
+    @property
+    def q(self) -> FloatArray:
+        """Positions (nt, nq): joint coordinates of the tree and elastic coordinates, body by body."""
+        return self.trajectory.q
+
+    @property
+    def s(self) -> FloatArray:
+        """Velocities (nt, ns)."""
+        return self.trajectory.s
+
+    @property
+    def sd(self) -> FloatArray:
+        """Accelerations (nt, ns)."""
+        return self.trajectory.sd
+
+    @property
+    def lam(self) -> FloatArray:
+        """Lagrange multipliers (nt, nc); of least norm where constraints are redundant."""
+        return self._joints.lam if self.run.redundant else self.trajectory.lam
+
+    @property
+    def drift(self) -> FloatArray:
+        """Constraint errors (nt, 2): max |g| and max |G s + γ̄|."""
+        return self.trajectory.drift
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the bodies."""
+        return tuple(self.compiled.model.bodies)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints."""
+        return tuple(self.compiled.model.joints)
+
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """Names of the drives."""
+        return tuple(self.compiled.model.drives)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the frames on bodies, ``body/frame``."""
+        return tuple(str(ref) for ref in self.compiled.frames if ref.frame and ref.body in self.compiled.model.bodies)
+
+    @property
+    def model_text(self) -> str:
+        """The model as the text of its file; what a file cannot hold is only described."""
+        return self.run.model_text or self.compiled.model.to_toml(complete=False)
+
+    def frame(self, name: str | FrameRef) -> FrameView:
+        """Motion of the frame ``body/frame``, or of a body's or the ground's own. Raises InputError for an unknown name."""
+        try:
+            ref = frame_ref(name)
+        except ValueError as error:
+            raise InputError(f"frame: {error}") from None
+        if ref not in self.compiled.frames:
+            raise InputError(f"frame '{ref}' is not in the solution; {close_names(str(ref), map(str, self.compiled.frames))}")
+        return FrameView(str(ref), self.t, *self._motion(self.compiled.frames[ref]))
+
+    def body(self, name: str) -> BodyView:
+        """Motion of a body frame, and the body's elastic coordinates. Raises InputError for an unknown name."""
+        _known("body", str(name), self.bodies)
+        i, tree = self.compiled.bodies.index(str(name)), self.compiled.system.tree
+        nf = int(self.compiled.system.bodies.nf[i])
+        elastic = self.q[:, tree.qf_at[i] :][:, :nf], self.s[:, tree.sf_at[i] :][:, :nf]
+        return BodyView(str(name), self.t, *self._motion(self.compiled.frames[FrameRef(str(name))]), *elastic)
+
+    def joint(self, name: str) -> JointView:
+        """Coordinates and wrench of a joint. Raises InputError for an unknown name."""
+        name = str(name)
+        _known("joint", name, self.joints)
+        place = self.compiled.places[name]
+        wrench = declared_wrench(self.compiled, self.trajectory, self._joints, name)
+        coordinates = declared_coordinates(self.compiled, self.trajectory, self._joints, name)
+        child = self.compiled.model.joints[name].child
+        A = self._motion(self.compiled.frames[FrameRef(child.body, child.frame)])[1]
+        world = (np.einsum("tij,tj->ti", A, part) for part in (wrench[:, :3], wrench[:, 3:]))
+        number = place.body if place.cut < 0 else len(self.compiled.bodies) + place.cut
+        unique = bool(self._joints.unique[number])
+        return JointView(name, self.t, *coordinates[:3], wrench, *world, coordinates.effort, unique)
+
+    def drive(self, name: str) -> DriveView:
+        """Coordinate, torque and power of a drive. Raises InputError for an unknown name."""
+        name = str(name)
+        _known("drive", name, self.drives)
+        drive = self.compiled.model.drives[name]
+        number = self.drives.index(name)
+        joint = declared_coordinates(self.compiled, self.trajectory, self._joints, drive.joint)
+        position = _position_of(self.compiled, drive.joint, drive.coordinate)
+        torque = self._joints.lam[:, self.compiled.system.drives.row[number]]
+        rate = joint.velocity[:, drive.coordinate]
+        return DriveView(name, self.t, joint.position[:, position], rate, torque, torque * rate)
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Energies, works and their balance."""
+        values = np.zeros((len(self.t), 3))
+        energy_history(self.compiled.system, make_work(self.compiled.system), self.q, self.s, self.sd, values)
+        work = self.trajectory.work
+        return Energy(self.t, *values.T, work[:, 0], work[:, 2], work[:, 1])
+
+    @cached_property
+    def _joints(self) -> JointHistories:
+        if self.stored is not None:
+            return self.stored
+        return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
+
+    def _motion(self, number: int) -> tuple[np.ndarray, ...]:
+        """Position, rotation, velocity, angular velocity, acceleration, angular acceleration of a frame by its number."""
+        out = np.zeros((len(self.t), 24))
+        frame_history(self.compiled.system, make_work(self.compiled.system), number, self.q, self.s, self.sd, out)
+        return (out[:, 9:12], out[:, :9].reshape(-1, 3, 3), *(out[:, a : a + 3] for a in (12, 15, 18, 21)))
+
+    @property
+    def plot(self) -> "Plots":
+        """Figures of the solution, one method each."""
+        from flexmbs.results.plots import Plots
+
+        return Plots(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """HDF5 file that holds everything, flexible bodies included; complete or not there at all. Raises MachineError."""
+        from flexmbs.results.storage import write
+
+        write(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Solution":
+        """The solution in a file. Raises InputError naming the file and the item."""
+        from flexmbs.results.storage import read
+
+        return read(path)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """One HTML page with figures, and ``<name>.summary.json`` beside it. Raises MachineError."""
+        from flexmbs.results.report import write_report
+
+        write_report(self, path)
+
+
+def _known(what: str, name: str, names: Iterable[str]) -> None:
+    if name not in (known := tuple(names)):
+        raise InputError(f"{what} '{name}' is not in the solution; {close_names(name, known)}")
+
+
+def _position_of(compiled: Compiled, joint: str, freedom: int) -> int:
+    """Place of a freedom's position among the declared joint's coordinates."""
+    v = q = 0
+    for motion in compiled.model.joints[joint].motions:
+        if v == freedom:
+            break
+        v, q = v + motion.nv, q + motion.nq
+    return q

@@ -1,0 +1,70 @@
+"""What a run leaves behind: states at the output times, and how the run went."""
+
+import datetime
+import importlib.metadata
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Trajectory(NamedTuple):
+    """State at the output times."""
+
+    t: np.ndarray  # (nt,)
+    q: np.ndarray  # (nt, nq)
+    s: np.ndarray  # (nt, ns)
+    sd: np.ndarray  # (nt, ns)
+    lam: np.ndarray  # (nt, nc)
+    z: np.ndarray  # (nt, nz)
+    work: np.ndarray  # (nt, 3) work of forces, dissipated energy, work of drives
+    drift: np.ndarray  # (nt, 2) max |g|, max |G s + γ̄|
+    step: np.ndarray  # (nt,) last step
+
+
+PACKAGES = ("flexmbs", "numpy", "scipy", "numba", "h5py")
+
+
+def provenance() -> dict[str, str]:
+    """Date, machine and versions of the programs at hand."""
+    versions = {name: importlib.metadata.version(name) for name in PACKAGES if _installed(name)}
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
+        "python": platform.python_version(),
+        **versions,
+    }
+
+
+def _installed(name: str) -> bool:
+    try:
+        importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """How a run was asked for and how it went.
+
+    options: what the user chose.  outcome: "finished", or why the run stopped.  redundant: (joint, number of dependent rows).
+    moved: what assembly changed.  notes: warnings, one line each.  provenance: date, machine, versions.
+    model_text: the model as a TOML text where it is not the text of the compiled model (a solution read from a file).
+    """
+
+    options: dict[str, Any] = field(default_factory=dict)
+    outcome: str = "finished"
+    redundant: Sequence[tuple[str, int]] = ()
+    moved: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    provenance: dict[str, str] = field(default_factory=provenance)
+    model_text: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """True when the run reached its end."""
+        return self.outcome == "finished"

@@ -1,0 +1,104 @@
+"""What a solution shows of one body, frame, joint or drive: arrays over the output times, the first index is the time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameView:
+    """Motion of a frame in world axes: position (nt, 3) [m], rotation (nt, 3, 3) frame → world, velocity, angular velocity,
+    acceleration and angular acceleration (nt, 3) of its point and axes."""
+
+    name: str
+    t: FloatArray
+    position: FloatArray
+    rotation: FloatArray
+    velocity: FloatArray
+    angular_velocity: FloatArray
+    acceleration: FloatArray
+    angular_acceleration: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class BodyView:
+    """Motion of a body frame in world axes as of a `FrameView`, with the elastic coordinates (nt, nf) and their rates."""
+
+    name: str
+    t: FloatArray
+    position: FloatArray
+    rotation: FloatArray
+    velocity: FloatArray
+    angular_velocity: FloatArray
+    acceleration: FloatArray
+    angular_acceleration: FloatArray
+    elastic: FloatArray
+    elastic_rate: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class JointView:
+    """Coordinates of a joint and the wrench through it.
+
+    position (nt, nq), velocity and acceleration (nt, nv): joint coordinates, rad and m.
+    wrench (nt, 6): force and moment of the parent on the child at the child's frame, in that frame's axes [N, N m]; drives and
+    joint forces are in it. force, torque (nt, 3): the same in world axes. effort (nt, nv): its part along the freedoms, the
+    sum of drives and joint forces. unique: False where redundant constraints leave the wrench open; it is then the one of least norm.
+    """
+
+    name: str
+    t: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+    wrench: FloatArray
+    force: FloatArray
+    torque: FloatArray
+    effort: FloatArray
+    unique: bool
+
+
+@dataclass(frozen=True, eq=False)
+class DriveView:
+    """A drive: coordinate and its rate (nt,), the torque or force it needs (nt,) [N m or N], and its power (nt,) [W]."""
+
+    name: str
+    t: FloatArray
+    coordinate: FloatArray
+    rate: FloatArray
+    torque: FloatArray
+    power: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """Energies (nt,) [J]: kinetic, strain, potential (gravity), and since the start the work of forces (springs and joint forces
+    among them), the work of drives and the energy dissipated in dampers and modes."""
+
+    t: FloatArray
+    kinetic: FloatArray
+    strain: FloatArray
+    potential: FloatArray
+    work_of_forces: FloatArray
+    work_of_drives: FloatArray
+    dissipated: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        """Kinetic + strain + potential energy."""
+        return self.kinetic + self.strain + self.potential
+
+    @property
+    def balance(self) -> FloatArray:
+        """What is missing in the account, ``E − E₀ − W_forces − W_drives + D``."""
+        return self.total - self.total[0] - self.work_of_forces - self.work_of_drives + self.dissipated
+
+    @property
+    def scale(self) -> float:
+        """Largest energy or work in the account, to compare the balance with."""
+        height = self.potential - self.potential[0]
+        parts = (self.kinetic, self.strain, height, self.work_of_forces, self.work_of_drives, self.dissipated)
+        return max(float(np.abs(part).max()) for part in parts)

@@ -1,0 +1,187 @@
+"""Model → System: names become numbers, declarations become flat records. Done once per run.
+
+``compile_model`` returns the records with what is needed to go back: names, topology, and the user functions kept alive.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flexmbs.algebra.blocks import Elimination
+from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.frames import GROUND, Frame, FrameRef
+from flexmbs.model.model import Model
+from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, Shift, Slide, Turn, Twist
+from flexmbs.system.callbacks import Callbacks
+from flexmbs.system.compile_bodies import FrameTable, body_records
+from flexmbs.system.compile_forces import JointPlace, compile_forces
+from flexmbs.system.compile_laws import LawTable
+from flexmbs.system.elimination import symbolic
+from flexmbs.system.records import (
+    AXIS, BALL, CUT_CLOSED, CUT_NODE, CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, FREE, NF, NV, PAIR_PATH, PAIR_PATH_END, PITCH,
+    ROTATE, SHIFT, SLIDE, TURN, TWIST, Joints, System,
+)  # fmt: skip
+from flexmbs.system.topology import Topology, topology
+
+CODES: dict[type[Motion], int] = {Rotate: ROTATE, Slide: SLIDE, Twist: TWIST, Ball: BALL, FreeMotion: FREE, Shift: SHIFT, Turn: SHIFT}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A model ready to run: records, names, and user functions kept alive."""
+
+    model: Model
+    topology: Topology
+    system: System
+    data: dict[str, FlexibleBodyData]
+    places: dict[str, JointPlace]  # joint → where its coordinates are
+    frames: dict[FrameRef, int]
+    callbacks: Callbacks = field(repr=False)
+    force_states: tuple[str, ...] = ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return self.topology.bodies
+
+    @property
+    def n_constraints(self) -> int:
+        return int(self.system.layout[3])
+
+
+def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
+    """Flat records of a model under ``coordinates`` ("joint" or "absolute"). Raises `InputError`."""
+    shape = topology(model, coordinates)
+    data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
+    frames = FrameTable(model, shape, data)
+    joints, joint_numbers = _joints(model, shape)
+    tree, nq, ns = _tree(shape, data, frames, joint_numbers)
+    cuts, paths, places = _cuts(model, shape, frames, joint_numbers)
+    callbacks = Callbacks()
+    laws = LawTable(callbacks)
+    drives, nc = _drives(model, shape, cuts, places, laws)
+    forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
+    system = System(
+        tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts, drives=drives,
+        laws=laws.record(), forces=forces, couplings=couplings, paths=np.array(paths, np.int64),
+        elimination=_elimination(model, shape, tree, cuts, drives, couplings, paths), gravity=np.array(model.gravity),
+        layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
+    )  # fmt: skip
+    return Compiled(model, shape, system, data, places, frames.numbers, callbacks, tuple(states))
+
+
+def _joints(model: Model, shape: Topology) -> tuple[Joints, dict[str, int]]:
+    """One record per primary joint and per cut joint."""
+    chains = {primary.label: primary.motions for primary in shape.tree} | {name: model.joints[name].motions for name in shape.cuts}
+    motions = [motion for chain in chains.values() for motion in chain]
+    value = np.zeros((len(motions), TURN + 9))
+    for m, motion in enumerate(motions):
+        value[m, AXIS : AXIS + 3] = _axis(motion)
+        value[m, PITCH] = motion.pitch if isinstance(motion, Twist) else 0.0
+        value[m, TURN:] = np.ravel(Frame(rotation=(motion.axis, motion.angle)).rotation if isinstance(motion, Turn) else np.eye(3))
+    ends = np.cumsum([len(chain) for chain in chains.values()], dtype=np.int64)
+    rows = [
+        (end - len(chain), end, sum(m.nv for m in chain), sum(m.nq for m in chain)) for end, chain in zip(ends, chains.values())
+    ]  # fmt: skip
+    code = np.array([CODES[type(motion)] for motion in motions], np.int64)
+    return Joints(np.array(rows, np.int64).reshape(-1, 4), code, value), {label: k for k, label in enumerate(chains)}
+
+
+def _axis(motion: Motion) -> tuple[float, ...]:
+    if isinstance(motion, Shift):
+        return motion.displacement
+    if isinstance(motion, (Rotate, Slide, Twist)):
+        return motion.axis
+    return (0.0, 0.0, 0.0)
+
+
+def _tree(shape: Topology, data: dict[str, FlexibleBodyData], frames: FrameTable, joints: dict[str, int]) -> tuple[np.ndarray, int, int]:
+    """Rows of the tree and the numbers of positions and velocities."""
+    rows = []
+    nq = ns = 0
+    for primary, parent in zip(shape.tree, shape.parents):
+        nf = data[primary.body].nf if primary.body in data else 0
+        nqj, nvj = sum(m.nq for m in primary.motions), sum(m.nv for m in primary.motions)
+        bare = primary.parent == GROUND and not primary.frame_p.frame and not primary.frame_c.frame
+        plain = bare and len(primary.motions) == 1 and isinstance(primary.motions[0], FreeMotion)
+        ends = frames.number(primary.frame_p), frames.number(primary.frame_c)
+        rows.append((parent, *ends, joints[primary.label], int(plain), nvj, nf, nq, ns, nq + nqj, ns + nvj))
+        nq, ns = nq + nqj + nf, ns + nvj + nf
+    return np.array(rows, np.int64).reshape(-1, 11), nq, ns
+
+
+def _cuts(
+    model: Model, shape: Topology, frames: FrameTable, numbers: dict[str, int]
+) -> tuple[np.ndarray, list[int], dict[str, JointPlace]]:
+    """Rows of the cut joints (constraint rows are numbered with the drives), paths, and where each joint of the model went."""
+    places = {p.joint: JointPlace(i, -1, p.reversed, p.motions) for i, p in enumerate(shape.tree) if p.joint is not None}
+    rows, paths, beta = [], [], 0
+    for k, name in enumerate(shape.cuts):
+        joint = model.joints[name]
+        places[name] = JointPlace(-1, k, False, joint.motions)
+        path, top = shape.common_path(joint.parent.body, joint.child.body)
+        ends = frames.number(joint.parent), frames.number(joint.child)
+        at = len(paths)
+        paths += path
+        rows.append((numbers[name], *ends, 0, 6 - joint.nv, 0, beta, len(shape.tree) + k, top, at, len(paths), joint.nv))
+        beta += joint.nq
+    return np.array(rows, np.int64).reshape(-1, 12), paths, places
+
+
+def _drives(
+    model: Model, shape: Topology, cuts: np.ndarray, places: dict[str, JointPlace], laws: LawTable
+) -> tuple[np.ndarray, int]:
+    """Rows of the drives; constraint rows: each cut joint's own with its driven coordinates, then driven primary coordinates."""
+    drives = list(model.drives.values())
+    row: dict[str, tuple[int, int]] = {}
+    nc = 0
+    for k in range(len(shape.cuts)):
+        cuts[k, CUT_ROW] = nc
+        nc += int(cuts[k, CUT_CLOSED])
+        for drive in drives:
+            if places[drive.joint].cut == k:
+                row[drive.name] = nc, int(cuts[k, CUT_NODE])
+                nc += 1
+        cuts[k, CUT_ROWS] = nc - cuts[k, CUT_ROW]
+    node = len(shape.tree) + len(shape.cuts)
+    for drive in drives:
+        if places[drive.joint].cut < 0:
+            row[drive.name] = nc, node
+            nc, node = nc + 1, node + 1
+    rows = [
+        (places[d.joint].body, places[d.joint].cut, *places[d.joint].coordinate(f"drives.{d.name}", d.coordinate), *row[d.name],
+         laws.number(f"drives.{d.name}", d.motion))
+        for d in drives
+    ]  # fmt: skip
+    return np.array(rows, np.int64).reshape(-1, 7), nc
+
+
+def _elimination(
+    model: Model, shape: Topology, tree: np.ndarray, cuts: np.ndarray, drives: np.ndarray, couplings: np.ndarray, paths: list[int]
+) -> Elimination:
+    """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its rows
+    full rank. A closing constraint follows everything on its loop."""
+    nb, ncut = len(shape.tree), len(shape.cuts)
+    real = topology(model, "joint") if shape.coordinates != "joint" else shape
+    driven = [int(body) for body in drives[:, DRIVE_BODY] if body >= 0]
+    sizes = np.concatenate([tree[:, NV] + tree[:, NF], cuts[:, CUT_ROWS], np.ones(len(driven), np.int64)])
+    signs = np.where(np.arange(len(sizes)) < nb, 1, -1)
+    pairs = [(i, j) for i, primary in enumerate(shape.tree) for j in shape.path(primary.body)[1:]]
+    after: dict[int, set[int]] = {}
+    carried = {joint: shape.bodies.index(body) for joint, body in shape.real_tree.items() if joint in shape.cuts}
+    tree_node = {body: nb + shape.cuts.index(joint) for joint, body in carried.items()}
+    for k, name in enumerate(shape.cuts):
+        pairs += [(i, nb + k) for i in paths[cuts[k, CUT_PATH] : cuts[k, CUT_PATH_END]]]
+        if name in carried:
+            after[nb + k] = {carried[name]}
+        else:
+            joint = model.joints[name]
+            loop = [shape.bodies.index(real.bodies[i]) for i in real.common_path(joint.parent.body, joint.child.body)[0]]
+            after[nb + k] = set(loop) | {tree_node[i] for i in loop if i in tree_node}
+    for d, body in enumerate(driven):
+        pairs.append((body, nb + ncut + d))
+        after[nb + ncut + d] = {body}
+    for pair in couplings:
+        path = paths[pair[PAIR_PATH] : pair[PAIR_PATH_END]]
+        pairs += [(i, j) for i in path for j in path if i < j]
+    return symbolic(sizes, signs, pairs, after)

@@ -1,0 +1,107 @@
+"""Bodies and frames → flat records."""
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
+from flexmbs.model.frames import GROUND, Frame, FrameRef
+from flexmbs.model.model import Model
+from flexmbs.system.records import D_FF, EXTRA, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SF, F_X, FIRST, K_FF, M_FF, MASS, NF, QF_AT
+from flexmbs.system.records import RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames
+from flexmbs.system.topology import Topology
+
+
+def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData]) -> Bodies:
+    """Inertia and modal matrices of all bodies, in the order of the tree."""
+    nb = len(shape.tree)
+    F = max((d.nf for d in data.values()), default=0)
+    b = Bodies(np.zeros((nb, RIGID_WIDTH)), np.zeros((nb, 12, F)), np.zeros((nb, F, 12, F)), np.zeros((nb, 3, F, F)))
+    for i, name in enumerate(shape.bodies):
+        body = model.bodies[name]
+        if isinstance(body, RigidBody):
+            com, inertia = np.array(body.com), np.array(body.inertia)
+            b.rigid[i, MASS] = body.mass
+            b.rigid[i, FIRST : FIRST + 3] = body.mass * com
+            b.rigid[i, SECOND:] = (0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)).ravel()
+        elif isinstance(body, PointMass):
+            b.rigid[i, MASS] = body.mass
+        elif isinstance(body, FlexibleBody):
+            _flexible(b, i, body, data[name])
+        else:
+            raise InputError(f"bodies.{name}: kind '{body.kind}' has no inertia in the equations")
+    return b
+
+
+def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData) -> None:
+    n = d.nf
+    b.rigid[i] = [d.mass, *d.first_moment, *d.second_moment.ravel()]
+    b.linear[i, :9, :n] = d.xS.reshape(9, n)
+    b.linear[i, EXTRA:, :n] = d.S_bar
+    b.quadratic[i, :n, :9, :n] = d.SS.reshape(9, n, n).transpose(1, 0, 2)
+    for c, (a, e) in enumerate(((1, 2), (2, 0), (0, 1))):
+        b.quadratic[i, :n, EXTRA + c, :n] = d.SS[a, e] - d.SS[e, a]
+    b.matrices[i, M_FF, :n, :n] = d.m_ff
+    b.matrices[i, K_FF, :n, :n] = d.K_ff
+    b.matrices[i, D_FF, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)
+
+
+def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:
+    """D = m Φ diag(2 ζ ω) Φᵀ m with the modes Φ of (K_ff, m_ff)."""
+    from scipy.linalg import eigh
+
+    ratio = np.asarray(body.damping, float)
+    if ratio.ndim == 1 and len(ratio) != d.nf:
+        raise InputError(f"bodies.{body.name}.damping: {len(ratio)} ratios for {d.nf} modes; give one number or one per mode")
+    values, modes = eigh(d.K_ff, d.m_ff)
+    scaled = d.m_ff @ modes
+    return np.asarray((scaled * (2.0 * ratio * np.sqrt(np.maximum(values, 0.0)))) @ scaled.T)
+
+
+class FrameTable:
+    """All frames of the bodies and the ground, numbered."""
+
+    def __init__(self, model: Model, shape: Topology, data: dict[str, FlexibleBodyData]) -> None:
+        self.model, self.data = model, data
+        self.bodies = {GROUND: -1} | {name: i for i, name in enumerate(shape.bodies)}
+        refs = [FrameRef(name) for name in self.bodies] + [FrameRef(name, frame) for name in self.bodies for frame in self.known(name)]
+        self.numbers = {ref: m for m, ref in enumerate(refs)}
+
+    def known(self, body: str) -> tuple[str, ...]:
+        """Names of the frames of a body."""
+        if body == GROUND:
+            return tuple(self.model.frames)
+        if body in self.data:
+            return tuple(self.data[body].frames)
+        return self.model.bodies[body].known_frames() or ()
+
+    def number(self, ref: FrameRef) -> int:
+        """Number of a frame. Raises `InputError` when there is none."""
+        found = self.numbers.get(FrameRef(ref.body, ref.frame))
+        if found is None:
+            if ref.body not in self.bodies:
+                raise InputError(f"frame '{ref}': there is no body '{ref.body}'; there are {', '.join(self.bodies)}")
+            raise InputError(f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(self.known(ref.body)) or 'none'}")
+        return found
+
+    def record(self, tree: np.ndarray) -> Frames:
+        """Flat record of all frames."""
+        n, F = len(self.numbers), max((d.nf for d in self.data.values()), default=0)
+        frames = Frames(np.zeros((n, 5), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)))
+        for ref, m in self.numbers.items():
+            i = self.bodies[ref.body]
+            frames.info[m, F_BODY] = i
+            if i >= 0:
+                frames.info[m, F_NF], frames.info[m, F_QF], frames.info[m, F_SF] = tree[i, NF], tree[i, QF_AT], tree[i, SF_AT]
+            x, R = np.zeros(3), np.eye(3)
+            if ref.frame and ref.body in self.data:
+                place = self.data[ref.body].frames[ref.frame]
+                x, R = place.x, place.R
+                frames.shape[m, :3, : place.phi.shape[1]] = place.phi
+                frames.shape[m, 3:, : place.psi.shape[1]] = place.psi
+            elif ref.frame:
+                given: Frame = (self.model.frames if i < 0 else self.model.bodies[ref.body].frames)[ref.frame]  # type: ignore[attr-defined]
+                x, R = np.array(given.position), np.array(given.rotation)
+            frames.place[m, F_X : F_X + 3], frames.place[m, F_R :] = x, np.ravel(R)
+            frames.info[m, F_ELASTIC] = int(np.abs(frames.shape[m]).max(initial=0.0) > 0.0)
+        return frames

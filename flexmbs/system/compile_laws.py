@@ -1,0 +1,76 @@
+"""Laws → flat records."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.model.laws import Constant, Function, Ramp, Sine, SmoothStep, Table, TimeLaw, function_state
+from flexmbs.system.callbacks import Callbacks
+from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE, Laws
+
+
+def _table(law: Table) -> list[float]:
+    return [float(len(law.times)), *law.times, *law.coefficients().T.ravel()]
+
+
+PARAMETERS: dict[type[TimeLaw], tuple[int, Callable[[Any], list[float]]]] = {
+    Constant: (LAW_CONSTANT, lambda law: [law.value]),
+    Ramp: (LAW_RAMP, lambda law: [law.value0, law.rate, law.start, law.end]),
+    SmoothStep: (LAW_SMOOTH, lambda law: [law.value, law.start, law.duration, law.initial]),
+    Sine: (LAW_SINE, lambda law: [law.amplitude, law.frequency, law.phase, law.offset]),
+    Table: (LAW_TABLE, _table),
+}
+
+
+def _time_body(function: Callable[..., Any], x: np.ndarray) -> tuple[float, ...]:
+    return function_state(function, float(x[0]))
+
+
+def _force_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    return function(float(x[0]), float(x[1]), float(x[2]))
+
+
+def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    return function(float(x[0]), x[1:4].copy(), x[4:13].copy(), x[13:16].copy(), x[16:19].copy())
+
+
+class LawTable:
+    """Numbers laws as they are met and collects their parameters."""
+
+    def __init__(self, callbacks: Callbacks) -> None:
+        self.callbacks = callbacks
+        self.kind: list[int] = []
+        self.values: list[float] = []
+        self.at = [0]
+        self.addresses: list[int] = []
+
+    def number(self, name: str, law: TimeLaw) -> int:
+        """Number of a law of time."""
+        if isinstance(law, Function):
+            return self._add(LAW_FUNCTION, [], self.callbacks.address(name, law.function, _time_body, 3, 3))
+        for kind, (code, parameters) in PARAMETERS.items():
+            if isinstance(law, kind):
+                return self._add(code, parameters(law), 0)
+        raise InputError(f"{name}: a law of kind '{law.kind}' is not known to the equations")
+
+    def force(self, name: str, function: Callable[..., Any]) -> int:
+        """Number of a user's force law f(t, x, v)."""
+        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _force_body, 3, 1))
+
+    def wrench(self, name: str, function: Callable[..., Any]) -> int:
+        """Number of a user's force and torque f(t, r, A, v, ω)."""
+        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _wrench_body, 19, 6))
+
+    def _add(self, code: int, parameters: list[float], address: int) -> int:
+        self.kind.append(code)
+        self.values += parameters
+        self.at.append(len(self.values))
+        self.addresses.append(address)
+        return len(self.kind) - 1
+
+    def record(self) -> Laws:
+        """Flat record of all laws."""
+        info = [(kind, at, address) for kind, at, address in zip(self.kind, self.at, self.addresses)]
+        return Laws(np.array(info, np.int64).reshape(-1, 3), np.array([*self.values, 0.0]))

@@ -1,0 +1,153 @@
+"""Flat records of a compiled model: few contiguous arrays by topic, one row per instance, columns by name.
+
+Bodies are numbered so that a parent precedes its children; −1 is the ground. Modal data are padded to the largest number of
+modes F. Positions q and velocities s are ordered by body: joint coordinates of the primary joint, then elastic coordinates.
+Kernels take the record of their topic, not the whole system: every array that crosses a call costs compile time.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.algebra.blocks import Elimination
+
+# elementary motions of a joint
+ROTATE, SLIDE, TWIST, BALL, FREE, SHIFT = range(6)
+# kinds of laws
+LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
+# kinds of joint forces
+JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING = range(4)
+
+# columns of System.tree: body i hangs on FRAME_P by its primary JOINT at its own FRAME_C; PLAIN: its velocities are the body twist itself
+PARENT, FRAME_P, FRAME_C, JOINT, PLAIN, NV, NF, Q_AT, S_AT, QF_AT, SF_AT = range(11)
+# columns of Bodies.rigid
+MASS, FIRST, SECOND = 0, 1, 4
+RIGID_WIDTH = 13
+# rows of Bodies.linear and Bodies.quadratic: 3a+b for ∫x_a φ_b dm, ∫φ_a φ_b dm; then S = ∫φ dm, ∫φ×φ dm
+EXTRA = 9
+# Bodies.matrices
+M_FF, K_FF, D_FF = range(3)
+# columns of Frames.info and Frames.place
+F_BODY, F_ELASTIC, F_NF, F_QF, F_SF = range(5)
+F_X, F_R = 0, 3
+# columns of Joints.chain and Joints.value
+CHAIN_AT, CHAIN_END, CHAIN_NV, CHAIN_NQ = range(4)
+AXIS, PITCH, TURN = 0, 3, 4
+# columns of System.cuts; rows are the constrained directions (CLOSED of them), then the driven coordinates
+CUT_JOINT, CUT_P, CUT_C, CUT_ROW, CUT_CLOSED, CUT_ROWS, CUT_BETA, CUT_NODE, CUT_TOP, CUT_PATH, CUT_PATH_END, CUT_NV = range(12)
+# columns of System.drives: body of a driven primary joint or −1, cut joint or −1
+DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = range(7)
+# columns of Laws.info
+LAW_KIND, LAW_AT, LAW_ADDRESS = range(3)
+# columns of Forces.joint
+JF_BODY, JF_CUT, JF_V, JF_Q, JF_KIND, JF_LAW, JF_STATE, JF_COUPLING = range(8)
+# columns of Forces.frame: a user function's law or −1, else six laws of time from LAWS on
+FF_FRAME, FF_FOLLOWER, FF_USER, FF_LAWS = range(4)
+# columns of Forces.spring and spring_value
+SPRING_A, SPRING_B, SPRING_LAW = range(3)
+SPRING_K, SPRING_C, SPRING_LENGTH = range(3)
+# columns of System.couplings
+PAIR_A, PAIR_B, PAIR_TOP, PAIR_PATH, PAIR_PATH_END = range(5)
+
+# columns of Work.motion; relative poses are (R, x), twists in own axes, accelerations include −gravity
+POS, ROT, VEL, ACC = 0, 3, 12, 18  # world position and rotation, twist and its rate
+RP, XP, RJ, XJ, RC, XC = 24, 33, 36, 45, 48, 57  # parent's frame in the parent, joint, own frame in the body
+WRENCH, THROUGH, APPLIED = 60, 66, 72  # inertia minus applied; through the primary joint at its frame, child axes; applied
+FREE_DIRECTIONS = 78  # six twists of the primary joint's velocities
+MOTION_WIDTH = 114
+# columns of Work.cut
+ETA, CUT_RA, CUT_XA, CUT_RB, CUT_XB, CUT_RR, CUT_XR = 0, 6, 15, 18, 27, 30, 39
+DIRECTIONS, INVERSE, CLOSED_ROWS = 42, 78, 114  # C, C⁺ and the constraint covectors, six of 6 each
+CUT_WIDTH = 150
+# rows of Work.gs
+G_POSITION, G_VELOCITY, G_ACCELERATION = range(3)
+# places in Work.power
+POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
+
+
+class Bodies(NamedTuple):
+    """Inertia shape integrals and modal matrices (theory §1), body axes."""
+
+    rigid: np.ndarray  # (nb, 13) mass, ∫x dm, ∫x xᵀ dm
+    linear: np.ndarray  # (nb, 12, F)
+    quadratic: np.ndarray  # (nb, F, 12, F)  [l, row, k]
+    matrices: np.ndarray  # (nb, 3, F, F)
+
+
+class Frames(NamedTuple):
+    """Frames on bodies: position x + φ q, orientation exp(ψ q) R."""
+
+    info: np.ndarray  # (nm, 5)
+    place: np.ndarray  # (nm, 12)
+    shape: np.ndarray  # (nm, 6, F)  φ, ψ
+
+
+class Joints(NamedTuple):
+    """Chains of elementary motions from the parent's frame to the child's frame."""
+
+    chain: np.ndarray  # (nj, 4)
+    code: np.ndarray  # (nmotions,)
+    value: np.ndarray  # (nmotions, 13) axis, pitch, constant turn
+
+
+class Laws(NamedTuple):
+    """Scalar laws: kind, place of parameters, address of a user function."""
+
+    info: np.ndarray  # (nl, 3)
+    value: np.ndarray
+
+
+class Forces(NamedTuple):
+    """Applied forces of all kinds."""
+
+    joint: np.ndarray  # (n, 8)
+    joint_value: np.ndarray  # (n, 4)
+    frame: np.ndarray  # (n, 9)
+    spring: np.ndarray  # (n, 3)
+    spring_value: np.ndarray  # (n, 3)
+    bushing: np.ndarray  # (n, 2) frames
+    bushing_value: np.ndarray  # (n, 12) stiffness, damping
+
+
+class System(NamedTuple):
+    """Everything a formalism reads."""
+
+    tree: np.ndarray  # (nb, 11)
+    bodies: Bodies
+    frames: Frames
+    joints: Joints
+    cuts: np.ndarray  # (ncut, 12)
+    drives: np.ndarray  # (nd, 7)
+    laws: Laws
+    forces: Forces
+    couplings: np.ndarray  # (n, 5) pairs of frames with forces between: springs, bushings, joint forces on cut joints
+    paths: np.ndarray  # bodies that move a cut joint or a coupling
+    elimination: Elimination
+    gravity: np.ndarray  # (3,)
+    layout: np.ndarray  # (5,) nb, nq, ns, nc, nz
+
+
+class Work(NamedTuple):
+    """Scratch of one evaluation, allocated once."""
+
+    motion: np.ndarray  # (nb, MOTION_WIDTH)
+    force: np.ndarray  # (ns,) applied generalized forces
+    cut: np.ndarray  # (ncut, CUT_WIDTH)
+    beta: np.ndarray  # coordinates of the cut joints, kept between calls, and 8 spare places
+    gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
+    U: np.ndarray  # (9, F)
+    E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
+    X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
+    M: np.ndarray  # (nb, n, n) (composite) mass matrices
+    B: np.ndarray  # (4, n, n)
+    rows: np.ndarray  # (6, ns)
+    values: np.ndarray  # KKT blocks
+    stiffness: np.ndarray  # (ns + nc,)
+    r: np.ndarray  # (ns,)
+    x: np.ndarray  # (ns + nc,)
+    io: np.ndarray  # (2, 24) arguments and results of user functions
+    power: np.ndarray  # (3,) of forces, dissipation, drives
+    status: np.ndarray  # (4,)
+    force_rate: np.ndarray  # (nz,) rates of force states
+    slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
+    joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η

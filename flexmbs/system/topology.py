@@ -1,0 +1,178 @@
+"""From the user's graph of bodies and joints to a tree of primary joints and a list of cut joints.
+
+The tree is a spanning tree that keeps the joints with fewest freedoms, so that the cut joints leave few closing conditions;
+the user may name the cuts. Coordinates are nothing but this choice: with ``coordinates="absolute"`` every body hangs on the
+ground by a free joint (a point mass by three translations) and every joint is cut.
+"""
+
+from dataclasses import dataclass, field
+
+from flexmbs.errors import InputError
+from flexmbs.model.bodies import Body, PointMass
+from flexmbs.model.frames import GROUND, FrameRef
+from flexmbs.model.joints import Joint
+from flexmbs.model.model import Model
+from flexmbs.model.motions import Ball, FreeMotion, Motion, Slide
+
+COORDINATES = ("joint", "absolute")
+
+
+@dataclass(frozen=True)
+class PrimaryJoint:
+    """The joint by which a body hangs in the tree; ``joint`` is None for one added to a body without joint."""
+
+    body: str
+    parent: str
+    frame_p: FrameRef
+    frame_c: FrameRef
+    motions: tuple[Motion, ...]
+    joint: str | None = None
+    reversed: bool = False
+
+    @property
+    def label(self) -> str:
+        return self.joint or f"{self.body}.free"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Spanning tree, cut joints, numbering; ``tree`` follows the body numbers, ``cuts`` are names of joints."""
+
+    coordinates: str
+    tree: tuple[PrimaryJoint, ...]
+    cuts: tuple[str, ...]
+    real_tree: dict[str, str] = field(default_factory=dict)  # joint → the body it carries in the spanning tree of real joints
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return tuple(primary.body for primary in self.tree)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        number = {primary.body: i for i, primary in enumerate(self.tree)}
+        return tuple(number.get(primary.parent, -1) for primary in self.tree)
+
+    def path(self, body: str) -> list[int]:
+        """Numbers of a body and its ancestors, outermost first; empty for the ground."""
+        number = {primary.body: i for i, primary in enumerate(self.tree)}
+        parents = self.parents
+        found = []
+        i = number.get(body, -1)
+        while i >= 0:
+            found.append(i)
+            i = parents[i]
+        return found
+
+    def common_path(self, a: str, b: str) -> tuple[list[int], int]:
+        """Bodies whose velocities move b relative to a, and their common ancestor (−1 the ground)."""
+        of_a, of_b = self.path(a), self.path(b)
+        shared = [i for i in of_a if i in of_b]
+        top = shared[0] if shared else -1
+        moving = [i for i in dict.fromkeys(of_b + of_a) if i not in shared[1:]]
+        return sorted(moving), top
+
+    def __str__(self) -> str:
+        lines = []
+        for primary in self.tree:
+            depth = len(self.path(primary.body))
+            turned = " (reversed)" if primary.reversed else ""
+            lines.append(f"{'  ' * depth}{primary.body}  on {primary.parent} by {primary.label}{turned}")
+        lines += [f"  cut: {name}" for name in self.cuts]
+        return "\n".join(lines)
+
+
+def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
+    """The chain from child to parent with the same coordinates: X⁻¹ = X_n⁻¹ … X_1⁻¹."""
+    return tuple(motion.inverse() for motion in reversed(motions))
+
+
+def topology(model: Model, coordinates: str = "joint") -> Topology:
+    """The tree and the cuts of a model. Raises `InputError` for unknown cuts, unknown coordinates and bodies that do not exist."""
+    if coordinates not in COORDINATES:
+        raise InputError(f"coordinates: no '{coordinates}'; there are {', '.join(COORDINATES)}")
+    unknown = [name for name in model.cuts if name not in model.joints]
+    if unknown:
+        raise InputError(*(f"cuts: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown))
+    tree = _walk(model, _spanning_joints(model))
+    carried = {primary.joint: primary.body for primary in tree if primary.joint is not None}
+    if coordinates == "joint":
+        cuts = tuple(name for name in model.joints if name not in carried)
+        return Topology(coordinates, tuple(tree), cuts, carried)
+    absolute = [primary if _keeps_its_joint(model, primary) else _free(model.bodies[primary.body]) for primary in tree]
+    kept = {primary.joint for primary in absolute}
+    cuts = tuple(name for name in model.joints if name not in kept)
+    return Topology(coordinates, tuple(absolute), cuts, {joint: body for joint, body in carried.items() if joint not in kept})
+
+
+def _spanning_joints(model: Model) -> set[str]:
+    """Joints of a spanning forest with the fewest freedoms (Kruskal), never a joint the user wants cut."""
+    group = {name: name for name in (GROUND, *model.bodies)}
+
+    def find(name: str) -> str:
+        while group[name] != name:
+            group[name] = group[group[name]]
+            name = group[name]
+        return name
+
+    kept = set()
+    order = sorted(model.joints.values(), key=lambda joint: joint.nv)
+    for joint in order:
+        a, b = find(joint.parent.body), find(joint.child.body)
+        if joint.name not in model.cuts and a != b:
+            group[a] = b
+            kept.add(joint.name)
+    return kept
+
+
+def _walk(model: Model, kept: set[str]) -> list[PrimaryJoint]:
+    """Bodies in depth-first order from the ground; a part without joint to the ground gets a free joint under its first body."""
+    at: dict[str, list[Joint]] = {name: [] for name in (GROUND, *model.bodies)}
+    for joint in model.joints.values():
+        if joint.name in kept:
+            at[joint.parent.body].append(joint)
+            at[joint.child.body].append(joint)
+    found: list[PrimaryJoint] = []
+    seen = {GROUND}
+
+    def visit(root: str) -> None:
+        stack = [root]
+        while stack:
+            name = stack.pop()
+            if name != root:
+                found.append(hanging[name])
+            for joint in reversed(at[name]):
+                primary = _hang(joint, name)
+                if primary.body not in seen:
+                    seen.add(primary.body)
+                    hanging[primary.body] = primary
+                    stack.append(primary.body)
+
+    hanging: dict[str, PrimaryJoint] = {}
+    visit(GROUND)
+    for name, body in model.bodies.items():
+        if name not in seen:
+            seen.add(name)
+            found.append(_free(body))
+            visit(name)
+    return found
+
+
+def _hang(joint: Joint, parent: str) -> PrimaryJoint:
+    if joint.parent.body == parent:
+        return PrimaryJoint(joint.child.body, parent, joint.parent, joint.child, joint.motions, joint.name)
+    return PrimaryJoint(joint.parent.body, parent, joint.child, joint.parent, inverse_motions(joint.motions), joint.name, True)
+
+
+def _free(body: Body) -> PrimaryJoint:
+    motions: tuple[Motion, ...] = (FreeMotion(),)
+    if isinstance(body, PointMass):
+        motions = (Slide("x"), Slide("y"), Slide("z"))
+    return PrimaryJoint(body.name, GROUND, FrameRef(GROUND), FrameRef(body.name), motions)
+
+
+def _keeps_its_joint(model: Model, primary: PrimaryJoint) -> bool:
+    """A point mass has no rotations to constrain: on a joint to the ground that holds its rotation it stays also in absolute coordinates."""
+    if not isinstance(model.bodies[primary.body], PointMass) or primary.joint is None or primary.parent != GROUND:
+        return False
+    return not any(isinstance(motion, (Ball, FreeMotion)) for motion in primary.motions)
+
