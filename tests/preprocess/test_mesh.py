@@ -1,6 +1,8 @@
 """Mesh files in every format, named sets, and what a mesh can be asked."""
 
 import pathlib
+import subprocess
+import sys
 
 import meshio
 import numpy as np
@@ -240,3 +242,9 @@ def test_mesh_from_arrays_is_checked():
         Mesh.from_arrays(corners, {"hex9": [[0]]})
     with pytest.raises(InputError, match="refers to node 11"):
         Mesh.from_arrays(corners, {"tet4": [[0, 1, 2, 11]]})
+
+
+def test_the_link_is_made_by_its_script(tmp_path):
+    path = tmp_path / "link.msh"
+    subprocess.run([sys.executable, LINK.with_name("make_link.py"), "--output", path], check=True, capture_output=True)
+    assert path.read_text() == LINK.read_text()
