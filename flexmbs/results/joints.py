@@ -11,7 +11,7 @@ from flexmbs.results.histories import joint_history, opposite_wrench
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
 from flexmbs.system.coordinates import inverse_coordinates
-from flexmbs.system.records import Work
+from flexmbs.system.records import CUT_BETA, Q_AT, S_AT
 
 
 class JointHistories(NamedTuple):
@@ -41,7 +41,7 @@ def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
     nb, ncut, nc = len(compiled.bodies), len(compiled.topology.cuts), compiled.n_constraints
     return {
         "lam": (nt, nc), "primary": (nt, nb, 6), "cut": (nt, ncut, 6), "effort": (nt, nb + ncut, 6),
-        "beta": (nt, int(compiled.system.cuts.beta_at[-1])), "eta": (nt, ncut, 6), "etad": (nt, ncut, 6), "unique": (nb + ncut,),
+        "beta": (nt, sum(compiled.model.joints[name].nq for name in compiled.topology.cuts)), "eta": (nt, ncut, 6), "etad": (nt, ncut, 6), "unique": (nb + ncut,),
     }  # fmt: skip
 
 
@@ -50,8 +50,7 @@ def joint_histories(compiled: Compiled, trajectory: Trajectory, *, redundant: bo
     beta = start_coordinates(compiled)
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
-    system, work = compiled.system, make_work(compiled.system)
-    work.cut.beta[:] = beta
+    system, work = compiled.system, make_work(compiled.system, beta)
     lam = np.empty_like(trajectory.lam)
     G0 = constraint_jacobian(system, work, trajectory.q[0], trajectory.s[0], t=float(trajectory.t[0]))
     for i, t in enumerate(trajectory.t):
@@ -67,8 +66,7 @@ def start_coordinates(compiled: Compiled) -> np.ndarray:
 
 
 def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray) -> JointHistories:
-    work = make_work(compiled.system)
-    work.cut.beta[:] = beta
+    work = make_work(compiled.system, beta)
     shapes = history_shapes(compiled, len(trajectory.t))
     z = {name: np.zeros(shapes[name]) for name in ("primary", "cut", "effort", "beta", "eta", "etad")}
     joint_history(
@@ -94,7 +92,7 @@ def _unique(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: n
 def _with_turns(compiled: Compiled, t: np.ndarray, found: JointHistories) -> JointHistories:
     """Whole turns that a cut joint made between two outputs, from its mean speed."""
     for k, name in enumerate(compiled.topology.cuts):
-        at, to = int(compiled.system.cuts.beta_at[k]), 0
+        at, to = int(compiled.system.cuts[k, CUT_BETA]), 0
         for motion in compiled.model.joints[name].motions:
             if isinstance(motion, Rotate):
                 expected = 0.5 * (found.eta[1:, k, to] + found.eta[:-1, k, to]) * np.diff(t)
@@ -113,8 +111,9 @@ def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHist
     if not place.reversed:
         return wrench
     out = np.zeros_like(wrench)
-    work: Work = make_work(compiled.system)
-    opposite_wrench(compiled.system, work, place.body, trajectory.q, trajectory.s, trajectory.sd, wrench, out)
+    system, motion = compiled.system, make_work(compiled.system).motion
+    states = trajectory.q, trajectory.s, trajectory.sd
+    opposite_wrench(system.tree, system.frames, system.joints, system.gravity, motion, place.body, *states, wrench, out)
     return out
 
 
@@ -124,10 +123,10 @@ def declared_coordinates(compiled: Compiled, trajectory: Trajectory, found: Join
     nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
     if place.cut >= 0:
         k = place.cut
-        at = int(compiled.system.cuts.beta_at[k])
+        at = int(compiled.system.cuts[k, CUT_BETA])
         effort = found.effort[:, len(compiled.bodies) + k, :nv]
         return JointCoordinates(found.beta[:, at : at + nq], found.eta[:, k, :nv], found.etad[:, k, :nv], effort)
-    at, to = int(compiled.system.tree.q_at[place.body]), int(compiled.system.tree.s_at[place.body])
+    at, to = (int(compiled.system.tree[place.body, column]) for column in (Q_AT, S_AT))
     rates = (trajectory.s[:, to : to + nv], trajectory.sd[:, to : to + nv])
     tree = JointCoordinates(trajectory.q[:, at : at + nq], *rates, found.effort[:, place.body, :nv])
     return _reversed(place.motions, tree) if place.reversed else tree

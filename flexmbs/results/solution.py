@@ -17,6 +17,7 @@ from flexmbs.results.joints import JointHistories, declared_coordinates, declare
 from flexmbs.results.trajectory import RunInfo, Trajectory
 from flexmbs.results.views import BodyView, DriveView, Energy, FloatArray, FrameView, JointView
 from flexmbs.system.compile import Compiled
+from flexmbs.system.records import DRIVE_ROW, NF, QF_AT, SF_AT
 
 if TYPE_CHECKING:
     from flexmbs.results.plots import Plots
@@ -105,8 +106,8 @@ class Solution:
         """Motion of a body frame, and the body's elastic coordinates. Raises InputError for an unknown name."""
         _known("body", str(name), self.bodies)
         i, tree = self.compiled.bodies.index(str(name)), self.compiled.system.tree
-        nf = int(self.compiled.system.bodies.nf[i])
-        elastic = self.q[:, tree.qf_at[i] :][:, :nf], self.s[:, tree.sf_at[i] :][:, :nf]
+        nf = int(tree[i, NF])
+        elastic = self.q[:, tree[i, QF_AT] :][:, :nf], self.s[:, tree[i, SF_AT] :][:, :nf]
         return BodyView(str(name), self.t, *self._motion(self.compiled.frames[FrameRef(str(name))]), *elastic)
 
     def joint(self, name: str) -> JointView:
@@ -131,7 +132,7 @@ class Solution:
         number = self.drives.index(name)
         joint = declared_coordinates(self.compiled, self.trajectory, self._joints, drive.joint)
         position = _position_of(self.compiled, drive.joint, drive.coordinate)
-        torque = self._joints.lam[:, self.compiled.system.drives.row[number]]
+        torque = self._joints.lam[:, self.compiled.system.drives[number, DRIVE_ROW]]
         rate = joint.velocity[:, drive.coordinate]
         return DriveView(name, self.t, joint.position[:, position], rate, torque, torque * rate)
 
@@ -139,7 +140,10 @@ class Solution:
     def energy(self) -> Energy:
         """Energies, works and their balance."""
         values = np.zeros((len(self.t), 3))
-        energy_history(self.compiled.system, make_work(self.compiled.system), self.q, self.s, self.sd, values)
+        system, work = self.compiled.system, make_work(self.compiled.system)
+        energy_history(
+            system.tree, system.frames, system.joints, system.bodies, system.gravity, work.motion, work.U, self.q, self.s, self.sd, values
+        )
         work = self.trajectory.work
         return Energy(self.t, *values.T, work[:, 0], work[:, 2], work[:, 1])
 
@@ -152,7 +156,8 @@ class Solution:
     def _motion(self, number: int) -> tuple[np.ndarray, ...]:
         """Position, rotation, velocity, angular velocity, acceleration, angular acceleration of a frame by its number."""
         out = np.zeros((len(self.t), 24))
-        frame_history(self.compiled.system, make_work(self.compiled.system), number, self.q, self.s, self.sd, out)
+        system, motion = self.compiled.system, make_work(self.compiled.system).motion
+        frame_history(system.tree, system.frames, system.joints, system.gravity, motion, number, self.q, self.s, self.sd, out)
         return (out[:, 9:12], out[:, :9].reshape(-1, 3, 3), *(out[:, a : a + 3] for a in (12, 15, 18, 21)))
 
     @property

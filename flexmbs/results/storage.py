@@ -127,7 +127,8 @@ def _record(text: str) -> dict[str, Any]:
 def _run_info(record: Mapping[str, Any], model_text: str) -> RunInfo:
     return RunInfo(
         options=record["options"], outcome=record["outcome"],
-        redundant=[(str(name), int(rows)) for name, rows in record["redundant"]], moved=tuple(map(str, record["moved"])), notes=tuple(map(str, record["notes"])),
+        redundant=[(str(name), int(rows)) for name, rows in record["redundant"]],
+        moved=tuple(map(str, record["moved"])), notes=tuple(map(str, record["notes"])),
         provenance={str(key): str(value) for key, value in record["provenance"].items()}, model_text=model_text,
     )  # fmt: skip
 

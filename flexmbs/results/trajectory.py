@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexmbs import __version__
+
 
 class Trajectory(NamedTuple):
     """State at the output times."""
@@ -25,7 +27,7 @@ class Trajectory(NamedTuple):
     step: np.ndarray  # (nt,) last step
 
 
-PACKAGES = ("flexmbs", "numpy", "scipy", "numba", "h5py")
+PACKAGES = ("numpy", "scipy", "numba", "h5py")
 
 
 def provenance() -> dict[str, str]:
@@ -34,6 +36,7 @@ def provenance() -> dict[str, str]:
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
+        "flexmbs": __version__,
         "python": platform.python_version(),
         **versions,
     }

@@ -46,7 +46,8 @@ class JointView:
     position (nt, nq), velocity and acceleration (nt, nv): joint coordinates, rad and m.
     wrench (nt, 6): force and moment of the parent on the child at the child's frame, in that frame's axes [N, N m]; drives and
     joint forces are in it. force, torque (nt, 3): the same in world axes. effort (nt, nv): its part along the freedoms, the
-    sum of drives and joint forces. unique: False where redundant constraints leave the wrench open; it is then the one of least norm.
+    sum of drives and joint forces. unique: False where redundant constraints leave the wrench open; it is then that of the
+    multipliers of least norm.
     """
 
     name: str

@@ -1,0 +1,96 @@
+"""One look for all figures: palette, type, axes, and figures as images for a page."""
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PALETTE = ("#1f5a94", "#d07a36", "#2f8f7d", "#9a3f55", "#7568ad", "#a98f2f", "#56636e", "#4c9fc8")
+INK, MUTED, GRID = "#1d2733", "#5d6b7a", "#e4e9ee"
+SHADES = ("#e3e9ef", "#a9c6de", "#4b8bc0", "#1f5a94", "#123a63")
+WIDTH = 8.6  # inches of a full-width figure
+MOST_POINTS = 1200
+FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+
+SETTINGS = {
+    "font.family": "DejaVu Sans", "font.size": 9.5, "text.color": INK, "text.parse_math": False,
+    "axes.edgecolor": "#b9c3cd", "axes.labelcolor": MUTED, "axes.titlecolor": INK, "axes.titlesize": 10, "axes.titleweight": "bold",
+    "axes.titlelocation": "left", "axes.titlepad": 8, "axes.labelsize": 9.5, "axes.linewidth": 0.8,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "axes.xmargin": 0.0,
+    "axes.formatter.useoffset": False, "grid.color": GRID, "grid.linewidth": 0.8, "lines.linewidth": 1.7,
+    "lines.solid_capstyle": "round", "xtick.color": MUTED, "ytick.color": MUTED, "xtick.labelsize": 9, "ytick.labelsize": 9,
+    "xtick.major.size": 0, "ytick.major.size": 0, "legend.frameon": False, "legend.fontsize": 9, "legend.labelcolor": INK,
+    "figure.facecolor": "white", "axes.facecolor": "white", "svg.fonttype": "none", "svg.hashsalt": "flexmbs",
+    "figure.constrained_layout.use": True,
+}  # fmt: skip
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """The settings of all figures, whatever the user's own are."""
+    import matplotlib
+    from cycler import cycler
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({**SETTINGS, "axes.prop_cycle": cycler(color=PALETTE)})
+        yield
+
+
+def panels(count: int, *, height: float = 2.1, share: bool = True) -> "tuple[Figure, list[Axes]]":
+    """A full-width figure of ``count`` panels above each other with a common time axis."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height * count + 0.35))
+    axes = figure.subplots(count, 1, sharex=share, squeeze=False)[:, 0]
+    return figure, list(axes)
+
+
+def label(name: str) -> str:
+    """A name as a legend shows it."""
+    short = name if len(name) <= 34 else f"{name[:31]}…"
+    return f" {short}" if short.startswith("_") else short
+
+
+def thinned(t: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """At most about `MOST_POINTS` points of a curve with its peaks: the smallest and largest of every bin."""
+    if len(t) <= MOST_POINTS:
+        return t, y
+    edges = np.linspace(0, len(t), MOST_POINTS // 2 + 1).astype(int)
+    picks = [np.sort([a + np.argmin(y[a:b]), a + np.argmax(y[a:b])]) for a, b in zip(edges[:-1], edges[1:])]
+    pick = np.unique(np.concatenate([[0], *picks, [len(t) - 1]]))
+    return t[pick], y[pick]
+
+
+def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
+    """Time label below the last panel, legends beside the panels that have several curves."""
+    axes[-1].set_xlabel(xlabel)
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        if handles:
+            ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.04), borderaxespad=0.0, handlelength=1.4)
+
+
+def svg_image(figure: "Figure") -> str:
+    """A figure as the address of an SVG image, with the fonts of the page."""
+    with house_style():
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue().replace("'DejaVu Sans'", FONTS.replace("'", "&apos;")).replace("DejaVu Sans", "Arial")
+    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
+
+
+def png_image(figure: "Figure", *, dpi: int = 170) -> str:
+    """A figure as the address of a PNG image, for pictures of many triangles."""
+    with house_style():
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=dpi)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,163 @@
+"""Key numbers of a solution and the verdict on it, for the report, its summary.json and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.results.solution import Solution
+from flexmbs.results.views import BodyView, FloatArray
+
+PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
+
+# limits of (PASS, WARN); beyond the second a check fails
+ENERGY = (1e-3, 5e-2)  # missing energy over the largest energy or work
+POSITION_DRIFT = (1e-6, 1e-4)  # m or rad
+VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
+REJECTED = 0.3  # part of the steps tried
+DEFLECTION = 0.1  # of the body's size: beyond it linear elasticity in the body frame is doubtful
+ROTATION = 0.2  # rad
+MOST_NODES, MOST_TIMES = 400, 200
+
+
+@dataclass(frozen=True)
+class Check:
+    """One criterion: what was looked at, PASS, WARN or FAIL, and a line that says what was found."""
+
+    title: str
+    status: str
+    found: str
+
+
+def checks(solution: Solution) -> list[Check]:
+    """All criteria, in the order of the report."""
+    found = [_outcome(solution), _energy(solution), *_drifts(solution), _redundancy(solution), _steps(solution)]
+    return found + [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
+
+
+def verdict(found: list[Check]) -> str:
+    """The worst of the checks."""
+    return max((check.status for check in found), key=(PASS, WARN, FAIL).index)
+
+
+def _graded(value: float, limits: tuple[float, float]) -> str:
+    return PASS if value <= limits[0] else WARN if value <= limits[1] else FAIL
+
+
+def _outcome(solution: Solution) -> Check:
+    t_end = f"t = {solution.t[-1]:.6g} s"
+    if solution.run.finished:
+        return Check("Outcome", PASS, f"finished at {t_end}")
+    return Check("Outcome", FAIL, f"stopped at {t_end}: {solution.run.outcome}")
+
+
+def _energy(solution: Solution) -> Check:
+    energy = solution.energy
+    missing = float(np.abs(energy.balance).max())
+    share = missing / energy.scale if energy.scale > 0.0 else 0.0
+    return Check("Energy balance", _graded(share, ENERGY), f"{missing:.2e} J missing, {share:.1e} of the largest energy or work")
+
+
+def _drifts(solution: Solution) -> list[Check]:
+    if solution.drift.size == 0 or solution.compiled.n_constraints == 0:
+        return [Check("Constraints", PASS, "none: no drift is possible")]
+    g, gd = (float(value) for value in solution.drift.max(axis=0))
+    speed = max(float(np.abs(solution.s).max(initial=0.0)), 1e-3)
+    return [
+        Check("Position drift", _graded(g, POSITION_DRIFT), f"largest |g| = {g:.1e} (m, rad)"),
+        Check("Velocity drift", _graded(gd / speed, VELOCITY_DRIFT), f"largest |Gs + γ̄| = {gd:.1e}, {gd / speed:.1e} of the largest speed"),
+    ]
+
+
+def _redundancy(solution: Solution) -> Check:
+    redundant = solution.run.redundant
+    if not redundant:
+        return Check("Redundancy", PASS, "no dependent constraints")
+    named = ", ".join(f"{name} ({rows} row{'' if rows == 1 else 's'})" for name, rows in redundant)
+    return Check("Redundancy", WARN, f"dependent constraints: {named}; the reactions of their loops are not unique")
+
+
+def _steps(solution: Solution) -> Check:
+    steps, rejected = (int(solution.statistics.get(key, 0)) for key in ("steps", "rejected"))
+    share = rejected / max(steps + rejected, 1)
+    return Check("Convergence", PASS if share <= REJECTED else WARN, f"{steps} steps, {rejected} rejected ({100 * share:.0f} %)")
+
+
+def _deflection(solution: Solution, name: str, data: FlexibleBodyData) -> Check | None:
+    """Largest elastic displacement over the body's size, largest elastic rotation of a frame, with the time."""
+    if data.nf == 0:
+        return None
+    body = solution.body(name)
+    pick = np.unique(np.linspace(0, len(solution.t) - 1, min(len(solution.t), MOST_TIMES)).astype(int))
+    size, displacement = _displacements(data, body.elastic[pick])
+    rotation = [np.linalg.norm(body.elastic[pick] @ frame.psi.T, axis=1) for frame in data.frames.values()]
+    turned = np.max(rotation, axis=0) if rotation else np.zeros(len(pick))
+    worst = int(np.argmax(np.maximum(displacement / (DEFLECTION * size), turned / ROTATION)))
+    large = displacement[worst] > DEFLECTION * size or turned[worst] > ROTATION
+    text = f"{1e3 * displacement.max():.3g} mm ({100 * displacement.max() / size:.2g} % of its size), {turned.max():.2g} rad"
+    if large:
+        text += f"; beyond the linear range at t = {solution.t[pick[worst]]:.4g} s"
+    return Check(f"Deflection of {name}", WARN if large else PASS, text)
+
+
+def _displacements(data: FlexibleBodyData, elastic: FloatArray) -> tuple[float, FloatArray]:
+    """Size of the body, and its largest elastic displacement at each time, on a sample of its nodes."""
+    if data.surface is not None:
+        nodes, phi = data.surface.nodes, data.surface.phi
+        pick = np.unique(np.linspace(0, len(nodes) - 1, min(len(nodes), MOST_NODES)).astype(int))
+        nodes, phi = nodes[pick], phi[pick]
+    else:
+        nodes = np.array([np.zeros(3), *(frame.x for frame in data.frames.values())])
+        phi = np.array([np.zeros((3, data.nf)), *(frame.phi for frame in data.frames.values())])
+    size = float(np.linalg.norm(np.ptp(nodes, axis=0))) or 1.0
+    u = np.einsum("nak,tk->tna", phi, elastic)
+    return size, np.linalg.norm(u, axis=2).max(axis=1)
+
+
+def summary(solution: Solution) -> dict[str, Any]:
+    """Verdict, checks and key numbers as plain values."""
+    found = checks(solution)
+    energy = solution.energy
+    end = {key: float(getattr(energy, key)[-1]) for key in ("kinetic", "strain", "potential", "total")}
+    works = {key: float(getattr(energy, key)[-1]) for key in ("work_of_forces", "work_of_drives", "dissipated")}
+    joints = {name: _joint_numbers(solution, name) for name in solution.joints}
+    return {
+        "model": solution.compiled.model.name,
+        "verdict": verdict(found),
+        "checks": [asdict(check) for check in found],
+        "t_end": float(solution.t[-1]),
+        "outputs": len(solution.t),
+        "bodies": len(solution.bodies),
+        "elastic_coordinates": int(sum(data.nf for data in solution.compiled.data.values())),
+        "coordinates": int(solution.q.shape[1]),
+        "constraints": solution.compiled.n_constraints,
+        "energy_at_end": end | works,
+        "energy_missing": float(np.abs(energy.balance).max()),
+        "drift": [float(value) for value in solution.drift.max(axis=0, initial=0.0)],
+        "joints": joints,
+        "statistics": solution.statistics,
+        "options": solution.run.options,
+        "redundant": [list(pair) for pair in solution.run.redundant],
+        "moved": [str(line) for line in solution.run.moved],
+        "notes": [str(line) for line in solution.run.notes],
+        "provenance": solution.run.provenance,
+    }
+
+
+def _joint_numbers(solution: Solution, name: str) -> dict[str, Any]:
+    joint = solution.joint(name)
+    force, torque = (float(np.linalg.norm(part, axis=1).max()) for part in (joint.force, joint.torque))
+    return {"largest_force": force, "largest_torque": torque, "unique": joint.unique}
+
+
+def elastic_frames(solution: Solution, name: str) -> dict[str, FloatArray]:
+    """Elastic displacement (nt, 3) of the frames of a flexible body that move with its modes, in body axes."""
+    data, body = solution.compiled.data[name], solution.body(name)
+    return {frame: _frame_displacement(body, place.phi) for frame, place in data.frames.items() if np.abs(place.phi).max(initial=0.0) > 1e-9}
+
+
+def _frame_displacement(body: BodyView, phi: FloatArray) -> FloatArray:
+    return np.asarray(body.elastic @ phi.T)
