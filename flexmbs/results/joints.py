@@ -39,9 +39,10 @@ class JointCoordinates(NamedTuple):
 def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
     """Shapes of the arrays of `JointHistories`."""
     nb, ncut, nc = len(compiled.bodies), len(compiled.topology.cuts), compiled.n_constraints
+    n_beta = sum(compiled.model.joints[name].nq for name in compiled.topology.cuts)
     return {
         "lam": (nt, nc), "primary": (nt, nb, 6), "cut": (nt, ncut, 6), "effort": (nt, nb + ncut, 6),
-        "beta": (nt, sum(compiled.model.joints[name].nq for name in compiled.topology.cuts)), "eta": (nt, ncut, 6), "etad": (nt, ncut, 6), "unique": (nb + ncut,),
+        "beta": (nt, n_beta), "eta": (nt, ncut, 6), "etad": (nt, ncut, 6), "unique": (nb + ncut,),
     }  # fmt: skip
 
 

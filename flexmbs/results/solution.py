@@ -141,9 +141,8 @@ class Solution:
         """Energies, works and their balance."""
         values = np.zeros((len(self.t), 3))
         system, work = self.compiled.system, make_work(self.compiled.system)
-        energy_history(
-            system.tree, system.frames, system.joints, system.bodies, system.gravity, work.motion, work.U, self.q, self.s, self.sd, values
-        )
+        records = system.tree, system.frames, system.joints, system.bodies, system.gravity, work.motion, work.U
+        energy_history(*records, self.q, self.s, self.sd, values)
         work = self.trajectory.work
         return Energy(self.t, *values.T, work[:, 0], work[:, 2], work[:, 1])
 

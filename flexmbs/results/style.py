@@ -2,6 +2,7 @@
 
 import base64
 import io
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -22,8 +23,8 @@ FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu 
 
 SETTINGS = {
     "font.family": "DejaVu Sans", "font.size": 9.5, "text.color": INK, "text.parse_math": False,
-    "axes.edgecolor": "#b9c3cd", "axes.labelcolor": MUTED, "axes.titlecolor": INK, "axes.titlesize": 10, "axes.titleweight": "bold",
-    "axes.titlelocation": "left", "axes.titlepad": 8, "axes.labelsize": 9.5, "axes.linewidth": 0.8,
+    "axes.edgecolor": "#b9c3cd", "axes.labelcolor": MUTED, "axes.titlecolor": INK, "axes.titlesize": 10,
+    "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.titlepad": 8, "axes.labelsize": 9.5, "axes.linewidth": 0.8,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "axes.xmargin": 0.0,
     "axes.formatter.useoffset": False, "grid.color": GRID, "grid.linewidth": 0.8, "lines.linewidth": 1.7,
     "lines.solid_capstyle": "round", "xtick.color": MUTED, "ytick.color": MUTED, "xtick.labelsize": 9, "ytick.labelsize": 9,
@@ -50,6 +51,7 @@ def panels(count: int, *, height: float = 2.1, share: bool = True) -> "tuple[Fig
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height * count + 0.35))
+    figure.set_layout_engine("constrained", hspace=0.04)
     axes = figure.subplots(count, 1, sharex=share, squeeze=False)[:, 0]
     return figure, list(axes)
 
@@ -65,17 +67,19 @@ def thinned(t: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.
     if len(t) <= MOST_POINTS:
         return t, y
     edges = np.linspace(0, len(t), MOST_POINTS // 2 + 1).astype(int)
-    picks = [np.sort([a + np.argmin(y[a:b]), a + np.argmax(y[a:b])]) for a, b in zip(edges[:-1], edges[1:])]
+    picks = [np.sort([a + np.argmin(y[a:b]), a + np.argmax(y[a:b])]) for a, b in itertools.pairwise(edges)]
     pick = np.unique(np.concatenate([[0], *picks, [len(t) - 1]]))
     return t[pick], y[pick]
 
 
 def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
-    """Time label below the last panel, legends beside the panels that have several curves."""
+    """Time label below the last panel; a legend beside each panel that has other curves than the one above."""
     axes[-1].set_xlabel(xlabel)
+    before: list[str] = []
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
-        if handles:
+        if handles and labels != before:
+            before = labels
             ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.04), borderaxespad=0.0, handlelength=1.4)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.results.solution import Solution
-from flexmbs.results.views import BodyView, FloatArray
+from flexmbs.results.views import FloatArray
 
 PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
 
@@ -66,9 +66,10 @@ def _drifts(solution: Solution) -> list[Check]:
         return [Check("Constraints", PASS, "none: no drift is possible")]
     g, gd = (float(value) for value in solution.drift.max(axis=0))
     speed = max(float(np.abs(solution.s).max(initial=0.0)), 1e-3)
+    rate = f"largest |Gs + γ̄| = {gd:.1e}, {gd / speed:.1e} of the largest speed"
     return [
         Check("Position drift", _graded(g, POSITION_DRIFT), f"largest |g| = {g:.1e} (m, rad)"),
-        Check("Velocity drift", _graded(gd / speed, VELOCITY_DRIFT), f"largest |Gs + γ̄| = {gd:.1e}, {gd / speed:.1e} of the largest speed"),
+        Check("Velocity drift", _graded(gd / speed, VELOCITY_DRIFT), rate),
     ]
 
 
@@ -156,8 +157,5 @@ def _joint_numbers(solution: Solution, name: str) -> dict[str, Any]:
 def elastic_frames(solution: Solution, name: str) -> dict[str, FloatArray]:
     """Elastic displacement (nt, 3) of the frames of a flexible body that move with its modes, in body axes."""
     data, body = solution.compiled.data[name], solution.body(name)
-    return {frame: _frame_displacement(body, place.phi) for frame, place in data.frames.items() if np.abs(place.phi).max(initial=0.0) > 1e-9}
-
-
-def _frame_displacement(body: BodyView, phi: FloatArray) -> FloatArray:
-    return np.asarray(body.elastic @ phi.T)
+    moving = {frame: place.phi for frame, place in data.frames.items() if np.abs(place.phi).max(initial=0.0) > 1e-9}
+    return {frame: np.asarray(body.elastic @ phi.T) for frame, phi in moving.items()}

@@ -1,0 +1,186 @@
+"""One HTML page about a solution, and its key numbers as ``<name>.summary.json``."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pathlib
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flexmbs.model.check_topology import freedom_lines
+from flexmbs.results.files import write_text
+from flexmbs.results.style import png_image, svg_image
+from flexmbs.results.summary import PASS, WARN, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+    from flexmbs.results.solution import Solution
+
+MODES_DRAWN, MODES_LISTED, ROWS_LISTED = 6, 24, 60
+SENTENCES = {
+    PASS: "The run finished and every check passed.",
+    WARN: "The run finished with warnings; read them before using the numbers.",
+}
+FAILED = "The run did not finish or a check failed; do not use the numbers as they are."
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image of the page with its caption and its text for those who cannot see it."""
+
+    source: str
+    alt: str
+    caption: str = ""
+
+
+def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
+    """The page at ``path`` and the summary beside it. Raises MachineError."""
+    target = pathlib.Path(path)
+    numbers = summary(solution)
+    write_text(target, page(solution, numbers))
+    write_text(target.with_name(f"{target.stem}.summary.json"), json.dumps(numbers, indent=2, default=str) + "\n")
+
+
+def page(solution: Solution, numbers: dict[str, Any]) -> str:
+    """The HTML text; everything from the model is escaped."""
+    import jinja2
+
+    loader = jinja2.PackageLoader("flexmbs.results", "templates")
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["number"] = number
+    return environment.get_template("report.html").render(
+        numbers=numbers,
+        sentence=SENTENCES.get(numbers["verdict"], FAILED),
+        tiles=_tiles(solution, numbers),
+        motion=_motion(solution),
+        sections=_sections(solution),
+        model=_model(solution),
+        parts=_parts(solution),
+        model_text=solution.model_text,
+    )
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number as people read it: few digits, no exponent for everyday sizes."""
+    if isinstance(value, (str, bool)):
+        return str(value)
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa}·10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
+def _tiles(solution: Solution, numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(value, unit, what) of the key numbers at the top."""
+    scale = max(solution.energy.scale, 1e-300)
+    wall = solution.statistics.get("wall_time")
+    tiles = [
+        (number(numbers["t_end"]), "s", "simulated"),
+        (str(solution.statistics.get("steps", len(solution.t) - 1)), "", "steps"),
+        (str(numbers["coordinates"]), "", f"coordinates, {numbers['elastic_coordinates']} of them elastic"),
+        (number(numbers["energy_missing"] / scale, 2), "", "energy missing, of the largest"),
+        (number(numbers["drift"][0], 2), "", "largest position drift"),
+    ]
+    return tiles + ([(number(float(wall), 3), "s", "computing time")] if isinstance(wall, (int, float)) else [])
+
+
+def _motion(solution: Solution) -> Picture:
+    caption = "Bodies at equal intervals of time, the last one darkest, with the paths of the free frames. Elastic shapes to scale."
+    return Picture(png_image(solution.plot.motion()), "The mechanism at several instants", caption)
+
+
+def _sections(solution: Solution) -> list[tuple[str, str, Picture]]:
+    """(anchor, title, figure) of the curves, those there is something to show of."""
+    plot = solution.plot
+    made: list[tuple[str, str, Callable[[], Figure | None], str]] = [
+        ("joints", "Joints", plot.joints, "Joint coordinates and their velocities."),
+        ("frames", "Tips and frames", plot.frames, "World coordinates of the frames to which no joint is attached."),
+        ("deflections", "Elastic deflection", plot.deflections, "Displacement of frames by the modes of their body."),
+        ("reactions", "Reactions", plot.reactions, "Size of what each joint carries, drives and joint forces included."),
+        ("efforts", "Drives and controllers", plot.efforts, "Torques and forces along the freedoms of the joints."),
+        ("energy", "Energy balance", plot.energy, "E − E₀ = work of forces + work of drives − dissipated; springs count as forces."),
+        ("drift", "Constraint drift", plot.drift, "Largest error of the constraints at position and velocity level."),
+        ("steps", "Steps", plot.steps, "Step size chosen by the error control."),
+    ]
+    found = [(anchor, title, make(), caption) for anchor, title, make, caption in made]
+    return [(anchor, title, Picture(svg_image(f), f"Curves: {title}", caption)) for anchor, title, f, caption in found if f is not None]
+
+
+def _model(solution: Solution) -> dict[str, Any]:
+    """Tables of the model summary."""
+    compiled = solution.compiled
+    modes = sum(data.nf for data in compiled.data.values())
+    masses = {name: _mass(solution, name) for name in solution.bodies}
+    table = tomllib.loads(solution.model_text)
+    return {
+        "bodies": [(body.name, body.kind, masses[body.name], _frames(solution, body.name)) for body in compiled.model.bodies.values()],
+        "joints": [(*_joint_row(solution, name),) for name in solution.joints],
+        "forces": [(name, item.get("kind", ""), _target(item)) for name, item in table.get("forces", {}).items()],
+        "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
+        "freedoms": freedom_lines(compiled.model, modes),
+        "tree": str(compiled.topology),
+        "limit": ROWS_LISTED,
+    }
+
+
+def _mass(solution: Solution, name: str) -> float:
+    data = solution.compiled.data.get(name)
+    return float(data.mass if data is not None else getattr(solution.compiled.model.bodies[name], "mass", 0.0))
+
+
+def _frames(solution: Solution, body: str) -> str:
+    names = [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
+    data = solution.compiled.data.get(body)
+    return ", ".join(names) + (f" · {data.nf} modes" if data is not None else "")
+
+
+def _joint_row(solution: Solution, name: str) -> tuple[Any, ...]:
+    joint, place = solution.compiled.model.joints[name], solution.compiled.places[name]
+    view = solution.joint(name)
+    force, torque = ((part**2).sum(axis=1).max() ** 0.5 for part in (view.force, view.torque))
+    where = "cut" if place.cut >= 0 else "tree, reversed" if place.reversed else "tree"
+    return name, joint.kind, str(joint.parent), str(joint.child), joint.nv, where, float(force), float(torque), view.unique
+
+
+def _target(item: dict[str, Any]) -> str:
+    """What a force acts on."""
+    return " – ".join(str(item[key]) for key in ("joint", "frame", "frame_a", "frame_b") if key in item)
+
+
+def _motion_kind(item: dict[str, Any]) -> str:
+    motion = item.get("motion")
+    return str(motion.get("kind", "")) if isinstance(motion, dict) else "constant"
+
+
+def _parts(solution: Solution) -> list[dict[str, Any]]:
+    """The flexible bodies: mode table, pictures, provenance; bodies of the same data together."""
+    parts: dict[str, dict[str, Any]] = {}
+    for name, data in solution.compiled.data.items():
+        digest = data.digest
+        if digest in parts:
+            parts[digest]["names"].append(name)
+            continue
+        rows = zip(data.modes.frequency, data.modes.kind, data.modes.damping, data.modes.effective_mass[:, :3])
+        parts[digest] = {
+            "names": [name], "part": data.name, "nf": data.nf, "digest": digest, "mass": data.mass,
+            "modes": [(k + 1, float(f), kind, float(d), [float(m) for m in mass]) for k, (f, kind, d, mass) in enumerate(rows)],
+            "listed": MODES_LISTED, "pictures": _mode_pictures(solution, name), "provenance": dict(data.provenance),
+        }  # fmt: skip
+    return list(parts.values())
+
+
+def _mode_pictures(solution: Solution, body: str) -> list[Picture]:
+    data = solution.compiled.data[body]
+    if data.surface is None or not len(data.surface.triangles):
+        return []
+    drawn = range(min(data.nf, MODES_DRAWN))
+    titles = [f"Mode {k + 1} · {number(float(data.modes.frequency[k]))} Hz" for k in drawn]
+    return [Picture(png_image(solution.plot.mode(body, k)), f"{titles[k]} of {data.name}", titles[k]) for k in drawn]
