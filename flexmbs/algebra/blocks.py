@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 
 DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a dependent row
 
@@ -35,7 +35,7 @@ class Elimination(NamedTuple):
     n_values: np.ndarray  # (1,)
 
 
-@kernel
+@part
 def block_place(e, i, j):
     """(offset, transposed) of block (i, j) of two different coupled nodes; transposed when j is eliminated first."""
     flip = e.node[j, POSITION] < e.node[i, POSITION]
@@ -52,7 +52,7 @@ def block_place(e, i, j):
     return e.block[lo, PLACE], flip
 
 
-@kernel
+@part
 def add_block(e, values, i, j, B, factor):
     """values[(i, j)] += factor B, B of shape (n_i, n_j) at least; for i == j only the upper triangle is kept."""
     ni = e.node[i, SIZE]
@@ -74,7 +74,7 @@ def add_block(e, values, i, j, B, factor):
                 values[at + a * nj + c] += factor * B[a, c]
 
 
-@kernel
+@part
 def _cholesky(values, at, n, sign, stiffness, o):
     """Upper factor Uᵀ of sign·D in place, reciprocal diagonal; dependent constraint rows get reciprocal 0. Returns their number, −1 if T is not definite."""
     dropped = 0
@@ -102,7 +102,7 @@ def _cholesky(values, at, n, sign, stiffness, o):
     return dropped
 
 
-@kernel
+@part
 def _substitute(values, at, n, sign, to, m):
     """B ← sign L⁻¹ B for the n × m block at ``to``."""
     for j in range(n):
@@ -121,7 +121,7 @@ def _substitute(values, at, n, sign, to, m):
             values[to + c] = -values[to + c]
 
 
-@kernel
+@part
 def _schur_update(values, target, left, ml, right, mr, n, sign):
     """C −= sign Lᵀ R for the blocks L (n × ml), R (n × mr) and C (ml × mr)."""
     for a in range(n):
@@ -134,7 +134,7 @@ def _schur_update(values, target, left, ml, right, mr, n, sign):
                 values[row + c] -= f * values[y + c]
 
 
-@kernel
+@part
 def factorize(e, values, stiffness):
     """Factor in place; ``stiffness`` (n,) is scratch. Returns the number of dependent constraint rows, or −1 − node when T is indefinite there."""
     dropped = 0
@@ -170,7 +170,7 @@ def factorize(e, values, stiffness):
     return dropped
 
 
-@kernel
+@part
 def solve(e, values, x):
     """x ← K⁻¹ x by forward and backward substitution."""
     nn = e.node.shape[0] - 1

@@ -4,44 +4,44 @@ A pose (R, x) maps child coordinates to parent coordinates, y_parent = R y + x. 
 frame's origin and its angular velocity, both in the frame's own axes; a wrench (f, n) is its dual.
 """
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, mul, sub, tmul
 from flexmbs.algebra.so3 import exp_coefficients, exp_so3
 
 
-@kernel
+@part
 def twist_to_child(R, x, v, w):
     """Ad(X⁻¹) V : twist of the parent frame, carried rigidly to the child frame, in child axes."""
     return tmul(R, add(v, cross(w, x))), tmul(R, w)
 
 
-@kernel
+@part
 def twist_to_parent(R, x, v, w):
     """Ad(X) V"""
     wp = mul(R, w)
     return add(mul(R, v), cross(x, wp)), wp
 
 
-@kernel
+@part
 def wrench_to_parent(R, x, f, n):
     """Ad(X⁻¹)ᵀ W : wrench at the child frame, moved to the parent frame and axes."""
     fp = mul(R, f)
     return fp, add(mul(R, n), cross(x, fp))
 
 
-@kernel
+@part
 def wrench_to_child(R, x, f, n):
     """Ad(X)ᵀ W"""
     return tmul(R, f), tmul(R, sub(n, cross(x, f)))
 
 
-@kernel
+@part
 def bracket(v1, w1, v2, w2):
     """ad(V1) V2 = (ω1×v2 + v1×ω2, ω1×ω2)"""
     return add(cross(w1, v2), cross(v1, w2)), cross(w1, w2)
 
 
-@kernel
+@part
 def exp_se3(v, w):
     """Pose (R, x) of the constant body twist (v, w) applied over unit time; x = (1 + b w̃ + c w̃²) v."""
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]

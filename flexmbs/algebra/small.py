@@ -3,19 +3,19 @@
 A matrix is (xx, xy, xz, yx, yy, yz, zx, zy, zz), row major.
 """
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 
 ZERO3 = (0.0, 0.0, 0.0)
 EYE3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
-@kernel
+@part
 def load3_at(a, i, o):
     """Entries o … o+2 of row i."""
     return (a[i, o], a[i, o + 1], a[i, o + 2])
 
 
-@kernel
+@part
 def store3_at(a, i, o, v):
     """Put a vector at entries o … o+2 of row i."""
     a[i, o] = v[0]
@@ -23,7 +23,7 @@ def store3_at(a, i, o, v):
     a[i, o + 2] = v[2]
 
 
-@kernel
+@part
 def increase3_at(a, i, o, v):
     """Add a vector to entries o … o+2 of row i."""
     a[i, o] += v[0]
@@ -31,13 +31,13 @@ def increase3_at(a, i, o, v):
     a[i, o + 2] += v[2]
 
 
-@kernel
+@part
 def load9_at(a, i, o):
     """Entries o … o+8 of row i."""
     return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3], a[i, o + 4], a[i, o + 5], a[i, o + 6], a[i, o + 7], a[i, o + 8])
 
 
-@kernel
+@part
 def store9_at(a, i, o, m):
     """Put a matrix at entries o … o+8 of row i."""
     a[i, o] = m[0]
@@ -51,37 +51,37 @@ def store9_at(a, i, o, m):
     a[i, o + 8] = m[8]
 
 
-@kernel
+@part
 def add(a, b):
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
-@kernel
+@part
 def sub(a, b):
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
-@kernel
+@part
 def neg(a):
     return (-a[0], -a[1], -a[2])
 
 
-@kernel
+@part
 def scale(s, a):
     return (s * a[0], s * a[1], s * a[2])
 
 
-@kernel
+@part
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@part
 def cross(a, b):
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-@kernel
+@part
 def mul(A, x):
     """A x"""
     return (
@@ -91,7 +91,7 @@ def mul(A, x):
     )
 
 
-@kernel
+@part
 def tmul(A, x):
     """Aᵀ x"""
     return (
@@ -101,7 +101,7 @@ def tmul(A, x):
     )
 
 
-@kernel
+@part
 def matmul(A, B):
     """A B"""
     return (
@@ -117,7 +117,7 @@ def matmul(A, B):
     )
 
 
-@kernel
+@part
 def tmatmul(A, B):
     """Aᵀ B"""
     return (

@@ -6,13 +6,13 @@ Rotation vector θ, R = exp(θ̃); the tangent operator T(θ) maps θ̇ to the a
 
 import math
 
-from flexmbs._jit import kernel
+from flexmbs._jit import kernel, part
 from flexmbs.algebra.small import add, cross, dot, scale
 
 SMALL = 1e-4  # below this angle² the series are exact to round-off
 
 
-@kernel
+@part
 def exp_coefficients(t2):
     """(sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³) from θ²."""
     if t2 < SMALL:
@@ -25,7 +25,7 @@ def exp_coefficients(t2):
     return a, (1.0 - math.cos(t)) / t2, (1.0 - a) / t2
 
 
-@kernel
+@part
 def exp_so3(v):
     """R = exp(ṽ)"""
     a, b, _ = exp_coefficients(dot(v, v))
@@ -43,7 +43,7 @@ def exp_so3(v):
     )
 
 
-@kernel
+@part
 def log_so3(R):
     """Rotation vector of R, angle in [0, π]."""
     ax = (0.5 * (R[7] - R[5]), 0.5 * (R[2] - R[6]), 0.5 * (R[3] - R[1]))
@@ -59,7 +59,7 @@ def log_so3(R):
     return (f * p[1], f * p[2], f * p[3])
 
 
-@kernel
+@part
 def tangent(th, x):
     """T(θ) x : rate of the rotation vector → angular velocity in rotated axes."""
     _, b, c = exp_coefficients(dot(th, th))
@@ -68,7 +68,7 @@ def tangent(th, x):
     return (x[0] - b * tx[0] + c * ttx[0], x[1] - b * tx[1] + c * ttx[1], x[2] - b * tx[2] + c * ttx[2])
 
 
-@kernel
+@part
 def tangent_transposed(th, x):
     """T(θ)ᵀ x = 1x + b θ̃x + c θ̃²x"""
     _, b, c = exp_coefficients(dot(th, th))
@@ -77,7 +77,7 @@ def tangent_transposed(th, x):
     return (x[0] + b * tx[0] + c * ttx[0], x[1] + b * tx[1] + c * ttx[1], x[2] + b * tx[2] + c * ttx[2])
 
 
-@kernel
+@part
 def tangent_inverse_transposed(th, x):
     """T(θ)⁻ᵀ x = x − ½ θ̃x + e θ̃²x,  e = (1 − a/(2b))/θ² with a = sin θ/θ, b = (1 − cos θ)/θ²; |θ| < 2π."""
     t2 = dot(th, th)
@@ -91,7 +91,7 @@ def tangent_inverse_transposed(th, x):
     return (x[0] - 0.5 * tx[0] + e * ttx[0], x[1] - 0.5 * tx[1] + e * ttx[1], x[2] - 0.5 * tx[2] + e * ttx[2])
 
 
-@kernel
+@part
 def tangent_rate(th, thd):
     """Ṫ(θ) θ̇ = −ḃ θ×θ̇ + ċ θ×(θ×θ̇) + c θ̇×(θ×θ̇)   (the term −b θ̇×θ̇ vanishes)"""
     t2 = dot(th, th)
@@ -142,7 +142,7 @@ def quaternion_of(R):
     return (p0 / n, p1 / n, p2 / n, p3 / n)
 
 
-@kernel
+@part
 def quaternion_product(a, b):
     """a ∘ b"""
     return (
@@ -153,7 +153,7 @@ def quaternion_product(a, b):
     )
 
 
-@kernel
+@part
 def quaternion_exp(v):
     """Unit Euler parameters of exp(ṽ)."""
     t2 = 0.25 * dot(v, v)

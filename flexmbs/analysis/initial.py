@@ -1,26 +1,27 @@
 """Initial state: the declared joint coordinates and velocities, made consistent with all constraints by the least change."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.algebra.so3 import matrix_of, quaternion_of
-from flexmbs.dynamics.dense import constraint_jacobian
-from flexmbs.dynamics.frames import frame_pose, world_pose
-from flexmbs.dynamics.kinematics import outward
+from flexmbs.algebra.so3 import quaternion_of
+from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
-from flexmbs.formalisms.multiplier import project
+from flexmbs.formalisms.multiplier import consistent
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.model import Model
-from flexmbs.model.motions import Ball, FreeMotion, Motion
+from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import (
-    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPRING_LENGTH, VEL, System, Work,
+    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE, SPRING_LENGTH, VEL, System, Work,
 )  # fmt: skip
 
 CLOSED = 1e-10
 NEWTON_STEPS = 40
+ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
 
 
@@ -44,6 +45,7 @@ class InitialState:
     s: np.ndarray
     beta: np.ndarray
     moved: tuple[Moved, ...] = ()
+    motion: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # kinematics of the bodies in joint coordinates
 
 
 def declared_state(compiled: Compiled) -> InitialState:
@@ -74,46 +76,41 @@ def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int,
             array[place : place + nf] = values
 
 
-def inverse_coordinates(
-    motions: tuple[Motion, ...], q: tuple[float, ...] | np.ndarray, v: tuple[float, ...] | np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and velocities of the reversed chain: the same numbers in reverse order; balls and free motions inverted."""
-    q_parts, v_parts = [], []
-    at = to = 0
-    for motion in motions:
-        a, b = np.array(q[at : at + motion.nq], float), np.array(v[to : to + motion.nv], float)
-        if isinstance(motion, (Ball, FreeMotion)):
-            A = np.array(matrix_of(*a[-4:])).reshape(3, 3)
-            if isinstance(motion, FreeMotion):
-                x = a[:3]
-                w = A @ b[3:]
-                b = -np.concatenate([A @ b[:3] - np.cross(w, x), w])
-                a[:3] = -A.T @ x
-            else:
-                b = -A @ b
-            a[-3:] *= -1.0
-        q_parts.insert(0, a)
-        v_parts.insert(0, b)
-        at, to = at + motion.nq, to + motion.nv
-    return np.concatenate([np.zeros(0), *q_parts]), np.concatenate([np.zeros(0), *v_parts])
-
-
 def consistent_state(model: Model, *, t: float = 0.0) -> tuple[Compiled, InitialState]:
     """The model compiled in joint coordinates and its consistent initial state. Raises `InputError` when loops do not close."""
     compiled = compile_model(model, "joint")
-    start = declared_state(compiled)
-    system, work = compiled.system, make_work(compiled.system, start.beta)
+    system, start = compiled.system, declared_state(compiled)
+    work = make_work(system, start.beta)
     q, s = start.q.copy(), start.s.copy()
-    left = project(system, work, t, q, s, np.zeros(len(s)), CLOSED, NEWTON_STEPS)
-    compiled.callbacks.raise_error()
-    if not left <= 1e3 * CLOSED:
+    left = settle(compiled, work, t, q, s).left
+    if not left <= ACCEPTED_GAP:
         raise InputError(*_gaps(compiled, work.gs[G_POSITION]))
+    if fill_spring_lengths(system, work, q):
+        settle(compiled, work, t, q, s)
     changes = (
         Moved(primary.label, _largest(q, start.q, system.tree[:, Q_AT], i), _largest(s, start.s, system.tree[:, S_AT], i))
         for i, primary in enumerate(compiled.topology.tree)
     )
     moved = tuple(change for change in changes if max(change.position, change.velocity) > MOVED)
-    return compiled, InitialState(q, s, work.beta[:-8].copy(), moved)
+    return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy())
+
+
+class Settled(NamedTuple):
+    """Accelerations and multipliers of a consistent state; largest |g| left; dependent rows or −1 − node."""
+
+    sd: np.ndarray
+    lam: np.ndarray
+    left: float
+    status: int
+
+
+def settle(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray) -> Settled:
+    """Move q and s onto the constraints by the least mass-weighted change; ṡ and λ there. User functions' errors are raised."""
+    _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
+    sd, lam = np.zeros(ns), np.zeros(nc)
+    left, status = consistent(compiled.system, work, t, q, s, np.zeros(nz), np.zeros(ns), CLOSED, NEWTON_STEPS, sd, lam)
+    compiled.callbacks.raise_error()
+    return Settled(sd, lam, float(left), int(status))
 
 
 def _largest(a: np.ndarray, b: np.ndarray, at: np.ndarray, i: int) -> float:
@@ -128,11 +125,11 @@ def _gaps(compiled: Compiled, g: np.ndarray) -> list[str]:
     for k, name in enumerate(compiled.topology.cuts):
         rows = g[cuts[k, CUT_ROW] : cuts[k, CUT_ROW] + cuts[k, CUT_ROWS]]
         gap = float(np.abs(rows).max(initial=0.0))
-        if not gap <= 1e3 * CLOSED:
+        if not gap <= ACCEPTED_GAP:
             lines.append(f"joints.{name}: the loop does not close, gap {gap:.4g} (m or rad) is left; mend the lengths or start closer with q0")
     for name, drive in zip(compiled.model.drives, compiled.system.drives):
         row = drive[DRIVE_ROW]
-        if drive[DRIVE_CUT] < 0 and not abs(g[row]) <= 1e3 * CLOSED:
+        if drive[DRIVE_CUT] < 0 and not abs(g[row]) <= ACCEPTED_GAP:
             lines.append(f"drives.{name}: its motion contradicts the joints, {g[row]:.4g} is left at t = 0; mend the motion or the lengths")
     return lines or ["model: the initial positions are not finite; mend q0 of its joints"]
 
@@ -142,8 +139,6 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
     if coordinates == joint.topology.coordinates:
         return joint, start
     target = compile_model(joint.model, coordinates)
-    work = make_work(joint.system, start.beta)
-    move_bodies(joint.system, work, start)
     system = target.system
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
     for i, primary in enumerate(target.topology.tree):
@@ -160,15 +155,15 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
             q[at : at + n] = start.q[joint.system.tree[b, Q_AT] :][:n]
             s[to : to + m] = start.s[joint.system.tree[b, S_AT] :][:m]
             continue
-        A, V = work.motion[b, ROT : ROT + 9], work.motion[b, VEL : VEL + 6]
-        q[at : at + 3] = work.motion[b, POS : POS + 3]
+        A, V = start.motion[b, ROT : ROT + 9], start.motion[b, VEL : VEL + 6]
+        q[at : at + 3] = start.motion[b, POS : POS + 3]
         if isinstance(primary.motions[0], FreeMotion):
             q[at + 3 : at + 7] = quaternion_of(tuple(A))
             s[to : to + 6] = V
         else:
             s[to : to + 3] = A.reshape(3, 3) @ V[:3]
     beta = [_cut_start(joint, start, name) for name in target.topology.cuts]
-    return target, InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved)
+    return target, InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion)
 
 
 def _cut_start(joint: Compiled, start: InitialState, name: str) -> np.ndarray:
@@ -184,28 +179,23 @@ def _cut_start(joint: Compiled, start: InitialState, name: str) -> np.ndarray:
     return inverse_coordinates(place.motions, q, np.zeros(sum(m.nv for m in place.motions)))[0]
 
 
-def move_bodies(system: System, work: Work, start: InitialState) -> None:
-    """Kinematics of the initial state into work.motion."""
-    outward(system.tree, system.frames, system.joints, system.gravity, work.motion, start.q, start.s, np.zeros(len(start.s)))
-
-
-def fill_spring_lengths(compiled: Compiled, start: InitialState) -> None:
-    """Springs declared without a length are unloaded in the initial state."""
-    system = compiled.system
+def fill_spring_lengths(system: System, work: Work, q: np.ndarray) -> bool:
+    """Springs declared without a length are unloaded in the initial state; True if there were any."""
     lengths = system.forces.spring_value[:, SPRING_LENGTH]
     unset = np.flatnonzero(np.isnan(lengths))
-    if len(unset) == 0:
-        return
-    work = make_work(system, start.beta)
-    move_bodies(system, work, start)
     for f in unset:
-        a, b = (_position(system, work, int(m), start.q) for m in system.forces.spring[f, :2])
+        a, b = (_position(system, work, int(m), q) for m in system.forces.spring[f, :2])
         lengths[f] = np.linalg.norm(b - a)
+    return len(unset) > 0
 
 
 def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
-    R, x = frame_pose(system.frames, m, q)
-    return np.array(world_pose(system.frames, work.motion, m, R, x)[1])
+    """World position of frame m."""
+    i, _, nf, at, _ = system.frames.info[m]
+    x = system.frames.place[m, :3] + system.frames.shape[m, :3, :nf] @ q[at : at + nf]
+    if i < 0:
+        return np.asarray(x)
+    return np.asarray(work.motion[i, POS : POS + 3] + work.motion[i, ROT : ROT + 9].reshape(3, 3) @ x)
 
 
 def redundant_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> list[tuple[str, int]]:
@@ -214,8 +204,7 @@ def redundant_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.nd
 
     if compiled.n_constraints == 0:
         return []
-    work = make_work(compiled.system, beta)
-    G = constraint_jacobian(compiled.system, work, q, s)
+    G = terms(compiled.system, make_work(compiled.system, beta), 0.0, q, s).G
     scale = np.linalg.norm(G, axis=1)
     G = G / np.where(scale > 0.0, scale, 1.0)[:, None]
     R, order = qr(G.T, mode="r", pivoting=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import kernel
+from flexmbs._jit import kernel, part
 from flexmbs.algebra.blocks import solve
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import residual
@@ -15,6 +15,7 @@ from flexmbs.dynamics.kinematics import displace, normalize_positions, rates
 from flexmbs.formalisms.multiplier import accelerations, iteration_matrix, largest, project
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators import generalized_alpha as ga
+from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.records import G_POSITION, G_VELOCITY
 
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL = range(5)
@@ -22,20 +23,6 @@ STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT = range(6)
 
 REFACTOR_RATE = 0.25  # contraction slower than this is worth a new factorization
 SMALLEST_STEP = 1e-13
-
-
-class Trajectory(NamedTuple):
-    """State at the output times."""
-
-    t: np.ndarray  # (nt,)
-    q: np.ndarray  # (nt, nq)
-    s: np.ndarray  # (nt, ns)
-    sd: np.ndarray  # (nt, ns)
-    lam: np.ndarray  # (nt, nc)
-    z: np.ndarray  # (nt, nz)
-    work: np.ndarray  # (nt, 3) work of forces, dissipated energy, work of drives
-    drift: np.ndarray  # (nt, 2) max |g|, max |G s + γ̄|
-    step: np.ndarray  # (nt,) last step
 
 
 class Now(NamedTuple):
@@ -85,7 +72,7 @@ def make_trajectory(times: np.ndarray, nq: int, ns: int, nc: int, nz: int) -> Tr
     return Trajectory(times.copy(), z((n, nq)), z((n, ns)), z((n, ns)), z((n, nc)), z((n, nz)), z((n, 3)), z((n, 2)), z(n))
 
 
-@kernel
+@part
 def record(now, work, out, i):
     """Copy the running state to output i."""
     out.t[i] = now.clock[0]
@@ -105,7 +92,7 @@ def record(now, work, out, i):
     out.drift[i, 1] = largest(work.gs[G_VELOCITY])
 
 
-@kernel
+@part
 def alpha_step(system, work, now, p, h, tolerance, iterations):
     """One step of generalized-α from the running state; returns the status, the old state stays in q0, s0, ….
 
@@ -180,7 +167,7 @@ def alpha_step(system, work, now, p, h, tolerance, iterations):
     return NO_CONVERGENCE
 
 
-@kernel
+@part
 def restore(now, work):
     """Back to the state before the step."""
     for a in range(now.q.shape[0]):
@@ -197,7 +184,7 @@ def restore(now, work):
         work.power[a] = now.power0[a]
 
 
-@kernel
+@part
 def accept(p, now, work, h):
     """Accelerations, account of work and clock after a converged step."""
     for i in range(now.a.shape[0]):
@@ -211,50 +198,46 @@ def accept(p, now, work, h):
     now.statistics[STEPS] += 1
 
 
+@part
+def next_step(fixed, proposed, left):
+    """Step to take: the fixed or the proposed one, shortened so that the output time is met; few steps ahead are made equal."""
+    h = fixed if fixed > 0.0 else proposed
+    count = np.ceil(left / h * (1.0 - 1e-9))
+    if fixed > 0.0:
+        return h if count > 1.0 or left > h * (1.0 - 1e-9) else left
+    return left / max(count, 1.0) if count < 8.0 else h
+
+
 @kernel
 def march_alpha(system, work, now, p, fixed, rtol, atol, tolerance, iterations, times, first, last, out):
     """Generalized-α to the outputs first … last−1. Returns (status, outputs reached)."""
     for i in range(first, last):
         while now.clock[0] < times[i] - 1e-12 * (1.0 + abs(times[i])):
-            left = times[i] - now.clock[0]
-            h = fixed if fixed > 0.0 else now.clock[1]
-            count = max(1.0, np.ceil(left / h - 1e-9))
-            if fixed > 0.0 and count <= 1.0:
-                h = left if abs(left - h) > 1e-9 * h else h
-            elif fixed <= 0.0 and count <= 8.0:
-                h = left / count
+            h = next_step(fixed, now.clock[1], times[i] - now.clock[0])
             status = alpha_step(system, work, now, p, h, tolerance, iterations)
-            if status == DONE:
-                if fixed > 0.0:
-                    accept(p, now, work, h)
-                    continue
+            error = 0.0
+            if status == DONE and fixed <= 0.0:
                 for a in range(now.a.shape[0]):
                     now.a1[a] = now.a[a]
                 ga.finish(p, now.sd, now.sd0, now.a1)
                 error = ga.error_norm(p, h, now.a1, now.a, now.travel, rtol, atol)
-                if error <= 1.0:
-                    accept(p, now, work, h)
-                    factor = 0.9 * (1.0 / max(error, 1e-6)) ** (1.0 / 3.0)
-                    if factor > 1.6:
-                        now.clock[1] = max(now.clock[1], h) * min(factor, 3.0) if h >= 0.5 * now.clock[1] else now.clock[1]
-                    elif factor < 0.95:
-                        now.clock[1] = h * max(factor, 0.5)
-                    continue
-                now.clock[1] = h * max(0.25, 0.8 * (1.0 / error) ** (1.0 / 3.0))
-            elif fixed > 0.0 or status == INDEFINITE:
-                restore(now, work)
-                return status, i
-            else:
-                now.clock[1] = 0.25 * h
+            if status == DONE and error <= 1.0:
+                accept(p, now, work, h)
+                if fixed <= 0.0:
+                    now.clock[1] = ga.proposed_step(now.clock[1], h, error)
+                continue
             restore(now, work)
+            if fixed > 0.0 or status == INDEFINITE:
+                return status, i
             now.statistics[REJECTED] += 1
+            now.clock[1] = h * max(0.25, 0.8 * error ** (-1.0 / 3.0)) if status == DONE else 0.25 * h
             if now.clock[1] < SMALLEST_STEP * (1.0 + abs(now.clock[0])):
                 return (STEP_TOO_SMALL if status == DONE else status), i
         record(now, work, out, i)
     return DONE, last
 
 
-@kernel
+@part
 def _pack(now, y):
     nq = now.q.shape[0]
     ns = now.s.shape[0]
@@ -269,7 +252,7 @@ def _pack(now, y):
         y[nq + ns + nz + a] = now.work[a]
 
 
-@kernel
+@part
 def _unpack(now, y):
     nq = now.q.shape[0]
     ns = now.s.shape[0]
@@ -284,7 +267,7 @@ def _unpack(now, y):
         now.work[a] = y[nq + ns + nz + a]
 
 
-@kernel
+@part
 def derivative(system, work, now, t, rate, yd):
     """ẏ of y = (q, s, z, work) at the running state; leaves ṡ and λ in it."""
     status = accelerations(system, work, t, now.q, now.s, now.z, rate, now.zero, now.sd, now.lam)
@@ -312,12 +295,7 @@ def march_explicit(system, work, now, tableau, nodes, weights, fixed, rtol, atol
     for i in range(first, last):
         while now.clock[0] < times[i] - 1e-12 * (1.0 + abs(times[i])):
             left = times[i] - now.clock[0]
-            h = fixed if fixed > 0.0 else now.clock[1]
-            clipped = h >= left * (1.0 - 1e-9)
-            if clipped:
-                h = left
-            elif h > 0.5 * left and fixed <= 0.0:
-                h = 0.5 * left
+            h = next_step(fixed, now.clock[1], left)
             t = now.clock[0]
             _pack(now, y)
             status = derivative(system, work, now, t, rate, k[0])
@@ -333,9 +311,8 @@ def march_explicit(system, work, now, tableau, nodes, weights, fixed, rtol, atol
                 normalize_positions(system.tree, system.joints, now.q)
                 if projected:
                     project(system, work, now.clock[0], now.q, now.s, now.zero, tolerance, 8)
-                if fixed <= 0.0 and not (clipped and error > 1e-3 and h < now.clock[1] * 0.5):
-                    proposed = h * min(5.0, max(0.2, 0.9 * (1.0 / max(error, 1e-10)) ** 0.2))
-                    now.clock[1] = max(proposed, now.clock[1]) if h < 0.99 * now.clock[1] else proposed
+                proposed = h * min(5.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.2))
+                now.clock[1] = max(proposed, now.clock[1]) if h < 0.9 * now.clock[1] else proposed
                 continue
             _unpack(now, y)
             now.statistics[REJECTED] += 1
@@ -344,7 +321,7 @@ def march_explicit(system, work, now, tableau, nodes, weights, fixed, rtol, atol
                 return INDEFINITE, i
             if fixed > 0.0:
                 return NOT_FINITE, i
-            now.clock[1] = h * (max(0.2, 0.9 * (1.0 / error) ** 0.2) if finite else 0.1)
+            now.clock[1] = h * (max(0.2, 0.9 * error**-0.2) if finite else 0.1)
             if now.clock[1] < SMALLEST_STEP * (1.0 + abs(t)):
                 return (STEP_TOO_SMALL if finite else NOT_FINITE), i
         accelerations(system, work, now.clock[0], now.q, now.s, now.z, rate, now.zero, now.sd, now.lam)

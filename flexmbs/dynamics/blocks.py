@@ -4,7 +4,7 @@ E_i maps a body's own coordinates to its (V, q̇_f), X_i the parent's (V_p, q̇_
 composite mass matrix 𝓜_i of body i and all it carries (composite-rigid-body algorithm, Featherstone 2008 ch. 6, with modes).
 """
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.algebra.blocks import DIAGONAL, SIZE, add_block
 from flexmbs.algebra.se3 import twist_to_parent, wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, matmul, mul, neg, store3_at, tmul
@@ -19,7 +19,7 @@ from flexmbs.system.records import (
 )  # fmt: skip
 
 
-@kernel
+@part
 def times(A, B, rows, inner, columns, out):
     """out = A B"""
     for a in range(rows):
@@ -32,7 +32,7 @@ def times(A, B, rows, inner, columns, out):
                     out[a, c] += f * B[b, c]
 
 
-@kernel
+@part
 def transposed_times(A, B, rows, inner, columns, out):
     """out = Aᵀ B"""
     for a in range(rows):
@@ -46,13 +46,13 @@ def transposed_times(A, B, rows, inner, columns, out):
                     out[a, c] += f * B[b, c]
 
 
-@kernel
+@part
 def unit(b):
     """b-th unit vector"""
     return (1.0 if b == 0 else 0.0, 1.0 if b == 1 else 0.0, 1.0 if b == 2 else 0.0)
 
 
-@kernel
+@part
 def adjoint(R, x, factor, P):
     """P (6×6) = factor · Ad(X): v' = R v + x×(R ω), ω' = R ω."""
     for b in range(3):
@@ -64,7 +64,7 @@ def adjoint(R, x, factor, P):
             P[3 + a, 3 + b] = factor * w[a]
 
 
-@kernel
+@part
 def adjoint_inverse(R, x, P):
     """P (6×6) = Ad(X⁻¹): v' = Rᵀ(v + ω×x), ω' = Rᵀω."""
     for b in range(3):
@@ -77,7 +77,7 @@ def adjoint_inverse(R, x, P):
             P[3 + a, 3 + b] = c[a]
 
 
-@kernel
+@part
 def own_velocities(tree, frames, motion, i, q, E, P, B):
     """E: (V, q̇_f) of body i per its own coordinates (η, q̇_f): [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]]."""
     nv = tree[i, NV]
@@ -106,7 +106,7 @@ def own_velocities(tree, frames, motion, i, q, E, P, B):
             E[6 + a, nv + k] = 1.0 if a == k else 0.0
 
 
-@kernel
+@part
 def parent_velocities(tree, frames, motion, i, q, X, P, B):
     """X: body twist V_i per the parent's (V_p, q̇_p): [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm]."""
     nf = tree[tree[i, PARENT], NF]
@@ -130,7 +130,7 @@ def parent_velocities(tree, frames, motion, i, q, X, P, B):
             X[a, 6 + k] = B[a, 6 + k]
 
 
-@kernel
+@part
 def transmission(tree, frames, motion, q, E, X, B):
     """E and X of all bodies (those whose velocities are their twist keep E = 1)."""
     for i in range(tree.shape[0]):
@@ -140,7 +140,7 @@ def transmission(tree, frames, motion, q, E, X, B):
             parent_velocities(tree, frames, motion, i, q, X[i], B[0], B[1])
 
 
-@kernel
+@part
 def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
     """factor · M(q) into the KKT blocks: composite bodies, leaves to root, each pushed along its ancestors."""
     B1, B2, B3 = B[0], B[1], B[2]
@@ -178,7 +178,7 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
                     M[p, a, c] += B2[a, c]
 
 
-@kernel
+@part
 def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, rows):
     """rows += sign P dV_m/ds for n covectors P on the twist of frame m, up to the body ``top``."""
     i = frames.info[m, F_BODY]
@@ -215,7 +215,7 @@ def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, row
         i = p
 
 
-@kernel
+@part
 def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb, Rr, xr, q, P, n, E, X, B, rows):
     """rows[:n] = P · d(twist of frame b relative to frame a, axes of b)/ds over the bodies of the path."""
     for k in range(first, last):
@@ -232,7 +232,7 @@ def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb
     frame_rows(tree, frames, e, a, Ra, xa, q, Q, n, -1.0, top, E, X, B[0], B[1], rows)
 
 
-@kernel
+@part
 def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
     """rows = G of cut joint k over its path."""
     n = cuts[k, CUT_ROWS]
@@ -247,7 +247,7 @@ def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
     )  # fmt: skip
 
 
-@kernel
+@part
 def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, rows, values):
     """G of all cut joints and drives into the KKT blocks."""
     B1 = B[0]
@@ -268,7 +268,7 @@ def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, row
             add_block(e, values, drives[d, DRIVE_NODE], i, B1, 1.0)
 
 
-@kernel
+@part
 def stiffness_blocks(tree, matrices, e, joint_force, joint_slope, values, damping):
     """K + damping · D of modes and joint forces into the KKT blocks."""
     for i in range(tree.shape[0]):
@@ -284,7 +284,7 @@ def stiffness_blocks(tree, matrices, e, joint_force, joint_slope, values, dampin
             values[e.node[i, DIAGONAL] + joint_force[f, JF_V] * (e.node[i, SIZE] + 1)] += max(slope, 0.0)
 
 
-@kernel
+@part
 def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, B, rows, values, damping):
     """Jᵀ (K + damping D) J of springs, bushings and forces in cut joints; J the relative twist of their frames."""
     P = B[3]
@@ -313,7 +313,7 @@ def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, 
                 add_block(e, values, i, j, B[1], 1.0)
 
 
-@kernel
+@part
 def rank_six(rows, i, ni, j, nj, P, KJ, out):
     """out = J_iᵀ P J_j for the columns i … i+n_i and j … j+n_j of the six rows J."""
     for a in range(6):

@@ -8,7 +8,7 @@ g = T e,  ġ = T V_rel,  g̈ = T (V̇_rel − Ċ η),  η = C⁺ V_rel.  A drive
 
 import math
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, twist_to_child
 from flexmbs.algebra.small import ZERO3, add, load3_at, load9_at, scale, store3_at, store9_at, sub, tmatmul, tmul
 from flexmbs.algebra.so3 import log_so3
@@ -18,14 +18,14 @@ from flexmbs.dynamics.laws import law_of_time
 from flexmbs.system.records import (
     CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_JOINT, CUT_NV, CUT_P, CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB,
     CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY,
-    INVERSE, Q_AT, S_AT,
+    INVERSE, Q_AT, S_AT, SPARE,
 )  # fmt: skip
 
 CLOSEST_TOLERANCE = 1e-13
 CLOSEST_ITERATIONS = 25
 
 
-@kernel
+@part
 def six_dot(a, i, o, b, l):
     """Product of the six-vectors at a[i, o…] and b[i, l…] (one row of one array or of two)."""
     return (
@@ -34,14 +34,14 @@ def six_dot(a, i, o, b, l):
     )  # fmt: skip
 
 
-@kernel
+@part
 def six_increase(a, i, o, f, l):
     """a[i, o…] += f a[i, l…]"""
     for c in range(6):
         a[i, o + c] += f * a[i, l + c]
 
 
-@kernel
+@part
 def six_normalize(a, i, o):
     """Unit length of the six-vector at a[i, o…]."""
     f = 1.0 / math.sqrt(six_dot(a, i, o, a, o))
@@ -49,13 +49,13 @@ def six_normalize(a, i, o):
         a[i, o + c] *= f
 
 
-@kernel
+@part
 def six_apply(a, i, o, v, w):
     """a[i, o…] · (v, w)"""
     return a[i, o] * v[0] + a[i, o + 1] * v[1] + a[i, o + 2] * v[2] + a[i, o + 3] * w[0] + a[i, o + 4] * w[1] + a[i, o + 5] * w[2]
 
 
-@kernel
+@part
 def pseudo_inverse(cut, k, n):
     """C⁺ = (CᵀC)⁻¹ Cᵀ of the n free directions by Gauss–Jordan on its rows (n ≤ 6 unit directions, well conditioned)."""
     for a in range(6 * n):
@@ -72,7 +72,7 @@ def pseudo_inverse(cut, k, n):
                 six_increase(cut, k, other, -six_dot(cut, k, other, cut, direction), row)
 
 
-@kernel
+@part
 def complement(cut, k, n):
     """T (6−n rows): an orthonormal basis orthogonal to the n free directions, unit vectors with the largest remainder first."""
     closed = 6 - n  # an orthonormal basis of the free directions goes behind the closed rows
@@ -107,13 +107,13 @@ def complement(cut, k, n):
         six_normalize(cut, k, row)
 
 
-@kernel
+@part
 def closest_coordinates(cuts, joints, cut, beta, k):
     """Joint coordinates of cut joint k closest to its relative pose; leaves C and C⁺ and returns the error pose (dx, θ)."""
     j = cuts[k, CUT_JOINT]
     at = cuts[k, CUT_BETA]
     n = cuts[k, CUT_NV]
-    spare = beta.shape[0] - 8
+    spare = beta.shape[0] - SPARE
     Rr = load9_at(cut, k, CUT_RR)
     xr = load3_at(cut, k, CUT_XR)
     dx = ZERO3
@@ -134,7 +134,7 @@ def closest_coordinates(cuts, joints, cut, beta, k):
     return dx, th
 
 
-@kernel
+@part
 def cut_joint(cuts, drives, frames, joints, gravity, motion, cut, beta, gs, k, q, s, sd):
     """Kinematics and constraint values of cut joint k."""
     a = cuts[k, CUT_P]
@@ -181,7 +181,7 @@ def cut_joint(cuts, drives, frames, joints, gravity, motion, cut, beta, gs, k, q
             gs[G_ACCELERATION, drives[d, DRIVE_ROW]] = six_apply(cut, k, c, av, aw)
 
 
-@kernel
+@part
 def drive_values(tree, drives, laws, io, gs, t, q, s, sd):
     """Rows β − f(t) of the drives, and their rates."""
     for d in range(drives.shape[0]):
@@ -197,7 +197,7 @@ def drive_values(tree, drives, laws, io, gs, t, q, s, sd):
         gs[G_ACCELERATION, row] -= fdd
 
 
-@kernel
+@part
 def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
     """Wrench (f, n) across cut joint k, axes of the child's frame."""
     apply_pair(
@@ -206,7 +206,7 @@ def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
     )  # fmt: skip
 
 
-@kernel
+@part
 def constraint_wrench(cuts, cut, k, lam):
     """(f, n) = Tᵀ λ of cut joint k, driven coordinates included, axes of the child's frame."""
     f = ZERO3
@@ -218,7 +218,7 @@ def constraint_wrench(cuts, cut, k, lam):
     return f, n
 
 
-@kernel
+@part
 def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, lam):
     """Add Gᵀ λ to the applied forces."""
     for k in range(cuts.shape[0]):
@@ -230,7 +230,7 @@ def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, l
             force[tree[i, S_AT] + drives[d, DRIVE_V]] += lam[drives[d, DRIVE_ROW]]
 
 
-@kernel
+@part
 def drive_power(drives, laws, io, t, lam):
     """Σ λ ḟ : power the drives put into the system."""
     power = 0.0

@@ -1,15 +1,17 @@
 """Dense M, G and k of a state: for diagnosis, for views, and as the oracle of the block-sparse solver."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from flexmbs._jit import kernel
+from flexmbs._jit import kernel, part
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.blocks import cut_rows, mass_blocks, transmission
 from flexmbs.dynamics.equations import residual
-from flexmbs.system.records import CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, DRIVE_ROW, DRIVE_V, S_AT, System, Work
+from flexmbs.system.records import CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, DRIVE_ROW, DRIVE_V, G_ACCELERATION, G_POSITION, G_VELOCITY, S_AT, System, Work
 
 
-@kernel
+@part
 def _rows(system, work, q, G):
     """All constraint rows into a zeroed G (nc, ns)."""
     cuts = system.cuts
@@ -28,7 +30,7 @@ def _rows(system, work, q, G):
             G[system.drives[d, DRIVE_ROW], tree[i, S_AT] + system.drives[d, DRIVE_V]] = 1.0
 
 
-@kernel
+@part
 def _mass(system, work, q, M):
     """The mass blocks into a zeroed M (ns, ns)."""
     e = system.elimination
@@ -56,37 +58,31 @@ def _mass(system, work, q, M):
 
 
 @kernel
-def evaluate(system, work, t, q, s, z, zero, lam0):
-    """Kinematics, constraint values and −k of a state with ṡ = 0 and λ = 0; returns −k in work.r."""
+def dense_terms(system, work, t, q, s, z, zero, lam0, M, G):
+    """M and G into zeroed arrays, −k into work.r, constraint values of ṡ = 0 into work.gs."""
     residual(system, work, t, q, s, zero, lam0, z, False, work.r)
     transmission(system.tree, system.frames, work.motion, q, work.E, work.X, work.B)
-
-
-def mass_matrix(system: System, work: Work, q: np.ndarray, s: np.ndarray, *, t: float = 0.0) -> np.ndarray:
-    """M(q), (ns, ns) symmetric positive definite."""
-    _evaluate(system, work, t, q, s)
-    M = np.zeros((len(s), len(s)))
-    _mass(system, work, q, M)
-    return M
-
-
-def constraint_jacobian(system: System, work: Work, q: np.ndarray, s: np.ndarray, *, t: float = 0.0) -> np.ndarray:
-    """G(q), (nc, ns), of the velocity constraints G s + γ̄ = 0."""
-    _evaluate(system, work, t, q, s)
-    G = np.zeros((int(system.layout[3]), len(s)))
     _rows(system, work, q, G)
-    return G
+    _mass(system, work, q, M)
 
 
-def generalized_forces(system: System, work: Work, q: np.ndarray, s: np.ndarray, *, t: float = 0.0, z: np.ndarray | None = None) -> np.ndarray:
-    """k(q, s, t), (ns,): applied, elastic, damping and quadratic velocity forces, M ṡ = k + Gᵀλ."""
-    _evaluate(system, work, t, q, s, z)
-    return -np.asarray(work.r)
+class Terms(NamedTuple):
+    """M ṡ = k + Gᵀλ, G ṡ = γ, with g and ġ = G s + γ̄ of a state."""
+
+    M: np.ndarray  # (ns, ns) symmetric positive definite
+    k: np.ndarray  # (ns,) applied, elastic, damping and quadratic velocity forces
+    G: np.ndarray  # (nc, ns)
+    gamma: np.ndarray  # (nc,)
+    g: np.ndarray  # (nc,)
+    gd: np.ndarray  # (nc,)
 
 
-def _evaluate(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None) -> None:
-    states = np.zeros(int(system.layout[4])) if z is None else z
-    evaluate(system, work, t, q, s, states, np.zeros(len(s)), np.zeros(int(system.layout[3])))
+def terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None) -> Terms:
+    """The equations of motion of a state (t, q, s, force states z) in dense form."""
+    ns, nc, nz = (int(n) for n in system.layout[2:])
+    M, G = np.zeros((ns, ns)), np.zeros((nc, ns))
+    dense_terms(system, work, t, q, s, np.zeros(nz) if z is None else z, np.zeros(ns), np.zeros(nc), M, G)
+    return Terms(M, -work.r, G, -work.gs[G_ACCELERATION], work.gs[G_POSITION].copy(), work.gs[G_VELOCITY].copy())
 
 
 def multipliers_of_least_norm(G: np.ndarray, lam: np.ndarray) -> np.ndarray:

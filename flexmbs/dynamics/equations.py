@@ -4,7 +4,7 @@ Inward sweep: the wrench W on a body frame passes through its joint, W_cm = Ad(X
 velocities, −Φ_cmᵀ W_cm to the body's own modes, Φ_pmᵀ and Ad(X_pm⁻¹)ᵀ of it to the parent.
 """
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
 from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
 from flexmbs.dynamics.constraints import apply_constraint_forces, cut_joint, drive_power, drive_values
@@ -18,7 +18,7 @@ from flexmbs.system.records import (
 )  # fmt: skip
 
 
-@kernel
+@part
 def kinematics(system, work, t, q, s, sd):
     """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ of all constraints."""
     outward(system.tree, system.frames, system.joints, system.gravity, work.motion, q, s, sd)
@@ -29,7 +29,7 @@ def kinematics(system, work, t, q, s, sd):
     drive_values(system.tree, system.drives, system.laws, work.io, work.gs, t, q, s, sd)
 
 
-@kernel
+@part
 def residual(system, work, t, q, s, sd, lam, z, slopes, r):
     """r = M ṡ − k − Gᵀ λ; fills kinematics, constraint values, joint wrenches and the power account on the way."""
     tree = system.tree
@@ -56,7 +56,7 @@ def residual(system, work, t, q, s, sd, lam, z, slopes, r):
     work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies.matrices, s)
 
 
-@kernel
+@part
 def inward(tree, frames, motion, q, r):
     """Gather body wrenches into the generalized residual r, leaves to root."""
     for back in range(tree.shape[0]):
@@ -79,7 +79,7 @@ def inward(tree, frames, motion, q, r):
             increase3_at(motion, p, WRENCH + 3, n)
 
 
-@kernel
+@part
 def modal_dissipation(tree, matrices, s):
     """q̇ᵀ D_ff q̇ of all bodies."""
     power = 0.0

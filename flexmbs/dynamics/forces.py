@@ -3,7 +3,7 @@ when ``slopes`` is asked for, to the stiffness and damping that the iteration ma
 
 import math
 
-from flexmbs._jit import call_address, kernel
+from flexmbs._jit import call_address, part
 from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, neg, scale, sub, tmul
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
 from flexmbs.dynamics.constraints import cut_wrench
@@ -19,7 +19,7 @@ from flexmbs.system.records import (
 SLOPE_STEP = 1e-6
 
 
-@kernel
+@part
 def joint_force_value(forces, laws, io, force_rate, f, t, x, v, z):
     """(τ, dissipative part of τ) of joint force f at coordinate x and rate v."""
     p = forces.joint_value
@@ -38,7 +38,7 @@ def joint_force_value(forces, laws, io, force_rate, f, t, x, v, z):
     return tau, 0.0
 
 
-@kernel
+@part
 def joint_force_slopes(forces, laws, io, force_rate, f, t, x, v, z, slope):
     """slope[f] = (−∂τ/∂x, −∂τ/∂v): parameters of springs and controllers, central differences of other laws."""
     if forces.joint[f, JF_KIND] != JOINT_LAW:
@@ -53,7 +53,7 @@ def joint_force_slopes(forces, laws, io, force_rate, f, t, x, v, z, slope):
         slope[f, a] = (low - up) / (2.0 * h)
 
 
-@kernel
+@part
 def joint_forces(system, work, t, q, s, z, slopes):
     """Generalized forces τ on joint coordinates; across a cut joint the wrench (C⁺)ᵀ τ."""
     jf = system.forces.joint
@@ -89,7 +89,7 @@ def joint_forces(system, work, t, q, s, z, slopes):
                         work.slopes[at, 6 + a, b] = work.joint_slope[f, 1] * h
 
 
-@kernel
+@part
 def frame_forces(ff, laws, frames, motion, generalized, io, power, t, q, s):
     """Forces and torques on frames in world or follower axes, and user forces F(t, r, A, v, ω) in world axes."""
     for f in range(ff.shape[0]):
@@ -121,7 +121,7 @@ def frame_forces(ff, laws, frames, motion, generalized, io, power, t, q, s):
         apply_wrench(frames, motion, generalized, m, Rm, xm, q, force, torque)
 
 
-@kernel
+@part
 def spring_tension(forces, laws, io, f, t, x, rate):
     """(tension, its dissipative part): k x + c ẋ, or a law F(t, x, ẋ)."""
     law = forces.spring[f, SPRING_LAW]
@@ -131,7 +131,7 @@ def spring_tension(forces, laws, io, f, t, x, rate):
     return forces.spring_value[f, SPRING_K] * x + loss, loss
 
 
-@kernel
+@part
 def spring_slopes(forces, laws, io, f, t, x, rate):
     """(∂F/∂x, ∂F/∂ẋ)"""
     if forces.spring[f, SPRING_LAW] < 0:
@@ -145,7 +145,7 @@ def spring_slopes(forces, laws, io, f, t, x, rate):
     return (a - b) / (2.0 * h), (c - d) / (2.0 * hv)
 
 
-@kernel
+@part
 def spring_forces(forces, laws, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
     """Tension along the line between two frames: its reaction acts at the other end, no moments."""
     for f in range(forces.spring.shape[0]):
@@ -176,7 +176,7 @@ def spring_forces(forces, laws, frames, motion, generalized, io, power, stiffnes
                     stiffness[f, 6 + i, j] = c * u[i] * u[j]
 
 
-@kernel
+@part
 def bushing_forces(bushing, value, frames, motion, generalized, power, stiffness, first, q, s, slopes):
     """F = −k δ − c δ̇ of the displacement and rotation vector θ of frame b in frame a, axes of a.
 
@@ -220,7 +220,7 @@ def bushing_forces(bushing, value, frames, motion, generalized, power, stiffness
                         stiffness[first + f, 6 + i, j] = ds
 
 
-@kernel
+@part
 def apply_forces(system, work, t, q, s, z, slopes):
     """All applied forces into the bodies' wrenches and the generalized forces, their power into work.power."""
     forces = system.forces

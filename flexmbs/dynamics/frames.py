@@ -4,14 +4,14 @@ Position x + φ q, orientation exp(ψ q) R. In the frame's own axes V_m = Ad(X_m
 Φ = [R_mᵀ φ; Rᵀ T(ψq) ψ], and V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + Φ q̈ + Φ̇ q̇.
 """
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, increase3_at, load3_at, load9_at, matmul, mul, neg, scale, sub, tmul
 from flexmbs.algebra.so3 import exp_so3, tangent, tangent_rate, tangent_transposed
 from flexmbs.system.records import ACC, APPLIED, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SF, F_X, POS, ROT, VEL
 
 
-@kernel
+@part
 def modal3(frames, m, row, x, at):
     """Σ_k shape[m, row:row+3, k] x[at + k]; row 0 translations φ, row 3 rotations ψ."""
     a = 0.0
@@ -25,7 +25,7 @@ def modal3(frames, m, row, x, at):
     return (a, b, c)
 
 
-@kernel
+@part
 def frame_pose(frames, m, q):
     """Pose of frame m in its body."""
     R = load9_at(frames.place, m, F_R)
@@ -36,7 +36,7 @@ def frame_pose(frames, m, q):
     return matmul(exp_so3(modal3(frames, m, 3, q, at)), R), add(x, modal3(frames, m, 0, q, at))
 
 
-@kernel
+@part
 def modal_motion(frames, m, Rm, q, s, sd):
     """v = Φ q̇ and v̇ = Φ q̈ + Φ̇ q̇ in the frame's axes."""
     if frames.info[m, F_ELASTIC] == 0:
@@ -51,7 +51,7 @@ def modal_motion(frames, m, Rm, q, s, sd):
     return v, w, a, tmul(R0, add(tangent(th, modal3(frames, m, 3, sd, to)), tangent_rate(th, thd)))
 
 
-@kernel
+@part
 def modal_force(frames, m, Rm, q, f, t, out, factor):
     """out[modal rows] += factor Φᵀ (f, t) for a wrench in the frame's axes."""
     if frames.info[m, F_ELASTIC] == 0:
@@ -67,7 +67,7 @@ def modal_force(frames, m, Rm, q, f, t, out, factor):
         )
 
 
-@kernel
+@part
 def modal_rows(frames, m, Rm, q, P, n, B):
     """B[:n, 6:6+nf] += P Φ for n covectors P (n, 6) in the frame's axes."""
     if frames.info[m, F_ELASTIC] == 0:
@@ -84,13 +84,13 @@ def modal_rows(frames, m, Rm, q, P, n, B):
             )
 
 
-@kernel
+@part
 def ground_acceleration(gravity, Rm):
     """Twist rate of a frame at rest on the ground: −gravity in the frame's axes."""
     return neg(tmul(Rm, (gravity[0], gravity[1], gravity[2])))
 
 
-@kernel
+@part
 def frame_rates(frames, gravity, motion, m, Rm, xm, q, s, sd):
     """Twist and twist rate of frame m, own axes, the rate including −gravity."""
     i = frames.info[m, F_BODY]
@@ -103,7 +103,7 @@ def frame_rates(frames, gravity, motion, m, Rm, xm, q, s, sd):
     return add(cv, v), add(cw, w), add(sub(av, kv), vd), add(sub(aw, kw), wd)
 
 
-@kernel
+@part
 def world_pose(frames, motion, m, Rm, xm):
     """World pose of frame m from its pose in the body."""
     i = frames.info[m, F_BODY]
@@ -113,7 +113,7 @@ def world_pose(frames, motion, m, Rm, xm):
     return matmul(A, Rm), add(load3_at(motion, i, POS), mul(A, xm))
 
 
-@kernel
+@part
 def frame_twist(frames, motion, m, q, s):
     """World pose, pose in the body and twist (own axes) of frame m: what forces need."""
     Rm, xm = frame_pose(frames, m, q)
@@ -126,7 +126,7 @@ def frame_twist(frames, motion, m, q, s):
     return A, r, Rm, xm, add(cv, v), add(cw, w)
 
 
-@kernel
+@part
 def apply_wrench(frames, motion, force, m, Rm, xm, q, f, n):
     """Add the wrench (f, n), frame axes, at frame m to the applied wrench of its body and to its modal forces."""
     i = frames.info[m, F_BODY]
@@ -138,7 +138,7 @@ def apply_wrench(frames, motion, force, m, Rm, xm, q, f, n):
     modal_force(frames, m, Rm, q, f, n, force, 1.0)
 
 
-@kernel
+@part
 def apply_pair(frames, motion, force, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
     """Wrench (f, n), axes of b, on frame b and its reaction on frame a."""
     apply_wrench(frames, motion, force, b, Rb, xb, q, f, n)

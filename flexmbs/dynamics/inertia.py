@@ -4,12 +4,12 @@ With u = x + φ q in body axes: U[3a+b, k] = ∫u_a φ_bk dm carries everything 
 P = ∫u uᵀ dm, Θ = tr(P) 1 − P, Īf = ∫ũ φ dm, N = ∫u u̇ᵀ dm. No loop over nodes.
 """
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, mul, scale, store3_at, sub
 from flexmbs.system.records import ACC, D_FF, EXTRA, FIRST, K_FF, M_FF, MASS, NF, POS, QF_AT, ROT, SECOND, SF_AT, VEL, WRENCH
 
 
-@kernel
+@part
 def shape_products(bodies, i, n, q, at, U):
     """U[3a+b, k] = ∫x_a φ_bk dm + Σ_l q_l ∫φ_al φ_bk dm"""
     for c in range(9):
@@ -23,7 +23,7 @@ def shape_products(bodies, i, n, q, at, U):
                     U[c, k] += f * bodies.quadratic[i, l, c, k]
 
 
-@kernel
+@part
 def first_moment(bodies, i, n, q, at):
     """c = ∫u dm"""
     a, b, c = load3_at(bodies.rigid, i, FIRST)
@@ -35,7 +35,7 @@ def first_moment(bodies, i, n, q, at):
     return (a, b, c)
 
 
-@kernel
+@part
 def inertia_tensor(bodies, i, n, q, at, U):
     """Θ = tr(P) 1 − P,  P_ab = ∫u_a u_b dm"""
     xx, xy, xz, _, yy, yz, _, _, zz = load9_at(bodies.rigid, i, SECOND)
@@ -50,7 +50,7 @@ def inertia_tensor(bodies, i, n, q, at, U):
     return (yy + zz, -xy, -xz, -xy, xx + zz, -yz, -xz, -yz, xx + yy)
 
 
-@kernel
+@part
 def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     """Inertial wrench W[i] and modal forces r of body i: M (V̇, q̈) − Q_v, plus elastic K_ff q + D_ff q̇.
 
@@ -121,7 +121,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     store3_at(motion, i, WRENCH + 3, m)
 
 
-@kernel
+@part
 def mass_matrix(bodies, tree, i, q, U, M):
     """M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S], [c̃, Θ, Īf], [Sᵀ, Īfᵀ, m_ff]]"""
     at = tree[i, QF_AT]
@@ -150,7 +150,7 @@ def mass_matrix(bodies, tree, i, q, U, M):
             M[i, 6 + k, 6 + l] = bodies.matrices[i, M_FF, k, l]
 
 
-@kernel
+@part
 def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     """Kinetic, strain and gravity energy of body i."""
     at = tree[i, QF_AT]

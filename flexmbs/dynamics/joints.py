@@ -6,14 +6,14 @@ Ad(X_tail⁻¹) S_k with X_tail the motions behind it; Ċ η = −Σ_k ad(V_tail
 
 import math
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, exp_se3, twist_to_child
 from flexmbs.algebra.small import EYE3, ZERO3, add, load3_at, load9_at, matmul, mul, scale, store3_at, tmatmul, tmul
 from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_product
 from flexmbs.system.records import AXIS, BALL, CHAIN_AT, CHAIN_END, CHAIN_NQ, CHAIN_NV, FREE, PITCH, ROTATE, SHIFT, SLIDE, TURN, TWIST
 
 
-@kernel
+@part
 def motion_pose(joints, m, q, at):
     """Pose (R, x) of elementary motion m, positions from q[at]; number of positions and velocities used."""
     code = joints.code[m]
@@ -31,7 +31,7 @@ def motion_pose(joints, m, q, at):
     return load9_at(joints.value, m, TURN), axis, 0, 0
 
 
-@kernel
+@part
 def unit_twist(joints, m, k):
     """S_k of elementary motion m."""
     code = joints.code[m]
@@ -48,7 +48,7 @@ def unit_twist(joints, m, k):
     return e, ZERO3
 
 
-@kernel
+@part
 def joint_pose(joints, j, q, at):
     """X_J(β)"""
     R = EYE3
@@ -61,7 +61,7 @@ def joint_pose(joints, j, q, at):
     return R, x
 
 
-@kernel
+@part
 def joint_directions(joints, j, q, q_at, s, s_at, out, i, o):
     """Columns of C as six-vectors from out[i, o] on, and (V_J, Ċ η), child axes; velocities from s[s_at]."""
     Rt = EYE3  # pose of the child's frame in the frame behind the motion at hand
@@ -108,7 +108,7 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i, o):
     return v, w, bv, bw
 
 
-@kernel
+@part
 def displace_joint(joints, j, q0, q, at, d, d_at):
     """q[at…] = q0[at…] ⊕ d : sums for angles and lengths, group products for rotations and free motions."""
     for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
@@ -139,7 +139,7 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
             d_at += 1
 
 
-@kernel
+@part
 def normalize(q, at):
     """Unit length of the Euler parameters at q[at]."""
     n = math.sqrt(q[at] ** 2 + q[at + 1] ** 2 + q[at + 2] ** 2 + q[at + 3] ** 2)
@@ -147,7 +147,7 @@ def normalize(q, at):
         q[at + a] /= n
 
 
-@kernel
+@part
 def joint_rates(joints, j, q, at, s, s_at, qd):
     """β̇ = H(β) η; for Euler parameters ṗ = ½ p ∘ (0, ω)."""
     for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
@@ -171,7 +171,7 @@ def joint_rates(joints, j, q, at, s, s_at, qd):
             s_at += 1
 
 
-@kernel
+@part
 def normalize_joint(joints, j, q, at):
     """Unit Euler parameters of the joint's rotations."""
     for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
@@ -186,14 +186,14 @@ def normalize_joint(joints, j, q, at):
             at += 1
 
 
-@kernel
+@part
 def relative_pose(Ra, ra, Rb, rb):
     """Pose of frame b in frame a from poses in a common frame."""
     d = (rb[0] - ra[0], rb[1] - ra[1], rb[2] - ra[2])
     return tmatmul(Ra, Rb), tmul(Ra, d)
 
 
-@kernel
+@part
 def relative_twist(Rr, xr, va, wa, vb, wb):
     """V_b − Ad(X_ab⁻¹) V_a in axes of b, and the carried twist of a."""
     ca, cw = twist_to_child(Rr, xr, va, wa)

@@ -4,7 +4,7 @@ V_cm = Ad(X_J⁻¹) V_pm + C η,  V̇_cm = Ad(X_J⁻¹) V̇_pm − ad(C η) Ad(X
 child's frames (pm, cm) of the primary joint; both frames may move with the modes. Gravity enters as the acceleration −g of the ground.
 """
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, twist_to_child, twist_to_parent
 from flexmbs.algebra.small import add, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub
 from flexmbs.dynamics.frames import frame_pose, frame_rates, modal_motion, world_pose
@@ -14,7 +14,7 @@ from flexmbs.system.records import (
 )  # fmt: skip
 
 
-@kernel
+@part
 def outward(tree, frames, joints, gravity, motion, q, s, sd):
     """Fill ``motion`` with the kinematics of state (q, s) and accelerations ṡ."""
     for i in range(tree.shape[0]):
@@ -61,7 +61,7 @@ def outward(tree, frames, joints, gravity, motion, q, s, sd):
         store3_at(motion, i, XC, xc)
 
 
-@kernel
+@part
 def displace(tree, joints, q0, d, q):
     """q = q0 ⊕ d, with d in velocity coordinates (a displacement over unit time)."""
     for i in range(tree.shape[0]):
@@ -70,7 +70,7 @@ def displace(tree, joints, q0, d, q):
             q[tree[i, QF_AT] + k] = q0[tree[i, QF_AT] + k] + d[tree[i, SF_AT] + k]
 
 
-@kernel
+@part
 def rates(tree, joints, q, s, qd):
     """q̇ = H(q) s"""
     for i in range(tree.shape[0]):
@@ -79,14 +79,14 @@ def rates(tree, joints, q, s, qd):
             qd[tree[i, QF_AT] + k] = s[tree[i, SF_AT] + k]
 
 
-@kernel
+@part
 def normalize_positions(tree, joints, q):
     """Unit Euler parameters everywhere."""
     for i in range(tree.shape[0]):
         normalize_joint(joints, tree[i, JOINT], q, tree[i, Q_AT])
 
 
-@kernel
+@part
 def parent_to_child(motion, i):
     """Pose of the child's joint frame in the parent body: X_pm X_J."""
     Rp = load9_at(motion, i, RP)

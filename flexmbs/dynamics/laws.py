@@ -2,12 +2,12 @@
 
 import math
 
-from flexmbs._jit import call_address, kernel
+from flexmbs._jit import call_address, part
 from flexmbs.system.records import (
     LAW_ADDRESS, LAW_AT, LAW_CONSTANT, LAW_FUNCTION, LAW_KIND, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE,
 )  # fmt: skip
 
-@kernel
+@part
 def law_of_time(laws, k, t, io):
     """(f, ḟ, f̈)(t) of law k; ``io`` (2, 24) is scratch for user functions."""
     kind = laws.info[k, LAW_KIND]
@@ -46,7 +46,7 @@ def law_of_time(laws, k, t, io):
     return math.nan, math.nan, math.nan
 
 
-@kernel
+@part
 def _table(p, at, t):
     """Piecewise cubic: count, knots (n), coefficients (n−1, 4) from the highest power; constant outside."""
     n = int(p[at])
@@ -74,7 +74,7 @@ def _table(p, at, t):
     return f, (3.0 * p[c] * u + 2.0 * p[c + 1]) * u + p[c + 2], 6.0 * p[c] * u + 2.0 * p[c + 1]
 
 
-@kernel
+@part
 def force_law(laws, k, t, position, velocity, io):
     """Force F(t, x, v) of law k; a law of time ignores x and v."""
     if laws.info[k, LAW_KIND] == LAW_FUNCTION:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
-from flexmbs.system.records import CUT_WIDTH, MOTION_WIDTH, System, Work
+from flexmbs.system.records import CUT_WIDTH, MOTION_WIDTH, SPARE, System, Work
 
 
 def make_work(system: System, beta: np.ndarray | None = None) -> Work:
@@ -17,7 +17,7 @@ def make_work(system: System, beta: np.ndarray | None = None) -> Work:
     width = max(n, int(system.elimination.node[:, SIZE].max()))
     start = z(0) if beta is None else beta
     return Work(
-        motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)), beta=np.concatenate([start, z(8)]),
+        motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)), beta=np.concatenate([start, z(SPARE)]),
         gs=z((3, nc)), U=z((9, F)), E=E, X=z((nb, 6, n)), M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)),
         values=z(int(system.elimination.n_values[0])), stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 24)), power=z(3),
         status=z(4, np.int64), force_rate=z(nz), slopes=z((len(system.couplings), 12, 6)),

@@ -7,7 +7,7 @@ Index 1 for explicit methods: accelerations and multipliers at a state, with one
 from dataclasses import dataclass
 from typing import ClassVar
 
-from flexmbs._jit import kernel
+from flexmbs._jit import kernel, part
 from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
 from flexmbs.dynamics.equations import kinematics, residual
@@ -47,7 +47,7 @@ class Multiplier:
     coordinates: ClassVar[tuple[str, ...]] = ("joint", "absolute")
 
 
-@kernel
+@part
 def iteration_matrix(system, work, q, c_mass, c_damping):
     """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; returns the number of dependent rows or −1 − node."""
     values = work.values
@@ -66,7 +66,7 @@ def iteration_matrix(system, work, q, c_mass, c_damping):
     return factorize(system.elimination, values, work.stiffness)
 
 
-@kernel
+@part
 def accelerations(system, work, t, q, s, z, rate, zero, sd, lam):
     """ṡ and λ of index 1 with Baumgarte's rate (0: none). Returns the number of dependent rows or −1 − node."""
     ns = s.shape[0]
@@ -88,7 +88,7 @@ def accelerations(system, work, t, q, s, z, rate, zero, sd, lam):
     return status
 
 
-@kernel
+@part
 def largest(x):
     """max |x|"""
     size = 0.0
@@ -97,7 +97,7 @@ def largest(x):
     return size
 
 
-@kernel
+@part
 def project(system, work, t, q, s, zero, tolerance, iterations):
     """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities onto G s + γ̄ = 0.
 
@@ -129,3 +129,15 @@ def project(system, work, t, q, s, zero, tolerance, iterations):
     for a in range(ns):
         s[a] += x[a]
     return largest(work.gs[G_POSITION])
+
+
+@kernel
+def consistent(system, work, t, q, s, z, zero, tolerance, iterations, sd, lam):
+    """Positions and velocities onto the constraints, then ṡ and λ, and the residual with them (joint wrenches, power account).
+
+    Returns the largest |g| left and the number of dependent rows or −1 − node of an indefinite mass matrix.
+    """
+    left = project(system, work, t, q, s, zero, tolerance, iterations)
+    status = accelerations(system, work, t, q, s, z, 0.0, zero, sd, lam)
+    residual(system, work, t, q, s, sd, lam, z, True, work.r)
+    return left, status

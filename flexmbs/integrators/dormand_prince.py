@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.errors import InputError
 
 STAGES = 7
@@ -43,7 +43,7 @@ class DormandPrince:
                 raise InputError(f"integrator.{key}: {getattr(self, key)} is not in 1e-14 … 1")
 
 
-@kernel
+@part
 def stage(tableau, j, h, y, k, out):
     """out = y + h Σ_l A[j, l] k_l"""
     for i in range(y.shape[0]):
@@ -53,7 +53,7 @@ def stage(tableau, j, h, y, k, out):
         out[i] = y[i] + h * f
 
 
-@kernel
+@part
 def error_norm(weights, h, k, y, y_new, n, rtol, atol):
     """RMS over the first n unknowns of the difference of the two orders."""
     total = 0.0

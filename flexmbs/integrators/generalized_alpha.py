@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part
 from flexmbs.errors import InputError
 
 
@@ -50,13 +50,13 @@ class GeneralizedAlpha:
         return np.array([am, af, 0.25 * (gamma + 0.5) ** 2, gamma])
 
 
-@kernel
+@part
 def factors(p, h):
     """(∂ṡ/∂δ, ∂s/∂δ)"""
     return (1.0 - p[0]) / (h * h * p[2] * (1.0 - p[1])), p[3] / (h * p[2])
 
 
-@kernel
+@part
 def predict(p, h, s, sd, a, a_new, delta):
     """First guess of the step with ṡ kept: a_{n+1}, s_{n+1} in place, hΔ."""
     am, af, beta, gamma = p[0], p[1], p[2], p[3]
@@ -66,7 +66,7 @@ def predict(p, h, s, sd, a, a_new, delta):
         s[i] += h * ((1.0 - gamma) * a[i] + gamma * a_new[i])
 
 
-@kernel
+@part
 def correct(c_sd, c_s, x, delta, s, sd):
     """Apply the correction x to hΔ, s and ṡ; returns its size."""
     size = 0.0
@@ -78,7 +78,7 @@ def correct(c_sd, c_s, x, delta, s, sd):
     return size
 
 
-@kernel
+@part
 def finish(p, sd, sd_old, a):
     """a ← a_{n+1} from the converged ṡ."""
     am, af = p[0], p[1]
@@ -86,7 +86,7 @@ def finish(p, sd, sd_old, a):
         a[i] = ((1.0 - af) * sd[i] + af * sd_old[i] - am * a[i]) / (1.0 - am)
 
 
-@kernel
+@part
 def error_norm(p, h, a_new, a_old, travel, rtol, atol):
     """RMS of the local error h² (β − 1/6) (a_{n+1} − a_n) over atol + rtol · distance travelled (Zienkiewicz & Xie 1991)."""
     total = 0.0
@@ -95,3 +95,14 @@ def error_norm(p, h, a_new, a_old, travel, rtol, atol):
         e = h * h * (p[2] - 1.0 / 6.0) * (a_new[i] - a_old[i]) / (atol + rtol * travel[i])
         total += e * e
     return (total / max(n, 1)) ** 0.5
+
+
+@part
+def proposed_step(current, h, error):
+    """Next step: kept while the error asks for little change, since a new step costs a new factorization."""
+    factor = 0.9 * max(error, 1e-6) ** (-1.0 / 3.0)
+    if factor < 0.95:
+        return h * max(factor, 0.5)
+    if factor > 1.6 and h > 0.5 * current:
+        return current * min(factor, 3.0)
+    return current

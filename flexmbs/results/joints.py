@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.dynamics.dense import constraint_jacobian, multipliers_of_least_norm
+from flexmbs.dynamics.dense import multipliers_of_least_norm, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate
 from flexmbs.results.histories import joint_history, opposite_wrench
@@ -53,9 +53,9 @@ def joint_histories(compiled: Compiled, trajectory: Trajectory, *, redundant: bo
         return _histories(compiled, trajectory, trajectory.lam, beta)
     system, work = compiled.system, make_work(compiled.system, beta)
     lam = np.empty_like(trajectory.lam)
-    G0 = constraint_jacobian(system, work, trajectory.q[0], trajectory.s[0], t=float(trajectory.t[0]))
+    G0 = terms(system, work, float(trajectory.t[0]), trajectory.q[0], trajectory.s[0]).G
     for i, t in enumerate(trajectory.t):
-        G = constraint_jacobian(system, work, trajectory.q[i], trajectory.s[i], t=float(t))
+        G = terms(system, work, float(t), trajectory.q[i], trajectory.s[i]).G
         lam[i] = multipliers_of_least_norm(G, trajectory.lam[i])
     found = _histories(compiled, trajectory, lam, beta)
     return found._replace(unique=_unique(compiled, trajectory, lam[:1], beta, G0))

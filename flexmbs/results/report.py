@@ -52,7 +52,8 @@ def page(solution: Solution, numbers: dict[str, Any]) -> str:
     import jinja2
 
     loader = jinja2.PackageLoader("flexmbs.results", "templates")
-    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    strict = jinja2.StrictUndefined
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True)
     environment.filters["number"] = number
     return environment.get_template("report.html").render(
         numbers=numbers,
@@ -93,7 +94,7 @@ def _tiles(solution: Solution, numbers: dict[str, Any]) -> list[tuple[str, str, 
 
 
 def _motion(solution: Solution) -> Picture:
-    caption = "Bodies at equal intervals of time, the last one darkest, with the paths of the free frames. Elastic shapes to scale."
+    caption = "Bodies at equal intervals of time, the last one darkest, with the paths of the free frames. Deflections to scale."
     return Picture(png_image(solution.plot.motion()), "The mechanism at several instants", caption)
 
 
@@ -106,23 +107,24 @@ def _sections(solution: Solution) -> list[tuple[str, str, Picture]]:
         ("deflections", "Elastic deflection", plot.deflections, "Displacement of frames by the modes of their body."),
         ("reactions", "Reactions", plot.reactions, "Size of what each joint carries, drives and joint forces included."),
         ("efforts", "Drives and controllers", plot.efforts, "Torques and forces along the freedoms of the joints."),
-        ("energy", "Energy balance", plot.energy, "E − E₀ = work of forces + work of drives − dissipated; springs count as forces."),
+        ("energy", "Energy balance", plot.energy, "E − E₀ = works of forces and drives − dissipated; springs are forces."),
         ("drift", "Constraint drift", plot.drift, "Largest error of the constraints at position and velocity level."),
         ("steps", "Steps", plot.steps, "Step size chosen by the error control."),
     ]
     found = [(anchor, title, make(), caption) for anchor, title, make, caption in made]
-    return [(anchor, title, Picture(svg_image(f), f"Curves: {title}", caption)) for anchor, title, f, caption in found if f is not None]
+    drawn = [(anchor, title, caption, figure) for anchor, title, figure, caption in found if figure is not None]
+    return [(anchor, title, Picture(svg_image(figure), f"Curves: {title}", caption)) for anchor, title, caption, figure in drawn]
 
 
 def _model(solution: Solution) -> dict[str, Any]:
     """Tables of the model summary."""
     compiled = solution.compiled
     modes = sum(data.nf for data in compiled.data.values())
-    masses = {name: _mass(solution, name) for name in solution.bodies}
     table = tomllib.loads(solution.model_text)
+    bodies = compiled.model.bodies.items()
     return {
-        "bodies": [(body.name, body.kind, masses[body.name], _frames(solution, body.name)) for body in compiled.model.bodies.values()],
-        "joints": [(*_joint_row(solution, name),) for name in solution.joints],
+        "bodies": [(name, body.kind, _mass(solution, name), _frames(solution, name)) for name, body in bodies],
+        "joints": [_joint_row(solution, name) for name in solution.joints],
         "forces": [(name, item.get("kind", ""), _target(item)) for name, item in table.get("forces", {}).items()],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
         "freedoms": freedom_lines(compiled.model, modes),

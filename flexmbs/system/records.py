@@ -59,6 +59,7 @@ MOTION_WIDTH = 114
 ETA, CUT_RA, CUT_XA, CUT_RB, CUT_XB, CUT_RR, CUT_XR = 0, 6, 15, 18, 27, 30, 39
 DIRECTIONS, INVERSE, CLOSED_ROWS = 42, 78, 114  # C, C⁺ and the constraint covectors, six of 6 each
 CUT_WIDTH = 150
+SPARE = 8  # scratch places behind Work.beta
 # rows of Work.gs
 G_POSITION, G_VELOCITY, G_ACCELERATION = range(3)
 # places in Work.power

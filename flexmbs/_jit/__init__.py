@@ -1,4 +1,4 @@
-"""The `kernel` decorator: the only place that imports numba.
+"""The `kernel` and `part` decorators: the only package that imports numba.
 
 Numba's own on-disk cache is keyed by the file of a function, not by the files of the functions it calls, so an edit in
 another file would silently run old machine code. Here the cache folder is named by a digest of every source file of both
@@ -22,6 +22,8 @@ from numba import types
 from numba.core import config
 from numba.extending import intrinsic
 
+from flexmbs._jit.parts import part_compiler
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILED = not config.DISABLE_JIT
@@ -32,11 +34,11 @@ _KEPT_FOLDERS = 4
 def _source_digest() -> str:
     """Digest of all kernel sources and of the compiler's version."""
     digest = hashlib.sha256(numba.__version__.encode())
-    root = pathlib.Path(__file__).resolve().parents[1]
+    root = pathlib.Path(__file__).resolve().parents[2]
     for package in _PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
             text = path.read_bytes()
-            if b"import kernel" in text or path.name == "_jit.py":
+            if b"flexmbs._jit import" in text or path.parent.name == "_jit":
                 digest.update(str(path.relative_to(root)).encode())
                 digest.update(text)
     return digest.hexdigest()[:16]
@@ -79,6 +81,18 @@ def kernel(function: F) -> F:
         return numba.njit(cache=CACHE is not None, error_model="numpy", nogil=True)(function)  # type: ignore[no-any-return]
     finally:
         config.CACHE_DIR = kept
+
+
+_PART_COMPILER = part_compiler() if COMPILED else None
+
+
+def part(function: F) -> F:
+    """A function for use inside kernels only: compiled into each kernel that calls it (see `parts`)."""
+    if not COMPILED:
+        return function
+    if _PART_COMPILER is None:
+        return kernel(function)
+    return numba.njit(error_model="numpy", nogil=True, pipeline_class=_PART_COMPILER)(function)  # type: ignore[no-any-return]
 
 
 def kernel_is_cached() -> bool:
