@@ -174,6 +174,3 @@ class Plots:
             if kind == unit and np.abs(effort).max() > 1e-7 * max(np.abs(self.solution.joint(joint).wrench).max(), 1e-9):
                 found[name] = effort
         return found
-
-
-

@@ -1,0 +1,43 @@
+"""Progress on stderr, results on stdout."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+messages = Console(stderr=True, highlight=False)
+
+Report = Callable[[float, str], None]
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Report]:
+    """A bar on stderr while the block runs; ``report(fraction, text)`` moves it. Quiet where stderr is no terminal."""
+    columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=28), TextColumn("{task.percentage:>3.0f} %")
+    bar = Progress(*columns, TimeElapsedColumn(), console=messages, transient=True, disable=not messages.is_terminal)
+    with bar:
+        task = bar.add_task(title, total=1.0)
+
+        def report(fraction: float, text: str) -> None:
+            bar.update(task, completed=fraction, description=text or title)
+
+        yield report
+
+
+def tell(line: str) -> None:
+    """A message on stderr."""
+    print(line, file=sys.stderr)
+
+
+def put(text: str) -> None:
+    """A result on stdout."""
+    print(text)
+
+
+def put_json(value: Any) -> None:
+    """A result on stdout as JSON."""
+    print(json.dumps(value, indent=2, default=str))

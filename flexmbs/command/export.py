@@ -1,0 +1,32 @@
+"""``flexmbs export``"""
+
+from pathlib import Path
+
+from flexmbs.command.console import progress_bar, put
+from flexmbs.errors import InputError, MachineError
+
+
+def export(path: Path, folder: Path | None, *, csv: bool, vtu: bool, instants: int) -> None:
+    """Write the tables and bodies of a solution file into a folder. Raises InputError, MachineError."""
+    from flexmbs.results import Solution
+    from flexmbs.results.tables import write_tables
+
+    if not csv and not vtu:
+        raise InputError("export: nothing to write; leave out --no-csv or add --vtu")
+    solution = Solution.load(path)
+    target = folder or path.with_suffix("")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MachineError(f"{target}: cannot be made ({error.strerror}); mend the folder's rights or choose another") from None
+    written = write_tables(solution, target) if csv else []
+    if vtu:
+        written += _bodies(solution, target, instants)
+    put("\n".join(map(str, written)))
+
+
+def _bodies(solution: object, folder: Path, instants: int) -> list[Path]:
+    from flexmbs.command.bodies import write_bodies
+
+    with progress_bar("writing bodies") as progress:
+        return write_bodies(solution, folder, instants, progress)  # type: ignore[arg-type]

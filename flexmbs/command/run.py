@@ -1,0 +1,104 @@
+"""``flexmbs run``"""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flexmbs.command.console import progress_bar, put, put_json, tell
+from flexmbs.errors import InputError, SolverError
+
+if TYPE_CHECKING:
+    from flexmbs.model.model import Model
+    from flexmbs.model.run import Run
+    from flexmbs.results import Solution
+
+INTERRUPTED = 130
+
+
+def run(
+    path: Path, given: dict[str, Any], *, output: Path | None, report: Path | None, as_json: bool, access: dict[str, bool]
+) -> int:
+    """Simulate, save, report; the exit code. What was computed before a stop is kept."""
+    from flexmbs.model.model import load
+
+    model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
+    options = run_options(model, given)
+    target = output or path.with_suffix(".h5")
+    _check_folders(target, report)
+    stopped: SolverError | None = None
+    try:
+        with progress_bar(f"simulating {model.name}") as progress:
+            solution = simulated(model, options, progress)
+    except SolverError as error:
+        if error.solution is None:
+            raise
+        stopped = error
+        solution = error.solution  # type: ignore[assignment]
+    _keep(solution, target, report, as_json=as_json)
+    if stopped is not None:
+        raise stopped
+    return INTERRUPTED if solution.run.outcome.startswith("interrupted") else 0
+
+
+def run_options(model: "Model", given: dict[str, Any]) -> "Run":
+    """The model's [run] table with the options given instead. Raises InputError."""
+    from flexmbs.model.run import Run
+
+    if model.run is None and "t_end" not in given:
+        raise InputError(f"run.t_end: model '{model.name}' has no [run] table; give the end time, --t-end 1.0")
+    return Run(**given) if model.run is None else dataclasses.replace(model.run, **given)
+
+
+def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
+    """The run that the options describe."""
+    from flexmbs.analysis.simulate import simulate
+
+    return simulate(
+        model, t_end=options.t_end, step=options.step, output_step=options.output_step, formalism=_formalism(options),
+        coordinates=options.coordinates, integrator=_integrator(options), rtol=options.rtol, atol=options.atol, progress=progress,
+    )  # fmt: skip
+
+
+def _formalism(options: "Run") -> Any:
+    """The formalism's name, or the formalism with a stabilization."""
+    from flexmbs.formalisms.multiplier import Baumgarte, Multiplier, Projection
+
+    treatments = {"baumgarte": Baumgarte(), "projection": Projection()}
+    if options.stabilization == "none" or options.formalism != Multiplier.name:
+        return options.formalism
+    return Multiplier(stabilization=treatments[options.stabilization])
+
+
+def _integrator(options: "Run") -> Any:
+    """The integrator's name, or generalized-α with a spectral radius other than the default."""
+    from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
+
+    if options.integrator != GeneralizedAlpha.name or options.rho_inf == GeneralizedAlpha.rho_inf:
+        return options.integrator
+    tolerances = {"rtol": options.rtol, "atol": options.atol}
+    return GeneralizedAlpha(rho_inf=options.rho_inf, step=options.step, **tolerances)
+
+
+def _check_folders(*paths: Path | None) -> None:
+    """Raise InputError before a long run whose results could not be written."""
+    missing = [path for path in paths if path is not None and not path.absolute().parent.is_dir()]
+    if missing:
+        raise InputError(*(f"{path}: the folder '{path.parent}' does not exist; make it first" for path in missing))
+
+
+def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: bool) -> None:
+    from flexmbs.results.summary import summary
+
+    solution.save(target)
+    if report is not None:
+        solution.report(report)
+    numbers = summary(solution)
+    files = {"solution": str(target)} | ({"report": str(report)} if report is not None else {})
+    if as_json:
+        put_json(numbers | {"files": files})
+        return
+    for line in [*solution.run.moved, *solution.run.notes]:
+        tell(f"note: {line}")
+    put("\n".join([*(f"{check['status']}  {check['title']}: {check['found']}" for check in numbers["checks"])]))
+    put("\n".join(f"{what}: {file}" for what, file in files.items()))
+    put(numbers["verdict"])
