@@ -19,10 +19,10 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import config
+from numba.core import config, event
 from numba.extending import intrinsic
 
-from flexmbs._jit.parts import part_compiler
+from flexmbs._jit.parts import WithoutCollection, part_compiler, without_literals
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -78,12 +78,14 @@ def kernel(function: F) -> F:
     kept = config.CACHE_DIR
     try:
         config.CACHE_DIR = CACHE or ""
-        return numba.njit(cache=CACHE is not None, error_model="numpy", nogil=True)(function)  # type: ignore[no-any-return]
+        return without_literals(numba.njit(cache=CACHE is not None, error_model="numpy", nogil=True)(function))  # type: ignore[no-any-return]
     finally:
         config.CACHE_DIR = kept
 
 
 _PART_COMPILER = part_compiler() if COMPILED else None
+if COMPILED:
+    event.register("numba:compile", WithoutCollection())
 
 
 def part(function: F) -> F:
@@ -92,7 +94,7 @@ def part(function: F) -> F:
         return function
     if _PART_COMPILER is None:
         return kernel(function)
-    return numba.njit(error_model="numpy", nogil=True, pipeline_class=_PART_COMPILER)(function)  # type: ignore[no-any-return]
+    return without_literals(numba.njit(error_model="numpy", nogil=True, pipeline_class=_PART_COMPILER)(function))  # type: ignore[no-any-return]
 
 
 def kernel_is_cached() -> bool:

@@ -7,9 +7,11 @@ optimises the whole. Measured on the equations of motion: half the compile time,
 This reaches into Numba's compiler; `part_compiler` returns None where its inside looks different, and parts are then ordinary kernels.
 """
 
+import gc
 from typing import Any
 
 import numba
+from numba.core import event
 
 
 def part_compiler() -> Any | None:
@@ -78,3 +80,34 @@ def _make() -> Any:
             return pipelines
 
     return PartCompiler
+
+
+def without_literals(dispatcher: Any) -> Any:
+    """The same dispatcher, typed by ``int64`` where a call has a literal: Numba would compile a copy for each literal."""
+    template = dispatcher.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        plain = {key: numba.types.unliteral(value) for key, value in kws.items()}
+        return template(tuple(numba.types.unliteral(arg) for arg in args), plain)
+
+    dispatcher.get_call_template = get_call_template
+    return dispatcher
+
+
+class WithoutCollection(event.Listener):
+    """Holds Python's garbage collector while Numba compiles: it makes millions of objects and little garbage (a fifth of the time)."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.was_enabled = False
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0:
+            self.was_enabled = gc.isenabled()
+            gc.disable()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0 and self.was_enabled:
+            gc.enable()

@@ -9,7 +9,6 @@ import numpy as np
 
 from flexmbs._jit import kernel, part
 from flexmbs.algebra.blocks import solve
-from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kinematics import displace, normalize_positions, rates
 from flexmbs.formalisms.multiplier import accelerations, iteration_matrix, largest, project
@@ -281,9 +280,8 @@ def derivative(system, work, now, t, rate, yd):
         yd[nq + a] = now.sd[a]
     for a in range(nz):
         yd[nq + ns + a] = work.force_rate[a]
-    for a in range(2):
+    for a in range(3):
         yd[nq + ns + nz + a] = work.power[a]
-    yd[nq + ns + nz + 2] = drive_power(system.drives, system.laws, work.io, t, now.lam)
     return status
 
 
@@ -298,8 +296,8 @@ def march_explicit(system, work, now, tableau, nodes, weights, fixed, rtol, atol
             h = next_step(fixed, now.clock[1], left)
             t = now.clock[0]
             _pack(now, y)
-            status = derivative(system, work, now, t, rate, k[0])
-            for j in range(1, dp.STAGES):
+            status = 0
+            for j in range(dp.STAGES):
                 dp.stage(tableau, j, h, y, k, y1)
                 _unpack(now, y1)
                 status = min(status, derivative(system, work, now, t + nodes[j] * h, rate, k[j]))

@@ -25,9 +25,7 @@ def listing(what: str | None, *, as_json: bool) -> None:
 def _families() -> dict[str, dict[str, str]]:
     """Family → kind → first line of its documentation."""
     import flexmbs.model.model  # noqa: F401  (its import registers the kinds)
-    from flexmbs.formalisms.multiplier import Multiplier
-    from flexmbs.integrators.dormand_prince import DormandPrince
-    from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
+    from flexmbs.analysis.simulate import FORMALISMS, INTEGRATORS
     from flexmbs.model.bodies import Body
     from flexmbs.model.forces import Force
     from flexmbs.model.joints import Joint
@@ -37,8 +35,8 @@ def _families() -> dict[str, dict[str, str]]:
 
     declared = {"bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "laws": TimeLaw, "joint-laws": JointLaw}
     families = {family: {kind: _line(cls) for kind, cls in base.kinds.items()} for family, base in declared.items()}
-    families["formalisms"] = {cls.name: _line(cls) for cls in (Multiplier,)}
-    families["integrators"] = {cls.name: _line(cls) for cls in (GeneralizedAlpha, DormandPrince)}
+    families["formalisms"] = {kind: _line(cls) for kind, cls in FORMALISMS.items()}
+    families["integrators"] = {kind: _line(cls) for kind, cls in INTEGRATORS.items()}
     families["reductions"] = {kind: _line(cls) for kind, cls in REDUCTIONS.items()}
     return families
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexmbs.command.console import progress_bar, put, put_json, tell
+from flexmbs.command.console import Report, progress_bar, put, put_json, tell
 from flexmbs.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,9 +76,8 @@ def inspect(path: Path, *, as_json: bool) -> int:
 
 def _described(data: "FlexibleBodyData") -> str:
     com = ", ".join(f"{1e3 * x:.4g}" for x in data.com)
-    frames = [
-        f"frame {name}: {', '.join(f'{1e3 * x:.4g}' for x in frame.x)} mm, {frame.kind}" for name, frame in data.frames.items()
-    ]
+    places = {name: ", ".join(f"{1e3 * x:.4g}" for x in frame.x) for name, frame in data.frames.items()}
+    frames = [f"frame {name}: {places[name]} mm, {frame.kind}" for name, frame in data.frames.items()]
     return "\n".join([f"{data.name}: {data.mass:.6g} kg, centre of mass {com} mm, {data.nf} modes", *frames, str(data.modes)])
 
 
@@ -110,7 +109,7 @@ def _table(path: Path) -> dict[str, Any]:
 
 
 def _reduced(
-    table: dict[str, Any], path: Path, allow_outside: bool, progress: Callable[[float, str], None]
+    table: dict[str, Any], path: Path, allow_outside: bool, progress: Report
 ) -> "FlexibleBodyData":
     import preprocess as pp
 

@@ -30,10 +30,10 @@ def run(
         with progress_bar(f"simulating {model.name}") as progress:
             solution = simulated(model, options, progress)
     except SolverError as error:
-        if error.solution is None:
+        solution = error.solution  # type: ignore[assignment]
+        if solution is None or len(solution.t) == 0:
             raise
         stopped = error
-        solution = error.solution  # type: ignore[assignment]
     _keep(solution, target, report, as_json=as_json)
     if stopped is not None:
         raise stopped
@@ -54,29 +54,19 @@ def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
     from flexmbs.analysis.simulate import simulate
 
     return simulate(
-        model, t_end=options.t_end, step=options.step, output_step=options.output_step, formalism=_formalism(options),
-        coordinates=options.coordinates, integrator=_integrator(options), rtol=options.rtol, atol=options.atol, progress=progress,
+        model, t_end=options.t_end, output_step=options.output_step, formalism=options.formalism, coordinates=options.coordinates,
+        stabilization=options.stabilization, progress=progress, **_integrator(options),
     )  # fmt: skip
 
 
-def _formalism(options: "Run") -> Any:
-    """The formalism's name, or the formalism with a stabilization."""
-    from flexmbs.formalisms.multiplier import Baumgarte, Multiplier, Projection
-
-    treatments = {"baumgarte": Baumgarte(), "projection": Projection()}
-    if options.stabilization == "none" or options.formalism != Multiplier.name:
-        return options.formalism
-    return Multiplier(stabilization=treatments[options.stabilization])
-
-
-def _integrator(options: "Run") -> Any:
-    """The integrator's name, or generalized-α with a spectral radius other than the default."""
+def _integrator(options: "Run") -> dict[str, Any]:
+    """The integrator by name with step and tolerances, or generalized-α with its spectral radius."""
     from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
 
-    if options.integrator != GeneralizedAlpha.name or options.rho_inf == GeneralizedAlpha.rho_inf:
-        return options.integrator
-    tolerances = {"rtol": options.rtol, "atol": options.atol}
-    return GeneralizedAlpha(rho_inf=options.rho_inf, step=options.step, **tolerances)
+    own = {"step": options.step, "rtol": options.rtol, "atol": options.atol}
+    if options.integrator != GeneralizedAlpha.name:
+        return {"integrator": options.integrator, **own}
+    return {"integrator": GeneralizedAlpha(rho_inf=options.rho_inf, **own)}  # type: ignore[arg-type]
 
 
 def _check_folders(*paths: Path | None) -> None:

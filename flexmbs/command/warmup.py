@@ -15,10 +15,8 @@ def warmup() -> None:
     start = time.perf_counter()
     with messages.status("compiling (once per version) …"):
         model = Model("warm-up")
-        rod = model.add(
-            RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0), frames={"pivot": (0.0, 0.0, 0.0)})
-        )
-        model.add(Revolute("pivot", model.ground, rod["pivot"], axis="y"))
+        rod = model.add(RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0)))
+        model.add(Revolute("pivot", model.ground, rod, axis="y"))
         for integrator in ("generalized-alpha", "dormand-prince"):
             solution = simulate(model, t_end=0.01, step=0.005, integrator=integrator)
         solution.joint("pivot")

@@ -10,10 +10,11 @@ from typing import ClassVar
 from flexmbs._jit import kernel, part
 from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
+from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import kinematics, residual
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import InputError
-from flexmbs.system.records import G_ACCELERATION, G_POSITION, G_VELOCITY
+from flexmbs.system.records import G_ACCELERATION, G_POSITION, G_VELOCITY, POWER_DRIVES
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,11 @@ def iteration_matrix(system, work, q, c_mass, c_damping):
 @part
 def accelerations(system, work, t, q, s, z, rate, zero, sd, lam):
     """ṡ and λ of index 1 with Baumgarte's rate (0: none). Returns the number of dependent rows or −1 − node."""
-    ns = s.shape[0]
     for a in range(lam.shape[0]):
         lam[a] = 0.0
     residual(system, work, t, q, s, zero, lam, z, False, work.r)
     status = iteration_matrix(system, work, q, 1.0, -1.0)
+    ns = s.shape[0]
     x = work.x
     for a in range(ns):
         x[a] = -work.r[a]
@@ -85,6 +86,7 @@ def accelerations(system, work, t, q, s, z, rate, zero, sd, lam):
         sd[a] = x[a]
     for a in range(lam.shape[0]):
         lam[a] = -x[ns + a]
+    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
     return status
 
 
@@ -106,38 +108,33 @@ def project(system, work, t, q, s, zero, tolerance, iterations):
     ns = s.shape[0]
     nc = work.gs.shape[1]
     x = work.x
-    if nc == 0:
-        return 0.0
-    for _ in range(iterations):
+    left = 0.0
+    velocities = nc == 0
+    it = 0
+    while not velocities:
         kinematics(system, work, t, q, s, zero)
-        if largest(work.gs[G_POSITION]) <= tolerance:
-            break
+        left = largest(work.gs[G_POSITION])
+        velocities = left <= tolerance or it >= iterations
+        it += 1
         iteration_matrix(system, work, q, 1.0, -1.0)
         for a in range(ns):
             x[a] = 0.0
         for a in range(nc):
-            x[ns + a] = -work.gs[G_POSITION, a]
+            x[ns + a] = -work.gs[G_VELOCITY, a] if velocities else -work.gs[G_POSITION, a]
         solve(system.elimination, work.values, x)
-        displace(system.tree, system.joints, q, x, q)
-    kinematics(system, work, t, q, s, zero)
-    iteration_matrix(system, work, q, 1.0, -1.0)
-    for a in range(ns):
-        x[a] = 0.0
-    for a in range(nc):
-        x[ns + a] = -work.gs[G_VELOCITY, a]
-    solve(system.elimination, work.values, x)
-    for a in range(ns):
-        s[a] += x[a]
-    return largest(work.gs[G_POSITION])
+        if velocities:
+            for a in range(ns):
+                s[a] += x[a]
+        else:
+            displace(system.tree, system.joints, q, x, q)
+    return left
 
 
 @kernel
 def consistent(system, work, t, q, s, z, zero, tolerance, iterations, sd, lam):
-    """Positions and velocities onto the constraints, then ṡ and λ, and the residual with them (joint wrenches, power account).
+    """Positions and velocities onto the constraints, then ṡ and λ.
 
     Returns the largest |g| left and the number of dependent rows or −1 − node of an indefinite mass matrix.
     """
     left = project(system, work, t, q, s, zero, tolerance, iterations)
-    status = accelerations(system, work, t, q, s, z, 0.0, zero, sd, lam)
-    residual(system, work, t, q, s, sd, lam, z, True, work.r)
-    return left, status
+    return left, accelerations(system, work, t, q, s, z, 0.0, zero, sd, lam)
