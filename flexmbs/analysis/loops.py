@@ -22,6 +22,7 @@ STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT = range(6)
 
 REFACTOR_RATE = 0.25  # contraction slower than this is worth a new factorization
 SMALLEST_STEP = 1e-13
+SMALLEST_CORRECTION = 1e-12  # round-off of coordinates of order one
 
 
 class Now(NamedTuple):
@@ -149,8 +150,8 @@ def alpha_step(system, work, now, p, h, tolerance, iterations):
         if not size < 1e30:
             now.clock[2] = 0.0
             return NOT_FINITE
-        goal = tolerance * (largest(now.delta) + 1e-3)
-        if size <= 1e-3 * goal:
+        goal = tolerance * largest(now.delta) + SMALLEST_CORRECTION
+        if size <= 1e-3 * goal or size <= 0.1 * SMALLEST_CORRECTION:
             return DONE
         if before > 0.0:
             rate = size / before

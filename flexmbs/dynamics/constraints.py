@@ -16,9 +16,9 @@ from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, world_p
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, relative_pose, relative_twist
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.system.records import (
-    CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_JOINT, CUT_NV, CUT_P, CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB,
+    CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_NV, CUT_P, CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB,
     CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY,
-    INVERSE, Q_AT, S_AT, SPARE,
+    INVERSE, Q_AT, READY, S_AT, SPARE,
 )  # fmt: skip
 
 CLOSEST_TOLERANCE = 1e-13
@@ -108,8 +108,27 @@ def complement(cut, k, n):
 
 
 @part
+def directions(cuts, joints, cut, beta, k, o):
+    """C, C⁺ of cut joint k at its coordinates; velocities for (V_J, Ċ η) are at cut[k, o]."""
+    _, _, bv, bw = joint_directions(joints, cuts[k, CUT_JOINT], beta, cuts[k, CUT_BETA], cut[k], o, cut, k, DIRECTIONS)
+    pseudo_inverse(cut, k, cuts[k, CUT_NV])
+    return bv, bw
+
+
+@part
+def constraint_covectors(cuts, drives, cut, k):
+    """Rows of T, then the covectors of the driven coordinates."""
+    complement(cut, k, cuts[k, CUT_NV])
+    for d in range(drives.shape[0]):
+        if drives[d, DRIVE_CUT] == k:
+            to = CLOSED_ROWS + 6 * (drives[d, DRIVE_ROW] - cuts[k, CUT_ROW])
+            for e in range(6):
+                cut[k, to + e] = cut[k, INVERSE + 6 * drives[d, DRIVE_V] + e]
+
+
+@part
 def closest_coordinates(cuts, joints, cut, beta, k):
-    """Joint coordinates of cut joint k closest to its relative pose; leaves C and C⁺ and returns the error pose (dx, θ)."""
+    """Joint coordinates of cut joint k closest to its relative pose; returns the error pose (dx, θ)."""
     j = cuts[k, CUT_JOINT]
     at = cuts[k, CUT_BETA]
     n = cuts[k, CUT_NV]
@@ -122,8 +141,8 @@ def closest_coordinates(cuts, joints, cut, beta, k):
         Rj, xj = joint_pose(joints, j, beta, at)
         dx = tmul(Rj, sub(xr, xj))
         th = log_so3(tmatmul(Rj, Rr))
-        joint_directions(joints, j, beta, at, cut[k], ETA, cut, k, DIRECTIONS)
-        pseudo_inverse(cut, k, n)
+        if cut[k, READY] == 0.0:
+            directions(cuts, joints, cut, beta, k, ETA)
         size = 0.0
         for a in range(n):
             beta[spare + a] = six_apply(cut, k, INVERSE + 6 * a, dx, th)
@@ -157,28 +176,27 @@ def cut_joint(cuts, drives, frames, joints, gravity, motion, cut, beta, gs, k, q
     kv, kw = bracket(v, w, cv, cw)
     av = add(sub(avb, av), kv)
     aw = add(sub(awb, aw), kw)
-    n = cuts[k, CUT_NV]
     dx, th = closest_coordinates(cuts, joints, cut, beta, k)
-    for c in range(n):
+    for c in range(cuts[k, CUT_NV]):
         cut[k, ETA + c] = six_apply(cut, k, INVERSE + 6 * c, v, w)
-    _, _, bv, bw = joint_directions(joints, cuts[k, CUT_JOINT], beta, cuts[k, CUT_BETA], cut[k], ETA, cut, k, DIRECTIONS)
-    av = sub(av, bv)
-    aw = sub(aw, bw)
-    complement(cut, k, n)
+    if cut[k, READY] == 0.0:
+        bv, bw = directions(cuts, joints, cut, beta, k, ETA)
+        av = sub(av, bv)
+        aw = sub(aw, bw)
+        constraint_covectors(cuts, drives, cut, k)
+        if cuts[k, CUT_CONSTANT] == 1:
+            cut[k, READY] = 1.0
     row = cuts[k, CUT_ROW]
     for c in range(cuts[k, CUT_CLOSED]):
         gs[G_POSITION, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, dx, th)
         gs[G_VELOCITY, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, v, w)
         gs[G_ACCELERATION, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, av, aw)
-    for d in range(drives.shape[0]):  # covectors of driven coordinates stand behind the closed rows
+    for d in range(drives.shape[0]):
         if drives[d, DRIVE_CUT] == k:
-            c = INVERSE + 6 * drives[d, DRIVE_V]
-            to = CLOSED_ROWS + 6 * (drives[d, DRIVE_ROW] - row)
-            for e in range(6):
-                cut[k, to + e] = cut[k, c + e]
-            gs[G_POSITION, drives[d, DRIVE_ROW]] = beta[cuts[k, CUT_BETA] + drives[d, DRIVE_Q]]
-            gs[G_VELOCITY, drives[d, DRIVE_ROW]] = cut[k, ETA + drives[d, DRIVE_V]]
-            gs[G_ACCELERATION, drives[d, DRIVE_ROW]] = six_apply(cut, k, c, av, aw)
+            row = drives[d, DRIVE_ROW]
+            gs[G_POSITION, row] = beta[cuts[k, CUT_BETA] + drives[d, DRIVE_Q]]
+            gs[G_VELOCITY, row] = cut[k, ETA + drives[d, DRIVE_V]]
+            gs[G_ACCELERATION, row] = six_apply(cut, k, INVERSE + 6 * drives[d, DRIVE_V], av, aw)
 
 
 @part

@@ -123,9 +123,20 @@ def _cuts(
         ends = frames.number(joint.parent), frames.number(joint.child)
         at = len(paths)
         paths += path
-        rows.append((numbers[name], *ends, 0, 6 - joint.nv, 0, beta, len(shape.tree) + k, top, at, len(paths), joint.nv))
+        rows.append((numbers[name], *ends, 0, 6 - joint.nv, 0, beta, len(shape.tree) + k, top, at, len(paths), joint.nv, int(constant_directions(joint.motions))))
         beta += joint.nq
-    return np.array(rows, np.int64).reshape(-1, 12), paths, places
+    return np.array(rows, np.int64).reshape(-1, 13), paths, places
+
+
+def constant_directions(motions: tuple[Motion, ...]) -> bool:
+    """True when the free directions in the child's axes are the same everywhere: one moving motion, only slides, or one common axis."""
+    moving = [motion for motion in motions if motion.nv > 0]
+    if len(moving) <= 1 or all(isinstance(motion, Slide) for motion in moving):
+        return True
+    if any(motion.nv == 0 for motion in motions) or not all(isinstance(motion, (Rotate, Slide, Twist)) for motion in moving):
+        return False
+    axes = np.array([_axis(motion) for motion in moving])
+    return bool(np.abs(np.cross(axes, axes[0])).max() < 1e-12)
 
 
 def _drives(

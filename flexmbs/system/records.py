@@ -33,8 +33,9 @@ F_X, F_R = 0, 3
 # columns of Joints.chain and Joints.value
 CHAIN_AT, CHAIN_END, CHAIN_NV, CHAIN_NQ = range(4)
 AXIS, PITCH, TURN = 0, 3, 4
-# columns of System.cuts; rows are the constrained directions (CLOSED of them), then the driven coordinates
-CUT_JOINT, CUT_P, CUT_C, CUT_ROW, CUT_CLOSED, CUT_ROWS, CUT_BETA, CUT_NODE, CUT_TOP, CUT_PATH, CUT_PATH_END, CUT_NV = range(12)
+# columns of System.cuts; rows are the constrained directions (CLOSED of them), then the driven coordinates; CONSTANT: C does not
+# depend on the joint's coordinates
+CUT_JOINT, CUT_P, CUT_C, CUT_ROW, CUT_CLOSED, CUT_ROWS, CUT_BETA, CUT_NODE, CUT_TOP, CUT_PATH, CUT_PATH_END, CUT_NV, CUT_CONSTANT = range(13)
 # columns of System.drives: body of a driven primary joint or −1, cut joint or −1
 DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = range(7)
 # columns of Laws.info
@@ -58,7 +59,8 @@ MOTION_WIDTH = 114
 # columns of Work.cut
 ETA, CUT_RA, CUT_XA, CUT_RB, CUT_XB, CUT_RR, CUT_XR = 0, 6, 15, 18, 27, 30, 39
 DIRECTIONS, INVERSE, CLOSED_ROWS = 42, 78, 114  # C, C⁺ and the constraint covectors, six of 6 each
-CUT_WIDTH = 150
+READY = 150  # constant directions stand
+CUT_WIDTH = 151
 SPARE = 8  # scratch places behind Work.beta
 # rows of Work.gs
 G_POSITION, G_VELOCITY, G_ACCELERATION = range(3)
@@ -117,7 +119,7 @@ class System(NamedTuple):
     bodies: Bodies
     frames: Frames
     joints: Joints
-    cuts: np.ndarray  # (ncut, 12)
+    cuts: np.ndarray  # (ncut, 13)
     drives: np.ndarray  # (nd, 7)
     laws: Laws
     forces: Forces
