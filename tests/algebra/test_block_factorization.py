@@ -1,0 +1,113 @@
+"""Signed block Cholesky against dense solutions; free and constrained directions of a joint."""
+
+import numpy as np
+import pytest
+
+from flexmbs.algebra.blocks import DIAGONAL, OFFSET, ORDER, POSITION, SIZE, add_block, factorize, solve
+from flexmbs.dynamics.constraints import complement, pseudo_inverse
+from flexmbs.system.elimination import symbolic
+from flexmbs.system.records import CLOSED_ROWS, CUT_WIDTH, DIRECTIONS, INVERSE
+
+
+def random_problem(rng, bodies=7, constraints=4):
+    """Dense [[T, Gᵀ], [G, 0]] with random sparsity: sizes, signs, couplings, order requirements, matrix."""
+    sizes = np.concatenate([rng.integers(3, 9, bodies), rng.integers(1, 4, constraints)])
+    signs = np.where(np.arange(len(sizes)) < bodies, 1, -1)
+    pairs = [(int(rng.integers(0, i)), i) for i in range(1, bodies)]
+    after = {}
+    for k in range(bodies, len(sizes)):
+        touched = [int(i) for i in rng.choice(bodies, 3, replace=False)]
+        pairs += [(i, k) for i in touched]
+        after[k] = set(touched)
+    at = np.concatenate([[0], np.cumsum(sizes)])
+    K = np.zeros((at[-1], at[-1]))
+    for i, j in pairs:
+        block = rng.normal(size=(sizes[i], sizes[j]))
+        K[at[i] : at[i + 1], at[j] : at[j + 1]] = block
+        K[at[j] : at[j + 1], at[i] : at[i + 1]] = block.T
+    n = at[bodies]
+    K[:n, :n] += np.eye(n) * (np.abs(K[:n, :n]).sum(axis=1).max() + rng.uniform(0.1, 1.0, n))
+    return sizes, signs, pairs, after, at, K
+
+
+def factor(sizes, signs, pairs, after, at, K):
+    e = symbolic(sizes, signs, pairs, after)
+    values = np.zeros(int(e.n_values[0]))
+    for i in range(len(sizes)):
+        add_block(e, values, i, i, K[at[i] : at[i + 1], at[i] : at[i + 1]], 1.0)
+    for number, (i, j) in enumerate(pairs):
+        a, b = (i, j) if number % 2 else (j, i)
+        add_block(e, values, a, b, 0.5 * K[at[a] : at[a + 1], at[b] : at[b + 1]], 2.0)
+    dropped = factorize(e, values, np.zeros(at[-1]))
+    return e, values, dropped
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equals_the_dense_solution(seed):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng)
+    e, values, dropped = factor(*problem)
+    K = problem[-1]
+    b = rng.normal(size=len(K))
+    x = b.copy()
+    solve(e, values, x)
+    assert dropped == 0
+    assert np.abs(x - np.linalg.solve(K, b)).max() < 1e-11 * np.abs(x).max()
+    n = len(problem[0])
+    assert sorted(e.node[:n, ORDER]) == list(range(n))
+    assert all(e.node[e.node[step, ORDER], POSITION] == step for step in range(n))
+    assert (np.diff(np.append(e.node[:n, OFFSET], len(K))) == e.node[:n, SIZE]).all()
+    assert len(set(e.node[:n, DIAGONAL])) == n
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dependent_rows_leave_the_solution_unique(seed):
+    """A node that repeats the rows of another, and a row that is a combination within a node."""
+    rng = np.random.default_rng(seed)
+    sizes, signs, pairs, after, at, K = random_problem(rng, bodies=5, constraints=2)
+    first = [i for i, k in pairs if k == 5]
+    n, m = int(at[-1]), int(sizes[5])
+    bigger = np.zeros((n + m + 1, n + m + 1))
+    bigger[:n, :n] = K
+    G = K[at[5] : at[6], :]
+    copy = np.vstack([rng.normal(size=(m, m)) @ G, rng.normal(size=(1, m)) @ G])
+    bigger[n:, :n], bigger[:n, n:] = copy, copy.T
+    sizes, signs = np.append(sizes, m + 1), np.append(signs, -1)
+    pairs = pairs + [(i, 7) for i in first]
+    after = after | {7: set(first)}
+    at = np.append(at, n + m + 1)
+    e, values, dropped = factor(sizes, signs, pairs, after, at, bigger)
+    rhs = rng.normal(size=n)
+    x = np.concatenate([rhs, copy[:, : at[5]] @ np.linalg.lstsq(G[:, : at[5]], rhs[at[5] : at[6]], rcond=None)[0]])
+    b = x.copy()
+    solve(e, values, x)
+    exact = np.linalg.solve(K, rhs)
+    assert dropped == m + 1
+    assert np.abs(x[: at[5]] - exact[: at[5]]).max() < 1e-9 * np.abs(exact).max()
+    assert np.abs(bigger @ x - b).max() < 1e-9 * np.abs(b).max()
+
+
+def test_an_indefinite_mass_block_is_named():
+    sizes, signs = np.array([3, 4]), np.array([1, 1])
+    K = np.diag([1.0, 1, 1, 1, 1, -0.1, 1])
+    e = symbolic(sizes, signs, [(0, 1)], {})
+    values = np.zeros(int(e.n_values[0]))
+    add_block(e, values, 0, 0, K[:3, :3], 1.0)
+    add_block(e, values, 1, 1, K[3:, 3:], 1.0)
+    assert factorize(e, values, np.zeros(7)) == -1 - 1
+
+
+@pytest.mark.parametrize("n", range(7))
+def test_free_and_constrained_directions(n):
+    rng = np.random.default_rng(n)
+    cut = np.zeros((1, CUT_WIDTH))
+    C = rng.normal(size=(n, 6))
+    C /= np.linalg.norm(C, axis=1)[:, None]
+    cut[0, DIRECTIONS : DIRECTIONS + 6 * n] = C.ravel()
+    pseudo_inverse(cut, 0, n)
+    complement(cut, 0, n)
+    T = cut[0, CLOSED_ROWS : CLOSED_ROWS + 6 * (6 - n)].reshape(-1, 6)
+    assert np.abs(T @ C.T).max(initial=0.0) < 1e-14
+    assert np.abs(T @ T.T - np.eye(6 - n)).max(initial=0.0) < 1e-14
+    inverse = cut[0, INVERSE : INVERSE + 6 * n].reshape(-1, 6)
+    assert np.abs(inverse - np.linalg.pinv(C.T)).max(initial=0.0) < 1e-11

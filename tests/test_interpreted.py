@@ -1,0 +1,24 @@
+"""The tests of kernel parts, in a process of interpreted Python."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from flexmbs._jit import COMPILED
+
+HERE = pathlib.Path(__file__).parent
+
+
+@pytest.mark.skipif(not COMPILED, reason="the run is interpreted already and collects these tests itself")
+@pytest.mark.parametrize("folder", ["algebra", "contract"])
+def test_parts_interpreted(folder):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    environment |= {"NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1"}
+    options = ["-o", "addopts=", "-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command = [sys.executable, "-m", "pytest", *options, str(HERE / folder)]
+    done = subprocess.run(command, cwd=HERE.parent, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout
