@@ -69,7 +69,7 @@ class Plots:
             for body in self.solution.compiled.data
             for frame, values in elastic_frames(self.solution, body).items()
             for a, axis in enumerate("xyz")
-            if np.abs(values[:, a]).max() > 1e-3 * np.abs(values).max() > 0.0
+            if np.abs(values[:, a]).max() > 1e-2 * np.abs(values).max() > 0.0
         }
         return self._figure({"Elastic displacement of frames, body axes  [mm]": curves}, height=2.6)
 

@@ -82,7 +82,7 @@ def number(value: float, digits: int = 4) -> str:
 def _tiles(solution: Solution, numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
     """(value, unit, what) of the key numbers at the top."""
     scale = max(solution.energy.scale, 1e-300)
-    wall = solution.statistics.get("wall_time")
+    wall = solution.statistics.get("solve_seconds")
     tiles = [
         (number(numbers["t_end"]), "s", "simulated"),
         (str(solution.statistics.get("steps", len(solution.t) - 1)), "", "steps"),
@@ -90,7 +90,7 @@ def _tiles(solution: Solution, numbers: dict[str, Any]) -> list[tuple[str, str, 
         (number(numbers["energy_missing"] / scale, 2), "", "energy missing, of the largest"),
         (number(numbers["drift"][0], 2), "", "largest position drift"),
     ]
-    return tiles + ([(number(float(wall), 3), "s", "computing time")] if isinstance(wall, (int, float)) else [])
+    return tiles + ([(number(float(wall), 3), "s", "solving")] if isinstance(wall, (int, float)) else [])
 
 
 def _motion(solution: Solution) -> Picture:
