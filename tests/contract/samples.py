@@ -1,0 +1,180 @@
+"""Random bodies, joints and models for the contract tests, and the state of a model in either coordinates."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import flexmbs as fm
+from flexmbs.analysis.initial import consistent_state, in_coordinates, settle
+from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.frames import frame_pose, world_pose
+from flexmbs.dynamics.work import make_work
+from flexmbs.model.frames import frame_ref
+from flexmbs.model.motions import Ball, FreeMotion, Motion
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import ACC, NF, POS, QF_AT, ROT, SF_AT, VEL, System, Work
+
+Random = np.random.Generator
+GRAVITY = (0.4, -0.7, -9.6)
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A body of point masses (N,) at x (N, 3) with shapes phi (N, 3, nf): every inertia integral is a plain sum."""
+
+    mass: np.ndarray
+    x: np.ndarray
+    phi: np.ndarray
+
+    def data(self, rng: Random, stiffness: float = 400.0) -> fm.FlexibleBodyData:
+        """Its shape integrals by direct sums, random K and D, and three frames of which "c" does not move with the shapes."""
+        m, x, phi = self.mass, self.x, self.phi
+        nf = phi.shape[2]
+        A, B = rng.normal(size=(2, nf, nf))
+        frames = {}
+        for name, k in (("a", 0), ("b", 1)):
+            psi, axes = 0.5 * rng.normal(size=(3, nf)), Rotation.random(rng=rng).as_matrix()
+            frames[name] = fm.FlexibleFrame(x[k], axes, phi[k], psi)
+        frames["c"] = fm.FlexibleFrame.at_node(rng.normal(size=3), np.zeros((3, nf)), axes=Rotation.random(rng=rng).as_matrix())
+        return fm.FlexibleBodyData.from_integrals(
+            "cloud", mass=m.sum(), first_moment=m @ x, second_moment=np.einsum("n,na,nb->ab", m, x, x),
+            S_bar=np.einsum("n,nak->ak", m, phi), xS=np.einsum("n,na,nbk->abk", m, x, phi),
+            SS=np.einsum("n,nak,nbl->abkl", m, phi, phi), K_ff=stiffness * (A @ A.T + np.eye(nf)),
+            D_ff=0.01 * stiffness * (B @ B.T + np.eye(nf)), frames=frames,
+        )  # fmt: skip
+
+
+def cloud(rng: Random, nf: int = 3, nodes: int = 7) -> Cloud:
+    return Cloud(rng.uniform(0.2, 1.0, nodes), rng.normal(size=(nodes, 3)), rng.normal(size=(nodes, 3, nf)))
+
+
+def some_frame(rng: Random) -> fm.Frame:
+    return fm.Frame(tuple(rng.normal(size=3)), Rotation.random(rng=rng).as_matrix().tolist())
+
+
+def flexible(name: str, rng: Random, nf: int = 3) -> fm.FlexibleBody:
+    """A flexible body in a random state of its shapes."""
+    return fm.FlexibleBody(
+        name, data=cloud(rng, nf).data(rng), qf0=tuple(0.05 * rng.normal(size=nf)), qf_dot0=tuple(rng.normal(size=nf))
+    )
+
+
+def rigid(name: str, rng: Random) -> fm.RigidBody:
+    x = rng.normal(size=(6, 3))
+    x -= x.mean(axis=0)
+    inertia = np.trace(x.T @ x) * np.eye(3) - x.T @ x
+    frames = {key: some_frame(rng) for key in "abc"}
+    return fm.RigidBody(name, mass=rng.uniform(0.5, 3.0), inertia=inertia.tolist(), com=tuple(rng.normal(size=3)), frames=frames)
+
+
+def some_axis(rng: Random) -> tuple[float, ...]:
+    return tuple(rng.normal(size=3))
+
+
+CHAIN = (fm.Rotate((1, 2, 0.5)), fm.Shift((0.3, -0.2, 0.1)), fm.Turn((1, 0, 1), 0.7), fm.Twist("y", 0.13), fm.Slide((0, 1, 1)))
+BALL_CHAIN = (fm.Slide("y"), fm.Ball(), fm.Shift((0.1, 0.5, -0.3)), fm.Turn("x", -1.1))
+
+# every registered kind of joint, by its parameters; two chains
+JOINTS: dict[str, tuple[type, Callable[[Random], dict[str, Any]]]] = {
+    "fixed": (fm.Fixed, lambda rng: {}),
+    "revolute": (fm.Revolute, lambda rng: {"axis": some_axis(rng)}),
+    "prismatic": (fm.Prismatic, lambda rng: {"axis": some_axis(rng)}),
+    "cylindrical": (fm.Cylindrical, lambda rng: {"axis": some_axis(rng)}),
+    "universal": (fm.Universal, lambda rng: {"axes": (some_axis(rng), some_axis(rng))}),
+    "spherical": (fm.Spherical, lambda rng: {}),
+    "planar": (fm.Planar, lambda rng: {"axis": some_axis(rng)}),
+    "free": (fm.Free, lambda rng: {}),
+    "screw": (fm.Screw, lambda rng: {"axis": some_axis(rng), "pitch": 0.2}),
+    "translation": (fm.Translation, lambda rng: {}),
+    "distance": (fm.Distance, lambda rng: {"length": 0.8}),
+    "chain": (fm.Chain, lambda rng: {"motions": CHAIN}),
+    "chain with a ball": (fm.Chain, lambda rng: {"motions": BALL_CHAIN}),
+}
+
+
+def some_position(motions: tuple[Motion, ...], rng: Random) -> np.ndarray:
+    """Random coordinates, well away from the singular positions of universal and distance joints."""
+    parts = [np.zeros(0)]
+    for motion in motions:
+        turn = Rotation.random(rng=rng).as_quat(scalar_first=True)
+        if isinstance(motion, FreeMotion):
+            parts.append(np.concatenate([rng.normal(size=3), turn]))
+        else:
+            parts.append(turn if isinstance(motion, Ball) else rng.uniform(-0.9, 0.9, motion.nq))
+    return np.concatenate(parts)
+
+
+def some_joint(kind: str, name: str, parent: Any, child: Any, rng: Random, *, moving: bool = True) -> Any:
+    """A joint of a kind with random parameters, position and velocity."""
+    make, parameters = JOINTS[kind]
+    given = parameters(rng)
+    bare = make(name, parent, child, **given)
+    q0, v0 = some_position(bare.motions, rng), rng.normal(size=bare.nv) * moving
+    return make(name, parent, child, q0=tuple(q0), v0=tuple(v0), **given)
+
+
+def two_bodies(kind: str, seed: int, *, turned: bool = False) -> fm.Model:
+    """ground – revolute – flexible "first" – joint "hinge" of a kind – flexible "second", all at random."""
+    rng = np.random.default_rng(seed)
+    model = fm.Model("two bodies", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    first, second = model.add(flexible("first", rng)), model.add(flexible("second", rng, nf=2))
+    model.add(some_joint("revolute", "base", model.ground["post"], first["a"], rng))
+    ends = (second["a"], first["b"]) if turned else (first["b"], second["a"])
+    model.add(some_joint(kind, "hinge", *ends, rng))
+    return model
+
+
+@dataclass(frozen=True)
+class State:
+    """A model at t = 0 in some coordinates: consistent q, s, and the accelerations and multipliers there."""
+
+    compiled: Compiled
+    work: Work
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    lam: np.ndarray
+    status: int
+
+    @property
+    def system(self) -> System:
+        return self.compiled.system
+
+    def motion(self) -> dict[str, np.ndarray]:
+        """Pose, twist, twist rate (with −gravity), elastic coordinates, rates and accelerations of all bodies by name."""
+        z = np.zeros(int(self.system.layout[4]))
+        r = np.zeros(len(self.s))
+        residual(self.system, self.work, 0.0, self.q, self.s, self.sd, self.lam, z, False, r)
+        tree, found = self.system.tree, {}
+        for i, name in enumerate(self.compiled.bodies):
+            m, at, to, nf = self.work.motion[i], tree[i, QF_AT], tree[i, SF_AT], tree[i, NF]
+            rigid_part = m[POS : POS + 3], m[ROT : ROT + 9], m[VEL : VEL + 6], m[ACC : ACC + 6]
+            elastic = self.q[at : at + nf], self.s[to : to + nf], self.sd[to : to + nf]
+            found[name] = np.concatenate([*rigid_part, *elastic])
+        return found
+
+    def pose(self, frame: str) -> tuple[np.ndarray, np.ndarray]:
+        """World rotation and position of a frame, at the state that `work` holds."""
+        m = self.compiled.frames[frame_ref(frame)]
+        R, x = world_pose(self.system.frames, self.work.motion, m, *frame_pose(self.system.frames, m, self.q))
+        return np.reshape(R, (3, 3)), np.array(x)
+
+
+def state(model: fm.Model, coordinates: str = "joint") -> State:
+    joint, start = consistent_state(model)
+    compiled, start = in_coordinates(joint, start, coordinates)
+    compiled.system.forces.spring_value[:] = joint.system.forces.spring_value
+    work = make_work(compiled.system, start.beta)
+    q, s = start.q.copy(), start.s.copy()
+    settled = settle(compiled, work, 0.0, q, s)
+    return State(compiled, work, q, s, settled.sd, settled.lam, settled.status)
+
+
+def difference(a: State, b: State) -> float:
+    """Largest difference of motion, relative to the largest acceleration, over all bodies."""
+    one, other = a.motion(), b.motion()
+    assert one.keys() == other.keys()
+    return max(float(np.abs(one[name] - other[name]).max() / (1.0 + np.abs(one[name]).max())) for name in one)
