@@ -28,7 +28,7 @@ from flexmbs.command.console import Report, progress_bar, put, put_json, tell
 from flexmbs.errors import InputError
 
 if TYPE_CHECKING:
-    from flexmbs.flexible_body import FlexibleBodyData
+    from flexmbs.flexible_body import FlexibleBodyData, FloatArray
 
 FORMAT = "flexmbs-part/1"
 LARGEST_FILE = 1_000_000
@@ -75,10 +75,12 @@ def inspect(path: Path, *, as_json: bool) -> int:
 
 
 def _described(data: "FlexibleBodyData") -> str:
-    com = ", ".join(f"{1e3 * x:.4g}" for x in data.com)
-    places = {name: ", ".join(f"{1e3 * x:.4g}" for x in frame.x) for name, frame in data.frames.items()}
-    frames = [f"frame {name}: {places[name]} mm, {frame.kind}" for name, frame in data.frames.items()]
-    return "\n".join([f"{data.name}: {data.mass:.6g} kg, centre of mass {com} mm, {data.nf} modes", *frames, str(data.modes)])
+    frames = [f"frame {name}: {_millimetres(frame.x)} mm, {frame.kind}" for name, frame in data.frames.items()]
+    return "\n".join([f"{data.name}: {data.mass:.6g} kg, centre of mass {_millimetres(data.com)} mm, {data.nf} modes", *frames, str(data.modes)])
+
+
+def _millimetres(position: "FloatArray") -> str:
+    return ", ".join(f"{round(1e3 * float(x), 6) + 0.0:.6g}" for x in position)
 
 
 def _table(path: Path) -> dict[str, Any]:

@@ -1,0 +1,142 @@
+"""Report, summary and tables of a solution."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from runs import driven_rod, hanging, parallelogram
+from test_storage import flexible_pendulum
+
+import flexmbs as fm
+from flexmbs.flexible_body import Surface
+from flexmbs.results.files import cell, slug
+from flexmbs.results.report import number
+from flexmbs.results.style import MOST_POINTS, thinned
+from flexmbs.results.summary import FAIL, PASS, WARN, checks, summary
+from flexmbs.results.tables import write_tables
+
+NASTY = '<script>alert("1")<b>'
+
+
+def named_nastily() -> fm.Model:
+    model = fm.Model("$a_1$ & <img src=x onerror=alert(1)>", gravity=(0, 0, -9.81))
+    body = model.add(fm.RigidBody(NASTY, mass=1.0, inertia=(1, 1, 1), com=(0.5, 0, 0), frames={"=cmd()": (1, 0, 0)}))
+    model.add(fm.Revolute("_hinge, \"$x^2$\"", model.ground, body, axis="y"))
+    return model
+
+
+def test_page_is_one_file_and_escapes_names(tmp_path: Path) -> None:
+    solution = fm.simulate(named_nastily(), t_end=0.05, step=0.01)
+    solution.report(tmp_path / "out.html")
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "<img src=x" not in page
+    assert "&lt;script&gt;alert(&#34;1&#34;)&lt;b&gt;" in page
+    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert sources
+    assert all(source.startswith(("data:image/", "#")) for source in sources)
+    for title in ("Checks", "Model", "Joints", "Reactions", "Energy balance", "Solver", "Provenance"):
+        assert f"<h2>{title}</h2>" in page
+    numbers = json.loads((tmp_path / "out.summary.json").read_text())
+    assert numbers["verdict"] == PASS
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["out.html", "out.summary.json"]
+
+
+def test_modes_are_listed_and_drawn(tmp_path: Path) -> None:
+    model = flexible_pendulum()
+    data = model.bodies["beam"].load()  # type: ignore[attr-defined]
+    nodes = np.array([[0.0, 0, 0], [1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]])
+    phi = np.zeros((4, 3, 1))
+    phi[1, 2, 0] = 1.5
+    surface = Surface(nodes, phi, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]), np.arange(4))
+    model = fm.Model("beam")
+    beam = model.add(fm.FlexibleBody("beam", data=replace(data, surface=surface)))
+    model.add(fm.Revolute("hinge", model.ground, beam["hub"], axis="y"))
+    fm.simulate(model, t_end=0.02, step=0.002).report(tmp_path / "beam.html")
+    page = (tmp_path / "beam.html").read_text(encoding="utf-8")
+    frequency = np.sqrt(4000 / 0.4) / (2 * np.pi)
+    assert f"Mode 1 · {frequency:.4g} Hz" in page
+    assert "<h2>Modes</h2>" in page
+    assert "<h2>Elastic deflection</h2>" in page
+
+
+def test_verdicts() -> None:
+    good = fm.simulate(driven_rod(2.0), t_end=0.05, step=0.01)
+    assert summary(good)["verdict"] == PASS
+    loop = fm.simulate(parallelogram(), t_end=0.02, step=0.005)
+    found = {check.title: check for check in checks(loop)}
+    assert found["Redundancy"].status == WARN
+    stopped = replace(good, run=replace(good.run, outcome="the step became too small"))
+    assert summary(stopped)["verdict"] == FAIL
+    lossy = replace(good, trajectory=good.trajectory._replace(work=good.trajectory.work * 0.5))
+    assert {check.title: check.status for check in checks(lossy)}["Energy balance"] == FAIL
+    loose = replace(good, trajectory=good.trajectory._replace(drift=good.trajectory.drift + 1e-5))
+    assert {check.title: check.status for check in checks(loose)}["Position drift"] == WARN
+
+
+def test_large_deflection_is_told_with_its_time() -> None:
+    solution = fm.simulate(flexible_pendulum(), t_end=0.05, step=0.005)
+    late = solution.trajectory.q.copy()
+    late[-1, 1] = 0.2  # 0.3 m at the tip of a beam of 1 m
+    bent = replace(solution, trajectory=solution.trajectory._replace(q=late))
+    found = {check.title: check for check in checks(bent)}["Deflection of beam"]
+    assert found.status == WARN
+    assert "beyond the linear range at t = 0.05 s" in found.found
+    assert {check.title: check for check in checks(solution)}["Deflection of beam"].status == PASS
+
+
+def test_tables_hold_every_digit_and_no_formula(tmp_path: Path) -> None:
+    model = named_nastily()
+    solution = fm.simulate(model, t_end=0.05, step=0.01)
+    written = {path.name for path in write_tables(solution, tmp_path)}
+    assert written == {"bodies.csv", "frames.csv", "joints.csv", "energy.csv"}
+    rows = list(csv.reader(io.StringIO((tmp_path / "frames.csv").read_text(), newline="")))
+    assert rows[0][1] == f"{NASTY}/=cmd() position x [m]"
+    values = np.array(rows[1:], float)
+    np.testing.assert_array_equal(values[:, 0], solution.t)
+    np.testing.assert_array_equal(values[:, 1:4], solution.frame(f"{NASTY}/=cmd()").position)
+
+
+@pytest.mark.parametrize("name", ["=cmd()", "+1", "-1", "@x", "\tx"])
+def test_cells_that_start_a_formula_are_quoted(name: str) -> None:
+    assert cell(name) == "'" + name
+    assert cell("elbow") == "elbow"
+
+
+SLUGS = {"../x": "x", "a b/c": "a-b-c", "<script>": "script", "": "unnamed", "..": "unnamed"}
+
+
+@pytest.mark.parametrize(("name", "safe"), SLUGS.items())
+def test_slugs_are_never_paths(name: str, safe: str) -> None:
+    assert slug(name) == safe
+
+
+def test_thinned_curves_keep_their_peaks() -> None:
+    t = np.linspace(0.0, 1.0, 100_000)
+    y = np.sin(40 * t)
+    y[54_321] = 7.0
+    few_t, few = thinned(t, y)
+    assert len(few) <= MOST_POINTS + 2
+    assert few.max() == 7.0
+    assert (few_t[0], few_t[-1]) == (0.0, 1.0)
+    assert np.all(np.diff(few_t) > 0)
+
+
+NUMBERS = {0.0: "0", 12.5: "12.5", 123456.0: "123456", 3.2e-7: "3.20·10⁻⁷", 7e9: "7.00·10⁹"}
+
+
+@pytest.mark.parametrize(("value", "text"), NUMBERS.items())
+def test_numbers_as_people_read_them(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_unwritable_report_says_so(tmp_path: Path) -> None:
+    solution = fm.simulate(hanging(), t_end=0.02, step=0.01)
+    with pytest.raises(fm.MachineError, match="cannot be written") as error:
+        solution.report(tmp_path / "missing" / "x.html")
+    assert error.value.exit_code == 4

@@ -1,0 +1,271 @@
+"""The command line: exit codes, messages, files, and what it imports."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.__main__ import main
+from flexmbs.results import Solution
+
+MODEL = """format = "flexmbs-model/1"
+name = "pendulum"
+[bodies.rod]
+kind = "rigid"
+mass = 1.0
+inertia = [0.01, 0.1, 0.1]
+com = [0.5, 0.0, 0.0]
+frames = { tip = [1.0, 0.0, 0.0] }
+[joints.hinge]
+kind = "revolute"
+parent = "ground"
+child = "rod"
+axis = "y"
+"""
+RUN = """[run]
+t_end = 0.05
+step = 0.01
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "pendulum.toml"
+    path.write_text(MODEL + RUN)
+    return path
+
+
+def call(*arguments: object) -> int:
+    """Exit code of the command line in this process."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    return int(stop.value.code or 0)
+
+
+def test_help_imports_no_numpy() -> None:
+    code = (
+        "import sys, flexmbs.__main__ as m\n"
+        "try: m.main(['--help'])\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'matplotlib', 'h5py', 'pydantic', 'jinja2'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    for command in ("demo", "check", "run", "report", "export", "list", "warmup", "preprocess"):
+        assert command in done.stdout
+
+
+def test_run_report_export(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = model.parent
+    assert call("run", model, "-o", folder / "out.h5", "--report", folder / "out.html") == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-1] == "PASS"
+    assert told.err == ""
+    assert (folder / "out.summary.json").exists()
+    np.testing.assert_allclose(Solution.load(folder / "out.h5").t, np.arange(6) * 0.01, atol=1e-15)
+    assert call("report", folder / "out.h5", "-o", folder / "again.html") == 0
+    assert "<h1>pendulum</h1>" in (folder / "again.html").read_text()
+    assert call("export", folder / "out.h5") == 0
+    assert (folder / "out" / "joints.csv").read_text().startswith("t [s],hinge position 1,")
+    assert call("export", folder / "out.h5", "--no-csv") == 2
+
+
+def test_options_replace_the_run_table(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--t-end", "0.04", "--step", "0.02", "--coordinates", "absolute", "--integrator", "dormand-prince", "--rtol", "1e-7")
+    assert call("run", model, *given, "--json") == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert numbers["t_end"] == 0.04
+    assert numbers["statistics"]["steps"] == 2
+    assert numbers["files"]["solution"] == str(model.with_suffix(".h5"))
+    told = {key: numbers["options"][key] for key in ("coordinates", "integrator", "rtol")}
+    assert told == {"coordinates": "absolute", "integrator": "dormand-prince", "rtol": 1e-7}
+
+
+def test_check(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("check", model) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "ready to run"
+    assert call("check", model, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ready"] is True
+    model.write_text(MODEL.replace('"rod"', '"rot"').replace("mass = 1.0", "mas = 1.0"))
+    assert call("check", model) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3  # the unknown key, the missing mass, the unknown body: all at once
+    assert all(line.startswith(f"error: {model}") for line in lines)
+    assert any("mas: unknown key; did you mean 'mass'?" in line for line in lines)
+    assert call("check", model, "--json") == 2
+    assert len(json.loads(capsys.readouterr().out)["errors"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("run", "missing.toml"), 2, "error: missing.toml: cannot be read: No such file or directory"),
+        (("run", "{model}", "--t-end", "-1"), 2, "t_end"),
+        (("run", "{model}", "--step", "9"), 2, "must not exceed t_end"),
+        (("run", "{model}", "--formalism", "magic"), 2, "formalism: no 'magic'; there are multiplier"),
+        (("run", "{model}", "--integrator", "euler"), 2, "integrator: no 'euler'"),
+        (("run", "{model}", "--rtol", "1e-20"), 2, "rtol"),
+        (("run", "{model}", "--t-end", "soon"), 2, "--t-end"),
+        (("run", "{model}", "-o", "{folder}/nowhere/x.h5"), 2, "the folder"),
+        (("report", "{model}"), 2, "is not an HDF5 file; make one with flexmbs run"),
+        (("list", "gadgets"), 2, "list: no 'gadgets'; there are bodies"),
+        (("frobnicate",), 2, "No such command 'frobnicate'"),
+        (("preprocess", "inspect", "{model}"), 2, "is not an HDF5 file"),
+    ],
+)
+def test_bad_input(arguments: tuple[str, ...], code: int, message: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled = [argument.format(model=model, folder=model.parent) for argument in arguments]
+    assert call(*filled) == code
+    told = capsys.readouterr().err
+    assert message in told
+    assert "Traceback" not in told
+
+
+def test_model_without_run_table_needs_an_end(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model.write_text(MODEL)
+    assert call("run", model) == 2
+    assert "error: run.t_end: model 'pendulum' has no [run] table; give the end time, --t-end 1.0" in capsys.readouterr().err
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list", "--json") == 0
+    kinds = json.loads(capsys.readouterr().out)
+    assert {"rigid", "flexible", "point-mass"} <= kinds["bodies"].keys()
+    assert {"revolute", "spherical", "screw"} <= kinds["joints"].keys()
+    assert "multiplier" in kinds["formalisms"]
+    assert "generalized-alpha" in kinds["integrators"]
+    assert all(line for family in kinds.values() for line in family.values())
+    assert call("list", "joints") == 0
+    assert "revolute" in capsys.readouterr().out
+
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_solver_stop_keeps_what_was_computed(model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    import flexmbs.analysis.simulate as analysis
+
+    whole = analysis.simulate
+
+    def stopping(*given: object, **options: object) -> object:
+        raise fm.SolverError("stuck at t = 0.05 s", whole(*given, **options))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(analysis, "simulate", stopping)
+    assert call("run", model) == 3
+    assert "error: stuck at t = 0.05 s" in capsys.readouterr().err
+    assert len(Solution.load(model.with_suffix(".h5")).t) == 6
+
+
+@pytest.mark.parametrize(("error", "code"), [(MemoryError(), 4), (KeyError("x"), 1)])
+def test_other_failures(error: Exception, code: int, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    import flexmbs.analysis.simulate as analysis
+
+    def failing(*given: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(analysis, "simulate", failing)
+    assert call("run", model) == code
+    message = capsys.readouterr().err
+    assert {4: "memory", 1: "internal error: KeyError"}[code] in message
+    assert "Traceback" not in message
+
+
+def test_own_function_fails_with_its_traceback(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (model.parent / "own_law_of_test.py").write_text("def push(t):\n    return 1.0 / (t - t)\n")
+    law = '{ kind = "function", function = "own_law_of_test:push" }'
+    push = f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n'
+    model.write_text(MODEL + push + RUN)
+    assert call("run", model, "--allow-code") == 2
+    told = capsys.readouterr().err
+    assert "own_law_of_test.py" in told
+    assert told.splitlines()[-1].startswith("error: ZeroDivisionError in the function of forces.push at t = ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt(number: signal.Signals, model: Path) -> None:
+    arguments = [sys.executable, "-m", "flexmbs", "run", str(model), "--t-end", "1e4", "--step", "1e-3", "--output-step", "10"]
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    time.sleep(3.0)
+    assert process.poll() is None
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in told
+    assert "Traceback" not in told
+
+
+PART = """format = "flexmbs-part/1"
+name = "bar"
+mesh = "bar.vtu"
+unit = "m"
+reference = "left"
+damping = 0.01
+[material]
+E = 2e11
+nu = 0.3
+rho = 7800.0
+[interfaces.left]
+plane = { point = [0.0, 0.0, 0.0], normal = [1.0, 0.0, 0.0] }
+[interfaces.right]
+plane = { point = [1.0, 0.0, 0.0], normal = [1.0, 0.0, 0.0] }
+[method]
+modes = 2
+"""
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Path:
+    """A bar of 1 m with a section of 0.1 m × 0.1 m, as a mesh file and its part file."""
+    import meshio
+
+    from preprocess import box_mesh
+
+    mesh = box_mesh((1.0, 0.1, 0.1), (6, 1, 1), "hex8")
+    meshio.Mesh(mesh.nodes, [("hexahedron", mesh.blocks["hex8"].connectivity)]).write(tmp_path / "bar.vtu")
+    path = tmp_path / "bar.toml"
+    path.write_text(PART)
+    return path
+
+
+def test_part_to_flexible_body(part: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("preprocess", "reduce", part) == 0
+    told = capsys.readouterr().out
+    assert "bar: 78 kg, centre of mass 500, 0, 0 mm, 8 modes" in told
+    data = fm.FlexibleBodyData.load(part.with_suffix(".h5"))
+    assert data.mass == pytest.approx(78.0, rel=1e-9)
+    assert call("preprocess", "inspect", part.with_suffix(".h5"), "--json") == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert numbers["sound"] is True
+    assert numbers["frames"].keys() == {"left", "right"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("nu = 0.3", "nu = 0.5", "material: nu = 0.5 is outside"),
+        ("nu = 0.3\n", "", "material.nu: is missing"),
+        ("E = 2e11", 'E = "steel"', "material.E: must be a number, not 'steel'"),
+        ('unit = "m"\n', "", "unit: is missing"),
+        ("damping = 0.01", "dampign = 0.01", "dampign: unknown key; did you mean 'damping'?"),
+        ('mesh = "bar.vtu"', 'mesh = "../bar.vtu"', "mesh: '../bar.vtu' is not inside the part's folder"),
+        ("plane = { point = [0.0, 0.0, 0.0],", "plane = {", "interfaces.left.plane.point: is missing"),
+        ("modes = 2", "modes = 0", "method.modes: is 0"),
+        ("modes = 2", "wheels = 2", "method:"),
+        ('reference = "left"', 'reference = "middle"', "middle"),
+    ],
+)
+def test_bad_parts(part: Path, old: str, new: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert old in PART
+    part.write_text(PART.replace(old, new))
+    assert call("preprocess", "reduce", part) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert all(line.startswith(("error: ", "warning: ")) for line in told.splitlines())
+    assert not part.with_suffix(".h5").exists()
