@@ -1,0 +1,229 @@
+"""Inertia of bodies against direct sums over their nodes; frames that move with the shapes."""
+
+import numpy as np
+import pytest
+from samples import GRAVITY, cloud, flexible, rigid, some_frame, some_joint
+from samples import state as model_state
+from scipy.spatial.transform import Rotation
+
+import flexmbs as fm
+from flexmbs.analysis.initial import consistent_state
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.equations import kinematics, residual
+from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
+from flexmbs.dynamics.kinematics import displace
+from flexmbs.dynamics.work import make_work
+from flexmbs.system.records import NF, QF_AT, SF_AT, VEL
+
+
+def skew(v):
+    return np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+
+
+def node_jacobians(u, phi):
+    """[1 | −ũ | φ] of all nodes, (N, 3, 6 + nf)."""
+    return np.array([np.hstack([np.eye(3), -skew(x), p]) for x, p in zip(u, phi)])
+
+
+def free_body(seed, nf):
+    """A flexible body in free motion and the cloud of masses it stands for."""
+    rng = np.random.default_rng(seed)
+    model = fm.Model("free", gravity=GRAVITY)
+    nodes = cloud(rng, nf)
+    data = nodes.data(rng)
+    given = {"qf0": tuple(0.1 * rng.normal(size=nf)), "qf_dot0": tuple(rng.normal(size=nf))} if nf else {}
+    body = model.add(fm.FlexibleBody("cloud", data=data, **given))
+    model.add(some_joint("free", "float", model.ground, body, rng))
+    return model, nodes, data
+
+
+@pytest.mark.parametrize("nf", [0, 1, 4])
+@pytest.mark.parametrize("seed", range(4))
+def test_mass_and_quadratic_velocity_forces_are_the_nodal_sums(seed, nf):
+    model, nodes, data = free_body(seed, nf)
+    compiled, start = consistent_state(model)
+    found = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s)
+    q, qd = start.q[7:], start.s[6:]
+    v, w = start.s[:3], start.s[3:6]
+    A = Rotation.from_quat(start.q[3:7], scalar_first=True).as_matrix()
+    u, ud = nodes.x + nodes.phi @ q, nodes.phi @ qd
+    J = node_jacobians(u, nodes.phi)
+    M = np.einsum("n,nai,naj->ij", nodes.mass, J, J)
+    bias = np.cross(w, v) + np.cross(w, np.cross(w, u)) + 2.0 * np.cross(w, ud) - A.T @ GRAVITY
+    k = -np.einsum("n,nai,na->i", nodes.mass, J, bias)
+    k[6:] -= data.K_ff @ q + data.D_ff @ qd
+    assert np.abs(found.M - M).max() < 2e-15 * np.abs(M).max()
+    assert np.abs(found.k - k).max() < 5e-15 * np.abs(k).max()
+    assert np.linalg.eigvalsh(found.M)[0] > 0.0
+
+
+def tree_model(seed):
+    """Flexible and rigid bodies and a point mass on a branched tree of joints."""
+    rng = np.random.default_rng(seed)
+    model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    parts = flexible("trunk", rng, 2), flexible("left", rng, 3), rigid("right", rng), flexible("leaf", rng, 1)
+    bodies = [model.add(part) for part in parts]
+    model.add(some_joint("cylindrical", "root", model.ground["post"], bodies[0]["a"], rng))
+    model.add(some_joint("universal", "fork", bodies[0]["b"], bodies[1]["b"], rng))
+    model.add(some_joint("screw", "twig", bodies[2]["a"], bodies[0]["b"], rng))  # declared towards the root
+    model.add(some_joint("spherical", "stalk", bodies[1]["a"], bodies[3]["a"], rng))
+    bead = model.add(fm.PointMass("bead", mass=0.7))
+    model.add(some_joint("prismatic", "groove", bodies[2]["c"], bead, rng))
+    return model
+
+
+def nodes_of(model, name):
+    """Point masses that have exactly the inertia of a body: (mass, x, phi)."""
+    body = model.bodies[name]
+    if isinstance(body, fm.PointMass):
+        return np.array([body.mass]), np.zeros((1, 3)), np.zeros((1, 3, 0))
+    inertia = np.array(body.inertia)
+    second, axes = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+    reach = np.sqrt(3.0 * second / body.mass)[:, None] * axes.T
+    x = np.vstack([reach, -reach]) + body.com
+    return np.full(6, body.mass / 6), x, np.zeros((6, 3, 0))
+
+
+def random_clouds(seed):
+    """The clouds of `tree_model`, from the same random numbers."""
+    rng = np.random.default_rng(seed)
+    some_frame(rng)
+    found = {}
+    for name, nf in (("trunk", 2), ("left", 3), ("right", 0), ("leaf", 1)):
+        if name == "right":
+            rigid(name, rng)
+            continue
+        c = cloud(rng, nf)
+        c.data(rng)
+        rng.normal(size=2 * nf)
+        found[name] = (c.mass, c.x, c.phi)
+    return found
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("seed", range(3))
+def test_mass_matrix_of_a_tree_is_the_sum_over_all_nodes(seed, coordinates):
+    """Columns of the nodal velocities from the kinematics of unit velocities; M = Σ m JᵀJ over every node of the model."""
+    model = tree_model(seed)
+    clouds = random_clouds(seed)
+    now = model_state(model, coordinates)
+    system, work, ns = now.system, now.work, len(now.s)
+    M = np.zeros((ns, ns))
+    columns = {name: [] for name in now.compiled.bodies}
+    for e in np.eye(ns):
+        kinematics(system, work, 0.0, now.q, e, np.zeros(ns))
+        for i, name in enumerate(now.compiled.bodies):
+            nf, at, to = system.tree[i, [NF, QF_AT, SF_AT]]
+            mass, x, phi = clouds.get(name) or nodes_of(model, name)
+            J = node_jacobians(x + phi @ now.q[at : at + nf], phi)
+            columns[name].append(J @ np.concatenate([work.motion[i, VEL : VEL + 6], e[to : to + nf]]))
+    for name in columns:
+        mass = (clouds.get(name) or nodes_of(model, name))[0]
+        J = np.array(columns[name])
+        M += np.einsum("n,ina,jna->ij", mass, J, J)
+    found = terms(system, work, 0.0, now.q, now.s)
+    assert np.abs(found.M - M).max() < 1e-13 * np.abs(M).max()
+    assert np.linalg.eigvalsh(found.M)[0] > 0.0
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("seed", range(3))
+def test_work_balance(seed, coordinates):
+    """Q_v does no work of its own: d/dt (½ sᵀ M s) = sᵀ (k(q, s = 0) + Gᵀ λ) − q̇ᵀ D q̇ along the motion."""
+    now = model_state(tree_model(seed), coordinates)
+    system, work = now.system, now.work
+
+    def kinetic(h):
+        q = now.q.copy()
+        displace(system.tree, system.joints, now.q, h * now.s + 0.5 * h * h * now.sd, q)
+        s = now.s + h * now.sd
+        return 0.5 * s @ terms(system, work, 0.0, q, s).M @ s
+
+    loss = 0.0
+    for i, name in enumerate(now.compiled.bodies):
+        if name in now.compiled.data:
+            qd = now.s[system.tree[i, SF_AT] :][: system.tree[i, NF]]
+            loss += qd @ now.compiled.data[name].D_ff @ qd
+    G = terms(system, work, 0.0, now.q, now.s).G
+    at_rest = terms(system, work, 0.0, now.q, np.zeros(len(now.s)))
+    power = now.s @ (at_rest.k + G.T @ now.lam) - loss
+    size = np.abs(now.s * at_rest.k).sum() + loss
+    assert loss > 0.0
+    assert abs(central(kinetic, 2e-4) - power) < 1e-8 * size
+
+
+def central(f, h):
+    """f'(0) of order 6."""
+    return (45 * (f(h) - f(-h)) - 9 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60 * h)
+
+
+@pytest.mark.parametrize("frame", ["left/a", "leaf/b", "leaf/c", "trunk/b", "trunk"])
+def test_frames_move_with_the_shapes(frame):
+    """Pose x + φq, exp(ψq) R; its first and second derivative along the motion are the twist and its rate."""
+    model = tree_model(3)
+    now = model_state(model)
+    system, work = now.system, now.work
+    body, _, name = frame.partition("/")
+    m = now.compiled.frames[fm.FrameRef(body, name)]
+    i = now.compiled.bodies.index(body)
+    q = now.q[system.tree[i, QF_AT] :][: system.tree[i, NF]]
+    R, x = frame_pose(system.frames, m, now.q)
+    if name:
+        place = now.compiled.data[body].frames[name]
+        assert np.abs(np.reshape(R, (3, 3)) - Rotation.from_rotvec(place.psi @ q).as_matrix() @ place.R).max() < 1e-15
+        assert np.abs(np.array(x) - place.x - place.phi @ q).max() < 1e-15
+
+    def moved(h):
+        q = now.q.copy()
+        displace(system.tree, system.joints, now.q, h * now.s + 0.5 * h * h * now.sd, q)
+        kinematics(system, work, 0.0, q, now.s + h * now.sd, now.sd)
+        return q, now.s + h * now.sd
+
+    def pose(h):
+        q, _ = moved(h)
+        R, x = world_pose(system.frames, work.motion, m, *frame_pose(system.frames, m, q))
+        return np.column_stack([np.reshape(R, (3, 3)), x])
+
+    def rates(h):
+        q, s = moved(h)
+        pose_in_body = frame_pose(system.frames, m, q)
+        return np.array(frame_rates(system.frames, system.gravity, work.motion, m, *pose_in_body, q, s, now.sd))
+
+    here, there = pose(0.0), central(pose, 1e-3)
+    W = here[:, :3].T @ there[:, :3]
+    v, w, a, al = rates(0.0)
+    assert np.abs(v - here[:, :3].T @ there[:, 3]).max() < 1e-9 * (1 + np.abs(v).max())
+    assert np.abs(w - [W[2, 1], W[0, 2], W[1, 0]]).max() < 1e-9 * (1 + np.abs(w).max())
+    vd, wd = central(rates, 2e-4)[:2]
+    gravity = here[:, :3].T @ GRAVITY
+    scale = np.abs(np.concatenate([a, al])).max()
+    assert np.abs(a - (vd - gravity)).max() < 1e-8 * scale
+    assert np.abs(al - wd).max() < 1e-8 * scale
+
+
+def test_a_rigid_body_is_a_flexible_body_without_shapes():
+    """The same masses as RigidBody and as FlexibleBodyData with nf = 0 move alike."""
+    rng = np.random.default_rng(4)
+    nodes = cloud(rng, 0)
+    com = nodes.mass @ nodes.x / nodes.mass.sum()
+    d = nodes.x - com
+    inertia = np.einsum("n,na,nb->ab", nodes.mass, d, d)
+    inertia = np.trace(inertia) * np.eye(3) - inertia
+    hinge = some_joint("free", "float", "ground", "b", rng)
+    as_rigid, as_flexible = (fm.Model("body", gravity=GRAVITY) for _ in range(2))
+    as_rigid.add(fm.RigidBody("b", mass=nodes.mass.sum(), inertia=inertia.tolist(), com=tuple(com)))
+    as_flexible.add(fm.FlexibleBody("b", data=nodes.data(rng)))
+    moves = []
+    for model in (as_rigid, as_flexible):
+        model.add(hinge)
+        moves.append(model_state(model).motion()["b"])
+    assert np.abs(moves[0] - moves[1]).max() < 1e-13 * np.abs(moves[0]).max()
+
+
+def test_residual_of_given_accelerations_is_inverse_dynamics():
+    """r(ṡ) = M ṡ − k for any ṡ: the sweep and the matrix agree."""
+    now = model_state(tree_model(5))
+    found = terms(now.system, now.work, 0.0, now.q, now.s)
+    sd, r = np.random.default_rng(0).normal(size=len(now.s)), np.zeros(len(now.s))
+    residual(now.system, now.work, 0.0, now.q, now.s, sd, now.lam, np.zeros(0), False, r)
+    assert np.abs(r - (found.M @ sd - found.k)).max() < 1e-13 * np.abs(found.k).max()
