@@ -33,7 +33,9 @@ def _families() -> dict[str, dict[str, str]]:
     from flexmbs.model.motions import Motion
     from preprocess.reduction import REDUCTIONS
 
-    declared = {"bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "laws": TimeLaw, "joint-laws": JointLaw}
+    declared: dict[str, Any] = {
+        "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "laws": TimeLaw, "joint-laws": JointLaw,
+    }  # fmt: skip
     families = {family: {kind: _line(cls) for kind, cls in base.kinds.items()} for family, base in declared.items()}
     families["formalisms"] = {kind: _line(cls) for kind, cls in FORMALISMS.items()}
     families["integrators"] = {kind: _line(cls) for kind, cls in INTEGRATORS.items()}

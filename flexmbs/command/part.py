@@ -76,7 +76,8 @@ def inspect(path: Path, *, as_json: bool) -> int:
 
 def _described(data: "FlexibleBodyData") -> str:
     frames = [f"frame {name}: {_millimetres(frame.x)} mm, {frame.kind}" for name, frame in data.frames.items()]
-    return "\n".join([f"{data.name}: {data.mass:.6g} kg, centre of mass {_millimetres(data.com)} mm, {data.nf} modes", *frames, str(data.modes)])
+    head = f"{data.name}: {data.mass:.6g} kg, centre of mass {_millimetres(data.com)} mm, {data.nf} modes"
+    return "\n".join([head, *frames, str(data.modes)])
 
 
 def _millimetres(position: "FloatArray") -> str:
@@ -186,8 +187,8 @@ def _interface(name: str, table: Any) -> Any:
         missing = [f"{where}.plane.{key}: is missing" for key in ("point", "normal") if key not in plane]
         if missing:
             raise InputError(*missing)
-        sides = (_number_or_numbers(f"{where}.plane.{key}", plane[key]) for key in ("point", "normal"))
-        place = Plane(*sides, table.get("tolerance"))
+        point, normal = (_number_or_numbers(f"{where}.plane.{key}", plane[key]) for key in ("point", "normal"))
+        place = Plane(point, normal, table.get("tolerance"))
     return kinds[table.get("kind", "rigid")](place, **numbers)
 
 

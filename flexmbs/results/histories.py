@@ -1,6 +1,6 @@
 """Kinematics, wrenches and energies at all output times: compiled loops over the states of a trajectory."""
 
-from flexmbs._jit import kernel
+from flexmbs._jit import kernel, part
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply
@@ -84,7 +84,7 @@ def joint_history(system, work, t, q, s, sd, lam, z, primary, cut, effort, beta,
                 effort[i, nb + k, a] = six_apply(work.cut, k, DIRECTIONS + 6 * a, f, n)
 
 
-@kernel
+@part
 def with_joint_forces(system, work, k, t, z, f, n):
     """(f, n) + (C⁺)ᵀ τ of the joint forces on cut joint k."""
     jf = system.forces.joint
@@ -99,7 +99,7 @@ def with_joint_forces(system, work, k, t, z, f, n):
     return f, n
 
 
-@kernel
+@part
 def relative_acceleration(system, work, k, q, s, sd):
     """V̇_rel − Ċ η of cut joint k, axes of the child's frame."""
     cut = work.cut

@@ -43,7 +43,8 @@ def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
     moved = surface.nodes + u * (EXAGGERATION * body / max(float(size.max()), 1e-300))
     axes = view_axes(_long_side_across(surface), _up(surface))
     with house_style():
-        figure = Figure(figsize=(3.6, 2.3), layout="none")
+        figure = Figure(figsize=(3.6, 2.3))
+        figure.set_layout_engine("none")
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         _draw(ax, surface.nodes @ axes.T, surface, np.full((len(surface.triangles), 3), 0.90), shaded=False)
         colours = LinearSegmentedColormap.from_list("displacement", SHADES)
@@ -79,7 +80,8 @@ def _draw(ax: Axes, seen: FloatArray, surface: Surface, colour: FloatArray, *, s
         light = np.asarray(LIGHT) / np.linalg.norm(LIGHT)
         bright = 0.72 + 0.33 * np.clip(normal @ light / np.maximum(length, 1e-300), 0.0, 1.0)
         colour = np.clip(colour * bright[:, None], 0.0, 1.0)
-    ax.add_collection(PolyCollection(corners[order, :, :2], facecolors=colour[order], edgecolors=colour[order], linewidths=0.3))
+    shown = colour[order]
+    ax.add_collection(PolyCollection(list(corners[order, :, :2]), facecolors=shown, edgecolors=shown, linewidths=0.3))
 
 
 def _frame_all(ax: Axes, seen: FloatArray) -> None:
@@ -100,7 +102,8 @@ def motion_picture(solution: Solution) -> Figure:
     everything = np.concatenate([values.reshape(-1, 3) for values in points.values()] + [np.zeros((1, 3))])
     axes = _plane_of(everything, np.asarray(solution.compiled.model.gravity))
     with house_style():
-        figure = Figure(figsize=(8.6, 4.4), layout="none")
+        figure = Figure(figsize=(8.6, 4.4))
+        figure.set_layout_engine("none")
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         for path in _free_paths(solution):
             ax.plot(*(path @ axes.T)[:, :2].T, color=PALETTE[1], linewidth=1.1, zorder=50)
@@ -159,7 +162,7 @@ def _draw_body(ax: Axes, solution: Solution, name: str, seen: FloatArray, shade:
         bright = 0.85 + 0.2 * normal[far, 2] / np.maximum(np.linalg.norm(normal[far], axis=1), 1e-300)
         colours = np.clip(tone * bright[:, None], 0.0, 1.0)
         ax.add_collection(
-            PolyCollection(corners[far, :, :2], facecolors=colours, edgecolors=colours, linewidths=0.2, zorder=order + 1)
+            PolyCollection(list(corners[far, :, :2]), facecolors=colours, edgecolors=colours, linewidths=0.2, zorder=order + 1)
         )
     else:
         ax.plot(seen[:, 0], seen[:, 1], color=tone, linewidth=3.0, marker="o", markersize=5, zorder=order + 2)

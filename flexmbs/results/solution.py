@@ -15,7 +15,7 @@ from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.results.histories import energy_history, frame_history
 from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories
 from flexmbs.results.trajectory import RunInfo, Trajectory
-from flexmbs.results.views import BodyView, DriveView, Energy, FloatArray, FrameView, JointView
+from flexmbs.results.views import BodyView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import DRIVE_ROW, NF, QF_AT, SF_AT
 
@@ -107,8 +107,9 @@ class Solution:
         _known("body", str(name), self.bodies)
         i, tree = self.compiled.bodies.index(str(name)), self.compiled.system.tree
         nf = int(tree[i, NF])
-        elastic = self.q[:, tree[i, QF_AT] :][:, :nf], self.s[:, tree[i, SF_AT] :][:, :nf]
-        return BodyView(str(name), self.t, *self._motion(self.compiled.frames[FrameRef(str(name))]), *elastic)
+        motion = self._motion(self.compiled.frames[FrameRef(str(name))])
+        elastic, rate = self.q[:, tree[i, QF_AT] :][:, :nf], self.s[:, tree[i, SF_AT] :][:, :nf]
+        return BodyView(str(name), self.t, **motion._asdict(), elastic=elastic, elastic_rate=rate)
 
     def joint(self, name: str) -> JointView:
         """Coordinates and wrench of a joint. Raises InputError for an unknown name."""
@@ -118,11 +119,11 @@ class Solution:
         wrench = declared_wrench(self.compiled, self.trajectory, self._joints, name)
         coordinates = declared_coordinates(self.compiled, self.trajectory, self._joints, name)
         child = self.compiled.model.joints[name].child
-        A = self._motion(self.compiled.frames[FrameRef(child.body, child.frame)])[1]
-        world = (np.einsum("tij,tj->ti", A, part) for part in (wrench[:, :3], wrench[:, 3:]))
+        A = self._motion(self.compiled.frames[FrameRef(child.body, child.frame)]).rotation
+        force, torque = (np.einsum("tij,tj->ti", A, part) for part in (wrench[:, :3], wrench[:, 3:]))
         number = place.body if place.cut < 0 else len(self.compiled.bodies) + place.cut
         unique = bool(self._joints.unique[number])
-        return JointView(name, self.t, *coordinates[:3], wrench, *world, coordinates.effort, unique)
+        return JointView(name, self.t, **coordinates._asdict(), wrench=wrench, force=force, torque=torque, unique=unique)
 
     def drive(self, name: str) -> DriveView:
         """Coordinate, torque and power of a drive. Raises InputError for an unknown name."""
@@ -143,8 +144,9 @@ class Solution:
         system, work = self.compiled.system, make_work(self.compiled.system)
         records = system.tree, system.frames, system.joints, system.bodies, system.gravity, work.motion, work.U
         energy_history(*records, self.q, self.s, self.sd, values)
-        work = self.trajectory.work
-        return Energy(self.t, *values.T, work[:, 0], work[:, 2], work[:, 1])
+        kinetic, strain, potential = values.T
+        forces, dissipated, drives = self.trajectory.work.T
+        return Energy(self.t, kinetic, strain, potential, forces, drives, dissipated)
 
     @cached_property
     def _joints(self) -> JointHistories:
@@ -152,12 +154,12 @@ class Solution:
             return self.stored
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
 
-    def _motion(self, number: int) -> tuple[np.ndarray, ...]:
-        """Position, rotation, velocity, angular velocity, acceleration, angular acceleration of a frame by its number."""
+    def _motion(self, number: int) -> FrameMotion:
+        """Motion of a frame by its number."""
         out = np.zeros((len(self.t), 24))
         system, motion = self.compiled.system, make_work(self.compiled.system).motion
         frame_history(system.tree, system.frames, system.joints, system.gravity, motion, number, self.q, self.s, self.sd, out)
-        return (out[:, 9:12], out[:, :9].reshape(-1, 3, 3), *(out[:, a : a + 3] for a in (12, 15, 18, 21)))
+        return FrameMotion(out[:, 9:12], out[:, :9].reshape(-1, 3, 3), out[:, 12:15], out[:, 15:18], out[:, 18:21], out[:, 21:])
 
     @property
     def plot(self) -> "Plots":

@@ -5,7 +5,7 @@ import io
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ WIDTH = 8.6  # inches of a full-width figure
 MOST_POINTS = 1200
 FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
-SETTINGS = {
+SETTINGS: Any = {
     "font.family": "DejaVu Sans", "font.size": 9.5, "text.color": INK, "text.parse_math": False,
     "axes.edgecolor": "#b9c3cd", "axes.labelcolor": MUTED, "axes.titlecolor": INK, "axes.titlesize": 10,
     "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.titlepad": 8, "axes.labelsize": 9.5, "axes.linewidth": 0.8,

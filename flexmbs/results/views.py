@@ -1,11 +1,23 @@
 """What a solution shows of one body, frame, joint or drive: arrays over the output times, the first index is the time."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+
+
+class FrameMotion(NamedTuple):
+    """Arrays that views of frames and bodies share, world axes."""
+
+    position: FloatArray
+    rotation: FloatArray
+    velocity: FloatArray
+    angular_velocity: FloatArray
+    acceleration: FloatArray
+    angular_acceleration: FloatArray
 
 
 @dataclass(frozen=True, eq=False)

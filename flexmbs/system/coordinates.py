@@ -10,7 +10,8 @@ def inverse_coordinates(
     motions: tuple[Motion, ...], q: tuple[float, ...] | np.ndarray, v: tuple[float, ...] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates and velocities of the reversed chain: the same numbers in reverse order; balls and free motions inverted."""
-    q_parts, v_parts = [], []
+    q_parts: list[np.ndarray] = []
+    v_parts: list[np.ndarray] = []
     at = to = 0
     for motion in motions:
         a, b = np.array(q[at : at + motion.nq], float), np.array(v[to : to + motion.nv], float)
