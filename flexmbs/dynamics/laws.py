@@ -17,7 +17,7 @@ def law_of_time(laws, k, t, io):
         return p[at], 0.0, 0.0
     if kind == LAW_RAMP:
         value, rate, start, end = p[at], p[at + 1], p[at + 2], p[at + 3]
-        if t <= start:
+        if t < start:
             return value, 0.0, 0.0
         if t >= end:
             return value + rate * (end - start), 0.0, 0.0
