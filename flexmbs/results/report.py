@@ -127,10 +127,17 @@ def _model(solution: Solution) -> dict[str, Any]:
         "joints": [_joint_row(solution, name) for name in solution.joints],
         "forces": [(name, item.get("kind", ""), _target(item)) for name, item in table.get("forces", {}).items()],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
-        "freedoms": freedom_lines(compiled.model, modes),
+        "freedoms": [*freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
         "tree": str(compiled.topology),
         "limit": ROWS_LISTED,
     }
+
+
+def _dependent(solution: Solution, modes: int) -> list[str]:
+    """The freedoms that are left when the dependent rows of the constraints are counted once."""
+    rows = sum(count for _, count in solution.run.redundant)
+    left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
+    return [f"{rows} dependent constraint rows, {left} rigid-body freedoms left"] if rows else []
 
 
 def _mass(solution: Solution, name: str) -> float:

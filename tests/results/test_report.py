@@ -15,7 +15,7 @@ from test_storage import flexible_pendulum
 import flexmbs as fm
 from flexmbs.flexible_body import Surface
 from flexmbs.results.files import cell, slug
-from flexmbs.results.report import number
+from flexmbs.results.report import number, page
 from flexmbs.results.style import MOST_POINTS, thinned
 from flexmbs.results.summary import FAIL, PASS, WARN, checks, summary
 from flexmbs.results.tables import write_tables
@@ -71,6 +71,7 @@ def test_verdicts() -> None:
     loop = fm.simulate(parallelogram(), t_end=0.02, step=0.005)
     found = {check.title: check for check in checks(loop)}
     assert found["Redundancy"].status == WARN
+    assert "3 dependent constraint rows, 1 rigid-body freedoms left" in page(loop, summary(loop))
     stopped = replace(good, run=replace(good.run, outcome="the step became too small"))
     assert summary(stopped)["verdict"] == FAIL
     lossy = replace(good, trajectory=good.trajectory._replace(work=good.trajectory.work * 0.5))

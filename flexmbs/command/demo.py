@@ -1,0 +1,56 @@
+"""``flexmbs demo``"""
+
+import time
+from pathlib import Path
+
+from flexmbs.command.console import Report, progress_bar, put
+from flexmbs.errors import InputError, MachineError, SolverError
+
+MESH = Path(__file__).resolve().parents[2] / "meshes" / "link.msh"
+INTERFACES = {"hub": "hub_face", "tip": "tip_face"}
+MODES, DAMPING = 12, 0.01
+
+
+def demo(folder: Path) -> int:
+    """Mesh → flexible body → model → run → report in a folder; 0 when every check passes, else 3."""
+    from flexmbs.analysis.demo import demo_checks, demo_model
+    from flexmbs.command.run import simulated
+    from flexmbs.results.summary import FAIL, checks
+
+    started = time.perf_counter()
+    if not MESH.exists():
+        raise InputError(f"{MESH}: the mesh of the demo is missing; run it from a clone of the source, pip install -e .")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MachineError(f"{folder}: cannot be made ({error.strerror}); choose another with -o") from None
+    with progress_bar("reducing the link") as progress:
+        link = _reduced_link(folder, lambda fraction, text: progress(0.25 * fraction, text))
+        model = demo_model(link)
+        model.save(folder / "arm.toml")
+        if model.run is None:
+            raise InputError("demo: its model has no [run] table; give it one")
+        solution = simulated(model, model.run, lambda fraction, text: progress(0.25 + 0.65 * fraction, text))
+        progress(0.9, "writing the report")
+        solution.save(folder / "arm.h5")
+        solution.report(folder / "arm.html")
+    found = [*checks(solution), *demo_checks(solution)]
+    put("\n".join(f"{check.status}  {check.title}: {check.found}" for check in found))
+    passed = all(check.status != FAIL for check in found)
+    verdict = "PASS" if passed else "FAIL"
+    put(f"{verdict} in {time.perf_counter() - started:.0f} s; report: {(folder / 'arm.html').resolve()}")
+    return 0 if passed else SolverError.exit_code
+
+
+def _reduced_link(folder: Path, progress: Report) -> Path:
+    """The link of the committed mesh as a flexible body in the folder."""
+    import preprocess as pp
+
+    mesh = pp.read_mesh(MESH, unit="mm")
+    link = pp.reduce(
+        mesh, pp.Isotropic(E=70e9, nu=0.33, rho=2700.0), interfaces={name: pp.Rigid(face) for name, face in INTERFACES.items()},
+        method=pp.CraigBampton(modes=MODES), reference="hub", damping=DAMPING,
+        progress=lambda step, fraction: progress(fraction, f"link: {step}"),
+    )  # fmt: skip
+    link.save(folder / "link.h5")
+    return folder / "link.h5"
