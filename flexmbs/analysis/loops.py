@@ -20,7 +20,7 @@ from flexmbs.system.records import G_POSITION, G_VELOCITY
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL = range(5)
 STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT = range(6)
 
-REFACTOR_RATE = 0.25  # contraction slower than this is worth a new factorization
+REFACTOR_RATE = 0.1  # contraction slower than this is worth a new factorization
 SMALLEST_STEP = 1e-13
 SMALLEST_CORRECTION = 1e-12  # round-off of coordinates of order one
 
@@ -209,11 +209,17 @@ def next_step(fixed, proposed, left):
 
 
 @kernel
-def march_alpha(system, work, now, p, fixed, rtol, atol, tolerance, iterations, times, first, last, out):
-    """Generalized-α to the outputs first … last−1. Returns (status, outputs reached)."""
+def march_alpha(system, work, now, p, fixed, rtol, atol, tolerance, iterations, keep, times, first, last, out):
+    """Generalized-α to the outputs first … last−1. Returns (status, outputs reached).
+
+    ``keep``: factorizations serve following steps too. In absolute coordinates the matrix hardly changes along the motion; in joint
+    coordinates it follows the configuration, and a stale factor leaves errors in the directions of small inertia.
+    """
     for i in range(first, last):
         while now.clock[0] < times[i] - 1e-12 * (1.0 + abs(times[i])):
             h = next_step(fixed, now.clock[1], times[i] - now.clock[0])
+            if not keep:
+                now.clock[2] = 0.0
             status = alpha_step(system, work, now, p, h, tolerance, iterations)
             error = 0.0
             if status == DONE and fixed <= 0.0:

@@ -20,7 +20,7 @@ from flexmbs.model.model import Model
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import RunInfo, Trajectory
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import System, Work
+from flexmbs.system.records import PARENT, System, Work
 
 Progress = Callable[[float, str], None]
 FORMALISMS: dict[str, type[Multiplier]] = {Multiplier.name: Multiplier}
@@ -178,7 +178,7 @@ class _Run:
         if isinstance(m, GeneralizedAlpha):
             found = loops.march_alpha(
                 self.system, self.work, self.now, m.parameters(), fixed, m.rtol, m.atol, m.newton_tolerance, m.max_iterations,
-                self.times, first, last, self.out,
+                bool((self.system.tree[:, PARENT] < 0).all()), self.times, first, last, self.out,
             )  # fmt: skip
         else:
             kind = self.form.stabilization

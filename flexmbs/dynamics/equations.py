@@ -13,7 +13,7 @@ from flexmbs.dynamics.frames import modal_force
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.system.records import (
-    APPLIED, D_FF, FRAME_C, FRAME_P, FREE_DIRECTIONS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS, RC, RJ, RP, S_AT, SF_AT, THROUGH,
+    APPLIED, D_FF, DIAGONAL_MODES, FRAME_C, FRAME_P, FREE_DIRECTIONS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS, RC, RJ, RP, S_AT, SF_AT, THROUGH,
     WRENCH, XC, XJ, XP,
 )  # fmt: skip
 
@@ -53,7 +53,7 @@ def residual(system, work, t, q, s, sd, lam, z, slopes, r):
         r[a] -= work.force[a]
     inward(tree, system.frames, motion, q, r)
     work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
-    work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies.matrices, s)
+    work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
 
 
 @part
@@ -80,12 +80,14 @@ def inward(tree, frames, motion, q, r):
 
 
 @part
-def modal_dissipation(tree, matrices, s):
+def modal_dissipation(tree, bodies, s):
     """q̇ᵀ D_ff q̇ of all bodies."""
     power = 0.0
     for i in range(tree.shape[0]):
         at = tree[i, SF_AT]
+        diagonal = bodies.rigid[i, DIAGONAL_MODES] == 1.0
         for k in range(tree[i, NF]):
-            for l in range(tree[i, NF]):
-                power += s[at + k] * matrices[i, D_FF, k, l] * s[at + l]
+            first, last = (k, k + 1) if diagonal else (0, tree[i, NF])
+            for l in range(first, last):
+                power += s[at + k] * bodies.matrices[i, D_FF, k, l] * s[at + l]
     return power

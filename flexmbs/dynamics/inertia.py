@@ -6,7 +6,7 @@ P = ∫u uᵀ dm, Θ = tr(P) 1 − P, Īf = ∫ũ φ dm, N = ∫u u̇ᵀ dm. No 
 
 from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, mul, scale, store3_at, sub
-from flexmbs.system.records import ACC, D_FF, EXTRA, FIRST, K_FF, M_FF, MASS, NF, POS, QF_AT, ROT, SECOND, SF_AT, VEL, WRENCH
+from flexmbs.system.records import ACC, D_FF, DIAGONAL_MODES, EXTRA, FIRST, K_FF, M_FF, MASS, NF, POS, QF_AT, ROT, SECOND, SF_AT, VEL, WRENCH
 
 
 @part
@@ -48,6 +48,19 @@ def inertia_tensor(bodies, i, n, q, at, U):
         yz += f * (bodies.linear[i, 7, k] + U[5, k])
         zz += f * (bodies.linear[i, 8, k] + U[8, k])
     return (yy + zz, -xy, -xz, -xy, xx + zz, -yz, -xz, -yz, xx + yy)
+
+
+@part
+def modal_matrices(bodies, i, n, q, at, s, sd, to, r):
+    """r += m_ff q̈ + D_ff q̇ + K_ff q of body i"""
+    m = bodies.matrices
+    if bodies.rigid[i, DIAGONAL_MODES] == 1.0:
+        for k in range(n):
+            r[to + k] += m[i, M_FF, k, k] * sd[to + k] + m[i, D_FF, k, k] * s[to + k] + m[i, K_FF, k, k] * q[at + k]
+        return
+    for l in range(n):
+        for k in range(n):
+            r[to + k] += m[i, M_FF, l, k] * sd[to + l] + m[i, D_FF, l, k] * s[to + l] + m[i, K_FF, l, k] * q[at + l]
 
 
 @part
@@ -105,14 +118,14 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
             r[to + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal
         for l in range(n):
             qd = s[to + l]
-            qdd = sd[to + l]
-            ql = q[at + l]
             wx, wy, wz = 2.0 * qd * w[0], 2.0 * qd * w[1], 2.0 * qd * w[2]
             for k in range(n):
                 r[to + k] += (
-                    wx * bodies.quadratic[i, l, EXTRA + 0, k] + wy * bodies.quadratic[i, l, EXTRA + 1, k] + wz * bodies.quadratic[i, l, EXTRA + 2, k]
-                    + qdd * bodies.matrices[i, M_FF, l, k] + ql * bodies.matrices[i, K_FF, l, k] + qd * bodies.matrices[i, D_FF, l, k]
-                )  # fmt: skip
+                    wx * bodies.quadratic[i, l, EXTRA, k]
+                    + wy * bodies.quadratic[i, l, EXTRA + 1, k]
+                    + wz * bodies.quadratic[i, l, EXTRA + 2, k]
+                )
+        modal_matrices(bodies, i, n, q, at, s, sd, to, r)
         tr = n0 + n4 + n8
         nw = (n0 * w[0] + n3 * w[1] + n6 * w[2], n1 * w[0] + n4 * w[1] + n7 * w[2], n2 * w[0] + n5 * w[1] + n8 * w[2])
         f = add(f, add(scale(2.0, cross(w, (vx, vy, vz))), (fx, fy, fz)))

@@ -7,9 +7,11 @@ from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import Model
-from flexmbs.system.records import D_FF, EXTRA, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SF, F_X, FIRST, K_FF, M_FF, MASS, NF, QF_AT
+from flexmbs.system.records import D_FF, DIAGONAL_MODES, EXTRA, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SF, F_X, FIRST, K_FF, M_FF, MASS, NF, QF_AT
 from flexmbs.system.records import RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames
 from flexmbs.system.topology import Topology
+
+ROUND_OFF = 1e-12
 
 
 def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData]) -> Bodies:
@@ -23,7 +25,7 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
             com, inertia = np.array(body.com), np.array(body.inertia)
             b.rigid[i, MASS] = body.mass
             b.rigid[i, FIRST : FIRST + 3] = body.mass * com
-            b.rigid[i, SECOND:] = (0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)).ravel()
+            b.rigid[i, SECOND:DIAGONAL_MODES] = (0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)).ravel()
         elif isinstance(body, PointMass):
             b.rigid[i, MASS] = body.mass
         elif isinstance(body, FlexibleBody):
@@ -35,7 +37,7 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
 
 def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData) -> None:
     n = d.nf
-    b.rigid[i] = [d.mass, *d.first_moment, *d.second_moment.ravel()]
+    b.rigid[i, :DIAGONAL_MODES] = [d.mass, *d.first_moment, *d.second_moment.ravel()]
     b.linear[i, :9, :n] = d.xS.reshape(9, n)
     b.linear[i, EXTRA:, :n] = d.S_bar
     b.quadratic[i, :n, :9, :n] = d.SS.reshape(9, n, n).transpose(1, 0, 2)
@@ -44,6 +46,11 @@ def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData) -> Non
     b.matrices[i, M_FF, :n, :n] = d.m_ff
     b.matrices[i, K_FF, :n, :n] = d.K_ff
     b.matrices[i, D_FF, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)
+    off = b.matrices[i] * (1.0 - np.eye(b.matrices.shape[-1]))
+    diagonal = np.abs(off).max(axis=(1, 2), initial=0.0) <= ROUND_OFF * np.abs(b.matrices[i]).max(axis=(1, 2), initial=0.0)
+    if diagonal.all():
+        b.matrices[i] -= off
+        b.rigid[i, DIAGONAL_MODES] = 1.0
 
 
 def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:

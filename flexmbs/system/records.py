@@ -21,8 +21,8 @@ JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING = range(4)
 # columns of System.tree: body i hangs on FRAME_P by its primary JOINT at its own FRAME_C; PLAIN: its velocities are the body twist itself
 PARENT, FRAME_P, FRAME_C, JOINT, PLAIN, NV, NF, Q_AT, S_AT, QF_AT, SF_AT = range(11)
 # columns of Bodies.rigid
-MASS, FIRST, SECOND = 0, 1, 4
-RIGID_WIDTH = 13
+MASS, FIRST, SECOND, DIAGONAL_MODES = 0, 1, 4, 13  # the last: 1 when m_ff, K_ff and D_ff are diagonal
+RIGID_WIDTH = 14
 # rows of Bodies.linear and Bodies.quadratic: 3a+b for ∫x_a φ_b dm, ∫φ_a φ_b dm; then S = ∫φ dm, ∫φ×φ dm
 EXTRA = 9
 # Bodies.matrices
@@ -71,7 +71,7 @@ POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 class Bodies(NamedTuple):
     """Inertia shape integrals and modal matrices (theory §1), body axes."""
 
-    rigid: np.ndarray  # (nb, 13) mass, ∫x dm, ∫x xᵀ dm
+    rigid: np.ndarray  # (nb, 14) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices
     linear: np.ndarray  # (nb, 12, F)
     quadratic: np.ndarray  # (nb, F, 12, F)  [l, row, k]
     matrices: np.ndarray  # (nb, 3, F, F)
