@@ -1,0 +1,300 @@
+"""What every kind of force keeps: its generalized forces are those of its potential or its virtual power, it does the power it
+accounts for, and it acts alike in joint and absolute coordinates, as built-in law or as function of the user."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from samples import GRAVITY, difference, flexible, rigid, some_frame, some_joint, state, two_bodies
+from scipy.spatial.transform import Rotation
+
+import flexmbs as fm
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.equations import kinematics
+from flexmbs.dynamics.kinematics import displace
+from flexmbs.model.forces import Force
+from flexmbs.system.records import NF, POWER_FORCES, POWER_LOSS, Q_AT, QF_AT, S_AT
+
+A, B = "first/b", "second/b"
+
+
+def central(f, h=1e-3):
+    """f'(0) of order 6."""
+    return (45 * (f(h) - f(-h)) - 9 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60 * h)
+
+
+def vector(W):
+    return np.array([W[2, 1], W[0, 2], W[1, 0]])
+
+
+class Effect:
+    """Generalized forces and power of the forces of a model: those with them minus those without."""
+
+    def __init__(self, model, forces, coordinates="joint"):
+        bare = state(model, coordinates)
+        for force in forces:
+            model.add(force)
+        self.now = now = state(model, coordinates)
+        assert np.abs(now.q - bare.q).max() < 1e-14
+        assert np.abs(now.s - bare.s).max() < 1e-13
+        zero = terms(bare.system, bare.work, 0.0, now.q, now.s).k
+        loss = bare.work.power[POWER_LOSS]
+        self.k = terms(now.system, now.work, 0.0, now.q, now.s).k - zero
+        self.power = now.work.power[POWER_FORCES] - (now.work.power[POWER_LOSS] - loss)
+        self.loss = now.work.power[POWER_LOSS] - loss
+
+    def along(self, direction, value):
+        """Derivative along a velocity of value(pose function of the moved state)."""
+        now = self.now
+
+        def moved(h):
+            q = now.q.copy()
+            displace(now.system.tree, now.system.joints, now.q, h * direction, q)
+            kinematics(now.system, now.work, 0.0, q, now.s, np.zeros(len(now.s)))
+            return value(dataclasses.replace(now, q=q).pose)
+
+        return central(moved)
+
+    def twist(self, frame, direction):
+        """Velocity of a frame's origin and angular velocity in world axes for given velocities s."""
+        self.now.motion()
+        R = self.now.pose(frame)[0]
+        rate = self.along(direction, lambda pose: pose(frame)[0])
+        return self.along(direction, lambda pose: pose(frame)[1]), vector(rate @ R.T)
+
+    def check(self, expected):
+        """``expected(direction)`` is the power on any velocities; the account is the power on the actual ones."""
+        found = np.array([expected(e) for e in np.eye(len(self.now.s))])
+        assert np.abs(self.k).max() > 0.1
+        assert np.abs(self.k - found).max() < 1e-9 * np.abs(self.k).max()
+        assert abs(self.power - self.now.s @ self.k) < 1e-12 * np.abs(self.k * self.now.s).sum()
+
+
+def wind(t, r, A, v, w):
+    R = np.reshape(A, (3, 3))
+    return [*(np.array([1.0, 2.0, -0.5]) - 0.7 * v + 0.3 * r), *(R @ [0.2, 0.1, 0.4] - 0.05 * w)]
+
+
+PUSH = {"force": (3.0, fm.Sine(2.0, 1.5, phase=0.4), -1.0), "torque": (0.5, -0.8, fm.Ramp(0.3, 1.0))}
+
+
+@pytest.mark.parametrize("axes", ["world", "follower"])
+def test_frame_force(axes):
+    effect = Effect(two_bodies("universal", 1), [fm.FrameForce("push", B, axes=axes, **PUSH)])
+    f, n = (np.array([law if isinstance(law, float) else law.state(0.0)[0] for law in PUSH[key]]) for key in ("force", "torque"))
+    effect.now.motion()
+    R = effect.now.pose(B)[0] if axes == "follower" else np.eye(3)
+
+    def power(direction):
+        v, w = effect.twist(B, direction)
+        return R @ f @ v + R @ n @ w
+
+    effect.check(power)
+
+
+def test_user_force():
+    effect = Effect(two_bodies("universal", 2), [fm.UserForce("wind", B, wind)])
+    v, w = effect.twist(B, effect.now.s)
+    effect.now.motion()
+    R, r = effect.now.pose(B)
+    wrench = np.array(wind(0.0, r, R.ravel(), v, w))
+
+    def power(direction):
+        return wrench @ np.concatenate(effect.twist(B, direction))
+
+    effect.check(power)
+
+
+def stretch(pose):
+    return np.linalg.norm(pose(B)[1] - pose("ground/post")[1])
+
+
+def between(pose):
+    return np.linalg.norm(pose(B)[1] - pose(A)[1])
+
+
+@pytest.mark.parametrize("length, ends", [(stretch, ("ground/post", B)), (between, (A, B))])
+def test_point_spring(length, ends):
+    """−∂/∂q of ½ k (l − l₀)² and the damper's −c l̇ ∂l/∂q."""
+    k, c, l0 = 90.0, 4.0, 0.6
+    effect = Effect(two_bodies("spherical", 3), [fm.PointSpring("spring", *ends, k=k, c=c, length=l0)])
+    rate = effect.along(effect.now.s, length)
+    effect.check(lambda e: -effect.along(e, lambda pose: 0.5 * k * (length(pose) - l0) ** 2) - c * rate * effect.along(e, length))
+    assert abs(effect.loss - c * rate**2) < 1e-9 * effect.loss
+
+
+def test_a_spring_without_a_length_is_unloaded_at_first():
+    effect = Effect(two_bodies("spherical", 3), [fm.PointSpring("spring", A, B, k=90.0)])
+    assert np.abs(effect.k).max() < 1e-12
+
+
+def test_point_spring_with_a_law():
+    def tension(t, x, rate):
+        return 50.0 * x + 20.0 * x**3 + 0.5 * rate * abs(rate)
+
+    effect = Effect(two_bodies("planar", 4), [fm.PointSpring("rubber", A, B, length=0.5, law=tension)])
+    x = between(effect.now.pose) - 0.5
+    rate = effect.along(effect.now.s, between)
+    effect.check(lambda e: -tension(0.0, x, rate) * effect.along(e, between))
+
+
+def test_bushing():
+    """−∂/∂q of ½ δᵀ k δ, δ the displacement and rotation vector of b in a, and dampers on its relative velocities."""
+    k, c = np.array([80.0, 50, 70, 30, 20, 25]), np.array([3.0, 2, 1, 0.5, 0.7, 0.9])
+    effect = Effect(two_bodies("free", 5), [fm.Bushing("bushing", A, B, k=tuple(k), c=tuple(c))])
+
+    def relative(pose):
+        (R, x), (S, y) = pose(A), pose(B)
+        return R.T @ (y - x), R.T @ S
+
+    def energy(pose):
+        x, R = relative(pose)
+        d = np.concatenate([x, Rotation.from_matrix(R).as_rotvec()])
+        return 0.5 * d @ (k * d)
+
+    effect.now.motion()
+    R0 = relative(effect.now.pose)[1]
+
+    def rate(direction):
+        W = effect.along(direction, lambda pose: relative(pose)[1]) @ R0.T
+        return np.concatenate([effect.along(direction, lambda pose: relative(pose)[0]), vector(W)])
+
+    actual = rate(effect.now.s)
+    effect.check(lambda e: -effect.along(e, energy) - rate(e) @ (c * actual))
+    assert abs(effect.loss - actual @ (c * actual)) < 1e-9 * effect.loss
+
+
+REFERENCE = fm.Sine(0.4, 0.8, phase=0.3, offset=0.1)
+JOINT_LAWS = {
+    "number": (4.0, lambda x, v: 4.0),
+    "law of time": (fm.Sine(3.0, 1.0, phase=0.5), lambda x, v: 3.0 * np.sin(0.5)),
+    "pd": (fm.PD(30.0, 4.0, reference=REFERENCE), lambda x, v: 30.0 * (REFERENCE(0.0) - x) + 4.0 * (REFERENCE.state(0.0)[1] - v)),
+    "pid": (fm.PID(30.0, 9.0, 4.0, reference=0.2), lambda x, v: 30.0 * (0.2 - x) - 4.0 * v),
+    "spring-damper": (fm.SpringDamper(k=20.0, c=3.0, x0=0.1, preload=2.0), lambda x, v: 2.0 - 20.0 * (x - 0.1) - 3.0 * v),
+    "function": (lambda t, x, v: 5.0 - x**3 - 2.0 * np.tanh(v), lambda x, v: 5.0 - x**3 - 2.0 * np.tanh(v)),
+}
+
+
+def coordinate_of(effect, joint, number):
+    """(place in s, x, v) of a coordinate of a primary joint."""
+    place = effect.now.compiled.places[joint]
+    k, p = place.coordinate("test", number)
+    row = effect.now.system.tree[place.body]
+    return row[S_AT] + k, effect.now.q[row[Q_AT] + p], effect.now.s[row[S_AT] + k]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", [*JOINT_LAWS, "joint-spring"])
+def test_joint_force(name, turned):
+    """The generalized force stands on the coordinate itself; as wrench across the cut joint it gives the same motion."""
+    law, value = JOINT_LAWS.get(name, (None, lambda x, v: -20.0 * (x - 0.1) - 3.0 * v))
+    force = fm.JointSpring("f", "hinge", k=20.0, c=3.0, x0=0.1, coordinate=1)
+    if law is not None:
+        force = fm.JointTorque("f", "hinge", law, coordinate=1)
+    model = two_bodies("chain", 6, turned=turned)
+    effect = Effect(model, [force])
+    at, x, v = coordinate_of(effect, "hinge", 1)
+    expected = np.zeros(len(effect.k))
+    expected[at] = value(x, v)
+    assert abs(x - model.joints["hinge"].q0[1]) < 1e-15
+    assert np.abs(effect.k - expected).max() < 1e-12 * abs(expected[at])
+    assert abs(effect.power - v * expected[at]) < 1e-12 * abs(v * expected[at])
+    assert difference(state(model), state(model, "absolute")) < 1e-10
+
+
+def test_integral_part_of_a_controller():
+    model = two_bodies("revolute", 7)
+    model.add(fm.JointTorque("f", "hinge", fm.PID(30.0, 9.0, 4.0, reference=0.2)))
+    for coordinates in ("joint", "absolute"):
+        now = state(model, coordinates)
+        k = [terms(now.system, now.work, 0.0, now.q, now.s, np.array([z])).k for z in (0.0, 0.5)]
+        assert abs(now.work.force_rate[0] - (0.2 - model.joints["hinge"].q0[0])) < 1e-13
+        if coordinates == "joint":
+            assert abs(np.abs(k[1] - k[0]).sum() - 4.5) < 1e-12
+
+
+def every_force():
+    return [
+        fm.FrameForce("push", B, axes="follower", **PUSH),
+        fm.UserForce("wind", A, wind),
+        fm.PointSpring("spring", "ground/post", B, k=90.0, c=4.0, length=0.6),
+        fm.PointSpring("rubber", A, B, length=0.5, law=lambda t, x, rate: 30.0 * x**3 + rate),
+        fm.Bushing("bushing", A, B, k=(80, 50, 70, 30, 20, 25), c=(3, 2, 1, 0.5, 0.7, 0.9)),
+        fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=2),
+        fm.JointSpring("twist", "base", k=5.0, c=0.3),
+    ]
+
+
+def test_every_registered_kind_is_here():
+    assert {force.kind for force in every_force()} == set(Force.kinds)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["cylindrical", "chain", "planar"])
+def test_all_forces_in_both_coordinates(kind, seed):
+    model = two_bodies(kind, seed)
+    forces = every_force()
+    coordinate = min(2, model.joints["hinge"].nv - 1)
+    forces[5] = fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=coordinate)
+    effect = Effect(model, forces)
+    assert abs(effect.power - effect.now.s @ effect.k) < 1e-11 * np.abs(effect.k * effect.now.s).sum()
+    assert difference(state(model), state(model, "absolute")) < 1e-10
+
+
+def test_functions_of_the_user_act_as_the_built_in_laws():
+    built_in = [
+        fm.JointTorque("pd", "hinge", fm.PD(30.0, 4.0, reference=REFERENCE)),
+        fm.JointTorque("swing", "base", fm.Sine(3.0, 1.0, phase=0.5)),
+        fm.PointSpring("spring", A, B, k=90.0, c=4.0, length=0.6),
+        fm.FrameForce("push", B, force=(1.0, 2.0, 3.0), torque=(0.3, 0.2, 0.1)),
+    ]
+    own = [
+        fm.JointTorque("pd", "hinge", lambda t, x, v: 30.0 * (REFERENCE(t) - x) + 4.0 * (REFERENCE.state(t)[1] - v)),
+        fm.JointTorque("swing", "base", lambda t: 3.0 * np.sin(2 * np.pi * t + 0.5)),
+        fm.PointSpring("spring", A, B, length=0.6, law=lambda t, x, rate: 90.0 * x + 4.0 * rate),
+        fm.UserForce("push", B, lambda t, r, A, v, w: (1.0, 2.0, 3.0, 0.3, 0.2, 0.1)),
+    ]
+    for one, other in zip(built_in, own):
+        a, b = (Effect(two_bodies("revolute", 8), [force]) for force in (one, other))
+        assert np.abs(a.k - b.k).max() < 1e-13 * np.abs(a.k).max()
+        assert abs(a.power - b.power) < 1e-12 * abs(a.power)
+
+
+def test_gravity_has_its_potential():
+    """−∂/∂q of −Σ g·∫r dm on a branched tree; no power in the account of forces."""
+    rng = np.random.default_rng(9)
+    model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    trunk, twig, leaf = (model.add(body) for body in (flexible("trunk", rng), rigid("twig", rng), flexible("leaf", rng)))
+    model.add(some_joint("spherical", "root", model.ground["post"], trunk["a"], rng))
+    model.add(some_joint("screw", "fork", trunk["b"], twig["a"], rng))
+    model.add(some_joint("universal", "stalk", leaf["b"], trunk["b"], rng))
+    heavy = state(model)
+    model.gravity = (0.0, 0.0, 0.0)
+    effect = Effect(model, [fm.PointSpring("none", "trunk/a", "leaf/a", k=0.0, length=1.0)])
+    found = terms(heavy.system, heavy.work, 0.0, heavy.q, heavy.s).k
+    found -= terms(effect.now.system, effect.now.work, 0.0, heavy.q, heavy.s).k
+
+    def height(q):
+        """−Σ g·∫r dm from the world poses of the body frames."""
+        total = 0.0
+        for i, name in enumerate(heavy.compiled.bodies):
+            if name in heavy.compiled.data:
+                d = heavy.compiled.data[name]
+                mass, first = d.mass, d.first_moment + d.S_bar @ q[heavy.system.tree[i, QF_AT] :][: heavy.system.tree[i, NF]]
+            else:
+                mass, first = model.bodies[name].mass, model.bodies[name].mass * np.array(model.bodies[name].com)
+            R, r = dataclasses.replace(heavy, q=q).pose(name)
+            total -= np.dot(GRAVITY, mass * r + R @ first)
+        return total
+
+    def moved(e):
+        def at(h):
+            q = heavy.q.copy()
+            displace(heavy.system.tree, heavy.system.joints, heavy.q, h * e, q)
+            kinematics(heavy.system, heavy.work, 0.0, q, heavy.s, 0 * heavy.s)
+            return height(q)
+
+        return central(at)
+
+    assert np.abs(found + [moved(e) for e in np.eye(len(found))]).max() < 1e-10 * np.abs(found).max()
+    assert heavy.work.power[POWER_FORCES] == 0.0
