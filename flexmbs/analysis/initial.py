@@ -16,7 +16,7 @@ from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import (
-    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE, SPRING_LENGTH, VEL, System, Work,
+    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE, SPRING_LENGTH, VEL, System, Work,
 )  # fmt: skip
 
 CLOSED = 1e-10
@@ -34,7 +34,7 @@ class Moved:
     velocity: float
 
     def __str__(self) -> str:
-        return f"{self.joint}: moved by {self.position:.3g}, velocity changed by {self.velocity:.3g}"
+        return f"{self.joint}: by {self.position:.3g} in position, {self.velocity:.3g} in velocity"
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class InitialState:
     beta: np.ndarray
     moved: tuple[Moved, ...] = ()
     motion: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # kinematics of the bodies in joint coordinates
+    eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))  # velocities of the cut joints
 
 
 def declared_state(compiled: Compiled) -> InitialState:
@@ -92,7 +93,7 @@ def consistent_state(model: Model, *, t: float = 0.0) -> tuple[Compiled, Initial
         for i, primary in enumerate(compiled.topology.tree)
     )
     moved = tuple(change for change in changes if max(change.position, change.velocity) > MOVED)
-    return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy())
+    return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
 
 
 class Settled(NamedTuple):
@@ -168,15 +169,19 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
 
 def _cut_start(joint: Compiled, start: InitialState, name: str) -> np.ndarray:
     """Coordinates of a joint at the start, wherever they are in the joint-coordinate model."""
+    return joint_coordinates(joint, start, name)[0]
+
+
+def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """(q, v) of a joint of a model compiled in joint coordinates, as declared from parent to child."""
     place = joint.places[name]
-    n = sum(m.nq for m in place.motions)
+    nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
     if place.cut >= 0:
-        return start.beta[joint.system.cuts[place.cut, CUT_BETA] :][:n]
-    at = int(joint.system.tree[place.body, Q_AT])
-    q = start.q[at : at + n]
-    if not place.reversed:
-        return q
-    return inverse_coordinates(place.motions, q, np.zeros(sum(m.nv for m in place.motions)))[0]
+        at = joint.system.cuts[place.cut, CUT_BETA]
+        return start.beta[at : at + nq], start.eta[place.cut, :nv]
+    at, to = joint.system.tree[place.body, Q_AT], joint.system.tree[place.body, S_AT]
+    q, v = start.q[at : at + nq], start.s[to : to + nv]
+    return inverse_coordinates(place.motions, q, v) if place.reversed else (q, v)
 
 
 def fill_spring_lengths(system: System, work: Work, q: np.ndarray) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.analysis import loops
+from flexmbs.analysis.assemble import redundancy_text
 from flexmbs.analysis.initial import consistent_state, in_coordinates, redundant_rows, settle
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, SolverError
@@ -16,6 +17,7 @@ from flexmbs.formalisms.multiplier import Baumgarte, Multiplier, Projection
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators.dormand_prince import DormandPrince
 from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
+from flexmbs.model.check import declaration_report
 from flexmbs.model.model import Model
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import RunInfo, Trajectory
@@ -29,6 +31,7 @@ STABILIZATIONS: dict[str, Callable[[], Baumgarte | Projection | None]] = {
     "none": lambda: None, "baumgarte": Baumgarte, "projection": Projection,
 }  # fmt: skip
 BATCH_SECONDS = 0.25  # between two calls of the progress function
+INTERRUPTED = -1
 
 
 def simulate(
@@ -53,13 +56,14 @@ def simulate(
     integrator: "generalized-alpha", "dormand-prince", or an object with options (then ``step`` … are its own).
     stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".
     progress: called with the fraction done and a text about four times a second.
+    Ctrl-C ends the run at the last output; the solution's ``run.outcome`` says so.
 
     Raises `InputError` for what is wrong before the first step, `SolverError` with the partial solution when the run stops.
     """
     method = _integrator(integrator, step, rtol, atol)
     form = _formalism(formalism, stabilization, method)
     times = output_times(t_end, method.step, output_step)
-    report = model.check()
+    report = declaration_report(model)
     report.raise_errors()
     started = time.perf_counter()
     if progress:
@@ -75,19 +79,20 @@ def simulate(
     prepared = time.perf_counter()
     status, reached = run.march(progress)
     finished = time.perf_counter()
+    notes = [*report.warnings, *(redundancy_text(name, rows) for name, rows in redundant), *(f"assembly moved {m}" for m in start.moved)]
     options = {
         "t_end": t_end, "formalism": form.name, "coordinates": coordinates, "integrator": method.name, "step": method.step,
         "stabilization": getattr(form.stabilization, "name", "none"), "rtol": method.rtol, "atol": method.atol,
     }  # fmt: skip
-    outcome = "finished" if status == loops.DONE else _story(status, compiled, run.now, run.work)
+    outcome = _outcome(status, compiled, run.now)
     statistics = _statistics(run.now, prepared - started, finished - prepared)
     solution = Solution(
         compiled=compiled, trajectory=Trajectory(*(array[:reached] for array in run.out)), statistics=statistics,
         run=RunInfo(
-            options=options, outcome=outcome, redundant=redundant, moved=[str(m) for m in start.moved], notes=list(report.warnings)
+            options=options, outcome=outcome, redundant=redundant, moved=[str(m) for m in start.moved], notes=notes
         ),
     )  # fmt: skip
-    if status != loops.DONE:
+    if status not in (loops.DONE, INTERRUPTED):
         compiled.callbacks.raise_error()
         raise SolverError(outcome, solution)
     return solution
@@ -163,7 +168,10 @@ class _Run:
         while reached < n:
             begun = time.perf_counter()
             last = min(n, reached + batch)
-            status, reached = self._batch(reached, last)
+            try:
+                status, reached = self._batch(reached, last)
+            except KeyboardInterrupt:
+                return INTERRUPTED, reached
             if status != loops.DONE or self.compiled.callbacks.error is not None:
                 return (loops.NOT_FINITE if status == loops.DONE else status), reached
             if progress:
@@ -191,9 +199,13 @@ class _Run:
         return int(found[0]), int(found[1])
 
 
-def _story(status: int, compiled: Compiled, now: loops.Now, work: Work) -> str:
-    """Why a run stopped, when, where, and what to try."""
+def _outcome(status: int, compiled: Compiled, now: loops.Now) -> str:
+    """"finished", or why the run stopped, when, where, and what to try."""
     t, h = float(now.clock[0]), float(now.clock[1])
+    if status == loops.DONE:
+        return "finished"
+    if status == INTERRUPTED:
+        return f"interrupted at t = {t:.6g} s"
     where = _worst(compiled, now)
     if compiled.callbacks.where is not None:
         name, at = compiled.callbacks.where

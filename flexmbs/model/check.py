@@ -41,7 +41,15 @@ class Report:
 
 
 def check(model: "Model") -> Report:
-    """The report on a model; does not raise."""
+    """The report on a model, with the tree, the cuts and the redundant constraints of the compiled system; does not raise."""
+    report = declaration_report(model)
+    if not report.errors:
+        _add_diagnosis(model, report)
+    return report
+
+
+def declaration_report(model: "Model") -> Report:
+    """The part of the report that the declarations alone show; does not raise."""
     report = Report(f"model '{model.name}'")
     frames, modes = _look_into_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
@@ -56,7 +64,6 @@ def check(model: "Model") -> Report:
     if not report.errors:
         report.sections["freedoms"] = freedom_lines(model, modes)
         report.warnings += map(str, topology_warnings(model))
-        _add_diagnosis(model, report)
     return report
 
 
@@ -80,10 +87,8 @@ def _look_into_bodies(model: "Model", report: Report) -> tuple[FrameNames, int]:
 
 def _add_diagnosis(model: "Model", report: Report) -> None:
     """Tree, cut joints and redundant constraints, which only the compiled system knows."""
-    try:
-        from flexmbs.system.diagnosis import diagnose
-    except ImportError:
-        return
+    from flexmbs.analysis.diagnosis import diagnose
+
     try:
         lines, warnings, errors = diagnose(model)
     except InputError as error:
