@@ -31,7 +31,13 @@ def chain(links: int) -> fm.Model:
 
 @pytest.mark.parametrize(
     ("links", "coordinates", "stabilization"),
-    [(10, "joint", "none"), (10, "absolute", "projection"), (50, "joint", "none"), (50, "absolute", "none"), (200, "absolute", "projection")],
+    [
+        (10, "joint", "none"),
+        (10, "absolute", "projection"),
+        (50, "joint", "none"),
+        (50, "absolute", "none"),
+        (200, "absolute", "projection"),
+    ],
 )
 def test_tip_of_the_chain(links: int, coordinates: str, stabilization: str) -> None:
     tips = {float(t): x for t, x in PUBLISHED["tip"][str(links)].items()}
