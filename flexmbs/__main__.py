@@ -21,13 +21,12 @@ HELP = "Flexible multibody dynamics: from a finite-element mesh to the plotted r
 
 
 class Commands(TyperGroup):
-    """The commands, with an exit code for an interrupt (Ctrl-C, SIGTERM)."""
+    """The commands; an interrupt (Ctrl-C, SIGTERM) ends them with its exit code and no further word."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            print("interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -182,10 +181,6 @@ def inspect_body(
     raise typer.Exit(command(body, as_json=as_json))
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 def _tell(*lines: str) -> None:
     for line in lines:
         print(f"error: {line}", file=sys.stderr)
@@ -215,11 +210,25 @@ def _failed(error: Exception) -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    signal.signal(signal.SIGTERM, _terminate)
+    stops: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stops.append(number)
+        raise KeyboardInterrupt
+
+    kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         app(arguments, prog_name="flexmbs")
-    except Exception as error:
-        sys.exit(_failed(error))
+    except (SystemExit, Exception, KeyboardInterrupt) as error:
+        if stops:  # wherever it struck, and whatever a library made of it
+            print("interrupted", file=sys.stderr)
+            sys.exit(INTERRUPTED)
+        if isinstance(error, Exception):
+            sys.exit(_failed(error))
+        raise
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,11 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.__main__ import main
+from flexmbs._jit import COMPILED
 from flexmbs.results import Solution
+
+if COMPILED:
+    pytest.skip("tests/test_interpreted.py runs these without compiling", allow_module_level=True)
 
 MODEL = """format = "flexmbs-model/1"
 name = "pendulum"
@@ -190,10 +194,17 @@ def test_own_function_fails_with_its_traceback(model: Path, capsys: pytest.Captu
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt(number: signal.Signals, model: Path) -> None:
-    arguments = [sys.executable, "-m", "flexmbs", "run", str(model), "--t-end", "1e4", "--step", "1e-3", "--output-step", "10"]
+    started = model.parent / "started"
+    (model.parent / "telling_law_of_test.py").write_text(
+        f"import pathlib\ndef push(t):\n    pathlib.Path({str(started)!r}).touch()\n    return 0.0\n"
+    )
+    law = '{ kind = "function", function = "telling_law_of_test:push" }'
+    model.write_text(MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN)
+    options = ["--t-end", "1e4", "--step", "1e-3", "--output-step", "10", "--allow-code"]
+    arguments = [sys.executable, "-m", "flexmbs", "run", str(model), *options]
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    time.sleep(3.0)
-    assert process.poll() is None
+    while not started.exists() and process.poll() is None:
+        time.sleep(0.05)
     process.send_signal(number)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
