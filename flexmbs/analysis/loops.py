@@ -119,7 +119,7 @@ def alpha_step(system, work, now, p, h, tolerance, iterations):
     fresh = False
     slow = False
     x = work.x
-    for it in range(iterations):
+    for _ in range(iterations):
         displace(system.tree, system.joints, now.q0, now.delta, q)
         for a in range(z.shape[0]):
             z[a] = now.z0[a] + 0.5 * h * (now.zd0[a] + work.force_rate[a])
@@ -321,14 +321,15 @@ def march_explicit(system, work, now, tableau, nodes, weights, fixed, rtol, atol
                 continue
             _unpack(now, y)
             now.statistics[REJECTED] += 1
-            if status < 0:
+            failure = STEP_TOO_SMALL if finite else NOT_FINITE
+            if status < 0:  # a stage may leave the region where M is definite: a shorter step may not
                 work.status[0] = -1 - status
-                return INDEFINITE, i
+                failure = INDEFINITE
             if fixed > 0.0:
-                return NOT_FINITE, i
-            now.clock[1] = h * (max(0.2, 0.9 * error**-0.2) if finite else 0.1)
+                return failure, i
+            now.clock[1] = h * (max(0.2, 0.9 * error**-0.2) if finite and status >= 0 else 0.1)
             if now.clock[1] < SMALLEST_STEP * (1.0 + abs(t)):
-                return (STEP_TOO_SMALL if finite else NOT_FINITE), i
+                return failure, i
         accelerations(system, work, now.clock[0], now.q, now.s, now.z, rate, now.zero, now.sd, now.lam)
         record(now, work, out, i)
     return DONE, last

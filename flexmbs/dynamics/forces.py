@@ -151,8 +151,8 @@ def spring_forces(forces, laws, frames, motion, generalized, io, power, stiffnes
     for f in range(forces.spring.shape[0]):
         a = forces.spring[f, SPRING_A]
         b = forces.spring[f, SPRING_B]
-        RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
-        RB, rB, Rb, xb, vb, wb = frame_twist(frames, motion, b, q, s)
+        RA, rA, Ra, xa, va, _ = frame_twist(frames, motion, a, q, s)
+        RB, rB, Rb, xb, vb, _ = frame_twist(frames, motion, b, q, s)
         Rr, xr = relative_pose(RA, rA, RB, rB)
         d = tmul(Rr, xr)  # from a to b, axes of b
         length = math.sqrt(dot(d, d))

@@ -1,6 +1,6 @@
 """Inertia of one body from its shape integrals (theory §1; Shabana 2020, ch. 5; Wallrapp 1994).
 
-With u = x + φ q in body axes: U[3a+b, k] = ∫u_a φ_bk dm carries everything that depends on q:
+With u = x + φ q in body axes: U[(3a+b) F + k] = ∫u_a φ_bk dm carries everything that depends on q:
 P = ∫u uᵀ dm, Θ = tr(P) 1 − P, Īf = ∫ũ φ dm, N = ∫u u̇ᵀ dm. No loop over nodes.
 """
 
@@ -11,43 +11,58 @@ from flexmbs.system.records import ACC, D_FF, DIAGONAL_MODES, EXTRA, FIRST, K_FF
 
 @part
 def shape_products(bodies, i, n, q, at, U):
-    """U[3a+b, k] = ∫x_a φ_bk dm + Σ_l q_l ∫φ_al φ_bk dm"""
-    for c in range(9):
-        for k in range(n):
-            U[c, k] = bodies.linear[i, c, k]
+    """U[(3a+b) F + k] = ∫x_a φ_bk dm + Σ_l q_l ∫φ_al φ_bk dm"""
+    if n == 0:
+        return
+    width = U.shape[0]
+    for j in range(width):
+        U[j] = bodies.linear[i, j]
     for l in range(n):
         f = q[at + l]
         if f != 0.0:
-            for c in range(9):
-                for k in range(n):
-                    U[c, k] += f * bodies.quadratic[i, l, c, k]
+            for j in range(width):
+                U[j] += f * bodies.quadratic[i, l, j]
 
 
 @part
 def first_moment(bodies, i, n, q, at):
     """c = ∫u dm"""
+    F = bodies.matrices.shape[3]
     a, b, c = load3_at(bodies.rigid, i, FIRST)
     for k in range(n):
         f = q[at + k]
-        a += bodies.linear[i, EXTRA + 0, k] * f
-        b += bodies.linear[i, EXTRA + 1, k] * f
-        c += bodies.linear[i, EXTRA + 2, k] * f
+        a += bodies.linear[i, EXTRA * F + k] * f
+        b += bodies.linear[i, (EXTRA + 1) * F + k] * f
+        c += bodies.linear[i, (EXTRA + 2) * F + k] * f
     return (a, b, c)
 
 
 @part
 def inertia_tensor(bodies, i, n, q, at, U):
     """Θ = tr(P) 1 − P,  P_ab = ∫u_a u_b dm"""
+    F = bodies.matrices.shape[3]
     xx, xy, xz, _, yy, yz, _, _, zz = load9_at(bodies.rigid, i, SECOND)
     for k in range(n):
         f = q[at + k]
-        xx += f * (bodies.linear[i, 0, k] + U[0, k])
-        xy += f * (bodies.linear[i, 3, k] + U[1, k])
-        xz += f * (bodies.linear[i, 6, k] + U[2, k])
-        yy += f * (bodies.linear[i, 4, k] + U[4, k])
-        yz += f * (bodies.linear[i, 7, k] + U[5, k])
-        zz += f * (bodies.linear[i, 8, k] + U[8, k])
+        xx += f * (bodies.linear[i, k] + U[k])
+        xy += f * (bodies.linear[i, 3 * F + k] + U[1 * F + k])
+        xz += f * (bodies.linear[i, 6 * F + k] + U[2 * F + k])
+        yy += f * (bodies.linear[i, 4 * F + k] + U[4 * F + k])
+        yz += f * (bodies.linear[i, 7 * F + k] + U[5 * F + k])
+        zz += f * (bodies.linear[i, 8 * F + k] + U[8 * F + k])
     return (yy + zz, -xy, -xz, -xy, xx + zz, -yz, -xz, -yz, xx + yy)
+
+
+@part
+def gyroscopic(bodies, i, n, F, s, to, w, r):
+    """r_k += 2 ω·Σ_l q̇_l ∫φ_l × φ_k dm"""
+    x = EXTRA * F
+    y = x + F
+    z = y + F
+    for l in range(n):
+        wx, wy, wz = 2.0 * s[to + l] * w[0], 2.0 * s[to + l] * w[1], 2.0 * s[to + l] * w[2]
+        for k in range(n):
+            r[to + k] += wx * bodies.quadratic[i, l, x + k] + wy * bodies.quadratic[i, l, y + k] + wz * bodies.quadratic[i, l, z + k]
 
 
 @part
@@ -73,6 +88,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     at = tree[i, QF_AT]
     to = tree[i, SF_AT]
     n = tree[i, NF]
+    F = bodies.matrices.shape[3]
     w = load3_at(motion, i, VEL + 3)
     wd = load3_at(motion, i, ACC + 3)
     a = add(load3_at(motion, i, ACC), cross(w, load3_at(motion, i, VEL)))
@@ -91,17 +107,17 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
         for k in range(n):
             qd = s[to + k]
             qdd = sd[to + k]
-            n0 += U[0, k] * qd
-            n1 += U[1, k] * qd
-            n2 += U[2, k] * qd
-            n3 += U[3, k] * qd
-            n4 += U[4, k] * qd
-            n5 += U[5, k] * qd
-            n6 += U[6, k] * qd
-            n7 += U[7, k] * qd
-            n8 += U[8, k] * qd
-            S0, S1, S2 = bodies.linear[i, EXTRA + 0, k], bodies.linear[i, EXTRA + 1, k], bodies.linear[i, EXTRA + 2, k]
-            I0, I1, I2 = U[5, k] - U[7, k], U[6, k] - U[2, k], U[1, k] - U[3, k]
+            n0 += U[k] * qd
+            n1 += U[1 * F + k] * qd
+            n2 += U[2 * F + k] * qd
+            n3 += U[3 * F + k] * qd
+            n4 += U[4 * F + k] * qd
+            n5 += U[5 * F + k] * qd
+            n6 += U[6 * F + k] * qd
+            n7 += U[7 * F + k] * qd
+            n8 += U[8 * F + k] * qd
+            S0, S1, S2 = bodies.linear[i, EXTRA * F + k], bodies.linear[i, (EXTRA + 1) * F + k], bodies.linear[i, (EXTRA + 2) * F + k]
+            I0, I1, I2 = U[5 * F + k] - U[7 * F + k], U[6 * F + k] - U[2 * F + k], U[1 * F + k] - U[3 * F + k]
             vx += S0 * qd
             vy += S1 * qd
             vz += S2 * qd
@@ -112,19 +128,11 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
             my += I1 * qdd
             mz += I2 * qdd
             centrifugal = (
-                xx * U[0, k] + yy * U[4, k] + zz * U[8, k]
-                + xy * (U[1, k] + U[3, k]) + xz * (U[2, k] + U[6, k]) + yz * (U[5, k] + U[7, k])
+                xx * U[k] + yy * U[4 * F + k] + zz * U[8 * F + k]
+                + xy * (U[1 * F + k] + U[3 * F + k]) + xz * (U[2 * F + k] + U[6 * F + k]) + yz * (U[5 * F + k] + U[7 * F + k])
             )  # fmt: skip
             r[to + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal
-        for l in range(n):
-            qd = s[to + l]
-            wx, wy, wz = 2.0 * qd * w[0], 2.0 * qd * w[1], 2.0 * qd * w[2]
-            for k in range(n):
-                r[to + k] += (
-                    wx * bodies.quadratic[i, l, EXTRA, k]
-                    + wy * bodies.quadratic[i, l, EXTRA + 1, k]
-                    + wz * bodies.quadratic[i, l, EXTRA + 2, k]
-                )
+        gyroscopic(bodies, i, n, F, s, to, w, r)
         modal_matrices(bodies, i, n, q, at, s, sd, to, r)
         tr = n0 + n4 + n8
         nw = (n0 * w[0] + n3 * w[1] + n6 * w[2], n1 * w[0] + n4 * w[1] + n7 * w[2], n2 * w[0] + n5 * w[1] + n8 * w[2])
@@ -139,6 +147,7 @@ def mass_matrix(bodies, tree, i, q, U, M):
     """M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S], [c̃, Θ, Īf], [Sᵀ, Īfᵀ, m_ff]]"""
     at = tree[i, QF_AT]
     n = tree[i, NF]
+    F = bodies.matrices.shape[3]
     shape_products(bodies, i, n, q, at, U)
     c = first_moment(bodies, i, n, q, at)
     theta = inertia_tensor(bodies, i, n, q, at, U)
@@ -152,11 +161,11 @@ def mass_matrix(bodies, tree, i, q, U, M):
             M[i, 3 + a, b] = ct[3 * a + b]
             M[i, b, 3 + a] = ct[3 * a + b]
     for k in range(n):
-        M[i, 3, 6 + k] = U[5, k] - U[7, k]
-        M[i, 4, 6 + k] = U[6, k] - U[2, k]
-        M[i, 5, 6 + k] = U[1, k] - U[3, k]
+        M[i, 3, 6 + k] = U[5 * F + k] - U[7 * F + k]
+        M[i, 4, 6 + k] = U[6 * F + k] - U[2 * F + k]
+        M[i, 5, 6 + k] = U[1 * F + k] - U[3 * F + k]
         for a in range(3):
-            M[i, a, 6 + k] = bodies.linear[i, EXTRA + a, k]
+            M[i, a, 6 + k] = bodies.linear[i, (EXTRA + a) * F + k]
         for a in range(6):
             M[i, 6 + k, a] = M[i, a, 6 + k]
         for l in range(n):
@@ -169,6 +178,7 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     at = tree[i, QF_AT]
     to = tree[i, SF_AT]
     n = tree[i, NF]
+    F = bodies.matrices.shape[3]
     v = load3_at(motion, i, VEL)
     w = load3_at(motion, i, VEL + 3)
     shape_products(bodies, i, n, q, at, U)
@@ -178,8 +188,8 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     strain = 0.0
     for k in range(n):
         qd = s[to + k]
-        kinetic += qd * (bodies.linear[i, EXTRA + 0, k] * v[0] + bodies.linear[i, EXTRA + 1, k] * v[1] + bodies.linear[i, EXTRA + 2, k] * v[2])
-        kinetic += qd * ((U[5, k] - U[7, k]) * w[0] + (U[6, k] - U[2, k]) * w[1] + (U[1, k] - U[3, k]) * w[2])
+        kinetic += qd * (bodies.linear[i, EXTRA * F + k] * v[0] + bodies.linear[i, (EXTRA + 1) * F + k] * v[1] + bodies.linear[i, (EXTRA + 2) * F + k] * v[2])
+        kinetic += qd * ((U[5 * F + k] - U[7 * F + k]) * w[0] + (U[6 * F + k] - U[2 * F + k]) * w[1] + (U[1 * F + k] - U[3 * F + k]) * w[2])
         for l in range(n):
             kinetic += 0.5 * qd * bodies.matrices[i, M_FF, k, l] * s[to + l]
             strain += 0.5 * q[at + k] * bodies.matrices[i, K_FF, k, l] * q[at + l]

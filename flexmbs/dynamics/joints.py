@@ -159,7 +159,7 @@ def joint_rates(joints, j, q, at, s, s_at, qd):
                 qd[at + a] = rd[a]
             at += 3
             s_at += 3
-        if code == BALL or code == FREE:
+        if code in (BALL, FREE):
             pd = quaternion_product((q[at], q[at + 1], q[at + 2], q[at + 3]), (0.0, 0.5 * s[s_at], 0.5 * s[s_at + 1], 0.5 * s[s_at + 2]))
             for a in range(4):
                 qd[at + a] = pd[a]

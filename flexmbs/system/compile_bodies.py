@@ -32,7 +32,7 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
             _flexible(b, i, body, data[name])
         else:
             raise InputError(f"bodies.{name}: kind '{body.kind}' has no inertia in the equations")
-    return b
+    return b._replace(linear=b.linear.reshape(nb, 12 * F), quadratic=b.quadratic.reshape(nb, F, 12 * F))
 
 
 def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData) -> None:

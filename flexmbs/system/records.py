@@ -72,8 +72,8 @@ class Bodies(NamedTuple):
     """Inertia shape integrals and modal matrices (theory §1), body axes."""
 
     rigid: np.ndarray  # (nb, 14) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices
-    linear: np.ndarray  # (nb, 12, F)
-    quadratic: np.ndarray  # (nb, F, 12, F)  [l, row, k]
+    linear: np.ndarray  # (nb, 12 F) row by row
+    quadratic: np.ndarray  # (nb, F, 12 F)  [l, row F + k]
     matrices: np.ndarray  # (nb, 3, F, F)
 
 
@@ -138,7 +138,7 @@ class Work(NamedTuple):
     cut: np.ndarray  # (ncut, CUT_WIDTH)
     beta: np.ndarray  # coordinates of the cut joints, kept between calls, and 8 spare places
     gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
-    U: np.ndarray  # (9, F)
+    U: np.ndarray  # (9 F,)
     E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
     X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
     M: np.ndarray  # (nb, n, n) (composite) mass matrices
