@@ -20,6 +20,10 @@ INTERRUPTED = 130
 HELP = "Flexible multibody dynamics: from a finite-element mesh to the plotted report of a flexible mechanism."
 
 
+class Interrupt(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM; where the plain KeyboardInterrupt strikes in an import, Python ignores the exit code at its end."""
+
+
 class Commands(TyperGroup):
     """The commands; an interrupt (Ctrl-C, SIGTERM) ends them with its exit code and no further word."""
 
@@ -214,7 +218,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     def stop(number: int, frame: FrameType | None) -> None:
         stops.append(number)
-        raise KeyboardInterrupt
+        raise Interrupt
 
     kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -207,7 +207,7 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
         time.sleep(0.05)
     process.send_signal(number)
     _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, told
     assert "interrupted" in told
     assert "Traceback" not in told
 

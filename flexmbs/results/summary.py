@@ -51,7 +51,7 @@ def _outcome(solution: Solution) -> Check:
     t_end = f"t = {solution.t[-1]:.6g} s"
     if solution.run.finished:
         return Check("Outcome", PASS, f"finished at {t_end}")
-    return Check("Outcome", FAIL, f"stopped at {t_end}: {solution.run.outcome}")
+    return Check("Outcome", FAIL, f"{solution.run.outcome}; last output at {t_end}")
 
 
 def _energy(solution: Solution) -> Check:
