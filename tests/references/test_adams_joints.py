@@ -2,7 +2,7 @@
 
 Compared are position, velocity and acceleration of the centre of mass, orientation, angular velocity and acceleration, and the
 force of the joint, to 1e-4 of the largest value (at least 1) that the quantity takes in the 5 s. Adams' own results are worse
-than that for the universal joint (8e-4) and in the few quantities of `ACCURACY_OF_ADAMS`; there the motion is compared to 1e-7 with an
+than that for the universal joint (8e-4) and in the few quantities of `ACCURACY_OF_ADAMS`; there the motion is compared with an
 independent integration of its plane equations of motion as well.
 """
 
