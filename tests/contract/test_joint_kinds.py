@@ -11,7 +11,7 @@ from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose
 from flexmbs.model.joints import Joint
 from flexmbs.model.motions import Ball, FreeMotion, Rotate, Shift, Slide, Turn, Twist
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import CLOSED_ROWS, CUT_WIDTH, DIRECTIONS, DRIVE_ROW
+from flexmbs.system.records import CLOSED_ROWS, CUT_WIDTH, DIRECTIONS, DRIVE_ROW, ETA
 
 KINDS = list(JOINTS)
 
@@ -124,6 +124,8 @@ def test_primary_and_cut_joint_give_the_same_accelerations(kind, turned):
         assert joint.compiled.n_constraints == 0
         assert absolute.compiled.n_constraints == 5 + 6 - model.joints["hinge"].nv
         assert difference(joint, absolute) < 1e-10
+        k = absolute.compiled.topology.cuts.index("hinge")
+        assert np.abs(absolute.work.cut[k, ETA:][: model.joints["hinge"].nv] - model.joints["hinge"].v0).max(initial=0.0) < 1e-11
         joint.motion()
         ends = [joint.pose(str(end)) for end in (model.joints["hinge"].parent, model.joints["hinge"].child)]
         X = pose_by_motions(model.joints["hinge"].motions, model.joints["hinge"].q0)
