@@ -68,8 +68,8 @@ def reference_index(reference: str, interfaces: Sequence[BoundInterface]) -> int
 
 
 def constrained_modes(K: FloatArray, M: FloatArray, C: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """M-orthonormal modes V (n, n−c) and ω (n−c,) of ``K v = ω² M v`` with ``C v = 0``, C (c, n) of full rank, ascending; the largest
-    component of a mode is positive."""
+    """M-orthonormal modes V (n, n−c) and ω (n−c,) of ``K v = ω² M v`` with ``C v = 0``, C (c, n) of full rank, ascending; the
+    largest component of a mode is positive."""
     scale = np.diag(M) ** -0.5
     rows = C * scale
     rows = rows / np.linalg.norm(rows, axis=1)[:, None]

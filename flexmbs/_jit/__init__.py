@@ -26,7 +26,7 @@ from flexmbs._jit.parts import WithoutCollection, part_compiler, without_literal
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-COMPILED = not config.DISABLE_JIT
+COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
 _PACKAGES = ("flexmbs", "preprocess")
 _KEPT_FOLDERS = 4
 
@@ -46,7 +46,12 @@ def _source_digest() -> str:
 
 def _cache_folder() -> str | None:
     """First writable ``<base>/flexmbs/<digest>`` of NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache and the temporary folder."""
-    bases = (os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache"), tempfile.gettempdir())
+    bases = (
+        os.environ.get("NUMBA_CACHE_DIR"),
+        os.environ.get("XDG_CACHE_HOME"),
+        os.path.expanduser("~/.cache"),
+        tempfile.gettempdir(),
+    )
     for base in filter(None, bases):
         folder = pathlib.Path(base) / "flexmbs-kernels" / _source_digest()
         try:
@@ -75,12 +80,12 @@ def kernel(function: F) -> F:
     """A function of numbers, tuples and records of arrays, compiled once and cached on disk."""
     if not COMPILED:
         return function
-    kept = config.CACHE_DIR
+    kept = config.CACHE_DIR  # type: ignore[attr-defined]
     try:
-        config.CACHE_DIR = CACHE or ""
+        config.CACHE_DIR = CACHE or ""  # type: ignore[attr-defined]
         return without_literals(numba.njit(cache=CACHE is not None, error_model="numpy", nogil=True)(function))  # type: ignore[no-any-return]
     finally:
-        config.CACHE_DIR = kept
+        config.CACHE_DIR = kept  # type: ignore[attr-defined]
 
 
 _PART_COMPILER = part_compiler() if COMPILED else None
@@ -116,7 +121,8 @@ if COMPILED:
             function = ir.FunctionType(ir.VoidType(), [pointer, pointer])
             target = builder.inttoptr(arguments[0], function.as_pointer())
             data = [
-                builder.bitcast(context.make_array(signature.args[k])(context, builder, arguments[k]).data, pointer) for k in (1, 2)
+                builder.bitcast(context.make_array(signature.args[k])(context, builder, arguments[k]).data, pointer)
+                for k in (1, 2)
             ]
             builder.call(target, data)
             return context.get_dummy_value()
@@ -125,7 +131,7 @@ if COMPILED:
 
 else:
 
-    def call_address(address: int, x: np.ndarray, out: np.ndarray) -> None:
+    def call_address(address: int, x: np.ndarray, out: np.ndarray) -> None:  # type: ignore[misc]
         """Interpreted twin of the compiled call."""
         _CALL(int(address))(x.ctypes.data, out.ctypes.data)
 

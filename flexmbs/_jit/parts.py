@@ -1,10 +1,12 @@
 """Parts of kernels: functions compiled for use inside other kernels only.
 
-Numba optimises and emits machine code for every function by itself, then again for each caller into which it is linked. In a
-deep call graph most of the compile time goes there. A part is typed and lowered once and linked unoptimised; the kernel at the top
-optimises the whole. Measured on the equations of motion: half the compile time, same machine code quality, nothing to cache per part.
+Numba optimises and emits machine code for every function by itself, then again for each caller into which it is linked. In
+a deep call graph most of the compile time goes there. A part is typed and lowered once and linked unoptimised; the kernel at
+the top optimises the whole. Measured on the equations of motion: half the compile time, same machine code quality, nothing to
+cache per part.
 
-This reaches into Numba's compiler; `part_compiler` returns None where its inside looks different, and parts are then ordinary kernels.
+This reaches into Numba's compiler; `part_compiler` returns None where its inside looks different, and parts are then ordinary
+kernels.
 """
 
 import gc
@@ -23,7 +25,7 @@ def part_compiler() -> Any | None:
 
 
 def _make() -> Any:
-    from numba import _dynfunc
+    from numba import _dynfunc  # type: ignore[attr-defined]
     from numba.core import codegen
     from numba.core.compiler import Compiler, _LowerResult
     from numba.core.compiler_machinery import register_pass
@@ -46,7 +48,7 @@ def _make() -> Any:
         return 0
 
     not_callable()
-    (compiled,) = not_callable.overloads.values()
+    compiled: Any = next(iter(not_callable.overloads.values()))
     stand_in = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cpython_wrapper_name)
 
     @register_pass(mutates_CFG=True, analysis_only=False)
@@ -63,7 +65,9 @@ def _make() -> Any:
             super().run_pass(state)
             low = state["cr"]
             name = low.fndesc.qualname.split(".")[-1]
-            entry = _dynfunc.make_function(low.fndesc.lookup_module(), name, "part of kernels", stand_in, low.env, (library, compiled))
+            entry = _dynfunc.make_function(
+                low.fndesc.lookup_module(), name, "part of kernels", stand_in, low.env, (library, compiled)
+            )
             state.targetctx.insert_user_function(entry, low.fndesc, [library])
             state["cr"] = _LowerResult(low.fndesc, low.call_helper, cfunc=entry, env=low.env)
             return True
@@ -95,7 +99,7 @@ def without_literals(dispatcher: Any) -> Any:
 
 
 class WithoutCollection(event.Listener):
-    """Holds Python's garbage collector while Numba compiles: it makes millions of objects and little garbage (a fifth of the time)."""
+    """Holds Python's garbage collector while Numba compiles: millions of objects, little garbage (a fifth of the time)."""
 
     def __init__(self) -> None:
         self.depth = 0

@@ -28,7 +28,9 @@ NEIGHBOUR, PLACE = range(2)
 class Elimination(NamedTuple):
     """Symbolic factorization: order, sizes and places of all blocks."""
 
-    node: np.ndarray  # (nn+1, 8) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint), place in the vector,
+    node: (
+        np.ndarray
+    )  # (nn+1, 8) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint), place in the vector,
     #                   place of the diagonal block, start of its range of blocks and of updates (ends in the next row)
     block: np.ndarray  # (nblocks, 2) later node and value place of each block, in elimination order within a node
     target: np.ndarray  # (nupdates,) value place of the block (i, j) that each Schur update changes
@@ -76,7 +78,8 @@ def add_block(e, values, i, j, B, factor):
 
 @part
 def _cholesky(values, at, n, sign, stiffness, o):
-    """Upper factor Uᵀ of sign·D in place, reciprocal diagonal; dependent constraint rows get reciprocal 0. Returns their number, −1 if T is not definite."""
+    """Upper factor Uᵀ of sign·D in place, reciprocal diagonal; dependent constraint rows get reciprocal 0. Returns their number,
+    −1 if T is not definite."""
     dropped = 0
     for j in range(n):
         row = at + j * n
@@ -136,7 +139,8 @@ def _schur_update(values, target, left, ml, right, mr, n, sign):
 
 @part
 def factorize(e, values, stiffness):
-    """Factor in place; ``stiffness`` (n,) is scratch. Returns the number of dependent constraint rows, or −1 − node when T is indefinite there."""
+    """Factor in place; ``stiffness`` (n,) is scratch. Returns the number of dependent constraint rows, or −1 − node when T is
+    indefinite there."""
     dropped = 0
     for r in range(stiffness.shape[0]):
         stiffness[r] = 0.0
@@ -165,7 +169,9 @@ def factorize(e, values, stiffness):
         for p in range(lo, hi):
             ni = e.node[e.block[p, NEIGHBOUR], SIZE]
             for r in range(p, hi):
-                _schur_update(values, e.target[u], e.block[p, PLACE], ni, e.block[r, PLACE], e.node[e.block[r, NEIGHBOUR], SIZE], n, sign)
+                _schur_update(
+                    values, e.target[u], e.block[p, PLACE], ni, e.block[r, PLACE], e.node[e.block[r, NEIGHBOUR], SIZE], n, sign
+                )
                 u += 1
     return dropped
 

@@ -20,7 +20,7 @@ class JointState:
 
 @dataclass(frozen=True)
 class Assembly:
-    """Consistent initial state of a model: every joint's coordinates, what moved from the declared values, redundant constraints."""
+    """Consistent initial state: every joint's coordinates, what moved from the declared values, redundant constraints."""
 
     joints: dict[str, JointState]
     moved: tuple[Moved, ...]
@@ -50,7 +50,9 @@ def assemble(model: Model, *, t: float = 0.0) -> Assembly:
 def redundancy_text(joint: str, rows: int) -> str:
     """One line that names a joint with dependent constraints."""
     count = "1 constraint depends" if rows == 1 else f"{rows} constraints depend"
-    return f"joint '{joint}': {count} on the others; the motion is unique, reactions are not (least-norm multipliers are reported)"
+    return (
+        f"joint '{joint}': {count} on the others; the motion is unique, reactions are not (least-norm multipliers are reported)"
+    )
 
 
 def _numbers(values: np.ndarray) -> str:

@@ -19,7 +19,10 @@ def diagnose(model: Model) -> tuple[list[str], list[str], list[str]]:
     dependent = sum(rows for _, rows in redundant)
     ns, nc = int(compiled.system.layout[2]), compiled.n_constraints
     modes = int(compiled.system.tree[:, NF].sum())
-    lines.append(f"{ns - modes} joint velocities + {modes} modes − {nc} constraints + {dependent} redundant = {ns - nc + dependent} freedoms")
+    lines.append(
+        f"{ns - modes} joint velocities + {modes} modes − {nc} constraints + {dependent} redundant"
+        f" = {ns - nc + dependent} freedoms"
+    )
     warnings = [redundancy_text(name, rows) for name, rows in redundant]
     warnings += [f"assembly moved {moved}" for moved in start.moved]
     if not np.isfinite(start.q).all():

@@ -16,7 +16,8 @@ from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import (
-    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE, SPRING_LENGTH, VEL, System, Work,
+    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE,
+    SPRING_LENGTH, VEL, System, Work,
 )  # fmt: skip
 
 CLOSED = 1e-10
@@ -127,11 +128,16 @@ def _gaps(compiled: Compiled, g: np.ndarray) -> list[str]:
         rows = g[cuts[k, CUT_ROW] : cuts[k, CUT_ROW] + cuts[k, CUT_ROWS]]
         gap = float(np.abs(rows).max(initial=0.0))
         if not gap <= ACCEPTED_GAP:
-            lines.append(f"joints.{name}: the loop does not close, gap {gap:.4g} (m or rad) is left; mend the lengths or start closer with q0")
+            lines.append(
+                f"joints.{name}: the loop does not close, gap {gap:.4g} (m or rad) is left; "
+                "mend the lengths or start closer with q0"
+            )
     for name, drive in zip(compiled.model.drives, compiled.system.drives):
         row = drive[DRIVE_ROW]
         if drive[DRIVE_CUT] < 0 and not abs(g[row]) <= ACCEPTED_GAP:
-            lines.append(f"drives.{name}: its motion contradicts the joints, {g[row]:.4g} is left at t = 0; mend the motion or the lengths")
+            lines.append(
+                f"drives.{name}: its motion contradicts the joints, {g[row]:.4g} is left at t = 0; mend the motion or the lengths"
+            )
     return lines or ["model: the initial positions are not finite; mend q0 of its joints"]
 
 

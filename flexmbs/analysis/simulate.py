@@ -79,7 +79,11 @@ def simulate(
     prepared = time.perf_counter()
     status, reached = run.march(progress)
     finished = time.perf_counter()
-    notes = [*report.warnings, *(redundancy_text(name, rows) for name, rows in redundant), *(f"assembly moved {m}" for m in start.moved)]
+    notes = [
+        *report.warnings,
+        *(redundancy_text(name, rows) for name, rows in redundant),
+        *(f"assembly moved {m}" for m in start.moved),
+    ]
     options = {
         "t_end": t_end, "formalism": form.name, "coordinates": coordinates, "integrator": method.name, "step": method.step,
         "stabilization": getattr(form.stabilization, "name", "none"), "rtol": method.rtol, "atol": method.atol,
@@ -120,7 +124,7 @@ def _integrator(given: Any, step: float | None, rtol: float | None, atol: float 
         return given
     if given not in INTEGRATORS:
         raise InputError(f"integrator: no '{given}'; there are {', '.join(INTEGRATORS)}")
-    options = {key: value for key, value in (("step", step), ("rtol", rtol), ("atol", atol)) if value is not None}
+    options: dict[str, Any] = {key: value for key, value in (("step", step), ("rtol", rtol), ("atol", atol)) if value is not None}
     return INTEGRATORS[given](**options)
 
 
@@ -158,7 +162,9 @@ class _Run:
         settled = settle(compiled, self.work, 0.0, self.now.q, self.now.s)
         if settled.status < 0:
             body = compiled.bodies[-1 - settled.status]
-            raise InputError(f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint")
+            raise InputError(
+                f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint"
+            )
         self.now.sd[:], self.now.lam[:], self.now.a[:] = settled.sd, settled.lam, settled.sd
         self.now.clock[1] = method.step or min(1e-3, float(times[-1]) / 100.0)
 
@@ -200,7 +206,7 @@ class _Run:
 
 
 def _outcome(status: int, compiled: Compiled, now: loops.Now) -> str:
-    """"finished", or why the run stopped, when, where, and what to try."""
+    """ "finished", or why the run stopped, when, where, and what to try."""
     t, h = float(now.clock[0]), float(now.clock[1])
     if status == loops.DONE:
         return "finished"
@@ -211,12 +217,17 @@ def _outcome(status: int, compiled: Compiled, now: loops.Now) -> str:
         name, at = compiled.callbacks.where
         return f"stopped at t = {t:.6g} s: the function of {name} gave no finite number at t = {at:.6g} s; mend the function"
     if status == loops.INDEFINITE:
-        return f"stopped at t = {t:.6g} s: the mass matrix lost definiteness; check the masses and the singular position of {where}"
+        return (
+            f"stopped at t = {t:.6g} s: the mass matrix lost definiteness; check the masses and the singular position of {where}"
+        )
     if status == loops.STEP_TOO_SMALL:
-        return f"stopped at t = {t:.6g} s: the step shrank below {h:.3g} s, fastest at {where}; loosen rtol and atol or look for a jump in the forces"
+        cause = f"the step shrank below {h:.3g} s, fastest at {where}"
+        return f"stopped at t = {t:.6g} s: {cause}; loosen rtol and atol or look for a jump in the forces"
     if status == loops.NOT_FINITE:
-        return f"stopped at t = {t:.6g} s: the state is no longer finite, worst at {where}; take a smaller step or check forces and initial values"
-    return f"stopped at t = {t:.6g} s: Newton's method does not converge with the step {h:.3g} s, worst at {where}; take a smaller step"
+        cause = f"the state is no longer finite, worst at {where}"
+        return f"stopped at t = {t:.6g} s: {cause}; take a smaller step or check forces and initial values"
+    cause = f"Newton's method does not converge with the step {h:.3g} s, worst at {where}"
+    return f"stopped at t = {t:.6g} s: {cause}; take a smaller step"
 
 
 def _worst(compiled: Compiled, now: loops.Now) -> str:

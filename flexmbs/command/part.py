@@ -111,9 +111,7 @@ def _table(path: Path) -> dict[str, Any]:
     return table
 
 
-def _reduced(
-    table: dict[str, Any], path: Path, allow_outside: bool, progress: Report
-) -> "FlexibleBodyData":
+def _reduced(table: dict[str, Any], path: Path, allow_outside: bool, progress: Report) -> "FlexibleBodyData":
     import preprocess as pp
 
     problems: list[str] = []

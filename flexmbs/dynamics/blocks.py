@@ -13,9 +13,9 @@ from flexmbs.dynamics.inertia import mass_matrix
 from flexmbs.dynamics.joints import relative_pose
 from flexmbs.dynamics.kinematics import parent_to_child
 from flexmbs.system.records import (
-    CLOSED_ROWS, CUT_C, CUT_NODE, CUT_P, CUT_PATH, CUT_PATH_END, CUT_RA, CUT_RB, CUT_ROWS, CUT_RR, CUT_TOP, CUT_XA, CUT_XB, CUT_XR,
-    D_FF, DRIVE_BODY, DRIVE_NODE, DRIVE_V, F_BODY, F_ELASTIC, FRAME_C, FRAME_P, FREE_DIRECTIONS, JF_BODY, JF_V, K_FF, NF, NV, PAIR_A,
-    PAIR_B, PAIR_PATH, PAIR_PATH_END, PAIR_TOP, PARENT, PLAIN, RC, RJ, RP, S_AT, XC, XJ,
+    CLOSED_ROWS, CUT_C, CUT_NODE, CUT_P, CUT_PATH, CUT_PATH_END, CUT_RA, CUT_RB, CUT_ROWS, CUT_RR, CUT_TOP, CUT_XA, CUT_XB,
+    CUT_XR, D_FF, DRIVE_BODY, DRIVE_NODE, DRIVE_V, F_BODY, F_ELASTIC, FRAME_C, FRAME_P, FREE_DIRECTIONS, JF_BODY, JF_V, K_FF, NF,
+    NV, PAIR_A, PAIR_B, PAIR_PATH, PAIR_PATH_END, PAIR_TOP, PARENT, PLAIN, RC, RJ, RP, S_AT, XC, XJ,
 )  # fmt: skip
 
 
@@ -241,9 +241,9 @@ def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
         for c in range(6):
             P[r, c] = cut[k, CLOSED_ROWS + 6 * r + c]
     relative_rows(
-        tree, frames, e, paths, cuts[k, CUT_PATH], cuts[k, CUT_PATH_END], cuts[k, CUT_TOP], cuts[k, CUT_P], load9_at(cut, k, CUT_RA),
-        load3_at(cut, k, CUT_XA), cuts[k, CUT_C], load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB), load9_at(cut, k, CUT_RR),
-        load3_at(cut, k, CUT_XR), q, P, n, E, X, B, rows,
+        tree, frames, e, paths, cuts[k, CUT_PATH], cuts[k, CUT_PATH_END], cuts[k, CUT_TOP], cuts[k, CUT_P],
+        load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA), cuts[k, CUT_C], load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB),
+        load9_at(cut, k, CUT_RR), load3_at(cut, k, CUT_XR), q, P, n, E, X, B, rows,
     )  # fmt: skip
 
 
@@ -301,7 +301,9 @@ def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, 
                 P[r, c] = 1.0 if r == c else 0.0
         first = couplings[k, PAIR_PATH]
         last = couplings[k, PAIR_PATH_END]
-        relative_rows(tree, frames, e, paths, first, last, couplings[k, PAIR_TOP], a, Ra, xa, b, Rb, xb, Rr, xr, q, P, 6, E, X, B, rows)
+        relative_rows(
+            tree, frames, e, paths, first, last, couplings[k, PAIR_TOP], a, Ra, xa, b, Rb, xb, Rr, xr, q, P, 6, E, X, B, rows
+        )
         for r in range(6):
             for c in range(6):
                 P[r, c] = slopes[k, r, c] + damping * slopes[k, 6 + r, c]

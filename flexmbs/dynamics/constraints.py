@@ -16,9 +16,9 @@ from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, world_p
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, relative_pose, relative_twist
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.system.records import (
-    CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_NV, CUT_P, CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB,
-    CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY,
-    INVERSE, Q_AT, READY, S_AT, SPARE,
+    CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_NV, CUT_P, CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR,
+    CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION,
+    G_POSITION, G_VELOCITY, INVERSE, Q_AT, READY, S_AT, SPARE,
 )  # fmt: skip
 
 CLOSEST_TOLERANCE = 1e-13

@@ -8,7 +8,10 @@ from flexmbs._jit import kernel, part
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.blocks import cut_rows, mass_blocks, transmission
 from flexmbs.dynamics.equations import residual
-from flexmbs.system.records import CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, DRIVE_ROW, DRIVE_V, G_ACCELERATION, G_POSITION, G_VELOCITY, S_AT, System, Work
+from flexmbs.system.records import (
+    CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, DRIVE_ROW, DRIVE_V, G_ACCELERATION, G_POSITION, G_VELOCITY, S_AT,
+    System, Work,
+)  # fmt: skip
 
 
 @part

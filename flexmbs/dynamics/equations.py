@@ -13,8 +13,8 @@ from flexmbs.dynamics.frames import modal_force
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.system.records import (
-    APPLIED, D_FF, DIAGONAL_MODES, FRAME_C, FRAME_P, FREE_DIRECTIONS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS, RC, RJ, RP, S_AT, SF_AT, THROUGH,
-    WRENCH, XC, XJ, XP,
+    APPLIED, D_FF, DIAGONAL_MODES, FRAME_C, FRAME_P, FREE_DIRECTIONS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS, RC, RJ, RP, S_AT,
+    SF_AT, THROUGH, WRENCH, XC, XJ, XP,
 )  # fmt: skip
 
 
@@ -24,7 +24,19 @@ def kinematics(system, work, t, q, s, sd):
     outward(system.tree, system.frames, system.joints, system.gravity, work.motion, q, s, sd)
     for k in range(system.cuts.shape[0]):
         cut_joint(
-            system.cuts, system.drives, system.frames, system.joints, system.gravity, work.motion, work.cut, work.beta, work.gs, k, q, s, sd
+            system.cuts,
+            system.drives,
+            system.frames,
+            system.joints,
+            system.gravity,
+            work.motion,
+            work.cut,
+            work.beta,
+            work.gs,
+            k,
+            q,
+            s,
+            sd,
         )
     drive_values(system.tree, system.drives, system.laws, work.io, work.gs, t, q, s, sd)
 

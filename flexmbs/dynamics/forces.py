@@ -11,9 +11,9 @@ from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.laws import force_law, law_of_time
 from flexmbs.system.records import (
-    CUT_BETA, ETA, FF_FOLLOWER, FF_FRAME, FF_LAWS, FF_USER, INVERSE, JF_BODY, JF_COUPLING, JF_CUT, JF_KIND, JF_LAW, JF_Q, JF_STATE,
-    JF_V, JOINT_LAW, JOINT_PID, JOINT_SPRING, LAW_ADDRESS, POWER_FORCES, POWER_LOSS, Q_AT, S_AT, SPRING_A, SPRING_B, SPRING_C,
-    SPRING_K, SPRING_LAW, SPRING_LENGTH,
+    CUT_BETA, ETA, FF_FOLLOWER, FF_FRAME, FF_LAWS, FF_USER, INVERSE, JF_BODY, JF_COUPLING, JF_CUT, JF_KIND, JF_LAW, JF_Q,
+    JF_STATE, JF_V, JOINT_LAW, JOINT_PID, JOINT_SPRING, LAW_ADDRESS, POWER_FORCES, POWER_LOSS, Q_AT, S_AT, SPRING_A, SPRING_B,
+    SPRING_C, SPRING_K, SPRING_LAW, SPRING_LENGTH,
 )  # fmt: skip
 
 SLOPE_STEP = 1e-6

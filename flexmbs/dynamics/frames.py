@@ -80,7 +80,12 @@ def modal_rows(frames, m, Rm, q, P, n, B):
         b = tangent_transposed(th, mul(R0, load3_at(P, r, 3)))
         for k in range(frames.info[m, F_NF]):
             B[r, 6 + k] += (
-                h[m, 0, k] * a[0] + h[m, 1, k] * a[1] + h[m, 2, k] * a[2] + h[m, 3, k] * b[0] + h[m, 4, k] * b[1] + h[m, 5, k] * b[2]
+                h[m, 0, k] * a[0]
+                + h[m, 1, k] * a[1]
+                + h[m, 2, k] * a[2]
+                + h[m, 3, k] * b[0]
+                + h[m, 4, k] * b[1]
+                + h[m, 5, k] * b[2]
             )
 
 

@@ -6,7 +6,9 @@ P = ∫u uᵀ dm, Θ = tr(P) 1 − P, Īf = ∫ũ φ dm, N = ∫u u̇ᵀ dm. No 
 
 from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, mul, scale, store3_at, sub
-from flexmbs.system.records import ACC, D_FF, DIAGONAL_MODES, EXTRA, FIRST, K_FF, M_FF, MASS, NF, POS, QF_AT, ROT, SECOND, SF_AT, VEL, WRENCH
+from flexmbs.system.records import (
+    ACC, D_FF, DIAGONAL_MODES, EXTRA, FIRST, K_FF, M_FF, MASS, NF, POS, QF_AT, ROT, SECOND, SF_AT, VEL, WRENCH,
+)  # fmt: skip
 
 
 @part
@@ -62,7 +64,9 @@ def gyroscopic(bodies, i, n, F, s, to, w, r):
     for l in range(n):
         wx, wy, wz = 2.0 * s[to + l] * w[0], 2.0 * s[to + l] * w[1], 2.0 * s[to + l] * w[2]
         for k in range(n):
-            r[to + k] += wx * bodies.quadratic[i, l, x + k] + wy * bodies.quadratic[i, l, y + k] + wz * bodies.quadratic[i, l, z + k]
+            r[to + k] += (
+                wx * bodies.quadratic[i, l, x + k] + wy * bodies.quadratic[i, l, y + k] + wz * bodies.quadratic[i, l, z + k]
+            )
 
 
 @part
@@ -116,7 +120,11 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
             n6 += U[6 * F + k] * qd
             n7 += U[7 * F + k] * qd
             n8 += U[8 * F + k] * qd
-            S0, S1, S2 = bodies.linear[i, EXTRA * F + k], bodies.linear[i, (EXTRA + 1) * F + k], bodies.linear[i, (EXTRA + 2) * F + k]
+            S0, S1, S2 = (
+                bodies.linear[i, EXTRA * F + k],
+                bodies.linear[i, (EXTRA + 1) * F + k],
+                bodies.linear[i, (EXTRA + 2) * F + k],
+            )
             I0, I1, I2 = U[5 * F + k] - U[7 * F + k], U[6 * F + k] - U[2 * F + k], U[1 * F + k] - U[3 * F + k]
             vx += S0 * qd
             vy += S1 * qd
@@ -188,8 +196,14 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     strain = 0.0
     for k in range(n):
         qd = s[to + k]
-        kinetic += qd * (bodies.linear[i, EXTRA * F + k] * v[0] + bodies.linear[i, (EXTRA + 1) * F + k] * v[1] + bodies.linear[i, (EXTRA + 2) * F + k] * v[2])
-        kinetic += qd * ((U[5 * F + k] - U[7 * F + k]) * w[0] + (U[6 * F + k] - U[2 * F + k]) * w[1] + (U[1 * F + k] - U[3 * F + k]) * w[2])
+        kinetic += qd * (
+            bodies.linear[i, EXTRA * F + k] * v[0]
+            + bodies.linear[i, (EXTRA + 1) * F + k] * v[1]
+            + bodies.linear[i, (EXTRA + 2) * F + k] * v[2]
+        )
+        kinetic += qd * (
+            (U[5 * F + k] - U[7 * F + k]) * w[0] + (U[6 * F + k] - U[2 * F + k]) * w[1] + (U[1 * F + k] - U[3 * F + k]) * w[2]
+        )
         for l in range(n):
             kinetic += 0.5 * qd * bodies.matrices[i, M_FF, k, l] * s[to + l]
             strain += 0.5 * q[at + k] * bodies.matrices[i, K_FF, k, l] * q[at + l]

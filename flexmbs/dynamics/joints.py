@@ -10,7 +10,9 @@ from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, exp_se3, twist_to_child
 from flexmbs.algebra.small import EYE3, ZERO3, add, load3_at, load9_at, matmul, mul, scale, store3_at, tmatmul, tmul
 from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_product
-from flexmbs.system.records import AXIS, BALL, CHAIN_AT, CHAIN_END, CHAIN_NQ, CHAIN_NV, FREE, PITCH, ROTATE, SHIFT, SLIDE, TURN, TWIST
+from flexmbs.system.records import (
+    AXIS, BALL, CHAIN_AT, CHAIN_END, CHAIN_NQ, CHAIN_NV, FREE, PITCH, ROTATE, SHIFT, SLIDE, TURN, TWIST,
+)  # fmt: skip
 
 
 @part
@@ -114,7 +116,9 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
     for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
         code = joints.code[m]
         if code == BALL:
-            p = quaternion_product((q0[at], q0[at + 1], q0[at + 2], q0[at + 3]), quaternion_exp((d[d_at], d[d_at + 1], d[d_at + 2])))
+            p = quaternion_product(
+                (q0[at], q0[at + 1], q0[at + 2], q0[at + 3]), quaternion_exp((d[d_at], d[d_at + 1], d[d_at + 2]))
+            )
             for a in range(4):
                 q[at + a] = p[a]
             normalize(q, at)
@@ -160,7 +164,9 @@ def joint_rates(joints, j, q, at, s, s_at, qd):
             at += 3
             s_at += 3
         if code in (BALL, FREE):
-            pd = quaternion_product((q[at], q[at + 1], q[at + 2], q[at + 3]), (0.0, 0.5 * s[s_at], 0.5 * s[s_at + 1], 0.5 * s[s_at + 2]))
+            pd = quaternion_product(
+                (q[at], q[at + 1], q[at + 2], q[at + 3]), (0.0, 0.5 * s[s_at], 0.5 * s[s_at + 1], 0.5 * s[s_at + 2])
+            )
             for a in range(4):
                 qd[at + a] = pd[a]
             at += 4

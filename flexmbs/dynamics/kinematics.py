@@ -1,7 +1,8 @@
 """Outward sweep over the tree: poses, twists and twist rates of all bodies.
 
 V_cm = Ad(X_J⁻¹) V_pm + C η,  V̇_cm = Ad(X_J⁻¹) V̇_pm − ad(C η) Ad(X_J⁻¹) V_pm + C η̇ + Ċ η, between the parent's and the
-child's frames (pm, cm) of the primary joint; both frames may move with the modes. Gravity enters as the acceleration −g of the ground.
+child's frames (pm, cm) of the primary joint; both frames may move with the modes. Gravity enters as the acceleration −g of the
+ground.
 """
 
 from flexmbs._jit import part

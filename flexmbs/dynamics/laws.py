@@ -7,6 +7,7 @@ from flexmbs.system.records import (
     LAW_ADDRESS, LAW_AT, LAW_CONSTANT, LAW_FUNCTION, LAW_KIND, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE,
 )  # fmt: skip
 
+
 @part
 def law_of_time(laws, k, t, io):
     """(f, ḟ, f̈)(t) of law k; ``io`` (2, 24) is scratch for user functions."""

@@ -19,12 +19,20 @@ from flexmbs.system.compile_forces import JointPlace, compile_forces
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
-    AXIS, BALL, CUT_CLOSED, CUT_NODE, CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, FREE, NF, NV, PAIR_PATH, PAIR_PATH_END, PITCH,
-    ROTATE, SHIFT, SLIDE, TURN, TWIST, Joints, System,
+    AXIS, BALL, CUT_CLOSED, CUT_NODE, CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, FREE, NF, NV, PAIR_PATH,
+    PAIR_PATH_END, PITCH, ROTATE, SHIFT, SLIDE, TURN, TWIST, Joints, System,
 )  # fmt: skip
 from flexmbs.system.topology import Topology, topology
 
-CODES: dict[type[Motion], int] = {Rotate: ROTATE, Slide: SLIDE, Twist: TWIST, Ball: BALL, FreeMotion: FREE, Shift: SHIFT, Turn: SHIFT}
+CODES: dict[type[Motion], int] = {
+    Rotate: ROTATE,
+    Slide: SLIDE,
+    Twist: TWIST,
+    Ball: BALL,
+    FreeMotion: FREE,
+    Shift: SHIFT,
+    Turn: SHIFT,
+}
 
 
 @dataclass(frozen=True)
@@ -72,13 +80,17 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
 
 def _joints(model: Model, shape: Topology) -> tuple[Joints, dict[str, int]]:
     """One record per primary joint and per cut joint."""
-    chains = {primary.label: primary.motions for primary in shape.tree} | {name: model.joints[name].motions for name in shape.cuts}
+    chains = {primary.label: primary.motions for primary in shape.tree} | {
+        name: model.joints[name].motions for name in shape.cuts
+    }
     motions = [motion for chain in chains.values() for motion in chain]
     value = np.zeros((len(motions), TURN + 9))
     for m, motion in enumerate(motions):
         value[m, AXIS : AXIS + 3] = _axis(motion)
         value[m, PITCH] = motion.pitch if isinstance(motion, Twist) else 0.0
-        value[m, TURN:] = np.ravel(Frame(rotation=(motion.axis, motion.angle)).rotation if isinstance(motion, Turn) else np.eye(3))
+        value[m, TURN:] = np.ravel(
+            Frame(rotation=(motion.axis, motion.angle)).rotation if isinstance(motion, Turn) else np.eye(3)
+        )
     ends = np.cumsum([len(chain) for chain in chains.values()], dtype=np.int64)
     rows = [
         (end - len(chain), end, sum(m.nv for m in chain), sum(m.nq for m in chain)) for end, chain in zip(ends, chains.values())
@@ -95,7 +107,9 @@ def _axis(motion: Motion) -> tuple[float, ...]:
     return (0.0, 0.0, 0.0)
 
 
-def _tree(shape: Topology, data: dict[str, FlexibleBodyData], frames: FrameTable, joints: dict[str, int]) -> tuple[np.ndarray, int, int]:
+def _tree(
+    shape: Topology, data: dict[str, FlexibleBodyData], frames: FrameTable, joints: dict[str, int]
+) -> tuple[np.ndarray, int, int]:
     """Rows of the tree and the numbers of positions and velocities."""
     rows = []
     nq = ns = 0
@@ -115,7 +129,9 @@ def _cuts(
 ) -> tuple[np.ndarray, list[int], dict[str, JointPlace]]:
     """Rows of the cut joints (constraint rows are numbered with the drives), paths, and where each joint of the model went."""
     places = {p.joint: JointPlace(i, -1, p.reversed, p.motions) for i, p in enumerate(shape.tree) if p.joint is not None}
-    rows, paths, beta = [], [], 0
+    rows: list[tuple[int, ...]] = []
+    paths: list[int] = []
+    beta = 0
     for k, name in enumerate(shape.cuts):
         joint = model.joints[name]
         places[name] = JointPlace(-1, k, False, joint.motions)
@@ -123,13 +139,28 @@ def _cuts(
         ends = frames.number(joint.parent), frames.number(joint.child)
         at = len(paths)
         paths += path
-        rows.append((numbers[name], *ends, 0, 6 - joint.nv, 0, beta, len(shape.tree) + k, top, at, len(paths), joint.nv, int(constant_directions(joint.motions))))
+        rows.append(
+            (
+                numbers[name],
+                *ends,
+                0,
+                6 - joint.nv,
+                0,
+                beta,
+                len(shape.tree) + k,
+                top,
+                at,
+                len(paths),
+                joint.nv,
+                int(constant_directions(joint.motions)),
+            )
+        )
         beta += joint.nq
     return np.array(rows, np.int64).reshape(-1, 13), paths, places
 
 
 def constant_directions(motions: tuple[Motion, ...]) -> bool:
-    """True when the free directions in the child's axes are the same everywhere: one moving motion, only slides, or one common axis."""
+    """True when the free directions in the child's axes never change: one moving motion, only slides, one common axis."""
     moving = [motion for motion in motions if motion.nv > 0]
     if len(moving) <= 1 or all(isinstance(motion, Slide) for motion in moving):
         return True
@@ -170,8 +201,8 @@ def _drives(
 def _elimination(
     model: Model, shape: Topology, tree: np.ndarray, cuts: np.ndarray, drives: np.ndarray, couplings: np.ndarray, paths: list[int]
 ) -> Elimination:
-    """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its rows
-    full rank. A closing constraint follows everything on its loop."""
+    """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its
+    rows full rank. A closing constraint follows everything on its loop."""
     nb, ncut = len(shape.tree), len(shape.cuts)
     real = topology(model, "joint") if shape.coordinates != "joint" else shape
     driven = [int(body) for body in drives[:, DRIVE_BODY] if body >= 0]

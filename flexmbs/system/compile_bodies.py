@@ -7,7 +7,9 @@ from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import Model
-from flexmbs.system.records import D_FF, DIAGONAL_MODES, EXTRA, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SF, F_X, FIRST, K_FF, M_FF, MASS, NF, QF_AT
+from flexmbs.system.records import (
+    D_FF, DIAGONAL_MODES, EXTRA, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SF, F_X, FIRST, K_FF, M_FF, MASS, NF, QF_AT,
+)  # fmt: skip
 from flexmbs.system.records import RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames
 from flexmbs.system.topology import Topology
 
@@ -25,7 +27,9 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
             com, inertia = np.array(body.com), np.array(body.inertia)
             b.rigid[i, MASS] = body.mass
             b.rigid[i, FIRST : FIRST + 3] = body.mass * com
-            b.rigid[i, SECOND:DIAGONAL_MODES] = (0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)).ravel()
+            b.rigid[i, SECOND:DIAGONAL_MODES] = (
+                0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)
+            ).ravel()
         elif isinstance(body, PointMass):
             b.rigid[i, MASS] = body.mass
         elif isinstance(body, FlexibleBody):
@@ -71,7 +75,9 @@ class FrameTable:
     def __init__(self, model: Model, shape: Topology, data: dict[str, FlexibleBodyData]) -> None:
         self.model, self.data = model, data
         self.bodies = {GROUND: -1} | {name: i for i, name in enumerate(shape.bodies)}
-        refs = [FrameRef(name) for name in self.bodies] + [FrameRef(name, frame) for name in self.bodies for frame in self.known(name)]
+        refs = [FrameRef(name) for name in self.bodies] + [
+            FrameRef(name, frame) for name in self.bodies for frame in self.known(name)
+        ]
         self.numbers = {ref: m for m, ref in enumerate(refs)}
 
     def known(self, body: str) -> tuple[str, ...]:
@@ -109,6 +115,6 @@ class FrameTable:
             elif ref.frame:
                 given: Frame = (self.model.frames if i < 0 else self.model.bodies[ref.body].frames)[ref.frame]  # type: ignore[attr-defined]
                 x, R = np.array(given.position), np.array(given.rotation)
-            frames.place[m, F_X : F_X + 3], frames.place[m, F_R :] = x, np.ravel(R)
+            frames.place[m, F_X : F_X + 3], frames.place[m, F_R:] = x, np.ravel(R)
             frames.info[m, F_ELASTIC] = int(np.abs(frames.shape[m]).max(initial=0.0) > 0.0)
         return frames

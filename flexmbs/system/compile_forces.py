@@ -26,7 +26,7 @@ class JointPlace(NamedTuple):
     motions: tuple[Motion, ...]
 
     def coordinate(self, item: str, number: int) -> tuple[int, int]:
-        """(velocity, position) place of freedom ``number`` within the joint. Raises `InputError` for what has no single coordinate."""
+        """(velocity, position) place of freedom ``number`` within the joint. Raises `InputError` for what has no coordinate."""
         v = q = count = 0
         n = sum(m.nv for m in self.motions)
         for motion in self.motions:
@@ -34,7 +34,8 @@ class JointPlace(NamedTuple):
                 return v, q
             v, q, count = v + motion.nv, q + motion.nq, count + 1
         raise InputError(
-            f"{item}.coordinate: {number} is not a rotation about or a translation along an axis of the joint, which has {n} freedoms"
+            f"{item}.coordinate: {number} is not a rotation about or a translation along an axis of the joint, "
+            f"which has {n} freedoms"
         )
 
     def _declared(self, number: int, n: int) -> int:
@@ -53,7 +54,12 @@ class _JointForceRow(NamedTuple):
 
 
 def compile_forces(
-    model: Model, shape: Topology, places: dict[str, JointPlace], frame: Callable[[FrameRef], int], laws: LawTable, paths: list[int]
+    model: Model,
+    shape: Topology,
+    places: dict[str, JointPlace],
+    frame: Callable[[FrameRef], int],
+    laws: LawTable,
+    paths: list[int],
 ) -> tuple[Forces, np.ndarray, list[int], list[str]]:
     """Records of all forces, the couplings they make, the paths lengthened by theirs, names of force states."""
     rows: list[_JointForceRow] = []
@@ -66,7 +72,11 @@ def compile_forces(
             case JointTorque():
                 rows.append(_joint_torque(item, force, laws))
             case JointSpring():
-                rows.append(_JointForceRow(item, force.joint, force.coordinate, JOINT_SPRING, (force.k, force.c, force.x0, 0.0), -1, False))
+                rows.append(
+                    _JointForceRow(
+                        item, force.joint, force.coordinate, JOINT_SPRING, (force.k, force.c, force.x0, 0.0), -1, False
+                    )
+                )
             case FrameForce():
                 numbers = [laws.number(f"{item}.{key}", law) for key in ("force", "torque") for law in getattr(force, key)]
                 frame_rows.append([frame(force.frame), int(force.axes == "follower"), -1, *numbers])
@@ -82,7 +92,9 @@ def compile_forces(
     pairs += [(model.joints[row.joint].parent, model.joints[row.joint].child) for row in rows if places[row.joint].cut >= 0]
     couplings, paths = _couplings(shape, pairs, frame, paths)
     joint, joint_value, states = _joint_record(rows, places, len(springs) + len(bushings))
-    spring = [(frame(s.frame_a), frame(s.frame_b), -1 if s.law is None else laws.force(f"forces.{s.name}", s.law)) for s in springs]
+    spring = [
+        (frame(s.frame_a), frame(s.frame_b), -1 if s.law is None else laws.force(f"forces.{s.name}", s.law)) for s in springs
+    ]
     forces = Forces(
         joint=joint, joint_value=joint_value, frame=_integers(frame_rows, 9), spring=_integers(spring, 3),
         spring_value=_floats([(s.k, s.c, math.nan if s.length is None else s.length) for s in springs], 3),
@@ -104,13 +116,27 @@ def _joint_torque(item: str, force: JointTorque, laws: LawTable) -> _JointForceR
     law: Any = force.law
     match law:
         case PD():
-            return _JointForceRow(item, force.joint, force.coordinate, JOINT_PD, (law.kp, law.kd, 0.0, 0.0), laws.number(item, law.reference), False)
+            return _JointForceRow(
+                item, force.joint, force.coordinate, JOINT_PD, (law.kp, law.kd, 0.0, 0.0), laws.number(item, law.reference), False
+            )
         case PID():
-            return _JointForceRow(item, force.joint, force.coordinate, JOINT_PID, (law.kp, law.kd, law.ki, 0.0), laws.number(item, law.reference), True)
+            return _JointForceRow(
+                item,
+                force.joint,
+                force.coordinate,
+                JOINT_PID,
+                (law.kp, law.kd, law.ki, 0.0),
+                laws.number(item, law.reference),
+                True,
+            )
         case SpringDamper():
-            return _JointForceRow(item, force.joint, force.coordinate, JOINT_SPRING, (law.k, law.c, law.x0, law.preload), -1, False)
+            return _JointForceRow(
+                item, force.joint, force.coordinate, JOINT_SPRING, (law.k, law.c, law.x0, law.preload), -1, False
+            )
         case Function() if law.parameters == 3:
-            return _JointForceRow(item, force.joint, force.coordinate, JOINT_LAW, (0.0,) * 4, laws.force(item, law.function), False)
+            return _JointForceRow(
+                item, force.joint, force.coordinate, JOINT_LAW, (0.0,) * 4, laws.force(item, law.function), False
+            )
     return _JointForceRow(item, force.joint, force.coordinate, JOINT_LAW, (0.0,) * 4, laws.number(item, law), False)
 
 
@@ -121,8 +147,8 @@ def _joint_record(
     on_cut = [row for row in rows if places[row.joint].cut >= 0]
     integers = [
         (
-            places[row.joint].body, places[row.joint].cut, *places[row.joint].coordinate(row.name, row.coordinate), row.kind, row.law,
-            states.index(row.name) if row.integral else -1, first_coupling + on_cut.index(row) if row in on_cut else -1,
+            places[row.joint].body, places[row.joint].cut, *places[row.joint].coordinate(row.name, row.coordinate), row.kind,
+            row.law, states.index(row.name) if row.integral else -1, first_coupling + on_cut.index(row) if row in on_cut else -1,
         )
         for row in rows
     ]  # fmt: skip

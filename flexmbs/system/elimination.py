@@ -74,7 +74,14 @@ def _places(sizes: np.ndarray, signs: np.ndarray, order: list[int], columns: lis
             targets.extend(place[i, j] for j in front[a:])
         update_at[k + 1] = len(targets)
     node = np.zeros((n + 1, 8), np.int64)
-    for column, values in ((ORDER, order), (POSITION, position), (SIZE, sizes), (SIGN, signs), (OFFSET, offset), (DIAGONAL, diagonal_at)):
+    for column, values in (
+        (ORDER, order),
+        (POSITION, position),
+        (SIZE, sizes),
+        (SIGN, signs),
+        (OFFSET, offset),
+        (DIAGONAL, diagonal_at),
+    ):
         node[:n, column] = values
     node[:, COLUMN], node[:, UPDATE] = column_at, update_at
     block = np.array([neighbour, block_at], np.int64).reshape(2, -1).T.copy()

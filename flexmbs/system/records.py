@@ -18,7 +18,8 @@ LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 # kinds of joint forces
 JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING = range(4)
 
-# columns of System.tree: body i hangs on FRAME_P by its primary JOINT at its own FRAME_C; PLAIN: its velocities are the body twist itself
+# columns of System.tree: body i hangs on FRAME_P by its primary JOINT at its own FRAME_C; PLAIN: its velocities are the body
+# twist itself
 PARENT, FRAME_P, FRAME_C, JOINT, PLAIN, NV, NF, Q_AT, S_AT, QF_AT, SF_AT = range(11)
 # columns of Bodies.rigid
 MASS, FIRST, SECOND, DIAGONAL_MODES = 0, 1, 4, 13  # the last: 1 when m_ff, K_ff and D_ff are diagonal
@@ -35,7 +36,8 @@ CHAIN_AT, CHAIN_END, CHAIN_NV, CHAIN_NQ = range(4)
 AXIS, PITCH, TURN = 0, 3, 4
 # columns of System.cuts; rows are the constrained directions (CLOSED of them), then the driven coordinates; CONSTANT: C does not
 # depend on the joint's coordinates
-CUT_JOINT, CUT_P, CUT_C, CUT_ROW, CUT_CLOSED, CUT_ROWS, CUT_BETA, CUT_NODE, CUT_TOP, CUT_PATH, CUT_PATH_END, CUT_NV, CUT_CONSTANT = range(13)
+CUT_JOINT, CUT_P, CUT_C, CUT_ROW, CUT_CLOSED, CUT_ROWS, CUT_BETA, CUT_NODE, CUT_TOP, CUT_PATH, CUT_PATH_END = range(11)
+CUT_NV, CUT_CONSTANT = 11, 12
 # columns of System.drives: body of a driven primary joint or −1, cut joint or −1
 DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = range(7)
 # columns of Laws.info

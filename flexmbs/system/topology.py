@@ -87,7 +87,7 @@ def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
 
 
 def topology(model: Model, coordinates: str = "joint") -> Topology:
-    """The tree and the cuts of a model. Raises `InputError` for unknown cuts, unknown coordinates and bodies that do not exist."""
+    """The tree and the cuts of a model. Raises `InputError` for unknown cuts, coordinates and bodies."""
     if coordinates not in COORDINATES:
         raise InputError(f"coordinates: no '{coordinates}'; there are {', '.join(COORDINATES)}")
     unknown = [name for name in model.cuts if name not in model.joints]
@@ -171,8 +171,8 @@ def _free(body: Body) -> PrimaryJoint:
 
 
 def _keeps_its_joint(model: Model, primary: PrimaryJoint) -> bool:
-    """A point mass has no rotations to constrain: on a joint to the ground that holds its rotation it stays also in absolute coordinates."""
+    """A point mass has no rotations to constrain: on a joint to the ground that holds its rotation it stays also in absolute
+    coordinates."""
     if not isinstance(model.bodies[primary.body], PointMass) or primary.joint is None or primary.parent != GROUND:
         return False
     return not any(isinstance(motion, (Ball, FreeMotion)) for motion in primary.motions)
-
