@@ -54,7 +54,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(("method", "position"), [(TIGHT, 1e-7), (IMPLICIT, 5e-5)], ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.parametrize(("method", "position"), [(TIGHT, 1e-7), (IMPLICIT, 1e-4)], ids=lambda value: getattr(value, "name", ""))
 @pytest.mark.parametrize(
     ("model", "coordinates"),
     [(model, "joint") for model in MODELS] + [(model, "absolute") for model in MODELS if model != "point-like body"],
