@@ -2,7 +2,8 @@
 
 The tree is a spanning tree that keeps the joints with fewest freedoms, so that the cut joints leave few closing conditions;
 the user may name the cuts. Coordinates are nothing but this choice: with ``coordinates="absolute"`` every body hangs on the
-ground by a free joint (a point mass by three translations) and every joint is cut.
+ground by a free joint and every joint is cut; a point mass, which has no rotations of its own, keeps its joint or moves by three
+translations.
 """
 
 from dataclasses import dataclass, field
@@ -171,8 +172,7 @@ def _free(body: Body) -> PrimaryJoint:
 
 
 def _keeps_its_joint(model: Model, primary: PrimaryJoint) -> bool:
-    """A point mass has no rotations to constrain: on a joint to the ground that holds its rotation it stays also in absolute
-    coordinates."""
-    if not isinstance(model.bodies[primary.body], PointMass) or primary.joint is None or primary.parent != GROUND:
+    """A point mass has no rotations to constrain: on a joint that gives it a rotation it stays also in absolute coordinates."""
+    if not isinstance(model.bodies[primary.body], PointMass) or primary.joint is None:
         return False
     return not any(isinstance(motion, (Ball, FreeMotion)) for motion in primary.motions)

@@ -117,6 +117,24 @@ def test_random_trees(seed):
     assert difference(*states) < 1e-9
 
 
+@pytest.mark.parametrize("kind", ["fixed", "prismatic", "translation", "revolute", "chain"])
+def test_point_masses_on_moving_bodies(kind):
+    """A point mass turns with the body that carries it, in either coordinates, and may carry another body itself."""
+    rng = np.random.default_rng(1)
+    model = fm.Model("beads", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    arm = model.add(flexible("arm", rng))
+    bead = model.add(fm.PointMass("bead", mass=0.7, frames={"off": some_frame(rng)}))
+    pendant = model.add(rigid("pendant", rng))
+    model.add(some_joint("cylindrical", "hinge", model.ground["post"], arm["a"], rng))
+    model.add(some_joint(kind, "groove", arm["b"], bead["off"], rng))
+    model.add(some_joint("universal", "eye", bead["off"], pendant["a"], rng))
+    states = [state(model, coordinates) for coordinates in COORDINATES]
+    for now in states:
+        check_against_dense(now)
+        assert now.status == 0
+    assert difference(*states) < 1e-10
+
+
 @pytest.mark.parametrize("name", LOOPS)
 def test_closed_loops(name):
     model = loops(name)
