@@ -54,7 +54,7 @@ def model():
 
 
 def results(name):
-    solution = fm.simulate(model(), t_end=0.05, **RUNS[name])
+    solution = fm.simulate(model(), t_end=0.02, **RUNS[name])
     energy = solution.energy
     found = {"q": solution.q, "s": solution.s, "sd": solution.sd, "lam": solution.lam, "z": solution.trajectory.z}
     found |= {"work": solution.trajectory.work, "kinetic": energy.kinetic, "pin": solution.joint("pin").wrench}
