@@ -22,7 +22,9 @@ STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT = range(6)
 
 REFACTOR_RATE = 0.1  # contraction slower than this is worth a new factorization
 SMALLEST_STEP = 1e-13
-SMALLEST_CORRECTION = 1e-12  # round-off of coordinates of order one
+ACCELERATION_TOLERANCE = 1e3  # accelerations and multipliers to this times the tolerance of displacements
+ROUND_OFF = 1e-14  # of corrections to coordinates of order one
+STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
 
 
 class Now(NamedTuple):
@@ -118,6 +120,7 @@ def alpha_step(system, work, now, p, h, tolerance, iterations):
     before = 0.0
     fresh = False
     slow = False
+    growths = 0
     x = work.x
     for _ in range(iterations):
         displace(system.tree, system.joints, now.q0, now.delta, q)
@@ -150,17 +153,20 @@ def alpha_step(system, work, now, p, h, tolerance, iterations):
         if not size < 1e30:
             now.clock[2] = 0.0
             return NOT_FINITE
-        goal = tolerance * largest(now.delta) + SMALLEST_CORRECTION
-        if size <= 1e-3 * goal or size <= 0.1 * SMALLEST_CORRECTION:
+        goal = tolerance * min(largest(now.delta), ACCELERATION_TOLERANCE * largest(sd) / c_sd) + ROUND_OFF
+        if size <= 1e-3 * goal:
             return DONE
         if before > 0.0:
             rate = size / before
             if rate < 1.0 and size * rate / (1.0 - rate) <= goal:
                 return DONE
-            if rate > REFACTOR_RATE:
-                if not fresh:
-                    slow = True
-                elif rate > 2.0:
+            if rate > 0.5 and size <= STAGNATION:
+                return DONE
+            if rate > REFACTOR_RATE and not fresh:
+                slow = True
+            if rate > 2.0 and fresh:
+                growths += 1
+                if growths > 2:
                     break
         before = size
     now.clock[2] = 0.0
