@@ -158,7 +158,8 @@ def alpha_step(system, work, now, p, h, tolerance, iterations):
             return DONE
         if before > 0.0:
             rate = size / before
-            if rate < 1.0 and size * rate / (1.0 - rate) <= goal:
+            slowest = rate if fresh else max(rate, REFACTOR_RATE)  # an old factor may hide its slow directions in the first ratio
+            if slowest < 1.0 and size * slowest / (1.0 - slowest) <= goal:
                 return DONE
             if rate > 0.5 and size <= STAGNATION:
                 return DONE
