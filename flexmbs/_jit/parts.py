@@ -5,7 +5,7 @@ a deep call graph most of the compile time goes there. A part is typed and lower
 the top optimises the whole. Measured on the equations of motion: half the compile time, same machine code quality, nothing to
 cache per part.
 
-This reaches into Numba's compiler; `part_compiler` returns None where its inside looks different, and parts are then ordinary
+This reaches into Numba's compiler; `compilers` returns None where its inside looks different, and parts are then ordinary
 kernels.
 """
 
@@ -16,15 +16,15 @@ import numba
 from numba.core import event
 
 
-def part_compiler() -> Any | None:
-    """Compiler class for parts, or None if this version of Numba does not allow it."""
+def compilers() -> tuple[Any, Any] | None:
+    """Compiler classes for parts and for kernels that run seldom, or None if this version of Numba does not allow them."""
     try:
         return _make()
     except (ImportError, AttributeError, TypeError):
         return None
 
 
-def _make() -> Any:
+def _make() -> tuple[Any, Any]:
     from numba import _dynfunc  # type: ignore[attr-defined]
     from numba.core import codegen
     from numba.core.compiler import Compiler, _LowerResult
@@ -72,18 +72,39 @@ def _make() -> Any:
             state["cr"] = _LowerResult(low.fndesc, low.call_helper, cfunc=entry, env=low.env)
             return True
 
-    class PartCompiler(Compiler):  # type: ignore[misc]
+    class SeldomLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+        """Code optimised lightly: inlined and simplified, not vectorised."""
+
+        def _optimize_final_module(self) -> None:
+            passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=1, cost="cheap")
+            passes.run(self._final_module, builder)
+
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class SeldomLowering(NativeLowering):  # type: ignore[misc]
+        """Lowering into a lightly optimised library."""
+
+        _name = "seldom_lowering"
+
+        def run_pass(self, state: Any) -> bool:
+            state.library = SeldomLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+            return bool(super().run_pass(state))
+
+    def compiler(lowering: Any) -> Any:
         """Numba's compiler with the last pass exchanged."""
 
-        def define_pipelines(self) -> list[Any]:
-            pipelines: list[Any] = super().define_pipelines()
-            for pipeline in pipelines:
-                pipeline._finalized = False
-                pipeline.passes = [(PartLowering if p is NativeLowering else p, text) for p, text in pipeline.passes]
-                pipeline.finalize()
-            return pipelines
+        class Exchanged(Compiler):  # type: ignore[misc]
+            def define_pipelines(self) -> list[Any]:
+                pipelines: list[Any] = super().define_pipelines()
+                for pipeline in pipelines:
+                    pipeline._finalized = False
+                    pipeline.passes = [(lowering if p is NativeLowering else p, text) for p, text in pipeline.passes]
+                    pipeline.finalize()
+                return pipelines
 
-    return PartCompiler
+        return Exchanged
+
+    return compiler(PartLowering), compiler(SeldomLowering)
 
 
 def without_literals(dispatcher: Any) -> Any:

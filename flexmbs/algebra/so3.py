@@ -9,20 +9,21 @@ import math
 from flexmbs._jit import kernel, part
 from flexmbs.algebra.small import add, cross, dot, scale
 
-SMALL = 1e-4  # below this angle² the series are exact to round-off
+SMALL = 1e-2  # below this angle² the series are exact to round-off, above it so are the closed forms
 
 
 @part
 def exp_coefficients(t2):
     """(sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³) from θ²."""
     if t2 < SMALL:
-        a = 1.0 - t2 / 6.0 * (1.0 - t2 / 20.0 * (1.0 - t2 / 42.0))
-        b = 0.5 - t2 / 24.0 * (1.0 - t2 / 30.0 * (1.0 - t2 / 56.0))
-        c = 1.0 / 6.0 - t2 / 120.0 * (1.0 - t2 / 42.0 * (1.0 - t2 / 72.0))
+        a = 1.0 - t2 / 6.0 * (1.0 - t2 / 20.0 * (1.0 - t2 / 42.0 * (1.0 - t2 / 72.0)))
+        b = 0.5 - t2 / 24.0 * (1.0 - t2 / 30.0 * (1.0 - t2 / 56.0 * (1.0 - t2 / 90.0)))
+        c = 1.0 / 6.0 - t2 / 120.0 * (1.0 - t2 / 42.0 * (1.0 - t2 / 72.0 * (1.0 - t2 / 110.0)))
         return a, b, c
     t = math.sqrt(t2)
     a = math.sin(t) / t
-    return a, (1.0 - math.cos(t)) / t2, (1.0 - a) / t2
+    half = math.sin(0.5 * t)
+    return a, 2.0 * half * half / t2, (1.0 - a) / t2
 
 
 @part
@@ -82,7 +83,7 @@ def tangent_inverse_transposed(th, x):
     """T(θ)⁻ᵀ x = x − ½ θ̃x + e θ̃²x,  e = (1 − a/(2b))/θ² with a = sin θ/θ, b = (1 − cos θ)/θ²; |θ| < 2π."""
     t2 = dot(th, th)
     if t2 < SMALL:
-        e = 1.0 / 12.0 + t2 / 720.0
+        e = 1.0 / 12.0 + t2 / 720.0 * (1.0 + t2 / 42.0 * (1.0 + t2 / 40.0))
     else:
         a, b, _ = exp_coefficients(t2)
         e = (1.0 - 0.5 * a / b) / t2
@@ -97,8 +98,8 @@ def tangent_rate(th, thd):
     t2 = dot(th, th)
     _, b, c = exp_coefficients(t2)
     if t2 < SMALL:
-        db = -1.0 / 12.0 + t2 / 180.0
-        dc = -1.0 / 60.0 + t2 / 1260.0
+        db = -1.0 / 12.0 + t2 / 180.0 * (1.0 - 3.0 * t2 / 112.0 * (1.0 - 2.0 * t2 / 135.0))
+        dc = -1.0 / 60.0 + t2 / 1260.0 * (1.0 - t2 / 48.0 * (1.0 - 2.0 * t2 / 165.0))
     else:
         a, _, _ = exp_coefficients(t2)
         db = (a - 2.0 * b) / t2

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import kernel, part
+from flexmbs._jit import part, seldom
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.blocks import cut_rows, mass_blocks, transmission
 from flexmbs.dynamics.equations import residual
@@ -60,7 +60,7 @@ def _mass(system, work, q, M):
                         M[to + c, o + a] = M[o + a, to + c]
 
 
-@kernel
+@seldom
 def dense_terms(system, work, t, q, s, z, zero, lam0, M, G):
     """M and G into zeroed arrays, −k into work.r, constraint values of ṡ = 0 into work.gs."""
     residual(system, work, t, q, s, zero, lam0, z, False, work.r)

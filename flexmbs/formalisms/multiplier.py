@@ -7,7 +7,7 @@ Index 1 for explicit methods: accelerations and multipliers at a state, with one
 from dataclasses import dataclass
 from typing import ClassVar
 
-from flexmbs._jit import kernel, part
+from flexmbs._jit import part, seldom
 from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
 from flexmbs.dynamics.constraints import drive_power
@@ -130,7 +130,7 @@ def project(system, work, t, q, s, zero, tolerance, iterations):
     return left
 
 
-@kernel
+@seldom
 def consistent(system, work, t, q, s, z, zero, tolerance, iterations, sd, lam):
     """Positions and velocities onto the constraints, then ṡ and λ.
 

@@ -1,6 +1,6 @@
 """Kinematics, wrenches and energies at all output times: compiled loops over the states of a trajectory."""
 
-from flexmbs._jit import kernel, part
+from flexmbs._jit import part, seldom, part
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply
@@ -36,7 +36,7 @@ from flexmbs.system.records import (
 )  # fmt: skip
 
 
-@kernel
+@seldom
 def frame_history(tree, frames, joints, gravity, motion, m, q, s, sd, out):
     """out[i] = (A, r, ṙ, ω, r̈, ω̇) of frame m in world axes at output i, (nt, 24); r̈ = A (v̇ + ω × v) + g."""
     g = (gravity[0], gravity[1], gravity[2])
@@ -54,7 +54,7 @@ def frame_history(tree, frames, joints, gravity, motion, m, q, s, sd, out):
         store3_at(out, i, 21, mul(A, wd))
 
 
-@kernel
+@seldom
 def joint_history(system, work, t, q, s, sd, lam, z, primary, cut, effort, beta, eta, etad):
     """Wrenches through all joints on the child at its frame, child axes, and coordinates of the cut joints.
 
@@ -117,7 +117,7 @@ def relative_acceleration(system, work, k, q, s, sd):
     return sub(add(sub(avb, av), kv), bv), sub(add(sub(awb, aw), kw), bw)
 
 
-@kernel
+@seldom
 def opposite_wrench(tree, frames, joints, gravity, motion, b, q, s, sd, wrench, out):
     """out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at the parent's frame and in its axes."""
     for i in range(q.shape[0]):
@@ -128,7 +128,7 @@ def opposite_wrench(tree, frames, joints, gravity, motion, b, q, s, sd, wrench, 
         store3_at(out, i, 3, neg(n))
 
 
-@kernel
+@seldom
 def energy_history(tree, frames, joints, bodies, gravity, motion, U, q, s, sd, out):
     """out[i] = kinetic, strain and gravity energy of all bodies at output i, (nt, 3)."""
     for i in range(q.shape[0]):

@@ -106,7 +106,7 @@ def topology(model: Model, coordinates: str = "joint") -> Topology:
 
 
 def _spanning_joints(model: Model) -> set[str]:
-    """Joints of a spanning forest with the fewest freedoms (Kruskal), never a joint the user wants cut."""
+    """Joints of a spanning forest with the fewest freedoms (Kruskal), never a joint the user wants cut. Raises `InputError`."""
     group = {name: name for name in (GROUND, *model.bodies)}
 
     def find(name: str) -> str:
@@ -122,6 +122,9 @@ def _spanning_joints(model: Model) -> set[str]:
         if joint.name not in model.cuts and a != b:
             group[a] = b
             kept.add(joint.name)
+    bridges = [joint for joint in order if joint.name in model.cuts and find(joint.parent.body) != find(joint.child.body)]
+    if bridges:
+        raise InputError(*(f"cuts: joint '{joint.name}' is in no closed loop; take it from the cuts" for joint in bridges))
     return kept
 
 
