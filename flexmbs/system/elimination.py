@@ -25,15 +25,20 @@ def symbolic(sizes: np.ndarray, signs: np.ndarray, couplings: list[tuple[int, in
     ready = {k for k in range(n) if not waiting[k]}
     order: list[int] = []
     columns: list[set[int]] = [set() for _ in range(n)]
+    width = [int(size) for size in sizes]
+    fronts = [sum(width[i] for i in around) for around in neighbours]
     while ready:
-        k = min(ready, key=lambda node: (sum(int(sizes[i]) for i in neighbours[node]), node))
+        k = min(ready, key=lambda node: (fronts[node], node))
         ready.remove(k)
         order.append(k)
         front = neighbours[k]
         columns[k] = set(front)
         for i in front:
             neighbours[i].discard(k)
-            neighbours[i] |= front - {i}
+            new = front - neighbours[i]
+            new.discard(i)
+            neighbours[i] |= new
+            fronts[i] += sum(width[j] for j in new) - width[k]
         for later in blocks.get(k, ()):
             waiting[later].discard(k)
             if not waiting[later] and later not in order:
