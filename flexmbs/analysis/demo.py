@@ -1,7 +1,7 @@
 """The model of ``flexmbs demo``: two flexible links in series with a tool, driven by controllers under gravity.
 
-Its reference numbers come from ``reports/demo/reference.py``: the same arm on the mesh refined twice (69 441 unknowns), with twice
-the modes and steps 25 times shorter, in absolute coordinates.
+Its reference numbers come from ``reports/demo/reference.py``: the same arm on the mesh refined twice (69 441 unknowns), with
+twice the modes and steps 25 times shorter, in absolute coordinates.
 """
 
 from pathlib import Path
@@ -40,7 +40,9 @@ def demo_model(link: Path) -> Model:
     upper = arm.add(FlexibleBody("upper", str(link)))
     fore = arm.add(FlexibleBody("fore", str(link)))
     tool = arm.add(
-        RigidBody("tool", mass=2.5, inertia=(4e-3, 6e-3, 4e-3), com=(0.05, 0.0, 0.0), frames={"flange": (0, 0, 0), "point": (0.1, 0, 0)})
+        RigidBody(
+            "tool", mass=2.5, inertia=(4e-3, 6e-3, 4e-3), com=(0.05, 0.0, 0.0), frames={"flange": (0, 0, 0), "point": (0.1, 0, 0)}
+        )
     )
     shoulder = arm.add(Revolute("shoulder", arm.ground, upper["hub"], axis="y", q0=0.9))
     elbow = arm.add(Revolute("elbow", upper["tip"], fore["hub"], axis="y", q0=0.8))
@@ -53,8 +55,8 @@ def demo_model(link: Path) -> Model:
 
 
 def demo_numbers(solution: Solution) -> tuple[np.ndarray, float, float, float]:
-    """Tool positions at the times of comparison (m), largest shoulder torque (N m), largest deflection of the upper link's tip in its
-    body frame (m), first frequency of the link held at its hub (Hz)."""
+    """Tool positions at the times of comparison (m), largest shoulder torque (N m), largest deflection of the upper link's tip in
+    its body frame (m), first frequency of the link held at its hub (Hz)."""
     at = [int(np.argmin(np.abs(solution.t - t))) for t in LOOK]
     position = solution.frame(TOOL).position[at]
     torque = float(np.abs(solution.joint("shoulder").effort[:, 0]).max())

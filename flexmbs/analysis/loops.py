@@ -219,8 +219,8 @@ def next_step(fixed, proposed, left):
 def march_alpha(system, work, now, p, fixed, rtol, atol, tolerance, iterations, keep, times, first, last, out):
     """Generalized-α to the outputs first … last−1. Returns (status, outputs reached).
 
-    ``keep``: factorizations serve following steps too. In absolute coordinates the matrix hardly changes along the motion; in joint
-    coordinates it follows the configuration, and a stale factor leaves errors in the directions of small inertia.
+    ``keep``: factorizations serve following steps too. In absolute coordinates the matrix hardly changes along the motion; in
+    joint coordinates it follows the configuration, and a stale factor leaves errors in the directions of small inertia.
     """
     for i in range(first, last):
         while now.clock[0] < times[i] - 1e-12 * (1.0 + abs(times[i])):
@@ -300,7 +300,9 @@ def derivative(system, work, now, t, rate, yd):
 
 
 @kernel
-def march_explicit(system, work, now, tableau, nodes, weights, fixed, rtol, atol, rate, projected, tolerance, times, first, last, out):
+def march_explicit(
+    system, work, now, tableau, nodes, weights, fixed, rtol, atol, rate, projected, tolerance, times, first, last, out
+):
     """Dormand–Prince on the index-1 form to the outputs first … last−1. Returns (status, outputs reached)."""
     y, y1, k = now.y, now.y1, now.k
     n = now.q.shape[0] + now.s.shape[0] + now.z.shape[0]

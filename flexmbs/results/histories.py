@@ -1,6 +1,6 @@
 """Kinematics, wrenches and energies at all output times: compiled loops over the states of a trajectory."""
 
-from flexmbs._jit import part, seldom, part
+from flexmbs._jit import part, seldom
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply

@@ -1,6 +1,6 @@
 """Reference numbers of ``flexmbs demo``: a finer mesh, twice the modes, steps 25 times shorter, the other coordinates.
 
-    python reports/demo/reference.py            (about a minute; paste what it prints into flexmbs/analysis/demo.py)
+python reports/demo/reference.py            (about a minute; paste what it prints into flexmbs/analysis/demo.py)
 """
 
 import subprocess

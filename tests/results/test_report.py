@@ -26,7 +26,7 @@ NASTY = '<script>alert("1")<b>'
 def named_nastily() -> fm.Model:
     model = fm.Model("$a_1$ & <img src=x onerror=alert(1)>", gravity=(0, 0, -9.81))
     body = model.add(fm.RigidBody(NASTY, mass=1.0, inertia=(1, 1, 1), com=(0.5, 0, 0), frames={"=cmd()": (1, 0, 0)}))
-    model.add(fm.Revolute("_hinge, \"$x^2$\"", model.ground, body, axis="y"))
+    model.add(fm.Revolute('_hinge, "$x^2$"', model.ground, body, axis="y"))
     return model
 
 
