@@ -92,10 +92,12 @@ def accelerations(system, work, t, q, s, z, rate, zero, sd, lam):
 
 @part
 def largest(x):
-    """max |x|"""
+    """max |x|, NaN where one of x is"""
     size = 0.0
     for a in range(x.shape[0]):
-        size = max(size, abs(x[a]))
+        each = abs(x[a])
+        if each > size or each != each:
+            size = each
     return size
 
 

@@ -68,13 +68,15 @@ def predict(p, h, s, sd, a, a_new, delta):
 
 @part
 def correct(c_sd, c_s, x, delta, s, sd):
-    """Apply the correction x to hΔ, s and ṡ; returns its size."""
+    """Apply the correction x to hΔ, s and ṡ; returns its size, NaN where one of x is."""
     size = 0.0
     for i in range(s.shape[0]):
         delta[i] += x[i]
         s[i] += c_s * x[i]
         sd[i] += c_sd * x[i]
-        size = max(size, abs(x[i]))
+        each = abs(x[i])
+        if each > size or each != each:
+            size = each
     return size
 
 
