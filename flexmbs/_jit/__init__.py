@@ -147,15 +147,28 @@ else:
         _CALL(int(address))(x.ctypes.data, out.ctypes.data)
 
 
-def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> Any | None:
-    """C function of a Numba-compiled ``body(x, out)``, or None where Numba cannot compile it."""
+def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int, report: int) -> Any | None:
+    """C function of a Numba-compiled ``body(x, out)``, or None where Numba cannot compile it.
+
+    Where the body raises or a result is not finite, ``void report(double *x, double *out)`` at that address is called.
+    """
     if not COMPILED:
         return None
     inner = numba.njit(body)
 
     @numba.cfunc(types.void(types.CPointer(types.float64), types.CPointer(types.float64)))
     def wrapper(x, out):  # type: ignore[no-untyped-def]
-        inner(numba.carray(x, (n_in,)), numba.carray(out, (n_out,)))
+        arguments = numba.carray(x, (n_in,))
+        results = numba.carray(out, (n_out,))
+        try:
+            inner(arguments, results)
+        except Exception:
+            results[0] = np.nan
+        total = 0.0
+        for a in range(n_out):
+            total += 0.0 * results[a]
+        if total != 0.0:
+            call_address(report, arguments, results)
 
     return wrapper
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexmbs.analysis.initial import InitialState, Moved, consistent_state, joint_coordinates, redundant_rows
+from flexmbs.analysis.initial import InitialState, Moved, consistent_state, joint_coordinates
+from flexmbs.analysis.rank import Singular, redundant_rows, singular_position
 from flexmbs.model.check import declaration_report
 from flexmbs.model.model import Model
 from flexmbs.system.compile import Compiled
@@ -27,11 +28,13 @@ class Assembly:
     redundant: list[tuple[str, int]]
     compiled: Compiled = field(repr=False)
     state: InitialState = field(repr=False)
+    singular: Singular | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         lines = [f"{name}: q = {_numbers(joint.position)}, v = {_numbers(joint.velocity)}" for name, joint in self.joints.items()]
         lines += [f"moved: {moved}" for moved in self.moved]
         lines += [redundancy_text(name, rows) for name, rows in self.redundant]
+        lines += [str(self.singular)] if self.singular else []
         return "\n".join(lines)
 
 
@@ -44,7 +47,10 @@ def assemble(model: Model, *, t: float = 0.0) -> Assembly:
     declaration_report(model).raise_errors()
     compiled, start = consistent_state(model, t=t)
     joints = {name: JointState(*joint_coordinates(compiled, start, name)) for name in model.joints}
-    return Assembly(joints, start.moved, redundant_rows(compiled, start.q, start.s, start.beta), compiled, start)
+    singular = singular_position(compiled, start)
+    regular = singular.near if singular else start
+    redundant = redundant_rows(compiled, regular.q, regular.s, regular.beta)
+    return Assembly(joints, start.moved, redundant, compiled, start, singular)
 
 
 def redundancy_text(joint: str, rows: int) -> str:

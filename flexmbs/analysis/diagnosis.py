@@ -1,9 +1,8 @@
 """What only the compiled system knows of a model: its tree, its cut joints, redundant constraints."""
 
-import numpy as np
-
 from flexmbs.analysis.assemble import redundancy_text
-from flexmbs.analysis.initial import consistent_state, redundant_rows
+from flexmbs.analysis.initial import consistent_state
+from flexmbs.analysis.rank import redundant_rows, singular_position
 from flexmbs.model.model import Model
 from flexmbs.system.records import NF
 
@@ -14,7 +13,9 @@ def diagnose(model: Model) -> tuple[list[str], list[str], list[str]]:
     Raises `InputError` where a loop does not close.
     """
     compiled, start = consistent_state(model)
-    redundant = redundant_rows(compiled, start.q, start.s, start.beta)
+    singular = singular_position(compiled, start)
+    regular = singular.near if singular else start
+    redundant = redundant_rows(compiled, regular.q, regular.s, regular.beta)
     lines = str(compiled.topology).splitlines()
     dependent = sum(rows for _, rows in redundant)
     ns, nc = int(compiled.system.layout[2]), compiled.n_constraints
@@ -25,6 +26,5 @@ def diagnose(model: Model) -> tuple[list[str], list[str], list[str]]:
     )
     warnings = [redundancy_text(name, rows) for name, rows in redundant]
     warnings += [f"assembly moved {moved}" for moved in start.moved]
-    if not np.isfinite(start.q).all():
-        return lines, warnings, ["model: the initial positions are not finite; mend q0 of its joints"]
+    warnings += [f"model: {singular}"] if singular else []
     return lines, warnings, []

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.algebra.so3 import quaternion_of
-from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.formalisms.multiplier import consistent
@@ -24,6 +23,7 @@ CLOSED = 1e-10
 NEWTON_STEPS = 40
 ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
+MENDED = "initial values, masses and forces"
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,15 @@ def consistent_state(model: Model, *, t: float = 0.0) -> tuple[Compiled, Initial
     system, start = compiled.system, declared_state(compiled)
     work = make_work(system, start.beta)
     q, s = start.q.copy(), start.s.copy()
-    left = settle(compiled, work, t, q, s).left
-    if not left <= ACCEPTED_GAP:
-        raise InputError(*_gaps(compiled, work.gs[G_POSITION]))
-    if fill_spring_lengths(system, work, q):
-        settle(compiled, work, t, q, s)
+    unset = springs_without_length(system)
+    settled = settle(compiled, work, t, q, s)
+    if not settled.left <= ACCEPTED_GAP:
+        raise InputError(*(_of_functions(compiled) or _gaps(compiled, work.gs[G_POSITION])))
+    if len(unset):
+        fill_spring_lengths(system, work, q, unset)
+        settled = settle(compiled, work, t, q, s)
+    if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
+        raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; mend {MENDED}"]))
     changes = (
         Moved(primary.label, _largest(q, start.q, system.tree[:, Q_AT], i), _largest(s, start.s, system.tree[:, S_AT], i))
         for i, primary in enumerate(compiled.topology.tree)
@@ -110,6 +114,7 @@ def settle(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarra
     """Move q and s onto the constraints by the least mass-weighted change; ṡ and λ there. User functions' errors are raised."""
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     sd, lam = np.zeros(ns), np.zeros(nc)
+    compiled.callbacks.where = None
     left, status = consistent(compiled.system, work, t, q, s, np.zeros(nz), np.zeros(ns), CLOSED, NEWTON_STEPS, sd, lam)
     compiled.callbacks.raise_error()
     return Settled(sd, lam, float(left), int(status))
@@ -138,7 +143,13 @@ def _gaps(compiled: Compiled, g: np.ndarray) -> list[str]:
             lines.append(
                 f"drives.{name}: its motion contradicts the joints, {g[row]:.4g} is left at t = 0; mend the motion or the lengths"
             )
-    return lines or ["model: the initial positions are not finite; mend q0 of its joints"]
+    return lines or [f"model: the initial positions are not finite; mend {MENDED}"]
+
+
+def _of_functions(compiled: Compiled) -> list[str]:
+    """The user function that gave no finite number, if one did."""
+    call = compiled.callbacks.where
+    return [] if call is None else [f"{call.item}: its function gave no finite number at {call.text}; mend the function"]
 
 
 def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tuple[Compiled, InitialState]:
@@ -190,14 +201,19 @@ def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[
     return inverse_coordinates(place.motions, q, v) if place.reversed else (q, v)
 
 
-def fill_spring_lengths(system: System, work: Work, q: np.ndarray) -> bool:
-    """Springs declared without a length are unloaded in the initial state; True if there were any."""
+def springs_without_length(system: System) -> np.ndarray:
+    """Springs declared without a length; it is zero until the initial positions are known."""
     lengths = system.forces.spring_value[:, SPRING_LENGTH]
     unset = np.flatnonzero(np.isnan(lengths))
+    lengths[unset] = 0.0
+    return unset
+
+
+def fill_spring_lengths(system: System, work: Work, q: np.ndarray, unset: np.ndarray) -> None:
+    """Springs declared without a length are unloaded in the initial state."""
     for f in unset:
         a, b = (_position(system, work, int(m), q) for m in system.forces.spring[f, :2])
-        lengths[f] = np.linalg.norm(b - a)
-    return len(unset) > 0
+        system.forces.spring_value[f, SPRING_LENGTH] = np.linalg.norm(b - a)
 
 
 def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
@@ -207,34 +223,3 @@ def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
     if i < 0:
         return np.asarray(x)
     return np.asarray(work.motion[i, POS : POS + 3] + work.motion[i, ROT : ROT + 9].reshape(3, 3) @ x)
-
-
-def redundant_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> list[tuple[str, int]]:
-    """(joint or drive, number of its rows that depend on others), by rank-revealing QR of Gᵀ."""
-    from scipy.linalg import qr
-
-    if compiled.n_constraints == 0:
-        return []
-    G = terms(compiled.system, make_work(compiled.system, beta), 0.0, q, s).G
-    scale = np.linalg.norm(G, axis=1)
-    G = G / np.where(scale > 0.0, scale, 1.0)[:, None]
-    R, order = qr(G.T, mode="r", pivoting=True)
-    size = np.abs(np.diagonal(R))
-    rank = int((size > 1e-9 * max(size.max(initial=0.0), 1e-300)).sum())
-    owner = row_owners(compiled)
-    found: dict[str, int] = {}
-    for row in order[rank:]:
-        found[owner[row]] = found.get(owner[row], 0) + 1
-    return list(found.items())
-
-
-def row_owners(compiled: Compiled) -> list[str]:
-    """The joint or drive of each constraint row."""
-    cuts = compiled.system.cuts
-    owner = [""] * compiled.n_constraints
-    for k, name in enumerate(compiled.topology.cuts):
-        for a in range(int(cuts[k, CUT_ROWS])):
-            owner[int(cuts[k, CUT_ROW]) + a] = name
-    for name, drive in zip(compiled.model.drives, compiled.system.drives):
-        owner[int(drive[DRIVE_ROW])] = name
-    return owner

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.algebra.blocks import SIZE
 from flexmbs.analysis import loops
 from flexmbs.analysis.assemble import redundancy_text
-from flexmbs.analysis.initial import consistent_state, in_coordinates, redundant_rows, settle
+from flexmbs.analysis.initial import consistent_state, in_coordinates, settle
+from flexmbs.analysis.rank import DEPENDENT, pivots, singular_position
+from flexmbs.analysis.stop import INTERRUPTED, outcome
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, SolverError
 from flexmbs.formalisms.multiplier import Baumgarte, Multiplier, Projection
@@ -31,7 +32,6 @@ STABILIZATIONS: dict[str, Callable[[], Baumgarte | Projection | None]] = {
     "none": lambda: None, "baumgarte": Baumgarte, "projection": Projection,
 }  # fmt: skip
 BATCH_SECONDS = 0.25  # between two calls of the progress function
-INTERRUPTED = -1
 
 
 def simulate(
@@ -69,37 +69,51 @@ def simulate(
     if progress:
         progress(0.0, "assembling")
     joint, start = consistent_state(model)
+    singular = singular_position(joint, start)
     compiled, start = in_coordinates(joint, start, coordinates)
+    regular = in_coordinates(joint, singular.near, coordinates)[1] if singular else start
     if compiled is not joint:
         compiled.system.forces.spring_value[:] = joint.system.forces.spring_value
     run = _Run(compiled, method, form, times, start.q, start.s, start.beta)
-    redundant = redundant_rows(compiled, run.now.q, run.now.s, start.beta)
+    first = pivots(compiled, regular.q, regular.s, regular.beta)
+    redundant = first.dependent(DEPENDENT)
     if progress:
         progress(0.0, "compiling (once)")
     prepared = time.perf_counter()
     status, reached = run.march(progress)
+    status, reached = _finite(status, reached, run.out)
     finished = time.perf_counter()
     notes = [
         *report.warnings,
         *(redundancy_text(name, rows) for name, rows in redundant),
         *(f"assembly moved {m}" for m in start.moved),
+        *([str(singular)] if singular else []),
+        *compiled.callbacks.slow_notes(),
     ]
     options = {
         "t_end": t_end, "formalism": form.name, "coordinates": coordinates, "integrator": method.name, "step": method.step,
         "stabilization": getattr(form.stabilization, "name", "none"), "rtol": method.rtol, "atol": method.atol,
     }  # fmt: skip
-    outcome = _outcome(status, compiled, run.now)
+    ended = outcome(status, compiled, run.now, run.work, first)
     statistics = _statistics(run.now, prepared - started, finished - prepared)
     solution = Solution(
         compiled=compiled, trajectory=Trajectory(*(array[:reached] for array in run.out)), statistics=statistics,
         run=RunInfo(
-            options=options, outcome=outcome, redundant=redundant, moved=[str(m) for m in start.moved], notes=notes
+            options=options, outcome=ended, redundant=redundant, moved=[str(m) for m in start.moved], notes=notes
         ),
     )  # fmt: skip
     if status not in (loops.DONE, INTERRUPTED):
         compiled.callbacks.raise_error()
-        raise SolverError(outcome, solution)
+        raise SolverError(ended, solution)
     return solution
+
+
+def _finite(status: int, reached: int, out: Trajectory) -> tuple[int, int]:
+    """Status and number of outputs before the first one that holds a number that is not finite."""
+    good = np.ones(reached, bool)
+    for values in out:
+        good &= np.isfinite(values[:reached].reshape(reached, -1)).all(axis=1)
+    return (status, reached) if good.all() else (loops.NOT_FINITE if status == loops.DONE else status, int(np.argmin(good)))
 
 
 def output_times(t_end: float, step: float | None, output_step: float | None) -> np.ndarray:
@@ -203,40 +217,6 @@ class _Run:
                 tolerance, self.times, first, last, self.out,
             )  # fmt: skip
         return int(found[0]), int(found[1])
-
-
-def _outcome(status: int, compiled: Compiled, now: loops.Now) -> str:
-    """ "finished", or why the run stopped, when, where, and what to try."""
-    t, h = float(now.clock[0]), float(now.clock[1])
-    if status == loops.DONE:
-        return "finished"
-    if status == INTERRUPTED:
-        return f"interrupted at t = {t:.6g} s"
-    where = _worst(compiled, now)
-    if compiled.callbacks.where is not None:
-        name, at = compiled.callbacks.where
-        return f"stopped at t = {t:.6g} s: the function of {name} gave no finite number at t = {at:.6g} s; mend the function"
-    if status == loops.INDEFINITE:
-        return (
-            f"stopped at t = {t:.6g} s: the mass matrix lost definiteness; check the masses and the singular position of {where}"
-        )
-    if status == loops.STEP_TOO_SMALL:
-        cause = f"the step shrank below {h:.3g} s, fastest at {where}"
-        return f"stopped at t = {t:.6g} s: {cause}; loosen rtol and atol or look for a jump in the forces"
-    if status == loops.NOT_FINITE:
-        cause = f"the state is no longer finite, worst at {where}"
-        return f"stopped at t = {t:.6g} s: {cause}; take a smaller step or check forces and initial values"
-    cause = f"Newton's method does not converge with the step {h:.3g} s, worst at {where}"
-    return f"stopped at t = {t:.6g} s: {cause}; take a smaller step"
-
-
-def _worst(compiled: Compiled, now: loops.Now) -> str:
-    """The body whose velocities change fastest."""
-    sizes = compiled.system.elimination.node[: len(compiled.bodies), SIZE]
-    rates = np.nan_to_num(np.abs(now.sd), nan=np.inf)
-    ends = np.cumsum(sizes)
-    largest = [rates[end - size : end].max(initial=0.0) for size, end in zip(sizes, ends)]
-    return f"body '{compiled.bodies[int(np.argmax(largest))]}'"
 
 
 def _statistics(now: loops.Now, prepare: float, march: float) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """User functions behind one C signature ``void f(double *x, double *out)``, called by address from the compiled loop.
 
 A function that the user compiled with Numba costs about 15 ns a call, any other Python function about 1 µs plus its body.
-An exception in a Python function is kept, its results become NaN, the loop stops, and the exception is raised again.
+An exception in a function is kept, its results become NaN, the loop stops, and the exception is raised again. Where results are
+not finite, the function and its arguments are kept for the message.
 """
 
 import ctypes
 import math
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,22 +18,36 @@ from flexmbs._jit import compiled_callback, is_jitted
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
+SLOW_CALL = 1e-3  # s
+TIMED_CALLS = 4
+
+
+class Call(NamedTuple):
+    """One call of a user function: the item it belongs to, its time, the call as text."""
+
+    item: str
+    t: float
+    text: str
+
+
 class Callbacks:
     """The user functions of one compiled model; keeps them alive and holds the first exception."""
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
         self.error: BaseException | None = None
-        self.where: tuple[str, float] | None = None
+        self.where: Call | None = None  # the last call that raised or gave no finite number
+        self.slow: dict[str, float] = {}  # seconds a call, where that is long
 
     def address(self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int) -> int:
         """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in arguments x."""
         if is_jitted(function):
-            wrapper = compiled_callback(_spread(function, n_in, n_out), n_in, n_out)
+            report = self._keep(self._python(name, function.py_func, body, n_in, n_out))  # type: ignore[attr-defined]
+            wrapper = compiled_callback(_spread(function, n_in, n_out), n_in, n_out, report)
             if wrapper is not None:
                 self.kept.append(wrapper)
                 return int(wrapper.address)
-        return self._python(name, function, body, n_in, n_out)
+        return self._keep(self._timed(name, self._python(name, function, body, n_in, n_out)))
 
     def raise_error(self) -> None:
         """Raise the first exception of a user function again, with its own traceback and the time."""
@@ -39,11 +55,27 @@ class Callbacks:
             error, where = self.error, self.where
             self.error = None
             if where is not None:
-                error.add_note(f"in the function of {where[0]} at t = {where[1]:.6g} s")
+                error.add_note(f"in the function of {where.item} at t = {where.t:.6g} s")
             raise error
 
-    def _python(self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int) -> int:
+    def slow_notes(self) -> list[str]:
+        """A line for each function that slows the run down."""
+        mend = "compile it with numba.njit, or give a table"
+        return [f"the function of {name} takes {1e3 * seconds:.3g} ms a call; {mend}" for name, seconds in self.slow.items()]
+
+    def _keep(self, call: Callable[[int, int], None]) -> int:
+        """Address of a C function that calls ``call``."""
+        wrapper = SIGNATURE(call)
+        self.kept.append(wrapper)
+        address = ctypes.cast(wrapper, ctypes.c_void_p).value
+        assert address is not None
+        return address
+
+    def _python(
+        self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int
+    ) -> Callable[[int, int], None]:
         views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+        n_given = 1 if n_out == 3 else n_in  # a law of time has one
 
         def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray]:
             a = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n_in,))
@@ -56,21 +88,44 @@ class Callbacks:
             if self.error is not None:
                 b[:] = math.nan
                 return
+            meant = bool(np.isfinite(a[:n_given]).all())  # else the state was lost before: no fault of the function
             try:
                 b[:] = body(function, a)
             except BaseException as error:  # raised again after the loop; a C caller cannot carry it
+                if not meant and isinstance(error, Exception):
+                    b[:] = math.nan
+                    return
                 self.error = error
-                self.where = (name, float(a[0]))
+                self.where = Call(name, float(a[0]), _text(function, a, n_out))
                 b[:] = math.nan
                 return
-            if not np.isfinite(b).all():
-                self.where = self.where or (name, float(a[0]))
+            if meant and not np.isfinite(b).all():
+                self.where = Call(name, float(a[0]), _text(function, a, n_out))
 
-        wrapper = SIGNATURE(call)
-        self.kept.append(wrapper)
-        address = ctypes.cast(wrapper, ctypes.c_void_p).value
-        assert address is not None
-        return address
+        return call
+
+    def _timed(self, name: str, call: Callable[[int, int], None]) -> Callable[[int, int], None]:
+        """The same call; the least time of its first ones is kept where it is long."""
+        seconds: list[float] = []
+
+        def timed(x: int, out: int) -> None:
+            if len(seconds) == TIMED_CALLS:
+                call(x, out)
+                return
+            started = time.perf_counter()
+            call(x, out)
+            seconds.append(time.perf_counter() - started)
+            if len(seconds) == TIMED_CALLS and min(seconds) > SLOW_CALL:
+                self.slow[name] = min(seconds)
+
+        return timed
+
+
+def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
+    """The call with its first arguments: time, then coordinate and velocity, or position."""
+    names = {3: ("t",), 1: ("t", "x", "v"), 6: ("t", "x", "y", "z")}[n_out]
+    shown = ", ".join(f"{key} = {value:.6g}" for key, value in zip(names, x))
+    return f"{getattr(function, '__name__', 'function')}({shown})"
 
 
 def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:

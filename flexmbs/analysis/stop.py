@@ -1,0 +1,60 @@
+"""How a run ended, in one line: when, where, why, and what to try."""
+
+import numpy as np
+
+from flexmbs.algebra.blocks import SIZE
+from flexmbs.analysis import loops
+from flexmbs.analysis.rank import Pivots, lost_on_the_way, pivots
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import SPARE, Work
+
+INTERRUPTED = -1
+
+
+def outcome(status: int, compiled: Compiled, now: loops.Now, work: Work, first: Pivots) -> str:
+    """ "finished", or why the run stopped; ``first``: the constraints at the start."""
+    t, h = float(now.clock[0]), float(now.clock[1])
+    if status == loops.DONE:
+        return "finished"
+    if status == INTERRUPTED:
+        return f"interrupted at t = {t:.6g} s"
+    cause = _function(compiled) or _singular(compiled, now, work, first) or _numbers(status, compiled, now, h)
+    return f"stopped at t = {t:.6g} s: {cause}"
+
+
+def _function(compiled: Compiled) -> str:
+    """The user function that gave no finite number, if one did."""
+    call = compiled.callbacks.where
+    return f"the function of {call.item} gave no finite number at {call.text}; mend the function" if call else ""
+
+
+def _singular(compiled: Compiled, now: loops.Now, work: Work, first: Pivots) -> str:
+    """The singular position that the last good state is near to, if it is."""
+    if compiled.n_constraints == 0 or not (np.isfinite(now.q).all() and np.isfinite(now.s).all()):
+        return ""
+    item = lost_on_the_way(first, pivots(compiled, now.q, now.s, work.beta[:-SPARE]))
+    if not item:
+        return ""
+    cause = f"near a singular position, where rows of {item} depend on others (dead centre or end of reach)"
+    return f"{cause}; end the motion before it, or start on its other side"
+
+
+def _numbers(status: int, compiled: Compiled, now: loops.Now, h: float) -> str:
+    where = f"body '{fastest_body(compiled, now)}'"
+    jump = "loosen rtol and atol or look for a jump in the forces"
+    check = "take a smaller step or check forces and initial values"
+    return {
+        loops.INDEFINITE: f"the mass matrix lost definiteness; check the masses and the singular position of {where}",
+        loops.STEP_TOO_SMALL: f"the step shrank below {h:.3g} s, fastest at {where}; {jump}",
+        loops.NOT_FINITE: f"the state is no longer finite, worst at {where}; {check}",
+        loops.NO_CONVERGENCE: f"Newton's method does not converge with the step {h:.3g} s, worst at {where}; take a smaller step",
+    }[status]
+
+
+def fastest_body(compiled: Compiled, now: loops.Now) -> str:
+    """The body whose velocities change fastest."""
+    sizes = compiled.system.elimination.node[: len(compiled.bodies), SIZE]
+    rates = np.nan_to_num(np.abs(now.sd), nan=np.inf)
+    ends = np.cumsum(sizes)
+    largest = [rates[end - size : end].max(initial=0.0) for size, end in zip(sizes, ends)]
+    return compiled.bodies[int(np.argmax(largest))]
