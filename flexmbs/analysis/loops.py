@@ -3,6 +3,7 @@
 Python is entered once per batch of outputs. ``status`` tells how a batch ended.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -243,7 +244,7 @@ def march_alpha(system, work, now, p, fixed, rtol, atol, tolerance, iterations, 
             if fixed > 0.0 or status == INDEFINITE:
                 return status, i
             now.statistics[REJECTED] += 1
-            now.clock[1] = h * max(0.25, 0.8 * error ** (-1.0 / 3.0)) if status == DONE else 0.25 * h
+            now.clock[1] = h * max(0.25, 0.8 * math.pow(error, -1.0 / 3.0)) if status == DONE else 0.25 * h
             if now.clock[1] < SMALLEST_STEP * (1.0 + abs(now.clock[0])):
                 return (STEP_TOO_SMALL if status == DONE else status), i
         record(now, work, out, i)
@@ -325,7 +326,7 @@ def march_explicit(
                 normalize_positions(system.tree, system.joints, now.q)
                 if projected:
                     project(system, work, now.clock[0], now.q, now.s, now.zero, tolerance, 8)
-                proposed = h * min(5.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.2))
+                proposed = h * min(5.0, max(0.2, 0.9 * math.pow(max(error, 1e-10), -0.2)))
                 now.clock[1] = max(proposed, now.clock[1]) if h < 0.9 * now.clock[1] else proposed
                 continue
             _unpack(now, y)
@@ -336,7 +337,7 @@ def march_explicit(
                 failure = INDEFINITE
             if fixed > 0.0:
                 return failure, i
-            now.clock[1] = h * (max(0.2, 0.9 * error**-0.2) if finite and status >= 0 else 0.1)
+            now.clock[1] = h * (max(0.2, 0.9 * math.pow(error, -0.2)) if finite and status >= 0 else 0.1)
             if now.clock[1] < SMALLEST_STEP * (1.0 + abs(t)):
                 return failure, i
         accelerations(system, work, now.clock[0], now.q, now.s, now.z, rate, now.zero, now.sd, now.lam)

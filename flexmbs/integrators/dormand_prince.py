@@ -1,5 +1,6 @@
 """Explicit Runge–Kutta method of Dormand & Prince (1980), order 5 with an embedded order 4, and a PI step control."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -63,4 +64,4 @@ def error_norm(weights, h, k, y, y_new, n, rtol, atol):
             e += weights[j] * k[j, i]
         scale = atol + rtol * max(abs(y[i]), abs(y_new[i]))
         total += (h * e / scale) ** 2
-    return (total / max(n, 1)) ** 0.5
+    return math.sqrt(total / max(n, 1))

@@ -5,6 +5,7 @@ q_{n+1} = q_n ⊕ h Δ,  Δ = s_n + h ((½ − β) a_n + β a_{n+1}),  s_{n+1} =
 Unknown of Newton's method is δ = δ(hΔ); then δs = (γ/βh) δ and δṡ = (1 − α_m)/(βh²(1 − α_f)) δ. Numbers in, numbers out.
 """
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,7 +28,7 @@ class GeneralizedAlpha:
     step: float | None = None
     rtol: float = 1e-5
     atol: float = 1e-7
-    newton_tolerance: float = 1e-7
+    newton_tolerance: float = 1e-8
     max_iterations: int = 14
 
     name: ClassVar[str] = "generalized-alpha"
@@ -96,13 +97,13 @@ def error_norm(p, h, a_new, a_old, travel, rtol, atol):
     for i in range(n):
         e = h * h * (p[2] - 1.0 / 6.0) * (a_new[i] - a_old[i]) / (atol + rtol * travel[i])
         total += e * e
-    return (total / max(n, 1)) ** 0.5
+    return math.sqrt(total / max(n, 1))
 
 
 @part
 def proposed_step(current, h, error):
     """Next step: kept while the error asks for little change, since a new step costs a new factorization."""
-    factor = 0.9 * max(error, 1e-6) ** (-1.0 / 3.0)
+    factor = 0.9 * math.pow(max(error, 1e-6), -1.0 / 3.0)
     if factor < 0.95:
         return h * max(factor, 0.5)
     if factor > 1.6 and h > 0.5 * current:

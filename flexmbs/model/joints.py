@@ -60,6 +60,9 @@ class Joint(Item, section="joints"):
     def _initial_values(self) -> "Joint":
         """Lengths of q0 and v0, unit quaternions."""
         problems: list[Problem] = []
+        if self.nv > 6:
+            message = f"the chain has {self.nv} freedoms; two frames have at most 6 between them, leave motions out"
+            raise NestedError([Problem(("motions",), message)])
         rest = sum((motion.rest for motion in self.motions), ())
         for key, default in (("q0", rest), ("v0", (0.0,) * self.nv)):
             try:

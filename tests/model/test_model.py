@@ -136,9 +136,12 @@ def test_unknown_cut() -> None:
 
 
 def test_two_joints_between_two_bodies_in_different_places_are_a_matter_of_redundancy() -> None:
-    model = chain(1)
-    model.add(fm.Revolute("second hinge", "ground", "b0/tip"))
+    model = fm.Model("door", frames={"low": (0, 0, 0), "high": (0, 0, 1)})
+    door = model.add(fm.RigidBody("door", frames={"low": (0, 0, 0), "high": (0, 0, 1)}, **UNIT))
+    model.add(fm.Revolute("first hinge", model.ground["low"], door["low"]))
+    model.add(fm.Revolute("second hinge", model.ground["high"], door["high"]))
     assert errors(model) == []
+    assert any("hinge" in line for line in model.check().warnings)
 
 
 def test_empty_model() -> None:
