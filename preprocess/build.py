@@ -49,7 +49,7 @@ def reduce(
     steps = _Steps(progress)
     steps("assemble", 0.0)
     fe = _model(part, material)
-    bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets)
+    bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles)
     if reference != MEAN_AXES:
         reference_index(reference, bound)
     chosen = method or CraigBampton(modes=12)

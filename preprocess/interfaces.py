@@ -20,7 +20,9 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
 
 NodeRows = NDArray[np.int64]
-NodeSets = Mapping[str, NDArray[np.int64]]
+IntArray = NDArray[np.int64]
+NodeSets = Mapping[str, IntArray]
+NO_TRIANGLES: IntArray = np.zeros((0, 3), np.int64)
 _COLLINEAR = 1e-6
 
 
@@ -112,7 +114,7 @@ class BoundInterface:
 @dataclass(frozen=True, eq=False)
 class Interface(ABC):
     """Declaration of an interface: ``where`` its nodes are (a set's name, `Point` or `Plane`), the frame's ``position`` [m]
-    (default: centroid of the nodes) and ``axes`` (3, 3), columns in mesh axes (default: mesh axes)."""
+    (default: centroid of the surface between the nodes, or their mean where they span none) and ``axes`` (3, 3), columns in mesh axes (default: mesh axes)."""
 
     where: str | Region
     _: KW_ONLY
@@ -126,13 +128,13 @@ class Interface(ABC):
     def node_weights(self, count: int) -> FloatArray:
         """Weights of the nodes, (count,). Raises InputError."""
 
-    def bind(self, name: str, nodes: FloatArray, sets: NodeSets) -> BoundInterface:
-        """The interface on a mesh with the given nodes (N, 3) and named sets. Raises InputError naming the interface."""
+    def bind(self, name: str, nodes: FloatArray, sets: NodeSets, triangles: IntArray = NO_TRIANGLES) -> BoundInterface:
+        """The interface on a mesh with the given nodes (N, 3), named sets and surface triangles (T, 3). Raises InputError naming it."""
         try:
             region = NamedSet(self.where) if isinstance(self.where, str) else self.where
             rows = region.rows(nodes, sets)
             _check_spread(nodes[rows])
-            position = nodes[rows].mean(axis=0) if self.position is None else _vector(self.position)
+            position = surface_centroid(nodes, rows, triangles) if self.position is None else _vector(self.position)
             axes = np.eye(3) if self.axes is None else _rotation(self.axes)
             weights = self.node_weights(len(rows))
         except InputError as error:
@@ -179,7 +181,23 @@ def rigid_motion(arm: FloatArray) -> FloatArray:
     return motion
 
 
-def bind_interfaces(interfaces: Mapping[str, Interface], nodes: FloatArray, sets: NodeSets) -> list[BoundInterface]:
+def surface_centroid(nodes: FloatArray, rows: IntArray, triangles: IntArray) -> FloatArray:
+    """Area-weighted centroid (3,) of the surface triangles whose corners are all among the node rows; the rows' mean if there are none.
+
+    A mean of nodes would lie off the axis of a bore that is meshed more finely on one side.
+    """
+    inside = np.zeros(len(nodes), bool)
+    inside[rows] = True
+    corners = nodes[triangles[inside[triangles].all(axis=1)]]
+    if len(corners) == 0:
+        return np.asarray(nodes[rows].mean(axis=0))
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    return np.asarray(np.average(corners.mean(axis=1), axis=0, weights=areas))
+
+
+def bind_interfaces(
+    interfaces: Mapping[str, Interface], nodes: FloatArray, sets: NodeSets, triangles: IntArray = NO_TRIANGLES
+) -> list[BoundInterface]:
     """All interfaces on one mesh. Raises InputError listing every problem: sets, spread, nodes claimed twice."""
     if not interfaces:
         raise InputError("interfaces: none given; name at least one place where a joint can take hold")
@@ -187,7 +205,7 @@ def bind_interfaces(interfaces: Mapping[str, Interface], nodes: FloatArray, sets
     problems: list[str] = []
     for name, interface in interfaces.items():
         try:
-            bound.append(interface.bind(name, nodes, sets))
+            bound.append(interface.bind(name, nodes, sets, triangles))
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_overlaps(bound))

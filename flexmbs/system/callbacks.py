@@ -38,14 +38,19 @@ class Callbacks:
         self.error: BaseException | None = None
         self.where: Call | None = None  # the last call that raised or gave no finite number
         self.slow: dict[str, float] = {}  # seconds a call, where that is long
+        self.compiled: dict[tuple[Any, int, int], int] = {}  # addresses of compiled functions by function and shape
 
     def address(self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int) -> int:
         """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in arguments x."""
         if is_jitted(function):
+            known = self.compiled.get((function, n_in, n_out))
+            if known is not None:
+                return known
             report = self._keep(self._python(name, function.py_func, body, n_in, n_out))  # type: ignore[attr-defined]
             wrapper = compiled_callback(_spread(function, n_in, n_out), n_in, n_out, report)
             if wrapper is not None:
                 self.kept.append(wrapper)
+                self.compiled[function, n_in, n_out] = int(wrapper.address)
                 return int(wrapper.address)
         return self._keep(self._timed(name, self._python(name, function, body, n_in, n_out)))
 
@@ -76,6 +81,7 @@ class Callbacks:
     ) -> Callable[[int, int], None]:
         views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         n_given = 1 if n_out == 3 else n_in  # a law of time has one
+        places = range(n_out)
 
         def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray]:
             a = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n_in,))
@@ -83,24 +89,34 @@ class Callbacks:
             views[x, out] = (a, b)
             return a, b
 
+        def lost(a: np.ndarray, b: np.ndarray, error: BaseException | None) -> None:
+            """Keep the call, unless its arguments were not finite already: then it is no fault of the function."""
+            meant = bool(np.isfinite(a[:n_given]).all())
+            if error is not None:
+                b[:] = math.nan
+                if meant or not isinstance(error, Exception):
+                    self.error = error
+            if meant or self.error is not None:
+                self.where = Call(name, float(a[0]), _text(function, a, n_out))
+
         def call(x: int, out: int) -> None:
             a, b = views.get((x, out)) or view(x, out)
             if self.error is not None:
                 b[:] = math.nan
                 return
-            meant = bool(np.isfinite(a[:n_given]).all())  # else the state was lost before: no fault of the function
             try:
-                b[:] = body(function, a)
+                values = body(function, a)
+                if len(values) != n_out:
+                    raise ValueError(f"the function must give {n_out} numbers, not {len(values)}")
+                total = 0.0
+                for k in places:
+                    b[k] = value = values[k]
+                    total += value
             except BaseException as error:  # raised again after the loop; a C caller cannot carry it
-                if not meant and isinstance(error, Exception):
-                    b[:] = math.nan
-                    return
-                self.error = error
-                self.where = Call(name, float(a[0]), _text(function, a, n_out))
-                b[:] = math.nan
+                lost(a, b, error)
                 return
-            if meant and not np.isfinite(b).all():
-                self.where = Call(name, float(a[0]), _text(function, a, n_out))
+            if total - total != 0.0:  # infinite or not a number
+                lost(a, b, None)
 
         return call
 

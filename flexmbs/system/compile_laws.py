@@ -29,11 +29,12 @@ def _time_body(function: Callable[..., Any], x: np.ndarray) -> tuple[float, ...]
 
 
 def _force_body(function: Callable[..., Any], x: np.ndarray) -> Any:
-    return function(float(x[0]), float(x[1]), float(x[2]))
+    return (function(*x.tolist()),)
 
 
 def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
-    return function(float(x[0]), x[1:4].copy(), x[4:13].copy(), x[13:16].copy(), x[16:19].copy())
+    given = x.copy()  # what the function may keep or change
+    return function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:])
 
 
 class LawTable:
