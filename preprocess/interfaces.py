@@ -129,7 +129,7 @@ class Interface(ABC):
         """Weights of the nodes, (count,). Raises InputError."""
 
     def bind(self, name: str, nodes: FloatArray, sets: NodeSets, triangles: IntArray = NO_TRIANGLES) -> BoundInterface:
-        """The interface on a mesh with the given nodes (N, 3), named sets and surface triangles (T, 3). Raises InputError naming it."""
+        """The interface on a mesh with nodes (N, 3), named sets, surface triangles (T, 3). Raises InputError naming it."""
         try:
             region = NamedSet(self.where) if isinstance(self.where, str) else self.where
             rows = region.rows(nodes, sets)
@@ -182,7 +182,7 @@ def rigid_motion(arm: FloatArray) -> FloatArray:
 
 
 def surface_centroid(nodes: FloatArray, rows: IntArray, triangles: IntArray) -> FloatArray:
-    """Area-weighted centroid (3,) of the surface triangles whose corners are all among the node rows; the rows' mean if there are none.
+    """Area-weighted centroid (3,) of the surface triangles with all corners among the node rows; the rows' mean if there are none.
 
     A mean of nodes would lie off the axis of a bore that is meshed more finely on one side.
     """
