@@ -23,6 +23,7 @@ STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT = range(6)
 
 REFACTOR_RATE = 0.1  # contraction slower than this is worth a new factorization
 SMALLEST_STEP = 1e-13
+ACCEPTED_GAP = 1e-6  # m or rad, left by the projection
 ACCELERATION_TOLERANCE = 1e3  # accelerations and multipliers to this times the tolerance of displacements
 ROUND_OFF = 1e-14  # of corrections to coordinates of order one
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
@@ -320,24 +321,29 @@ def march_explicit(
                 status = min(status, derivative(system, work, now, t + nodes[j] * h, rate, k[j]))
             error = dp.error_norm(weights, h, k, y, y1, n, rtol, atol)
             finite = error < 1e30
-            if finite and status >= 0 and (fixed > 0.0 or error <= 1.0):
-                now.clock[0] = t + h
-                now.statistics[STEPS] += 1
+            good = finite and status >= 0 and (fixed > 0.0 or error <= 1.0)
+            left = 0.0
+            if good:
                 normalize_positions(system.tree, system.joints, now.q)
                 if projected:
-                    project(system, work, now.clock[0], now.q, now.s, now.zero, tolerance, 8)
+                    left = project(system, work, t + h, now.q, now.s, now.zero, tolerance, 8)
+            if good and left <= ACCEPTED_GAP:
+                now.clock[0] = t + h
+                now.statistics[STEPS] += 1
                 proposed = h * min(5.0, max(0.2, 0.9 * math.pow(max(error, 1e-10), -0.2)))
                 now.clock[1] = max(proposed, now.clock[1]) if h < 0.9 * now.clock[1] else proposed
                 continue
             _unpack(now, y)
             now.statistics[REJECTED] += 1
             failure = STEP_TOO_SMALL if finite else NOT_FINITE
+            if good:  # the constraints cannot be met there
+                failure = NO_CONVERGENCE
             if status < 0:  # a stage may leave the region where M is definite: a shorter step may not
                 work.status[0] = -1 - status
                 failure = INDEFINITE
             if fixed > 0.0:
                 return failure, i
-            now.clock[1] = h * (max(0.2, 0.9 * math.pow(error, -0.2)) if finite and status >= 0 else 0.1)
+            now.clock[1] = h * (max(0.2, 0.9 * math.pow(error, -0.2)) if finite and status >= 0 and not good else 0.1)
             if now.clock[1] < SMALLEST_STEP * (1.0 + abs(t)):
                 return failure, i
         accelerations(system, work, now.clock[0], now.q, now.s, now.z, rate, now.zero, now.sd, now.lam)

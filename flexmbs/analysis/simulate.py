@@ -1,6 +1,7 @@
 """`simulate`: a model, a formalism and an integrator become a solution."""
 
 import math
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from flexmbs.analysis.initial import consistent_state, in_coordinates, settle
 from flexmbs.analysis.rank import DEPENDENT, pivots, singular_position
 from flexmbs.analysis.stop import INTERRUPTED, outcome
 from flexmbs.dynamics.work import make_work
-from flexmbs.errors import InputError, SolverError
+from flexmbs.errors import InputError, MachineError, SolverError
 from flexmbs.formalisms.multiplier import Baumgarte, Multiplier, Projection
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators.dormand_prince import DormandPrince
@@ -131,6 +132,24 @@ def output_times(t_end: float, step: float | None, output_step: float | None) ->
     return np.minimum(np.arange(count + 1) * interval, t_end)
 
 
+def _check_memory(outputs: int, numbers: int) -> None:
+    """MachineError when the outputs of so many numbers each cannot fit in the machine's memory."""
+    need, there = 8.0 * outputs * (numbers + 7), memory()
+    if need > there:
+        raise MachineError(
+            f"output_step: {outputs} outputs of {numbers} numbers need {need / 1e9:.3g} GB, "
+            f"the machine has {there / 1e9:.3g} GB; choose a longer output_step"
+        )
+
+
+def memory() -> float:
+    """Bytes of memory of the machine; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
 def _integrator(given: Any, step: float | None, rtol: float | None, atol: float | None) -> GeneralizedAlpha | DormandPrince:
     if isinstance(given, (GeneralizedAlpha, DormandPrince)):
         if (step, rtol, atol) != (None, None, None):
@@ -171,6 +190,7 @@ class _Run:
         self.compiled, self.system, self.method, self.form, self.times = compiled, system, method, form, times
         self.work: Work = make_work(system, beta)
         self.now = loops.make_now(nq, ns, nc, nz)
+        _check_memory(len(times), int(system.layout[1:].sum()) + ns)
         self.out = loops.make_trajectory(times, nq, ns, nc, nz)
         self.now.q[:], self.now.s[:] = q, s
         settled = settle(compiled, self.work, 0.0, self.now.q, self.now.s)
@@ -191,6 +211,9 @@ class _Run:
             try:
                 status, reached = self._batch(reached, last)
             except KeyboardInterrupt:
+                return INTERRUPTED, reached
+            if isinstance(self.compiled.callbacks.error, KeyboardInterrupt):
+                self.compiled.callbacks.error = None
                 return INTERRUPTED, reached
             if status != loops.DONE or self.compiled.callbacks.error is not None:
                 return (loops.NOT_FINITE if status == loops.DONE else status), reached

@@ -1,6 +1,7 @@
 """Bodies: rigid, point mass, flexible."""
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -27,12 +28,13 @@ from flexmbs.model.frames import GROUND, BodyHandle, Frames
 
 
 class Findings(NamedTuple):
-    """What the check of one body found: names of its frames, number of modes, problems."""
+    """What the check of one body found: names of its frames, number of modes, problems, its highest normal mode in Hz."""
 
     frames: tuple[str, ...] | None
     modes: int = 0
     warnings: tuple[Problem, ...] = ()
     errors: tuple[Problem, ...] = ()
+    highest: float = math.inf
 
 
 class Body(Declaration, section="bodies"):
@@ -205,7 +207,9 @@ class FlexibleBody(Body, kind="flexible"):
         ]
         high = max(self.damping if isinstance(self.damping, tuple) else (self.damping or 0.0,), default=0.0)
         overdamped = [Problem((*path, "damping"), f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %")]
-        return Findings(tuple(data.frames), data.nf, tuple(overdamped if high > 1.0 else ()), tuple(errors))
+        normal = [f for f, kind in zip(data.modes.frequency, data.modes.kind) if kind != "static"]
+        highest = float(max(normal, default=math.inf))
+        return Findings(tuple(data.frames), data.nf, tuple(overdamped if high > 1.0 else ()), tuple(errors), highest)
 
     def _identity(self) -> tuple[object, ...]:
         path = None if self.file is None else str(Path(self.file).resolve())

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from flexmbs.errors import InputError
+from flexmbs.model.check_frequencies import frequency_warnings
 from flexmbs.model.check_references import FrameNames, reference_problems
 from flexmbs.model.check_topology import freedom_lines, topology_problems, topology_warnings
 
@@ -51,7 +52,7 @@ def check(model: "Model") -> Report:
 def declaration_report(model: "Model") -> Report:
     """The part of the report that the declarations alone show; does not raise."""
     report = Report(f"model '{model.name}'")
-    frames, modes = _look_into_bodies(model, report)
+    frames, modes, highest = _look_into_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
     report.errors += map(str, topology_problems(model))
     report.warnings += [str(caution) for joint in model.joints.values() for caution in joint.cautions()]
@@ -63,13 +64,15 @@ def declaration_report(model: "Model") -> Report:
     }
     if not report.errors:
         report.sections["freedoms"] = freedom_lines(model, modes)
-        report.warnings += map(str, topology_warnings(model))
+        report.warnings += map(str, (*topology_warnings(model), *frequency_warnings(model, highest)))
     return report
 
 
-def _look_into_bodies(model: "Model", report: Report) -> tuple[FrameNames, int]:
-    """Frame names of every body and the number of modes of all; problems of flexible-body data go to the report."""
+def _look_into_bodies(model: "Model", report: Report) -> tuple[FrameNames, int, dict[str, float]]:
+    """Frame names of every body, the number of modes of all, the highest mode of each flexible body (Hz); problems of
+    flexible-body data go to the report."""
     frames: FrameNames = {}
+    highest: dict[str, float] = {}
     modes = 0
     for body in model.bodies.values():
         try:
@@ -80,9 +83,11 @@ def _look_into_bodies(model: "Model", report: Report) -> tuple[FrameNames, int]:
             continue
         frames[body.name] = findings.frames
         modes += findings.modes
+        if findings.modes:
+            highest[body.name] = findings.highest
         report.errors += map(str, findings.errors)
         report.warnings += map(str, findings.warnings)
-    return frames, modes
+    return frames, modes, highest
 
 
 def _add_diagnosis(model: "Model", report: Report) -> None:

@@ -57,7 +57,7 @@ def _outcome(solution: Solution) -> Check:
 def _energy(solution: Solution) -> Check:
     energy = solution.energy
     missing = float(np.abs(energy.balance).max())
-    share = missing / energy.scale if energy.scale > 0.0 else 0.0
+    share = missing / energy.scale if energy.scale != 0.0 else 0.0
     return Check("Energy balance", _graded(share, ENERGY), f"{missing:.2e} J missing, {share:.1e} of the largest energy or work")
 
 
