@@ -1,0 +1,74 @@
+"""Rows 30 and 31 for functions that Numba compiled: named, with arguments and the traceback of the Python original."""
+
+import ctypes
+import math
+
+import numba
+import numpy as np
+import pytest
+
+from flexmbs._jit import COMPILED
+from flexmbs.system.callbacks import SIGNATURE, Callbacks
+from flexmbs.system.compile_laws import LawTable
+
+if not COMPILED:
+    pytest.skip("functions are not compiled here", allow_module_level=True)
+
+
+@numba.njit
+def friction(t: float, x: float, v: float) -> float:
+    if x > 1.0:
+        raise ValueError("beyond the table")
+    return math.sqrt(x) if x >= 0.0 else math.nan
+
+
+@numba.njit
+def sweep(t: float) -> float:
+    return math.sin(t) if t < 1.0 else math.inf
+
+
+def called(address: int, *values: float) -> np.ndarray:
+    """Results of a C function ``void f(double *x, double *out)``."""
+    x, out = np.zeros(19), np.full(6, 5.0)
+    x[: len(values)] = values
+    ctypes.cast(address, SIGNATURE)(x.ctypes.data, out.ctypes.data)
+    return out
+
+
+@pytest.fixture
+def callbacks() -> Callbacks:
+    return Callbacks()
+
+
+def test_30_no_number(callbacks: Callbacks) -> None:
+    laws = LawTable(callbacks)
+    laws.force("forces.friction", friction)
+    address = laws.addresses[0]
+    assert called(address, 0.5, 0.25, 0.0)[0] == 0.5
+    assert callbacks.where is None
+    assert math.isnan(called(address, 0.5, -1.0, 2.0)[0])
+    assert callbacks.where is not None
+    assert callbacks.where == ("forces.friction", 0.5, "friction(t = 0.5, x = -1, v = 2)")
+    callbacks.raise_error()
+
+
+def test_30_law_of_time(callbacks: Callbacks) -> None:
+    from flexmbs.model.laws import Function
+
+    laws = LawTable(callbacks)
+    laws.number("drives.sweep", Function(sweep))
+    np.testing.assert_allclose(called(laws.addresses[0], 0.5)[:3], [math.sin(0.5), math.cos(0.5), -math.sin(0.5)], atol=1e-6)
+    assert callbacks.where is None
+    called(laws.addresses[0], 2.0)
+    assert callbacks.where is not None
+    assert callbacks.where.text == "sweep(t = 2)"
+
+
+def test_31_exception(callbacks: Callbacks) -> None:
+    laws = LawTable(callbacks)
+    laws.force("forces.friction", friction)
+    assert math.isnan(called(laws.addresses[0], 0.5, 2.0, 0.0)[0])
+    with pytest.raises(ValueError, match="beyond the table") as raised:
+        callbacks.raise_error()
+    assert raised.traceback[-1].name == "friction"
+    assert raised.value.__notes__ == ["in the function of forces.friction at t = 0.5 s"]

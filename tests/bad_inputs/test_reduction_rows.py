@@ -1,0 +1,43 @@
+"""Row 43: eigenvalues that do not converge, matrices that are singular."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+
+from flexmbs.errors import SolverError
+from preprocess import factorize
+from preprocess.reduction import eigen
+
+
+def chain(n: int) -> scipy.sparse.csr_matrix:
+    """Springs of 1 N/m between n masses, held at one end."""
+    diagonals = [np.r_[np.full(n - 1, 2.0), 1.0], -np.ones(n - 1), -np.ones(n - 1)]
+    return scipy.sparse.diags(diagonals, [0, 1, -1], format="csr")
+
+
+def test_43_modes_that_do_not_converge_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response that is right to five digits only has no mode to nine."""
+    monkeypatch.setattr(eigen, "_MAX_RESTARTS", 2)
+    n = 500
+    factor, rng = scipy.sparse.linalg.splu(chain(n).tocsc()), np.random.default_rng(0)
+
+    def inexact(loads: np.ndarray) -> np.ndarray:
+        return factor.solve(loads) * (1.0 + 1e-5 * rng.standard_normal(loads.shape))
+
+    with pytest.raises(SolverError) as stopped:
+        eigen.modes_of(inexact, lambda u: u, n, count=30, block=2)
+    found = int(str(stopped.value).removeprefix("modes: ").split()[0])
+    assert 0 <= found < 30
+    assert str(stopped.value) == f"modes: {found} of 30 converged after 2 restarts; ask for fewer modes or mend the mesh"
+    assert stopped.value.exit_code == 3
+
+
+def test_43_iteration_that_gives_up_tells_the_shift(monkeypatch: pytest.MonkeyPatch) -> None:
+    def giving_up(*given: object, **options: object) -> None:
+        raise scipy.sparse.linalg.ArpackNoConvergence("no", np.ones(3), np.ones((9, 3)))
+
+    monkeypatch.setattr(factorize.sla, "eigsh", giving_up)
+    K = chain(30)
+    with pytest.raises(SolverError, match="modes: 3 of 5 converged; ask for fewer, or shift nearer to the frequencies wanted"):
+        factorize.eigenmodes(K, scipy.sparse.identity(30, format="csr"), 5)
