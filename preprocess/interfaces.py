@@ -114,7 +114,8 @@ class BoundInterface:
 @dataclass(frozen=True, eq=False)
 class Interface(ABC):
     """Declaration of an interface: ``where`` its nodes are (a set's name, `Point` or `Plane`), the frame's ``position`` [m]
-    (default: centroid of the surface between the nodes, or their mean where they span none) and ``axes`` (3, 3), columns in mesh axes (default: mesh axes)."""
+    (default: centroid of the surface between the nodes, or their mean where they span none) and ``axes`` (3, 3), columns in mesh
+    axes (default: mesh axes)."""
 
     where: str | Region
     _: KW_ONLY
@@ -182,7 +183,7 @@ def rigid_motion(arm: FloatArray) -> FloatArray:
 
 
 def surface_centroid(nodes: FloatArray, rows: IntArray, triangles: IntArray) -> FloatArray:
-    """Area-weighted centroid (3,) of the surface triangles with all corners among the node rows; the rows' mean if there are none.
+    """Area-weighted centroid (3,) of the surface triangles with all corners among the node rows, or the rows' mean.
 
     A mean of nodes would lie off the axis of a bore that is meshed more finely on one side.
     """
