@@ -209,8 +209,10 @@ class _Run:
             begun = time.perf_counter()
             last = min(n, reached + batch)
             try:
-                status, reached = self._batch(reached, last)
+                with self.compiled.callbacks.interrupts_kept():
+                    status, reached = self._batch(reached, last)
             except KeyboardInterrupt:
+                self.compiled.callbacks.error = None
                 return INTERRUPTED, reached
             if isinstance(self.compiled.callbacks.error, KeyboardInterrupt):
                 self.compiled.callbacks.error = None

@@ -5,10 +5,13 @@ An exception in a function is kept, its results become NaN, the loop stops, and 
 not finite, the function and its arguments are kept for the message.
 """
 
+import contextlib
 import ctypes
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +56,27 @@ class Callbacks:
                 self.compiled[function, n_in, n_out] = int(wrapper.address)
                 return int(wrapper.address)
         return self._keep(self._timed(name, self._python(name, function, body, n_in, n_out)))
+
+    @contextlib.contextmanager
+    def interrupts_kept(self) -> Iterator[None]:
+        """While the loop runs, an interrupt is kept as the error too: Python drops one that strikes at the border of a C callback."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        given = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        given = {number: handler for number, handler in given.items() if callable(handler)}
+
+        def keep(number: int, frame: Any) -> None:
+            self.error = self.error or KeyboardInterrupt()
+            given[signal.Signals(number)](number, frame)  # type: ignore[operator,misc]
+
+        for number in given:
+            signal.signal(number, keep)
+        try:
+            yield
+        finally:
+            for number, handler in given.items():
+                signal.signal(number, handler)
 
     def raise_error(self) -> None:
         """Raise the first exception of a user function again, with its own traceback and the time."""
