@@ -248,6 +248,7 @@ def march_alpha(system, work, now, p, fixed, rtol, atol, tolerance, iterations, 
             now.clock[1] = h * max(0.25, 0.8 * math.pow(error, -1.0 / 3.0)) if status == DONE else 0.25 * h
             if now.clock[1] < SMALLEST_STEP * (1.0 + abs(now.clock[0])):
                 return (STEP_TOO_SMALL if status == DONE else status), i
+        now.clock[0] = times[i]
         record(now, work, out, i)
     return DONE, last
 
@@ -347,5 +348,6 @@ def march_explicit(
             if now.clock[1] < SMALLEST_STEP * (1.0 + abs(t)):
                 return failure, i
         accelerations(system, work, now.clock[0], now.q, now.s, now.z, rate, now.zero, now.sd, now.lam)
+        now.clock[0] = times[i]
         record(now, work, out, i)
     return DONE, last

@@ -1,6 +1,7 @@
 """`simulate`: a model, a formalism and an integrator become a solution."""
 
 import math
+import numbers
 import os
 import time
 from collections.abc import Callable
@@ -120,8 +121,8 @@ def _finite(status: int, reached: int, out: Trajectory) -> tuple[int, int]:
 def output_times(t_end: float, step: float | None, output_step: float | None) -> np.ndarray:
     """0, Δ, 2Δ, …, t_end. Raises `InputError` for times that are not positive, not finite or too many."""
     for key, value in (("t_end", t_end), ("step", step), ("output_step", output_step)):
-        if value is not None and not (math.isfinite(value) and value > 0.0):
-            raise InputError(f"{key}: {value} is not a positive time in seconds")
+        if value is not None and not (isinstance(value, numbers.Real) and math.isfinite(value) and value > 0.0):
+            raise InputError(f"{key}: {value!r} is not a positive time in seconds")
     for key, value in (("step", step), ("output_step", output_step)):
         if value is not None and value > t_end * (1.0 + 1e-12):
             raise InputError(f"{key}: {value} s is longer than t_end = {t_end} s")
@@ -163,6 +164,8 @@ def _integrator(given: Any, step: float | None, rtol: float | None, atol: float 
 
 def _formalism(given: Any, stabilization: str, method: GeneralizedAlpha | DormandPrince) -> Multiplier:
     if isinstance(given, Multiplier):
+        if stabilization != "none":
+            raise InputError("stabilization: give it to the formalism object, not beside it")
         form = given
     elif given not in FORMALISMS:
         raise InputError(f"formalism: no '{given}'; there are {', '.join(FORMALISMS)}")

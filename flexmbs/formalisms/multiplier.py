@@ -36,6 +36,10 @@ class Projection:
     tolerance: float = 1e-11
     name: ClassVar[str] = "projection"
 
+    def __post_init__(self) -> None:
+        if not self.tolerance > 0.0:
+            raise InputError(f"Projection.tolerance: {self.tolerance} is not positive")
+
 
 @dataclass(frozen=True)
 class Multiplier:
@@ -46,6 +50,10 @@ class Multiplier:
     name: ClassVar[str] = "multiplier"
     provides: ClassVar[tuple[str, ...]] = ("residual", "accelerations")
     coordinates: ClassVar[tuple[str, ...]] = ("joint", "absolute")
+
+    def __post_init__(self) -> None:
+        if self.stabilization is not None and not isinstance(self.stabilization, (Baumgarte, Projection)):
+            raise InputError(f"Multiplier.stabilization: {self.stabilization!r} is no Baumgarte(…) or Projection(…)")
 
 
 @part

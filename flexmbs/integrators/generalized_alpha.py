@@ -28,7 +28,7 @@ class GeneralizedAlpha:
     step: float | None = None
     rtol: float = 1e-5
     atol: float = 1e-7
-    newton_tolerance: float = 1e-8
+    newton_tolerance: float = 1e-9
     max_iterations: int = 14
 
     name: ClassVar[str] = "generalized-alpha"

@@ -59,7 +59,7 @@ class Callbacks:
 
     @contextlib.contextmanager
     def interrupts_kept(self) -> Iterator[None]:
-        """While the loop runs, an interrupt is kept as the error too: Python drops one that strikes at the border of a C callback."""
+        """While the loop runs, an interrupt is kept as the error too: Python drops one at the border of a C callback."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
