@@ -113,11 +113,6 @@ def _cached(function: F, **options: Any) -> F:
     return without_literals(compiled)  # type: ignore[no-any-return]
 
 
-def kernel_is_cached() -> bool:
-    """True when this version's kernels have been compiled on this machine before."""
-    return CACHE is not None and any(pathlib.Path(CACHE).rglob("*.nbi"))
-
-
 _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 if COMPILED:
