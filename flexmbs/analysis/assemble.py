@@ -45,6 +45,11 @@ def assemble(model: Model, *, t: float = 0.0) -> Assembly:
     Raises `InputError` that names the joint and the gap where a loop does not close.
     """
     declaration_report(model).raise_errors()
+    return assembly(model, t)
+
+
+def assembly(model: Model, t: float) -> Assembly:
+    """The initial state of a model whose declarations have been checked; redundancy is judged beside a singular start."""
     compiled, start = consistent_state(model, t=t)
     joints = {name: JointState(*joint_coordinates(compiled, start, name)) for name in model.joints}
     singular = singular_position(compiled, start)

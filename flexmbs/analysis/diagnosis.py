@@ -1,8 +1,6 @@
 """What only the compiled system knows of a model: its tree, its cut joints, redundant constraints."""
 
-from flexmbs.analysis.assemble import redundancy_text
-from flexmbs.analysis.initial import consistent_state
-from flexmbs.analysis.rank import redundant_rows, singular_position
+from flexmbs.analysis.assemble import assembly, redundancy_text
 from flexmbs.model.model import Model
 from flexmbs.system.records import NF
 
@@ -12,10 +10,8 @@ def diagnose(model: Model) -> tuple[list[str], list[str], list[str]]:
 
     Raises `InputError` where a loop does not close.
     """
-    compiled, start = consistent_state(model)
-    singular = singular_position(compiled, start)
-    regular = singular.near if singular else start
-    redundant = redundant_rows(compiled, regular.q, regular.s, regular.beta)
+    found = assembly(model, 0.0)
+    compiled, redundant = found.compiled, found.redundant
     lines = str(compiled.topology).splitlines()
     dependent = sum(rows for _, rows in redundant)
     ns, nc = int(compiled.system.layout[2]), compiled.n_constraints
@@ -25,6 +21,6 @@ def diagnose(model: Model) -> tuple[list[str], list[str], list[str]]:
         f" = {ns - nc + dependent} freedoms"
     )
     warnings = [redundancy_text(name, rows) for name, rows in redundant]
-    warnings += [f"assembly moved {moved}" for moved in start.moved]
-    warnings += [f"model: {singular}"] if singular else []
+    warnings += [f"assembly moved {moved}" for moved in found.moved]
+    warnings += [f"model: {found.singular}"] if found.singular else []
     return lines, warnings, []

@@ -180,13 +180,8 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
             s[to : to + 6] = V
         else:
             s[to : to + 3] = A.reshape(3, 3) @ V[:3]
-    beta = [_cut_start(joint, start, name) for name in target.topology.cuts]
+    beta = [joint_coordinates(joint, start, name)[0] for name in target.topology.cuts]
     return target, InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion)
-
-
-def _cut_start(joint: Compiled, start: InitialState, name: str) -> np.ndarray:
-    """Coordinates of a joint at the start, wherever they are in the joint-coordinate model."""
-    return joint_coordinates(joint, start, name)[0]
 
 
 def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[np.ndarray, np.ndarray]:
