@@ -87,13 +87,23 @@ def freedom_lines(model: "Model", modes: int) -> list[str]:
     held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
     lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
     b = sum(6 - joint.nv for joint in model.joints.values()) + 3 * len(lone_points)
-    loops = len(model.joints) - n - 1 + len(components(model))
     lines = [f"f = 6·{n} − {b} = {6 * n - b} rigid-body freedoms (6n − b, dependent constraints not considered)"]
+    if all(body.kind == "point-mass" for body in model.bodies.values()):
+        lines.append(f"point masses alone: f = 3·{n} − {b - 3 * n} = {6 * n - b} (3n − b)")
     if lone_points:
         lines.append(f"point masses without a joint move by 3 translations: {', '.join(body.name for body in lone_points)}")
     if model.drives:
         lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} left")
     if modes:
         lines.append(f"{modes} elastic coordinate{'' if modes == 1 else 's'}")
-    lines.append(f"{loops} closed loop{'' if loops == 1 else 's'}: {len(model.joints)} joints, {n} bodies")
+    lines.append(_loops_line(model))
     return lines
+
+
+def _loops_line(model: "Model") -> str:
+    """n_h = n_c − n; a part that floats hangs on the ground by a free joint of its own."""
+    n, floating = len(model.bodies), len(components(model)) - 1
+    joints = len(model.joints) + floating
+    loops = joints - n
+    added = f" with {floating} free" if floating else ""
+    return f"{loops} closed loop{'' if loops == 1 else 's'}: n_h = n_c − n = {joints} joints{added} − {n} bodies"

@@ -1,9 +1,9 @@
 """From the user's graph of bodies and joints to a tree of primary joints and a list of cut joints.
 
-The tree is a spanning tree that keeps the joints with fewest freedoms, so that the cut joints leave few closing conditions;
-the user may name the cuts. Coordinates are nothing but this choice: with ``coordinates="absolute"`` every body hangs on the
-ground by a free joint and every joint is cut; a point mass, which has no rotations of its own, keeps its joint or moves by three
-translations.
+The tree is a spanning tree that keeps the joints with fewest freedoms, so that the cut joints leave few closing conditions
+(`spanning`); the user may name the cuts. Every cut closes one of the n_h = n_c − n independent loops. Coordinates are nothing but
+this choice: with ``coordinates="absolute"`` every body hangs on the ground by a free joint and every joint is cut; a point mass,
+which has no rotations of its own, keeps its joint or moves by three translations.
 """
 
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import Model
 from flexmbs.model.motions import Ball, FreeMotion, Motion, Slide
+from flexmbs.system.spanning import spanning_joints
 
 COORDINATES = ("joint", "absolute")
 
@@ -82,6 +83,20 @@ class Topology:
         return "\n".join(lines)
 
 
+def independent_loops(model: Model, shape: Topology) -> dict[str, tuple[str, ...]]:
+    """Cut joint → the other joints of its loop, from the cut's child body through the tree to its parent body.
+
+    For a topology in joint coordinates; n_h = n_c − n loops (joints, with the free ones of floating parts, minus bodies).
+    """
+    loops = {}
+    for name in shape.cuts:
+        joint = model.joints[name]
+        top = shape.common_path(joint.parent.body, joint.child.body)[1]
+        of_a, of_b = ([i for i in shape.path(end.body) if i > top] for end in (joint.parent, joint.child))
+        loops[name] = tuple(shape.tree[i].label for i in (*of_b, *reversed(of_a)))
+    return loops
+
+
 def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
     """The chain from child to parent with the same coordinates: X⁻¹ = X_n⁻¹ … X_1⁻¹."""
     return tuple(motion.inverse() for motion in reversed(motions))
@@ -94,7 +109,7 @@ def topology(model: Model, coordinates: str = "joint") -> Topology:
     unknown = [name for name in model.cuts if name not in model.joints]
     if unknown:
         raise InputError(*(f"cuts: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown))
-    tree = _walk(model, _spanning_joints(model))
+    tree = _walk(model, spanning_joints(model))
     carried = {primary.joint: primary.body for primary in tree if primary.joint is not None}
     if coordinates == "joint":
         cuts = tuple(name for name in model.joints if name not in carried)
@@ -103,29 +118,6 @@ def topology(model: Model, coordinates: str = "joint") -> Topology:
     kept = {primary.joint for primary in absolute}
     cuts = tuple(name for name in model.joints if name not in kept)
     return Topology(coordinates, tuple(absolute), cuts, {joint: body for joint, body in carried.items() if joint not in kept})
-
-
-def _spanning_joints(model: Model) -> set[str]:
-    """Joints of a spanning forest with the fewest freedoms (Kruskal), never a joint the user wants cut. Raises `InputError`."""
-    group = {name: name for name in (GROUND, *model.bodies)}
-
-    def find(name: str) -> str:
-        while group[name] != name:
-            group[name] = group[group[name]]
-            name = group[name]
-        return name
-
-    kept = set()
-    order = sorted(model.joints.values(), key=lambda joint: joint.nv)
-    for joint in order:
-        a, b = find(joint.parent.body), find(joint.child.body)
-        if joint.name not in model.cuts and a != b:
-            group[a] = b
-            kept.add(joint.name)
-    bridges = [joint for joint in order if joint.name in model.cuts and find(joint.parent.body) != find(joint.child.body)]
-    if bridges:
-        raise InputError(*(f"cuts: joint '{joint.name}' is in no closed loop; take it from the cuts" for joint in bridges))
-    return kept
 
 
 def _walk(model: Model, kept: set[str]) -> list[PrimaryJoint]:

@@ -42,7 +42,7 @@ def test_the_script_of_the_documentation(tmp_path) -> None:
     assert not report.warnings
     assert report.sections["freedoms"][0].startswith("f = 6·3 − 16 = 2 ")
     assert report.sections["freedoms"][1] == "2 elastic coordinates"
-    assert report.sections["freedoms"][-1] == "0 closed loops: 3 joints, 3 bodies"
+    assert report.sections["freedoms"][-1] == "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies"
     assert "  elbow, revolute, upper/tip → fore/hub, 1 freedom" in report.lines
     assert str(report).endswith("ready to run")
     arm.save(tmp_path / "arm.toml")

@@ -1,0 +1,82 @@
+"""Which joints are cut: a spanning tree of the graph of bodies and joints.
+
+Two rules choose it. Few closing conditions: a loop is cut at the joint with most freedoms, so the tree has the fewest freedoms of
+all spanning trees. Loops coupled as little as may be: among those trees a shallow one, whose paths are short, so that few loops
+share a body.
+"""
+
+import heapq
+
+from flexmbs.errors import InputError
+from flexmbs.model.frames import GROUND
+from flexmbs.model.joints import Joint
+from flexmbs.model.model import Model
+
+
+def spanning_joints(model: Model) -> set[str]:
+    """Joints of the spanning forest grown from the ground (Prim 1957): of the joints that lead to a new body the one with fewest
+    freedoms, nearest to the ground, on the body found first, declared first; never one that the user wants cut.
+
+    Raises `InputError` for a cut that is in no loop.
+    """
+    at = _joints_at(model)
+    depth: dict[str, int] = {}
+    kept: set[str] = set()
+    for root in (GROUND, *model.bodies):
+        if root not in depth:
+            kept |= _grow(root, at, depth)
+    _check_cuts(model, kept)
+    return kept
+
+
+def _joints_at(model: Model) -> dict[str, list[tuple[int, Joint]]]:
+    """Joints that may be kept, with their number, by the bodies they hold."""
+    at: dict[str, list[tuple[int, Joint]]] = {name: [] for name in (GROUND, *model.bodies)}
+    for number, joint in enumerate(model.joints.values()):
+        if joint.name not in model.cuts:
+            at[joint.parent.body].append((number, joint))
+            at[joint.child.body].append((number, joint))
+    return at
+
+
+def _grow(root: str, at: dict[str, list[tuple[int, Joint]]], depth: dict[str, int]) -> set[str]:
+    """Joints of the tree on ``root``; the depths of its bodies are set."""
+    kept: set[str] = set()
+    waiting: list[tuple[int, int, int, int, str, str]] = []
+
+    def reach(body: str) -> None:
+        order = len(depth)
+        for number, joint in at[body]:
+            far = joint.child.body if joint.parent.body == body else joint.parent.body
+            heapq.heappush(waiting, (joint.nv, depth[body], order, number, joint.name, far))
+
+    depth[root] = 0
+    reach(root)
+    while waiting:
+        _, above, _, _, name, body = heapq.heappop(waiting)
+        if body not in depth:
+            depth[body] = above + 1
+            kept.add(name)
+            reach(body)
+    return kept
+
+
+def _check_cuts(model: Model, kept: set[str]) -> None:
+    """A cut between two parts that nothing else connects is in no loop."""
+    group = {name: {name} for name in (GROUND, *model.bodies)}
+
+    def join(joint: Joint) -> bool:
+        a, b = group[joint.parent.body], group[joint.child.body]
+        if a is b:
+            return False
+        large, small = (a, b) if len(a) >= len(b) else (b, a)
+        large |= small
+        for name in small:
+            group[name] = large
+        return True
+
+    for name in kept:
+        join(model.joints[name])
+    bridges = [name for name in model.joints if name in model.cuts and join(model.joints[name])]
+    if bridges:
+        raise InputError(*(f"cuts: joint '{name}' is in no closed loop; take it from the cuts" for name in bridges))
