@@ -22,7 +22,8 @@ _HOMES = {
     "flexmbs.analysis.simulate": "simulate",
     "flexmbs.analysis.assemble": "assemble",
     "flexmbs.results": "Solution",
-    "flexmbs.formalisms.multiplier": "Baumgarte Multiplier Projection",
+    "flexmbs.formalisms.multiplier": "Multiplier",
+    "flexmbs.formalisms.stabilization": "Baumgarte Projection",
     "flexmbs.integrators": "DormandPrince GeneralizedAlpha",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from flexmbs.analysis.simulate import simulate
     from flexmbs.errors import FlexmbsError, InputError, MachineError, SolverError
     from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
-    from flexmbs.formalisms.multiplier import Baumgarte, Multiplier, Projection
+    from flexmbs.formalisms.multiplier import Multiplier
+    from flexmbs.formalisms.stabilization import Baumgarte, Projection
     from flexmbs.integrators import DormandPrince, GeneralizedAlpha
     from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
     from flexmbs.model.drives import Drive

@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import types as python_types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -100,14 +101,39 @@ def part(function: F) -> F:
     return without_literals(numba.njit(error_model="numpy", nogil=True, pipeline_class=_COMPILERS[0])(function))  # type: ignore[no-any-return]
 
 
-def _cached(function: F, **options: Any) -> F:
+def bound(function: Callable[..., Any], name: str, *, lightly: bool = False, **parts: Callable[..., Any]) -> Any:
+    """A kernel from a plain function whose global names are bound to ``parts``: one time loop serves every formalism.
+
+    ``name`` tells the kernels of one function apart on disk; kernels of parts from outside the package, which the cache's
+    digest does not see, are not cached. ``lightly``: optimised as a `seldom` kernel.
+    """
+    own = all(part.__module__.split(".")[0] in _PACKAGES for part in (function, *parts.values()))
+    options = {} if not lightly or _COMPILERS is None else {"pipeline_class": _COMPILERS[1]}
+    return _cached(_rebound(function, f"{function.__name__}_{name}", parts), keep=own, **options)
+
+
+def bound_part(function: Callable[..., Any], **parts: Callable[..., Any]) -> Any:
+    """A part from a plain function whose global names are bound to ``parts``."""
+    outside = [part for part in parts.values() if part.__module__.split(".")[0] not in _PACKAGES]
+    twin = _rebound(function, function.__name__, parts)
+    twin.__module__ = outside[0].__module__ if outside else function.__module__
+    return part(twin)
+
+
+def _rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[..., Any]]) -> Any:
+    twin = python_types.FunctionType(function.__code__, {**function.__globals__, **parts}, name, function.__defaults__)
+    twin.__qualname__, twin.__module__, twin.__doc__ = name, function.__module__, function.__doc__
+    return twin
+
+
+def _cached(function: F, *, keep: bool = True, **options: Any) -> F:
     """Numba's njit with the cache in this version's folder."""
     if not COMPILED:
         return function
     kept = config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         config.CACHE_DIR = CACHE or ""  # type: ignore[attr-defined]
-        compiled = numba.njit(cache=CACHE is not None, error_model="numpy", nogil=True, **options)(function)
+        compiled = numba.njit(cache=keep and CACHE is not None, error_model="numpy", nogil=True, **options)(function)
     finally:
         config.CACHE_DIR = kept  # type: ignore[attr-defined]
     return without_literals(compiled)  # type: ignore[no-any-return]

@@ -115,7 +115,7 @@ def settle(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarra
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     sd, lam = np.zeros(ns), np.zeros(nc)
     compiled.callbacks.where = None
-    left, status = consistent(compiled.system, work, t, q, s, np.zeros(nz), np.zeros(ns), CLOSED, NEWTON_STEPS, sd, lam)
+    left, status = consistent(compiled.system, work, t, q, s, np.zeros(nz), CLOSED, NEWTON_STEPS, sd, lam)
     compiled.callbacks.raise_error()
     return Settled(sd, lam, float(left), int(status))
 

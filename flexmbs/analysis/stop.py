@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
-from flexmbs.analysis import loops
+from flexmbs.analysis.march import state
 from flexmbs.analysis.rank import Pivots, lost_on_the_way, pivots
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import SPARE, Work
@@ -11,10 +11,10 @@ from flexmbs.system.records import SPARE, Work
 INTERRUPTED = -1
 
 
-def outcome(status: int, compiled: Compiled, now: loops.Now, work: Work, first: Pivots) -> str:
+def outcome(status: int, compiled: Compiled, now: state.Now, work: Work, first: Pivots) -> str:
     """ "finished", or why the run stopped; ``first``: the constraints at the start."""
     t, h = float(now.clock[0]), float(now.clock[1])
-    if status == loops.DONE:
+    if status == state.DONE:
         return "finished"
     if status == INTERRUPTED:
         return f"interrupted at t = {t:.6g} s"
@@ -28,7 +28,7 @@ def _function(compiled: Compiled) -> str:
     return f"the function of {call.item} gave no finite number at {call.text}; mend the function" if call else ""
 
 
-def _singular(compiled: Compiled, now: loops.Now, work: Work, first: Pivots) -> str:
+def _singular(compiled: Compiled, now: state.Now, work: Work, first: Pivots) -> str:
     """The singular position that the last good state is near to, if it is."""
     if compiled.n_constraints == 0 or not (np.isfinite(now.q).all() and np.isfinite(now.s).all()):
         return ""
@@ -39,19 +39,19 @@ def _singular(compiled: Compiled, now: loops.Now, work: Work, first: Pivots) -> 
     return f"{cause}; end the motion before it, or start on its other side"
 
 
-def _numbers(status: int, compiled: Compiled, now: loops.Now, h: float) -> str:
+def _numbers(status: int, compiled: Compiled, now: state.Now, h: float) -> str:
     where = f"body '{fastest_body(compiled, now)}'"
     jump = "loosen rtol and atol or look for a jump in the forces"
     check = "take a smaller step or check forces and initial values"
     return {
-        loops.INDEFINITE: f"the mass matrix lost definiteness; check the masses and the singular position of {where}",
-        loops.STEP_TOO_SMALL: f"the step shrank below {h:.3g} s, fastest at {where}; {jump}",
-        loops.NOT_FINITE: f"the state is no longer finite, worst at {where}; {check}",
-        loops.NO_CONVERGENCE: f"Newton's method does not converge with the step {h:.3g} s, worst at {where}; take a smaller step",
+        state.INDEFINITE: f"the mass matrix lost definiteness; check the masses and the singular position of {where}",
+        state.STEP_TOO_SMALL: f"the step shrank below {h:.3g} s, fastest at {where}; {jump}",
+        state.NOT_FINITE: f"the state is no longer finite, worst at {where}; {check}",
+        state.NO_CONVERGENCE: f"Newton's method does not converge with the step {h:.3g} s, worst at {where}; take a smaller step",
     }[status]
 
 
-def fastest_body(compiled: Compiled, now: loops.Now) -> str:
+def fastest_body(compiled: Compiled, now: state.Now) -> str:
     """The body whose velocities change fastest."""
     sizes = compiled.system.elimination.node[: len(compiled.bodies), SIZE]
     rates = np.nan_to_num(np.abs(now.sd), nan=np.inf)

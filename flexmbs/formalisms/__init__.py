@@ -1,0 +1,6 @@
+"""Formalisms: ways to combine the terms of the equations of motion."""
+
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.formalisms.multiplier import Multiplier
+
+FORMALISMS: dict[str, type[Formalism]] = {Multiplier.name: Multiplier}

@@ -153,6 +153,7 @@ class Work(NamedTuple):
     io: np.ndarray  # (2, 24) arguments and results of user functions
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
+    zero: np.ndarray  # (ns,) zeros
     force_rate: np.ndarray  # (nz,) rates of force states
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η

@@ -1,0 +1,1 @@
+"""Time loops: an integrator over a formalism."""

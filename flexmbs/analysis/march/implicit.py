@@ -1,0 +1,193 @@
+"""The time loop of generalized-α over a formalism, from one output time to the next, with nothing allocated inside."""
+
+import functools
+import math
+from typing import Any
+
+from flexmbs._jit import bound, bound_part, part
+from flexmbs.analysis.march.state import (
+    DEPENDENT,
+    DONE,
+    EVALUATIONS,
+    FACTORIZATIONS,
+    INDEFINITE,
+    ITERATIONS,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    REJECTED,
+    SMALLEST_STEP,
+    STEP_TOO_SMALL,
+    STEPS,
+    next_step,
+    record,
+)  # fmt: skip
+from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.kinematics import displace
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.formalisms.kkt import largest
+from flexmbs.formalisms.multiplier import correction, iteration_matrix
+from flexmbs.integrators import generalized_alpha as ga
+from flexmbs.system.records import G_POSITION
+
+REFACTOR_RATE = 0.1  # contraction slower than this is worth a new factorization
+ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
+MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
+ROUND_OFF = 1e-14  # of corrections to coordinates of order one
+STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
+
+
+def alpha_step(system, work, room, now, p, h, tolerance, iterations):
+    """One step of generalized-α from the running state; returns the status, the old state stays in q0, s0, ….
+
+    Modified Newton: the factorization is kept while corrections contract well and the step does not change.
+    """
+    q, s, sd, lam, z = now.q, now.s, now.sd, now.lam, now.z
+    ns = s.shape[0]
+    t1 = now.clock[0] + h
+    for a in range(q.shape[0]):
+        now.q0[a] = q[a]
+    for a in range(ns):
+        now.s0[a] = s[a]
+        now.sd0[a] = sd[a]
+    for a in range(lam.shape[0]):
+        now.lam0[a] = lam[a]
+    for a in range(z.shape[0]):
+        now.z0[a] = z[a]
+        now.zd0[a] = work.force_rate[a]
+    for a in range(3):
+        now.power0[a] = work.power[a]
+    ga.predict(p, h, s, sd, now.a, now.a1, now.delta)
+    c_sd, c_s = ga.factors(p, h)
+    before = 0.0
+    fresh = False
+    slow = False
+    growths = 0
+    x = work.x
+    for _ in range(iterations):
+        displace(system.tree, system.joints, now.q0, now.delta, q)
+        for a in range(z.shape[0]):
+            z[a] = now.z0[a] + 0.5 * h * (now.zd0[a] + work.force_rate[a])
+        renew = now.clock[2] != h or slow
+        residual(system, work, t1, q, s, sd, lam, z, renew, work.r)
+        now.statistics[EVALUATIONS] += 1
+        if renew:
+            status = iteration_matrix(system, work, room, q, c_sd, c_s)
+            now.statistics[FACTORIZATIONS] += 1
+            if status < 0:
+                now.clock[2] = 0.0
+                work.status[0] = -1 - status
+                return INDEFINITE
+            now.statistics[DEPENDENT] = max(now.statistics[DEPENDENT], status)
+            now.clock[2] = h
+            fresh = True
+            slow = False
+            before = 0.0
+        for a in range(ns):
+            x[a] = -work.r[a]
+        for a in range(lam.shape[0]):
+            x[ns + a] = -work.gs[G_POSITION, a]
+        correction(system, work, room, q, x)
+        size = ga.correct(c_sd, c_s, x, now.delta, s, sd)
+        change = 0.0
+        for a in range(lam.shape[0]):
+            lam[a] -= x[ns + a]
+            change = max(change, abs(x[ns + a]))
+        forces = MULTIPLIER_TOLERANCE * largest(lam)
+        now.statistics[ITERATIONS] += 1
+        if not size < 1e30:
+            now.clock[2] = 0.0
+            return NOT_FINITE
+        goal = tolerance * min(largest(now.delta), ACCELERATION_TOLERANCE * largest(sd) / c_sd) + ROUND_OFF
+        if size <= 1e-3 * goal and change <= forces:
+            return DONE
+        if before > 0.0:
+            rate = size / before
+            slowest = rate if fresh else max(rate, REFACTOR_RATE)  # an old factor may hide its slow directions in the first ratio
+            left = slowest / (1.0 - slowest)
+            if slowest < 1.0 and size * left <= goal and change * left <= forces:
+                return DONE
+            if rate > 0.5 and size <= STAGNATION:
+                return DONE
+            if rate > REFACTOR_RATE and not fresh:
+                slow = True
+            if rate > 2.0 and fresh:
+                growths += 1
+                if growths > 2:
+                    break
+        before = size
+    now.clock[2] = 0.0
+    return NO_CONVERGENCE
+
+
+@part
+def restore(now, work):
+    """Back to the state before the step."""
+    for a in range(now.q.shape[0]):
+        now.q[a] = now.q0[a]
+    for a in range(now.s.shape[0]):
+        now.s[a] = now.s0[a]
+        now.sd[a] = now.sd0[a]
+    for a in range(now.lam.shape[0]):
+        now.lam[a] = now.lam0[a]
+    for a in range(now.z.shape[0]):
+        now.z[a] = now.z0[a]
+        work.force_rate[a] = now.zd0[a]
+    for a in range(3):
+        work.power[a] = now.power0[a]
+
+
+@part
+def accept(p, now, work, h):
+    """Accelerations, account of work and clock after a converged step."""
+    for i in range(now.a.shape[0]):
+        now.a1[i] = now.a[i]
+        now.path[i] += now.delta[i]
+        now.travel[i] = max(now.travel[i], abs(now.path[i]))
+    ga.finish(p, now.sd, now.sd0, now.a)
+    for k in range(3):
+        now.work[k] += 0.5 * h * (now.power0[k] + work.power[k])
+    now.clock[0] += h
+    now.statistics[STEPS] += 1
+
+
+def march_alpha(system, work, room, now, p, fixed, rtol, atol, tolerance, iterations, keep, times, first, last, out):
+    """Generalized-α to the outputs first … last−1. Returns (status, outputs reached).
+
+    ``iteration_matrix`` and ``correction`` are those of the formalism the loop is bound to.
+    ``keep``: factorizations serve following steps too. In absolute coordinates the matrix hardly changes along the motion; in
+    joint coordinates it follows the configuration, and a stale factor leaves errors in the directions of small inertia.
+    """
+    for i in range(first, last):
+        while now.clock[0] < times[i] - 1e-12 * (1.0 + abs(times[i])):
+            h = next_step(fixed, now.clock[1], times[i] - now.clock[0])
+            if not keep:
+                now.clock[2] = 0.0
+            status = alpha_step(system, work, room, now, p, h, tolerance, iterations)
+            error = 0.0
+            if status == DONE and fixed <= 0.0:
+                for a in range(now.a.shape[0]):
+                    now.a1[a] = now.a[a]
+                ga.finish(p, now.sd, now.sd0, now.a1)
+                error = ga.error_norm(p, h, now.a1, now.a, now.travel, rtol, atol)
+            if status == DONE and error <= 1.0:
+                accept(p, now, work, h)
+                if fixed <= 0.0:
+                    now.clock[1] = ga.proposed_step(now.clock[1], h, error)
+                continue
+            restore(now, work)
+            if fixed > 0.0 or status == INDEFINITE:
+                return status, i
+            now.statistics[REJECTED] += 1
+            now.clock[1] = h * max(0.25, 0.8 * math.pow(error, -1.0 / 3.0)) if status == DONE else 0.25 * h
+            if now.clock[1] < SMALLEST_STEP * (1.0 + abs(now.clock[0])):
+                return (STEP_TOO_SMALL if status == DONE else status), i
+        now.clock[0] = times[i]
+        record(now, work, out, i)
+    return DONE, last
+
+
+@functools.cache
+def alpha_loop(formalism: type[Formalism]) -> Any:
+    """The compiled loop over a formalism."""
+    step = bound_part(alpha_step, iteration_matrix=formalism.iteration_matrix, correction=formalism.correction)
+    return bound(march_alpha, formalism.name, alpha_step=step)

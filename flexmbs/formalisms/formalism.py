@@ -1,0 +1,71 @@
+"""What a formalism is: the way in which the terms of the equations of motion are combined at a state.
+
+A formalism is a value with options. Its kernels are `part`s of one signature each, bound into the time loops; it states what
+it provides ("residual" for implicit methods, "accelerations" for explicit ones) and in which coordinates it works. A new one is
+a class of this kind in a file of its own and a line in `flexmbs.formalisms.FORMALISMS`.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs.system.compile import Compiled
+
+
+@part
+def unchanged(system, work, room, t, q, s):
+    """An accepted state needs nothing more."""
+    return 0.0
+
+
+@part
+def no_matrix(system, work, room, q, c_mass, c_damping):
+    """For formalisms without "residual"."""
+    return -1
+
+
+@part
+def no_correction(system, work, room, q, x):
+    """For formalisms without "residual"."""
+
+
+class NoRoom(NamedTuple):
+    """A formalism without scratch of its own."""
+
+    options: np.ndarray
+
+
+class Formalism(abc.ABC):
+    """Combination of M, k, G, γ to accelerations and multipliers: M ṡ = k + Gᵀλ, G ṡ = γ (theory §4).
+
+    accelerations(system, work, room, t, q, s, z, sd, lam) → number of dependent rows, or −1 − body where M is not definite.
+        Fills ṡ and λ, the rates of the force states and the power account; may move q and s onto the constraints it keeps.
+        Leaves g and G s + γ̄ of the state in ``work.gs``.
+    accepted(system, work, room, t, q, s) → largest |g| left: called at the start and after every accepted step.
+    iteration_matrix(system, work, room, q, c_mass, c_damping) → as above: factors [[c_mass M + K + c_damping D, Gᵀ], [G, 0]].
+    correction(system, work, room, q, x): x (ns + nc,) ← K⁻¹ x with that factor.
+    """
+
+    name: ClassVar[str]
+    provides: ClassVar[tuple[str, ...]] = ("accelerations",)
+    coordinates: ClassVar[tuple[str, ...]] = ("joint", "absolute")
+    accelerations: ClassVar[Callable[..., Any]]
+    accepted: ClassVar[Callable[..., Any]] = staticmethod(unchanged)
+    iteration_matrix: ClassVar[Callable[..., Any]] = staticmethod(no_matrix)
+    correction: ClassVar[Callable[..., Any]] = staticmethod(no_correction)
+
+    @abc.abstractmethod
+    def room(self, compiled: Compiled) -> Any:
+        """Scratch arrays and options of one run, a NamedTuple allocated once. Raises `InputError` for options that do not fit."""
+
+    def notes(self, compiled: Compiled, room: Any) -> list[str]:
+        """What the user should know after a run, one line each."""
+        return []
+
+    @property
+    def treatment(self) -> str:
+        """How explicit integrators keep the constraints: "none", or the name of a stabilization."""
+        return "none"

@@ -1,0 +1,72 @@
+"""The bordered matrix [[c M + K + c' D, Gᵀ], [G, 0]] of a state, and the projection on the constraints by it."""
+
+from flexmbs._jit import part
+from flexmbs.algebra.blocks import factorize, solve
+from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
+from flexmbs.dynamics.equations import kinematics
+from flexmbs.dynamics.kinematics import displace
+from flexmbs.system.records import G_POSITION, G_VELOCITY
+
+
+@part
+def kkt_matrix(system, work, q, c_mass, c_damping):
+    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0 leaves K out too.
+
+    Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
+    """
+    values = work.values
+    for a in range(values.shape[0]):
+        values[a] = 0.0
+    tree, frames, e = system.tree, system.frames, system.elimination
+    E, X, B = work.E, work.X, work.B
+    transmission(tree, frames, work.motion, q, E, X, B)
+    mass_blocks(system.bodies, tree, e, q, E, X, work.M, B, work.U, values, c_mass)
+    if c_damping >= 0.0:
+        stiffness_blocks(tree, system.bodies.matrices, e, system.forces.joint, work.joint_slope, values, c_damping)
+        coupling_blocks(
+            tree, frames, e, system.couplings, system.paths, work.motion, work.slopes, q, E, X, B, work.rows, values, c_damping
+        )
+    constraint_blocks(tree, frames, e, system.cuts, system.drives, system.paths, work.cut, q, E, X, B, work.rows, values)
+    return factorize(system.elimination, values, work.stiffness)
+
+
+@part
+def largest(x):
+    """max |x|, NaN where one of x is"""
+    size = 0.0
+    for a in range(x.shape[0]):
+        each = abs(x[a])
+        if each > size or each != each:
+            size = each
+    return size
+
+
+@part
+def project(system, work, t, q, s, tolerance, iterations):
+    """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities onto G s + γ̄ = 0.
+
+    Returns the largest |g| left.
+    """
+    ns = s.shape[0]
+    nc = work.gs.shape[1]
+    x = work.x
+    left = 0.0
+    velocities = nc == 0
+    it = 0
+    while not velocities:
+        kinematics(system, work, t, q, s, work.zero)
+        left = largest(work.gs[G_POSITION])
+        velocities = left <= tolerance or it >= iterations
+        it += 1
+        kkt_matrix(system, work, q, 1.0, -1.0)
+        for a in range(ns):
+            x[a] = 0.0
+        for a in range(nc):
+            x[ns + a] = -work.gs[G_VELOCITY, a] if velocities else -work.gs[G_POSITION, a]
+        solve(system.elimination, work.values, x)
+        if velocities:
+            for a in range(ns):
+                s[a] += x[a]
+        else:
+            displace(system.tree, system.joints, q, x, q)
+    return left

@@ -1,0 +1,62 @@
+"""Treatments of the drift of constraints that are only kept on the acceleration level."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs.errors import InputError
+from flexmbs.formalisms.kkt import project
+
+RATE, TOLERANCE = range(2)  # places in the options of a room
+PROJECTION_STEPS = 8
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """g̈ + 2α ġ + α² g = 0 with the rate α (1/s) (Baumgarte 1972)."""
+
+    rate: float = 20.0
+    name: ClassVar[str] = "baumgarte"
+
+    def __post_init__(self) -> None:
+        if not self.rate > 0.0:
+            raise InputError(f"Baumgarte.rate: {self.rate} is not positive")
+
+
+@dataclass(frozen=True)
+class Projection:
+    """After each step: positions on g = 0, velocities on G s + γ̄ = 0 by the least mass-weighted change."""
+
+    tolerance: float = 1e-11
+    name: ClassVar[str] = "projection"
+
+    def __post_init__(self) -> None:
+        if not self.tolerance > 0.0:
+            raise InputError(f"Projection.tolerance: {self.tolerance} is not positive")
+
+
+Stabilization = Baumgarte | Projection | None
+STABILIZATIONS: dict[str, type[Baumgarte] | type[Projection] | None] = {
+    "none": None, Baumgarte.name: Baumgarte, Projection.name: Projection,
+}  # fmt: skip
+
+
+def stabilization_options(formalism: str, given: Stabilization) -> np.ndarray:
+    """(rate, tolerance) for the kernels, 0 where unused. Raises `InputError` for anything else."""
+    if given is None:
+        return np.zeros(2)
+    if isinstance(given, Baumgarte):
+        return np.array([given.rate, 0.0])
+    if isinstance(given, Projection):
+        return np.array([0.0, given.tolerance])
+    raise InputError(f"{formalism}.stabilization: {given!r} is no Baumgarte(…) or Projection(…)")
+
+
+@part
+def projected(system, work, room, t, q, s):
+    """An accepted state is projected on the constraints where the formalism's options say so."""
+    if room.options[TOLERANCE] > 0.0:
+        return project(system, work, t, q, s, room.options[TOLERANCE], PROJECTION_STEPS)
+    return 0.0
