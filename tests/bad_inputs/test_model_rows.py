@@ -36,7 +36,7 @@ def test_24_25_loop_that_cannot_close_tells_the_gap(command: str, tmp_path: Path
     assert call(command, path) == 2
     told = "".join(capsys.readouterr())
     line = next(line for line in told.splitlines() if line.startswith("error: "))
-    assert line.startswith("error: joints.foot: the loop does not close, gap ")
+    assert line.startswith("error: joints.knee: the loop does not close, gap ")
     assert line.endswith(" (m or rad) is left; mend the lengths or start closer with q0")
     assert float(line.split("gap ")[1].split()[0]) > 0.8 / math.sqrt(3)  # the largest component of the gap
     assert not path.with_suffix(".h5").exists()
