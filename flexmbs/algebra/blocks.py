@@ -17,6 +17,7 @@ import numpy as np
 from flexmbs._jit import part
 
 DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a dependent row
+ROUND_OFF = 1e-13  # of the stiffness of a row of ones: a row that is round-off altogether has no pivot either
 
 
 # columns of Elimination.node
@@ -164,8 +165,9 @@ def factorize(e, values, stiffness):
             if sign > 0 and e.node[i, SIGN] < 0:
                 o = e.node[i, OFFSET]
                 for a in range(n):
+                    least = ROUND_OFF * values[at + a * n + a] ** 2
                     for c in range(ni):
-                        stiffness[o + c] += values[bi + a * ni + c] ** 2
+                        stiffness[o + c] += values[bi + a * ni + c] ** 2 + least
         for p in range(lo, hi):
             ni = e.node[e.block[p, NEIGHBOUR], SIZE]
             for r in range(p, hi):

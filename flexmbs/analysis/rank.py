@@ -17,6 +17,7 @@ from flexmbs.system.records import CUT_ROW, CUT_ROWS, DRIVE_ROW, ETA, SPARE
 DEPENDENT = 1e-9
 NEARLY = 1e-6  # pivots below this at the start tell a singular position
 VANISHING = 1e-5  # of the longest row
+SHORTEST = 1e-7  # rows below this (m or rad per unit of a coordinate) are not stretched to unit length: they may be round-off
 NEAR_STEP = 1e-2  # m or rad from a position to the one it is compared with
 NEAR_END = 1 / 3  # pivots below this part of the first ones tell that a run that stopped was near a singular position
 
@@ -29,7 +30,7 @@ class Pivots(NamedTuple):
 
     def rank(self, tolerance: float) -> int:
         """Number of rows that do not depend on the others."""
-        return int((self.size > tolerance * max(self.size.max(initial=0.0), 1e-300)).sum())
+        return int((self.size > tolerance).sum())
 
     def dependent(self, tolerance: float) -> list[tuple[str, int]]:
         """(joint or drive, number of its rows that depend on others)."""
@@ -95,8 +96,8 @@ def _unit_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarra
     """G (nc, ns) with rows of length one; rows that all but vanish stay small."""
     G = terms(compiled.system, make_work(compiled.system, beta), 0.0, q, s).G
     scale = np.linalg.norm(G, axis=1)
-    least = VANISHING * scale.max(initial=0.0)
-    return np.asarray(G / np.maximum(scale, least or 1.0)[:, None])
+    least = max(VANISHING * scale.max(initial=0.0), SHORTEST)
+    return np.asarray(G / np.maximum(scale, least)[:, None])
 
 
 def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:

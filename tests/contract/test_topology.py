@@ -248,3 +248,23 @@ def test_redundant_planar_loop(coordinates):
     assert np.abs(least - lam).max() < 1e-8 * np.abs(lam).max()
     assert np.linalg.norm(least) <= np.linalg.norm(now.lam) * (1 + 1e-12)
     assert np.abs(t.G.T @ (least - now.lam)).max() < 1e-9 * np.abs(now.lam).max()
+
+
+def door(hinges):
+    """A door on hinges along an axis across the frame axes; the second closes a loop whose rows are all round-off."""
+    axis = np.array([1.0, 2.0, 3.0])
+    places = {f"hinge{i}": tuple(i * axis) for i in range(hinges)}
+    model = fm.Model("door", frames=places)
+    leaf = model.add(fm.RigidBody("leaf", mass=3.0, inertia=(0.5, 0.3, 0.4), com=(0.7, -0.2, 0.1), frames=places))
+    for place in places:
+        model.add(fm.Revolute(place, model.ground[place], leaf[place], axis=tuple(axis), q0=0.6, v0=1.0))
+    return model
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_a_second_hinge_changes_nothing(coordinates):
+    one, two = state(door(1)), state(door(2), coordinates)
+    assert sum(rows for _, rows in redundant_rows(two.compiled, two.q, two.s, two.work.beta[:-8])) == 5
+    assert two.status == 5
+    assert abs(one.sd[0]) > 1.0
+    assert difference(one, two) < 1e-12
