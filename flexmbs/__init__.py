@@ -21,6 +21,7 @@ _HOMES = {
     "flexmbs.errors": "FlexmbsError InputError MachineError SolverError",
     "flexmbs.analysis.simulate": "simulate",
     "flexmbs.analysis.assemble": "assemble",
+    "flexmbs.analysis.compare": "compare",
     "flexmbs.results": "Solution",
     "flexmbs.formalisms.multiplier": "Multiplier",
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
@@ -30,6 +31,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 
 if TYPE_CHECKING:
     from flexmbs.analysis.assemble import assemble
+    from flexmbs.analysis.compare import compare
     from flexmbs.analysis.simulate import simulate
     from flexmbs.errors import FlexmbsError, InputError, MachineError, SolverError
     from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
@@ -68,7 +70,7 @@ __all__ = [  # noqa: RUF022
     "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
-    "Run", "simulate", "assemble", "Solution", "Multiplier", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
+    "Run", "simulate", "compare", "assemble", "Solution", "Multiplier", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
     "FlexmbsError", "InputError", "MachineError", "SolverError",
 ]  # fmt: skip
 

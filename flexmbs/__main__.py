@@ -119,6 +119,27 @@ def run(
 
 
 @app.command()
+def compare(
+    model: ModelFile,
+    t_end: Annotated[float | None, typer.Option("--t-end", help="End time, s; default: that of the [run] table.")] = None,
+    step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,
+    formalism: Annotated[list[str] | None, typer.Option("--formalism", help="Only this one; may be repeated.")] = None,
+    integrator: Annotated[list[str] | None, typer.Option("--integrator", help="Only this one; may be repeated.")] = None,
+    rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance.")] = 1e-7,
+    atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance.")] = 1e-9,
+    as_json: AsJson = False,
+    allow_outside: AllowOutside = False,
+    allow_code: AllowCode = False,
+) -> None:
+    """Run a model under all formalisms: agreement, energy error, drift, time."""
+    from flexmbs.command.compare import compare as command
+
+    options = {"t_end": t_end, "step": step, "formalisms": formalism, "integrators": integrator, "rtol": rtol, "atol": atol}
+    access = {"allow_outside": allow_outside, "allow_code": allow_code}
+    raise typer.Exit(command(model, options, as_json=as_json, access=access))
+
+
+@app.command()
 def report(
     solution: SolutionFile,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML file; default: SOLUTION with .html.")] = None,

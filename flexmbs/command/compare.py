@@ -1,0 +1,37 @@
+"""``flexmbs compare``"""
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+from flexmbs.command.console import progress_bar, put, put_json
+from flexmbs.errors import InputError, SolverError
+
+
+def compare(path: Path, given: dict[str, Any], *, as_json: bool, access: dict[str, bool]) -> int:
+    """Print one row per formalism, coordinates and integrator; 0 when all runs finished, else 3."""
+    from flexmbs.analysis.compare import compare as analysis
+    from flexmbs.model.model import load
+
+    model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
+    options = {key: value for key, value in given.items() if value is not None}
+    if "t_end" not in options:
+        if model.run is None:
+            raise InputError(f"run.t_end: model '{model.name}' has no [run] table; give the end time, --t-end 1.0")
+        options["t_end"] = model.run.t_end
+    with progress_bar(f"comparing {model.name}") as progress:
+        found = analysis(model, progress=progress, **options)
+    if as_json:
+        rows = [
+            {f.name: _plain(getattr(row, f.name)) for f in dataclasses.fields(row) if f.name != "solution"} for row in found.rows
+        ]
+        put_json({"model": found.model, "verdict": found.verdict, "rows": rows})
+    else:
+        put(str(found))
+    return 0 if found.finished else SolverError.exit_code
+
+
+def _plain(value: Any) -> Any:
+    """None where a run gave no number."""
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,74 @@
+"""One model under all formalisms: the rows agree, wrong input is named, a run that stops is a row that says so."""
+
+import json
+
+import pytest
+
+import flexmbs as fm
+from flexmbs.__main__ import main
+from flexmbs.formalisms import FORMALISMS
+
+BAR = {"mass": 1.0, "inertia": (1e-4, 0.02, 0.02)}
+
+
+def slider_crank() -> fm.Model:
+    """A crank of 0.2 m at 10 rad/s, a rod of 0.5 m, a slider with a spring to the ground."""
+    model = fm.Model("slider-crank", gravity=(0.0, 0.0, -9.81), frames={"guide": (0.0, 0.0, 0.0)})
+    crank = model.add(fm.RigidBody("crank", com=(0.1, 0.0, 0.0), frames={"pin": (0.2, 0.0, 0.0)}, **BAR))
+    rod = model.add(fm.RigidBody("rod", com=(0.25, 0.0, 0.0), frames={"end": (0.5, 0.0, 0.0)}, **BAR))
+    slider = model.add(fm.RigidBody("slider", mass=0.5, inertia=(1e-3, 1e-3, 1e-3)))
+    model.add(fm.Revolute("main", model.ground, crank, axis="y", q0=-0.7, v0=10.0))
+    model.add(fm.Revolute("pin", crank["pin"], rod, axis="y", q0=0.7 + 0.26))
+    model.add(fm.Spherical("wrist", rod["end"], slider))
+    model.add(fm.Prismatic("guide", model.ground["guide"], slider, axis="x", q0=0.63))
+    model.add(fm.PointSpring("spring", model.ground["guide"], slider, k=50.0, c=1.0, length=0.5))
+    return model
+
+
+def test_all_formalisms_agree_on_accelerations_reactions_and_motion() -> None:
+    found = fm.compare(slider_crank(), t_end=0.2, integrators=("dormand-prince",))
+    assert {row.formalism for row in found.rows} == set(FORMALISMS)
+    assert {(row.formalism, row.coordinates) for row in found.rows} == {
+        (name, coordinates) for name, form in FORMALISMS.items() for coordinates in form.coordinates
+    }
+    assert found.finished
+    for row in found.rows:
+        assert row.accelerations < 1e-9, row
+        assert row.reactions < 1e-9, row
+        assert row.positions < 1e-5, row
+        assert row.energy < 1e-5, row
+        assert row.steps > 0
+        assert row.evaluations > row.steps
+        assert row.seconds > 0.0
+    assert f"{len(found.rows)} runs: accelerations agree" in str(found)
+
+
+def test_command_prints_rows_and_takes_its_end_time_from_the_model(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "crank.toml"
+    path.write_text(slider_crank().to_toml() + "\n[run]\nt_end = 0.02\n")
+    with pytest.raises(SystemExit) as stopped:
+        main(["compare", str(path), "--formalism", "multiplier", "--json"])
+    assert stopped.value.code == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["integrator"] for row in found["rows"]] == ["generalized-alpha", "dormand-prince"] * 2
+    assert all(row["outcome"] == "finished" for row in found["rows"])
+
+
+def test_unknown_names_are_told() -> None:
+    with pytest.raises(fm.InputError, match="integrators: no 'euler'; there are generalized-alpha"):
+        fm.compare(slider_crank(), t_end=0.1, integrators=("euler",))
+    with pytest.raises(fm.InputError, match="formalism: no 'magic'; there are multiplier"):
+        fm.compare(slider_crank(), t_end=0.1, formalisms=("magic",))
+
+
+def test_a_run_that_stops_is_a_row_that_says_so() -> None:
+    model = slider_crank()
+
+    def push(t: float, x: float, v: float) -> float:
+        return float("nan") if t > 0.01 else 0.0
+
+    model.add(fm.JointTorque("push", "main", fm.Function(push)))
+    found = fm.compare(model, t_end=0.02, formalisms=("multiplier",), integrators=("dormand-prince",))
+    assert not found.finished
+    assert all(row.outcome.startswith("stopped at t = 0.0") for row in found.rows)
+    assert "stopped at t" in found.verdict
