@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from combinations import Combination, combinations
 
 import flexmbs as fm
 
@@ -40,11 +42,18 @@ def chain(links: int) -> fm.Model:
     ],
 )
 def test_tip_of_the_chain(links: int, coordinates: str, stabilization: str) -> None:
+    check(links, coordinates=coordinates, integrator="dormand-prince", stabilization=stabilization, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("combination", combinations(fm.DormandPrince(rtol=1e-9, atol=1e-9)))
+def test_tip_under_every_formalism(combination: Combination) -> None:
+    check(10, **combination.options())
+
+
+def check(links: int, **options: Any) -> None:
+    """The tip at the published times."""
     tips = {float(t): x for t, x in PUBLISHED["tip"][str(links)].items()}
-    solution = fm.simulate(
-        chain(links), t_end=max(tips), output_step=0.05, coordinates=coordinates, integrator="dormand-prince",
-        stabilization=stabilization, rtol=1e-8, atol=1e-8,
-    )  # fmt: skip
+    solution = fm.simulate(chain(links), t_end=max(tips), output_step=0.05, **options)
     tip = solution.frame(f"link{links - 1}/end").position
     for t, published in tips.items():
         np.testing.assert_allclose(tip[round(t / 0.05)], published, rtol=0.0, atol=TOLERANCE)
