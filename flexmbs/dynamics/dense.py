@@ -88,6 +88,13 @@ def terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z:
     return Terms(M, -work.r, G, -work.gs[G_ACCELERATION], work.gs[G_POSITION].copy(), work.gs[G_VELOCITY].copy())
 
 
+def row_rank(size: np.ndarray) -> int:
+    """Number of singular values of G (descending; m or rad per unit of a coordinate) that are not zero up to round-off."""
+    return int((size > max(1e-10 * float(size.max(initial=0.0)), 1e-12)).sum())
+
+
 def multipliers_of_least_norm(G: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    """The smallest λ with the same constraint forces Gᵀλ."""
-    return np.asarray(np.linalg.lstsq(G.T, G.T @ lam, rcond=1e-10)[0])
+    """The smallest λ with the same constraint forces Gᵀλ: its projection on the range of G."""
+    u, size, _ = np.linalg.svd(G, full_matrices=False)
+    u = u[:, : row_rank(size)]
+    return np.asarray(u @ (u.T @ lam))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.dynamics.dense import multipliers_of_least_norm, terms
+from flexmbs.dynamics.dense import multipliers_of_least_norm, row_rank, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate
 from flexmbs.results.histories import joint_history, opposite_wrench
@@ -81,7 +81,7 @@ def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta
 def _unique(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray, G: np.ndarray) -> np.ndarray:
     """Joints whose wrench does not change under a self-stress: multipliers y with Gᵀ y = 0, at the first output."""
     u, size, _ = np.linalg.svd(G)
-    rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
+    rank = row_rank(size)
     y = u[:, rank:] @ np.random.default_rng(0).uniform(0.5, 1.0, G.shape[0] - rank)
     first = Trajectory(*(np.ascontiguousarray(values[:1]) for values in trajectory))
     force = max(float(np.abs(lam).max(initial=0.0)), 1.0)
