@@ -22,6 +22,12 @@ _HOMES = {
     "flexmbs.analysis.simulate": "simulate",
     "flexmbs.analysis.assemble": "assemble",
     "flexmbs.analysis.compare": "compare",
+    "flexmbs.analysis.state": "State state state_of",
+    "flexmbs.analysis.statics": "Equilibrium quasi_static statics",
+    "flexmbs.analysis.kinematics": "kinematics",
+    "flexmbs.analysis.inverse_dynamics": "Efforts inverse_dynamics",
+    "flexmbs.analysis.linearize": "Linearization linearize",
+    "flexmbs.analysis.matrices": "Matrices matrices",
     "flexmbs.results": "Solution",
     "flexmbs.formalisms.multiplier": "Multiplier",
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
@@ -32,7 +38,13 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 if TYPE_CHECKING:
     from flexmbs.analysis.assemble import assemble
     from flexmbs.analysis.compare import compare
+    from flexmbs.analysis.inverse_dynamics import Efforts, inverse_dynamics
+    from flexmbs.analysis.kinematics import kinematics
+    from flexmbs.analysis.linearize import Linearization, linearize
+    from flexmbs.analysis.matrices import Matrices, matrices
     from flexmbs.analysis.simulate import simulate
+    from flexmbs.analysis.state import State, state, state_of
+    from flexmbs.analysis.statics import Equilibrium, quasi_static, statics
     from flexmbs.errors import FlexmbsError, InputError, MachineError, SolverError
     from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
     from flexmbs.formalisms.multiplier import Multiplier
@@ -71,6 +83,8 @@ __all__ = [  # noqa: RUF022
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
     "Run", "simulate", "compare", "assemble", "Solution", "Multiplier", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
+    "State", "state", "state_of", "Equilibrium", "statics", "quasi_static", "kinematics", "Efforts", "inverse_dynamics",
+    "Linearization", "linearize", "Matrices", "matrices",
     "FlexmbsError", "InputError", "MachineError", "SolverError",
 ]  # fmt: skip
 

@@ -48,6 +48,7 @@ class InitialState:
     moved: tuple[Moved, ...] = ()
     motion: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # kinematics of the bodies in joint coordinates
     eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))  # velocities of the cut joints
+    z: np.ndarray = field(default_factory=lambda: np.zeros(0))  # force states, none where they start at zero
 
 
 def declared_state(compiled: Compiled) -> InitialState:
@@ -110,12 +111,15 @@ class Settled(NamedTuple):
     status: int
 
 
-def settle(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray) -> Settled:
+def settle(
+    compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None
+) -> Settled:  # fmt: skip
     """Move q and s onto the constraints by the least mass-weighted change; ṡ and λ there. User functions' errors are raised."""
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     sd, lam = np.zeros(ns), np.zeros(nc)
     compiled.callbacks.where = None
-    left, status = consistent(compiled.system, work, t, q, s, np.zeros(nz), CLOSED, NEWTON_STEPS, sd, lam)
+    states = np.zeros(nz) if z is None else z
+    left, status = consistent(compiled.system, work, t, q, s, states, CLOSED, NEWTON_STEPS, sd, lam)
     compiled.callbacks.raise_error()
     return Settled(sd, lam, float(left), int(status))
 
@@ -181,7 +185,7 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
         else:
             s[to : to + 3] = A.reshape(3, 3) @ V[:3]
     beta = [joint_coordinates(joint, start, name)[0] for name in target.topology.cuts]
-    return target, InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion)
+    return target, InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion, z=start.z)
 
 
 def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from flexmbs.analysis.initial import consistent_state, in_coordinates
 from flexmbs.analysis.march import state
 from flexmbs.analysis.march.run import INTEGRATORS, Integrator, Progress, Run, statistics
 from flexmbs.analysis.rank import DEPENDENT, pivots, singular_position
+from flexmbs.analysis.state import HasState, started
 from flexmbs.analysis.stop import INTERRUPTED, outcome
 from flexmbs.errors import InputError, SolverError
 from flexmbs.formalisms import FORMALISMS
@@ -29,6 +30,7 @@ def simulate(
     model: Model,
     *,
     t_end: float,
+    start: HasState | None = None,
     step: float | None = None,
     output_step: float | None = None,
     formalism: str | Formalism = "multiplier",
@@ -41,6 +43,7 @@ def simulate(
 ) -> Solution:
     """Motion of a model from its initial values at t = 0 to ``t_end`` (s).
 
+    start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values.
     step: fixed step (s); without it the steps follow the local error within ``rtol`` and ``atol``.
     output_step: distance of the output times (s), default ``step`` or t_end/200.
     formalism: a name of `FORMALISMS` or an object with options; coordinates: "joint" or "absolute".
@@ -56,16 +59,18 @@ def simulate(
     times = output_times(t_end, method.step, output_step)
     report = declaration_report(model)
     report.raise_errors()
-    started = time.perf_counter()
+    begun = time.perf_counter()
     if progress:
         progress(0.0, "assembling")
-    joint, start = consistent_state(model)
-    singular = singular_position(joint, start)
-    compiled, start = in_coordinates(joint, start, coordinates)
-    regular = in_coordinates(joint, singular.near, coordinates)[1] if singular else start
+    joint, first_state = consistent_state(model)
+    if start is not None:
+        first_state = started(joint, start.state)
+    singular = singular_position(joint, first_state)
+    compiled, first_state = in_coordinates(joint, first_state, coordinates)
+    regular = in_coordinates(joint, singular.near, coordinates)[1] if singular else first_state
     if compiled is not joint:
         compiled.system.forces.spring_value[:] = joint.system.forces.spring_value
-    run = Run(compiled, method, form, times, start)
+    run = Run(compiled, method, form, times, first_state)
     first = pivots(compiled, regular.q, regular.s, regular.beta)
     redundant = first.dependent(DEPENDENT)
     if progress:
@@ -77,7 +82,7 @@ def simulate(
     notes = [
         *report.warnings,
         *(redundancy_text(name, rows) for name, rows in redundant),
-        *(f"assembly moved {m}" for m in start.moved),
+        *(f"assembly moved {m}" for m in first_state.moved),
         *([str(singular)] if singular else []),
         *compiled.callbacks.slow_notes(),
         *form.notes(compiled, run.room),
@@ -87,11 +92,11 @@ def simulate(
         "stabilization": form.treatment, "rtol": method.rtol, "atol": method.atol,
     }  # fmt: skip
     ended = outcome(status, compiled, run.now, run.work, first)
-    counts = statistics(run.now, prepared - started, finished - prepared)
+    counts = statistics(run.now, prepared - begun, finished - prepared)
     solution = Solution(
         compiled=compiled, trajectory=Trajectory(*(array[:reached] for array in run.out)), statistics=counts,
         run=RunInfo(
-            options=options, outcome=ended, redundant=redundant, moved=[str(m) for m in start.moved], notes=notes
+            options=options, outcome=ended, redundant=redundant, moved=[str(m) for m in first_state.moved], notes=notes
         ),
     )  # fmt: skip
     if status not in (state.DONE, INTERRUPTED):

@@ -47,7 +47,9 @@ class Run:
         _check_memory(len(times), int(system.layout[1:].sum()) + ns)
         self.out = state.make_trajectory(times, nq, ns, nc, nz)
         self.now.q[:], self.now.s[:] = start.q, start.s
-        settled = settle(compiled, self.work, 0.0, self.now.q, self.now.s)
+        if len(start.z):
+            self.now.z[:] = start.z
+        settled = settle(compiled, self.work, 0.0, self.now.q, self.now.s, self.now.z)
         if settled.status < 0:
             body = compiled.bodies[-1 - settled.status]
             raise InputError(

@@ -1,0 +1,99 @@
+"""`inverse_dynamics`: forces of actuators and drives that a motion needs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from flexmbs.analysis.jacobians import joint_directions_of
+from flexmbs.analysis.sequence import solution_of
+from flexmbs.analysis.state import HasState, State
+from flexmbs.analysis.tangent import evaluate
+from flexmbs.dynamics.dense import terms
+from flexmbs.errors import InputError
+from flexmbs.results.solution import Solution
+from flexmbs.results.views import FloatArray
+from flexmbs.system.records import DRIVE_ROW, SPARE
+
+
+@dataclass(frozen=True, eq=False)
+class Efforts:
+    """Forces for a motion: M ṡ = k + Gᵀλ + Sᵀτ.
+
+    t (nt,).  effort: joint or drive → τ (nt, n) along its freedoms, N or N m.  remainder (nt, ns): generalized forces that the
+    motion needs and the actuators cannot give.  unique: False where τ is one of many, of least norm.  solution: the motion with
+    its multipliers, for reactions.
+    """
+
+    t: FloatArray
+    effort: Mapping[str, FloatArray]
+    remainder: FloatArray
+    unique: bool
+    solution: Solution = field(repr=False)
+
+
+def inverse_dynamics(motion: Solution | HasState, *, actuators: Sequence[str] = ()) -> Efforts:
+    """Actuator forces for the positions, velocities and accelerations of a state or of all outputs of a solution.
+
+    By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone 2008, ch. 5), beside the
+    forces that the model has. actuators: names of joints with actuators on all their freedoms; drives then only prescribe the
+    motion. Without names the drives act, in a tree without drives all joints. Raises `InputError`.
+    """
+    states = _states(motion)
+    compiled = states[0].compiled
+    drives = () if actuators else tuple(compiled.model.drives)
+    names = tuple(str(name) for name in actuators)
+    if not names and not drives:
+        if compiled.n_constraints:
+            raise InputError("actuators: the model has closed loops and no drives; name the joints that act")
+        names = tuple(name for name, joint in compiled.model.joints.items() if joint.nv > 0)
+    found = [_efforts(state, names, keep_drives=bool(drives)) for state in states]
+    rows = dict(zip(compiled.model.drives, compiled.system.drives[:, DRIVE_ROW]))
+    lam = np.array([each[0] for each in found])
+    effort = {name: lam[:, [int(rows[name])]] for name in drives}
+    at = 0
+    for name in names:
+        n = compiled.model.joints[name].nv
+        effort[name] = np.array([each[1][at : at + n] for each in found])
+        at += n
+    held = [replace(state, lam=multipliers) for state, multipliers in zip(states, lam)]
+    solution = solution_of(held, options={"analysis": "inverse dynamics"})
+    return Efforts(solution.t, effort, np.array([each[2] for each in found]), all(each[3] for each in found), solution)
+
+
+def _states(motion: Solution | HasState) -> list[State]:
+    if not isinstance(motion, Solution):
+        return [motion.state]
+    compiled, path = motion.compiled, motion.trajectory
+    beta = np.concatenate([np.zeros(0), *(np.asarray(compiled.model.joints[n].q0, float) for n in compiled.topology.cuts)])
+    states = []
+    for i, t in enumerate(path.t):
+        state = State(compiled, float(t), path.q[i], path.s[i], path.sd[i], path.lam[i], path.z[i], beta)
+        work = state.work()
+        terms(compiled.system, work, state.t, state.q, state.s, state.z)
+        beta = work.beta[:-SPARE].copy()
+        states.append(replace(state, beta=beta))
+    return states
+
+
+def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """λ (nc,), τ of the named joints, what is left (ns,), and whether τ and the drives' λ are unique."""
+    compiled = state.compiled
+    known = terms(compiled.system, state.work(), state.t, state.q, state.s, state.z)
+    driven = compiled.system.drives[:, DRIVE_ROW]
+    rows = np.arange(compiled.n_constraints) if keep_drives else np.setdiff1d(np.arange(compiled.n_constraints), driven)
+    S = [joint_directions_of(state, name) for name in names]
+    columns = np.vstack([known.G[rows], *S]).T
+    needed = evaluate(replace(state, lam=np.zeros(compiled.n_constraints))).r
+    x = np.linalg.lstsq(columns, needed, rcond=1e-10)[0] if columns.size else np.zeros(columns.shape[1])
+    lam = np.zeros(compiled.n_constraints)
+    lam[rows] = x[: len(rows)]
+    asked = np.concatenate([np.flatnonzero(np.isin(rows, driven)), np.arange(len(rows), columns.shape[1])]).astype(int)
+    return lam, x[len(rows) :], needed - columns @ x, _unique(columns, asked)
+
+
+def _unique(columns: np.ndarray, asked: np.ndarray) -> bool:
+    """True where no force in the null space of the columns changes those asked for."""
+    _, size, vt = np.linalg.svd(columns)
+    rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
+    return bool(np.abs(vt[rank:, asked]).max(initial=0.0) < 1e-7)

@@ -1,0 +1,39 @@
+"""States in a row as a `Solution`, for analyses that do not integrate in time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexmbs.analysis.state import State
+from flexmbs.analysis.tangent import evaluate
+from flexmbs.errors import InputError
+from flexmbs.results.solution import Solution
+from flexmbs.results.trajectory import RunInfo, Trajectory
+from flexmbs.system.records import G_POSITION, G_VELOCITY
+
+
+def solution_of(
+    states: Sequence[State], *, options: Mapping[str, Any], power: np.ndarray | None = None, outcome: str = "finished",
+    notes: Sequence[str] = (), redundant: Sequence[tuple[str, int]] = (),
+) -> Solution:  # fmt: skip
+    """A solution whose outputs are the given states; works by the trapezoidal rule from ``power`` (nt, 3) where given."""
+    n = len(states)
+    t = np.array([each.t for each in states])
+    gs = [evaluate(each).gs for each in states]
+    drift = np.array([[np.abs(g[row]).max(initial=0.0) for row in (G_POSITION, G_VELOCITY)] for g in gs])
+    q, s, sd, lam, z = (np.array([getattr(each, key) for each in states]) for key in ("q", "s", "sd", "lam", "z"))
+    works = np.zeros((n, 3))
+    if power is not None:
+        works[1:] = np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(t)[:, None], axis=0)
+    trajectory = Trajectory(t, q, s, sd, lam, z, works, drift, np.diff(t, prepend=t[0]))
+    info = RunInfo(options=dict(options), outcome=outcome, notes=list(notes), redundant=list(redundant))
+    return Solution(states[0].compiled, trajectory, {"steps": n}, info)
+
+
+def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Times (nt,) that increase. Raises `InputError`."""
+    found = np.atleast_1d(np.asarray(times, float))
+    if found.ndim != 1 or len(found) == 0 or not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
+        raise InputError("times: must be finite numbers that increase, in seconds")
+    return found

@@ -1,0 +1,169 @@
+"""`State`: a model at one instant in joint coordinates, from its declarations, from a solution, or from an analysis."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, consistent_state, settle
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import InputError
+from flexmbs.model.check import declaration_report
+from flexmbs.model.declaration import close_names
+from flexmbs.model.model import Model
+from flexmbs.results.joints import joint_histories
+from flexmbs.results.solution import Solution
+from flexmbs.results.trajectory import Trajectory
+from flexmbs.system.compile import Compiled
+from flexmbs.system.coordinates import inverse_coordinates
+from flexmbs.system.records import ETA, NV, S_AT, SPARE, Work
+
+Values = Mapping[str, float | Sequence[float]]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A model at time t (s) in joint coordinates.
+
+    q (nq,) and s (ns,): positions and velocities; sd (ns,) and lam (nc,): accelerations and multipliers; z (nz,): force states;
+    beta: coordinates of the cut joints.  M ṡ = k + Gᵀλ, theory §4.
+    """
+
+    compiled: Compiled = field(repr=False)
+    t: float
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    lam: np.ndarray
+    z: np.ndarray
+    beta: np.ndarray
+
+    @property
+    def state(self) -> "State":
+        """Itself: a state stands wherever a result that has one does."""
+        return self
+
+    def work(self) -> Work:
+        """Fresh scratch arrays that start at the coordinates of the cut joints."""
+        return make_work(self.compiled.system, self.beta)
+
+
+class HasState(Protocol):
+    """A state, an equilibrium, or another result that ends in a state."""
+
+    @property
+    def state(self) -> State:
+        """The state."""
+
+
+def state(
+    model: Model, *, t: float = 0.0, position: Values | None = None, velocity: Values | None = None,
+    acceleration: Values | None = None,
+) -> State:  # fmt: skip
+    """The state with the declared joint coordinates, or those given by joint, made consistent with all constraints.
+
+    position, velocity, acceleration: joint → number(s) as of ``q0`` and ``v0``; without ``acceleration`` it is that of the free
+    motion, with it accelerations not given are zero.  Raises `InputError`.
+    """
+    chosen = _with_values(model, position or {}, velocity or {})
+    declaration_report(chosen).raise_errors()
+    compiled, start = consistent_state(chosen, t=t)
+    free = settled_state(compiled, t, start.q, start.s, start.beta)
+    if acceleration is None:
+        return free
+    return replace(free, sd=_accelerations(compiled, acceleration), lam=np.zeros_like(free.lam))
+
+
+def settled_state(
+    compiled: Compiled, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray, z: np.ndarray | None = None
+) -> State:
+    """The state near (q, s) on the constraints, with its accelerations and multipliers. Raises `InputError`."""
+    work, q, s = make_work(compiled.system, beta), q.copy(), s.copy()
+    z = np.zeros(int(compiled.system.layout[4])) if z is None else z
+    settled = settle(compiled, work, t, q, s, z)
+    if settled.status < 0:
+        raise InputError(f"bodies.{compiled.bodies[-1 - settled.status]}: nothing gives its motion inertia; give it mass")
+    if not settled.left <= ACCEPTED_GAP:
+        raise InputError(f"state: the joints do not close at t = {t:g} s, {settled.left:.3g} (m or rad) is left; start closer")
+    return State(compiled, t, q, s, settled.sd, settled.lam, z, work.beta[:-SPARE].copy())
+
+
+def state_of(solution: Solution, t: float) -> State:
+    """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises `InputError`."""
+    if solution.compiled.topology.coordinates != "joint":
+        raise InputError("at: the solution is in absolute coordinates; simulate with coordinates='joint'")
+    i = int(np.argmin(np.abs(solution.t - t)))
+    spacing = float(np.diff(solution.t).max(initial=0.0))
+    if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (1.0 + abs(t)):
+        raise InputError(f"at: t = {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s")
+    if i > 0:  # whole turns of cut joints do not matter here
+        trajectory = Trajectory(*(np.ascontiguousarray(values[: i + 1]) for values in solution.trajectory))
+        beta = joint_histories(solution.compiled, trajectory, redundant=False).beta[i]
+    else:
+        beta = np.concatenate([np.zeros(0), *(solution.compiled.model.joints[n].q0 for n in solution.compiled.topology.cuts)])
+    path = solution.trajectory
+    return settled_state(solution.compiled, float(path.t[i]), path.q[i], path.s[i], beta, path.z[i].copy())
+
+
+def started(joint: Compiled, given: State, t: float = 0.0) -> InitialState:
+    """A state as the start of a model compiled in joint coordinates. Raises `InputError` for other bodies and joints."""
+    own, other = joint.topology, given.compiled.topology
+    sizes, given_sizes = joint.system.layout[1:3].tolist(), given.compiled.system.layout[1:3].tolist()
+    if (own.bodies, own.cuts, sizes) != (other.bodies, other.cuts, given_sizes):
+        raise InputError("start: it belongs to a model with other bodies or joints; take it from this model")
+    work, q, s = make_work(joint.system, given.beta), given.q.copy(), given.s.copy()
+    if not settle(joint, work, t, q, s).left <= ACCEPTED_GAP:
+        raise InputError(f"start: it does not fulfil the joints and drives of the model at t = {t:g} s; mend the drives")
+    eta, nz = work.cut[:, ETA : ETA + 6].copy(), int(joint.system.layout[4])
+    z = given.z.copy() if len(given.z) == nz else np.zeros(nz)
+    return InitialState(q, s, work.beta[:-SPARE].copy(), (), work.motion.copy(), eta, z)
+
+
+def velocity_names(compiled: Compiled) -> list[str]:
+    """A name for each velocity coordinate: "joint", "joint[k]" where it has several freedoms, "body mode k"."""
+    names: list[str] = []
+    for i, primary in enumerate(compiled.topology.tree):
+        nv = int(compiled.system.tree[i, NV])
+        order = reversed(range(nv)) if primary.reversed else range(nv)
+        names += [primary.label] if nv == 1 else [f"{primary.label}[{k}]" for k in order]
+        nf = compiled.data[primary.body].nf if primary.body in compiled.data else 0
+        names += [f"{primary.body} mode {k}" for k in range(nf)]
+    return names
+
+
+def _with_values(model: Model, position: Values, velocity: Values) -> Model:
+    """A copy of the model whose joints have other initial values."""
+    unknown = [name for name in (*position, *velocity) if name not in model.joints]
+    if unknown:
+        raise InputError(*(f"joint '{name}' is not in the model; {close_names(name, model.joints)}" for name in unknown))
+    if not position and not velocity:
+        return model
+    chosen = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
+    chosen.folder = model.folder
+    chosen.bodies, chosen.forces, chosen.drives = model.bodies, model.forces, model.drives
+    for name, joint in model.joints.items():
+        changes: dict[str, Any] = {key: values[name] for key, values in (("q0", position), ("v0", velocity)) if name in values}
+        chosen.joints[name] = replace(joint, **changes) if changes else joint
+    return chosen
+
+
+def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
+    """ṡ with the accelerations of joints of the tree. Raises `InputError` for other joints and wrong counts."""
+    sd = np.zeros(int(compiled.system.layout[2]))
+    for name, value in given.items():
+        place = compiled.places.get(name)
+        if place is None or place.cut >= 0:
+            known = [key for key, where in compiled.places.items() if where.cut < 0]
+            raise InputError(f"acceleration: '{name}' is no joint of the tree; these are: {', '.join(known)}")
+        nv, values = sum(m.nv for m in place.motions), np.atleast_1d(np.asarray(value, float))
+        if values.shape != (nv,):
+            raise InputError(f"acceleration: joint '{name}' has {nv} freedoms, not {values.size}")
+        at = int(compiled.system.tree[place.body, S_AT])
+        if place.reversed:
+            joint = compiled.model.joints[name]
+            if nv == 6:
+                raise InputError(f"acceleration: joint '{name}' is free and hangs from its child; declare it the other way round")
+            values = inverse_coordinates(joint.motions, joint.q0, values)[1]
+        sd[at : at + nv] = values
+    return sd
