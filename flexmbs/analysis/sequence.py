@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.analysis.rank import redundant_rows
 from flexmbs.analysis.state import State
 from flexmbs.analysis.tangent import evaluate
 from flexmbs.errors import InputError
@@ -15,7 +16,6 @@ from flexmbs.system.records import G_POSITION, G_VELOCITY
 
 def solution_of(
     states: Sequence[State], *, options: Mapping[str, Any], power: np.ndarray | None = None, outcome: str = "finished",
-    notes: Sequence[str] = (), redundant: Sequence[tuple[str, int]] = (),
 ) -> Solution:  # fmt: skip
     """A solution whose outputs are the given states; works by the trapezoidal rule from ``power`` (nt, 3) where given."""
     n = len(states)
@@ -27,8 +27,10 @@ def solution_of(
     if power is not None:
         works[1:] = np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(t)[:, None], axis=0)
     trajectory = Trajectory(t, q, s, sd, lam, z, works, drift, np.diff(t, prepend=t[0]))
-    info = RunInfo(options=dict(options), outcome=outcome, notes=list(notes), redundant=list(redundant))
-    return Solution(states[0].compiled, trajectory, {"steps": n}, info)
+    first = states[0]
+    redundant = redundant_rows(first.compiled, first.q, first.s, first.beta)
+    info = RunInfo(options=dict(options), outcome=outcome, redundant=redundant)
+    return Solution(first.compiled, trajectory, {"steps": n}, info)
 
 
 def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:

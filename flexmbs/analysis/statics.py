@@ -169,7 +169,7 @@ class _Search:
             if last is not None and len(last) == len(y):
                 reach = 0.5 * reach if float(last @ y) < 0.0 else min(1.3 * reach, LONGEST)
             state, last = self._motion(moved(here.state, delta, change)), y
-        raise SolverError(f"statics: no equilibrium found, {_name(here, delta)} moves on; {HOLD}, or take its load away")
+        raise SolverError(f"statics: no equilibrium found, '{_name(here, delta)}' moves on; {HOLD}, or take its load away")
 
     def _motion(self, state: State) -> State:
         """The state with the velocities and accelerations of the drives where a steady motion is asked for."""
@@ -185,10 +185,11 @@ class _Search:
         value, direction = here.free()
         loose = np.flatnonzero(np.abs(value) <= here.held)
         names = tuple(dict.fromkeys(_name(here, direction[:, k]) for k in loose))
+        listed = ", ".join(f"'{name}'" for name in names)
         if here.fall() >= AT_REST:
-            raise SolverError(f"statics: nothing holds {', '.join(names)} against its load; {HOLD}")
+            raise SolverError(f"statics: nothing holds {listed} against its load; {HOLD}")
         if names and not self.allow_indifferent:
-            raise SolverError(f"statics: nothing holds {', '.join(names)}; {HOLD}, or allow indifferent freedoms")
+            raise SolverError(f"statics: nothing holds {listed}; {HOLD}, or allow indifferent freedoms")
         frequencies = np.sign(value) * np.sqrt(np.abs(value))
         frequencies[loose] = 0.0
         residual = float(np.abs(here.r).max(initial=0.0))
@@ -197,7 +198,7 @@ class _Search:
 
 def _name(here: Balance, direction: np.ndarray) -> str:
     """The velocity coordinate that takes the largest part in a direction."""
-    return f"'{velocity_names(here.state.compiled)[int(np.argmax(np.abs(direction / here.sizes)))]}'"
+    return velocity_names(here.state.compiled)[int(np.argmax(np.abs(direction / here.sizes)))]
 
 
 def _shortened(here: Balance, shift: float, reach: float) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from flexmbs.analysis.state import State
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.errors import SolverError
 from flexmbs.model.motions import Rotate, Twist
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import ETA, F_BODY, NF, S_AT, SF_AT
@@ -149,6 +150,10 @@ def _rows(state: State, steps: np.ndarray) -> np.ndarray:
     out = np.zeros((len(steps), ns + 3 * nc + nz + 3 + 6 * len(system.cuts)))
     perturbed(system, work, state.beta, state.t, base, steps, np.zeros((4, base.shape[1])), out)
     state.compiled.callbacks.raise_error()
+    if not np.isfinite(out).all():
+        call = state.compiled.callbacks.where
+        cause = f"{call.item}: its function gave no finite number at {call.text}" if call else "the forces are not finite"
+        raise SolverError(f"{cause}; mend the forces or start from another position")
     return out
 
 

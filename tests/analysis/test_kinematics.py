@@ -1,0 +1,128 @@
+"""Kinematics of driven mechanisms and the forces they need, against closed forms and runs."""
+
+import numpy as np
+import pytest
+from linkages import CRANK, ROD, G, pendulum, rod_angle, slider_crank, slider_position
+
+import flexmbs as fm
+
+SPEED = 3.0
+
+
+def driven(angle: float = 0.5, speed: float = SPEED) -> fm.Model:
+    model = slider_crank(angle)
+    model.add(fm.Drive("motor", "main", fm.Ramp(angle, speed)))
+    return model
+
+
+@pytest.fixture(scope="module")
+def turning() -> fm.Solution:
+    """Almost two turns of the crank, three outputs a radian and a half."""
+    return fm.kinematics(driven(), np.linspace(0.0, 4.0, 25))
+
+
+def test_slider_follows_the_closed_form(turning: fm.Solution) -> None:
+    angle = 0.5 + SPEED * turning.t
+    c, s = np.cos(angle), np.sin(angle)
+    root = np.sqrt(ROD**2 - CRANK**2 * s**2)
+    slope = -CRANK * s - CRANK**2 * s * c / root
+    curve = -CRANK * c - CRANK**2 * (c**2 - s**2) / root - CRANK**4 * s**2 * c**2 / root**3
+    guide = turning.joint("guide")
+    np.testing.assert_allclose(guide.position[:, 0], [slider_position(a) for a in angle], atol=1e-11)
+    np.testing.assert_allclose(guide.velocity[:, 0], slope * SPEED, atol=1e-10)
+    np.testing.assert_allclose(guide.acceleration[:, 0], curve * SPEED**2, atol=1e-9)
+    np.testing.assert_allclose(turning.joint("wrist pin").position[:, 0], [-rod_angle(a) for a in angle], atol=1e-10)
+    np.testing.assert_allclose(turning.joint("main").position[:, 0], angle, atol=1e-11)
+    assert turning.drift.max() < 1e-10
+
+
+def test_torque_of_the_drive_gives_its_power(turning: fm.Solution) -> None:
+    """τ Ω = Ṫ + V̇, by the energies of the solution."""
+    fine = fm.kinematics(driven(), np.linspace(0.0, 0.02, 201))
+    torque = fm.inverse_dynamics(fine).effort["motor"][:, 0]
+    power = np.gradient(fine.energy.total, fine.t, edge_order=2)
+    np.testing.assert_allclose(torque[5:-5] * SPEED, power[5:-5], rtol=1e-6)
+    whole = fm.inverse_dynamics(turning)
+    assert whole.unique
+    assert np.abs(whole.remainder).max() < 1e-11
+    np.testing.assert_allclose(whole.solution.drive("motor").torque, whole.effort["motor"][:, 0])
+
+
+def test_efforts_of_a_run_are_its_multipliers() -> None:
+    run = fm.simulate(driven(), t_end=0.05, step=1e-3)
+    found = fm.inverse_dynamics(run)
+    np.testing.assert_allclose(found.effort["motor"][:, 0], run.drive("motor").torque, atol=1e-10)
+
+
+def test_any_joint_can_be_the_actuator(turning: fm.Solution) -> None:
+    """The same motion by a force on the slider: equal power, F ẋ = τ Ω."""
+    motor = fm.inverse_dynamics(turning).effort["motor"][:, 0]
+    for actuator in ("guide", "wrist pin"):
+        found = fm.inverse_dynamics(turning, actuators=[actuator])
+        assert found.unique
+        power = found.effort[actuator][:, 0] * turning.joint(actuator).velocity[:, 0]
+        np.testing.assert_allclose(power, motor * SPEED, atol=1e-8)
+    both = fm.inverse_dynamics(turning, actuators=["main", "guide"])
+    assert not both.unique
+    power = both.effort["main"][:, 0] * SPEED + both.effort["guide"][:, 0] * turning.joint("guide").velocity[:, 0]
+    np.testing.assert_allclose(power, motor * SPEED, atol=1e-8)
+
+
+def test_two_link_arm_in_closed_form() -> None:
+    """Featherstone 2008, example 2.2 in kind: point masses at the ends of two links of lengths a, b in a vertical plane."""
+    a, b, m, n = 0.7, 0.4, 1.5, 0.8
+    q, v, w = np.array([0.3, 0.9]), np.array([1.1, -2.0]), np.array([0.4, 3.0])
+    model = fm.Model("arm", gravity=(0.0, -G, 0.0))
+    first, second = model.add(fm.PointMass("first", mass=m)), model.add(fm.PointMass("second", mass=n))
+    model.add(fm.Chain("shoulder", model.ground, first, motions=(fm.Rotate("z"), fm.Shift((a, 0.0, 0.0)))))
+    model.add(fm.Chain("elbow", first, second, motions=(fm.Rotate("z"), fm.Shift((b, 0.0, 0.0)))))
+    names = ("shoulder", "elbow")
+    position, velocity, acceleration = (dict(zip(names, values)) for values in (q, v, w))
+    found = fm.inverse_dynamics(fm.state(model, position=position, velocity=velocity, acceleration=acceleration))
+    c, s = np.cos(q[1]), np.sin(q[1])
+    inertia = np.array([[(m + n) * a * a + n * b * b + 2 * n * a * b * c, n * b * b + n * a * b * c], [0.0, n * b * b]])
+    inertia[1, 0] = inertia[0, 1]
+    coriolis = n * a * b * s * np.array([-v[1] * (2 * v[0] + v[1]), v[0] ** 2])
+    weight = G * np.array([(m + n) * a * np.cos(q[0]) + n * b * np.cos(q.sum()), n * b * np.cos(q.sum())])
+    expected = inertia @ w + coriolis + weight
+    np.testing.assert_allclose([found.effort[name][0, 0] for name in names], expected, atol=1e-11)
+    assert np.abs(found.remainder).max() < 1e-12
+
+
+def test_free_motion_needs_no_effort() -> None:
+    """The accelerations of the run itself: M ṡ − k = 0 to round-off."""
+    run = fm.simulate(pendulum(0.2), t_end=0.2, integrator=fm.DormandPrince(step=1e-3))
+    assert np.abs(fm.inverse_dynamics(run).effort["hinge"]).max() < 1e-10
+    free = fm.inverse_dynamics(fm.state(slider_crank(), velocity={"main": 1.0}), actuators=["main"])
+    assert np.abs(free.effort["main"]).max() < 1e-10
+    assert np.abs(free.remainder).max() < 1e-10
+
+
+def test_freedom_that_is_left_is_named() -> None:
+    with pytest.raises(fm.InputError, match="kinematics: 1 freedom is left, in main, crank pin, guide; drive it"):
+        fm.kinematics(slider_crank(), [0.0, 1.0])
+
+
+def test_dead_centre_stops_the_slider() -> None:
+    model = slider_crank(0.5)
+    model.add(fm.Drive("push", "guide", fm.Ramp(slider_position(0.5), 0.1)))
+    reach = (CRANK + ROD - slider_position(0.5)) / 0.1
+    with pytest.raises(fm.SolverError, match="singular position at t = ") as error:
+        fm.kinematics(model, np.linspace(0.0, 2.0 * reach, 50))
+    assert "push" in str(error.value)
+    partial = error.value.solution
+    assert isinstance(partial, fm.Solution)
+    assert 0.9 * reach < partial.t[-1] <= reach
+
+
+@pytest.mark.parametrize("times", [[0.0, 0.0], [np.nan], [], [1.0, 0.5]])
+def test_times_must_increase(times: list[float]) -> None:
+    with pytest.raises(fm.InputError, match="times: must be finite numbers that increase"):
+        fm.kinematics(driven(), times)
+
+
+def test_loops_without_actuators_are_refused() -> None:
+    with pytest.raises(fm.InputError, match="actuators: the model has closed loops and no drives"):
+        fm.inverse_dynamics(fm.state(slider_crank()))
+    with pytest.raises(fm.InputError, match="joint 'mian' is not in the model"):
+        fm.inverse_dynamics(fm.state(slider_crank()), actuators=["mian"])

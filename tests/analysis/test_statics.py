@@ -1,0 +1,155 @@
+"""Equilibria against closed forms, an independent solution of a bent chain, and the full finite-element model."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+from linkages import G, pendulum, slider_crank
+
+import flexmbs as fm
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.0, 3.0, -1.5])
+def test_pendulum_hangs(angle: float) -> None:
+    found = fm.statics(pendulum(angle))
+    assert np.sin(found.state.q[0]) == pytest.approx(-1.0, abs=1e-14)
+    assert found.stable
+    assert found.frequencies[0] == pytest.approx(np.sqrt(G / 1.1), rel=1e-9)
+    np.testing.assert_allclose(found.reactions["hinge"].force[0], (0.0, G, 0.0), atol=1e-12)
+
+
+def test_pendulum_started_upright_stands_and_is_unstable() -> None:
+    found = fm.statics(pendulum(np.pi / 2))
+    assert found.state.q[0] == pytest.approx(np.pi / 2)
+    assert not found.stable
+
+
+def test_chain_of_springs_bent_by_a_load() -> None:
+    """Ten segments with a spring in each joint under a dead load P at the end, PL²/EI = 10: the end turns by 78°.
+
+    Oracle: k (θ_i − θ_{i−1}) = P h Σ_{j ≥ i} cos θ_j solved by SciPy.
+    """
+    n, h, k, load = 10, 0.1, 10.0, 10.0
+    model = fm.Model("chain", gravity=(0.0, 0.0, 0.0))
+    end = model.ground
+    for i in range(n):
+        body = model.add(fm.RigidBody(f"b{i}", mass=0.1, inertia=(0.01,) * 3, frames={"end": (h, 0.0, 0.0)}))
+        model.add(fm.Revolute(f"j{i}", end, body))
+        model.add(fm.JointSpring(f"s{i}", f"j{i}", k=k))
+        end = body["end"]
+    model.add(fm.FrameForce("load", end, force=(0.0, load, 0.0)))
+
+    def balance(theta: np.ndarray) -> np.ndarray:
+        return k * np.diff(theta, prepend=0.0) - load * h * np.cumsum(np.cos(theta)[::-1])[::-1]
+
+    expected = scipy.optimize.fsolve(balance, np.linspace(0.1, 1.3, n), xtol=1e-14)
+    found = fm.statics(model)
+    assert expected[-1] > 1.2
+    np.testing.assert_allclose(np.cumsum(found.state.q), expected, atol=1e-11)
+    assert found.load_steps > 1
+    np.testing.assert_allclose(np.cumsum(fm.statics(model, load_steps=5).state.q), expected, atol=1e-11)
+
+
+def test_weight_of_a_closed_loop_goes_into_the_ground() -> None:
+    model = slider_crank()
+    model.add(fm.JointSpring("spring", "main", k=40.0))
+    found = fm.statics(model)
+    force = sum(found.reactions[name].force[0] for name in ("main", "guide"))
+    np.testing.assert_allclose(force, (0.0, 4.5 * G, 0.0), atol=1e-10)
+    assert found.residual < 1e-10
+
+
+def test_integral_of_a_controller_carries_the_weight() -> None:
+    model = pendulum(0.3)
+    model.add(fm.JointTorque("controller", "hinge", fm.PID(100.0, 50.0, 1.0, reference=0.2)))
+    found = fm.statics(model)
+    assert found.state.q[0] == pytest.approx(0.2, abs=1e-12)
+    assert found.state.z[0] == pytest.approx(G * np.cos(0.2) / 50.0, rel=1e-12)
+    run = fm.simulate(model, t_end=0.1, step=1e-3, start=found)
+    assert np.abs(run.s).max() < 1e-9
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_run_from_an_equilibrium_stays(coordinates: str) -> None:
+    model = slider_crank()
+    model.add(fm.JointSpring("spring", "main", k=40.0))
+    run = fm.simulate(model, t_end=0.1, step=1e-3, start=fm.statics(model), coordinates=coordinates)
+    assert np.abs(run.joint("main").velocity).max() < 1e-8
+
+
+def test_steady_motion_stretches_a_spring() -> None:
+    """k x = m Ω² (r + x)"""
+    model = fm.Model("governor", gravity=(0.0, 0.0, 0.0))
+    arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"r": (0.5, 0.0, 0.0)}))
+    mass = model.add(fm.PointMass("mass", mass=2.0))
+    model.add(fm.Revolute("shaft", model.ground, arm))
+    model.add(fm.Prismatic("slide", arm["r"], mass))
+    model.add(fm.JointSpring("spring", "slide", k=300.0))
+    model.add(fm.Drive("motor", "shaft", fm.Ramp(0.0, 5.0)))
+    found = fm.statics(model, steady=True, t=0.2)
+    assert found.state.q[1] == pytest.approx(2.0 * 25.0 * 0.5 / (300.0 - 2.0 * 25.0), rel=1e-12)
+    assert found.frequencies[0] == pytest.approx(np.sqrt(150.0 - 25.0), rel=1e-9)
+
+
+def test_slow_lift_of_a_pendulum() -> None:
+    """Torque m g l cos φ; its work is the gain in height."""
+    model = pendulum(-1.0)
+    model.add(fm.Drive("motor", "hinge", fm.SmoothStep(1.0, duration=2.0, initial=-1.0)))
+    found = fm.quasi_static(model, np.linspace(0.0, 2.0, 201))
+    drive = found.drive("motor")
+    np.testing.assert_allclose(drive.torque, G * np.cos(drive.coordinate), atol=1e-10)
+    assert found.energy.work_of_drives[-1] == pytest.approx(2.0 * G * np.sin(1.0), rel=1e-4)
+    assert np.abs(found.energy.balance).max() < 1e-4 * found.energy.scale
+
+
+@pytest.mark.parametrize(
+    ("gravity", "text"),
+    [((0, 0, 0), "nothing holds 'bob.free[0]'"), ((0, 0, -1.0), "'bob.free[2]' moves on")],
+)
+def test_free_body(gravity: tuple[float, ...], text: str) -> None:
+    model = fm.Model("free", gravity=gravity)
+    model.add(fm.RigidBody("bob", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    with pytest.raises(fm.SolverError) as error:
+        fm.statics(model)
+    assert text in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_hinge_that_nothing_holds() -> None:
+    model = pendulum(0.3, gravity=0.0)
+    with pytest.raises(fm.SolverError, match="nothing holds 'hinge'; hold it by"):
+        fm.statics(model)
+    found = fm.statics(model, allow_indifferent=True)
+    assert found.indifferent == ("hinge",)
+    assert found.state.q[0] == pytest.approx(0.3)
+
+
+def test_start_of_another_model_is_refused() -> None:
+    with pytest.raises(fm.InputError, match="start: it belongs to a model with other bodies or joints"):
+        fm.simulate(slider_crank(), t_end=0.1, start=fm.statics(pendulum(0.0)))
+
+
+def test_nothing_can_move() -> None:
+    model = fm.Model("post", gravity=(0.0, 0.0, -G))
+    post = model.add(fm.RigidBody("post", mass=3.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Fixed("foot", model.ground, post))
+    np.testing.assert_allclose(fm.statics(model).reactions["foot"].force[0], (0.0, 0.0, 3.0 * G))
+
+
+def test_door_on_two_hinges() -> None:
+    """Redundant: the sum of the forces is the weight, their parts are told not to be unique."""
+    model = fm.Model("door", gravity=(0.0, 0.0, -G), frames={"low": (0, 0, 0), "high": (0, 0, 1)})
+    ends = {"low": (0, 0, 0), "high": (0, 0, 1)}
+    door = model.add(fm.RigidBody("door", mass=3.0, inertia=(0.1, 0.1, 0.1), com=(0.4, 0, 0.5), frames=ends))
+    for name in ends:
+        model.add(fm.Revolute(name, model.ground[name], door[name]))
+    model.add(fm.JointSpring("closer", "low", k=2.0))
+    found = fm.statics(model)
+    np.testing.assert_allclose(sum(found.reactions[name].force[0] for name in ends), (0.0, 0.0, 3.0 * G), atol=1e-10)
+    assert not found.reactions["low"].unique
+
+
+def test_function_without_a_number_is_named() -> None:
+    model = pendulum(0.2)
+    model.add(fm.JointTorque("odd", "hinge", lambda t, x, v: float("nan") if x > 0.2001 else 0.0))
+    with pytest.raises(fm.SolverError, match="odd: its function gave no finite number at"):
+        fm.statics(model)
