@@ -22,12 +22,12 @@ _HOMES = {
     "flexmbs.analysis.simulate": "simulate",
     "flexmbs.analysis.assemble": "assemble",
     "flexmbs.analysis.compare": "compare",
-    "flexmbs.analysis.state": "State state state_of",
-    "flexmbs.analysis.statics": "Equilibrium quasi_static statics",
+    "flexmbs.analysis.state": "state state_of",
+    "flexmbs.analysis.statics": "quasi_static statics",
     "flexmbs.analysis.kinematics": "kinematics",
-    "flexmbs.analysis.inverse_dynamics": "Efforts inverse_dynamics",
-    "flexmbs.analysis.linearize": "Linearization linearize",
-    "flexmbs.analysis.matrices": "Matrices matrices",
+    "flexmbs.analysis.inverse_dynamics": "inverse_dynamics",
+    "flexmbs.analysis.linearize": "linearize",
+    "flexmbs.analysis.matrices": "matrices",
     "flexmbs.results": "Solution",
     "flexmbs.formalisms.multiplier": "Multiplier",
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
@@ -38,13 +38,13 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 if TYPE_CHECKING:
     from flexmbs.analysis.assemble import assemble
     from flexmbs.analysis.compare import compare
-    from flexmbs.analysis.inverse_dynamics import Efforts, inverse_dynamics
+    from flexmbs.analysis.inverse_dynamics import inverse_dynamics
     from flexmbs.analysis.kinematics import kinematics
-    from flexmbs.analysis.linearize import Linearization, linearize
-    from flexmbs.analysis.matrices import Matrices, matrices
+    from flexmbs.analysis.linearize import linearize
+    from flexmbs.analysis.matrices import matrices
     from flexmbs.analysis.simulate import simulate
-    from flexmbs.analysis.state import State, state, state_of
-    from flexmbs.analysis.statics import Equilibrium, quasi_static, statics
+    from flexmbs.analysis.state import state, state_of
+    from flexmbs.analysis.statics import quasi_static, statics
     from flexmbs.errors import FlexmbsError, InputError, MachineError, SolverError
     from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
     from flexmbs.formalisms.multiplier import Multiplier
@@ -84,8 +84,7 @@ __all__ = [  # noqa: RUF022
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
     "Run", "simulate", "compare", "assemble", "Solution",
     "Multiplier", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
-    "State", "state", "state_of", "Equilibrium", "statics", "quasi_static", "kinematics", "Efforts", "inverse_dynamics",
-    "Linearization", "linearize", "Matrices", "matrices",
+    "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "FlexmbsError", "InputError", "MachineError", "SolverError",
 ]  # fmt: skip
 

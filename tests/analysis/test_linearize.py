@@ -5,7 +5,7 @@ import pytest
 from linkages import G, pendulum, rod_angle, slider_crank, slider_position
 
 import flexmbs as fm
-from flexmbs.analysis.state import settled_state
+from flexmbs.analysis.state import State, settled_state
 
 TWO_PI = 2.0 * np.pi
 
@@ -86,7 +86,7 @@ def test_controller_with_an_integral() -> None:
     np.testing.assert_allclose(found, np.sort_complex(np.roots([1.1, 5.0, 40.0, 30.0])), rtol=1e-8)
 
 
-def slider_crank_state(angle: float, speed: float) -> fm.State:
+def slider_crank_state(angle: float, speed: float) -> State:
     """The slider-crank at a crank angle and speed, its other velocities by the closing conditions."""
     rest = fm.state(slider_crank(angle))
     s = fm.matrices(rest.compiled.model, at=rest, independent=["main"]).J_loop[:, 0] * speed
