@@ -142,9 +142,15 @@ def _schur_update(values, target, left, ml, right, mr, n, sign):
 def factorize(e, values, stiffness):
     """Factor in place; ``stiffness`` (n,) is scratch. Returns the number of dependent constraint rows, or −1 − node when T is
     indefinite there."""
-    dropped = 0
     for r in range(stiffness.shape[0]):
         stiffness[r] = 0.0
+    return eliminate(e, values, stiffness)
+
+
+@part
+def eliminate(e, values, stiffness):
+    """Factor in place; ``stiffness`` (n,) holds what constraint rows owe to bodies eliminated outside (zero: none)."""
+    dropped = 0
     for step in range(e.node.shape[0] - 1):
         k = e.node[step, ORDER]
         n = e.node[k, SIZE]

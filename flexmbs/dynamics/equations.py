@@ -42,18 +42,25 @@ def kinematics(system, work, t, q, s, sd):
 
 
 @part
+def clear_account(system, work):
+    """Zero applied forces and powers."""
+    for a in range(work.force.shape[0]):
+        work.force[a] = 0.0
+    for i in range(system.tree.shape[0]):
+        for a in range(6):
+            work.motion[i, APPLIED + a] = 0.0
+    for a in range(3):
+        work.power[a] = 0.0
+
+
+@part
 def residual(system, work, t, q, s, sd, lam, z, slopes, r):
     """r = M ṡ − k − Gᵀ λ; fills kinematics, constraint values, joint wrenches and the power account on the way."""
     tree = system.tree
     motion = work.motion
+    clear_account(system, work)
     for a in range(r.shape[0]):
         r[a] = 0.0
-        work.force[a] = 0.0
-    for i in range(tree.shape[0]):
-        for a in range(6):
-            motion[i, APPLIED + a] = 0.0
-    for a in range(3):
-        work.power[a] = 0.0
     kinematics(system, work, t, q, s, sd)
     apply_forces(system, work, t, q, s, z, slopes)
     apply_constraint_forces(tree, system.cuts, system.drives, system.frames, motion, work.force, work.cut, q, lam)
@@ -66,6 +73,24 @@ def residual(system, work, t, q, s, sd, lam, z, slopes, r):
     inward(tree, system.frames, motion, q, r)
     work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
     work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
+
+
+@part
+def body_forces(system, work, products, zero, t, q, s, z):
+    """Wrenches WRENCH and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape products by body."""
+    r = work.r
+    clear_account(system, work)
+    for a in range(r.shape[0]):
+        r[a] = 0.0
+    kinematics(system, work, t, q, s, zero)
+    apply_forces(system, work, t, q, s, z, False)
+    for i in range(system.tree.shape[0]):
+        inertia_force(system.bodies, system.tree, work.motion, i, q, s, zero, products[i], r)
+        for a in range(6):
+            work.motion[i, WRENCH + a] -= work.motion[i, APPLIED + a]
+    for a in range(r.shape[0]):
+        r[a] -= work.force[a]
+    work.power[POWER_LOSS] += modal_dissipation(system.tree, system.bodies, s)
 
 
 @part

@@ -153,10 +153,16 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
 @part
 def mass_matrix(bodies, tree, i, q, U, M):
     """M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S], [c̃, Θ, Īf], [Sᵀ, Īfᵀ, m_ff]]"""
+    shape_products(bodies, i, tree[i, NF], q, tree[i, QF_AT], U)
+    mass_of_products(bodies, tree, i, q, U, M)
+
+
+@part
+def mass_of_products(bodies, tree, i, q, U, M):
+    """The mass matrix of body i from its shape products U."""
     at = tree[i, QF_AT]
     n = tree[i, NF]
     F = bodies.matrices.shape[3]
-    shape_products(bodies, i, n, q, at, U)
     c = first_moment(bodies, i, n, q, at)
     theta = inertia_tensor(bodies, i, n, q, at, U)
     for a in range(3):

@@ -1,0 +1,292 @@
+"""Articulated-body algorithm of rigid trees with joint forces (Featherstone 2008, §7.3), in world axes.
+
+Each body is described at the origin of its joint's frame, with classical accelerations: articulated inertias are shifted, never turned.
+Wrenches (n, f) with n = J α + H a + p_n, f = Hᵀα + M a + p_f. Revolute and prismatic joints move about and along z of that frame.
+"""
+
+import math
+
+from flexmbs._jit import part
+from flexmbs.algebra.small import (
+    EYE3, ZERO3, add, cross, dot, increase3_at, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at,
+)  # fmt: skip
+from flexmbs.dynamics.articulated_work import (
+    A_CL, A_CR, A_D, A_DINV, A_H, A_J, A_M, A_PF, A_PN, A_R, A_UF, A_UN, A_V, A_W, A_WD, B_JOINT, B_KIND, B_NV, B_PARENT, B_Q,
+    B_S, C_DINV, C_U, GENERAL, P_FIRST, P_INERTIA, P_MASS, P_R, P_X, REVOLUTE,
+)  # fmt: skip
+from flexmbs.dynamics.joints import joint_directions, joint_pose
+
+
+@part
+def load6_at(a, i, o):
+    """Entries o … o+5 of row i."""
+    return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3], a[i, o + 4], a[i, o + 5])
+
+
+@part
+def store6_at(a, i, o, s):
+    """Put a symmetric matrix at entries o … o+5 of row i."""
+    a[i, o] = s[0]
+    a[i, o + 1] = s[1]
+    a[i, o + 2] = s[2]
+    a[i, o + 3] = s[3]
+    a[i, o + 4] = s[4]
+    a[i, o + 5] = s[5]
+
+
+@part
+def symmetric_mul(S, x):
+    """S x of a symmetric matrix (xx, xy, xz, yy, yz, zz)."""
+    return (
+        S[0] * x[0] + S[1] * x[1] + S[2] * x[2], S[1] * x[0] + S[3] * x[1] + S[4] * x[2], S[2] * x[0] + S[4] * x[1] + S[5] * x[2],
+    )  # fmt: skip
+
+
+@part
+def turned_symmetric(R, S):
+    """R S Rᵀ"""
+    b = matmul(R, (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5]))
+    return (
+        b[0] * R[0] + b[1] * R[1] + b[2] * R[2], b[0] * R[3] + b[1] * R[4] + b[2] * R[5], b[0] * R[6] + b[1] * R[7] + b[2] * R[8],
+        b[3] * R[3] + b[4] * R[4] + b[5] * R[5], b[3] * R[6] + b[4] * R[7] + b[5] * R[8], b[6] * R[6] + b[7] * R[7] + b[8] * R[8],
+    )  # fmt: skip
+
+
+@part
+def transposed_mul(H, x):
+    """Hᵀ x"""
+    return (
+        H[0] * x[0] + H[3] * x[1] + H[6] * x[2], H[1] * x[0] + H[4] * x[1] + H[7] * x[2], H[2] * x[0] + H[5] * x[1] + H[8] * x[2],
+    )  # fmt: skip
+
+
+@part
+def less_dyad(S, u, v):
+    """S − u vᵀ, symmetric (u and v parallel)."""
+    return (
+        S[0] - u[0] * v[0], S[1] - u[0] * v[1], S[2] - u[0] * v[2], S[3] - u[1] * v[1], S[4] - u[1] * v[2], S[5] - u[2] * v[2],
+    )  # fmt: skip
+
+
+@part
+def less_full_dyad(H, u, v):
+    """H − u vᵀ"""
+    return (
+        H[0] - u[0] * v[0], H[1] - u[0] * v[1], H[2] - u[0] * v[2], H[3] - u[1] * v[0], H[4] - u[1] * v[1], H[5] - u[1] * v[2],
+        H[6] - u[2] * v[0], H[7] - u[2] * v[1], H[8] - u[2] * v[2],
+    )  # fmt: skip
+
+
+@part
+def rigid_outward(joints, rigid, q, s):
+    """Motion of all bodies, their inertias and bias wrenches."""
+    body, place, w = rigid.body, rigid.place, rigid.state
+    for i in range(body.shape[0]):
+        p = body[i, B_PARENT]
+        kind = body[i, B_KIND]
+        if p >= 0:
+            Rp = load9_at(w, p, A_R)
+            wp = load3_at(w, p, A_W)
+        else:
+            Rp = EYE3
+            wp = ZERO3
+        d = mul(Rp, load3_at(place, i, P_X))
+        R = matmul(Rp, load9_at(place, i, P_R))
+        if kind == GENERAL:
+            R, d, wi = general_joint(joints, rigid, i, q, s, R, d, wp)
+        else:
+            x = q[body[i, B_Q]]
+            axis = scale(s[body[i, B_S]], (R[2], R[5], R[8]))
+            if kind == REVOLUTE:
+                c = math.cos(x)
+                y = math.sin(x)
+                wi = add(wp, axis)
+                store3_at(w, i, A_CR, cross(wp, axis))
+                store3_at(w, i, A_CL, cross(wp, cross(wp, d)))
+                R = (
+                    c * R[0] + y * R[1], c * R[1] - y * R[0], R[2], c * R[3] + y * R[4], c * R[4] - y * R[3], R[5],
+                    c * R[6] + y * R[7], c * R[7] - y * R[6], R[8],
+                )  # fmt: skip
+            else:
+                wi = wp
+                d = add(d, scale(x, (R[2], R[5], R[8])))
+                store3_at(w, i, A_CR, ZERO3)
+                store3_at(w, i, A_CL, cross(wp, add(cross(wp, d), scale(2.0, axis))))
+        store9_at(w, i, A_R, R)
+        store3_at(w, i, A_D, d)
+        store3_at(w, i, A_W, wi)
+        m = place[i, P_MASS]
+        J = turned_symmetric(R, load6_at(place, i, P_INERTIA))
+        c = mul(R, load3_at(place, i, P_FIRST))
+        store6_at(w, i, A_J, J)
+        store9_at(w, i, A_H, (0.0, -c[2], c[1], c[2], 0.0, -c[0], -c[1], c[0], 0.0))
+        store6_at(w, i, A_M, (m, 0.0, 0.0, m, 0.0, m))
+        store3_at(w, i, A_PN, cross(wi, symmetric_mul(J, wi)))
+        store3_at(w, i, A_PF, cross(wi, cross(wi, c)))
+
+
+@part
+def general_joint(joints, rigid, i, q, s, R, d, wp):
+    """Any chain: its columns in world axes, velocity-product accelerations; returns (R, d, ω) of body i."""
+    body, column, w = rigid.body, rigid.column, rigid.state
+    j = body[i, B_JOINT]
+    Rj, xj = joint_pose(joints, j, q, body[i, B_Q])
+    jv, jw, bv, bw = joint_directions(joints, j, q, body[i, B_Q], s, body[i, B_S], column, i, 0)
+    d = add(d, mul(R, xj))
+    R = matmul(R, Rj)
+    jv = mul(R, jv)
+    jw = mul(R, jw)
+    for k in range(body[i, B_NV]):
+        v = mul(R, load3_at(column, i, 6 * k))
+        store3_at(column, i, 6 * k, mul(R, load3_at(column, i, 6 * k + 3)))
+        store3_at(column, i, 6 * k + 3, v)
+    store3_at(w, i, A_CR, add(cross(wp, jw), mul(R, bw)))
+    a = add(cross(wp, add(cross(wp, d), scale(2.0, jv))), cross(jw, jv))
+    store3_at(w, i, A_CL, add(a, mul(R, bv)))
+    return R, d, add(wp, jw)
+
+
+@part
+def rigid_inward(rigid, tau):
+    """Articulated inertias and bias wrenches from leaves to root. Returns 0, or −1 − body where one is indefinite."""
+    body, w = rigid.body, rigid.state
+    status = 0
+    for back in range(body.shape[0]):
+        i = body.shape[0] - 1 - back
+        J = load6_at(w, i, A_J)
+        H = load9_at(w, i, A_H)
+        M = load6_at(w, i, A_M)
+        n = load3_at(w, i, A_PN)
+        f = load3_at(w, i, A_PF)
+        if body[i, B_KIND] == GENERAL:
+            column = rigid.column
+            for last in range(body[i, B_NV]):
+                k = body[i, B_NV] - 1 - last
+                cw = load3_at(column, i, 6 * k)
+                cv = load3_at(column, i, 6 * k + 3)
+                un = add(symmetric_mul(J, cw), mul(H, cv))
+                uf = add(transposed_mul(H, cw), symmetric_mul(M, cv))
+                pivot = dot(cw, un) + dot(cv, uf)
+                u = tau[body[i, B_S] + k] - dot(cw, n) - dot(cv, f)
+                if not pivot > 0.0:
+                    status = -1 - i
+                inverse = 1.0 / pivot
+                store3_at(column, i, C_U + 6 * k, un)
+                store3_at(column, i, C_U + 6 * k + 3, uf)
+                column[i, C_DINV + 2 * k] = inverse
+                column[i, C_DINV + 2 * k + 1] = u
+                vn = scale(inverse, un)
+                vf = scale(inverse, uf)
+                J = less_dyad(J, vn, un)
+                H = less_full_dyad(H, vn, uf)
+                M = less_dyad(M, vf, uf)
+                n = add(n, scale(u, vn))
+                f = add(f, scale(u, vf))
+        else:
+            axis = (w[i, A_R + 2], w[i, A_R + 5], w[i, A_R + 8])
+            if body[i, B_KIND] == REVOLUTE:
+                un = symmetric_mul(J, axis)
+                uf = transposed_mul(H, axis)
+                pivot = dot(axis, un)
+                u = tau[body[i, B_S]] - dot(axis, n)
+            else:
+                un = mul(H, axis)
+                uf = symmetric_mul(M, axis)
+                pivot = dot(axis, uf)
+                u = tau[body[i, B_S]] - dot(axis, f)
+            if not pivot > 0.0:
+                status = -1 - i
+            inverse = 1.0 / pivot
+            store3_at(w, i, A_UN, un)
+            store3_at(w, i, A_UF, uf)
+            w[i, A_DINV] = inverse
+            w[i, A_V] = u
+            vn = scale(inverse, un)
+            vf = scale(inverse, uf)
+            J = less_dyad(J, vn, un)
+            H = less_full_dyad(H, vn, uf)
+            M = less_dyad(M, vf, uf)
+            n = add(n, scale(u, vn))
+            f = add(f, scale(u, vf))
+        p = body[i, B_PARENT]
+        if p >= 0:
+            shift_to_parent(w, i, p, J, H, M, n, f)
+    return status
+
+
+@part
+def shift_to_parent(w, i, p, J, H, M, n, f):
+    """Add articulated inertia and bias wrench of body i, moved by d to the origin of body p: H' = H + d̃M, J' = J − H d̃ + d̃ H'ᵀ."""
+    cr = load3_at(w, i, A_CR)
+    cl = load3_at(w, i, A_CL)
+    d = load3_at(w, i, A_D)
+    n = add(n, add(symmetric_mul(J, cr), mul(H, cl)))
+    f = add(f, add(transposed_mul(H, cr), symmetric_mul(M, cl)))
+    x = cross(d, (M[0], M[1], M[2]))
+    y = cross(d, (M[1], M[3], M[4]))
+    z = cross(d, (M[2], M[4], M[5]))
+    G = (H[0] + x[0], H[1] + y[0], H[2] + z[0], H[3] + x[1], H[4] + y[1], H[5] + z[1], H[6] + x[2], H[7] + y[2], H[8] + z[2])
+    r0 = cross(d, (H[0], H[1], H[2]))
+    r1 = cross(d, (H[3], H[4], H[5]))
+    r2 = cross(d, (H[6], H[7], H[8]))
+    c0 = cross(d, (G[0], G[1], G[2]))
+    c1 = cross(d, (G[3], G[4], G[5]))
+    c2 = cross(d, (G[6], G[7], G[8]))
+    K = load6_at(w, p, A_J)
+    store6_at(
+        w, p, A_J,
+        (
+            K[0] + J[0] + r0[0] + c0[0], K[1] + J[1] + r0[1] + c1[0], K[2] + J[2] + r0[2] + c2[0],
+            K[3] + J[3] + r1[1] + c1[1], K[4] + J[4] + r1[2] + c2[1], K[5] + J[5] + r2[2] + c2[2],
+        ),
+    )  # fmt: skip
+    K = load6_at(w, p, A_M)
+    store6_at(w, p, A_M, (K[0] + M[0], K[1] + M[1], K[2] + M[2], K[3] + M[3], K[4] + M[4], K[5] + M[5]))
+    for a in range(9):
+        w[p, A_H + a] += G[a]
+    increase3_at(w, p, A_PN, add(n, cross(d, f)))
+    increase3_at(w, p, A_PF, f)
+
+
+@part
+def rigid_rates(rigid, gravity, sd):
+    """ṡ from root to leaves; gravity enters as the acceleration −g of the ground."""
+    body, w, column = rigid.body, rigid.state, rigid.column
+    ground = (-gravity[0], -gravity[1], -gravity[2])
+    for i in range(body.shape[0]):
+        p = body[i, B_PARENT]
+        if p >= 0:
+            al = load3_at(w, p, A_WD)
+            a = load3_at(w, p, A_WD + 3)
+            a = add(a, cross(al, load3_at(w, i, A_D)))
+        else:
+            al = ZERO3
+            a = ground
+        a = add(a, load3_at(w, i, A_CL))
+        al = add(al, load3_at(w, i, A_CR))
+        if body[i, B_KIND] == GENERAL:
+            for k in range(body[i, B_NV]):
+                x = column[i, C_DINV + 2 * k + 1] - dot(load3_at(column, i, C_U + 6 * k), al)
+                x = column[i, C_DINV + 2 * k] * (x - dot(load3_at(column, i, C_U + 6 * k + 3), a))
+                sd[body[i, B_S] + k] = x
+                al = add(al, scale(x, load3_at(column, i, 6 * k)))
+                a = add(a, scale(x, load3_at(column, i, 6 * k + 3)))
+        else:
+            x = w[i, A_DINV] * (w[i, A_V] - dot(load3_at(w, i, A_UN), al) - dot(load3_at(w, i, A_UF), a))
+            sd[body[i, B_S]] = x
+            axis = (w[i, A_R + 2], w[i, A_R + 5], w[i, A_R + 8])
+            if body[i, B_KIND] == REVOLUTE:
+                al = add(al, scale(x, axis))
+            else:
+                a = add(a, scale(x, axis))
+        store3_at(w, i, A_WD, al)
+        store3_at(w, i, A_WD + 3, a)
+
+
+@part
+def rigid_accelerations(joints, rigid, gravity, q, s, tau, sd):
+    """ṡ of a rigid tree under joint forces τ. Returns 0, or −1 − body where M is indefinite."""
+    rigid_outward(joints, rigid, q, s)
+    status = rigid_inward(rigid, tau)
+    rigid_rates(rigid, gravity, sd)
+    return status

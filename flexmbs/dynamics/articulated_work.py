@@ -1,0 +1,167 @@
+"""Scratch and factors of the recursive formalism, allocated once per run."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, PLACE, POSITION, Elimination
+from flexmbs.system.elimination import symbolic
+from flexmbs.system.records import (
+    AXIS, CHAIN_AT, CHAIN_END, CUT_C, CUT_P, CUT_ROWS, DIAGONAL_MODES, DRIVE_BODY, DRIVE_ROW, DRIVE_V, F_BODY, F_R, F_X, FIRST,
+    FRAME_C, FRAME_P, JOINT, MASS, NF, NV, PAIR_A, PAIR_B, PARENT, Q_AT, ROTATE, S_AT, SLIDE, System,
+)  # fmt: skip
+
+# columns of Closing.node: its bodies in Closing.path, first row of the Schur complement, number of rows
+PATH, PATH_END, ROW, ROWS = range(4)
+# columns of Closing.path: body, its place in Closing.half
+PATH_BODY, PATH_PLACE = range(2)
+# columns of Closing.product: two nodes, body, places of its columns in their rows, place of the block that it adds to
+ONE, OTHER, SHARED, PLACE_ONE, PLACE_OTHER, TARGET = range(6)
+# columns of Rigid.body and kinds of joints
+B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S = range(6)
+REVOLUTE, PRISMATIC, GENERAL = range(3)
+# columns of Rigid.place: joint's frame at rest in the frame of the parent's joint, inertia in the own one
+P_R, P_X, P_MASS, P_FIRST, P_INERTIA, P_WIDTH = 0, 9, 12, 13, 16, 22
+# columns of Rigid.state: rotation, shift from the parent's origin, angular velocity, velocity-product accelerations; articulated
+# inertia and bias wrench; U, 1/D and u of the joint; accelerations
+A_R, A_D, A_W, A_CR, A_CL, A_J, A_H, A_M, A_PN, A_PF, A_UN, A_UF, A_DINV, A_V, A_WD, A_WIDTH = (
+    0, 9, 12, 15, 18, 21, 27, 36, 42, 45, 48, 51, 54, 55, 56, 62,
+)  # fmt: skip
+# columns of Rigid.column: six columns of a general joint (w, v), their U, their 1/D and u
+C_U, C_DINV, C_WIDTH = 36, 72, 84
+
+
+class Articulated(NamedTuple):
+    """Articulated matrices and the loads and solutions that pass through them."""
+
+    A: np.ndarray  # (nb, 6+F, 6+F) matrix of a body, then M*, Y and L
+    pose: np.ndarray  # (nb, 12) of the body in its parent: R, x
+    C: np.ndarray  # (nb, 36) columns of the joint
+    U: np.ndarray  # (nb, 36) M* c/√D
+    own: np.ndarray  # (nb, 6, F) Φ̄ of the own frame
+    carrier: np.ndarray  # (nb, 6, F) Ψ of the parent's frame
+    pivot: np.ndarray  # (ns,) 1/√D of joint velocities
+    slope: np.ndarray  # (ns,) stiffness of forces on joint coordinates
+    drive: np.ndarray  # (ns,) constraint row that drives a velocity, or −1
+    load: np.ndarray  # (nb, 6)
+    tau: np.ndarray  # (ns,)
+    half: np.ndarray  # (ns,) L⁻¹ of the loads
+    twist: np.ndarray  # (nb, 6)
+    wrench: np.ndarray  # (nb, 6) of the primary joint on its body, at the body's origin, body axes
+    products: np.ndarray  # (nb, 9 F) shape products of the bodies
+    B: np.ndarray  # (6, 6)
+    T: np.ndarray  # (6, F)
+    x: np.ndarray  # (ns + nc,)
+
+
+class Rigid(NamedTuple):
+    """Rigid trees without cut joints: constants and scratch of the articulated-body algorithm."""
+
+    body: np.ndarray  # (nb, 6)
+    place: np.ndarray  # (nb, 22)
+    state: np.ndarray  # (nb, 62)
+    column: np.ndarray  # (nb, 84)
+
+
+class Closing(NamedTuple):
+    """Rows that close loops, L⁻¹Gᵀ by the bodies of their paths to the root, and their Schur complement."""
+
+    node: np.ndarray  # (nk, 4)
+    path: np.ndarray  # (n, 2) bodies by node, outermost first
+    product: np.ndarray  # (n, 6)
+    half: np.ndarray  # rows by node and body
+    load: np.ndarray  # (n, 36) wrenches that the unit loads pass on, by body of a path and row
+    elimination: Elimination
+    values: np.ndarray
+    stiffness: np.ndarray
+    x: np.ndarray
+
+
+def make_articulated(system: System) -> Articulated:
+    """Zeroed factors that fit a system."""
+    nb, _, ns, nc, _ = (int(n) for n in system.layout)
+    F = system.bodies.matrices.shape[3]
+    z = np.zeros
+    drive = np.full(ns, -1, np.int64)
+    for d in system.drives[system.drives[:, DRIVE_BODY] >= 0]:
+        drive[system.tree[d[DRIVE_BODY], S_AT] + d[DRIVE_V]] = d[DRIVE_ROW]
+    return Articulated(
+        A=z((nb, 6 + F, 6 + F)), pose=z((nb, 12)), C=z((nb, 36)), U=z((nb, 36)), own=z((nb, 6, F)), carrier=z((nb, 6, F)),
+        pivot=z(ns), slope=z(ns), drive=drive, load=z((nb, 6)), tau=z(ns), half=z(ns), twist=z((nb, 6)), wrench=z((nb, 6)),
+        products=z((nb, 9 * F)), B=z((6, 6)), T=z((6, F)), x=z(ns + nc),
+    )  # fmt: skip
+
+
+def make_rigid(system: System) -> Rigid:
+    """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute or prismatic joint."""
+    tree, frames, joints = system.tree, system.frames, system.joints
+    nb = len(tree)
+    rigid = Rigid(np.zeros((nb, 6), np.int64), np.zeros((nb, P_WIDTH)), np.zeros((nb, A_WIDTH)), np.zeros((nb, C_WIDTH)))
+    axes, origins = np.zeros((nb, 3, 3)), np.zeros((nb, 3))  # of the joint's frame, in the body
+    for i, row in enumerate(tree):
+        first, end = joints.chain[row[JOINT], [CHAIN_AT, CHAIN_END]]
+        code = int(joints.code[first]) if end == first + 1 else -1
+        kind = {ROTATE: REVOLUTE, SLIDE: PRISMATIC}.get(code, GENERAL)
+        turn = np.eye(3) if kind == GENERAL else _axes_about(joints.value[first, AXIS : AXIS + 3])
+        Rc, xc = frames.place[row[FRAME_C], F_R:].reshape(3, 3), frames.place[row[FRAME_C], F_X : F_X + 3]
+        Rp, xp = frames.place[row[FRAME_P], F_R:].reshape(3, 3), frames.place[row[FRAME_P], F_X : F_X + 3]
+        axes[i], origins[i] = Rc @ turn, xc
+        p = row[PARENT]
+        if p >= 0:
+            Rp, xp = axes[p].T @ Rp, axes[p].T @ (xp - origins[p])
+        mass, c, S = system.bodies.rigid[i, MASS], *np.split(system.bodies.rigid[i, FIRST:DIAGONAL_MODES], [3])
+        S = S.reshape(3, 3) - np.outer(xc, c) - np.outer(c, xc) + mass * np.outer(xc, xc)
+        J = axes[i].T @ (np.trace(S) * np.eye(3) - S) @ axes[i]
+        rigid.body[i] = p, kind, row[JOINT], row[NV], row[Q_AT], row[S_AT]
+        rigid.place[i] = [*(Rp @ turn).ravel(), *xp, mass, *(axes[i].T @ (c - mass * xc)), *J[np.triu_indices(3)]]
+    return rigid
+
+
+def _axes_about(axis: np.ndarray) -> np.ndarray:
+    """A rotation matrix with the unit vector ``axis`` as third column."""
+    across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    across /= np.linalg.norm(across)
+    return np.column_stack([across, np.cross(axis, across), axis])
+
+
+def make_closing(system: System, art: Articulated, coupled: bool) -> Closing:
+    """Symbolic Schur complement of the cut joints and, when ``coupled``, of the couplings behind them."""
+    tree, info = system.tree, system.frames.info
+    size = tree[:, NV] + tree[:, NF]
+    free = [bool((art.drive[t[S_AT] : t[S_AT] + n] < 0).any()) for t, n in zip(tree, size)]
+    ends = [(c[CUT_P], c[CUT_C], c[CUT_ROWS]) for c in system.cuts]
+    ends += [(c[PAIR_A], c[PAIR_B], 6) for c in system.couplings] if coupled else []
+    paths = [sorted({*_to_root(tree, info[a, F_BODY]), *_to_root(tree, info[b, F_BODY])}, reverse=True) for a, b, _ in ends]
+    rows = np.array([n for _, _, n in ends], np.int64)
+    moving = [{i for i in path if free[i]} for path in paths]
+    shared = [(k, l) for l in range(len(paths)) for k in range(l) if moving[k] & moving[l]]
+    e = symbolic(rows, np.full(len(rows), -1), shared, {})
+    node, bodies, place, used = [], [], {}, 0
+    for k, path in enumerate(paths):
+        node.append((len(bodies), len(bodies) + len(path), int(rows[:k].sum()), int(rows[k])))
+        for i in path:
+            place[k, i] = used
+            bodies.append((i, used))
+            used += int(rows[k] * size[i])
+    products = [(k, k, i, place[k, i], place[k, i], int(e.node[k, DIAGONAL])) for k in range(len(paths)) for i in moving[k]]
+    for k, l in shared:
+        a, b = (k, l) if e.node[k, POSITION] < e.node[l, POSITION] else (l, k)
+        column = range(int(e.node[a, COLUMN]), int(e.node[a + 1, COLUMN]))
+        target = next(int(e.block[p, PLACE]) for p in column if e.block[p, NEIGHBOUR] == b)
+        products += [(a, b, i, place[a, i], place[b, i], target) for i in moving[a] & moving[b]]
+    n, z = int(rows.sum()), np.zeros
+    values = z(int(e.n_values[0]))
+    return Closing(_table(node, 4), _table(bodies, 2), _table(sorted(products), 6), z(used), z((len(bodies), 36)), e, values, z(n), z(n))
+
+
+def _table(entries: list[tuple[int, ...]], width: int) -> np.ndarray:
+    return np.array(entries, np.int64).reshape(-1, width)
+
+
+def _to_root(tree: np.ndarray, i: int) -> list[int]:
+    """A body and its ancestors; none for the ground."""
+    path = []
+    while i >= 0:
+        path.append(int(i))
+        i = int(tree[i, PARENT])
+    return path

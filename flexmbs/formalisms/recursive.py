@@ -1,0 +1,125 @@
+"""Recursive formalism: O(n) sweeps over the tree, loops by the Schur complement on the cut joints (theory §3).
+
+Outward: motion of all bodies and their forces at ṡ = 0. Inward: articulated inertias, joint and modal velocities eliminated together, and
+what the loads leave at each joint. With cut joints G M⁻¹Gᵀ by the same sweeps with unit loads, then λ. Outward: ṡ, wrenches of the joints.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs.dynamics.articulated import articulate, body_matrix, inward_loads, joint_geometry, outward_solution
+from flexmbs.dynamics.articulated_work import Articulated, Closing, make_articulated, make_closing
+from flexmbs.dynamics.closing import clear_loads, close_loops, coupling_loads, cut_loads, schur_complement
+from flexmbs.dynamics.constraints import drive_power
+from flexmbs.dynamics.equations import body_forces
+from flexmbs.dynamics.inertia import shape_products
+from flexmbs.system.records import (
+    DRIVE_BODY, DRIVE_ROW, DRIVE_V, G_ACCELERATION, JF_BODY, JF_V, NF, POWER_DRIVES, QF_AT, S_AT, WRENCH, System,
+)  # fmt: skip
+
+
+class Room(NamedTuple):
+    """Scratch of one run."""
+
+    art: Articulated
+    cuts: Closing  # the rows of the cut joints
+    coupled: Closing  # and of the couplings, for iteration matrices
+    with_couplings: np.ndarray  # (1,) whether the last factor has them
+
+
+@part
+def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
+    """Articulated matrices of c_mass M + K + c_damping D; ``fresh``: the shape products belong to q."""
+    tree = system.tree
+    for i in range(tree.shape[0]):
+        joint_geometry(tree, system.frames, art, work.motion, i, q)
+        if not fresh:
+            shape_products(system.bodies, i, tree[i, NF], q, tree[i, QF_AT], art.products[i])
+        body_matrix(system.bodies, tree, art, i, q, art.products[i], c_mass, c_damping)
+    return articulate(tree, system.frames, art)
+
+
+@part
+def solve_tree(system, art, closing, x, ns):
+    """x ← solution for the loads in ``load`` and ``tau`` and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
+    drives = system.drives
+    for d in range(drives.shape[0]):
+        i = drives[d, DRIVE_BODY]
+        if i >= 0:
+            x[system.tree[i, S_AT] + drives[d, DRIVE_V]] = x[ns + drives[d, DRIVE_ROW]]
+    inward_loads(system.tree, system.frames, art, x)
+    if closing.node.shape[0] > 0:
+        close_loops(system.tree, art, closing, system.cuts.shape[0], x, ns)
+    outward_solution(system.tree, system.frames, art, x, ns)
+
+
+@part
+def accelerations(system, work, room, t, q, s, z, sd, lam):
+    """ṡ and λ. Returns the number of dependent rows or −1 − body."""
+    art = room.art
+    ns = sd.shape[0]
+    body_forces(system, work, art.products, work.zero, t, q, s, z)
+    for a in range(ns):
+        art.slope[a] = 0.0
+    status = eliminate_tree(system, work, art, q, 1.0, -1.0, True)
+    if status < 0:
+        return status
+    if system.cuts.shape[0] > 0:
+        cut_loads(system.tree, system.frames, art, room.cuts, system.cuts, work.cut, q)
+        status = schur_complement(system.tree, art.drive, room.cuts, system.cuts.shape[0])
+    x = art.x
+    for a in range(lam.shape[0]):
+        x[ns + a] = -work.gs[G_ACCELERATION, a]
+    for a in range(ns):
+        art.tau[a] = -work.r[a]
+    for i in range(system.tree.shape[0]):
+        for a in range(6):
+            art.load[i, a] = -work.motion[i, WRENCH + a]
+    solve_tree(system, art, room.cuts, x, ns)
+    for a in range(ns):
+        sd[a] = x[a]
+    for a in range(lam.shape[0]):
+        lam[a] = -x[ns + a]
+    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
+    return status
+
+
+@part
+def iteration_matrix(system, work, room, q, c_mass, c_damping):
+    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone."""
+    art = room.art
+    tree, frames = system.tree, system.frames
+    jf = system.forces.joint
+    n_cuts = system.cuts.shape[0]
+    for a in range(art.slope.shape[0]):
+        art.slope[a] = 0.0
+    if c_damping >= 0.0:
+        for f in range(jf.shape[0]):
+            if jf[f, JF_BODY] >= 0:
+                slope = work.joint_slope[f, 0] + c_damping * work.joint_slope[f, 1]
+                art.slope[tree[jf[f, JF_BODY], S_AT] + jf[f, JF_V]] += max(slope, 0.0)
+    status = eliminate_tree(system, work, art, q, c_mass, c_damping, False)
+    if status < 0:
+        return status
+    room.with_couplings[0] = c_damping >= 0.0
+    closing = room.coupled if c_damping >= 0.0 else room.cuts
+    if closing.node.shape[0] > 0:
+        cut_loads(tree, frames, art, closing, system.cuts, work.cut, q)
+        if c_damping >= 0.0:
+            coupling_loads(tree, frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
+        status = schur_complement(tree, art.drive, closing, n_cuts)
+    return status
+
+
+@part
+def correction(system, work, room, q, x):
+    """x ← [[c M + K + c' D, Gᵀ], [G, 0]]⁻¹ x with the last factor."""
+    art = room.art
+    ns = art.tau.shape[0]
+    clear_loads(system.tree, art)
+    for a in range(ns):
+        art.tau[a] = x[a]
+    solve_tree(system, art, room.coupled if room.with_couplings[0] == 1 else room.cuts, x, ns)
