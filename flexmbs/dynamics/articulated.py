@@ -1,9 +1,10 @@
 """Articulated inertia of a tree of rigid and flexible bodies, and the sweeps that solve with it (theory §3).
 
-Body i moves by V_i = Ṽ_i + C s_η − Φ̄ q̇_f, Ṽ_i = Ad(X_pi⁻¹)(V_p + Ψ q̇_p): its joint velocities with the columns C, the modes of its own
-frame Φ̄ and those of the parent's frame Ψ. All in the axes of the body whose modes they are, at its origin. From leaves to root the modes, then the joint
-velocities are eliminated, N_i = Eᵀ M*_i E = L Lᵀ; what is left is the articulated inertia M*_i that the parent feels through the joint
-(Featherstone 2008, ch. 7; with modes Jain & Rodriguez 1992). Driven velocities are not eliminated: they are known.
+Body i moves by V_i = Ṽ_i + C s_η − Φ̄ q̇_f, Ṽ_i = Ad(X_pi⁻¹)(V_p + Ψ q̇_p): C are the columns of its joint, Φ̄ the modes of its own
+frame, Ψ those of the parent's frame, all as twists at the origin of the body whose modes they are, in its axes. From leaves to
+root the modes, then the joint velocities are eliminated, N_i = Eᵀ M*_i E = L Lᵀ; what is left is the articulated inertia M*_i
+that the parent feels through the joint (Featherstone 2008, ch. 7; with modes Jain & Rodriguez 1992). Driven velocities are known,
+not eliminated.
 """
 
 import math
@@ -211,6 +212,14 @@ def times_tilde(B, x):
 
 
 @part
+def difference(A, B):
+    """A − B of 3×3 matrices"""
+    return (
+        A[0] - B[0], A[1] - B[1], A[2] - B[2], A[3] - B[3], A[4] - B[4], A[5] - B[5], A[6] - B[6], A[7] - B[7], A[8] - B[8],
+    )  # fmt: skip
+
+
+@part
 def carried_inertia(art, i, T):
     """T[:, :6] = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹): the articulated inertia in the axes of the parent body, at its origin."""
     R = load9_at(art.pose, i, 0)
@@ -219,7 +228,17 @@ def carried_inertia(art, i, T):
     H = turned_block(R, art.A, i, 0, 3)
     J = turned_block(R, art.A, i, 3, 3)
     Mx = times_tilde(M, x)
-    G = (H[0] - Mx[0], H[1] - Mx[1], H[2] - Mx[2], H[3] - Mx[3], H[4] - Mx[4], H[5] - Mx[5], H[6] - Mx[6], H[7] - Mx[7], H[8] - Mx[8])
+    G = (
+        H[0] - Mx[0],
+        H[1] - Mx[1],
+        H[2] - Mx[2],
+        H[3] - Mx[3],
+        H[4] - Mx[4],
+        H[5] - Mx[5],
+        H[6] - Mx[6],
+        H[7] - Mx[7],
+        H[8] - Mx[8],
+    )
     Hx = times_tilde((H[0], H[3], H[6], H[1], H[4], H[7], H[2], H[5], H[8]), x)
     xG = tilde_times(x, G)
     for a in range(3):
@@ -275,6 +294,12 @@ def articulate(tree, frames, art):
 
 
 @part
+def modal_load(P, i, k, f, n):
+    """P[i, :, k] · (f, n)"""
+    return P[i, 0, k] * f[0] + P[i, 1, k] * f[1] + P[i, 2, k] * f[2] + P[i, 3, k] * n[0] + P[i, 4, k] * n[1] + P[i, 5, k] * n[2]
+
+
+@part
 def inward_body(tree, frames, art, i, given, known, half, at):
     """half[at …] = L⁻¹ of the loads on body i (wrench in ``load``, generalized in ``tau``); hands the rest to its parent.
 
@@ -294,7 +319,12 @@ def inward_body(tree, frames, art, i, given, known, half, at):
             P = art.own
             for k in range(n):
                 half[at + nv + k] -= (
-                    P[i, 0, k] * f[0] + P[i, 1, k] * f[1] + P[i, 2, k] * f[2] + P[i, 3, k] * m[0] + P[i, 4, k] * m[1] + P[i, 5, k] * m[2]
+                    P[i, 0, k] * f[0]
+                    + P[i, 1, k] * f[1]
+                    + P[i, 2, k] * f[2]
+                    + P[i, 3, k] * m[0]
+                    + P[i, 4, k] * m[1]
+                    + P[i, 5, k] * m[2]
                 )
         a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for j in range(6, 6 + n):
@@ -337,7 +367,12 @@ def inward_body(tree, frames, art, i, given, known, half, at):
             o = tree[p, S_AT] + tree[p, NV]
             for k in range(tree[p, NF]):
                 tau[o + k] += (
-                    P[i, 0, k] * f[0] + P[i, 1, k] * f[1] + P[i, 2, k] * f[2] + P[i, 3, k] * m[0] + P[i, 4, k] * m[1] + P[i, 5, k] * m[2]
+                    P[i, 0, k] * f[0]
+                    + P[i, 1, k] * f[1]
+                    + P[i, 2, k] * f[2]
+                    + P[i, 3, k] * m[0]
+                    + P[i, 4, k] * m[1]
+                    + P[i, 5, k] * m[2]
                 )
 
 

@@ -151,7 +151,9 @@ def make_closing(system: System, art: Articulated, coupled: bool) -> Closing:
         products += [(a, b, i, place[a, i], place[b, i], target) for i in moving[a] & moving[b]]
     n, z = int(rows.sum()), np.zeros
     values = z(int(e.n_values[0]))
-    return Closing(_table(node, 4), _table(bodies, 2), _table(sorted(products), 6), z(used), z((len(bodies), 36)), e, values, z(n), z(n))
+    return Closing(
+        _table(node, 4), _table(bodies, 2), _table(sorted(products), 6), z(used), z((len(bodies), 36)), e, values, z(n), z(n)
+    )
 
 
 def _table(entries: list[tuple[int, ...]], width: int) -> np.ndarray:

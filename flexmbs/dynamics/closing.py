@@ -1,8 +1,8 @@
 """Closed loops over the articulated tree: S = G M⁻¹ Gᵀ by unit loads.
 
-Each closing row sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is its row of L⁻¹Gᵀ.
-Two rows meet in S at the bodies both paths share. Couplings with stiffness P = Σ p pᵀ enter as rows p·J with a compliance of one,
-[A, Jᵀp; pᵀJ, −1]. S is kept by blocks, one node a cut joint or a coupling.
+Each closing row sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is its row of
+L⁻¹Gᵀ. Two rows meet in S at the bodies both paths share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ with a compliance
+of one, [A, Jᵀp; pᵀJ, −1]. S is kept by blocks, one node a cut joint or a coupling.
 """
 
 import math

@@ -2,5 +2,6 @@
 
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.multiplier import Multiplier
+from flexmbs.formalisms.recursive import Recursive
 
-FORMALISMS: dict[str, type[Formalism]] = {Multiplier.name: Multiplier}
+FORMALISMS: dict[str, type[Formalism]] = {Multiplier.name: Multiplier, Recursive.name: Recursive}

@@ -1,7 +1,8 @@
 """Recursive formalism: O(n) sweeps over the tree, loops by the Schur complement on the cut joints (theory §3).
 
-Outward: motion of all bodies and their forces at ṡ = 0. Inward: articulated inertias, joint and modal velocities eliminated together, and
-what the loads leave at each joint. With cut joints G M⁻¹Gᵀ by the same sweeps with unit loads, then λ. Outward: ṡ, wrenches of the joints.
+Outward: motion of all bodies and their forces at ṡ = 0. Inward: articulated inertias, joint and modal velocities eliminated
+together, and what the loads leave at each joint. With cut joints G M⁻¹Gᵀ by the same sweeps with unit loads, then λ. Outward: ṡ
+and the wrenches of the joints. Rigid trees under joint forces take the shortest way, the articulated-body algorithm.
 """
 
 from dataclasses import dataclass
@@ -11,13 +12,33 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs.dynamics.articulated import articulate, body_matrix, inward_loads, joint_geometry, outward_solution
-from flexmbs.dynamics.articulated_work import Articulated, Closing, make_articulated, make_closing
+from flexmbs.dynamics.articulated_rigid import rigid_accelerations
+from flexmbs.dynamics.articulated_work import Articulated, Closing, Rigid, make_articulated, make_closing, make_rigid
 from flexmbs.dynamics.closing import clear_loads, close_loops, coupling_loads, cut_loads, schur_complement
 from flexmbs.dynamics.constraints import drive_power
-from flexmbs.dynamics.equations import body_forces
+from flexmbs.dynamics.equations import body_forces, kinematics
+from flexmbs.dynamics.forces import joint_forces
 from flexmbs.dynamics.inertia import shape_products
+from flexmbs.dynamics.kinematics import displace
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.formalisms.kkt import largest
+from flexmbs.formalisms.stabilization import PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
+from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
-    DRIVE_BODY, DRIVE_ROW, DRIVE_V, G_ACCELERATION, JF_BODY, JF_V, NF, POWER_DRIVES, QF_AT, S_AT, WRENCH, System,
+    DRIVE_BODY,
+    DRIVE_ROW,
+    DRIVE_V,
+    G_ACCELERATION,
+    G_POSITION,
+    G_VELOCITY,
+    JF_BODY,
+    JF_V,
+    NF,
+    POWER_DRIVES,
+    QF_AT,
+    S_AT,
+    WRENCH,
+    System,
 )  # fmt: skip
 
 
@@ -25,9 +46,14 @@ class Room(NamedTuple):
     """Scratch of one run."""
 
     art: Articulated
+    rigid: Rigid
     cuts: Closing  # the rows of the cut joints
     coupled: Closing  # and of the couplings, for iteration matrices
-    with_couplings: np.ndarray  # (1,) whether the last factor has them
+    options: np.ndarray  # (2,) of the stabilization
+    flags: np.ndarray  # (2,) int64
+
+
+COUPLED, SIMPLE = range(2)  # places in flags: the last factor has the couplings; a rigid tree with joint forces alone
 
 
 @part
@@ -59,8 +85,23 @@ def solve_tree(system, art, closing, x, ns):
 @part
 def accelerations(system, work, room, t, q, s, z, sd, lam):
     """ṡ and λ. Returns the number of dependent rows or −1 − body."""
+    if room.flags[SIMPLE] == 1:
+        for a in range(s.shape[0]):
+            work.force[a] = 0.0
+        for a in range(3):
+            work.power[a] = 0.0
+        joint_forces(system, work, t, q, s, z, False)
+        return rigid_accelerations(system.joints, room.rigid, system.gravity, q, s, work.force, sd)
+    return general_accelerations(system, work, room, t, q, s, z, sd, lam)
+
+
+@part
+def general_accelerations(system, work, room, t, q, s, z, sd, lam):
+    """ṡ, λ and the wrenches of the primary joints of any tree with any loops."""
     art = room.art
     ns = sd.shape[0]
+    rate = room.options[RATE]
+    gs = work.gs
     body_forces(system, work, art.products, work.zero, t, q, s, z)
     for a in range(ns):
         art.slope[a] = 0.0
@@ -72,7 +113,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
         status = schur_complement(system.tree, art.drive, room.cuts, system.cuts.shape[0])
     x = art.x
     for a in range(lam.shape[0]):
-        x[ns + a] = -work.gs[G_ACCELERATION, a]
+        x[ns + a] = -gs[G_ACCELERATION, a] - 2.0 * rate * gs[G_VELOCITY, a] - rate * rate * gs[G_POSITION, a]
     for a in range(ns):
         art.tau[a] = -work.r[a]
     for i in range(system.tree.shape[0]):
@@ -104,7 +145,7 @@ def iteration_matrix(system, work, room, q, c_mass, c_damping):
     status = eliminate_tree(system, work, art, q, c_mass, c_damping, False)
     if status < 0:
         return status
-    room.with_couplings[0] = c_damping >= 0.0
+    room.flags[COUPLED] = 1 if c_damping >= 0.0 else 0
     closing = room.coupled if c_damping >= 0.0 else room.cuts
     if closing.node.shape[0] > 0:
         cut_loads(tree, frames, art, closing, system.cuts, work.cut, q)
@@ -122,4 +163,72 @@ def correction(system, work, room, q, x):
     clear_loads(system.tree, art)
     for a in range(ns):
         art.tau[a] = x[a]
-    solve_tree(system, art, room.coupled if room.with_couplings[0] == 1 else room.cuts, x, ns)
+    solve_tree(system, art, room.coupled if room.flags[COUPLED] == 1 else room.cuts, x, ns)
+
+
+@part
+def projected(system, work, room, t, q, s):
+    """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left."""
+    x = room.art.x
+    ns = s.shape[0]
+    nc = work.gs.shape[1]
+    left = 0.0
+    velocities = nc == 0 or room.options[TOLERANCE] == 0.0
+    it = 0
+    while not velocities:
+        kinematics(system, work, t, q, s, work.zero)
+        left = largest(work.gs[G_POSITION])
+        velocities = left <= room.options[TOLERANCE] or it >= PROJECTION_STEPS
+        it += 1
+        iteration_matrix(system, work, room, q, 1.0, -1.0)
+        for a in range(ns):
+            x[a] = 0.0
+        for a in range(nc):
+            x[ns + a] = -work.gs[G_VELOCITY, a] if velocities else -work.gs[G_POSITION, a]
+        correction(system, work, room, q, x)
+        if velocities:
+            for a in range(ns):
+                s[a] += x[a]
+        else:
+            displace(system.tree, system.joints, q, x, q)
+    return left
+
+
+@dataclass(frozen=True)
+class Recursive(Formalism):
+    """Recursive formalism in O(n). ``stabilization`` (explicit integrators): None, `Baumgarte` or `Projection`.
+
+    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the room, for rigid trees too.
+    """
+
+    stabilization: Stabilization = None
+    wrenches: bool = False
+
+    name: ClassVar[str] = "recursive"
+    provides: ClassVar[tuple[str, ...]] = ("residual", "accelerations")
+    coordinates: ClassVar[tuple[str, ...]] = ("joint",)
+    accelerations = staticmethod(accelerations)
+    accepted = staticmethod(projected)
+    iteration_matrix = staticmethod(iteration_matrix)
+    correction = staticmethod(correction)
+
+    def __post_init__(self) -> None:
+        stabilization_options(self.name, self.stabilization)
+
+    def room(self, compiled: Compiled) -> Room:
+        system = compiled.system
+        art = make_articulated(system)
+        simple = not self.wrenches and _rigid_tree(system)
+        options = stabilization_options(self.name, self.stabilization)
+        closings = make_closing(system, art, False), make_closing(system, art, True)
+        return Room(art, make_rigid(system), *closings, options, np.array([0, simple], np.int64))
+
+    @property
+    def treatment(self) -> str:
+        return "none" if self.stabilization is None else self.stabilization.name
+
+
+def _rigid_tree(system: System) -> bool:
+    """Whether gravity and joint forces act on rigid bodies, without drives and loops."""
+    f = system.forces
+    return not (system.tree[:, NF].any() or any(len(x) for x in (system.cuts, system.drives, f.frame, f.spring, f.bushing)))
