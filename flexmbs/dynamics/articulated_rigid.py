@@ -151,7 +151,6 @@ def general_joint(joints, rigid, i, q, s, R, d, wp):
 def rigid_inward(rigid, tau):
     """Articulated inertias and bias wrenches from leaves to root. Returns 0, or −1 − body where one is indefinite."""
     body, w = rigid.body, rigid.state
-    status = 0
     for back in range(body.shape[0]):
         i = body.shape[0] - 1 - back
         J = load6_at(w, i, A_J)
@@ -170,7 +169,7 @@ def rigid_inward(rigid, tau):
                 pivot = dot(cw, un) + dot(cv, uf)
                 u = tau[body[i, B_S] + k] - dot(cw, n) - dot(cv, f)
                 if not pivot > 0.0:
-                    status = -1 - i
+                    return -1 - i
                 inverse = 1.0 / pivot
                 store3_at(column, i, C_U + 6 * k, un)
                 store3_at(column, i, C_U + 6 * k + 3, uf)
@@ -196,7 +195,7 @@ def rigid_inward(rigid, tau):
                 pivot = dot(axis, uf)
                 u = tau[body[i, B_S]] - dot(axis, f)
             if not pivot > 0.0:
-                status = -1 - i
+                return -1 - i
             inverse = 1.0 / pivot
             store3_at(w, i, A_UN, un)
             store3_at(w, i, A_UF, uf)
@@ -212,7 +211,7 @@ def rigid_inward(rigid, tau):
         p = body[i, B_PARENT]
         if p >= 0:
             shift_to_parent(w, i, p, J, H, M, n, f)
-    return status
+    return 0
 
 
 @part
@@ -289,5 +288,6 @@ def rigid_accelerations(joints, rigid, gravity, q, s, tau, sd):
     """ṡ of a rigid tree under joint forces τ. Returns 0, or −1 − body where M is indefinite."""
     rigid_outward(joints, rigid, q, s)
     status = rigid_inward(rigid, tau)
-    rigid_rates(rigid, gravity, sd)
+    if status == 0:
+        rigid_rates(rigid, gravity, sd)
     return status

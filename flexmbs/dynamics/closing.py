@@ -8,7 +8,7 @@ of one, [A, Jᵀp; pᵀJ, −1]. S is kept by blocks, one node a cut joint or a 
 import math
 
 from flexmbs._jit import part
-from flexmbs.algebra.blocks import DIAGONAL, SIZE, eliminate, solve
+from flexmbs.algebra.blocks import DIAGONAL, ROUND_OFF, SIZE, eliminate, solve
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import increase3_at, load3_at, load9_at, neg, store3_at
 from flexmbs.dynamics.articulated import inward_body
@@ -120,8 +120,9 @@ def coupling_loads(tree, frames, art, closing, first, couplings, motion, slopes,
 
 
 @part
-def schur_complement(tree, drive, closing, n_cuts):
+def schur_complement(tree, art, closing, n_cuts):
     """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows."""
+    drive = art.drive
     e, values, half = closing.elimination, closing.values, closing.half
     for a in range(values.shape[0]):
         values[a] = 0.0
@@ -143,11 +144,19 @@ def schur_complement(tree, drive, closing, n_cuts):
                 values[to + c] -= product
     for k in range(closing.node.shape[0]):
         n = e.node[k, SIZE]
+        least = 0.0  # of the stiffness that rows of ones would have
+        for h in range(closing.node[k, PATH], closing.node[k, PATH_END]):
+            i = closing.path[h, PATH_BODY]
+            for b in range(tree[i, NV]):
+                if drive[tree[i, S_AT] + b] < 0:
+                    least += ROUND_OFF * art.pivot[tree[i, S_AT] + b] ** 2
+            for b in range(6, 6 + tree[i, NF]):
+                least += ROUND_OFF * art.A[i, b, b] ** 2
         for r in range(n):
             at = e.node[k, DIAGONAL] + r * (n + 1)
             if k >= n_cuts:
                 values[at] -= 1.0
-            closing.stiffness[closing.node[k, ROW] + r] = -values[at]
+            closing.stiffness[closing.node[k, ROW] + r] = least - values[at]
     return eliminate(e, values, closing.stiffness)
 
 

@@ -110,7 +110,7 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
         return status
     if system.cuts.shape[0] > 0:
         cut_loads(system.tree, system.frames, art, room.cuts, system.cuts, work.cut, q)
-        status = schur_complement(system.tree, art.drive, room.cuts, system.cuts.shape[0])
+        status = schur_complement(system.tree, art, room.cuts, system.cuts.shape[0])
     x = art.x
     for a in range(lam.shape[0]):
         x[ns + a] = -gs[G_ACCELERATION, a] - 2.0 * rate * gs[G_VELOCITY, a] - rate * rate * gs[G_POSITION, a]
@@ -151,7 +151,7 @@ def iteration_matrix(system, work, room, q, c_mass, c_damping):
         cut_loads(tree, frames, art, closing, system.cuts, work.cut, q)
         if c_damping >= 0.0:
             coupling_loads(tree, frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
-        status = schur_complement(tree, art.drive, closing, n_cuts)
+        status = schur_complement(tree, art, closing, n_cuts)
     return status
 
 

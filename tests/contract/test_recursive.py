@@ -1,0 +1,226 @@
+"""The recursive sweeps against dense matrices: accelerations, multipliers, wrenches of joints, solutions with iteration matrices."""
+
+import numpy as np
+import pytest
+from samples import GRAVITY, JOINTS, rigid, some_frame, some_joint, state, two_bodies
+from test_topology import LOOPS, loops, planar_four_bar, random_tree
+
+import flexmbs as fm
+from flexmbs.algebra.blocks import solve
+from flexmbs.dynamics.dense import multipliers_of_least_norm, terms
+from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.work import make_work
+from flexmbs.formalisms.kkt import kkt_matrix
+from flexmbs.formalisms.recursive import SIMPLE, Recursive, accelerations, correction, iteration_matrix
+from flexmbs.system.compile import compile_model
+from flexmbs.system.records import NF, RC, THROUGH, XC
+
+A, B = "first/b", "second/b"
+
+
+def check(model, dropped=None):
+    """ṡ, λ and wrenches of the joints at the consistent state against dense M, G, k and inverse dynamics."""
+    now = state(model)
+    ns, nc, nz = (int(n) for n in now.system.layout[2:])
+    t = terms(now.system, now.work, 0.0, now.q, now.s)
+    K = np.block([[t.M, -t.G.T], [t.G, np.zeros((nc, nc))]])
+    x = np.linalg.lstsq(K, np.concatenate([t.k, t.gamma]), rcond=1e-12)[0]
+    room = Recursive(wrenches=True).room(now.compiled)
+    sd, lam = np.zeros(ns), np.zeros(nc)
+    status = accelerations(now.system, now.work, room, 0.0, now.q, now.s, np.zeros(nz), sd, lam)
+    assert status == now.status if dropped is None else status == dropped
+    assert np.abs(sd - x[:ns]).max() < 1e-11 * np.abs(x[:ns]).max()
+    assert np.abs(multipliers_of_least_norm(t.G, lam) - x[ns:]).max(initial=0.0) < 1e-11 * np.abs(x[ns:]).max(initial=1.0)
+    power = now.work.power.copy()
+    residual(now.system, now.work, 0.0, now.q, now.s, sd, lam, np.zeros(nz), True, np.zeros(ns))
+    assert power == pytest.approx(now.work.power, rel=1e-11, abs=1e-11)
+    size = np.abs(now.work.motion[:, THROUGH : THROUGH + 6]).max()
+    for m, found in zip(now.work.motion, room.art.wrench):
+        R, x, f = m[RC : RC + 9].reshape(3, 3), m[XC : XC + 3], found[:3]
+        at_joint = np.concatenate([R.T @ f, R.T @ (found[3:] - np.cross(x, f))])
+        assert np.abs(at_joint - m[THROUGH : THROUGH + 6]).max() < 1e-11 * size
+    return now, t, room
+
+
+def check_solutions(now, t, room):
+    """Solutions with factored iteration matrices against the block-sparse factorization of the whole matrix."""
+    rng = np.random.default_rng(2)
+    ns = len(now.s)
+    for c_mass, c_damping in ((1.0, -1.0), (3e4, 200.0)):
+        status = kkt_matrix(now.system, now.work, now.q, c_mass, c_damping)
+        assert iteration_matrix(now.system, now.work, room, now.q, c_mass, c_damping) == status
+        x = np.concatenate([t.M @ rng.normal(size=ns), t.G @ rng.normal(size=ns)])
+        y = x.copy()
+        solve(now.system.elimination, now.work.values, x)
+        correction(now.system, now.work, room, now.q, y)
+        assert np.abs(x[:ns] - y[:ns]).max() < 1e-11 * np.abs(x[:ns]).max()
+        forces = t.G.T @ x[ns:]
+        assert np.abs(forces - t.G.T @ y[ns:]).max(initial=0.0) < 1e-11 * np.abs(forces).max(initial=1.0)
+
+
+def with_forces(model, *joints, ends=(A, B)):
+    model.add(fm.PointSpring("spring", "ground/post", ends[1], k=900.0, c=4.0, length=0.6))
+    model.add(fm.Bushing("bush", *ends, k=(10.0, 20.0, 30.0, 4.0, 5.0, 6.0), c=(1.0, 2.0, 3.0, 0.1, 0.2, 0.3)))
+    for joint in joints:
+        model.add(fm.JointSpring(f"spring on {joint}", joint, k=30.0, c=2.0, x0=0.1))
+    return model
+
+
+def with_drives(model, *coordinates):
+    motion = fm.Sine(0.3, 0.7, phase=0.2, offset=0.1)
+    for joint, k in coordinates:
+        model.add(fm.Drive(f"drive {joint} {k}", joint, motion, coordinate=k))
+    return model
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("kind", JOINTS)
+def test_joints_between_modal_frames(kind, turned):
+    check_solutions(*check(two_bodies(kind, 3, turned=turned)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_trees(seed):
+    check_solutions(*check(random_tree(seed)))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name):
+    check_solutions(*check(loops(name)))
+
+
+def test_redundant_loop():
+    check_solutions(*check(planar_four_bar(), dropped=3))
+
+
+@pytest.mark.parametrize("kind", ["revolute", "universal", "chain"])
+def test_forces(kind):
+    check_solutions(*check(with_forces(two_bodies(kind, 4), "base", "hinge")))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_forces_in_loops(name):
+    model = with_forces(loops(name), "main", "knee", ends=("crank/b", "rocker/b"))
+    check_solutions(*check(model))
+
+
+def test_force_in_a_cut_joint():
+    model = planar_four_bar()
+    (cut,) = state(model).compiled.topology.cuts
+    model.add(fm.JointSpring("spring", cut, k=30.0, c=2.0, x0=0.1))
+    check_solutions(*check(model))
+
+
+DRIVEN = [
+    ("revolute", [("base", 0)]), ("revolute", [("hinge", 0)]), ("universal", [("hinge", 0)]),
+    ("universal", [("hinge", 1), ("base", 0)]), ("chain", [("hinge", 1)]), ("chain", [("hinge", 0), ("hinge", 2), ("base", 0)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("kind, coordinates", DRIVEN)
+def test_drives(kind, coordinates, turned):
+    check_solutions(*check(with_drives(with_forces(two_bodies(kind, 4, turned=turned), "base", "hinge"), *coordinates)))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_driven_loops(name):
+    check_solutions(*check(with_drives(loops(name), ("main", 0))))
+
+
+def rigid_tree(seed, n=8):
+    rng = np.random.default_rng(seed)
+    model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    places = [model.ground["post"]]
+    for i in range(n):
+        body = model.add(rigid(f"b{i}", rng))
+        at = places[int(rng.integers(len(places)))]
+        places += [body["b"], body["c"]]
+        ends = (at, body["a"]) if rng.random() < 0.6 else (body["a"], at)
+        if i != n - 2:  # which floats
+            model.add(some_joint(str(rng.choice(list(JOINTS))), f"j{i}", *ends, rng))
+            if model.joints[f"j{i}"].nv == 1:
+                model.add(fm.JointTorque(f"torque {i}", f"j{i}", fm.SpringDamper(k=rng.uniform(0, 9), c=rng.uniform(0, 9))))
+    return model
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rigid_trees(seed):
+    """The articulated-body algorithm of rigid trees, and the general sweeps."""
+    now, t, _ = check(rigid_tree(seed))
+    assert not now.system.tree[:, NF].any()
+    room = Recursive().room(now.compiled)
+    assert room.flags[SIMPLE] == 1
+    sd, power = np.zeros(len(now.s)), now.work.power.copy()
+    status = accelerations(now.system, now.work, room, 0.0, now.q, now.s, np.zeros(0), sd, np.zeros(0))
+    expected = np.linalg.solve(t.M, t.k)
+    assert status == 0
+    assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
+    assert now.work.power == pytest.approx(power, rel=1e-12, abs=1e-12)
+
+
+def test_no_inertia_about_a_joint():
+    """The body without it is named by the status."""
+    model = fm.Model("disc")
+    model.add(fm.PointMass("bead", mass=1.0))
+    model.add(fm.RigidBody("needle", mass=1.0, inertia=(0.0, 0.0, 0.0)))
+    model.add(fm.Prismatic("groove", model.ground, "bead", axis="x"))
+    model.add(fm.Revolute("pin", "bead", "needle", axis="x"))
+    compiled = compile_model(model)
+    i = compiled.bodies.index("needle")
+    for formalism in (Recursive(), Recursive(wrenches=True)):
+        state_of = np.zeros(2), np.zeros(2), np.zeros(0), np.zeros(2), np.zeros(0)
+        work = make_work(compiled.system)
+        assert accelerations(compiled.system, work, formalism.room(compiled), 0.0, *state_of) == -1 - i
+
+
+# Featherstone's chains: RBDL DynamicsTests (zlib licence), from spatial_v1; bodies of 1 kg with unit inertia about their centres
+def featherstone(*links):
+    model = fm.Model("chain", gravity=(0, -9.81, 0))
+    for name, on, _, axis, com in links:
+        parent = model.ground if on is None else f"{on}/{name}"
+        tips = {other: place for other, onto, place, _, _ in links if onto == name}
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(1.0, 1.0, 1.0), com=com, frames=tips))
+        model.add(fm.Revolute(f"j{name}", parent, name, axis=axis))
+    return model
+
+
+X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+FEATHERSTONE = {
+    "double": ([("a", None, None, "z", X), ("b", "a", X, "z", X)], [-5.886, 3.924]),
+    "triple": (
+        [("a", None, None, "z", X), ("b", "a", X, "z", X), ("c", "b", X, "z", X)],
+        [-6.03692307692308, 3.77307692307692, 1.50923076923077],
+    ),
+    "tree": (
+        [("a", None, None, "z", X), ("b", "a", X, "y", Y), ("c", "b", Y, "x", Z), ("d", "a", (-0.5, 0, 0), "y", Y),
+         ("e", "d", (0, -0.5, 0), "x", Z)],
+        [-1.60319066147860, -0.534396887159533, 4.10340466926070, 0.267198443579767, 5.30579766536965],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrenches", [False, True])
+@pytest.mark.parametrize("name", FEATHERSTONE)
+def test_featherstone(name, wrenches):
+    links, expected = FEATHERSTONE[name]
+    compiled = compile_model(featherstone(*links))
+    n = len(links)
+    sd = np.zeros(n)
+    room = Recursive(wrenches=wrenches).room(compiled)
+    accelerations(compiled.system, make_work(compiled.system), room, 0.0, np.zeros(n), np.zeros(n), np.zeros(0), sd, np.zeros(0))
+    order = [compiled.places[f"j{link[0]}"].body for link in links]
+    assert sd[order] == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("wrenches", [False, True])
+def test_featherstone_three_axes(wrenches):
+    """One body on a chain of rotations about z, y, x."""
+    model = fm.Model("body", gravity=(0, -9.81, 0))
+    model.add(fm.RigidBody("a", mass=1.0, inertia=(1.0, 1.0, 1.0), com=(0, 0.5, 0)))
+    model.add(fm.Chain("j", model.ground, "a", motions=(fm.Rotate("z"), fm.Rotate("y"), fm.Rotate("x"))))
+    compiled = compile_model(model)
+    sd, q = np.zeros(3), np.array([1.0, 0.0, 0.0])
+    room = Recursive(wrenches=wrenches).room(compiled)
+    accelerations(compiled.system, make_work(compiled.system), room, 0.0, q, np.zeros(3), np.zeros(0), sd, np.zeros(0))
+    assert sd == pytest.approx([3.301932144386186, 0.0, 0.0], rel=1e-13, abs=1e-13)
