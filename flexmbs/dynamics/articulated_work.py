@@ -1,5 +1,6 @@
 """Scratch and factors of the recursive formalism, allocated once per run."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,10 +8,19 @@ import numpy as np
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, PLACE, POSITION, Elimination
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
-    AXIS, CHAIN_AT, CHAIN_END, CUT_C, CUT_P, CUT_ROWS, DIAGONAL_MODES, DRIVE_BODY, DRIVE_ROW, DRIVE_V, F_BODY, F_R, F_X, FIRST,
-    FRAME_C, FRAME_P, JOINT, MASS, NF, NV, PAIR_A, PAIR_B, PARENT, Q_AT, ROTATE, S_AT, SLIDE, System,
+    AXIS, CHAIN_AT, CHAIN_END, CUT_C, CUT_P, CUT_ROWS, DIAGONAL_MODES, DRIVE_BODY, DRIVE_ROW, DRIVE_V, F_BODY, F_ELASTIC, F_R, F_X,
+    FIRST, FRAME_C, FRAME_P, JOINT, MASS, NF, NV, PAIR_A, PAIR_B, PARENT, Q_AT, ROTATE, S_AT, SLIDE, System,
 )  # fmt: skip
 
+# columns of Articulated.link: the tree, and whether the own frame and the parent's frame move with modes
+L_PARENT, L_NV, L_NF, L_S, L_OWN, L_CARRIER = range(6)
+# columns of Articulated.body: pose in the parent body, columns of the joint, U = M* c/√D, load, twist, wrench of the joint on the
+# body; at the body's origin, body axes
+POSE, COLUMNS, PASSED, LOAD, TWIST, JOINT_WRENCH, BODY_WIDTH = 0, 12, 48, 84, 90, 96, 102
+# rows of Articulated.modes
+OWN, CARRIER = 0, 6
+# rows of Articulated.velocity: 1/√D, stiffness of forces on joint coordinates, loads, L⁻¹ loads
+PIVOT, SLOPE, TAU, HALF = range(4)
 # columns of Closing.node: its bodies in Closing.path, first row of the Schur complement, number of rows
 PATH, PATH_END, ROW, ROWS = range(4)
 # columns of Closing.path: body, its place in Closing.half
@@ -34,20 +44,12 @@ C_U, C_DINV, C_WIDTH = 36, 72, 84
 class Articulated(NamedTuple):
     """Articulated matrices and the loads and solutions that pass through them."""
 
-    A: np.ndarray  # (nb, 6+F, 6+F) matrix of a body, then M*, Y and L
-    pose: np.ndarray  # (nb, 12) of the body in its parent: R, x
-    C: np.ndarray  # (nb, 36) columns of the joint
-    U: np.ndarray  # (nb, 36) M* c/√D
-    own: np.ndarray  # (nb, 6, F) Φ̄ of the own frame
-    carrier: np.ndarray  # (nb, 6, F) Ψ of the parent's frame
-    pivot: np.ndarray  # (ns,) 1/√D of joint velocities
-    slope: np.ndarray  # (ns,) stiffness of forces on joint coordinates
+    link: np.ndarray  # (nb, 6) int64
     drive: np.ndarray  # (ns,) constraint row that drives a velocity, or −1
-    load: np.ndarray  # (nb, 6)
-    tau: np.ndarray  # (ns,)
-    half: np.ndarray  # (ns,) L⁻¹ of the loads
-    twist: np.ndarray  # (nb, 6)
-    wrench: np.ndarray  # (nb, 6) of the primary joint on its body, at the body's origin, body axes
+    body: np.ndarray  # (nb, 102)
+    A: np.ndarray  # (nb, 6+F, 6+F) matrix of a body, then M*, Y and L
+    modes: np.ndarray  # (nb, 12, F) Φ̄ of the own frame, Ψ of the parent's frame
+    velocity: np.ndarray  # (4, ns)
     products: np.ndarray  # (nb, 9 F) shape products of the bodies
     B: np.ndarray  # (6, 6)
     T: np.ndarray  # (6, F)
@@ -85,10 +87,11 @@ def make_articulated(system: System) -> Articulated:
     drive = np.full(ns, -1, np.int64)
     for d in system.drives[system.drives[:, DRIVE_BODY] >= 0]:
         drive[system.tree[d[DRIVE_BODY], S_AT] + d[DRIVE_V]] = d[DRIVE_ROW]
+    tree, elastic = system.tree, system.frames.info[:, F_ELASTIC]
+    link = [tree[:, PARENT], tree[:, NV], tree[:, NF], tree[:, S_AT], elastic[tree[:, FRAME_C]], elastic[tree[:, FRAME_P]]]
     return Articulated(
-        A=z((nb, 6 + F, 6 + F)), pose=z((nb, 12)), C=z((nb, 36)), U=z((nb, 36)), own=z((nb, 6, F)), carrier=z((nb, 6, F)),
-        pivot=z(ns), slope=z(ns), drive=drive, load=z((nb, 6)), tau=z(ns), half=z(ns), twist=z((nb, 6)), wrench=z((nb, 6)),
-        products=z((nb, 9 * F)), B=z((6, 6)), T=z((6, F)), x=z(ns + nc),
+        link=np.stack(link, axis=1), drive=drive, body=z((nb, BODY_WIDTH)), A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
+        velocity=z((4, ns)), products=z((nb, 9 * F)), B=z((6, 6)), T=z((6, F)), x=z(ns + nc),
     )  # fmt: skip
 
 
@@ -156,7 +159,7 @@ def make_closing(system: System, art: Articulated, coupled: bool) -> Closing:
     )
 
 
-def _table(entries: list[tuple[int, ...]], width: int) -> np.ndarray:
+def _table(entries: Sequence[Sequence[int]], width: int) -> np.ndarray:
     return np.array(entries, np.int64).reshape(-1, width)
 
 

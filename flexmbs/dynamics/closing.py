@@ -13,61 +13,63 @@ from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import increase3_at, load3_at, load9_at, neg, store3_at
 from flexmbs.dynamics.articulated import inward_body
 from flexmbs.dynamics.articulated_work import (
-    ONE, OTHER, PATH, PATH_BODY, PATH_END, PATH_PLACE, PLACE_ONE, PLACE_OTHER, ROW, ROWS, SHARED, TARGET,
+    HALF, L_NF, L_NV, L_S, LOAD, ONE, OTHER, PATH, PATH_BODY, PATH_END, PATH_PLACE, PIVOT, PLACE_ONE, PLACE_OTHER, ROW, ROWS,
+    SHARED, TARGET, TAU,
 )  # fmt: skip
 from flexmbs.dynamics.frames import frame_pose, modal_force, world_pose
 from flexmbs.dynamics.joints import relative_pose
 from flexmbs.system.records import (
-    CLOSED_ROWS, CUT_C, CUT_P, CUT_RA, CUT_RB, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB, CUT_XR, F_BODY, NF, NV, PAIR_A, PAIR_B, S_AT,
+    CLOSED_ROWS, CUT_C, CUT_P, CUT_RA, CUT_RB, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB, CUT_XR, F_BODY, PAIR_A, PAIR_B,
 )  # fmt: skip
 
 NEGLIGIBLE = 1e-12  # of a stiffness, below which a direction of a coupling has none
 
 
 @part
-def load_frame(frames, art, m, Rm, xm, q, f, n):
+def load_frame(frames, body, tau, m, Rm, xm, q, f, n):
     """Add the wrench (f, n), frame axes, at frame m to the loads."""
     i = frames.info[m, F_BODY]
     if i >= 0:
         fb, nb = wrench_to_parent(Rm, xm, f, n)
-        increase3_at(art.load, i, 0, fb)
-        increase3_at(art.load, i, 3, nb)
-        modal_force(frames, m, Rm, q, f, n, art.tau, 1.0)
+        increase3_at(body, i, LOAD, fb)
+        increase3_at(body, i, LOAD + 3, nb)
+        modal_force(frames, m, Rm, q, f, n, tau, 1.0)
 
 
 @part
-def clear_loads(tree, art):
-    """Zero loads everywhere."""
-    for a in range(art.tau.shape[0]):
-        art.tau[a] = 0.0
-    for i in range(tree.shape[0]):
+def set_loads(art, x):
+    """Generalized loads x, no wrenches."""
+    for a in range(art.velocity.shape[1]):
+        art.velocity[TAU, a] = x[a]
+    for i in range(art.body.shape[0]):
         for a in range(6):
-            art.load[i, a] = 0.0
+            art.body[i, LOAD + a] = 0.0
 
 
 @part
-def closing_row(tree, frames, art, closing, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
+def closing_row(frames, art, closing, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
     """Row r of node k from the covector (f, n) on the twist of frame b relative to frame a, axes of b."""
-    node, path = closing.node, closing.path
+    node, path, link, body = closing.node, closing.path, art.link, art.body
+    tau = art.velocity[TAU]
     for h in range(node[k, PATH], node[k, PATH_END]):
         i = path[h, PATH_BODY]
         for c in range(6):
-            art.load[i, c] = 0.0
-        for c in range(tree[i, S_AT], tree[i, S_AT] + tree[i, NV] + tree[i, NF]):
-            art.tau[c] = 0.0
-    load_frame(frames, art, b, Rb, xb, q, f, n)
+            body[i, LOAD + c] = 0.0
+        for c in range(link[i, L_S], link[i, L_S] + link[i, L_NV] + link[i, L_NF]):
+            tau[c] = 0.0
+    load_frame(frames, body, tau, b, Rb, xb, q, f, n)
     f, n = wrench_to_parent(Rr, xr, f, n)
-    load_frame(frames, art, a, Ra, xa, q, neg(f), neg(n))
+    load_frame(frames, body, tau, a, Ra, xa, q, neg(f), neg(n))
     for h in range(node[k, PATH], node[k, PATH_END]):
         i = path[h, PATH_BODY]
-        at = path[h, PATH_PLACE] + r * (tree[i, NV] + tree[i, NF])
-        inward_body(tree, frames, art, i, art.tau, 0.0, closing.half, at)
-        store3_at(closing.load, h, 6 * r, load3_at(art.load, i, 0))
-        store3_at(closing.load, h, 6 * r + 3, load3_at(art.load, i, 3))
+        at = path[h, PATH_PLACE] + r * (link[i, L_NV] + link[i, L_NF])
+        inward_body(link, art.drive, body, art.A, art.modes, art.velocity, i, tau, 0.0, closing.half, at)
+        store3_at(closing.load, h, 6 * r, load3_at(body, i, LOAD))
+        store3_at(closing.load, h, 6 * r + 3, load3_at(body, i, LOAD + 3))
 
 
 @part
-def cut_loads(tree, frames, art, closing, cuts, cut, q):
+def cut_loads(frames, art, closing, cuts, cut, q):
     """L⁻¹Gᵀ of all cut joints."""
     for k in range(cuts.shape[0]):
         Ra, xa = load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA)
@@ -76,7 +78,7 @@ def cut_loads(tree, frames, art, closing, cuts, cut, q):
         for r in range(cuts[k, CUT_ROWS]):
             f = load3_at(cut, k, CLOSED_ROWS + 6 * r)
             n = load3_at(cut, k, CLOSED_ROWS + 6 * r + 3)
-            closing_row(tree, frames, art, closing, k, r, cuts[k, CUT_P], Ra, xa, cuts[k, CUT_C], Rb, xb, Rr, xr, q, f, n)
+            closing_row(frames, art, closing, k, r, cuts[k, CUT_P], Ra, xa, cuts[k, CUT_C], Rb, xb, Rr, xr, q, f, n)
 
 
 @part
@@ -98,7 +100,7 @@ def stiffness_factor(P):
 
 
 @part
-def coupling_loads(tree, frames, art, closing, first, couplings, motion, slopes, q, damping):
+def coupling_loads(frames, art, closing, first, couplings, motion, slopes, q, damping):
     """Rows of springs, bushings and forces in cut joints, nodes ``first`` …."""
     P = art.B
     for k in range(couplings.shape[0]):
@@ -116,13 +118,12 @@ def coupling_loads(tree, frames, art, closing, first, couplings, motion, slopes,
         for r in range(6):
             f = (P[0, r] if r < 1 else 0.0, P[1, r] if r < 2 else 0.0, P[2, r] if r < 3 else 0.0)
             n = (P[3, r] if r < 4 else 0.0, P[4, r] if r < 5 else 0.0, P[5, r])
-            closing_row(tree, frames, art, closing, first + k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n)
+            closing_row(frames, art, closing, first + k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n)
 
 
 @part
-def schur_complement(tree, art, closing, n_cuts):
+def schur_complement(link, drive, A, velocity, closing, n_cuts):
     """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows."""
-    drive = art.drive
     e, values, half = closing.elimination, closing.values, closing.half
     for a in range(values.shape[0]):
         values[a] = 0.0
@@ -130,7 +131,7 @@ def schur_complement(tree, art, closing, n_cuts):
         k = closing.product[p, ONE]
         l = closing.product[p, OTHER]
         i = closing.product[p, SHARED]
-        n = tree[i, NV] + tree[i, NF]
+        n = link[i, L_NV] + link[i, L_NF]
         width = closing.node[l, ROWS]
         for r in range(closing.node[k, ROWS]):
             x = closing.product[p, PLACE_ONE] + r * n
@@ -139,7 +140,7 @@ def schur_complement(tree, art, closing, n_cuts):
                 y = closing.product[p, PLACE_OTHER] + c * n
                 product = 0.0
                 for b in range(n):
-                    if b >= tree[i, NV] or drive[tree[i, S_AT] + b] < 0:
+                    if b >= link[i, L_NV] or drive[link[i, L_S] + b] < 0:
                         product += half[x + b] * half[y + b]
                 values[to + c] -= product
     for k in range(closing.node.shape[0]):
@@ -147,11 +148,11 @@ def schur_complement(tree, art, closing, n_cuts):
         least = 0.0  # of the stiffness that rows of ones would have
         for h in range(closing.node[k, PATH], closing.node[k, PATH_END]):
             i = closing.path[h, PATH_BODY]
-            for b in range(tree[i, NV]):
-                if drive[tree[i, S_AT] + b] < 0:
-                    least += ROUND_OFF * art.pivot[tree[i, S_AT] + b] ** 2
-            for b in range(6, 6 + tree[i, NF]):
-                least += ROUND_OFF * art.A[i, b, b] ** 2
+            for b in range(link[i, L_NV]):
+                if drive[link[i, L_S] + b] < 0:
+                    least += ROUND_OFF * velocity[PIVOT, link[i, L_S] + b] ** 2
+            for b in range(6, 6 + link[i, L_NF]):
+                least += ROUND_OFF * A[i, b, b] ** 2
         for r in range(n):
             at = e.node[k, DIAGONAL] + r * (n + 1)
             if k >= n_cuts:
@@ -161,8 +162,8 @@ def schur_complement(tree, art, closing, n_cuts):
 
 
 @part
-def close_loops(tree, art, closing, n_cuts, x, ns):
-    """−λ of the closing rows from ``half`` and the wanted G ṡ in x[ns …], in place; their loads are added to ``half``."""
+def close_loops(link, drive, body, velocity, closing, n_cuts, x, ns):
+    """−λ of the closing rows from HALF and the wanted G ṡ in x[ns …], in place; their loads are added to HALF."""
     node, path, half, solution = closing.node, closing.path, closing.half, closing.x
     for k in range(node.shape[0]):
         for r in range(node[k, ROWS]):
@@ -170,12 +171,12 @@ def close_loops(tree, art, closing, n_cuts, x, ns):
             left = x[ns + row] if k < n_cuts else 0.0
             for h in range(node[k, PATH], node[k, PATH_END]):
                 i = path[h, PATH_BODY]
-                n = tree[i, NV] + tree[i, NF]
+                n = link[i, L_NV] + link[i, L_NF]
                 at = path[h, PATH_PLACE] + r * n
-                to = tree[i, S_AT]
+                to = link[i, L_S]
                 for b in range(n):
-                    free = b >= tree[i, NV] or art.drive[to + b] < 0
-                    left -= half[at + b] * (art.half[to + b] if free else x[to + b])
+                    free = b >= link[i, L_NV] or drive[to + b] < 0
+                    left -= half[at + b] * (velocity[HALF, to + b] if free else x[to + b])
             solution[row] = left
     solve(closing.elimination, closing.values, solution)
     for k in range(node.shape[0]):
@@ -185,9 +186,9 @@ def close_loops(tree, art, closing, n_cuts, x, ns):
                 x[ns + node[k, ROW] + r] = y
             for h in range(node[k, PATH], node[k, PATH_END]):
                 i = path[h, PATH_BODY]
-                n = tree[i, NV] + tree[i, NF]
+                n = link[i, L_NV] + link[i, L_NF]
                 at = path[h, PATH_PLACE] + r * n
                 for b in range(n):
-                    art.half[tree[i, S_AT] + b] -= y * half[at + b]
+                    velocity[HALF, link[i, L_S] + b] -= y * half[at + b]
                 for c in range(6):
-                    art.load[i, c] -= y * closing.load[h, 6 * r + c]
+                    body[i, LOAD + c] -= y * closing.load[h, 6 * r + c]

@@ -13,8 +13,10 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs.dynamics.articulated import articulate, body_matrix, inward_loads, joint_geometry, outward_solution
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
-from flexmbs.dynamics.articulated_work import Articulated, Closing, Rigid, make_articulated, make_closing, make_rigid
-from flexmbs.dynamics.closing import clear_loads, close_loops, coupling_loads, cut_loads, schur_complement
+from flexmbs.dynamics.articulated_work import (
+    LOAD, SLOPE, TAU, Articulated, Closing, Rigid, make_articulated, make_closing, make_rigid,
+)  # fmt: skip
+from flexmbs.dynamics.closing import close_loops, coupling_loads, cut_loads, schur_complement, set_loads
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import body_forces, kinematics
 from flexmbs.dynamics.forces import joint_forces
@@ -64,22 +66,22 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
         joint_geometry(tree, system.frames, art, work.motion, i, q)
         if not fresh:
             shape_products(system.bodies, i, tree[i, NF], q, tree[i, QF_AT], art.products[i])
-        body_matrix(system.bodies, tree, art, i, q, art.products[i], c_mass, c_damping)
-    return articulate(tree, system.frames, art)
+        body_matrix(system.bodies, tree, art.A, i, q, art.products[i], c_mass, c_damping)
+    return articulate(art.link, art.drive, art.body, art.A, art.modes, art.velocity, art.B, art.T)
 
 
 @part
 def solve_tree(system, art, closing, x, ns):
-    """x ← solution for the loads in ``load`` and ``tau`` and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
+    """x ← solution for the loads in LOAD and TAU and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
     drives = system.drives
     for d in range(drives.shape[0]):
         i = drives[d, DRIVE_BODY]
         if i >= 0:
             x[system.tree[i, S_AT] + drives[d, DRIVE_V]] = x[ns + drives[d, DRIVE_ROW]]
-    inward_loads(system.tree, system.frames, art, x)
+    inward_loads(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x)
     if closing.node.shape[0] > 0:
-        close_loops(system.tree, art, closing, system.cuts.shape[0], x, ns)
-    outward_solution(system.tree, system.frames, art, x, ns)
+        close_loops(art.link, art.drive, art.body, art.velocity, closing, system.cuts.shape[0], x, ns)
+    outward_solution(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x, ns)
 
 
 @part
@@ -90,7 +92,8 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
             work.force[a] = 0.0
         for a in range(3):
             work.power[a] = 0.0
-        joint_forces(system, work, t, q, s, z, False)
+        if system.forces.joint.shape[0] > 0:
+            joint_forces(system, work, t, q, s, z, False)
         return rigid_accelerations(system.joints, room.rigid, system.gravity, q, s, work.force, sd)
     return general_accelerations(system, work, room, t, q, s, z, sd, lam)
 
@@ -104,21 +107,21 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
     gs = work.gs
     body_forces(system, work, art.products, work.zero, t, q, s, z)
     for a in range(ns):
-        art.slope[a] = 0.0
+        art.velocity[SLOPE, a] = 0.0
     status = eliminate_tree(system, work, art, q, 1.0, -1.0, True)
     if status < 0:
         return status
     if system.cuts.shape[0] > 0:
-        cut_loads(system.tree, system.frames, art, room.cuts, system.cuts, work.cut, q)
-        status = schur_complement(system.tree, art, room.cuts, system.cuts.shape[0])
+        cut_loads(system.frames, art, room.cuts, system.cuts, work.cut, q)
+        status = schur_complement(art.link, art.drive, art.A, art.velocity, room.cuts, system.cuts.shape[0])
     x = art.x
     for a in range(lam.shape[0]):
         x[ns + a] = -gs[G_ACCELERATION, a] - 2.0 * rate * gs[G_VELOCITY, a] - rate * rate * gs[G_POSITION, a]
     for a in range(ns):
-        art.tau[a] = -work.r[a]
+        art.velocity[TAU, a] = -work.r[a]
     for i in range(system.tree.shape[0]):
         for a in range(6):
-            art.load[i, a] = -work.motion[i, WRENCH + a]
+            art.body[i, LOAD + a] = -work.motion[i, WRENCH + a]
     solve_tree(system, art, room.cuts, x, ns)
     for a in range(ns):
         sd[a] = x[a]
@@ -135,23 +138,23 @@ def iteration_matrix(system, work, room, q, c_mass, c_damping):
     tree, frames = system.tree, system.frames
     jf = system.forces.joint
     n_cuts = system.cuts.shape[0]
-    for a in range(art.slope.shape[0]):
-        art.slope[a] = 0.0
+    for a in range(art.velocity.shape[1]):
+        art.velocity[SLOPE, a] = 0.0
     if c_damping >= 0.0:
         for f in range(jf.shape[0]):
             if jf[f, JF_BODY] >= 0:
                 slope = work.joint_slope[f, 0] + c_damping * work.joint_slope[f, 1]
-                art.slope[tree[jf[f, JF_BODY], S_AT] + jf[f, JF_V]] += max(slope, 0.0)
+                art.velocity[SLOPE, tree[jf[f, JF_BODY], S_AT] + jf[f, JF_V]] += max(slope, 0.0)
     status = eliminate_tree(system, work, art, q, c_mass, c_damping, False)
     if status < 0:
         return status
     room.flags[COUPLED] = 1 if c_damping >= 0.0 else 0
     closing = room.coupled if c_damping >= 0.0 else room.cuts
     if closing.node.shape[0] > 0:
-        cut_loads(tree, frames, art, closing, system.cuts, work.cut, q)
+        cut_loads(frames, art, closing, system.cuts, work.cut, q)
         if c_damping >= 0.0:
-            coupling_loads(tree, frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
-        status = schur_complement(tree, art, closing, n_cuts)
+            coupling_loads(frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
+        status = schur_complement(art.link, art.drive, art.A, art.velocity, closing, n_cuts)
     return status
 
 
@@ -159,10 +162,8 @@ def iteration_matrix(system, work, room, q, c_mass, c_damping):
 def correction(system, work, room, q, x):
     """x ← [[c M + K + c' D, Gᵀ], [G, 0]]⁻¹ x with the last factor."""
     art = room.art
-    ns = art.tau.shape[0]
-    clear_loads(system.tree, art)
-    for a in range(ns):
-        art.tau[a] = x[a]
+    ns = art.velocity.shape[1]
+    set_loads(art, x)
     solve_tree(system, art, room.coupled if room.flags[COUPLED] == 1 else room.cuts, x, ns)
 
 

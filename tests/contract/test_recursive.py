@@ -7,6 +7,7 @@ from test_topology import LOOPS, loops, planar_four_bar, random_tree
 
 import flexmbs as fm
 from flexmbs.algebra.blocks import solve
+from flexmbs.dynamics.articulated_work import JOINT_WRENCH
 from flexmbs.dynamics.dense import multipliers_of_least_norm, terms
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.work import make_work
@@ -35,7 +36,7 @@ def check(model, dropped=None):
     residual(now.system, now.work, 0.0, now.q, now.s, sd, lam, np.zeros(nz), True, np.zeros(ns))
     assert power == pytest.approx(now.work.power, rel=1e-11, abs=1e-11)
     size = np.abs(now.work.motion[:, THROUGH : THROUGH + 6]).max()
-    for m, found in zip(now.work.motion, room.art.wrench):
+    for m, found in zip(now.work.motion, room.art.body[:, JOINT_WRENCH:]):
         R, x, f = m[RC : RC + 9].reshape(3, 3), m[XC : XC + 3], found[:3]
         at_joint = np.concatenate([R.T @ f, R.T @ (found[3:] - np.cross(x, f))])
         assert np.abs(at_joint - m[THROUGH : THROUGH + 6]).max() < 1e-11 * size
