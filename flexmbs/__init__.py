@@ -30,6 +30,7 @@ _HOMES = {
     "flexmbs.analysis.matrices": "matrices",
     "flexmbs.results": "Solution",
     "flexmbs.formalisms.multiplier": "Multiplier",
+    "flexmbs.formalisms.recursive": "Recursive",
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
     "flexmbs.integrators": "DormandPrince GeneralizedAlpha",
 }
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from flexmbs.errors import FlexmbsError, InputError, MachineError, SolverError
     from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
     from flexmbs.formalisms.multiplier import Multiplier
+    from flexmbs.formalisms.recursive import Recursive
     from flexmbs.formalisms.stabilization import Baumgarte, Projection
     from flexmbs.integrators import DormandPrince, GeneralizedAlpha
     from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
@@ -83,7 +85,7 @@ __all__ = [  # noqa: RUF022
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
     "Run", "simulate", "compare", "assemble", "Solution",
-    "Multiplier", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
+    "Multiplier", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "FlexmbsError", "InputError", "MachineError", "SolverError",
 ]  # fmt: skip

@@ -8,8 +8,8 @@ import numpy as np
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, PLACE, POSITION, Elimination
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
-    AXIS, CHAIN_AT, CHAIN_END, CUT_C, CUT_P, CUT_ROWS, DIAGONAL_MODES, DRIVE_BODY, DRIVE_ROW, DRIVE_V, F_BODY, F_ELASTIC, F_R, F_X,
-    FIRST, FRAME_C, FRAME_P, JOINT, MASS, NF, NV, PAIR_A, PAIR_B, PARENT, Q_AT, ROTATE, S_AT, SLIDE, System,
+    AXIS, CHAIN_AT, CHAIN_END, CUT_C, CUT_P, CUT_ROWS, DIAGONAL_MODES, DRIVE_BODY, DRIVE_ROW, DRIVE_V, F_BODY, F_ELASTIC, F_R,
+    F_X, FIRST, FRAME_C, FRAME_P, JOINT, MASS, NF, NV, PAIR_A, PAIR_B, PARENT, Q_AT, ROTATE, S_AT, SLIDE, System,
 )  # fmt: skip
 
 # columns of Articulated.link: the tree, and whether the own frame and the parent's frame move with modes
@@ -139,7 +139,10 @@ def make_closing(system: System, art: Articulated, coupled: bool) -> Closing:
     moving = [{i for i in path if free[i]} for path in paths]
     shared = [(k, l) for l in range(len(paths)) for k in range(l) if moving[k] & moving[l]]
     e = symbolic(rows, np.full(len(rows), -1), shared, {})
-    node, bodies, place, used = [], [], {}, 0
+    node: list[tuple[int, int, int, int]] = []
+    bodies: list[tuple[int, int]] = []
+    place: dict[tuple[int, int], int] = {}
+    used = 0
     for k, path in enumerate(paths):
         node.append((len(bodies), len(bodies) + len(path), int(rows[:k].sum()), int(rows[k])))
         for i in path:

@@ -1,4 +1,4 @@
-"""The recursive sweeps against dense matrices: accelerations, multipliers, wrenches of joints, solutions with iteration matrices."""
+"""The recursive sweeps against dense matrices: accelerations, multipliers, wrenches of joints, solutions of Newton's method."""
 
 import numpy as np
 import pytest
