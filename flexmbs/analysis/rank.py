@@ -17,7 +17,7 @@ from flexmbs.system.records import CUT_ROW, CUT_ROWS, DRIVE_ROW, ETA, SPARE
 DEPENDENT = 1e-9
 NEARLY = 1e-6  # pivots below this at the start tell a singular position
 VANISHING = 1e-5  # of the longest row
-SHORTEST = 1e-7  # rows below this (m or rad per unit of a coordinate) are not stretched to unit length: they may be round-off
+SHORTEST = 1e-4  # rows below this (m or rad per unit of a coordinate) are not stretched to unit length: they may be round-off
 NEAR_STEP = 1e-2  # m or rad from a position to the one it is compared with
 NEAR_END = 1 / 3  # pivots below this part of the first ones tell that a run that stopped was near a singular position
 

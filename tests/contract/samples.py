@@ -13,7 +13,7 @@ from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.frames import frame_pose, world_pose
 from flexmbs.dynamics.work import make_work
 from flexmbs.model.frames import frame_ref
-from flexmbs.model.motions import Ball, FreeMotion, Motion
+from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, Shift, Slide, Turn, Twist
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import ACC, NF, POS, QF_AT, ROT, SF_AT, VEL, System, Work
 
@@ -105,6 +105,32 @@ def some_position(motions: tuple[Motion, ...], rng: Random) -> np.ndarray:
         else:
             parts.append(turn if isinstance(motion, Ball) else rng.uniform(-0.9, 0.9, motion.nq))
     return np.concatenate(parts)
+
+
+def pose_by_motions(motions: tuple[Motion, ...], q: np.ndarray) -> np.ndarray:
+    """4×4 pose by SciPy's rotations, motion by motion."""
+    X, at = np.eye(4), 0
+    for motion in motions:
+        Y = np.eye(4)
+        c = q[at : at + motion.nq]
+        match motion:
+            case Rotate():
+                Y[:3, :3] = Rotation.from_rotvec(c[0] * np.array(motion.axis)).as_matrix()
+            case Slide():
+                Y[:3, 3] = c[0] * np.array(motion.axis)
+            case Twist():
+                Y[:3, :3] = Rotation.from_rotvec(c[0] * np.array(motion.axis)).as_matrix()
+                Y[:3, 3] = motion.pitch * c[0] * np.array(motion.axis)
+            case Ball():
+                Y[:3, :3] = Rotation.from_quat(c, scalar_first=True).as_matrix()
+            case FreeMotion():
+                Y[:3, 3], Y[:3, :3] = c[:3], Rotation.from_quat(c[3:], scalar_first=True).as_matrix()
+            case Shift():
+                Y[:3, 3] = motion.displacement
+            case Turn():
+                Y[:3, :3] = Rotation.from_rotvec(motion.angle * np.array(motion.axis)).as_matrix()
+        X, at = X @ Y, at + motion.nq
+    return X
 
 
 def some_joint(kind: str, name: str, parent: Any, child: Any, rng: Random, *, moving: bool = True) -> Any:

@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from samples import JOINTS, difference, some_position, state, two_bodies
-from scipy.spatial.transform import Rotation
+from samples import JOINTS, difference, pose_by_motions, some_position, state, two_bodies
 
 import flexmbs as fm
 from flexmbs.dynamics.constraints import complement
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, joint_rates
 from flexmbs.model.joints import Joint
-from flexmbs.model.motions import Ball, FreeMotion, Rotate, Shift, Slide, Turn, Twist
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import CLOSED_ROWS, CUT_WIDTH, DIRECTIONS, DRIVE_ROW, ETA
 
@@ -47,32 +45,6 @@ class Chain:
         q = np.zeros(self.nq)
         displace_joint(self.record, 0, self.q, q, 0, h * self.eta, 0)
         return q
-
-
-def pose_by_motions(motions, q):
-    """4×4 pose by SciPy's rotations, motion by motion."""
-    X, at = np.eye(4), 0
-    for motion in motions:
-        Y = np.eye(4)
-        c = q[at : at + motion.nq]
-        match motion:
-            case Rotate():
-                Y[:3, :3] = Rotation.from_rotvec(c[0] * np.array(motion.axis)).as_matrix()
-            case Slide():
-                Y[:3, 3] = c[0] * np.array(motion.axis)
-            case Twist():
-                Y[:3, :3] = Rotation.from_rotvec(c[0] * np.array(motion.axis)).as_matrix()
-                Y[:3, 3] = motion.pitch * c[0] * np.array(motion.axis)
-            case Ball():
-                Y[:3, :3] = Rotation.from_quat(c, scalar_first=True).as_matrix()
-            case FreeMotion():
-                Y[:3, 3], Y[:3, :3] = c[:3], Rotation.from_quat(c[3:], scalar_first=True).as_matrix()
-            case Shift():
-                Y[:3, 3] = motion.displacement
-            case Turn():
-                Y[:3, :3] = Rotation.from_rotvec(motion.angle * np.array(motion.axis)).as_matrix()
-        X, at = X @ Y, at + motion.nq
-    return X
 
 
 def central(f, h=1e-3):

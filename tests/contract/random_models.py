@@ -1,0 +1,243 @@
+"""Random models: trees, loops that close in the position they start from, and loops that close it more than once.
+
+The bodies are rigid, flexible and point masses, the joints of every kind, some declared from the child, some driven, with forces
+of every kind. Positions where constraints are nearly dependent without being so are left out: all formalisms lose digits there.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from instants import DEPENDENT, Answer, Instant, instants, scaled_constraints
+from samples import GRAVITY, JOINTS, Random, flexible, pose_by_motions, rigid, some_frame, some_joint
+from scipy.linalg import svdvals
+from scipy.spatial.transform import Rotation
+
+import flexmbs as fm
+from flexmbs.analysis.initial import declared_state
+from flexmbs.model.joints import Joint
+from flexmbs.system.compile import compile_model
+
+WELL_CONDITIONED = 1e-3  # no singular value of G M^(−1/2) lies between the dependent ones and this part of the largest
+POINT_MASS_JOINTS = ("fixed", "prismatic", "translation", "revolute")  # others leave it free to turn about itself
+TRIES = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """What a random model has: closed loops, joints in parallel to closing ones, drives and forces (numbers of them)."""
+
+    bodies: int = 4
+    loops: int = 0
+    twins: int = 0
+    drives: int = 0
+    forces: int = 0
+    flat: bool = False
+
+
+def random_model(recipe: Recipe, seed: int) -> tuple[fm.Model, dict[str, Instant]]:
+    """The first well-conditioned model of a seed, with its states."""
+    for attempt in range(TRIES):
+        rng = np.random.default_rng((seed, attempt))
+        model = (_flat if recipe.flat else _spatial)(recipe, rng)
+        if model is None:
+            continue
+        found = instants(model)
+        if all(_regular(now, len(model.drives)) for now in found.values()):
+            return model, found
+    raise ValueError(f"no well-conditioned model in {TRIES} tries of seed {seed} for {recipe}")
+
+
+def _regular(now: Instant, drives: int) -> bool:
+    """Constraints clearly dependent or independent, drives independent of the joints, at least one freedom left."""
+    t = now.terms()
+    size = svdvals(scaled_constraints(t)[1]) if len(t.gamma) else np.zeros(0)
+    clear = not ((size > DEPENDENT) & (size < WELL_CONDITIONED * size.max(initial=0.0))).any()
+    rank = int((size > DEPENDENT).sum())
+    rank_of_joints = np.linalg.matrix_rank(t.G[: len(t.gamma) - drives], tol=1e-7) if len(t.gamma) > drives else 0
+    return clear and rank < len(t.k) and rank >= rank_of_joints + drives
+
+
+def _spatial(recipe: Recipe, rng: Random) -> fm.Model | None:
+    """A random tree of random bodies with the loops of a recipe; None if they do not fit."""
+    model = fm.Model("random", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    places = [("ground", "post")]
+    for i in range(recipe.bodies):
+        name = f"b{i}"
+        model.add(_body(name, rng, leaf=i == recipe.bodies - 1))
+        point = isinstance(model.bodies[name], fm.PointMass)
+        kind = str(rng.choice(POINT_MASS_JOINTS if point else list(JOINTS)))
+        parent = "/".join(places[int(rng.integers(len(places)))])
+        ends = (parent, f"{name}/a") if rng.random() < 0.7 else (f"{name}/a", parent)
+        model.add(some_joint(kind, f"j{i}", *ends, rng))
+        if not point:
+            places += [(name, "b"), (name, "c")]
+    for i in range(recipe.loops):
+        closed = _closed(model, f"closing {i}", rng, twin=i < recipe.twins)
+        if closed is None:
+            return None
+        model = closed
+    if (recipe.drives or recipe.forces > 2) and not any(map(driven_coordinates, model.joints.values())):
+        return None
+    return _with_forces(_with_drives(model, recipe.drives, rng), recipe.forces, rng)
+
+
+def _body(name: str, rng: Random, *, leaf: bool) -> Any:
+    choice = rng.random()
+    if leaf and choice < 0.3:
+        return fm.PointMass(name, mass=rng.uniform(0.5, 2.0), frames={"a": some_frame(rng)})
+    return flexible(name, rng, int(rng.integers(1, 4))) if choice < 0.65 else rigid(name, rng)
+
+
+class Poses:
+    """World poses (R, x) of the frames of a model as declared."""
+
+    def __init__(self, model: fm.Model) -> None:
+        compiled = compile_model(model)
+        start = declared_state(compiled)
+        now = Instant(compiled, start.q, start.s, np.zeros(int(compiled.system.layout[4])), start.beta)
+        self.solution = now.solution(Answer(np.zeros(len(start.s)), np.zeros(compiled.n_constraints)))
+
+    def __call__(self, frame: str) -> tuple[np.ndarray, np.ndarray]:
+        view = self.solution.frame(frame)
+        return view.rotation[0], view.position[0]
+
+
+def _closed(model: fm.Model, name: str, rng: Random, *, twin: bool) -> fm.Model | None:
+    """The model with a joint, or two in parallel, between two bodies where they stand; None for point masses."""
+    a, b = (str(x) for x in rng.permutation(["ground", *model.bodies])[:2])
+    if any(isinstance(model.bodies.get(end), fm.PointMass) for end in (a, b)):
+        return None
+    start = f"{a}/post" if a == "ground" else f"{a}/{rng.choice(['b', 'c'])}"
+    pose = Poses(model)
+    joint = some_joint(str(rng.choice([kind for kind in JOINTS if kind != "free"])), name, start, b, rng)
+    (R, x), X = pose(start), pose_by_motions(joint.motions, np.array(joint.q0))
+    end = (R @ X[:3, :3], R @ X[:3, 3] + x)
+    model = with_frame(model, b, f"end of {name}", end, pose, rng)
+    child = f"{b}/end of {name}"
+    ends = {"parent": start, "child": child}
+    if rng.random() < 0.3:
+        ends, joint = _turned(joint, start, child)
+    for number in range(1 + twin):
+        model.add(dataclasses.replace(joint, name=name + " twin" * number, **ends))
+    return model
+
+
+def _turned(joint: Joint, start: str, child: str) -> tuple[dict[str, str], Joint]:
+    """Joints of one constant axis close as well the other way round, with opposite coordinates."""
+    if not isinstance(joint, (fm.Revolute, fm.Prismatic, fm.Screw)):
+        return {"parent": start, "child": child}, joint
+    return {"parent": child, "child": start}, dataclasses.replace(joint, q0=(-joint.q0[0],))
+
+
+def with_frame(model: fm.Model, body: str, name: str, at: tuple[np.ndarray, np.ndarray], pose: Poses, rng: Random) -> fm.Model:
+    """A copy of the model with a frame more, at a world pose (R, x) in the declared position, on a body or the ground."""
+    (B, y), (R, x) = (np.eye(3), np.zeros(3)) if body == "ground" else pose(body), at
+    rotation, position = B.T @ R, B.T @ (x - y)
+    ground, bodies = dict(model.frames), dict(model.bodies)
+    if body == "ground":
+        ground[name] = fm.Frame(tuple(position), rotation.tolist())
+    elif isinstance(bodies[body], fm.FlexibleBody):
+        bodies[body] = _with_elastic_frame(bodies[body], name, rotation, position, rng)
+    else:
+        frame = fm.Frame(tuple(position), rotation.tolist())
+        bodies[body] = dataclasses.replace(bodies[body], frames={**bodies[body].frames, name: frame})
+    copy = fm.Model(model.name, gravity=model.gravity, frames=ground)
+    copy.bodies.update(bodies)
+    copy.joints.update(model.joints)
+    return copy
+
+
+def _with_elastic_frame(body: fm.FlexibleBody, name: str, R: np.ndarray, x: np.ndarray, rng: Random) -> fm.FlexibleBody:
+    """A frame that moves with the modes and stands at (R, x) of the deformed body: x = x₀ + φ q, R = exp(ψ q) R₀."""
+    q = np.array(body.qf0)
+    phi, psi = rng.normal(size=(3, len(q))), 0.5 * rng.normal(size=(3, len(q)))
+    undeformed = Rotation.from_rotvec(psi @ q).as_matrix().T @ R
+    frame = fm.FlexibleFrame(x - phi @ q, undeformed, phi, psi)
+    return dataclasses.replace(body, data=dataclasses.replace(body.data, frames={**body.data.frames, name: frame}))
+
+
+def _flat(recipe: Recipe, rng: Random) -> fm.Model:
+    """A planar linkage in a plane across space: joints along its normal close spatial loops three times too often."""
+    model = fm.Model("flat", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    end = "ground/post"
+    for i in range(recipe.bodies):
+        frames = {key: _flat_frame(rng) for key in "ab"}
+        model.add(dataclasses.replace(rigid(f"b{i}", rng), frames=frames))
+        kind: Callable[..., Any] = fm.Planar if i == 1 else fm.Revolute
+        size = kind("size", end, f"b{i}/a", axis="z").nv
+        model.add(kind(f"j{i}", end, f"b{i}/a", axis="z", q0=tuple(rng.uniform(-1, 1, size)), v0=tuple(rng.normal(size=size))))
+        end = f"b{i}/b"
+    for i in range(recipe.loops):
+        pose = Poses(model)
+        model = with_frame(model, "ground", f"end {i}", pose(end), pose, rng)
+        model.add(fm.Revolute(f"closing {i}", end, f"ground/end {i}", axis="z"))
+        end = f"b{recipe.bodies - 2}/b"
+    return _with_forces(_with_drives(model, recipe.drives, rng), recipe.forces, rng)
+
+
+def _flat_frame(rng: Random) -> fm.Frame:
+    return fm.Frame((*rng.normal(size=2), 0.0), (("z", float(rng.uniform(-3, 3)))))
+
+
+def driven_coordinates(joint: Joint) -> list[tuple[int, int]]:
+    """(freedom, position) of the coordinates of a joint that a drive can prescribe."""
+    found, v, q = [], 0, 0
+    for motion in joint.motions:
+        if motion.nv == 1:
+            found.append((v, q))
+        v, q = v + motion.nv, q + motion.nq
+    return found
+
+
+def _with_drives(model: fm.Model, number: int, rng: Random) -> fm.Model:
+    """Drives that start from the declared coordinates, joints that close loops first."""
+    closing = [name for name in model.joints if name.startswith("closing") and not name.endswith("twin")]
+    names = itertools.chain(rng.permutation(closing), rng.permutation([name for name in model.joints if name.startswith("j")]))
+    for joint in itertools.islice((name for name in map(str, names) if driven_coordinates(model.joints[name])), number):
+        choices = driven_coordinates(model.joints[joint])
+        v, q = choices[int(rng.integers(len(choices)))]
+        amplitude, phase = rng.uniform(0.2, 0.6), rng.uniform(-1, 1)
+        law = fm.Sine(amplitude, 0.7, phase=phase, offset=model.joints[joint].q0[q] - amplitude * np.sin(phase))
+        model.add(fm.Drive(f"drive of {joint}", joint, law, coordinate=v))
+    return model
+
+
+def wind(t: float, r: Any, A: Any, v: Any, w: Any) -> tuple[float, ...]:
+    return tuple(0.5 - 0.3 * v[i] + 0.1 * r[i] for i in range(3)) + tuple(0.1 * A[i] - 0.05 * w[i] for i in range(3))
+
+
+def _with_forces(model: fm.Model, number: int, rng: Random) -> fm.Model:
+    """Forces of random kinds on random frames and joints, cut ones too."""
+    for i in range(number):
+        model.add(_joint_force(f"f{i}", model, rng) if i % 3 == 2 else _frame_force(f"f{i}", model, rng))
+    return model
+
+
+def _frame_force(name: str, model: fm.Model, rng: Random) -> Any:
+    frames = {body: [f"{body}/{frame}" for frame in model.bodies[body].known_frames() or ()] for body in model.bodies}
+    one, other = (str(body) for body in rng.permutation(["ground", *frames])[:2])
+    frames["ground"] = ["ground/post"]
+    frame, end = str(rng.choice(frames[one])), str(rng.choice(frames[other]))
+    moving = end if one == "ground" else frame
+    match int(rng.integers(4)):
+        case 0:
+            axes = str(rng.choice(["world", "follower"]))
+            return fm.FrameForce(name, moving, force=tuple(rng.normal(size=3)), torque=tuple(rng.normal(size=3)), axes=axes)
+        case 1:
+            return fm.UserForce(name, moving, wind)
+        case 2:
+            return fm.PointSpring(name, frame, end, k=60.0, c=3.0, length=0.4)
+        case _:
+            return fm.Bushing(name, frame, end, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09))
+
+
+def _joint_force(name: str, model: fm.Model, rng: Random) -> Any:
+    joint = str(rng.choice([name for name, joint in model.joints.items() if driven_coordinates(joint)]))
+    freedoms = driven_coordinates(model.joints[joint])
+    at = {"coordinate": freedoms[int(rng.integers(len(freedoms)))][0]}
+    if rng.random() < 0.5:
+        return fm.JointSpring(name, joint, k=20.0, c=3.0, x0=0.1, **at)
+    return fm.JointTorque(name, joint, fm.PID(30.0, 9.0, 4.0, reference=fm.Sine(0.4, 0.8)), **at)
