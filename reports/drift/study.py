@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 
 import numpy as np
+from flexmbs.formalisms.partitioning import Partitioning
 from matplotlib.figure import Figure
 
 import flexmbs as fm
-from flexmbs.formalisms.partitioning import Partitioning
 from flexmbs.results.style import house_style, panels
 
 HERE = Path(__file__).parent
