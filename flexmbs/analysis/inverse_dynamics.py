@@ -7,7 +7,7 @@ import numpy as np
 
 from flexmbs.analysis.jacobians import joint_directions_of
 from flexmbs.analysis.sequence import solution_of
-from flexmbs.analysis.state import HasState, State
+from flexmbs.analysis.state import HasState, State, given_state
 from flexmbs.analysis.tangent import evaluate
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError
@@ -63,7 +63,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: Sequence[str] = 
 
 def _states(motion: Solution | HasState) -> list[State]:
     if not isinstance(motion, Solution):
-        return [motion.state]
+        return [given_state("motion", motion)]
     compiled, path = motion.compiled, motion.trajectory
     beta = np.concatenate([np.zeros(0), *(np.asarray(compiled.model.joints[n].q0, float) for n in compiled.topology.cuts)])
     states = []

@@ -11,7 +11,7 @@ from flexmbs.analysis.balance import free_directions
 from flexmbs.analysis.jacobians import partition
 from flexmbs.analysis.modes import Modes, complex_modes
 from flexmbs.analysis.ports import Port, displacement_rates, read_inputs, read_outputs
-from flexmbs.analysis.state import HasState, State, settled_state, started, state, velocity_names
+from flexmbs.analysis.state import HasState, State, given_state, settled_state, started, state, velocity_names
 from flexmbs.analysis.tangent import Tangents, dense, displacement_sizes, tangents
 from flexmbs.dynamics.dense import Terms
 from flexmbs.model.model import Model
@@ -132,7 +132,7 @@ def _state(model: Model, at: HasState | None) -> State:
     """The state to linearise about, with the accelerations and multipliers of the model there."""
     if at is None:
         return state(model)
-    given = at.state
+    given = given_state("at", at)
     if given.compiled.model is model:
         return settled_state(given.compiled, given.t, given.q, given.s, given.beta, given.z)
     declared = state(model, t=given.t).compiled

@@ -35,7 +35,10 @@ def solution_of(
 
 def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:
     """Times (nt,) that increase. Raises `InputError`."""
-    found = np.atleast_1d(np.asarray(times, float))
+    try:
+        found = np.atleast_1d(np.asarray(times, float))
+    except (TypeError, ValueError):
+        found = np.zeros(0)
     if found.ndim != 1 or len(found) == 0 or not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
         raise InputError("times: must be finite numbers that increase, in seconds")
     return found

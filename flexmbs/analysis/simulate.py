@@ -13,7 +13,7 @@ from flexmbs.analysis.initial import consistent_state, in_coordinates
 from flexmbs.analysis.march import state
 from flexmbs.analysis.march.run import INTEGRATORS, Integrator, Progress, Run, statistics
 from flexmbs.analysis.rank import DEPENDENT, pivots, singular_position
-from flexmbs.analysis.state import HasState, started
+from flexmbs.analysis.state import HasState, given_state, started
 from flexmbs.analysis.stop import INTERRUPTED, outcome
 from flexmbs.errors import InputError, SolverError
 from flexmbs.formalisms import FORMALISMS
@@ -64,7 +64,7 @@ def simulate(
         progress(0.0, "assembling")
     joint, first_state = consistent_state(model)
     if start is not None:
-        first_state = started(joint, start.state)
+        first_state = started(joint, given_state("start", start))
     singular = singular_position(joint, first_state)
     compiled, first_state = in_coordinates(joint, first_state, coordinates)
     regular = in_coordinates(joint, singular.near, coordinates)[1] if singular else first_state

@@ -6,18 +6,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, consistent_state, settle
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.model.check import declaration_report
 from flexmbs.model.declaration import close_names
 from flexmbs.model.model import Model
-from flexmbs.results.joints import joint_histories
+from flexmbs.model.motions import FreeMotion
 from flexmbs.results.solution import Solution
-from flexmbs.results.trajectory import Trajectory
-from flexmbs.system.compile import Compiled
+from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
-from flexmbs.system.records import ETA, NV, S_AT, SPARE, Work
+from flexmbs.system.records import ETA, NF, NV, Q_AT, QF_AT, S_AT, SF_AT, SPARE, Work
 
 Values = Mapping[str, float | Sequence[float]]
 
@@ -89,21 +89,55 @@ def settled_state(
     return State(compiled, t, q, s, settled.sd, settled.lam, z, work.beta[:-SPARE].copy())
 
 
+def given_state(key: str, given: HasState) -> State:
+    """The state of what the user gave. Raises `InputError` for what has none."""
+    try:
+        found = given.state
+    except AttributeError:
+        found = None  # type: ignore[assignment]
+    if not isinstance(found, State):
+        raise InputError(f"{key}: {type(given).__name__} is no state; take state(model), state_of(solution, t) or an equilibrium")
+    return found
+
+
 def state_of(solution: Solution, t: float) -> State:
     """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises `InputError`."""
-    if solution.compiled.topology.coordinates != "joint":
-        raise InputError("at: the solution is in absolute coordinates; simulate with coordinates='joint'")
     i = int(np.argmin(np.abs(solution.t - t)))
     spacing = float(np.diff(solution.t).max(initial=0.0))
     if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (1.0 + abs(t)):
         raise InputError(f"at: t = {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s")
-    if i > 0:  # whole turns of cut joints do not matter here
-        trajectory = Trajectory(*(np.ascontiguousarray(values[: i + 1]) for values in solution.trajectory))
-        beta = joint_histories(solution.compiled, trajectory, redundant=False).beta[i]
-    else:
-        beta = np.concatenate([np.zeros(0), *(solution.compiled.model.joints[n].q0 for n in solution.compiled.topology.cuts)])
-    path = solution.trajectory
-    return settled_state(solution.compiled, float(path.t[i]), path.q[i], path.s[i], beta, path.z[i].copy())
+    compiled, at, z = solution.compiled, float(solution.t[i]), solution.trajectory.z[i].copy()
+    joints = {name: solution.joint(name) for name in compiled.topology.cuts}
+    if compiled.topology.coordinates == "joint":
+        beta = np.concatenate([np.zeros(0), *(view.position[i] for view in joints.values())])
+        return settled_state(compiled, at, solution.q[i], solution.s[i], beta, z)
+    joint = compile_model(compiled.model, "joint")
+    joint.system.forces.spring_value[:] = compiled.system.forces.spring_value
+    q, s = _joint_values(joint, solution, i)
+    beta = np.concatenate([np.zeros(0), *(solution.joint(name).position[i] for name in joint.topology.cuts)])
+    return settled_state(joint, at, q, s, beta, z)
+
+
+def _joint_values(joint: Compiled, solution: Solution, i: int) -> tuple[np.ndarray, np.ndarray]:
+    """q and s of the joints' tree at output i of a solution in other coordinates."""
+    tree, q, s = joint.system.tree, np.zeros(int(joint.system.layout[1])), np.zeros(int(joint.system.layout[2]))
+    for b, primary in enumerate(joint.topology.tree):
+        body = solution.body(primary.body)
+        if primary.joint is None:
+            A, v, w = body.rotation[i], body.velocity[i], body.angular_velocity[i]
+            free = isinstance(primary.motions[0], FreeMotion)
+            turn = np.array(quaternion_of(tuple(A.ravel())))
+            values = np.concatenate([body.position[i], turn if free else np.zeros(0)])
+            rates = np.concatenate([A.T @ v, A.T @ w]) if free else v
+        else:
+            view = solution.joint(primary.joint)
+            values, rates = view.position[i], view.velocity[i]
+            if primary.reversed:
+                values, rates = inverse_coordinates(joint.model.joints[primary.joint].motions, values, rates)
+        q[tree[b, Q_AT] :][: len(values)], s[tree[b, S_AT] :][: len(rates)] = values, rates
+        nf = int(tree[b, NF])
+        q[tree[b, QF_AT] :][:nf], s[tree[b, SF_AT] :][:nf] = body.elastic[i], body.elastic_rate[i]
+    return q, s
 
 
 def started(joint: Compiled, given: State, t: float = 0.0) -> InitialState:

@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.analysis.balance import RANK, Balance, balance, moved
 from flexmbs.analysis.initial import consistent_state
 from flexmbs.analysis.sequence import checked_times, solution_of
-from flexmbs.analysis.state import HasState, State, started, velocity_names
+from flexmbs.analysis.state import HasState, State, given_state, started, velocity_names
 from flexmbs.analysis.tangent import dense, evaluate
 from flexmbs.errors import InputError, SolverError
 from flexmbs.model.check import declaration_report
@@ -28,6 +28,7 @@ SLOW = 1e-6  # 1/s: velocities so small that dampers do not matter
 LONGEST = 0.5  # rad or over the size of the model: a longer Newton step asks for smaller load increments
 SMALLEST_INCREMENT = 1e-3
 RELAXATIONS = 400
+MOST_HALVINGS = 6  # of the time between two equilibria
 REACH = 0.2  # first length of a relaxation's step
 
 
@@ -84,15 +85,21 @@ def statics(
     """
     if load_steps < 1:
         raise InputError(f"load_steps: {load_steps} must be at least 1")
+    return _Search(_first(model, t, start), steady=steady, allow_indifferent=allow_indifferent).run(load_steps)
+
+
+def _first(model: Model, t: float, start: HasState | None) -> State:
+    """The declared position at rest, or that of ``start``, without multipliers."""
+    if not np.isfinite(t):
+        raise InputError(f"t: {t!r} is not a time in seconds")
     declaration_report(model).raise_errors()
     compiled, first = consistent_state(model, t=t)
     z = np.zeros(int(compiled.system.layout[4]))
     if start is not None:
-        first = started(compiled, start.state, t)
+        first = started(compiled, given_state("start", start), t)
         z = first.z
-    lam, zero = np.zeros(compiled.n_constraints), np.zeros(len(first.s))
-    here = State(compiled, t, first.q, zero, zero, lam, z.copy(), first.beta)
-    return _Search(here, steady=steady, allow_indifferent=allow_indifferent).run(load_steps)
+    zero = np.zeros(len(first.s))
+    return State(compiled, t, first.q, zero, zero, np.zeros(compiled.n_constraints), z, first.beta)
 
 
 class _Search:
@@ -221,20 +228,31 @@ def quasi_static(
     The solution has the multipliers of rest, s = ṡ = 0; works are those along the path of equilibria, whose rates follow from
     K q̇ − Gᵀλ̇ = −∂R/∂t, G q̇ = −∂g/∂t. Raises `InputError`, and `SolverError` with the solution up to the time that fails.
     """
+    moments = checked_times(times)
+    state = _first(model, float(moments[0]), start)
     found: list[State] = []
     power: list[np.ndarray] = []
     options = {"analysis": "quasi-static"}
-    given = start
-    for t in checked_times(times):
+    for t in moments:
         try:
-            here = statics(model, t=float(t), start=given, allow_indifferent=allow_indifferent)
+            state = _followed(state, float(t), allow_indifferent=allow_indifferent)
         except SolverError as error:
             partial = solution_of(found, options=options, power=np.array(power), outcome=str(error)) if found else None
             raise SolverError(f"quasi_static: at t = {t:g} s: {error}", partial) from None
-        given = here
-        found.append(here.state)
-        power.append(_power(here.state))
+        found.append(state)
+        power.append(_power(state))
     return solution_of(found, options=options, power=np.array(power))
+
+
+def _followed(state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS) -> State:
+    """The equilibrium at time t that follows a state, by way of times between where it is far."""
+    try:
+        return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(1).state
+    except SolverError:
+        if halvings == 0 or t == state.t:
+            raise
+        middle = _followed(state, 0.5 * (state.t + t), allow_indifferent=allow_indifferent, halvings=halvings - 1)
+        return _followed(middle, t, allow_indifferent=allow_indifferent, halvings=halvings - 1)
 
 
 def _power(state: State) -> np.ndarray:

@@ -74,3 +74,19 @@ def test_arm_bends_under_its_weight_and_swings_about_there(arm: Arm) -> None:
     assert found.solution.frame("arm/tip").position[0, 2] < -1e-5
     run = fm.simulate(model, t_end=2e-3, step=1e-4, start=found)
     assert np.ptp(run.frame("arm/tip").position[:, 2]) < 1e-10
+
+
+def test_turning_bar_stretches_at_rest_on_its_hub() -> None:
+    """u'' + k² (x + u) = 0 with k = Ω √(ρ/E): the end moves by tan(kL)/k − L."""
+    steel = Isotropic(E=2.1e11, nu=0.0, rho=7850.0)
+    mesh = box_mesh((1.0, 0.06, 0.04), (4, 1, 1), "hex20", origin=(0.0, -0.03, -0.02))
+    faces = {"base": Rigid("x0"), "tip": Rigid("x1")}
+    data = reduce(mesh, steel, interfaces=faces, method=CraigBampton(modes=20), reference="base", name="bar")
+    model = fm.Model("bar", gravity=(0.0, 0.0, 0.0))
+    body = model.add(fm.FlexibleBody("bar", data=data))
+    model.add(fm.Revolute("shaft", model.ground, body["base"]))
+    model.add(fm.Drive("motor", "shaft", fm.Ramp(0.0, 60.0)))
+    found = fm.statics(model, steady=True)
+    k = 60.0 * np.sqrt(7850.0 / 2.1e11)
+    stretch = found.solution.frame("bar/tip").position[0, 0] - 1.0
+    assert stretch == pytest.approx(np.tan(k) / k - 1.0, rel=1e-6)

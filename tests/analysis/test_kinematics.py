@@ -115,7 +115,7 @@ def test_dead_centre_stops_the_slider() -> None:
     assert 0.9 * reach < partial.t[-1] <= reach
 
 
-@pytest.mark.parametrize("times", [[0.0, 0.0], [np.nan], [], [1.0, 0.5]])
+@pytest.mark.parametrize("times", [[0.0, 0.0], [np.nan], [], [1.0, 0.5], "soon"])
 def test_times_must_increase(times: list[float]) -> None:
     with pytest.raises(fm.InputError, match="times: must be finite numbers that increase"):
         fm.kinematics(driven(), times)
@@ -126,3 +126,17 @@ def test_loops_without_actuators_are_refused() -> None:
         fm.inverse_dynamics(fm.state(slider_crank()))
     with pytest.raises(fm.InputError, match="joint 'mian' is not in the model"):
         fm.inverse_dynamics(fm.state(slider_crank()), actuators=["mian"])
+
+
+def test_joint_declared_from_child_to_parent() -> None:
+    """Efforts of a universal joint that hangs from its child: those of its drives."""
+    model = fm.Model("turned", gravity=(1.0, 2.0, -G))
+    body = model.add(fm.RigidBody("body", mass=2.0, inertia=(0.3, 0.2, 0.4), com=(0.2, -0.1, 0.3)))
+    model.add(fm.Universal("cross", body, model.ground, q0=(0.3, -0.2)))
+    for k, motion in enumerate((fm.Sine(0.4, 1.0, offset=0.3), fm.Sine(0.6, 0.7, offset=-0.2))):
+        model.add(fm.Drive(f"motor{k}", "cross", motion, coordinate=k))
+    path = fm.kinematics(model, np.linspace(0.0, 1.0, 11))
+    by_drives, by_joint = fm.inverse_dynamics(path), fm.inverse_dynamics(path, actuators=["cross"])
+    for k in range(2):
+        np.testing.assert_allclose(by_joint.effort["cross"][:, k], by_drives.effort[f"motor{k}"][:, 0], atol=1e-11)
+        np.testing.assert_allclose(by_drives.solution.joint("cross").effort[:, k], by_joint.effort["cross"][:, k], atol=1e-11)

@@ -5,7 +5,8 @@ import pytest
 from linkages import G, pendulum, rod_angle, slider_crank, slider_position
 
 import flexmbs as fm
-from flexmbs.analysis.state import State, settled_state
+from flexmbs.analysis.rank import displaced
+from flexmbs.analysis.state import State, settled_state, velocity_names
 
 TWO_PI = 2.0 * np.pi
 
@@ -140,9 +141,10 @@ def test_motion_of_a_mode() -> None:
     np.testing.assert_allclose(motion.joint("hinge").velocity[0], 0.0, atol=1e-9)
 
 
-def test_state_of_a_solution() -> None:
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_state_of_a_solution(coordinates: str) -> None:
     """About the moving pendulum the stiffness is m g l cos of its angle from the vertical."""
-    run = fm.simulate(pendulum(-1.0), t_end=0.5, step=1e-3)
+    run = fm.simulate(pendulum(-1.0), t_end=0.5, step=1e-3, coordinates=coordinates)
     found = fm.linearize(run.compiled.model, at=fm.state_of(run, 0.3))
     np.testing.assert_allclose(found.K[0, 0], -G * np.sin(run.joint("hinge").position[300, 0]), rtol=1e-8)
 
@@ -171,3 +173,88 @@ def test_time_outside_a_solution() -> None:
     run = fm.simulate(pendulum(-1.0), t_end=0.1, step=1e-2)
     with pytest.raises(fm.InputError, match=r"at: t = 0\.5 s is not within the solution, 0 … 0\.1 s"):
         fm.state_of(run, 0.5)
+
+
+def moving_model() -> fm.Model:
+    """Bodies on a ball, on a universal joint declared the other way round, and free, all turning, with springs between."""
+    rng = np.random.default_rng(3)
+    model = fm.Model("moving", gravity=(0.3, -1.0, -9.0))
+    bodies = []
+    for i in range(3):
+        place = {"a": tuple(rng.normal(size=3)), "b": tuple(rng.normal(size=3))}
+        body = fm.RigidBody(f"b{i}", mass=1.0 + i, inertia=(0.3, 0.4, 0.5), com=tuple(0.3 * rng.normal(size=3)), frames=place)
+        bodies.append(model.add(body))
+    turn = rng.normal(size=4)
+    model.add(fm.Spherical("ball", model.ground, bodies[0]["a"], q0=tuple(turn / np.linalg.norm(turn)), v0=(1.0, -2.0, 0.7)))
+    model.add(fm.Universal("cross", bodies[1]["a"], bodies[0]["b"], q0=(0.4, -0.3), v0=(1.5, 0.8)))
+    turn = rng.normal(size=4)
+    start = (0.5, 0.2, -0.1, *turn / np.linalg.norm(turn))
+    model.add(fm.Free("float", model.ground, bodies[2], q0=start, v0=(0.3, -0.5, 0.8, 1.2, -0.4, 0.9)))
+    model.add(fm.Bushing("pad", bodies[1]["b"], bodies[2]["a"], k=(60.0, 80.0, 70.0, 9.0, 8.0, 7.0), c=(1.0,) * 6))
+    model.add(fm.PointSpring("rope", bodies[0]["b"], bodies[2]["b"], k=50.0, c=2.0, length=0.7))
+    return model
+
+
+def skew(w: np.ndarray) -> np.ndarray:
+    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+
+
+def test_moving_bodies_in_space_against_differentiated_accelerations() -> None:
+    """δ̈ = ∂ṡ/∂δ δ + ∂ṡ/∂s (δ̇ + A δ) − A δ̇ − Ȧ δ."""
+    here = fm.state(moving_model())
+    ns, system = len(here.s), here.compiled.system
+
+    def acceleration(direction: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        q = here.q.copy()
+        displaced(system.tree, system.joints, here.q, direction, q)
+        return settled_state(here.compiled, 0.0, q, here.s + rate, here.beta).sd
+
+    unit, nothing = np.eye(ns), np.zeros(ns)
+    stiffness = np.array([derivative(lambda h, e=e: acceleration(h * e, nothing)) for e in unit]).T
+    damping = np.array([derivative(lambda h, e=e: acceleration(nothing, h * e)) for e in unit]).T
+    assert velocity_names(here.compiled)[::5] == ["ball[0]", "float[0]", "float[5]"]
+    A, Ad = turning(here.s), turning(here.sd)
+    expected = np.block([[np.zeros((ns, ns)), unit], [stiffness + damping @ A - Ad, damping - A]])
+    found = fm.linearize(here.compiled.model, at=here)
+    np.testing.assert_allclose(found.A, expected, atol=1e-8 * np.abs(expected).max())
+
+
+def turning(s: np.ndarray) -> np.ndarray:
+    """δs = δ̇ + A δ: ω × on the ball, ad(V) on the free body."""
+    A = np.zeros((11, 11))
+    A[:3, :3] = skew(s[:3])
+    A[5:8, 5:8] = A[8:11, 8:11] = skew(s[8:11])
+    A[5:8, 8:11] = skew(s[5:8])
+    return A
+
+
+def spatial_linkage(angle: float, speed: float, cut: str) -> State:
+    """Crank about z, rod on a ball, universal joint, rocker about x: one freedom, moving at a crank angle and speed."""
+    arm, d = (0.0, 0.0, 0.5), (0.8, 0.3, 0.5)
+    model = fm.Model("linkage", gravity=(0.5, -1.0, -G), frames={"crank": (0, 0, 0), "rocker": (1.0, 0.3, 0.0)}, cuts=[cut])
+    inertia = (0.02, 0.03, 0.04)
+    crank = model.add(
+        fm.RigidBody("crank", mass=1.0, inertia=inertia, com=(0.1, 0, 0), frames={"a": (0, 0, 0), "b": (0.2, 0, 0)})
+    )
+    rod = model.add(fm.RigidBody("rod", mass=0.7, inertia=inertia, com=(0.4, 0.1, 0.3), frames={"a": (0, 0, 0), "b": d}))
+    rocker = model.add(fm.RigidBody("rocker", mass=1.2, inertia=inertia, com=(0, 0, 0.2), frames={"a": (0, 0, 0), "b": arm}))
+    model.add(fm.Revolute("crank", model.ground["crank"], crank["a"]))
+    model.add(fm.Spherical("ball", crank["b"], rod["a"]))
+    model.add(fm.Universal("cross", rod["b"], rocker["b"]))
+    model.add(fm.Revolute("rocker", model.ground["rocker"], rocker["a"], axis="x"))
+    free = fm.state(model)
+    model.add(fm.Drive("motor", "crank", fm.Ramp(angle, speed)))
+    driven = fm.kinematics(model, [0.0])
+    return settled_state(free.compiled, 0.0, driven.q[0], driven.s[0], free.beta)
+
+
+@pytest.mark.parametrize("cut", ["ball", "rocker", "cross"])
+def test_spatial_linkage_against_its_reduced_equation(cut: str) -> None:
+    """φ̈ = f(φ, φ̇) of the crank, differentiated; the ball is in the tree or closes the loop."""
+    here = spatial_linkage(0.4, 3.0, cut)
+    found = fm.linearize(here.compiled.model, at=here, independent=["crank"])
+    at = velocity_names(here.compiled).index("crank")
+    stiffness = derivative(lambda d: spatial_linkage(0.4 + d, 3.0, cut).sd[at])
+    damping = derivative(lambda d: spatial_linkage(0.4, 3.0 + d, cut).sd[at])
+    np.testing.assert_allclose((-found.K / found.M)[0, 0], stiffness, rtol=1e-6)
+    np.testing.assert_allclose((-found.D / found.M)[0, 0], damping, rtol=1e-6)

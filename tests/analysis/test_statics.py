@@ -94,7 +94,7 @@ def test_slow_lift_of_a_pendulum() -> None:
     """Torque m g l cos φ; its work is the gain in height."""
     model = pendulum(-1.0)
     model.add(fm.Drive("motor", "hinge", fm.SmoothStep(1.0, duration=2.0, initial=-1.0)))
-    found = fm.quasi_static(model, np.linspace(0.0, 2.0, 201))
+    found = fm.quasi_static(model, np.linspace(0.0, 2.0, 101))
     drive = found.drive("motor")
     np.testing.assert_allclose(drive.torque, G * np.cos(drive.coordinate), atol=1e-10)
     assert found.energy.work_of_drives[-1] == pytest.approx(2.0 * G * np.sin(1.0), rel=1e-4)
@@ -153,3 +153,12 @@ def test_function_without_a_number_is_named() -> None:
     model.add(fm.JointTorque("odd", "hinge", lambda t, x, v: float("nan") if x > 0.2001 else 0.0))
     with pytest.raises(fm.SolverError, match="odd: its function gave no finite number at"):
         fm.statics(model)
+
+
+def test_what_is_no_state_is_refused() -> None:
+    model = pendulum(-1.0)
+    run = fm.simulate(model, t_end=0.1, step=1e-2)
+    with pytest.raises(fm.InputError, match="at: Solution is no state; take state"):
+        fm.linearize(model, at=run)
+    with pytest.raises(fm.InputError, match="start: Solution is no state"):
+        fm.simulate(model, t_end=0.1, start=run)
