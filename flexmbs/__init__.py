@@ -29,8 +29,10 @@ _HOMES = {
     "flexmbs.analysis.linearize": "linearize",
     "flexmbs.analysis.matrices": "matrices",
     "flexmbs.results": "Solution",
+    "flexmbs.formalisms.embedding": "Embedding",
     "flexmbs.formalisms.multiplier": "Multiplier",
     "flexmbs.formalisms.recursive": "Recursive",
+    "flexmbs.formalisms.partitioning": "Partitioning",
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
     "flexmbs.integrators": "DormandPrince GeneralizedAlpha",
 }
@@ -48,7 +50,9 @@ if TYPE_CHECKING:
     from flexmbs.analysis.statics import quasi_static, statics
     from flexmbs.errors import FlexmbsError, InputError, MachineError, SolverError
     from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
+    from flexmbs.formalisms.embedding import Embedding
     from flexmbs.formalisms.multiplier import Multiplier
+    from flexmbs.formalisms.partitioning import Partitioning
     from flexmbs.formalisms.recursive import Recursive
     from flexmbs.formalisms.stabilization import Baumgarte, Projection
     from flexmbs.integrators import DormandPrince, GeneralizedAlpha
@@ -85,8 +89,8 @@ __all__ = [  # noqa: RUF022
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
     "Run", "simulate", "compare", "assemble", "Solution",
-    "Multiplier", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
+    "Multiplier", "Embedding", "Partitioning", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
     "FlexmbsError", "InputError", "MachineError", "SolverError",
 ]  # fmt: skip
 

@@ -9,14 +9,14 @@ from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, S
 from flexmbs.dynamics.blocks import cut_rows, mass_blocks, transmission
 from flexmbs.dynamics.equations import residual
 from flexmbs.system.records import (
-    CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, DRIVE_ROW, DRIVE_V, G_ACCELERATION, G_POSITION, G_VELOCITY, S_AT,
-    System, Work,
+    CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, DRIVE_ROW, DRIVE_V, G_ACCELERATION, G_POSITION, G_VELOCITY, NF,
+    S_AT, SF_AT, System, Work,
 )  # fmt: skip
 
 
 @part
-def _rows(system, work, q, G):
-    """All constraint rows into a zeroed G (nc, ns)."""
+def dense_constraints(system, work, q, G):
+    """All constraint rows into a zeroed G (nc, ns); the transmission of the bodies stands."""
     cuts = system.cuts
     tree = system.tree
     e = system.elimination
@@ -34,8 +34,8 @@ def _rows(system, work, q, G):
 
 
 @part
-def _mass(system, work, q, M):
-    """The mass blocks into a zeroed M (ns, ns)."""
+def dense_mass(system, work, q, M):
+    """The mass blocks into a zeroed M (ns, ns); the transmission of the bodies stands."""
     e = system.elimination
     values = work.values
     for a in range(values.shape[0]):
@@ -65,8 +65,8 @@ def dense_terms(system, work, t, q, s, z, zero, lam0, M, G):
     """M and G into zeroed arrays, −k into work.r, constraint values of ṡ = 0 into work.gs."""
     residual(system, work, t, q, s, zero, lam0, z, False, work.r)
     transmission(system.tree, system.frames, work.motion, q, work.E, work.X, work.B)
-    _rows(system, work, q, G)
-    _mass(system, work, q, M)
+    dense_constraints(system, work, q, G)
+    dense_mass(system, work, q, M)
 
 
 class Terms(NamedTuple):
@@ -91,6 +91,31 @@ def terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z:
 def row_rank(size: np.ndarray) -> int:
     """Number of singular values of G (descending; m or rad per unit of a coordinate) that are not zero up to round-off."""
     return int((size > max(1e-10 * float(size.max(initial=0.0)), 1e-12)).sum())
+
+
+class Partitioned(NamedTuple):
+    """M = [[M_rr, M_rf], [M_rfᵀ, M_ff]] and G = [G_r, G_f] of a state by reference (r) and elastic (f) velocity coordinates."""
+
+    reference: np.ndarray  # places of the velocities of joints and bodies in s
+    elastic: np.ndarray  # places of the elastic velocities in s
+    M_rr: np.ndarray
+    M_rf: np.ndarray
+    M_ff: np.ndarray
+    G_r: np.ndarray
+    G_f: np.ndarray
+
+
+def elastic_velocities(system: System) -> np.ndarray:
+    """Places of the elastic velocity coordinates of all bodies in s."""
+    return np.concatenate([np.zeros(0, np.int64), *(np.arange(row[SF_AT], row[SF_AT] + row[NF]) for row in system.tree)])
+
+
+def partitioned_terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray) -> Partitioned:
+    """The blocks of M and G of a state by reference and elastic coordinates (Shabana, Dynamics of Multibody Systems, ch. 5)."""
+    M, _, G, *_ = terms(system, work, t, q, s)
+    f = elastic_velocities(system)
+    r = np.setdiff1d(np.arange(len(M)), f)
+    return Partitioned(r, f, M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)], G[:, r], G[:, f])
 
 
 def multipliers_of_least_norm(G: np.ndarray, lam: np.ndarray) -> np.ndarray:

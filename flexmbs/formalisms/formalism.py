@@ -13,6 +13,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs.system.compile import Compiled
+from flexmbs.system.records import Work
 
 
 @part
@@ -60,6 +61,10 @@ class Formalism(abc.ABC):
     @abc.abstractmethod
     def room(self, compiled: Compiled) -> Any:
         """Scratch arrays and options of one run, a NamedTuple allocated once. Raises `InputError` for options that do not fit."""
+
+    def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
+        """Judge options that need the consistent initial state (q, s). Raises `InputError`."""
+        return
 
     def notes(self, compiled: Compiled, room: Any) -> list[str]:
         """What the user should know after a run, one line each."""

@@ -1,8 +1,10 @@
 """Lagrange multipliers: [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), in joint or absolute coordinates (theory §4).
 
 Index 3 for implicit methods: residual M ṡ − k − Gᵀλ = 0 with g = 0, iteration matrix T = c M + K + c' D bordered by G.
-Index 1 for explicit methods: accelerations and multipliers at a state, in one of the classical numerical schemes: integrate
-everything (drift visible), Baumgarte's stabilization, or predictor–corrector projection of positions and velocities.
+Index 1 for explicit methods: accelerations and multipliers at a state, in one of the classical numerical schemes:
+(1) integrate everything (``stabilization=None``, the drift is visible), (1b) with Baumgarte's stabilization (`Baumgarte`),
+(3) predictor–corrector: projection of positions and velocities after each step (`Projection`). Scheme (2), partitioning of the
+coordinates, is the formalism `Partitioning`.
 """
 
 from dataclasses import dataclass
@@ -62,7 +64,7 @@ def correction(system, work, room, q, x):
 
 @dataclass(frozen=True)
 class Multiplier(Formalism):
-    """Lagrange multipliers. ``stabilization`` (explicit integrators): None, `Baumgarte` or `Projection`."""
+    """Lagrange multipliers. ``stabilization`` (explicit integrators): None (1), `Baumgarte` (1b) or `Projection` (3)."""
 
     stabilization: Stabilization = None
 

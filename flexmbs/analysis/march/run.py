@@ -55,6 +55,7 @@ class Run:
             raise InputError(
                 f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint"
             )
+        form.begin(compiled, self.work, self.now.q, self.now.s)
         self.now.sd[:], self.now.lam[:], self.now.a[:] = settled.sd, settled.lam, settled.sd
         self.now.clock[1] = method.step or min(1e-3, float(times[-1]) / 100.0)
 

@@ -1,0 +1,173 @@
+"""Dense factors of small and middle-sized matrices: Gauss elimination with complete and with partial pivoting, Cholesky.
+
+Complete pivoting tells the rank of the constraints and which coordinates depend on which; partial pivoting then solves with
+the columns so chosen, transposed for the multipliers (Golub and Van Loan 2013, §3.4, §4.2). Zeros are skipped: constraint rows of
+a mechanism are mostly empty.
+"""
+
+from flexmbs._jit import part
+
+
+@part
+def complete_pivots(A, width, row, column, tolerance):
+    """Eliminate A (m, n) in place by complete pivoting among its first ``width`` columns; returns the rank.
+
+    row (m,) and column (n,), numbers of the rows and columns of A, are exchanged with them; a pivot below ``tolerance`` times the
+    first ends the elimination.
+    """
+    m = A.shape[0]
+    n = A.shape[1]
+    first = 0.0
+    for k in range(min(m, width)):
+        best, at_row, at_column = 0.0, k, k
+        for r in range(k, m):
+            for c in range(k, width):
+                if abs(A[r, c]) > best:
+                    best, at_row, at_column = abs(A[r, c]), r, c
+        if best <= tolerance * first or best == 0.0:
+            return k
+        if k == 0:
+            first = best
+        exchange_rows(A, row, k, at_row)
+        exchange_columns(A, column, k, at_column)
+        for r in range(k + 1, m):
+            f = A[r, k] / A[k, k]
+            if f != 0.0:
+                for c in range(k + 1, n):
+                    A[r, c] -= f * A[k, c]
+    return min(m, width)
+
+
+@part
+def exchange_rows(A, row, a, b):
+    """Rows a and b of A and of its order."""
+    if a != b:
+        row[a], row[b] = row[b], row[a]
+        for c in range(A.shape[1]):
+            A[a, c], A[b, c] = A[b, c], A[a, c]
+
+
+@part
+def exchange_columns(A, column, a, b):
+    """Columns a and b of A and of their order."""
+    if a != b:
+        column[a], column[b] = column[b], column[a]
+        for r in range(A.shape[0]):
+            A[r, a], A[r, b] = A[r, b], A[r, a]
+
+
+@part
+def lu(A, n, order):
+    """P A = L U of the leading n × n block in place, partial pivoting, exchanges in order (n,); returns the smallest |pivot|."""
+    least = 1e300
+    for k in range(n):
+        best, at = abs(A[k, k]), k
+        for r in range(k + 1, n):
+            if abs(A[r, k]) > best:
+                best, at = abs(A[r, k]), r
+        order[k] = at
+        least = min(least, best)
+        if best == 0.0:
+            return 0.0
+        if at != k:
+            for c in range(n):
+                A[k, c], A[at, c] = A[at, c], A[k, c]
+        for r in range(k + 1, n):
+            if A[r, k] != 0.0:
+                f = A[r, k] / A[k, k]
+                A[r, k] = f
+                for c in range(k + 1, n):
+                    A[r, c] -= f * A[k, c]
+    return least
+
+
+@part
+def lu_solve(A, n, order, x):
+    """x ← A⁻¹ x"""
+    for k in range(n):
+        at = order[k]
+        x[k], x[at] = x[at], x[k]
+    for r in range(n):
+        f = x[r]
+        for c in range(r):
+            f -= A[r, c] * x[c]
+        x[r] = f
+    for r in range(n - 1, -1, -1):
+        f = x[r]
+        for c in range(r + 1, n):
+            f -= A[r, c] * x[c]
+        x[r] = f / A[r, r]
+
+
+@part
+def lu_solve_rows(A, n, order, X, m):
+    """X ← A⁻¹ X for the leading n × m block of X."""
+    for k in range(n):
+        at = order[k]
+        if at != k:
+            for c in range(m):
+                X[k, c], X[at, c] = X[at, c], X[k, c]
+    for r in range(n):
+        for b in range(r):
+            f = A[r, b]
+            if f != 0.0:
+                for c in range(m):
+                    X[r, c] -= f * X[b, c]
+    for r in range(n - 1, -1, -1):
+        for b in range(r + 1, n):
+            f = A[r, b]
+            if f != 0.0:
+                for c in range(m):
+                    X[r, c] -= f * X[b, c]
+        for c in range(m):
+            X[r, c] /= A[r, r]
+
+
+@part
+def lu_solve_transposed(A, n, order, x):
+    """x ← A⁻ᵀ x"""
+    for r in range(n):
+        f = x[r] / A[r, r]
+        x[r] = f
+        for c in range(r + 1, n):
+            x[c] -= A[r, c] * f
+    for r in range(n - 1, -1, -1):
+        f = x[r]
+        for c in range(r):
+            x[c] -= A[r, c] * f
+    for k in range(n - 1, -1, -1):
+        at = order[k]
+        x[k], x[at] = x[at], x[k]
+
+
+@part
+def cholesky(A, n):
+    """A = Uᵀ U of the leading n × n block, upper triangle in place. Returns −1, or the row where A is not positive definite."""
+    for k in range(n):
+        if not A[k, k] > 0.0:
+            return k
+        d = A[k, k] ** 0.5
+        A[k, k] = d
+        for c in range(k + 1, n):
+            A[k, c] /= d
+        for r in range(k + 1, n):
+            f = A[k, r]
+            if f != 0.0:
+                for c in range(r, n):
+                    A[r, c] -= f * A[k, c]
+    return -1
+
+
+@part
+def cholesky_solve(A, n, x):
+    """x ← A⁻¹ x with A = Uᵀ U"""
+    for r in range(n):
+        f = x[r] / A[r, r]
+        x[r] = f
+        for c in range(r + 1, n):
+            x[c] -= A[r, c] * f
+    for r in range(n - 1, -1, -1):
+        f = x[r]
+        for c in range(r + 1, n):
+            f -= A[r, c] * x[c]
+        x[r] = f / A[r, r]

@@ -1,0 +1,249 @@
+"""Independent and dependent coordinates: the choice by complete pivoting on G, and the factor of G_d that follows from it.
+
+G s + γ̄ = 0 splits into G_d s_d = −G_i s_i − γ̄ with a regular G_d of as many rows as G has rank (Wehage and Haug 1982). Rows have
+length one and columns the scale of their inertia, so that neither units nor sizes decide; elastic coordinates depend on
+others only where the rigid ones do not suffice. Rows that depend on others are left out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs.algebra.blocks import DIAGONAL, OFFSET, SIZE
+from flexmbs.algebra.pivoting import complete_pivots, lu, lu_solve, lu_solve_rows
+from flexmbs.dynamics.blocks import mass_blocks, transmission
+from flexmbs.dynamics.dense import dense_constraints
+from flexmbs.system.compile import Compiled
+from flexmbs.system.names import velocity_names
+from flexmbs.system.records import NF, SF_AT
+
+DEPENDENT = 1e-6  # of the first pivot: rows below depend on others
+SINGULAR = 1e-10  # pivots of G_d below: another choice is needed
+VANISHING = 1e-5  # of the longest row: shorter rows are not made longer
+ELASTIC = 1e-2  # weight of elastic against reference coordinates
+REMEMBERED = 256  # choices kept for the notes
+
+# places in Choice.numbers
+RANK, NAMED, MADE = range(3)  # rank of G_d, dependent coordinates the user left over, choices made
+
+
+class Choice(NamedTuple):
+    """The choice of a run, the factor of G_d, and the history of choices."""
+
+    numbers: np.ndarray  # (3,)
+    row: np.ndarray  # (nc,) rows of G, those of G_d first
+    column: np.ndarray  # (ns,) coordinates, dependent ones first
+    length: np.ndarray  # (nc,) factor of each row
+    weight: np.ndarray  # (ns,) factor of each column
+    G: np.ndarray  # (nc, ns)
+    A: np.ndarray  # (nc, ns) weighted G
+    factor: np.ndarray  # (n, n), n = min(nc, ns): L and U of the weighted G_d
+    order: np.ndarray  # (n,)
+    X: np.ndarray  # (n, ns) weighted G_d⁻¹ G_i
+    x: np.ndarray  # (n,)
+    d: np.ndarray  # (ns,)
+    q: np.ndarray  # (nq,)
+    s: np.ndarray  # (ns,)
+    time: np.ndarray  # (REMEMBERED,)
+    rank: np.ndarray  # (REMEMBERED,)
+    independent: np.ndarray  # (REMEMBERED, ns) 1 for independent coordinates
+
+
+def make_choice(compiled: Compiled) -> Choice:
+    """Room for the choices of a run."""
+    _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
+    n, z = min(nc, ns), np.zeros
+    return Choice(
+        numbers=z(3, np.int64), row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns), G=z((nc, ns)),
+        A=z((nc, ns)), factor=z((n, n)), order=z(n, np.int64), X=z((n, ns)), x=z(n), d=z(ns), q=z(nq), s=z(ns),
+        time=z(REMEMBERED), rank=z(REMEMBERED, np.int64), independent=z((REMEMBERED, ns), np.int8),
+    )  # fmt: skip
+
+
+def choice_notes(compiled: Compiled, choice: Choice, names: tuple[str, ...] | None = None) -> list[str]:
+    """One line for each choice of a run but the first."""
+    names = names or velocity_names(compiled)
+    made = int(choice.numbers[MADE])
+    lines = []
+    for k in range(1, min(made, REMEMBERED)):
+        before, after = choice.independent[k - 1], choice.independent[k]
+        old, new = (", ".join(names[c] for c in np.flatnonzero(a > b)) for a, b in ((before, after), (after, before)))
+        text = f"{new} instead of {old}" if new and old else f"{new} too" if new else f"no longer {old}"
+        rows = " (a singular position: rows of the constraints depend on others there)"
+        lost = choice.rank[k] < choice.rank[k - 1]
+        lines.append(f"independent coordinates from t = {choice.time[k]:.6g} s: {text}{rows if lost else ''}")
+    if made > REMEMBERED:
+        lines.append(f"independent coordinates: chosen anew {made - REMEMBERED} more times")
+    return lines
+
+
+@part
+def constraint_matrix(system, work, q, G):
+    """G of the positions whose kinematics stand."""
+    transmission(system.tree, system.frames, work.motion, q, work.E, work.X, work.B)
+    for r in range(G.shape[0]):
+        for c in range(G.shape[1]):
+            G[r, c] = 0.0
+    dense_constraints(system, work, q, G)
+
+
+@part
+def column_weights(system, work, q, weight):
+    """1/√M_cc, times `ELASTIC` for elastic coordinates."""
+    e = system.elimination
+    values = work.values
+    for a in range(values.shape[0]):
+        values[a] = 0.0
+    mass_blocks(system.bodies, system.tree, e, q, work.E, work.X, work.M, work.B, work.U, values, 1.0)
+    for i in range(system.tree.shape[0]):
+        n = e.node[i, SIZE]
+        for a in range(n):
+            m = values[e.node[i, DIAGONAL] + a * (n + 1)]
+            weight[e.node[i, OFFSET] + a] = 1.0 / m**0.5 if m > 0.0 else 1.0
+        for k in range(system.tree[i, NF]):
+            weight[system.tree[i, SF_AT] + k] *= ELASTIC
+
+
+@part
+def row_lengths(G, weight, length):
+    """Reciprocal lengths of the weighted rows; those that all but vanish stay short."""
+    longest = 0.0
+    for r in range(G.shape[0]):
+        size = 0.0
+        for c in range(G.shape[1]):
+            size += (G[r, c] * weight[c]) ** 2
+        length[r] = size**0.5
+        longest = max(longest, length[r])
+    for r in range(G.shape[0]):
+        length[r] = 1.0 / max(length[r], VANISHING * longest) if longest > 0.0 else 1.0
+
+
+@part
+def weighted(choice):
+    """A: the weighted G in the order of the coordinates at hand."""
+    for r in range(choice.G.shape[0]):
+        choice.row[r] = r
+        for c in range(choice.G.shape[1]):
+            j = choice.column[c]
+            choice.A[r, c] = choice.G[r, j] * choice.weight[j] * choice.length[r]
+
+
+@part
+def choose(system, work, choice, t, q):
+    """Dependent coordinates and rows of G_d by complete pivoting; ``choice.G`` is that of q. Coordinates named by the user, where
+    G_d is regular with them, are the first choice."""
+    numbers = choice.numbers
+    column_weights(system, work, q, choice.weight)
+    row_lengths(choice.G, choice.weight, choice.length)
+    ns = choice.column.shape[0]
+    named = numbers[NAMED]
+    numbers[NAMED] = 0
+    numbers[RANK] = -1
+    if named > 0:
+        weighted(choice)
+        numbers[RANK] = complete_pivots(choice.A, named, choice.row, choice.column, DEPENDENT)
+    if numbers[RANK] < named:
+        for c in range(ns):
+            choice.column[c] = c
+        weighted(choice)
+        numbers[RANK] = complete_pivots(choice.A, ns, choice.row, choice.column, DEPENDENT)
+    remember(choice, t)
+
+
+@part
+def remember(choice, t):
+    """The choice into the history, where it is another one than the last."""
+    made = choice.numbers[MADE]
+    if made >= choice.time.shape[0]:
+        choice.numbers[MADE] += 1
+        return
+    choice.time[made] = t
+    choice.rank[made] = choice.numbers[RANK]
+    differs = made == 0
+    for c in range(choice.column.shape[0]):
+        j = choice.column[c]
+        choice.independent[made, j] = 1 if c >= choice.numbers[RANK] else 0
+        if made > 0 and choice.independent[made, j] != choice.independent[made - 1, j]:
+            differs = True
+    if differs:
+        choice.numbers[MADE] += 1
+
+
+@part
+def factor_dependent(choice):
+    """L and U of G_d of ``choice.G``; returns the smallest |pivot|, infinite for rank 0."""
+    n = choice.numbers[RANK]
+    for a in range(n):
+        r = choice.row[a]
+        for b in range(n):
+            j = choice.column[b]
+            choice.factor[a, b] = choice.G[r, j] * choice.weight[j] * choice.length[r]
+    return lu(choice.factor, n, choice.order)
+
+
+@part
+def dependent_solution(choice, b, d):
+    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero."""
+    n = choice.numbers[RANK]
+    x = choice.x
+    for a in range(n):
+        x[a] = -b[choice.row[a]] * choice.length[choice.row[a]]
+    lu_solve(choice.factor, n, choice.order, x)
+    for c in range(d.shape[0]):
+        d[choice.column[c]] = x[c] * choice.weight[choice.column[c]] if c < n else 0.0
+
+
+@part
+def dependence(choice):
+    """X = G_d⁻¹ G_i (rank, ns − rank) in the weighted scale; returns its largest |entry|."""
+    n = choice.numbers[RANK]
+    free = choice.column.shape[0] - n
+    for a in range(n):
+        r = choice.row[a]
+        for b in range(free):
+            j = choice.column[n + b]
+            choice.X[a, b] = choice.G[r, j] * choice.weight[j] * choice.length[r]
+    lu_solve_rows(choice.factor, n, choice.order, choice.X, free)
+    size = 0.0
+    for a in range(n):
+        for b in range(free):
+            size = max(size, abs(choice.X[a, b]))
+    return size
+
+
+@part
+def remainder(choice):
+    """Largest |entry| of the rows left out that those of G_d do not explain: A_r,i − A_r,d X."""
+    n = choice.numbers[RANK]
+    free = choice.column.shape[0] - n
+    size = 0.0
+    for a in range(n, choice.row.shape[0]):
+        r = choice.row[a]
+        for b in range(free):
+            choice.d[b] = choice.G[r, choice.column[n + b]] * choice.weight[choice.column[n + b]]
+        for k in range(n):
+            f = choice.G[r, choice.column[k]] * choice.weight[choice.column[k]]
+            if f != 0.0:
+                for b in range(free):
+                    choice.d[b] -= f * choice.X[k, b]
+        for b in range(free):
+            size = max(size, abs(choice.d[b]) * choice.length[r])
+    return size
+
+
+@part
+def degraded(choice, limit):
+    """True when G_d is (nearly) singular, when an entry of G_d⁻¹ G_i passes the limit, or when rows left out count again."""
+    if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
+        return True
+    return dependence(choice) > limit or remainder(choice) > DEPENDENT
+
+
+@part
+def maintain(system, work, choice, t, q, limit):
+    """The choice that holds for the coming step, and its factor; kinematics of q stand."""
+    constraint_matrix(system, work, q, choice.G)
+    if degraded(choice, limit):
+        choose(system, work, choice, t, q)
+        factor_dependent(choice)

@@ -1,0 +1,226 @@
+"""Embedding of the constraints: BᵀMB σ̇ = Bᵀ(k − M p), as many equations as the system has freedoms (theory §4).
+
+The independent velocities are σ = s_i. With G B = 0 and G p = γ,
+
+    B = [1; −G_d⁻¹G_i],  s = B σ + b with G b = −γ̄,  ṡ = B σ̇ + p,
+
+and the constraint forces follow afterwards from the dependent rows of M ṡ = k + Gᵀλ: G_dᵀ λ = (M ṡ − k)_d. Velocities fulfil the
+constraints exactly, positions drift unless they are projected after each step (the
+embedding technique of Shabana, Computational Dynamics).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs.algebra.pivoting import cholesky, cholesky_solve, lu_solve_transposed
+from flexmbs.dynamics.constraints import drive_power
+from flexmbs.dynamics.dense import dense_mass
+from flexmbs.dynamics.equations import kinematics, residual
+from flexmbs.errors import InputError
+from flexmbs.formalisms.choice import (
+    MADE,
+    RANK,
+    SINGULAR,
+    Choice,
+    choice_notes,
+    choose,
+    constraint_matrix,
+    dependence,
+    dependent_solution,
+    factor_dependent,
+    maintain,
+    make_choice,
+)  # fmt: skip
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.formalisms.stabilization import Projection, projected, stabilization_options
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import G_ACCELERATION, G_VELOCITY, POWER_DRIVES, S_AT
+
+LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are chosen anew
+
+
+class EmbeddingRoom(NamedTuple):
+    """Scratch of one run."""
+
+    options: np.ndarray  # (2,) of the stabilization
+    choice: Choice
+    M: np.ndarray  # (ns, ns)
+    MB: np.ndarray  # (ns, ns)
+    H: np.ndarray  # (ns, ns) BᵀMB
+    h: np.ndarray  # (ns,)
+    sigma: np.ndarray  # (ns,)
+
+
+@part
+def reduced_mass(choice, M, MB, H):
+    """H = BᵀMB (f, f) with B = [1; −X] over (independent; dependent) coordinates and X = G_d⁻¹G_i unscaled."""
+    n = choice.numbers[RANK]
+    free = choice.column.shape[0] - n
+    column, X = choice.column, choice.X
+    for a in range(M.shape[0]):
+        for b in range(free):
+            MB[a, b] = M[a, column[n + b]]
+        for k in range(n):
+            f = M[a, column[k]]
+            if f != 0.0:
+                for b in range(free):
+                    MB[a, b] -= f * X[k, b]
+    for a in range(free):
+        for b in range(free):
+            H[a, b] = MB[column[n + a], b]
+    for k in range(n):
+        for a in range(free):
+            f = X[k, a]
+            if f != 0.0:
+                for b in range(free):
+                    H[a, b] -= f * MB[column[k], b]
+
+
+@part
+def reduced_velocities(choice):
+    """X = G_d⁻¹G_i in the units of the coordinates."""
+    n = choice.numbers[RANK]
+    dependence(choice)
+    for a in range(n):
+        for b in range(choice.column.shape[0] - n):
+            choice.X[a, b] *= choice.weight[choice.column[a]] / choice.weight[choice.column[n + b]]
+
+
+@part
+def reduced_accelerations(room, r, sd):
+    """ṡ from BᵀMB σ̇ = Bᵀ(k − M p), ṡ = B σ̇ + p; r = −k, and sd enters as p.
+
+    Returns −1, or the place in σ where BᵀMB is not definite.
+    """
+    choice, M, h, sigma = room.choice, room.M, room.h, room.sigma
+    n = choice.numbers[RANK]
+    column, X = choice.column, choice.X
+    free = column.shape[0] - n
+    reduced_mass(choice, M, room.MB, room.H)
+    for a in range(M.shape[0]):
+        h[a] = -r[a]
+        for k in range(n):
+            h[a] -= M[a, column[k]] * sd[column[k]]
+    for b in range(free):
+        sigma[b] = h[column[n + b]]
+    for k in range(n):
+        for b in range(free):
+            sigma[b] -= X[k, b] * h[column[k]]
+    bad = cholesky(room.H, free)
+    if bad >= 0:
+        return bad
+    cholesky_solve(room.H, free, sigma)
+    for b in range(free):
+        sd[column[n + b]] = sigma[b]
+    for k in range(n):
+        for b in range(free):
+            sd[column[k]] -= X[k, b] * sigma[b]
+    return -1
+
+
+@part
+def constraint_forces(room, r, sd, lam):
+    """λ of the rows of G_d from G_dᵀ λ = (M ṡ − k)_d; of the rows left out 0."""
+    choice, M = room.choice, room.M
+    n = choice.numbers[RANK]
+    x = choice.x
+    for k in range(n):
+        c = choice.column[k]
+        f = r[c]
+        for a in range(M.shape[0]):
+            f += M[c, a] * sd[a]
+        x[k] = f * choice.weight[c]
+    lu_solve_transposed(choice.factor, n, choice.order, x)
+    for a in range(lam.shape[0]):
+        lam[a] = 0.0
+    for k in range(n):
+        lam[choice.row[k]] = x[k] * choice.length[choice.row[k]]
+
+
+@part
+def velocity_constraints(system, work, choice, t, q, s):
+    """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹(G_i s_i + γ̄) in place."""
+    kinematics(system, work, t, q, s, work.zero)
+    constraint_matrix(system, work, q, choice.G)
+    if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
+        choose(system, work, choice, t, q)
+        factor_dependent(choice)
+    dependent_solution(choice, work.gs[G_VELOCITY], choice.d)
+    for a in range(s.shape[0]):
+        s[a] += choice.d[a]
+
+
+@part
+def accelerations(system, work, room, t, q, s, z, sd, lam):
+    """ṡ and λ of the embedded equations; dependent velocities are corrected in place.
+
+    Returns the number of dependent rows or −1 − body where the reduced mass matrix is not definite.
+    """
+    choice = room.choice
+    velocity_constraints(system, work, choice, t, q, s)
+    for a in range(lam.shape[0]):
+        lam[a] = 0.0
+    residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
+    for a in range(room.M.shape[0]):
+        for b in range(room.M.shape[0]):
+            room.M[a, b] = 0.0
+    dense_mass(system, work, q, room.M)
+    reduced_velocities(choice)
+    dependent_solution(choice, work.gs[G_ACCELERATION], sd)
+    bad = reduced_accelerations(room, work.r, sd)
+    if bad >= 0:
+        place = choice.column[choice.numbers[RANK] + bad]
+        i = system.tree.shape[0] - 1
+        while system.tree[i, S_AT] > place:
+            i -= 1
+        return -1 - i
+    constraint_forces(room, work.r, sd, lam)
+    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
+    return lam.shape[0] - choice.numbers[RANK]
+
+
+@part
+def accepted(system, work, room, t, q, s):
+    """Projection where asked for, then the choice of independent velocities for the coming step. Returns the largest |g| left."""
+    left = projected(system, work, room, t, q, s)
+    if work.gs.shape[1] > 0:
+        kinematics(system, work, t, q, s, work.zero)
+        maintain(system, work, room.choice, t, q, LIMIT)
+    return left
+
+
+@dataclass(frozen=True)
+class Embedding(Formalism):
+    """Embedding with independent velocities chosen by pivoting on G.
+
+    stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another one.
+    """
+
+    stabilization: Projection | None = None
+
+    name: ClassVar[str] = "embedding"
+    provides: ClassVar[tuple[str, ...]] = ("accelerations",)
+    accelerations = staticmethod(accelerations)
+    accepted = staticmethod(accepted)
+
+    def __post_init__(self) -> None:
+        if self.stabilization is not None and not isinstance(self.stabilization, Projection):
+            raise InputError(
+                f"{self.name}.stabilization: {self.stabilization!r}; its velocities need none: take Projection() or None"
+            )
+
+    def room(self, compiled: Compiled) -> EmbeddingRoom:
+        ns = int(compiled.system.layout[2])
+        z = np.zeros
+        options = stabilization_options(self.name, self.stabilization)
+        return EmbeddingRoom(options, make_choice(compiled), z((ns, ns)), z((ns, ns)), z((ns, ns)), z(ns), z(ns))
+
+    def notes(self, compiled: Compiled, room: EmbeddingRoom) -> list[str]:
+        return choice_notes(compiled, room.choice)
+
+    @property
+    def treatment(self) -> str:
+        return "none" if self.stabilization is None else self.stabilization.name

@@ -1,0 +1,211 @@
+"""Generalized-coordinate partitioning: only independent coordinates are integrated freely (Wehage and Haug 1982).
+
+At every state the dependent positions follow from g(q, t) = 0 by Newton's method with corrections q ⊕ δ, δ_i = 0,
+G_d δ_d = −g, the dependent velocities from G s + γ̄ = 0; then ṡ and λ from the bordered equations of the multiplier form.
+The independent coordinates are chosen by complete pivoting on G, or named by the user; they are chosen anew, between two steps,
+when G_d becomes ill-conditioned.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.equations import kinematics
+from flexmbs.dynamics.kinematics import displace
+from flexmbs.errors import InputError
+from flexmbs.formalisms.choice import (
+    DEPENDENT,
+    MADE,
+    NAMED,
+    RANK,
+    SINGULAR,
+    Choice,
+    choice_notes,
+    constraint_matrix,
+    dependent_solution,
+    factor_dependent,
+    maintain,
+    make_choice,
+)  # fmt: skip
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.formalisms.kkt import largest, project
+from flexmbs.formalisms.multiplier import bordered_accelerations
+from flexmbs.system.compile import Compiled
+from flexmbs.system.names import velocity_names
+from flexmbs.system.records import G_POSITION, G_VELOCITY, Work
+
+TOLERANCE, LIMIT = range(2)  # places in the options
+ITERATIONS = 12
+SLOW = 0.2  # contraction above: a new factor of G_d
+GAP = 1e-8  # m or rad: more is not closed
+
+
+class PartitioningRoom(NamedTuple):
+    """Scratch and options of one run."""
+
+    options: np.ndarray  # (2,)
+    choice: Choice
+
+
+@part
+def largest_of_rows(choice, b):
+    """Largest |b| on the rows of G_d."""
+    size = 0.0
+    for a in range(choice.numbers[RANK]):
+        each = abs(b[choice.row[a]])
+        if each > size or each != each:
+            size = each
+    return size
+
+
+@part
+def dependent_state(system, work, choice, t, q, s, tolerance):
+    """Dependent positions and velocities of the independent ones in place; returns the largest |g| left on the rows of G_d.
+
+    The factor of G_d at hand, of a state nearby, serves as long as it contracts well.
+    """
+    before = 1e300
+    size = 1e300
+    for it in range(ITERATIONS):
+        kinematics(system, work, t, q, s, work.zero)
+        left = largest_of_rows(choice, work.gs[G_POSITION])
+        rate = largest_of_rows(choice, work.gs[G_VELOCITY]) / (1.0 + largest(s))
+        size = max(left, rate)
+        if size <= tolerance:
+            return left
+        if not size < 1e30:
+            break
+        if it > 0 and size > SLOW * before:
+            constraint_matrix(system, work, q, choice.G)
+            if not factor_dependent(choice) > SINGULAR:
+                break
+        before = size
+        dependent_solution(choice, work.gs[G_POSITION], choice.d)
+        displace(system.tree, system.joints, q, choice.d, q)
+        dependent_solution(choice, work.gs[G_VELOCITY], choice.d)
+        for a in range(s.shape[0]):
+            s[a] += choice.d[a]
+    return size
+
+
+@part
+def accelerations(system, work, room, t, q, s, z, sd, lam):
+    """ṡ and λ at the independent coordinates of (q, s), whose dependent ones are put right in place.
+
+    A state whose dependent coordinates cannot be found keeps those it has: `accepted` judges the step that it serves.
+    """
+    choice = room.choice
+    if lam.shape[0] > 0:
+        for a in range(q.shape[0]):
+            choice.q[a] = q[a]
+        for a in range(s.shape[0]):
+            choice.s[a] = s[a]
+        if choice.numbers[MADE] == 0:
+            kinematics(system, work, t, q, s, work.zero)
+            maintain(system, work, choice, t, q, room.options[LIMIT])
+        if not dependent_state(system, work, choice, t, q, s, room.options[TOLERANCE]) <= GAP:
+            for a in range(q.shape[0]):
+                q[a] = choice.q[a]
+            for a in range(s.shape[0]):
+                s[a] = choice.s[a]
+    return bordered_accelerations(system, work, 0.0, t, q, s, z, sd, lam)
+
+
+@part
+def accepted(system, work, room, t, q, s):
+    """The choice for the coming step, and the state put right by it. Returns the largest |g| left."""
+    choice = room.choice
+    if work.gs.shape[1] == 0:
+        return 0.0
+    tolerance = room.options[TOLERANCE]
+    kinematics(system, work, t, q, s, work.zero)
+    maintain(system, work, choice, t, q, room.options[LIMIT])
+    for a in range(q.shape[0]):
+        choice.q[a] = q[a]
+    for a in range(s.shape[0]):
+        choice.s[a] = s[a]
+    if not dependent_state(system, work, choice, t, q, s, tolerance) <= GAP:  # near a singular position: by the least change
+        for a in range(q.shape[0]):
+            q[a] = choice.q[a]
+        for a in range(s.shape[0]):
+            s[a] = choice.s[a]
+        project(system, work, t, q, s, tolerance, ITERATIONS)
+    return largest(work.gs[G_POSITION])
+
+
+def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
+    """Places in s of coordinates named by the user. Raises `InputError` that lists the names there are."""
+    known = velocity_names(compiled)
+    problems = [f"no coordinate '{name}'; there are {', '.join(known)}" for name in dict.fromkeys(names) if name not in known]
+    problems += [f"'{name}' is named twice" for name in dict.fromkeys(names) if list(names).count(name) > 1]
+    if problems:
+        raise InputError(*(f"partitioning.independent: {problem}" for problem in problems))
+    return [known.index(name) for name in names]
+
+
+@dataclass(frozen=True)
+class Partitioning(Formalism):
+    """Partitioning into independent and dependent coordinates.
+
+    independent: names of the independent coordinates of the start (``crank``, ``hip.1``, ``rod.mode2``, ``rod.vx``), or None:
+    chosen by complete pivoting on G.  tolerance: |g| of the dependent positions (m or rad).
+    limit: largest entry of G_d⁻¹G_i, in the scale of inertia, before others are chosen. Raises `InputError`.
+    """
+
+    independent: Sequence[str] | None = None
+    tolerance: float = 1e-11
+    limit: float = 2.0
+
+    name: ClassVar[str] = "partitioning"
+    provides: ClassVar[tuple[str, ...]] = ("accelerations",)
+    accelerations = staticmethod(accelerations)
+    accepted = staticmethod(accepted)
+
+    def __post_init__(self) -> None:
+        for key, least in (("tolerance", 0.0), ("limit", 1.0)):
+            value = getattr(self, key)
+            if not value > least:
+                raise InputError(f"{self.name}.{key}: {value} is not above {least:g}")
+        if isinstance(self.independent, str):
+            raise InputError(f"{self.name}.independent: '{self.independent}' is a text; give a list of names")
+        if self.independent is not None:
+            object.__setattr__(self, "independent", tuple(self.independent))
+
+    def room(self, compiled: Compiled) -> PartitioningRoom:
+        choice = make_choice(compiled)
+        if self.independent is not None:
+            ns = len(choice.column)
+            independent = named_coordinates(compiled, self.independent)
+            choice.column[:] = [*(c for c in range(ns) if c not in independent), *independent]
+            choice.numbers[NAMED] = ns - len(independent)
+        return PartitioningRoom(np.array([self.tolerance, self.limit]), choice)
+
+    def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
+        if self.independent is None:
+            return
+        independent = named_coordinates(compiled, self.independent)
+        G = terms(compiled.system, work, 0.0, q, s).G
+        rank = np.linalg.matrix_rank(G, DEPENDENT * np.linalg.norm(G, axis=1).max(initial=0.0)) if len(G) else 0
+        freedoms = G.shape[1] - int(rank)
+        if len(independent) != freedoms:
+            raise InputError(
+                f"partitioning.independent: {len(independent)} names for {freedoms} independent coordinates; "
+                f"name {freedoms} of {', '.join(velocity_names(compiled))}"
+            )
+        rest = np.delete(G, independent, axis=1)
+        if rank and np.linalg.matrix_rank(rest, DEPENDENT * np.linalg.norm(G, axis=1).max()) < rank:
+            raise InputError(
+                f"partitioning.independent: {', '.join(self.independent)} do not determine the other coordinates at the start; "
+                f"name {freedoms} others of {', '.join(velocity_names(compiled))}, or none"
+            )
+
+    def notes(self, compiled: Compiled, room: PartitioningRoom) -> list[str]:
+        return choice_notes(compiled, room.choice)
+
+    @property
+    def treatment(self) -> str:
+        return self.name
