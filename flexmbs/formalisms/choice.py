@@ -20,6 +20,7 @@ from flexmbs.system.records import NF, SF_AT
 
 DEPENDENT = 1e-6  # of the first pivot: rows below depend on others
 SINGULAR = 1e-10  # pivots of G_d below: another choice is needed
+ROUND_OFF = 1e-12  # m or rad per unit of a coordinate: rows no longer than this are none
 VANISHING = 1e-5  # of the longest row: shorter rows are not made longer
 ELASTIC = 1e-2  # weight of elastic against reference coordinates
 REMEMBERED = 256  # choices kept for the notes
@@ -107,16 +108,19 @@ def column_weights(system, work, q, weight):
 
 @part
 def row_lengths(G, weight, length):
-    """Reciprocal lengths of the weighted rows; those that all but vanish stay short."""
+    """Reciprocal lengths of the weighted rows; those that all but vanish stay short, and 0 for those that are round-off."""
     longest = 0.0
     for r in range(G.shape[0]):
         size = 0.0
+        entry = 0.0
         for c in range(G.shape[1]):
+            entry = max(entry, abs(G[r, c]))
             size += (G[r, c] * weight[c]) ** 2
-        length[r] = size**0.5
+        length[r] = size**0.5 if entry > ROUND_OFF else 0.0
         longest = max(longest, length[r])
     for r in range(G.shape[0]):
-        length[r] = 1.0 / max(length[r], VANISHING * longest) if longest > 0.0 else 1.0
+        if length[r] > 0.0:
+            length[r] = 1.0 / max(length[r], VANISHING * longest)
 
 
 @part

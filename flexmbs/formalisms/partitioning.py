@@ -22,6 +22,7 @@ from flexmbs.formalisms.choice import (
     MADE,
     NAMED,
     RANK,
+    ROUND_OFF,
     SINGULAR,
     Choice,
     choice_notes,
@@ -189,7 +190,8 @@ class Partitioning(Formalism):
             return
         independent = named_coordinates(compiled, self.independent)
         G = terms(compiled.system, work, 0.0, q, s).G
-        rank = np.linalg.matrix_rank(G, DEPENDENT * np.linalg.norm(G, axis=1).max(initial=0.0)) if len(G) else 0
+        least = max(DEPENDENT * np.linalg.norm(G, axis=1).max(initial=0.0), ROUND_OFF)
+        rank = np.linalg.matrix_rank(G, least) if len(G) else 0
         freedoms = G.shape[1] - int(rank)
         if len(independent) != freedoms:
             raise InputError(
@@ -197,7 +199,7 @@ class Partitioning(Formalism):
                 f"name {freedoms} of {', '.join(velocity_names(compiled))}"
             )
         rest = np.delete(G, independent, axis=1)
-        if rank and np.linalg.matrix_rank(rest, DEPENDENT * np.linalg.norm(G, axis=1).max()) < rank:
+        if rank and np.linalg.matrix_rank(rest, least) < rank:
             raise InputError(
                 f"partitioning.independent: {', '.join(self.independent)} do not determine the other coordinates at the start; "
                 f"name {freedoms} others of {', '.join(velocity_names(compiled))}, or none"
