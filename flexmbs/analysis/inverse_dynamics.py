@@ -13,7 +13,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError
 from flexmbs.results.solution import Solution
 from flexmbs.results.views import FloatArray
-from flexmbs.system.records import DRIVE_ROW, SPARE
+from flexmbs.system.records import DRIVE_ROW, POWER_FORCES, SPARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,9 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: Sequence[str] = 
         effort[name] = np.array([each[1][at : at + n] for each in found])
         at += n
     held = [replace(state, lam=multipliers) for state, multipliers in zip(states, lam)]
-    solution = solution_of(held, options={"analysis": "inverse dynamics"})
+    power = np.array([evaluate(state).power for state in held])
+    power[:, POWER_FORCES] += [each[4] for each in found]
+    solution = solution_of(held, options={"analysis": "inverse dynamics"}, power=power)
     return Efforts(solution.t, effort, np.array([each[2] for each in found]), all(each[3] for each in found), solution)
 
 
@@ -76,8 +78,8 @@ def _states(motion: Solution | HasState) -> list[State]:
     return states
 
 
-def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """λ (nc,), τ of the named joints, what is left (ns,), and whether τ and the drives' λ are unique."""
+def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float]:
+    """λ (nc,), τ of the named joints, what is left (ns,), whether τ and the drives' λ are unique, power of τ."""
     compiled = state.compiled
     known = terms(compiled.system, state.work(), state.t, state.q, state.s, state.z)
     driven = compiled.system.drives[:, DRIVE_ROW]
@@ -89,7 +91,8 @@ def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[
     lam = np.zeros(compiled.n_constraints)
     lam[rows] = x[: len(rows)]
     asked = np.concatenate([np.flatnonzero(np.isin(rows, driven)), np.arange(len(rows), columns.shape[1])]).astype(int)
-    return lam, x[len(rows) :], needed - columns @ x, _unique(columns, asked)
+    power = float(x[len(rows) :] @ (columns.T @ state.s)[len(rows) :])
+    return lam, x[len(rows) :], needed - columns @ x, _unique(columns, asked), power
 
 
 def _unique(columns: np.ndarray, asked: np.ndarray) -> bool:

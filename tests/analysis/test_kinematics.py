@@ -38,10 +38,14 @@ def test_slider_follows_the_closed_form(turning: fm.Solution) -> None:
 
 def test_torque_of_the_drive_gives_its_power(turning: fm.Solution) -> None:
     """τ Ω = Ṫ + V̇, by the energies of the solution."""
-    fine = fm.kinematics(driven(), np.linspace(0.0, 0.02, 201))
+    fine = fm.kinematics(driven(), np.linspace(0.0, 0.01, 101))
     torque = fm.inverse_dynamics(fine).effort["motor"][:, 0]
     power = np.gradient(fine.energy.total, fine.t, edge_order=2)
     np.testing.assert_allclose(torque[5:-5] * SPEED, power[5:-5], rtol=1e-6)
+    energy = fm.inverse_dynamics(fine).solution.energy
+    assert np.abs(energy.balance).max() < 1e-6 * energy.scale
+    energy = fm.inverse_dynamics(fine, actuators=["guide"]).solution.energy
+    assert np.abs(energy.balance).max() < 1e-6 * energy.scale
     whole = fm.inverse_dynamics(turning)
     assert whole.unique
     assert np.abs(whole.remainder).max() < 1e-11

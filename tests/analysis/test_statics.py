@@ -162,3 +162,13 @@ def test_what_is_no_state_is_refused() -> None:
         fm.linearize(model, at=run)
     with pytest.raises(fm.InputError, match="start: Solution is no state"):
         fm.simulate(model, t_end=0.1, start=run)
+
+
+def test_springs_without_a_length_rest_in_the_declared_position() -> None:
+    """Also for a state elsewhere: the spring pulls by k times what it is longer than as declared."""
+    model = pendulum(-np.pi / 2, gravity=0.0)
+    model.add(fm.PointSpring("spring", fm.FrameRef("ground"), fm.FrameRef("weight"), k=50.0))
+    weight = model.add(fm.PointMass("weight", mass=1.0))
+    model.add(fm.Prismatic("slide", model.ground, weight, axis="x", q0=0.5))
+    state = fm.state(model, position={"slide": 0.7})
+    assert state.sd[state.q.tolist().index(0.7)] == pytest.approx(-50.0 * 0.2)
