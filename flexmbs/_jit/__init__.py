@@ -93,12 +93,16 @@ def seldom(function: F) -> F:
 
 
 def part(function: F) -> F:
-    """A function for use inside kernels only: compiled into each kernel that calls it (see `parts`)."""
+    """A function for use inside kernels only: compiled into each kernel that calls it (see `parts`).
+
+    It may not make arrays: compiled without reference counts, which halves the time of short evaluations.
+    """
     if not COMPILED:
         return function
     if _COMPILERS is None:
         return kernel(function)
-    return without_literals(numba.njit(error_model="numpy", nogil=True, pipeline_class=_COMPILERS[0])(function))  # type: ignore[no-any-return]
+    options: dict[str, Any] = {"_nrt": False, "pipeline_class": _COMPILERS[0]}
+    return without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))  # type: ignore[no-any-return]
 
 
 def bound(function: Callable[..., Any], name: str, *, lightly: bool = False, **parts: Callable[..., Any]) -> Any:
@@ -108,7 +112,9 @@ def bound(function: Callable[..., Any], name: str, *, lightly: bool = False, **p
     digest does not see, are not cached. ``lightly``: optimised as a `seldom` kernel.
     """
     own = all(part.__module__.split(".")[0] in _PACKAGES for part in (function, *parts.values()))
-    options = {} if not lightly or _COMPILERS is None else {"pipeline_class": _COMPILERS[1]}
+    options: dict[str, Any] = {"_nrt": False}
+    if lightly and _COMPILERS is not None:
+        options["pipeline_class"] = _COMPILERS[1]
     return _cached(_rebound(function, f"{function.__name__}_{name}", parts), keep=own, **options)
 
 

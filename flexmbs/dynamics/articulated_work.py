@@ -12,8 +12,10 @@ from flexmbs.system.records import (
     F_X, FIRST, FRAME_C, FRAME_P, JOINT, MASS, NF, NV, PAIR_A, PAIR_B, PARENT, Q_AT, ROTATE, S_AT, SLIDE, System,
 )  # fmt: skip
 
-# columns of Articulated.link: the tree, and whether the own frame and the parent's frame move with modes
-L_PARENT, L_NV, L_NF, L_S, L_OWN, L_CARRIER = range(6)
+# columns of Articulated.link: the tree; whether the own frame and the parent's frame move with modes; for a diagonal modal block
+# and at most one child on the modes this child or −1, else DENSE
+L_PARENT, L_NV, L_NF, L_S, L_OWN, L_CARRIER, L_CHILD = range(7)
+DENSE = -2
 # columns of Articulated.body: pose in the parent body, columns of the joint, U = M* c/√D, load, twist, wrench of the joint on the
 # body; at the body's origin, body axes
 POSE, COLUMNS, PASSED, LOAD, TWIST, JOINT_WRENCH, BODY_WIDTH = 0, 12, 48, 84, 90, 96, 102
@@ -44,14 +46,14 @@ C_U, C_DINV, C_WIDTH = 36, 72, 84
 class Articulated(NamedTuple):
     """Articulated matrices and the loads and solutions that pass through them."""
 
-    link: np.ndarray  # (nb, 6) int64
+    link: np.ndarray  # (nb, 7) int64
     drive: np.ndarray  # (ns,) constraint row that drives a velocity, or −1
     body: np.ndarray  # (nb, 102)
     A: np.ndarray  # (nb, 6+F, 6+F) matrix of a body, then M*, Y and L
     modes: np.ndarray  # (nb, 12, F) Φ̄ of the own frame, Ψ of the parent's frame
     velocity: np.ndarray  # (4, ns)
     products: np.ndarray  # (nb, 9 F) shape products of the bodies
-    B: np.ndarray  # (6, 6)
+    carried: np.ndarray  # (nb, 6, 6) articulated inertia of a child in the axes of its parent
     T: np.ndarray  # (6, F)
     x: np.ndarray  # (ns + nc,)
 
@@ -88,11 +90,22 @@ def make_articulated(system: System) -> Articulated:
     for d in system.drives[system.drives[:, DRIVE_BODY] >= 0]:
         drive[system.tree[d[DRIVE_BODY], S_AT] + d[DRIVE_V]] = d[DRIVE_ROW]
     tree, elastic = system.tree, system.frames.info[:, F_ELASTIC]
-    link = [tree[:, PARENT], tree[:, NV], tree[:, NF], tree[:, S_AT], elastic[tree[:, FRAME_C]], elastic[tree[:, FRAME_P]]]
+    own, carrier = elastic[tree[:, FRAME_C]], elastic[tree[:, FRAME_P]]
+    link = [tree[:, PARENT], tree[:, NV], tree[:, NF], tree[:, S_AT], own, carrier, _children(system, own, carrier)]
     return Articulated(
         link=np.stack(link, axis=1), drive=drive, body=z((nb, BODY_WIDTH)), A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
-        velocity=z((4, ns)), products=z((nb, 9 * F)), B=z((6, 6)), T=z((6, F)), x=z(ns + nc),
+        velocity=z((4, ns)), products=z((nb, 9 * F)), carried=z((nb, 6, 6)), T=z((6, F)), x=z(ns + nc),
     )  # fmt: skip
+
+
+def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
+    """The column L_CHILD."""
+    found = np.full(len(own), -1, np.int64)
+    found[(own == 1) | (system.bodies.rigid[:, DIAGONAL_MODES] != 1.0)] = DENSE
+    for i, p in enumerate(system.tree[:, PARENT]):
+        if carrier[i] == 1 and p >= 0:
+            found[p] = i if found[p] == -1 else DENSE
+    return found
 
 
 def make_rigid(system: System) -> Rigid:

@@ -11,7 +11,7 @@ from flexmbs._jit import part
 from flexmbs.algebra.blocks import DIAGONAL, ROUND_OFF, SIZE, eliminate, solve
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import increase3_at, load3_at, load9_at, neg, store3_at
-from flexmbs.dynamics.articulated import inward_body
+from flexmbs.dynamics.articulated_sweeps import inward_body
 from flexmbs.dynamics.articulated_work import (
     HALF, L_NF, L_NV, L_S, LOAD, ONE, OTHER, PATH, PATH_BODY, PATH_END, PATH_PLACE, PIVOT, PLACE_ONE, PLACE_OTHER, ROW, ROWS,
     SHARED, TARGET, TAU,
@@ -102,7 +102,7 @@ def stiffness_factor(P):
 @part
 def coupling_loads(frames, art, closing, first, couplings, motion, slopes, q, damping):
     """Rows of springs, bushings and forces in cut joints, nodes ``first`` …."""
-    P = art.B
+    P = art.carried[0]
     for k in range(couplings.shape[0]):
         a = couplings[k, PAIR_A]
         b = couplings[k, PAIR_B]

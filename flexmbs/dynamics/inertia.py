@@ -153,13 +153,19 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
 @part
 def mass_matrix(bodies, tree, i, q, U, M):
     """M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S], [c̃, Θ, Īf], [Sᵀ, Īfᵀ, m_ff]]"""
-    shape_products(bodies, i, tree[i, NF], q, tree[i, QF_AT], U)
-    mass_of_products(bodies, tree, i, q, U, M)
+    n = tree[i, NF]
+    shape_products(bodies, i, n, q, tree[i, QF_AT], U)
+    rigid_mass_rows(bodies, tree, i, q, U, M)
+    for k in range(n):
+        for a in range(6):
+            M[i, 6 + k, a] = M[i, a, 6 + k]
+        for l in range(n):
+            M[i, 6 + k, 6 + l] = bodies.matrices[i, M_FF, k, l]
 
 
 @part
-def mass_of_products(bodies, tree, i, q, U, M):
-    """The mass matrix of body i from its shape products U."""
+def rigid_mass_rows(bodies, tree, i, q, U, M):
+    """The six upper rows of the mass matrix of body i from its shape products U."""
     at = tree[i, QF_AT]
     n = tree[i, NF]
     F = bodies.matrices.shape[3]
@@ -180,10 +186,6 @@ def mass_of_products(bodies, tree, i, q, U, M):
         M[i, 5, 6 + k] = U[1 * F + k] - U[3 * F + k]
         for a in range(3):
             M[i, a, 6 + k] = bodies.linear[i, (EXTRA + a) * F + k]
-        for a in range(6):
-            M[i, 6 + k, a] = M[i, a, 6 + k]
-        for l in range(n):
-            M[i, 6 + k, 6 + l] = bodies.matrices[i, M_FF, k, l]
 
 
 @part

@@ -95,7 +95,7 @@ def projected_mass(tree, A, J, T, M):
 
 @part
 def dense_cholesky(M):
-    """M = L Lᵀ in place: Lᵀ above the diagonal, reciprocal pivots on it. Returns the first column without a positive pivot or −1."""
+    """M = L Lᵀ in place: Lᵀ above the diagonal, reciprocal pivots on it. Returns the first column without pivot or −1."""
     n = M.shape[0]
     for j in range(n):
         if not M[j, j] > 0.0:
@@ -154,7 +154,7 @@ def constraint_matrix(system, work, q, G):
 
 @part
 def factor_schur(Y, S):
-    """S = Y Yᵀ = L Lᵀ as `dense_cholesky`; rows that depend on those before get reciprocal pivots of zero. Returns their number."""
+    """S = Y Yᵀ = L Lᵀ as `dense_cholesky`; rows that depend on those before get reciprocal pivots of 0. Returns their number."""
     dropped = 0
     n = Y.shape[0]
     for r in range(n):
@@ -201,7 +201,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
     transmission(tree, system.frames, work.motion, q, work.E, work.X, work.B)
     jacobian(tree, work.E, work.X, room.J)
     for i in range(tree.shape[0]):
-        body_matrix(system.bodies, tree, work.M, i, q, room.products[i], 1.0, -1.0)
+        body_matrix(system.bodies, tree, work.M, i, q, room.products[i], 1.0, -1.0, False)
     projected_mass(tree, work.M, room.J, room.T, M)
     projected_forces(tree, work.motion, room.J, work.r, x)
     bad = dense_cholesky(M)

@@ -11,10 +11,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs.dynamics.articulated import articulate, body_matrix, inward_loads, joint_geometry, outward_solution
+from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
+from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (
-    LOAD, SLOPE, TAU, Articulated, Closing, Rigid, make_articulated, make_closing, make_rigid,
+    DENSE, L_CHILD, LOAD, SLOPE, TAU, Articulated, Closing, Rigid, make_articulated, make_closing, make_rigid,
 )  # fmt: skip
 from flexmbs.dynamics.closing import close_loops, coupling_loads, cut_loads, schur_complement, set_loads
 from flexmbs.dynamics.constraints import drive_power
@@ -66,8 +67,9 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
         joint_geometry(tree, system.frames, art, work.motion, i, q)
         if not fresh:
             shape_products(system.bodies, i, tree[i, NF], q, tree[i, QF_AT], art.products[i])
-        body_matrix(system.bodies, tree, art.A, i, q, art.products[i], c_mass, c_damping)
-    return articulate(art.link, art.drive, art.body, art.A, art.modes, art.velocity, art.B, art.T)
+        diagonal = art.link[i, L_CHILD] != DENSE
+        body_matrix(system.bodies, tree, art.A, i, q, art.products[i], c_mass, c_damping, diagonal)
+    return articulate(art.link, art.drive, art.body, art.A, art.modes, art.velocity, art.carried, art.T)
 
 
 @part

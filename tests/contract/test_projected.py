@@ -15,11 +15,12 @@ def check(model):
     t, expected, multipliers = dense_solution(now)
     room = Projected().room(now.compiled)
     sd, lam = np.zeros(len(now.s)), np.zeros(len(now.lam))
-    work = now.work
-    status = Projected.accelerations(now.system, work, room, 0.0, now.q, now.s, np.zeros(0), sd, lam)
+    status = Projected.accelerations(now.system, now.work, room, 0.0, now.q, now.s, np.zeros(0), sd, lam)
     assert status == now.status
     assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
-    assert np.abs(multipliers_of_least_norm(t.G, lam) - multipliers).max(initial=0.0) < 1e-11 * np.abs(multipliers).max(initial=1.0)
+    assert np.abs(multipliers_of_least_norm(t.G, lam) - multipliers).max(initial=0.0) < 1e-11 * np.abs(multipliers).max(
+        initial=1.0
+    )
 
 
 @pytest.mark.parametrize("kind", JOINTS)

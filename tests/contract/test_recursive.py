@@ -1,13 +1,15 @@
 """The recursive sweeps against dense matrices: accelerations, multipliers, wrenches of joints, solutions of Newton's method."""
 
+import dataclasses
+
 import numpy as np
 import pytest
-from samples import GRAVITY, JOINTS, rigid, some_frame, some_joint, state, two_bodies
+from samples import GRAVITY, JOINTS, cloud, rigid, some_frame, some_joint, state, two_bodies
 from test_topology import LOOPS, loops, planar_four_bar, random_tree
 
 import flexmbs as fm
 from flexmbs.algebra.blocks import solve
-from flexmbs.dynamics.articulated_work import JOINT_WRENCH
+from flexmbs.dynamics.articulated_work import DENSE, JOINT_WRENCH, L_CHILD
 from flexmbs.dynamics.dense import multipliers_of_least_norm, terms
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.work import make_work
@@ -158,6 +160,38 @@ def test_rigid_trees(seed):
     assert status == 0
     assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
     assert now.work.power == pytest.approx(power, rel=1e-12, abs=1e-12)
+
+
+def diagonal(name, rng, nf):
+    """A flexible body in its free modes: diagonal matrices, a root that does not move with the modes."""
+    beads = cloud(rng, nf)
+    gram = np.einsum("n,nak,nal->kl", beads.mass, beads.phi, beads.phi)
+    modes = beads.phi @ np.linalg.inv(np.linalg.cholesky(gram)).T
+    data = dataclasses.replace(beads, phi=modes).data(rng)
+    still = np.zeros((3, nf))
+    place = fm.FlexibleFrame(np.array([0.1, -0.2, 0.3]), np.eye(3), still, still)
+    K = np.diag(rng.uniform(20, 900, nf))
+    data = dataclasses.replace(data, K_ff=K, D_ff=0.01 * K, frames={**data.frames, "root": place})
+    return fm.FlexibleBody(name, data=data, qf0=tuple(0.05 * rng.normal(size=nf)), qf_dot0=tuple(rng.normal(size=nf)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_diagonal_modes(seed):
+    """Bodies with none, one and more children on their modes, some on drives, one with a spring to the ground."""
+    rng = np.random.default_rng(seed)
+    model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    places = ["ground/post"]
+    for i in range(6):
+        body = diagonal(f"b{i}", rng, int(rng.integers(1, 6))) if rng.random() < 0.8 else rigid(f"b{i}", rng)
+        model.add(body)
+        at = places.pop(int(rng.integers(len(places)))) if rng.random() < 0.7 and i else places[-1]
+        places += [f"b{i}/a", f"b{i}/b", f"b{i}/c"]
+        kind = str(rng.choice(["revolute", "universal", "spherical", "fixed", "cylindrical"]))
+        model.add(some_joint(kind, f"j{i}", at, f"b{i}/root" if "root" in body.known_frames() else f"b{i}/c", rng))
+    model.add(fm.PointSpring("spring", "ground/post", "b5/a", k=900.0, c=4.0, length=0.6))
+    now, t, room = check(model)
+    assert (room.art.link[:, L_CHILD] != DENSE).any()
+    check_solutions(now, t, room)
 
 
 def test_no_inertia_about_a_joint():

@@ -1,0 +1,133 @@
+"""Sweeps over the eliminated tree: loads inward, velocities or rates outward (see `articulated`)."""
+
+from flexmbs._jit import part
+from flexmbs.algebra.se3 import twist_to_child, wrench_to_parent
+from flexmbs.algebra.small import add, dot, increase3_at, load3_at, load9_at, scale, store3_at, sub
+from flexmbs.dynamics.articulated import inertia_times
+from flexmbs.dynamics.articulated_modes import inward_along_modes, inward_modes, modal_load, modal_twist, outward_modes
+from flexmbs.dynamics.articulated_work import (
+    CARRIER, COLUMNS, DENSE, HALF, JOINT_WRENCH, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_S, LOAD, OWN, PASSED, PIVOT,
+    POSE, SLOPE, TAU, TWIST,
+)  # fmt: skip
+
+
+@part
+def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at):
+    """half[at …] = L⁻¹ of the loads on body i (wrench in LOAD, generalized in TAU); hands the rest to its parent.
+
+    At driven velocities the generalized load of what the body carries; ``known`` 1.0: they have the values ``given``, 0.0: none.
+    """
+    to = link[i, L_S]
+    nv = link[i, L_NV]
+    n = link[i, L_NF]
+    f = load3_at(body, i, LOAD)
+    m = load3_at(body, i, LOAD + 3)
+    if n > 0:
+        for k in range(n):
+            half[at + nv + k] = velocity[TAU, to + nv + k]
+        if link[i, L_OWN] == 1:
+            for k in range(n):
+                half[at + nv + k] -= modal_load(modes, i, OWN, k, f, m)
+        if link[i, L_CHILD] == DENSE:
+            v, w = inward_modes(A, i, n, half, at + nv)
+        else:
+            v, w = inward_along_modes(A, modes, i, n, link[i, L_CHILD], half, at + nv)
+        f = sub(f, v)
+        m = sub(m, w)
+    driven = False
+    for back in range(nv):
+        k = nv - 1 - back
+        if drive[to + k] >= 0:
+            driven = True
+            continue
+        c = COLUMNS + 6 * k
+        x = velocity[PIVOT, to + k] * (velocity[TAU, to + k] + dot(load3_at(body, i, c), f) + dot(load3_at(body, i, c + 3), m))
+        half[at + k] = x
+        f = sub(f, scale(x, load3_at(body, i, PASSED + 6 * k)))
+        m = sub(m, scale(x, load3_at(body, i, PASSED + 6 * k + 3)))
+    if driven:
+        v, w = f, m
+        for k in range(nv):
+            if drive[to + k] >= 0:
+                c = COLUMNS + 6 * k
+                half[at + k] = velocity[TAU, to + k] + dot(load3_at(body, i, c), v) + dot(load3_at(body, i, c + 3), w)
+                x = known * given[to + k]
+                f = sub(f, scale(x, load3_at(body, i, PASSED + 6 * k)))
+                m = sub(m, scale(x, load3_at(body, i, PASSED + 6 * k + 3)))
+    store3_at(body, i, LOAD, f)
+    store3_at(body, i, LOAD + 3, m)
+    p = link[i, L_PARENT]
+    if p >= 0:
+        f, m = wrench_to_parent(load9_at(body, i, POSE), load3_at(body, i, POSE + 9), f, m)
+        increase3_at(body, p, LOAD, f)
+        increase3_at(body, p, LOAD + 3, m)
+        if link[i, L_CARRIER] == 1:
+            o = link[p, L_S] + link[p, L_NV]
+            for k in range(link[p, L_NF]):
+                velocity[TAU, o + k] += modal_load(modes, i, CARRIER, k, f, m)
+
+
+@part
+def inward_loads(link, drive, body, A, modes, velocity, given):
+    """HALF = L⁻¹ of all loads; ``given`` holds the values of driven velocities."""
+    for back in range(link.shape[0]):
+        i = link.shape[0] - 1 - back
+        inward_body(link, drive, body, A, modes, velocity, i, given, 1.0, velocity[HALF], link[i, L_S])
+
+
+@part
+def outward_driven(link, drive, body, velocity, i, v, w, x, ns):
+    """Adds the driven velocities to V = (v, w); their multipliers −λ go to x[ns + row]."""
+    to = link[i, L_S]
+    for k in range(link[i, L_NV]):
+        if drive[to + k] >= 0:
+            v = add(v, scale(x[to + k], load3_at(body, i, COLUMNS + 6 * k)))
+            w = add(w, scale(x[to + k], load3_at(body, i, COLUMNS + 6 * k + 3)))
+    for k in range(link[i, L_NV]):
+        row = drive[to + k]
+        if row >= 0:
+            y = dot(load3_at(body, i, PASSED + 6 * k), v) + dot(load3_at(body, i, PASSED + 6 * k + 3), w)
+            x[ns + row] = velocity[HALF, to + k] - y - velocity[SLOPE, to + k] * x[to + k]
+    return v, w
+
+
+@part
+def outward_solution(link, drive, body, A, modes, velocity, x, ns):
+    """x[:ns] ← L⁻ᵀ HALF, outward; driven entries are known, their multipliers −λ go to x[ns + row].
+
+    JOINT_WRENCH becomes M*_i Ṽ_i minus what the loads pass on: the wrench of the joint on body i for the rates x.
+    """
+    for i in range(link.shape[0]):
+        to = link[i, L_S]
+        nv = link[i, L_NV]
+        n = link[i, L_NF]
+        p = link[i, L_PARENT]
+        v = (0.0, 0.0, 0.0)
+        w = (0.0, 0.0, 0.0)
+        if p >= 0:
+            v = load3_at(body, p, TWIST)
+            w = load3_at(body, p, TWIST + 3)
+            if link[i, L_CARRIER] == 1:
+                dv, dw = modal_twist(modes, i, CARRIER, link[p, L_NF], x, link[p, L_S] + link[p, L_NV])
+                v = add(v, dv)
+                w = add(w, dw)
+            v, w = twist_to_child(load9_at(body, i, POSE), load3_at(body, i, POSE + 9), v, w)
+        f, m = inertia_times(A, i, v, w)
+        store3_at(body, i, JOINT_WRENCH, sub(f, load3_at(body, i, LOAD)))
+        store3_at(body, i, JOINT_WRENCH + 3, sub(m, load3_at(body, i, LOAD + 3)))
+        v, w = outward_driven(link, drive, body, velocity, i, v, w, x, ns)
+        for k in range(nv):
+            if drive[to + k] < 0:
+                y = dot(load3_at(body, i, PASSED + 6 * k), v) + dot(load3_at(body, i, PASSED + 6 * k + 3), w)
+                y = (velocity[HALF, to + k] - y) * velocity[PIVOT, to + k]
+                x[to + k] = y
+                v = add(v, scale(y, load3_at(body, i, COLUMNS + 6 * k)))
+                w = add(w, scale(y, load3_at(body, i, COLUMNS + 6 * k + 3)))
+        if n > 0:
+            outward_modes(A, modes, i, n, link[i, L_CHILD], v, w, velocity[HALF], x, to + nv)
+            if link[i, L_OWN] == 1:
+                dv, dw = modal_twist(modes, i, OWN, n, x, to + nv)
+                v = sub(v, dv)
+                w = sub(w, dw)
+        store3_at(body, i, TWIST, v)
+        store3_at(body, i, TWIST + 3, w)
