@@ -97,11 +97,20 @@ def part(function: F) -> F:
 
     It may not make arrays: compiled without reference counts, which halves the time of short evaluations.
     """
+    return _part(function)
+
+
+def inlined(function: F) -> F:
+    """A part whose code is put into its caller: a call would copy the hundreds of values of the records that it receives."""
+    return _part(function, forceinline=True)
+
+
+def _part(function: F, **options: Any) -> F:
     if not COMPILED:
         return function
     if _COMPILERS is None:
         return kernel(function)
-    options: dict[str, Any] = {"_nrt": False, "pipeline_class": _COMPILERS[0]}
+    options |= {"_nrt": False, "pipeline_class": _COMPILERS[0]}
     return without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))  # type: ignore[no-any-return]
 
 

@@ -223,14 +223,12 @@ def hand_to_parent(body, A, modes, i, p, n, elastic, whole, B, T):
     if not elastic:
         return
     for a in range(6):
+        b0, b1, b2, b3, b4, b5 = B[a, 0], B[a, 1], B[a, 2], B[a, 3], B[a, 4], B[a, 5]
         for k in range(n):
-            T[a, k] = 0.0
-        for b in range(6):
-            f = B[a, b]
-            for k in range(n):
-                T[a, k] += f * modes[i, CARRIER + b, k]
-        for k in range(n):
-            A[p, a, 6 + k] += T[a, k]
+            x = b0 * modes[i, CARRIER, k] + b1 * modes[i, CARRIER + 1, k] + b2 * modes[i, CARRIER + 2, k]
+            x += b3 * modes[i, CARRIER + 3, k] + b4 * modes[i, CARRIER + 4, k] + b5 * modes[i, CARRIER + 5, k]
+            T[a, k] = x
+            A[p, a, 6 + k] += x
     if not whole:
         return
     for k in range(n):
@@ -254,7 +252,7 @@ def articulate(link, drive, body, A, modes, velocity, carried, T):
             else:
                 definite = modes_on_a_spring(A, modes, i, n, link[i, L_CHILD], carried[i])
                 if definite:
-                    coupling_of_modes(A, modes, i, n, link[i, L_CHILD])
+                    coupling_of_modes(A, modes, i, n, link[i, L_CHILD], carried[i])
             if not definite:
                 return -1 - i
         if not eliminate_joint(link, drive, body, A, velocity, i):

@@ -94,40 +94,52 @@ def modes_on_a_spring(A, modes, i, n, child, P):
 
 
 @part
-def coupling_of_modes(A, modes, i, n, child):
-    """Y = A_rf L⁻ᵀ with the semiseparable L, A_rr −= Y Yᵀ."""
+def coupling_of_modes(A, modes, i, n, child, W):
+    """Y = A_rf L⁻ᵀ with the semiseparable L, A_rr −= Y Yᵀ; ``W`` (6, 6) is scratch."""
     w = A[i]
-    for r in range(6):
-        a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for k in range(6, 6 + n):
-            y = w[r, k]
-            if child >= 0:
-                y -= (
-                    modes[child, CARRIER, k - 6] * a + modes[child, CARRIER + 1, k - 6] * b + modes[child, CARRIER + 2, k - 6] * c
-                    + modes[child, CARRIER + 3, k - 6] * d + modes[child, CARRIER + 4, k - 6] * e
-                    + modes[child, CARRIER + 5, k - 6] * f
-                )  # fmt: skip
-            y *= w[k, k]
-            w[r, k] = y
-            a += w[k, 0] * y
-            b += w[k, 1] * y
-            c += w[k, 2] * y
-            d += w[k, 3] * y
-            e += w[k, 4] * y
-            f += w[k, 5] * y
+    for a in range(6):
+        for b in range(6):
+            W[a, b] = 0.0
+    for k in range(6, 6 + n):
+        y0, y1, y2, y3, y4, y5 = w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k]
+        if child >= 0:
+            for c in range(6):
+                f = modes[child, CARRIER + c, k - 6]
+                y0 -= f * W[c, 0]
+                y1 -= f * W[c, 1]
+                y2 -= f * W[c, 2]
+                y3 -= f * W[c, 3]
+                y4 -= f * W[c, 4]
+                y5 -= f * W[c, 5]
+        f = w[k, k]
+        y0, y1, y2, y3, y4, y5 = f * y0, f * y1, f * y2, f * y3, f * y4, f * y5
+        w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k] = y0, y1, y2, y3, y4, y5
+        if child >= 0:
+            for c in range(6):
+                f = w[k, c]
+                W[c, 0] += f * y0
+                W[c, 1] += f * y1
+                W[c, 2] += f * y2
+                W[c, 3] += f * y3
+                W[c, 4] += f * y4
+                W[c, 5] += f * y5
     less_square(A, i, n)
 
 
 @part
 def less_square(A, i, n):
-    """A_rr −= Y Yᵀ"""
-    for a in range(6):
-        for b in range(a, 6):
-            x = A[i, a, b]
-            for k in range(6, 6 + n):
-                x -= A[i, a, k] * A[i, b, k]
-            A[i, a, b] = x
-            A[i, b, a] = x
+    """A_rr −= Y Yᵀ, one mode after the other: its six numbers stay in registers."""
+    w = A[i]
+    for k in range(6, 6 + n):
+        y0, y1, y2, y3, y4, y5 = w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k]
+        for a in range(6):
+            f = w[a, k]
+            w[a, 0] -= f * y0
+            w[a, 1] -= f * y1
+            w[a, 2] -= f * y2
+            w[a, 3] -= f * y3
+            w[a, 4] -= f * y4
+            w[a, 5] -= f * y5
 
 
 @part

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import inlined, part
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
@@ -86,7 +86,7 @@ def solve_tree(system, art, closing, x, ns):
     outward_solution(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x, ns)
 
 
-@part
+@inlined
 def accelerations(system, work, room, t, q, s, z, sd, lam):
     """ṡ and λ. Returns the number of dependent rows or −1 − body."""
     if room.flags[SIMPLE] == 1:
