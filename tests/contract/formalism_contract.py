@@ -28,7 +28,7 @@ RECIPES = {
     "parallel joints": Recipe(3, loops=1, twins=1, forces=2),
     "driven parallel joints": Recipe(4, loops=2, twins=1, drives=1, forces=2),
     "flat loop": Recipe(4, loops=1, flat=True, forces=3),
-    "flat driven loops": Recipe(5, loops=2, drives=1, flat=True, forces=2),
+    "flat driven loops": Recipe(6, loops=2, drives=1, flat=True, forces=2),
 }
 SEEDS = range(3)
 MOVING = {

@@ -38,6 +38,10 @@ class Instant:
         """Dense M, k, G, γ."""
         return terms(self.compiled.system, make_work(self.compiled.system, self.beta), 0.0, self.q, self.s, self.z)
 
+    def nothing(self) -> Answer:
+        """No accelerations, no multipliers."""
+        return Answer(np.zeros(len(self.s)), np.zeros(self.compiled.n_constraints))
+
     def solution(self, answer: Answer) -> fm.Solution:
         """The views of one output with given accelerations and multipliers."""
         rows = (np.zeros(1), *(each[None] for each in (self.q, self.s, answer.sd, answer.lam, self.z)))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from instants import DEPENDENT, Answer, Instant, instants, scaled_constraints
+from instants import DEPENDENT, Instant, instants, scaled_constraints
 from samples import GRAVITY, JOINTS, Random, flexible, pose_by_motions, rigid, some_frame, some_joint
 from scipy.linalg import svdvals
 from scipy.spatial.transform import Rotation
@@ -19,6 +19,8 @@ import flexmbs as fm
 from flexmbs.analysis.initial import declared_state
 from flexmbs.model.joints import Joint
 from flexmbs.system.compile import compile_model
+from flexmbs.system.records import DRIVE_ROW
+from flexmbs.system.topology import topology
 
 WELL_CONDITIONED = 1e-3  # no singular value of G M^(−1/2) lies between the dependent ones and this part of the largest
 POINT_MASS_JOINTS = ("fixed", "prismatic", "translation", "revolute")  # others leave it free to turn about itself
@@ -40,7 +42,7 @@ class Recipe:
 def random_model(recipe: Recipe, seed: int) -> tuple[fm.Model, dict[str, Instant]]:
     """The first well-conditioned model of a seed, with its states."""
     for attempt in range(TRIES):
-        rng = np.random.default_rng((seed, attempt))
+        rng = np.random.default_rng((seed, attempt, *map(int, dataclasses.astuple(recipe))))
         model = (_flat if recipe.flat else _spatial)(recipe, rng)
         if model is None:
             continue
@@ -56,7 +58,8 @@ def _regular(now: Instant, drives: int) -> bool:
     size = svdvals(scaled_constraints(t)[1]) if len(t.gamma) else np.zeros(0)
     clear = not ((size > DEPENDENT) & (size < WELL_CONDITIONED * size.max(initial=0.0))).any()
     rank = int((size > DEPENDENT).sum())
-    rank_of_joints = np.linalg.matrix_rank(t.G[: len(t.gamma) - drives], tol=1e-7) if len(t.gamma) > drives else 0
+    joints = np.delete(t.G, now.compiled.system.drives[:, DRIVE_ROW], axis=0)
+    rank_of_joints = np.linalg.matrix_rank(joints, tol=1e-7) if len(joints) else 0
     return clear and rank < len(t.k) and rank >= rank_of_joints + drives
 
 
@@ -68,7 +71,7 @@ def _spatial(recipe: Recipe, rng: Random) -> fm.Model | None:
         name = f"b{i}"
         model.add(_body(name, rng, leaf=i == recipe.bodies - 1))
         point = isinstance(model.bodies[name], fm.PointMass)
-        kind = str(rng.choice(POINT_MASS_JOINTS if point else list(JOINTS)))
+        kind = str(rng.choice(POINT_MASS_JOINTS)) if point else _kind(rng)
         parent = "/".join(places[int(rng.integers(len(places)))])
         ends = (parent, f"{name}/a") if rng.random() < 0.7 else (f"{name}/a", parent)
         model.add(some_joint(kind, f"j{i}", *ends, rng))
@@ -84,11 +87,16 @@ def _spatial(recipe: Recipe, rng: Random) -> fm.Model | None:
     return _with_forces(_with_drives(model, recipe.drives, rng), recipe.forces, rng)
 
 
+def _kind(rng: Random) -> str:
+    """A kind of joint, seldom a free one: it takes its body out of every loop."""
+    return "free" if rng.random() < 0.04 else str(rng.choice([kind for kind in JOINTS if kind != "free"]))
+
+
 def _body(name: str, rng: Random, *, leaf: bool) -> Any:
     choice = rng.random()
-    if leaf and choice < 0.3:
+    if leaf and choice < 0.5:
         return fm.PointMass(name, mass=rng.uniform(0.5, 2.0), frames={"a": some_frame(rng)})
-    return flexible(name, rng, int(rng.integers(1, 4))) if choice < 0.65 else rigid(name, rng)
+    return flexible(name, rng, int(rng.integers(1, 4))) if rng.random() < 0.6 else rigid(name, rng)
 
 
 class Poses:
@@ -98,7 +106,7 @@ class Poses:
         compiled = compile_model(model)
         start = declared_state(compiled)
         now = Instant(compiled, start.q, start.s, np.zeros(int(compiled.system.layout[4])), start.beta)
-        self.solution = now.solution(Answer(np.zeros(len(start.s)), np.zeros(compiled.n_constraints)))
+        self.solution = now.solution(now.nothing())
 
     def __call__(self, frame: str) -> tuple[np.ndarray, np.ndarray]:
         view = self.solution.frame(frame)
@@ -112,7 +120,7 @@ def _closed(model: fm.Model, name: str, rng: Random, *, twin: bool) -> fm.Model 
         return None
     start = f"{a}/post" if a == "ground" else f"{a}/{rng.choice(['b', 'c'])}"
     pose = Poses(model)
-    joint = some_joint(str(rng.choice([kind for kind in JOINTS if kind != "free"])), name, start, b, rng)
+    joint = some_joint(_kind(rng), name, start, b, rng)
     (R, x), X = pose(start), pose_by_motions(joint.motions, np.array(joint.q0))
     end = (R @ X[:3, :3], R @ X[:3, 3] + x)
     model = with_frame(model, b, f"end of {name}", end, pose, rng)
@@ -163,10 +171,11 @@ def _flat(recipe: Recipe, rng: Random) -> fm.Model:
     """A planar linkage in a plane across space: joints along its normal close spatial loops three times too often."""
     model = fm.Model("flat", gravity=GRAVITY, frames={"post": some_frame(rng)})
     end = "ground/post"
+    planar = 1 if rng.random() < 0.5 else -1
     for i in range(recipe.bodies):
         frames = {key: _flat_frame(rng) for key in "ab"}
         model.add(dataclasses.replace(rigid(f"b{i}", rng), frames=frames))
-        kind: Callable[..., Any] = fm.Planar if i == 1 else fm.Revolute
+        kind: Callable[..., Any] = fm.Planar if i == planar else fm.Revolute
         size = kind("size", end, f"b{i}/a", axis="z").nv
         model.add(kind(f"j{i}", end, f"b{i}/a", axis="z", q0=tuple(rng.uniform(-1, 1, size)), v0=tuple(rng.normal(size=size))))
         end = f"b{i}/b"
@@ -174,7 +183,7 @@ def _flat(recipe: Recipe, rng: Random) -> fm.Model:
         pose = Poses(model)
         model = with_frame(model, "ground", f"end {i}", pose(end), pose, rng)
         model.add(fm.Revolute(f"closing {i}", end, f"ground/end {i}", axis="z"))
-        end = f"b{recipe.bodies - 2}/b"
+        end = f"b{recipe.bodies // 2 - 1}/b"
     return _with_forces(_with_drives(model, recipe.drives, rng), recipe.forces, rng)
 
 
@@ -193,10 +202,11 @@ def driven_coordinates(joint: Joint) -> list[tuple[int, int]]:
 
 
 def _with_drives(model: fm.Model, number: int, rng: Random) -> fm.Model:
-    """Drives that start from the declared coordinates, joints that close loops first."""
-    closing = [name for name in model.joints if name.startswith("closing") and not name.endswith("twin")]
-    names = itertools.chain(rng.permutation(closing), rng.permutation([name for name in model.joints if name.startswith("j")]))
-    for joint in itertools.islice((name for name in map(str, names) if driven_coordinates(model.joints[name])), number):
+    """Drives that start from the declared coordinates, cut joints first."""
+    cuts = [name for name in topology(model).cuts if not name.endswith("twin")]
+    others = [name for name in model.joints if name not in cuts and not name.endswith("twin")]
+    names = map(str, (*rng.permutation(cuts), *rng.permutation(others)))
+    for joint in itertools.islice((name for name in names if driven_coordinates(model.joints[name])), number):
         choices = driven_coordinates(model.joints[joint])
         v, q = choices[int(rng.integers(len(choices)))]
         amplitude, phase = rng.uniform(0.2, 0.6), rng.uniform(-1, 1)

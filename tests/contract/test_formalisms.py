@@ -1,8 +1,13 @@
 """Every registered formalism keeps the contract."""
 
-from formalism_contract import FormalismContract
+from collections import Counter
+
+from formalism_contract import RECIPES, SEEDS, FormalismContract, made
+from samples import JOINTS
 
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.model.bodies import Body
+from flexmbs.model.forces import Force
 
 for _name, _formalism in FORMALISMS.items():
     _class = f"Test{_name.title().replace('-', '')}"
@@ -12,3 +17,26 @@ for _name, _formalism in FORMALISMS.items():
 def test_every_formalism_is_here() -> None:
     tested = {value.formalism.name for key, value in globals().items() if key.startswith("Test")}
     assert tested == set(FORMALISMS)
+
+
+def test_the_random_models_have_everything() -> None:
+    """Bodies, forces and joints of every kind, primary, cut and reversed; drives on both; dependent rows and none."""
+    seen: Counter[str] = Counter()
+    for recipe in RECIPES.values():
+        for seed in SEEDS:
+            model, found = made(recipe, seed)
+            shape = found["joint"].compiled.topology
+            seen.update(f"{body.kind} body" for body in model.bodies.values())
+            seen.update(force.kind for force in model.forces.values())
+            seen.update(f"{model.joints[name].kind} cut" for name in shape.cuts)
+            for primary in shape.tree:
+                if primary.joint:
+                    seen.update([f"{model.joints[primary.joint].kind} primary", f"reversed: {primary.reversed}"])
+            seen.update(f"driven cut: {drive.joint in shape.cuts}" for drive in model.drives.values())
+            seen.update([f"redundant: {bool(found['joint'].solution(found['joint'].nothing()).run.redundant)}"])
+    kinds = {name.split()[0] for name in JOINTS}
+    wanted = {f"{kind} {role}" for kind in kinds for role in ("primary", "cut")}
+    wanted -= {f"{kind} cut" for kind in ("fixed", "prismatic", "revolute", "screw")}  # the tree keeps joints of few freedoms
+    wanted |= {f"{kind} body" for kind in Body.kinds} | set(Force.kinds)
+    wanted |= {f"{what}: {each}" for what in ("reversed", "driven cut", "redundant") for each in (True, False)}
+    assert wanted <= set(seen), sorted(wanted - set(seen))
