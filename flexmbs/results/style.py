@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 PALETTE = ("#1f5a94", "#d07a36", "#2f8f7d", "#9a3f55", "#7568ad", "#a98f2f", "#56636e", "#4c9fc8")
@@ -98,3 +99,11 @@ def png_image(figure: "Figure", *, dpi: int = 170) -> str:
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=dpi)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def decades(axis: "Axis") -> None:
+    """Labels 1e-8, 0.1, 100 on a logarithmic axis."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -22,7 +22,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.multiplier import accelerations
-from flexmbs.results.style import WIDTH, house_style
+from flexmbs.results.style import WIDTH, decades, house_style
 from flexmbs.system.compile import Compiled, compile_model
 
 HERE = Path(__file__).parent
@@ -154,6 +154,8 @@ def draw(found: dict[str, dict[str, list[list[float]]]], slopes: dict[str, dict[
             n, t = np.array(curve).T
             axes.loglog(n, 1e6 * t, "o-", markersize=3, label=f"{name}  n^{slopes[modes][name]:.2f}")
         axes.set_title("rigid" if modes == "0" else f"{modes} modes a link")
+        decades(axes.xaxis)
+        decades(axes.yaxis)
         axes.set_xlabel("number of links n")
         axes.legend(loc="upper left", fontsize=8)
     figure.axes[0].set_ylabel("one evaluation (µs)")
