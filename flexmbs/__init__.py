@@ -34,6 +34,7 @@ _HOMES = {
     "flexmbs.formalisms.recursive": "Recursive",
     "flexmbs.formalisms.partitioning": "Partitioning",
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
+    "flexmbs.analysis.event": "Event",
     "flexmbs.integrators": "DormandPrince GeneralizedAlpha",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -41,6 +42,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 if TYPE_CHECKING:
     from flexmbs.analysis.assemble import assemble
     from flexmbs.analysis.compare import compare
+    from flexmbs.analysis.event import Event
     from flexmbs.analysis.inverse_dynamics import inverse_dynamics
     from flexmbs.analysis.kinematics import kinematics
     from flexmbs.analysis.linearize import linearize
@@ -88,7 +90,7 @@ __all__ = [  # noqa: RUF022
     "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
-    "Run", "simulate", "compare", "assemble", "Solution",
+    "Run", "simulate", "compare", "assemble", "Solution", "Event",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "Multiplier", "Embedding", "Partitioning", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
     "FlexmbsError", "InputError", "MachineError", "SolverError",

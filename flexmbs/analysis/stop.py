@@ -13,7 +13,7 @@ INTERRUPTED = -1
 
 def outcome(status: int, compiled: Compiled, now: state.Now, work: Work, first: Pivots) -> str:
     """ "finished", or why the run stopped; ``first``: the constraints at the start."""
-    t, h = float(now.clock[0]), float(now.clock[1])
+    t, h = float(now.clock[state.TIME]), float(now.clock[state.STEP])
     if status == state.DONE:
         return "finished"
     if status == INTERRUPTED:

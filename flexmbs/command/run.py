@@ -46,7 +46,18 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
 
     if model.run is None and "t_end" not in given:
         raise InputError(f"run.t_end: model '{model.name}' has no [run] table; give the end time, --t-end 1.0")
-    return Run(**given) if model.run is None else dataclasses.replace(model.run, **given)
+    if model.run is None:
+        return Run(**given)
+    return dataclasses.replace(model.run, **(_unfit(given) | given))
+
+
+def _unfit(given: dict[str, Any]) -> dict[str, None]:
+    """Options of the [run] table that the integrator given instead does not have."""
+    from flexmbs.analysis.march.run import INTEGRATORS
+    from flexmbs.analysis.options import OF_INTEGRATOR, has_option
+
+    method = INTEGRATORS.get(given.get("integrator", ""))
+    return {} if method is None else {key: None for key in OF_INTEGRATOR if not has_option(method, key)}
 
 
 def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
@@ -54,19 +65,10 @@ def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
     from flexmbs.analysis.simulate import simulate
 
     return simulate(
-        model, t_end=options.t_end, output_step=options.output_step, formalism=options.formalism, coordinates=options.coordinates,
-        stabilization=options.stabilization, progress=progress, **_integrator(options),
+        model, t_end=options.t_end, step=options.step, output_step=options.output_step, formalism=options.formalism,
+        coordinates=options.coordinates, integrator=options.integrator, stabilization=options.stabilization, rtol=options.rtol,
+        atol=options.atol, rho_inf=options.rho_inf, progress=progress,
     )  # fmt: skip
-
-
-def _integrator(options: "Run") -> dict[str, Any]:
-    """The integrator by name with step and tolerances, or generalized-α with its spectral radius."""
-    from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
-
-    own = {"step": options.step, "rtol": options.rtol, "atol": options.atol}
-    if options.integrator != GeneralizedAlpha.name:
-        return {"integrator": options.integrator, **own}
-    return {"integrator": GeneralizedAlpha(rho_inf=options.rho_inf, **own)}  # type: ignore[arg-type]
 
 
 def _check_folders(*paths: Path | None) -> None:

@@ -1,6 +1,9 @@
-"""Time integration: generalized-α and Dormand–Prince."""
+"""Time integration: options of the methods, and their formulas in numbers."""
 
 from flexmbs.integrators.dormand_prince import DormandPrince
 from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
+from flexmbs.integrators.integrator import Integrator
+from flexmbs.integrators.rattle import Rattle
+from flexmbs.integrators.stiff import BDF, Radau
 
-__all__ = ["DormandPrince", "GeneralizedAlpha"]
+__all__ = ["BDF", "DormandPrince", "GeneralizedAlpha", "Integrator", "Radau", "Rattle"]

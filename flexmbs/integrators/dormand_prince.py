@@ -1,4 +1,4 @@
-"""Explicit Runge–Kutta method of Dormand & Prince (1980), order 5 with an embedded order 4, and a PI step control."""
+"""Explicit Runge–Kutta method of Dormand & Prince (1980), order 5 with an embedded order 4 and a continuous order 4."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs.errors import InputError
+from flexmbs.integrators.integrator import ATOL, RTOL, Integrator, check_step, check_tolerance
 
 STAGES = 7
 C = np.array([0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0])
@@ -22,26 +22,37 @@ A = np.array(
         [35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
     ]
 )
+# y(t + θh) = y + h Σ_j k_j Σ_p DENSE[j, p] θ^(p+1)  (Shampine 1986; Hairer, Nørsett & Wanner 1993, II.6)
+DENSE = np.array(
+    [
+        [1.0, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
+        [0.0, 0.0, 0.0, 0.0],
+        [0.0, 131558114200 / 32700410799, -68118460800 / 10900136933, 87487479700 / 32700410799],
+        [0.0, -1754552775 / 470086768, 14199869525 / 1410260304, -10690763975 / 1880347072],
+        [0.0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
+        [0.0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
+        [0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
+    ]
+)
 ERROR = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 
 
 @dataclass(frozen=True)
-class DormandPrince:
-    """Options: error-controlled steps with ``rtol`` and ``atol``, or a fixed ``step`` (s)."""
+class DormandPrince(Integrator):
+    """Explicit Runge–Kutta of order 5: error-controlled steps with ``rtol`` and ``atol``, or a fixed ``step`` (s)."""
 
     step: float | None = None
-    rtol: float = 1e-6
-    atol: float = 1e-8
+    rtol: float = RTOL
+    atol: float = ATOL
 
     name: ClassVar[str] = "dormand-prince"
     needs: ClassVar[str] = "accelerations"
+    treatments: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
 
     def __post_init__(self) -> None:
-        if self.step is not None and not self.step > 0.0:
-            raise InputError(f"integrator.step: {self.step} is not positive")
-        for key in ("rtol", "atol"):
-            if not 1e-14 <= getattr(self, key) < 1.0:
-                raise InputError(f"integrator.{key}: {getattr(self, key)} is not in 1e-14 … 1")
+        check_step("step", self.step)
+        check_tolerance("rtol", self.rtol)
+        check_tolerance("atol", self.atol)
 
 
 @part
@@ -65,3 +76,13 @@ def error_norm(weights, h, k, y, y_new, n, rtol, atol):
         scale = atol + rtol * max(abs(y[i]), abs(y_new[i]))
         total += (h * e / scale) ** 2
     return math.sqrt(total / max(n, 1))
+
+
+@part
+def within(dense, h, x, y, k, out):
+    """out = y(t + x h) of the continuous method, 0 ≤ x ≤ 1."""
+    for i in range(y.shape[0]):
+        f = 0.0
+        for j in range(k.shape[0]):
+            f += x * (dense[j, 0] + x * (dense[j, 1] + x * (dense[j, 2] + x * dense[j, 3]))) * k[j, i]
+        out[i] = y[i] + h * f

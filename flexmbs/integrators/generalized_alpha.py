@@ -13,11 +13,12 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs.errors import InputError
+from flexmbs.integrators.integrator import ATOL, RTOL, Integrator, check_step, check_tolerance
 
 
 @dataclass(frozen=True)
-class GeneralizedAlpha:
-    """Options of the method.
+class GeneralizedAlpha(Integrator):
+    """Implicit method of order 2 on the index-3 equations with numerical dissipation.
 
     rho_inf: spectral radius at infinite frequency, 1 no dissipation … 0 asymptotic annihilation.
     step: fixed step (s), or None for steps controlled by the local error with ``rtol`` and ``atol``.
@@ -26,8 +27,8 @@ class GeneralizedAlpha:
 
     rho_inf: float = 0.8
     step: float | None = None
-    rtol: float = 1e-5
-    atol: float = 1e-7
+    rtol: float = RTOL
+    atol: float = ATOL
     newton_tolerance: float = 1e-9
     max_iterations: int = 14
 
@@ -37,11 +38,10 @@ class GeneralizedAlpha:
     def __post_init__(self) -> None:
         if not 0.0 <= self.rho_inf <= 1.0:
             raise InputError(f"integrator.rho_inf: {self.rho_inf} is not in 0 … 1")
-        if self.step is not None and not self.step > 0.0:
-            raise InputError(f"integrator.step: {self.step} is not positive")
-        for key in ("rtol", "atol", "newton_tolerance"):
-            if not 1e-14 <= getattr(self, key) < 1.0:
-                raise InputError(f"integrator.{key}: {getattr(self, key)} is not in 1e-14 … 1")
+        check_step("step", self.step)
+        check_tolerance("rtol", self.rtol)
+        check_tolerance("atol", self.atol)
+        check_tolerance("newton_tolerance", self.newton_tolerance)
 
     def parameters(self) -> np.ndarray:
         """(α_m, α_f, β, γ) of Chung and Hulbert for the wanted ρ∞."""

@@ -25,14 +25,18 @@ def _word(value: object) -> str:
     return value
 
 
-def _rho(value: object) -> float:
+def _rho(value: object) -> float | None:
+    if value is None:
+        return None
     result = number(value)
     if not 0.0 <= result <= 1.0:
         raise ValueError(f"must be within 0 … 1, not {result:g}")
     return result
 
 
-def _relative(value: object) -> float:
+def _relative(value: object) -> float | None:
+    if value is None:
+        return None
     result = number(value)
     if not SMALLEST_TOLERANCE <= result < 1.0:
         raise ValueError(f"must be within {SMALLEST_TOLERANCE:g} … 1 (double precision ends there), not {result:g}")
@@ -40,7 +44,9 @@ def _relative(value: object) -> float:
 
 
 class Run(Declaration, section="run"):
-    """How to simulate: end time, step and output step (s), formalism, coordinates, integrator with its options, tolerances."""
+    """How to simulate: end time, step and output step (s), formalism, coordinates, integrator with its options, tolerances.
+
+    What is not given is the default of `simulate`."""
 
     t_end: Positive
     step: OptionalPositive = None
@@ -49,9 +55,9 @@ class Run(Declaration, section="run"):
     coordinates: Annotated[str, _one_of("joint", "absolute")] = "joint"
     integrator: Annotated[str, BeforeValidator(_word)] = "generalized-alpha"
     stabilization: Annotated[str, _one_of("none", "baumgarte", "projection")] = "none"
-    rho_inf: Annotated[float, BeforeValidator(_rho)] = 0.8
-    rtol: Annotated[float, BeforeValidator(_relative)] = 1e-6
-    atol: Positive = 1e-8
+    rho_inf: Annotated[float | None, BeforeValidator(_rho)] = None
+    rtol: Annotated[float | None, BeforeValidator(_relative)] = None
+    atol: OptionalPositive = None
 
     @model_validator(mode="after")
     def _steps(self) -> "Run":

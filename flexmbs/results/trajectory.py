@@ -27,6 +27,17 @@ class Trajectory(NamedTuple):
     step: np.ndarray  # (nt,) last step
 
 
+class EventRecord(NamedTuple):
+    """An event of a run: its name, its time (s), positions and velocities there."""
+
+    name: str
+    t: float
+    q: np.ndarray  # (nq,)
+    s: np.ndarray  # (ns,)
+
+
+AT_EVENT = "stopped at event "  # how the outcome of a run with a terminal event begins
+
 PACKAGES = ("numpy", "scipy", "numba", "h5py")
 
 
@@ -54,13 +65,15 @@ def _installed(name: str) -> bool:
 class RunInfo:
     """How a run was asked for and how it went.
 
-    options: what the user chose.  outcome: "finished", or why the run stopped.  redundant: (joint, number of dependent rows).
+    options: what the user chose.  outcome: "finished", the terminal event, or why the run stopped.  events: in order of time.
+    redundant: (joint, number of dependent rows).
     moved: what assembly changed.  notes: warnings, one line each.  provenance: date, machine, versions.
     model_text: the model as a TOML text where it is not the text of the compiled model (a solution read from a file).
     """
 
     options: dict[str, Any] = field(default_factory=dict)
     outcome: str = "finished"
+    events: Sequence[EventRecord] = ()
     redundant: Sequence[tuple[str, int]] = ()
     moved: Sequence[str] = ()
     notes: Sequence[str] = ()
@@ -69,5 +82,5 @@ class RunInfo:
 
     @property
     def finished(self) -> bool:
-        """True when the run reached its end."""
-        return self.outcome == "finished"
+        """True when the run reached its end or a terminal event."""
+        return self.outcome == "finished" or self.outcome.startswith(AT_EVENT)

@@ -23,6 +23,7 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 SLOW_CALL = 1e-3  # s
 TIMED_CALLS = 4
+FRAME_ARGUMENTS = 19  # t, r, A, v, ω of a frame
 
 
 class Call(NamedTuple):
@@ -163,13 +164,20 @@ class Callbacks:
 
 def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
     """The call with its first arguments: time, then coordinate and velocity, or position."""
-    names = {3: ("t",), 1: ("t", "x", "v"), 6: ("t", "x", "y", "z")}[n_out]
+    frame = len(x) == FRAME_ARGUMENTS
+    names = ("t", "x", "y", "z") if frame else ("t",) if n_out == 3 else ("t", "x", "v")
     shown = ", ".join(f"{key} = {value:.6g}" for key, value in zip(names, x))
     return f"{getattr(function, '__name__', 'function')}({shown})"
 
 
 def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:
-    """``body(x, out)`` in a form that Numba compiles, for the three shapes of user functions."""
+    """``body(x, out)`` in a form that Numba compiles, for the four shapes of user functions."""
+    if n_in == FRAME_ARGUMENTS and n_out == 1:
+
+        def scalar(x: Any, out: Any) -> None:
+            out[0] = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19])
+
+        return scalar
     if n_out == 6:
 
         def wrench(x: Any, out: Any) -> None:

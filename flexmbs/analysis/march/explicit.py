@@ -1,12 +1,16 @@
-"""The time loop of Dormand–Prince over a formalism, from one output time to the next, with nothing allocated inside."""
+"""The time loop of Dormand–Prince over a formalism, with nothing allocated inside."""
 
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-from flexmbs._jit import bound, bound_part, part
+import numpy as np
+
+from flexmbs._jit import bound, bound_part, part, seldom
+from flexmbs.analysis.march.march import March
 from flexmbs.analysis.march.state import (
     ACCEPTED_GAP,
+    BEGUN,
     DONE,
     EVALUATIONS,
     FACTORIZATIONS,
@@ -15,46 +19,23 @@ from flexmbs.analysis.march.state import (
     NOT_FINITE,
     REJECTED,
     SMALLEST_STEP,
+    STEP,
     STEP_TOO_SMALL,
+    STEPPED,
     STEPS,
+    TIME,
+    ahead,
     next_step,
+    pack,
     record,
+    take,
+    unpack,
 )  # fmt: skip
 from flexmbs.dynamics.kinematics import normalize_positions, rates
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.formalism import unchanged as accepted
 from flexmbs.formalisms.multiplier import accelerations
 from flexmbs.integrators import dormand_prince as dp
-
-
-@part
-def _pack(now, y):
-    nq = now.q.shape[0]
-    ns = now.s.shape[0]
-    nz = now.z.shape[0]
-    for a in range(nq):
-        y[a] = now.q[a]
-    for a in range(ns):
-        y[nq + a] = now.s[a]
-    for a in range(nz):
-        y[nq + ns + a] = now.z[a]
-    for a in range(3):
-        y[nq + ns + nz + a] = now.work[a]
-
-
-@part
-def _unpack(now, y):
-    nq = now.q.shape[0]
-    ns = now.s.shape[0]
-    nz = now.z.shape[0]
-    for a in range(nq):
-        now.q[a] = y[a]
-    for a in range(ns):
-        now.s[a] = y[nq + a]
-    for a in range(nz):
-        now.z[a] = y[nq + ns + a]
-    for a in range(3):
-        now.work[a] = y[nq + ns + nz + a]
 
 
 def derivative(system, work, room, now, t, yd):
@@ -75,25 +56,52 @@ def derivative(system, work, room, now, t, yd):
     return status
 
 
-def march_explicit(system, work, room, now, tableau, nodes, weights, fixed, rtol, atol, times, first, last, out):
+def output(system, work, room, now, t):
+    """The formalism's correction of the state asked for, ṡ and λ there."""
+    at = now.at
+    normalize_positions(system.tree, system.joints, at.q)
+    accepted(system, work, room, t, at.q, at.s)
+    accelerations(system, work, room, t, at.q, at.s, at.z, at.sd, at.lam)
+
+
+@part
+def within_step(now, dense, t):
+    """The state at time t of the last step, of order 4."""
+    at, clock = now.at, now.clock
+    if t >= clock[TIME]:
+        take(now, at)
+        return
+    h = clock[TIME] - clock[BEGUN]
+    dp.within(dense, h, (t - clock[BEGUN]) / h, now.y, now.k, now.y1)
+    unpack(now.y1, at.q, at.s, at.z, at.work)
+
+
+@seldom
+def state_within(system, now, dense, t):
+    """`within_step` for Python."""
+    within_step(now, dense, t)
+    normalize_positions(system.tree, system.joints, now.at.q)
+
+
+def march_explicit(system, work, room, now, watched, method, fixed, rtol, atol, times, first, last, out):
     """Dormand–Prince on the index-1 form to the outputs first … last−1. Returns (status, outputs reached).
 
-    ``accelerations`` and ``accepted`` are those of the formalism the loop is bound to.
+    ``accelerations`` and ``accepted`` are those of the formalism the loop is bound to. Outputs are taken within the steps.
     """
-    y, y1, k = now.y, now.y1, now.k
+    y, y1, k, clock = now.y, now.y1, now.k, now.clock
     n = now.q.shape[0] + now.s.shape[0] + now.z.shape[0]
+    end = times[times.shape[0] - 1]
     for i in range(first, last):
-        while now.clock[0] < times[i] - 1e-12 * (1.0 + abs(times[i])):
-            left = times[i] - now.clock[0]
-            h = next_step(fixed, now.clock[1], left)
-            t = now.clock[0]
-            _pack(now, y)
+        while ahead(now, fixed, times[i]):
+            h = next_step(clock, fixed, end)
+            t = clock[TIME]
+            pack(now, y)
             status = 0
             for j in range(dp.STAGES):
-                dp.stage(tableau, j, h, y, k, y1)
-                _unpack(now, y1)
-                status = min(status, derivative(system, work, room, now, t + nodes[j] * h, k[j]))
-            error = dp.error_norm(weights, h, k, y, y1, n, rtol, atol)
+                dp.stage(method.tableau, j, h, y, k, y1)
+                unpack(y1, now.q, now.s, now.z, now.work)
+                status = min(status, derivative(system, work, room, now, t + method.nodes[j] * h, k[j]))
+            error = dp.error_norm(method.weights, h, k, y, y1, n, rtol, atol)
             finite = error < 1e30
             good = finite and status >= 0 and (fixed > 0.0 or error <= 1.0)
             left = 0.0
@@ -101,12 +109,15 @@ def march_explicit(system, work, room, now, tableau, nodes, weights, fixed, rtol
                 normalize_positions(system.tree, system.joints, now.q)
                 left = accepted(system, work, room, t + h, now.q, now.s)
             if good and left <= ACCEPTED_GAP:
-                now.clock[0] = t + h
+                clock[TIME] = t + h
+                clock[BEGUN] = t
                 now.statistics[STEPS] += 1
                 proposed = h * min(5.0, max(0.2, 0.9 * math.pow(max(error, 1e-10), -0.2)))
-                now.clock[1] = max(proposed, now.clock[1]) if h < 0.9 * now.clock[1] else proposed
+                clock[STEP] = max(proposed, clock[STEP]) if h < 0.9 * clock[STEP] else proposed
+                if watched:
+                    return STEPPED, i
                 continue
-            _unpack(now, y)
+            unpack(y, now.q, now.s, now.z, now.work)
             now.statistics[REJECTED] += 1
             failure = STEP_TOO_SMALL if finite else NOT_FINITE
             if good:  # the constraints cannot be met there
@@ -116,19 +127,44 @@ def march_explicit(system, work, room, now, tableau, nodes, weights, fixed, rtol
                 failure = INDEFINITE
             if fixed > 0.0:
                 return failure, i
-            now.clock[1] = h * (max(0.2, 0.9 * math.pow(error, -0.2)) if finite and status >= 0 and not good else 0.1)
-            if now.clock[1] < SMALLEST_STEP * (1.0 + abs(t)):
+            clock[STEP] = h * (max(0.2, 0.9 * math.pow(error, -0.2)) if finite and status >= 0 and not good else 0.1)
+            if clock[STEP] < SMALLEST_STEP * (1.0 + abs(t)):
                 return failure, i
-        accelerations(system, work, room, now.clock[0], now.q, now.s, now.z, now.sd, now.lam)
-        now.clock[0] = times[i]
-        record(now, work, out, i)
+        within_step(now, method.dense, times[i])
+        output(system, work, room, now, times[i])
+        record(now, work, out, times[i], i)
     return DONE, last
 
 
 @functools.cache
 def explicit_loop(formalism: type[Formalism]) -> Any:
     """The compiled loop over a formalism."""
+    parts = {"accelerations": formalism.accelerations, "accepted": formalism.accepted}
     rate = bound_part(derivative, accelerations=formalism.accelerations)
-    return bound(
-        march_explicit, formalism.name, accelerations=formalism.accelerations, accepted=formalism.accepted, derivative=rate
-    )
+    return bound(march_explicit, formalism.name, accepted=formalism.accepted, derivative=rate, output=bound_part(output, **parts))
+
+
+class Method(NamedTuple):
+    """Coefficients of the method."""
+
+    tableau: np.ndarray
+    nodes: np.ndarray
+    weights: np.ndarray
+    dense: np.ndarray
+
+
+METHOD = Method(dp.A, dp.C, dp.ERROR, dp.DENSE)
+
+
+class Explicit(March):
+    """Dormand–Prince."""
+
+    def outputs(self, first: int, last: int) -> tuple[int, int]:
+        c, m = self.course, self.course.method
+        march = explicit_loop(type(c.form))
+        return march(  # type: ignore[no-any-return]
+            c.system, c.work, c.room, c.now, self.watched, METHOD, m.step or 0.0, m.rtol, m.atol, c.times, first, last, c.out
+        )
+
+    def look_at(self, t: float) -> None:
+        state_within(self.course.system, self.course.now, dp.DENSE, t)

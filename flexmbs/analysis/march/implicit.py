@@ -1,14 +1,18 @@
-"""The time loop of generalized-α over a formalism, from one output time to the next, with nothing allocated inside."""
+"""The time loop of generalized-α over a formalism, with nothing allocated inside."""
 
 import functools
 import math
 from typing import Any
 
 from flexmbs._jit import bound, bound_part, part
+from flexmbs.analysis.march.between import between, state_between
+from flexmbs.analysis.march.march import March
 from flexmbs.analysis.march.state import (
+    BEGUN,
     DEPENDENT,
     DONE,
     EVALUATIONS,
+    FACTOR,
     FACTORIZATIONS,
     INDEFINITE,
     ITERATIONS,
@@ -16,18 +20,23 @@ from flexmbs.analysis.march.state import (
     NOT_FINITE,
     REJECTED,
     SMALLEST_STEP,
+    STEP,
     STEP_TOO_SMALL,
+    STEPPED,
     STEPS,
+    TIME,
+    ahead,
     next_step,
     record,
 )  # fmt: skip
-from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.equations import kinematics, residual
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.kkt import largest
 from flexmbs.formalisms.multiplier import correction, iteration_matrix
 from flexmbs.integrators import generalized_alpha as ga
-from flexmbs.system.records import G_POSITION
+from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
+from flexmbs.system.records import G_POSITION, PARENT
 
 REFACTOR_RATE = 0.1  # contraction slower than this is worth a new factorization
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
@@ -43,7 +52,7 @@ def alpha_step(system, work, room, now, p, h, tolerance, iterations):
     """
     q, s, sd, lam, z = now.q, now.s, now.sd, now.lam, now.z
     ns = s.shape[0]
-    t1 = now.clock[0] + h
+    t1 = now.clock[TIME] + h
     for a in range(q.shape[0]):
         now.q0[a] = q[a]
     for a in range(ns):
@@ -67,18 +76,18 @@ def alpha_step(system, work, room, now, p, h, tolerance, iterations):
         displace(system.tree, system.joints, now.q0, now.delta, q)
         for a in range(z.shape[0]):
             z[a] = now.z0[a] + 0.5 * h * (now.zd0[a] + work.force_rate[a])
-        renew = now.clock[2] != h or slow
+        renew = now.clock[FACTOR] != h or slow
         residual(system, work, t1, q, s, sd, lam, z, renew, work.r)
         now.statistics[EVALUATIONS] += 1
         if renew:
             status = iteration_matrix(system, work, room, q, c_sd, c_s)
             now.statistics[FACTORIZATIONS] += 1
             if status < 0:
-                now.clock[2] = 0.0
+                now.clock[FACTOR] = 0.0
                 work.status[0] = -1 - status
                 return INDEFINITE
             now.statistics[DEPENDENT] = max(now.statistics[DEPENDENT], status)
-            now.clock[2] = h
+            now.clock[FACTOR] = h
             fresh = True
             slow = False
             before = 0.0
@@ -95,7 +104,7 @@ def alpha_step(system, work, room, now, p, h, tolerance, iterations):
         forces = MULTIPLIER_TOLERANCE * largest(lam)
         now.statistics[ITERATIONS] += 1
         if not size < 1e30:
-            now.clock[2] = 0.0
+            now.clock[FACTOR] = 0.0
             return NOT_FINITE
         goal = tolerance * min(largest(now.delta), ACCELERATION_TOLERANCE * largest(sd) / c_sd) + ROUND_OFF
         if size <= 1e-3 * goal and change <= forces:
@@ -115,7 +124,7 @@ def alpha_step(system, work, room, now, p, h, tolerance, iterations):
                 if growths > 2:
                     break
         before = size
-    now.clock[2] = 0.0
+    now.clock[FACTOR] = 0.0
     return NO_CONVERGENCE
 
 
@@ -146,22 +155,25 @@ def accept(p, now, work, h):
     ga.finish(p, now.sd, now.sd0, now.a)
     for k in range(3):
         now.work[k] += 0.5 * h * (now.power0[k] + work.power[k])
-    now.clock[0] += h
+    now.clock[BEGUN] = now.clock[TIME]
+    now.clock[TIME] += h
     now.statistics[STEPS] += 1
 
 
-def march_alpha(system, work, room, now, p, fixed, rtol, atol, tolerance, iterations, keep, times, first, last, out):
+def march_alpha(system, work, room, now, watched, p, fixed, rtol, atol, tolerance, iterations, keep, times, first, last, out):
     """Generalized-α to the outputs first … last−1. Returns (status, outputs reached).
 
-    ``iteration_matrix`` and ``correction`` are those of the formalism the loop is bound to.
+    ``iteration_matrix`` and ``correction`` are those of the formalism the loop is bound to. Outputs are taken within the steps.
     ``keep``: factorizations serve following steps too. In absolute coordinates the matrix hardly changes along the motion; in
     joint coordinates it follows the configuration, and a stale factor leaves errors in the directions of small inertia.
     """
+    clock = now.clock
+    end = times[times.shape[0] - 1]
     for i in range(first, last):
-        while now.clock[0] < times[i] - 1e-12 * (1.0 + abs(times[i])):
-            h = next_step(fixed, now.clock[1], times[i] - now.clock[0])
+        while ahead(now, fixed, times[i]):
+            h = next_step(clock, fixed, end)
             if not keep:
-                now.clock[2] = 0.0
+                clock[FACTOR] = 0.0
             status = alpha_step(system, work, room, now, p, h, tolerance, iterations)
             error = 0.0
             if status == DONE and fixed <= 0.0:
@@ -172,17 +184,20 @@ def march_alpha(system, work, room, now, p, fixed, rtol, atol, tolerance, iterat
             if status == DONE and error <= 1.0:
                 accept(p, now, work, h)
                 if fixed <= 0.0:
-                    now.clock[1] = ga.proposed_step(now.clock[1], h, error)
+                    clock[STEP] = ga.proposed_step(clock[STEP], h, error)
+                if watched:
+                    return STEPPED, i
                 continue
             restore(now, work)
-            if fixed > 0.0 or status == INDEFINITE:
+            if fixed > 0.0:
                 return status, i
             now.statistics[REJECTED] += 1
-            now.clock[1] = h * max(0.25, 0.8 * math.pow(error, -1.0 / 3.0)) if status == DONE else 0.25 * h
-            if now.clock[1] < SMALLEST_STEP * (1.0 + abs(now.clock[0])):
+            clock[STEP] = h * max(0.25, 0.8 * math.pow(error, -1.0 / 3.0)) if status == DONE else 0.25 * h
+            if clock[STEP] < SMALLEST_STEP * (1.0 + abs(clock[TIME])):
                 return (STEP_TOO_SMALL if status == DONE else status), i
-        now.clock[0] = times[i]
-        record(now, work, out, i)
+        between(system, now, work, times[i])
+        kinematics(system, work, times[i], now.at.q, now.at.s, work.zero)
+        record(now, work, out, times[i], i)
     return DONE, last
 
 
@@ -191,3 +206,20 @@ def alpha_loop(formalism: type[Formalism]) -> Any:
     """The compiled loop over a formalism."""
     step = bound_part(alpha_step, iteration_matrix=formalism.iteration_matrix, correction=formalism.correction)
     return bound(march_alpha, formalism.name, alpha_step=step)
+
+
+class Implicit(March):
+    """Generalized-α."""
+
+    def outputs(self, first: int, last: int) -> tuple[int, int]:
+        c, m = self.course, self.course.method
+        assert isinstance(m, GeneralizedAlpha)
+        absolute = bool((c.system.tree[:, PARENT] < 0).all())
+        march = alpha_loop(type(c.form))
+        return march(  # type: ignore[no-any-return]
+            c.system, c.work, c.room, c.now, self.watched, m.parameters(), m.step or 0.0, m.rtol, m.atol, m.newton_tolerance,
+            m.max_iterations, absolute, c.times, first, last, c.out,
+        )  # fmt: skip
+
+    def look_at(self, t: float) -> None:
+        state_between(self.course.system, self.course.now, self.course.work, t)

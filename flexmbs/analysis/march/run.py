@@ -1,118 +1,148 @@
-"""One run: the state of a time loop, marched in batches of outputs."""
+"""One run: the state of a time loop, marched in batches of outputs, with its events."""
 
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from flexmbs.analysis.event import Event
 from flexmbs.analysis.initial import InitialState, settle
 from flexmbs.analysis.march import state
-from flexmbs.analysis.march.explicit import explicit_loop
-from flexmbs.analysis.march.implicit import alpha_loop
+from flexmbs.analysis.march.events import event_records, located, look, values_at
+from flexmbs.analysis.march.explicit import Explicit
+from flexmbs.analysis.march.implicit import Implicit
+from flexmbs.analysis.march.march import Course, March
+from flexmbs.analysis.march.rattle import Variational
+from flexmbs.analysis.march.stiff import StiffMarch
 from flexmbs.analysis.stop import INTERRUPTED
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, MachineError
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.integrators import dormand_prince as dp
-from flexmbs.integrators.dormand_prince import DormandPrince
-from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
+from flexmbs.integrators import BDF, DormandPrince, GeneralizedAlpha, Integrator, Radau, Rattle
+from flexmbs.results.trajectory import EventRecord
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import PARENT, System, Work
 
 Progress = Callable[[float, str], None]
-Integrator = GeneralizedAlpha | DormandPrince
 BATCH_SECONDS = 0.25  # between two calls of the progress function
+
+MARCHES: dict[type[Integrator], type[March]] = {
+    GeneralizedAlpha: Implicit, DormandPrince: Explicit, Rattle: Variational, Radau: StiffMarch, BDF: StiffMarch,
+}  # fmt: skip
+INTEGRATORS: dict[str, type[Integrator]] = {method.name: method for method in MARCHES}
 
 
 class Run:
-    """State of one run, marched in batches of outputs."""
+    """One run, marched in batches of outputs; ``found``: its events so far, ``ending``: the terminal one."""
 
     def __init__(
-        self,
-        compiled: Compiled,
-        method: GeneralizedAlpha | DormandPrince,
-        form: Formalism,
-        times: np.ndarray,
-        start: InitialState,
-    ) -> None:
-        system: System = compiled.system
+        self, compiled: Compiled, method: Integrator, form: Formalism, times: np.ndarray, start: InitialState,
+        events: Sequence[Event] = (),
+    ) -> None:  # fmt: skip
+        system = compiled.system
         _, nq, ns, nc, nz = (int(n) for n in system.layout)
-        self.compiled, self.system, self.method, self.form, self.times = compiled, system, method, form, times
-        self.work: Work = make_work(system, start.beta)
-        self.room: Any = form.room(compiled)
-        self.now = state.make_now(nq, ns, nc, nz)
         _check_memory(len(times), int(system.layout[1:].sum()) + ns)
-        self.out = state.make_trajectory(times, nq, ns, nc, nz)
-        self.now.q[:], self.now.s[:] = start.q, start.s
+        self.course = Course(
+            compiled, system, make_work(system, start.beta), form, form.room(compiled), method, state.make_now(nq, ns, nc, nz),
+            event_records(compiled, events), times, state.make_trajectory(times, nq, ns, nc, nz),
+        )  # fmt: skip
+        self.declared = events
+        self.found: list[EventRecord] = []
+        self.ending: EventRecord | None = None
+        self.now, self.work, self.room, self.out = self.course.now, self.course.work, self.course.room, self.course.out
+        self._begin(start)
+        self.loop = MARCHES[type(method)](self.course)
+
+    def _begin(self, start: InitialState) -> None:
+        """Consistent accelerations and multipliers, the first step, signs of the state functions."""
+        c, now, events = self.course, self.now, self.course.events
+        now.q[:], now.s[:] = start.q, start.s
         if len(start.z):
-            self.now.z[:] = start.z
-        settled = settle(compiled, self.work, 0.0, self.now.q, self.now.s, self.now.z)
+            now.z[:] = start.z
+        settled = settle(c.compiled, c.work, 0.0, now.q, now.s, now.z)
         if settled.status < 0:
-            body = compiled.bodies[-1 - settled.status]
+            body = c.compiled.bodies[-1 - settled.status]
             raise InputError(
                 f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint"
             )
-        form.begin(compiled, self.work, self.now.q, self.now.s)
-        self.now.sd[:], self.now.lam[:], self.now.a[:] = settled.sd, settled.lam, settled.sd
-        self.now.clock[1] = method.step or min(1e-3, float(times[-1]) / 100.0)
+        c.form.begin(c.compiled, c.work, now.q, now.s)
+        now.sd[:], now.lam[:], now.a[:] = settled.sd, settled.lam, settled.sd
+        t_end = float(c.times[-1])
+        now.clock[state.LONGEST] = min(c.method.longest_step, state.SHARE_OF_RUN * t_end)
+        now.clock[state.STEP] = c.method.step or min(1e-3, t_end / 100.0, now.clock[state.LONGEST])
+        if self.declared:
+            values_at(c.system, c.work, events, 0.0, now.q, now.s)
+            c.compiled.callbacks.raise_error()
+            events.before[:] = events.value
 
     def march(self, progress: Progress | None) -> tuple[int, int]:
         """Run to the end. Returns the last status and the number of outputs reached."""
-        reached, batch, n = 0, 2, len(self.times)
-        while reached < n:
+        reached, batch, n, callbacks = 0, 2, len(self.course.times), self.course.compiled.callbacks
+        while reached < n and self.ending is None:
             begun = time.perf_counter()
             last = min(n, reached + batch)
             try:
-                with self.compiled.callbacks.interrupts_kept():
+                with callbacks.interrupts_kept():
                     status, reached = self._batch(reached, last)
             except KeyboardInterrupt:
-                self.compiled.callbacks.error = None
+                callbacks.error = None
                 return INTERRUPTED, reached
-            if isinstance(self.compiled.callbacks.error, KeyboardInterrupt):
-                self.compiled.callbacks.error = None
+            if isinstance(callbacks.error, KeyboardInterrupt):
+                callbacks.error = None
                 return INTERRUPTED, reached
-            if status != state.DONE or self.compiled.callbacks.error is not None:
+            if status != state.DONE or callbacks.error is not None:
                 return (state.NOT_FINITE if status == state.DONE else status), reached
             if progress:
-                progress(reached / n, f"t = {self.now.clock[0]:.4g} s")
+                progress(reached / n, f"t = {self.now.clock[state.TIME]:.4g} s")
             seconds = time.perf_counter() - begun
             batch = int(min(max(1.0, batch * BATCH_SECONDS / max(seconds, 1e-3)), 4.0 * batch)) if last - 2 > 0 else batch
-        return state.DONE, n
+        return state.DONE, reached
 
     def _batch(self, first: int, last: int) -> tuple[int, int]:
-        status, reached = MARCHES[type(self.method)](self, first, last)
-        return int(status), int(reached)
+        """Outputs first … last−1, through the events on the way, or to a terminal one."""
+        c, now = self.course, self.now
+        while True:
+            status, reached = (int(n) for n in self.loop.outputs(first, last))
+            if status != state.STEPPED:
+                return status, reached
+            seen = int(look(c.system, c.work, c.events, float(now.clock[state.TIME]), now.q, now.s))
+            if seen == state.NOT_FINITE or c.compiled.callbacks.error is not None:
+                return state.NOT_FINITE, reached
+            first = reached
+            if seen == state.STEPPED:
+                self._locate()
+                if self.ending is not None:
+                    last = self._cut_off(self.ending.t)
 
+    def _locate(self) -> None:
+        """Record the events of the last step in the order of their times, to the first terminal one."""
+        events, clock = self.course.events, self.now.clock
+        begun, end = float(clock[state.BEGUN]), float(clock[state.TIME])
+        crossed = [int(e) for e in np.flatnonzero(events.crossed)]
+        for t, e in sorted((located(lambda t, e=e: self._value(e, t), begun, end), e) for e in crossed):  # type: ignore[misc]
+            self.loop.look_at(t)
+            at = self.now.at
+            record = EventRecord(self.declared[e].name, t, at.q.copy(), at.s.copy())
+            self.found.append(record)
+            if self.declared[e].terminal:
+                self.ending = record
+                return
 
-def generalized_alpha(run: Run, first: int, last: int) -> tuple[int, int]:
-    """Outputs first … last−1 by generalized-α."""
-    m, system = run.method, run.system
-    assert isinstance(m, GeneralizedAlpha)
-    absolute = bool((system.tree[:, PARENT] < 0).all())
-    march = alpha_loop(type(run.form))
-    return march(  # type: ignore[no-any-return]
-        system, run.work, run.room, run.now, m.parameters(), m.step or 0.0, m.rtol, m.atol, m.newton_tolerance, m.max_iterations,
-        absolute, run.times, first, last, run.out,
-    )  # fmt: skip
+    def _value(self, e: int, t: float) -> float:
+        """State function e at a time within the last step."""
+        c, at = self.course, self.now.at
+        self.loop.look_at(t)
+        values_at(c.system, c.work, c.events, t, at.q, at.s)
+        return float(c.events.value[e])
 
-
-def dormand_prince(run: Run, first: int, last: int) -> tuple[int, int]:
-    """Outputs first … last−1 by Dormand–Prince."""
-    m = run.method
-    march = explicit_loop(type(run.form))
-    return march(  # type: ignore[no-any-return]
-        run.system, run.work, run.room, run.now, dp.A, dp.C, dp.ERROR, m.step or 0.0, m.rtol, m.atol, run.times, first, last,
-        run.out,
-    )  # fmt: skip
-
-
-MARCHES: dict[type, Callable[[Run, int, int], tuple[int, int]]] = {
-    GeneralizedAlpha: generalized_alpha, DormandPrince: dormand_prince,
-}  # fmt: skip
-INTEGRATORS: dict[str, type[Integrator]] = {method.name: method for method in MARCHES}  # type: ignore[attr-defined]
+    def _cut_off(self, t: float) -> int:
+        """The run ends at time t, which becomes the last output. Returns the number of outputs."""
+        times = self.course.times
+        k = int(np.searchsorted(times, t - 1e-12 * (1.0 + abs(t))))
+        times[k] = t
+        return k + 1
 
 
 def _check_memory(outputs: int, numbers: int) -> None:

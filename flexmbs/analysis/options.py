@@ -1,0 +1,111 @@
+"""Options of a run: the integrator, the formalism and the output times that were asked for, checked against each other."""
+
+import dataclasses
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from flexmbs.analysis.march.run import INTEGRATORS
+from flexmbs.errors import InputError
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.formalisms.stabilization import STABILIZATIONS
+from flexmbs.integrators import Integrator
+from flexmbs.model.model import Model
+from flexmbs.system.topology import COORDINATES
+
+OF_INTEGRATOR = ("step", "rtol", "atol", "rho_inf")
+DEFAULTS = {"formalism": "multiplier", "coordinates": "joint", "integrator": "generalized-alpha", "stabilization": "none"}
+
+
+def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
+    """The options given; without ``t_end`` those of the model's [run] where none is given; then the defaults.
+
+    Options of an integrator or a formalism are those of [run] only where the integrator or formalism is.
+    Raises `InputError` where there is no end time.
+    """
+    found = dict(given)
+    if found["t_end"] is None:
+        if model.run is None:
+            raise InputError(
+                f"t_end: give the end time (s), or the model '{model.name}' options of a run, model.run = Run(t_end=1.0)"
+            )
+        of = {"stabilization": "formalism", **dict.fromkeys(OF_INTEGRATOR, "integrator")}
+        for key, value in given.items():
+            if value is None and given[of.get(key, key)] is None:
+                found[key] = getattr(model.run, key)
+    return found | {key: value for key, value in DEFAULTS.items() if found[key] is None}
+
+
+def has_option(method: type[Integrator], key: str) -> bool:
+    """Does the integrator have the option?"""
+    return key in {field.name for field in dataclasses.fields(method) if field.init}  # type: ignore[arg-type]
+
+
+def chosen_integrator(given: Any, options: dict[str, float | None]) -> Integrator:
+    """The integrator by name with its options, or the object given. Raises `InputError`."""
+    options = {key: value for key, value in options.items() if value is not None}
+    if isinstance(given, Integrator):
+        if options:
+            raise InputError(f"integrator: give {', '.join(options)} to the integrator object, not beside it")
+        return given
+    if given not in INTEGRATORS:
+        raise InputError(f"integrator: no '{given}'; there are {', '.join(INTEGRATORS)}")
+    for key in options:
+        if not has_option(INTEGRATORS[given], key):
+            able = ", ".join(name for name, method in INTEGRATORS.items() if has_option(method, key))
+            raise InputError(f"{key}: integrator '{given}' has no such option; leave it out, or take one of {able}")
+    return INTEGRATORS[given](**options)
+
+
+def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: Integrator) -> Formalism:
+    """The formalism by name or the object given, if it goes with the coordinates and the integrator. Raises `InputError`."""
+    if isinstance(given, Formalism):
+        if stabilization != "none":
+            raise InputError("stabilization: give it to the formalism object, not beside it")
+        form = given
+    elif given not in FORMALISMS:
+        raise InputError(f"formalism: no '{given}'; there are {', '.join(FORMALISMS)}")
+    else:
+        form = _with_stabilization(FORMALISMS[given], stabilization)
+    if method.needs not in form.provides:
+        pairs = [f"{f.name} with {i.name}" for f in FORMALISMS.values() for i in INTEGRATORS.values() if i.needs in f.provides]
+        raise InputError(f"integrator: '{method.name}' does not go with '{form.name}'; these do: {'; '.join(pairs)}")
+    if coordinates in COORDINATES and coordinates not in form.coordinates:
+        raise InputError(
+            f"coordinates: '{form.name}' works in {' or '.join(form.coordinates)} coordinates, not in '{coordinates}'"
+        )
+    if form.treatment not in method.treatments:
+        mend = "leave it 'none'" if method.needs == "residual" else f"take {' or '.join(map(repr, method.treatments))}"
+        why = "fulfils g = 0 by itself" if method.needs == "residual" else "cannot move the states that it keeps"
+        raise InputError(f"stabilization: '{method.name}' {why}; {mend} or take 'dormand-prince'")
+    return form
+
+
+def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
+    """The formalism by name with a stabilization by name."""
+    if stabilization not in STABILIZATIONS:
+        raise InputError(f"stabilization: no '{stabilization}'; there are {', '.join(STABILIZATIONS)}")
+    kind = STABILIZATIONS[stabilization]
+    if kind is None:
+        return form()
+    if "stabilization" not in {field.name for field in dataclasses.fields(form)}:  # type: ignore[arg-type]
+        raise InputError(f"stabilization: '{form.name}' keeps its constraints by itself; leave it 'none'")
+    return form(stabilization=kind())  # type: ignore[call-arg]
+
+
+def output_times(t_end: float, step: float | None, output_step: float | None) -> np.ndarray:
+    """0, Δ, 2Δ, …, t_end. Raises `InputError` for times that are not positive, not finite or too many."""
+    for key, value in (("t_end", t_end), ("step", step), ("output_step", output_step)):
+        if value is not None and not (isinstance(value, numbers.Real) and math.isfinite(value) and value > 0.0):
+            raise InputError(f"{key}: {value!r} is not a positive time in seconds")
+    for key, value in (("step", step), ("output_step", output_step)):
+        if value is not None and value > t_end * (1.0 + 1e-12):
+            raise InputError(f"{key}: {value} s is longer than t_end = {t_end} s")
+    interval = output_step or step or t_end / 200.0
+    count = math.ceil(t_end / interval - 1e-9)
+    if count > 5_000_000:
+        raise InputError(f"output_step: {interval} s gives {count} outputs up to t_end = {t_end} s; choose a longer one")
+    return np.minimum(np.arange(count + 1) * interval, t_end)
