@@ -1,5 +1,6 @@
 """`Solution`: what a run gives, with views by body, frame, joint and drive."""
 
+import dataclasses
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,9 +13,10 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.model.declaration import close_names
 from flexmbs.model.frames import FrameRef, frame_ref
+from flexmbs.results.between_outputs import histories_at, trajectory_at
 from flexmbs.results.histories import energy_history, frame_history
 from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories
-from flexmbs.results.trajectory import RunInfo, Trajectory
+from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
 from flexmbs.results.views import BodyView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import DRIVE_ROW, NF, QF_AT, SF_AT
@@ -66,6 +68,22 @@ class Solution:
     def drift(self) -> FloatArray:
         """Constraint errors (nt, 2): max |g| and max |G s + γ̄|."""
         return self.trajectory.drift
+
+    @property
+    def events(self) -> tuple[EventRecord, ...]:
+        """Events located in the run, in the order of their times: name, t, q, s."""
+        return tuple(self.run.events)
+
+    def at(self, times: float | Iterable[float]) -> "Solution":
+        """The solution at other times (s) within the run, by quintic Hermite interpolation (see `between_outputs`).
+
+        The error is of order Δt⁶ in positions, Δt⁵ in velocities, Δt⁴ in accelerations and wrenches, with Δt between outputs.
+        Raises `InputError` for times outside of the run.
+        """
+        chosen = np.atleast_1d(np.asarray(times, float)).ravel()
+        trajectory = trajectory_at(self.compiled, self.trajectory, chosen)
+        stored = histories_at(self.compiled, self._joints, self.t, chosen)
+        return dataclasses.replace(self, trajectory=trajectory, stored=stored)
 
     @property
     def bodies(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from flexmbs.model.toml_guard import check_nesting
 from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
 from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.results.solution import Solution
-from flexmbs.results.trajectory import RunInfo, Trajectory
+from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
 from flexmbs.system.compile import Compiled, compile_model
 
 FORMAT = "flexmbs-solution/1"
@@ -79,6 +79,7 @@ def _run_record(solution: Solution, numbers: dict[str, int]) -> dict[str, Any]:
         "coordinates": solution.compiled.topology.coordinates, "bodies": numbers, "statistics": solution.statistics,
         "options": run.options, "outcome": run.outcome, "redundant": [list(pair) for pair in run.redundant],
         "moved": [str(line) for line in run.moved], "notes": [str(line) for line in run.notes], "provenance": run.provenance,
+        "events": [[event.name, event.t, event.q.tolist(), event.s.tolist()] for event in run.events],
     }  # fmt: skip
 
 
@@ -114,9 +115,10 @@ def _record(text: str) -> dict[str, Any]:
         record = json.loads(text)
     except (ValueError, RecursionError):
         raise InputError("run: is not the record of a run; write the file anew") from None
+    record = {"events": []} | record if isinstance(record, dict) else record  # the first files had none
     kinds = {
         "coordinates": str, "bodies": dict, "statistics": dict, "options": dict, "outcome": str, "redundant": list,
-        "moved": list, "notes": list, "provenance": dict,
+        "moved": list, "notes": list, "provenance": dict, "events": list,
     }  # fmt: skip
     wrong = [key for key, kind in kinds.items() if not isinstance(record, dict) or not isinstance(record.get(key), kind)]
     if wrong:
@@ -127,10 +129,19 @@ def _record(text: str) -> dict[str, Any]:
 def _run_info(record: Mapping[str, Any], model_text: str) -> RunInfo:
     return RunInfo(
         options=record["options"], outcome=record["outcome"],
+        events=tuple(_event(k, values) for k, values in enumerate(record["events"])),
         redundant=[(str(name), int(rows)) for name, rows in record["redundant"]],
         moved=tuple(map(str, record["moved"])), notes=tuple(map(str, record["notes"])),
         provenance={str(key): str(value) for key, value in record["provenance"].items()}, model_text=model_text,
     )  # fmt: skip
+
+
+def _event(number: int, values: Any) -> EventRecord:
+    try:
+        name, t, q, s = values
+        return EventRecord(str(name), float(t), np.array(q, float).reshape(-1), np.array(s, float).reshape(-1))
+    except (TypeError, ValueError):
+        raise InputError(f"run: event {number} is damaged; write the file anew") from None
 
 
 def _model(text: str, data: Mapping[str, FlexibleBodyData]) -> Model:

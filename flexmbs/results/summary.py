@@ -50,7 +50,7 @@ def _graded(value: float, limits: tuple[float, float]) -> str:
 def _outcome(solution: Solution) -> Check:
     t_end = f"t = {solution.t[-1]:.6g} s"
     if solution.run.finished:
-        return Check("Outcome", PASS, f"finished at {t_end}")
+        return Check("Outcome", PASS, f"finished at {t_end}" if solution.run.outcome == "finished" else solution.run.outcome)
     return Check("Outcome", FAIL, f"{solution.run.outcome}; last output at {t_end}")
 
 
@@ -141,6 +141,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "joints": joints,
         "statistics": solution.statistics,
         "options": solution.run.options,
+        "events": [{"name": event.name, "t": event.t} for event in solution.events],
         "redundant": [list(pair) for pair in solution.run.redundant],
         "moved": [str(line) for line in solution.run.moved],
         "notes": [str(line) for line in solution.run.notes],

@@ -1,0 +1,182 @@
+"""States between the outputs of a solution: quintic Hermite interpolation of the motion.
+
+Between two outputs h apart every coordinate is the polynomial of degree 5 with the positions, velocities and accelerations of
+both. Rotations are interpolated by the rotation vector from the first orientation to the present one, whose rates give the
+angular velocity by ω = T(θ) θ̇; free motions by the world position and that rotation. The error in positions is h⁶/46080 times
+the sixth derivative of the motion, of order h⁵ in velocities, h⁴ in accelerations: outputs must resolve the motion and turn by
+less than half a turn, and a jump of the acceleration between them is smoothed. Multipliers, force states, works and joint
+histories follow Akima's cubics (1970), of order h⁴ where smooth. Outputs asked for in the run have the integrator's accuracy.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.interpolate import Akima1DInterpolator
+
+from flexmbs.errors import InputError
+from flexmbs.model.motions import Ball, FreeMotion
+from flexmbs.results.joints import JointHistories
+from flexmbs.results.trajectory import Trajectory
+from flexmbs.results.views import FloatArray
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import CUT_BETA, NF, Q_AT, QF_AT, S_AT, SF_AT
+
+SMALL = 1e-2  # below this angle² series, as in `flexmbs.algebra.so3`
+
+
+class Ends(NamedTuple):
+    """Position, velocity and acceleration (n, m) at the two outputs around each of n times."""
+
+    f0: FloatArray
+    v0: FloatArray
+    a0: FloatArray
+    f1: FloatArray
+    v1: FloatArray
+    a1: FloatArray
+
+
+def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> Trajectory:
+    """The trajectory at other times within the run. Raises `InputError` for times outside."""
+    t = given.t
+    wrong = times[~((times >= t[0]) & (times <= t[-1]))]
+    if len(wrong):
+        raise InputError(f"times: {wrong[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s")
+    i = np.clip(np.searchsorted(t, times, "right") - 1, 0, max(len(t) - 2, 0))
+    j = np.minimum(i + 1, len(t) - 1)
+    h = np.maximum(t[j] - t[i], 1e-300)[:, None]
+    x = (times - t[i])[:, None] / h
+    q, s, sd = (np.empty((len(times), values.shape[1])) for values in (given.q, given.s, given.sd))
+    for body, primary in enumerate(compiled.topology.tree):
+        row = compiled.system.tree[body]
+        at, to = int(row[Q_AT]), int(row[S_AT])
+        for motion in primary.motions:
+            ends = _ends(given, i, j, slice(at, at + motion.nq), slice(to, to + motion.nv))
+            curved = {Ball: _rotation, FreeMotion: _pose}.get(type(motion), _quintic)  # type: ignore[call-overload]
+            found = curved(ends, h, x)
+            q[:, at : at + motion.nq], s[:, to : to + motion.nv], sd[:, to : to + motion.nv] = found
+            at, to = at + motion.nq, to + motion.nv
+        at, to, nf = int(row[QF_AT]), int(row[SF_AT]), int(row[NF])
+        ends = _ends(given, i, j, slice(at, at + nf), slice(to, to + nf))
+        q[:, at : at + nf], s[:, to : to + nf], sd[:, to : to + nf] = _quintic(ends, h, x)
+    drift = given.drift[i] + x * (given.drift[j] - given.drift[i])
+    lam, z, work = (_akima(t, values, times) for values in (given.lam, given.z, given.work))
+    return Trajectory(times.copy(), q, s, sd, lam, z, work, drift, given.step[j])
+
+
+def histories_at(compiled: Compiled, given: JointHistories, t: FloatArray, times: FloatArray) -> JointHistories:
+    """Wrenches and cut joints' coordinates at other times; Euler parameters of unit length."""
+    values = {name: _akima(t, array, times) for name, array in given._asdict().items() if name != "unique"}
+    for k, name in enumerate(compiled.topology.cuts):
+        at = int(compiled.system.cuts[k, CUT_BETA])
+        for motion in compiled.model.joints[name].motions:
+            at += motion.nq
+            if isinstance(motion, (Ball, FreeMotion)):
+                values["beta"][:, at - 4 : at] /= np.linalg.norm(values["beta"][:, at - 4 : at], axis=1)[:, None]
+    return JointHistories(**values, unique=given.unique)
+
+
+def _ends(given: Trajectory, i: Any, j: Any, q: slice, s: slice) -> Ends:
+    return Ends(*(values[k][:, place] for k in (i, j) for values, place in ((given.q, q), (given.s, s), (given.sd, s))))
+
+
+def _akima(t: FloatArray, values: FloatArray, times: FloatArray) -> FloatArray:
+    """Akima's cubics through the values of strictly increasing times."""
+    keep = np.concatenate([[True], np.diff(t) > 0.0])
+    if keep.sum() < 2 or values[0].size == 0:
+        return np.repeat(values[:1], len(times), axis=0)
+    return np.asarray(Akima1DInterpolator(t[keep], values[keep], axis=0)(times))
+
+
+def _quintic(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Value, velocity and acceleration of the polynomial of degree 5."""
+    v0, v1, a0, a1 = h * e.v0, h * e.v1, h * h * e.a0, h * h * e.a1
+    f, v, a = e.f1 - e.f0 - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
+    c3, c4, c5 = 10.0 * f - 4.0 * v + 0.5 * a, -15.0 * f + 7.0 * v - a, 6.0 * f - 3.0 * v + 0.5 * a
+    value = e.f0 + x * (v0 + x * (0.5 * a0 + x * (c3 + x * (c4 + x * c5))))
+    rate = v0 + x * (a0 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
+    return value, rate / h, (a0 + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))) / (h * h)
+
+
+def _rotation(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Euler parameters, angular velocity and its rate (body axes)."""
+    inverse = e.f0 * [1.0, -1.0, -1.0, -1.0]
+    th1 = _vector(_product(inverse, e.f1))
+    b, c, *_ = _coefficients(th1)
+    T = np.eye(3) - b[:, None] * _tilde(th1) + c[:, None] * _tilde(th1) @ _tilde(th1)
+    back = np.linalg.inv(T)
+    thd1 = np.einsum("nij,nj->ni", back, e.v1)
+    thdd1 = np.einsum("nij,nj->ni", back, e.a1 - _tangent_rate(th1, thd1))
+    th, thd, thdd = _quintic(Ends(0.0 * th1, e.v0, e.a0, th1, thd1, thdd1), h, x)
+    half = 0.5 * np.linalg.norm(th, axis=1, keepdims=True)
+    turn = np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * th], axis=1)
+    return _product(e.f0, turn), _tangent(th, thd), _tangent(th, thdd) + _tangent_rate(th, thd)
+
+
+def _pose(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Position and Euler parameters, twist in body axes and its rate."""
+    turned = Ends(*(part[:, -4:] if k % 3 == 0 else part[:, 3:] for k, part in enumerate(e)))
+    p, w, wd = _rotation(turned, h, x)
+    ends = []
+    for f, v, a in (e[:3], e[3:]):
+        linear = a[:, :3] + np.cross(v[:, 3:], v[:, :3])
+        ends += [f[:, :3], _turned(f[:, 3:], v[:, :3]), _turned(f[:, 3:], linear)]
+    r, rd, rdd = _quintic(Ends(*ends), h, x)
+    back = p * [1.0, -1.0, -1.0, -1.0]
+    v = _turned(back, rd)
+    vd = _turned(back, rdd) - np.cross(w, v)
+    return np.concatenate([r, p], axis=1), np.concatenate([v, w], axis=1), np.concatenate([vd, wd], axis=1)
+
+
+def _product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """a ∘ b of quaternions (n, 4)."""
+    scalar = a[:, :1] * b[:, :1] - (a[:, 1:] * b[:, 1:]).sum(axis=1, keepdims=True)
+    return np.concatenate([scalar, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])], axis=1)
+
+
+def _turned(p: FloatArray, v: FloatArray) -> FloatArray:
+    """A(p) v"""
+    twice = 2.0 * np.cross(p[:, 1:], v)
+    return np.asarray(v + p[:, :1] * twice + np.cross(p[:, 1:], twice))
+
+
+def _vector(p: FloatArray) -> FloatArray:
+    """Rotation vector of a quaternion, angle below π."""
+    p = np.where(p[:, :1] < 0.0, -p, p)
+    n = np.linalg.norm(p[:, 1:], axis=1, keepdims=True)
+    return np.asarray(p[:, 1:] * np.where(n < 1e-10, 2.0, 2.0 * np.arctan2(n, p[:, :1]) / np.maximum(n, 1e-300)))
+
+
+def _tilde(v: FloatArray) -> FloatArray:
+    z = 0.0 * v[:, 0]
+    x, y, w = v.T
+    return np.array([[z, -w, y], [w, z, -x], [-y, x, z]]).transpose(2, 0, 1)
+
+
+def _coefficients(th: FloatArray) -> tuple[FloatArray, ...]:
+    """b, c of T(θ) = 1 − b θ̃ + c θ̃², and (db/dt, dc/dt) / (θ·θ̇), each (n, 1)."""
+    t2 = (th * th).sum(axis=1, keepdims=True)
+    big = np.maximum(t2, SMALL)
+    t = np.sqrt(big)
+    a, b = np.sin(t) / t, (1.0 - np.cos(t)) / big
+    c = (1.0 - a) / big
+    low = t2 < SMALL
+    return (
+        np.where(low, 0.5 - t2 / 24.0 * (1.0 - t2 / 30.0 * (1.0 - t2 / 56.0)), b),
+        np.where(low, 1.0 / 6.0 - t2 / 120.0 * (1.0 - t2 / 42.0 * (1.0 - t2 / 72.0)), c),
+        np.where(low, -1.0 / 12.0 + t2 / 180.0 * (1.0 - 3.0 * t2 / 112.0), (a - 2.0 * b) / big),
+        np.where(low, -1.0 / 60.0 + t2 / 1260.0 * (1.0 - t2 / 48.0), (b - 3.0 * c) / big),
+    )
+
+
+def _tangent(th: FloatArray, y: FloatArray) -> FloatArray:
+    """T(θ) y"""
+    b, c, *_ = _coefficients(th)
+    w = np.cross(th, y)
+    return np.asarray(y - b * w + c * np.cross(th, w))
+
+
+def _tangent_rate(th: FloatArray, thd: FloatArray) -> FloatArray:
+    """Ṫ(θ) θ̇"""
+    _, c, db, dc = _coefficients(th)
+    rate, w = (th * thd).sum(axis=1, keepdims=True), np.cross(th, thd)
+    return np.asarray(-db * rate * w + dc * rate * np.cross(th, w) + c * np.cross(thd, w))
