@@ -35,7 +35,7 @@ _HOMES = {
     "flexmbs.formalisms.partitioning": "Partitioning",
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
     "flexmbs.analysis.event": "Event",
-    "flexmbs.integrators": "DormandPrince GeneralizedAlpha",
+    "flexmbs.integrators": "BDF DormandPrince GeneralizedAlpha Radau Rattle",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from flexmbs.formalisms.partitioning import Partitioning
     from flexmbs.formalisms.recursive import Recursive
     from flexmbs.formalisms.stabilization import Baumgarte, Projection
-    from flexmbs.integrators import DormandPrince, GeneralizedAlpha
+    from flexmbs.integrators import BDF, DormandPrince, GeneralizedAlpha, Radau, Rattle
     from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
     from flexmbs.model.drives import Drive
     from flexmbs.model.forces import Bushing, FrameForce, JointSpring, JointTorque, PointSpring, UserForce
@@ -93,6 +93,7 @@ __all__ = [  # noqa: RUF022
     "Run", "simulate", "compare", "assemble", "Solution", "Event",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "Multiplier", "Embedding", "Partitioning", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
+    "Rattle", "Radau", "BDF",
     "FlexmbsError", "InputError", "MachineError", "SolverError",
 ]  # fmt: skip
 

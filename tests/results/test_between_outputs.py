@@ -28,9 +28,8 @@ def test_orders_between_outputs():
         found = solution.at(exact.t)
         row = []
         for key in ("position", "velocity", "acceleration"):
-            row.append(
-                max(np.abs(getattr(found.frame(f), key) - getattr(exact.frame(f), key)).max() for f in ("stone/tip", "top/tip"))
-            )
+            pairs = [(getattr(found.frame(f), key), getattr(exact.frame(f), key)) for f in ("stone/tip", "top/tip")]
+            row.append(max(np.abs(a - b).max() for a, b in pairs))
         errors.append(row)
     orders = np.log2(np.divide(errors[0], errors[1]))
     assert np.all(np.array(errors[1]) < [1e-6, 1e-4, 2e-2])

@@ -60,7 +60,7 @@ def test_energy_stays_bounded_over_many_steps(model, coordinates, step, size):
         model(), t_end=12_000 * step, output_step=8 * step, integrator=Rattle(step=step), coordinates=coordinates
     )
     assert solution.statistics["steps"] == 12_000
-    error = solution.energy.balance / np.ptp(solution.energy.kinetic + solution.energy.strain).clip(solution.energy.scale)
+    error = solution.energy.balance / solution.energy.scale
     assert np.abs(error).max() < size
     first, last = error[: len(error) // 4], error[-len(error) // 4 :]
     assert abs(last.mean() - first.mean()) < 0.05 * np.abs(error).max()
@@ -102,5 +102,5 @@ def test_order_two(coordinates):
 
 
 def test_a_step_is_needed():
-    with pytest.raises(fm.InputError, match="integrator.step: 'rattle' has no control of its steps; give a fixed step"):
+    with pytest.raises(fm.InputError, match=r"integrator\.step: 'rattle' has no control of its steps; give a fixed step"):
         fm.simulate(pendulum(), t_end=1.0, integrator="rattle")
