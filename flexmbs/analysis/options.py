@@ -77,7 +77,7 @@ def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: I
         raise InputError(
             f"coordinates: '{form.name}' works in {' or '.join(form.coordinates)} coordinates, not in '{coordinates}'"
         )
-    if form.treatment not in method.treatments:
+    if form.treatment in STABILIZATIONS and form.treatment not in method.treatments:
         mend = "leave it 'none'" if method.needs == "residual" else f"take {' or '.join(map(repr, method.treatments))}"
         why = "fulfils g = 0 by itself" if method.needs == "residual" else "cannot move the states that it keeps"
         raise InputError(f"stabilization: '{method.name}' {why}; {mend} or take 'dormand-prince'")

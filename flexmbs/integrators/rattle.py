@@ -39,7 +39,7 @@ class Rattle(Integrator):
 
     step: float | None = None
     newton_tolerance: float = 1e-14
-    max_iterations: int = 40
+    max_iterations: int = 100
 
     rtol: None = field(default=None, init=False)
     atol: None = field(default=None, init=False)

@@ -21,7 +21,6 @@ from flexmbs.analysis.march.state import (
     STEPPED,
     STEPS,
     TIME,
-    ahead,
     record,
     unpack,
 )  # fmt: skip
@@ -92,7 +91,7 @@ class StiffMarch(March):
     def outputs(self, first: int, last: int) -> tuple[int, int]:
         c = self.course
         for i in range(first, last):
-            while ahead(c.now, 0.0, float(c.times[i])):
+            while c.now.clock[TIME] < c.times[i]:
                 status = self._step()
                 if status != DONE:
                     return status, i

@@ -1,0 +1,53 @@
+"""Error-controlled generalized-α on every form of the multiplier equations: the error follows the tolerance as tol^(2/3).
+
+The local error is of order h³ and kept at the tolerance, so the error over a time is of order h² = tol^(2/3).
+"""
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+
+BAR = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1), "com": (0, 0, -0.5), "frames": {"end": (0, 0, -1)}}
+
+
+def driven() -> fm.Model:
+    """A double pendulum whose second hinge a drive moves."""
+    model = fm.Model("driven")
+    upper, lower = (model.add(fm.RigidBody(name, **BAR)) for name in ("upper", "lower"))
+    model.add(fm.Revolute("shoulder", model.ground, upper, axis="y", q0=0.5))
+    model.add(fm.Revolute("elbow", upper["end"], lower, axis="y", q0=0.7))
+    model.add(fm.Drive("motor", "elbow", fm.Sine(0.3, 1.5, offset=0.7)))
+    return model
+
+
+def redundant() -> fm.Model:
+    """A planar four-bar on four parallel hinges: three of its rows depend on the others."""
+    model = fm.Model("four bars", frames={"far": (0.9, 0, 0)})
+    left, right = (model.add(fm.RigidBody(name, **BAR)) for name in ("left", "right"))
+    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(1e-3, 0.1, 0.1), com=(0.45, 0, 0), frames={"end": (0.9, 0, 0)}))
+    model.add(fm.Revolute("A", model.ground, left, axis="y", q0=0.8))
+    model.add(fm.Revolute("B", model.ground["far"], right, axis="y", q0=0.8))
+    model.add(fm.Revolute("C", left["end"], rod, axis="y", q0=-0.8))
+    model.add(fm.Revolute("D", rod["end"], right["end"], axis="y", q0=0.8))
+    return model
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("model", [driven, redundant])
+def test_the_error_follows_the_tolerance(model, coordinates):
+    body = list(model().bodies)[-1]
+    tight = fm.DormandPrince(rtol=1e-10, atol=1e-12)
+    exact = fm.simulate(model(), t_end=1.0, output_step=0.07, integrator=tight, stabilization="projection").frame(body)
+    errors = []
+    for tolerance in (1e-4, 1e-5, 1e-6, 1e-7):
+        solution = fm.simulate(
+            model(), t_end=1.0, output_step=0.07, coordinates=coordinates, rtol=tolerance, atol=0.01 * tolerance
+        )
+        found = solution.frame(body)
+        errors.append([np.abs(getattr(found, key) - getattr(exact, key)).max() for key in ("position", "velocity")])
+        assert solution.drift[:, 0].max() < 1e-7
+    assert bool(solution.run.redundant) == (model is redundant)
+    slopes = np.log10(np.array(errors[0]) / errors[-1]) / 3
+    assert np.all((slopes > 0.5) & (slopes < 0.85))
+    assert errors[2][0] < 5e-5
