@@ -11,6 +11,7 @@ from flexmbs.analysis.evaluate import evaluate
 from flexmbs.analysis.initial import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.analysis.march.run import INTEGRATORS, Progress
 from flexmbs.analysis.march.state import make_trajectory
+from flexmbs.analysis.options import has_option
 from flexmbs.analysis.simulate import simulate
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, SolverError
@@ -131,6 +132,7 @@ def compare(
     chosen = list(_combinations(formalisms or list(FORMALISMS), integrators))
     if not chosen:
         raise InputError("integrators: none of them goes with these formalisms; see flexmbs list integrators")
+    tolerances: dict[str, Any] = {"step": step, "rtol": rtol, "atol": atol}
     rows: list[Row] = []
     first: Solution | None = None
     states: _States | None = None
@@ -138,10 +140,12 @@ def compare(
         if progress:
             progress(k / len(chosen), f"{form.name}, {coordinates}, {integrator}")
         options: dict[str, Any] = {
-            "formalism": form, "coordinates": coordinates, "integrator": integrator, "rtol": rtol, "atol": atol,
+            "formalism": form, "coordinates": coordinates, "integrator": integrator,
         }  # fmt: skip
-        simulate(model, t_end=1e-9 * t_end, **options)  # loads the kernels, so that times compare
-        outcome, solution = _solved(model, options | {"t_end": t_end, "step": step, "output_step": output_step})
+        own = {key: value for key, value in tolerances.items() if has_option(INTEGRATORS[integrator], key)}
+        loading = own | {"step": 1e-9 * t_end} if "step" in own else own
+        simulate(model, t_end=1e-9 * t_end, **options, **loading)  # loads the kernels, so that times compare
+        outcome, solution = _solved(model, options | own | {"t_end": t_end, "output_step": output_step})
         if first is None and outcome == "finished":
             first = solution
         if states is None and first is not None:
@@ -160,7 +164,8 @@ def _combinations(formalisms: Sequence[str | Formalism], integrators: Sequence[s
             for name in integrators:
                 needs = INTEGRATORS[name].needs
                 if coordinates in plain.coordinates and needs in plain.provides:
-                    yield (_projected(plain) if needs == "accelerations" else plain), coordinates, name
+                    projected = "projection" in INTEGRATORS[name].treatments
+                    yield (_projected(plain) if projected else plain), coordinates, name
 
 
 def _projected(form: Formalism) -> Formalism:
