@@ -37,6 +37,9 @@ from flexmbs.system.records import (
     BALL,
     CHAIN_AT,
     CHAIN_END,
+    CLOSED_ROWS,
+    CUT_CLOSED,
+    CUT_ROW,
     FREE,
     G_ACCELERATION,
     G_POSITION,
@@ -141,6 +144,31 @@ def variation(system, work, now, h, places, weights, constant):
             e[a] += d[a]
 
 
+@part
+def keep_gap(cuts, cut, gs, gap, rows):
+    """g at the end of the step, and the closed directions T that it is told in."""
+    copy(gs[G_POSITION], gap)
+    for k in range(cuts.shape[0]):
+        for r in range(cuts[k, CUT_CLOSED]):
+            for e in range(6):
+                rows[cuts[k, CUT_ROW] + r, e] = cut[k, CLOSED_ROWS + 6 * r + e]
+
+
+@part
+def gap_at_start(cuts, cut, gap, rows, gs):
+    """That gap in the closed directions at the start, T₀ T₁ᵀ g: the basis may be another one at the end of the step."""
+    copy(gap, gs[G_POSITION])
+    for k in range(cuts.shape[0]):
+        at = cuts[k, CUT_ROW]
+        for r in range(cuts[k, CUT_CLOSED]):
+            gs[G_POSITION, at + r] = 0.0
+            for c in range(cuts[k, CUT_CLOSED]):
+                same = 0.0
+                for e in range(6):
+                    same += cut[k, CLOSED_ROWS + 6 * r + e] * rows[at + c, e]
+                gs[G_POSITION, at + r] += same * gap[at + c]
+
+
 def rattle_step(system, work, room, now, h, tolerance, iterations, places, weights, constant):
     """One step from the running state; returns the status, the old state stays in q0, s0, …."""
     q, s, sd, lam, z, x = now.q, now.s, now.sd, now.lam, now.z, work.x
@@ -170,7 +198,7 @@ def rattle_step(system, work, room, now, h, tolerance, iterations, places, weigh
         displace(system.tree, system.joints, now.q0, now.delta, q)
         variation(system, work, now, h, places, weights, constant)
         kinematics(system, work, t0 + h, q, work.zero, work.zero)
-        copy(work.gs[G_POSITION], now.gap)
+        keep_gap(system.cuts, work.cut, work.gs, now.gap, now.rows)
         for a in range(ns):
             sd[a] = 2.0 / h * (now.a[a] - now.s0[a])
         residual(system, work, t0, now.q0, now.a, sd, lam, now.z0, False, work.r)
@@ -178,8 +206,9 @@ def rattle_step(system, work, room, now, h, tolerance, iterations, places, weigh
         now.statistics[ITERATIONS] += 1
         for a in range(ns):
             x[a] = -work.r[a] - 2.0 / h * now.e0[a]
+        gap_at_start(system.cuts, work.cut, now.gap, now.rows, work.gs)
         for a in range(lam.shape[0]):
-            x[ns + a] = -2.0 / (h * h) * now.gap[a]
+            x[ns + a] = -2.0 / (h * h) * work.gs[G_POSITION, a]
         correction(system, work, room, q, x)
         size = 0.0
         for a in range(ns):

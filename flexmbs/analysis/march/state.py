@@ -60,6 +60,7 @@ class Now(NamedTuple):
     e0: np.ndarray
     e1: np.ndarray
     gap: np.ndarray  # (nc,)
+    rows: np.ndarray  # (nc, 6) closed directions at the end of the step
     still: np.ndarray  # (3,) zeros
     statistics: np.ndarray  # (8,) int64
     at: At
@@ -72,7 +73,7 @@ def make_now(nq: int, ns: int, nc: int, nz: int) -> Now:
     return Now(
         clock=z(5), q=z(nq), s=z(ns), sd=z(ns), lam=z(nc), z=z(nz), a=z(ns), work=z(3), q0=z(nq), s0=z(ns), sd0=z(ns), lam0=z(nc),
         z0=z(nz), zd0=z(nz), power0=z(3), delta=z(ns), a1=z(ns), travel=z(ns), path=z(ns), y=z(ny), y1=z(ny),
-        k=z((dp.STAGES, ny)), e0=z(ns), e1=z(ns), gap=z(nc), still=z(3), statistics=z(8, np.int64),
+        k=z((dp.STAGES, ny)), e0=z(ns), e1=z(ns), gap=z(nc), rows=z((nc, 6)), still=z(3), statistics=z(8, np.int64),
         at=At(q=z(nq), s=z(ns), sd=z(ns), lam=z(nc), z=z(nz), work=z(3)),
     )  # fmt: skip
 
