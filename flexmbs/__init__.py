@@ -28,6 +28,7 @@ _HOMES = {
     "flexmbs.analysis.inverse_dynamics": "inverse_dynamics",
     "flexmbs.analysis.linearize": "linearize",
     "flexmbs.analysis.matrices": "matrices",
+    "flexmbs.analysis.closing": "Assemble",
     "flexmbs.results": "Solution",
     "flexmbs.formalisms.embedding": "Embedding",
     "flexmbs.formalisms.multiplier": "Multiplier",
@@ -41,6 +42,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 
 if TYPE_CHECKING:
     from flexmbs.analysis.assemble import assemble
+    from flexmbs.analysis.closing import Assemble
     from flexmbs.analysis.compare import compare
     from flexmbs.analysis.event import Event
     from flexmbs.analysis.inverse_dynamics import inverse_dynamics
@@ -90,7 +92,7 @@ __all__ = [  # noqa: RUF022
     "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
-    "Run", "simulate", "compare", "assemble", "Solution", "Event",
+    "Run", "simulate", "compare", "assemble", "Assemble", "Solution", "Event",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "Multiplier", "Embedding", "Partitioning", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
     "Rattle", "Radau", "BDF",

@@ -1,9 +1,11 @@
 """`assemble`: consistent initial positions and velocities, and what had to move for them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from flexmbs.analysis.closing import Assemble, Weight
 from flexmbs.analysis.initial import InitialState, Moved, consistent_state, joint_coordinates
 from flexmbs.analysis.rank import Singular, redundant_rows, singular_position
 from flexmbs.model.check import declaration_report
@@ -38,19 +40,23 @@ class Assembly:
         return "\n".join(lines)
 
 
-def assemble(model: Model, *, t: float = 0.0) -> Assembly:
-    """The initial state that fulfils all joints and drives at time ``t`` with the least mass-weighted change of the declared one.
+def assemble(
+    model: Model, *, t: float = 0.0, locked: str | tuple[str, ...] = (), weights: Mapping[str, Weight] | None = None
+) -> Assembly:
+    """The initial state that fulfils all joints and drives at time ``t`` with the least change of the declared one.
 
-    Positions by Newton steps [[M, Gᵀ], [G, 0]] (δ, μ) = (0, −g), then velocities by one such step with −(G s + γ̄).
-    Raises `InputError` that names the joint and the gap where a loop does not close.
+    The change of tree joints counts with the mass matrix; of cut joints those take part whose ``q0`` or ``v0`` is given, so that
+    they choose between positions in which a loop closes. ``locked`` joints are held exactly; ``weights`` (joint → number, or one
+    per freedom) make joints harder (> 1) or easier (< 1) to move. Positions by damped Newton steps, then velocities.
+    Raises `InputError` that names the joint and the gap where a loop does not close, and locked joints that contradict.
     """
     declaration_report(model).raise_errors()
-    return assembly(model, t)
+    return assembly(model, t, Assemble(locked if isinstance(locked, tuple) else (locked,), weights or {}))
 
 
-def assembly(model: Model, t: float) -> Assembly:
+def assembly(model: Model, t: float, how: Assemble | None = None) -> Assembly:
     """The initial state of a model whose declarations have been checked; redundancy is judged beside a singular start."""
-    compiled, start = consistent_state(model, t=t)
+    compiled, start = consistent_state(model, t=t, how=how)
     joints = {name: JointState(*joint_coordinates(compiled, start, name)) for name in model.joints}
     singular = singular_position(compiled, start)
     regular = singular.near if singular else start

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.algebra.so3 import quaternion_of
+from flexmbs.analysis.closing import Assemble, Closing, is_declared
+from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.formalisms.multiplier import consistent
@@ -23,6 +25,8 @@ CLOSED = 1e-10
 NEWTON_STEPS = 40
 ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
+NEARLY_CLOSED = 1e-6  # m or rad, of a declared state that needs a projection only
+MOST_CLOSED = 600  # velocities, of dense steps
 MENDED = "initial values, masses and forces"
 
 
@@ -79,27 +83,89 @@ def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int,
             array[place : place + nf] = values
 
 
-def consistent_state(model: Model, *, t: float = 0.0) -> tuple[Compiled, InitialState]:
+def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
     """The model compiled in joint coordinates and its consistent initial state. Raises `InputError` when loops do not close."""
+    how = how or Assemble()
+    how.check(model)
     compiled = compile_model(model, "joint")
     system, start = compiled.system, declared_state(compiled)
     work = make_work(system, start.beta)
     q, s = start.q.copy(), start.s.copy()
     unset = springs_without_length(system)
-    settled = settle(compiled, work, t, q, s)
+    settled = _closed(compiled, work, t, q, s, how)
     if not settled.left <= ACCEPTED_GAP:
-        raise InputError(*(_of_functions(compiled) or _gaps(compiled, work.gs[G_POSITION])))
+        _raise_gaps(compiled, work.gs[G_POSITION].copy(), t, how)
     if len(unset):
         fill_spring_lengths(system, work, q, unset)
         settled = settle(compiled, work, t, q, s)
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
         raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; mend {MENDED}"]))
+    _check_locked(compiled, start, q, s, work, how)
     changes = (
         Moved(primary.label, _largest(q, start.q, system.tree[:, Q_AT], i), _largest(s, start.s, system.tree[:, S_AT], i))
         for i, primary in enumerate(compiled.topology.tree)
     )
     moved = tuple(change for change in changes if max(change.position, change.velocity) > MOVED)
     return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
+
+
+def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, how: Assemble) -> "Settled":
+    """Close the loops: from a declared state that is nearly consistent by the run's own projection, else by `Closing`."""
+    system = compiled.system
+    compiled.callbacks.where = None
+    gap = np.abs(terms(system, work, t, q, s).g).max(initial=0.0) if compiled.n_constraints else 0.0
+    compiled.callbacks.raise_error()
+    plain = how.is_default and not any(is_declared(compiled.model.joints[name]) for name in compiled.topology.cuts)
+    if compiled.n_constraints and np.isfinite(gap) and not (plain and gap <= NEARLY_CLOSED) and len(s) <= MOST_CLOSED:
+        closing = Closing(compiled, work, t, q, s, how)
+        best = closing.positions()
+        q[:] = best.q
+        if best.gap > ACCEPTED_GAP:
+            work.gs[G_POSITION] = terms(system, work, t, q, s).g
+            return Settled(np.zeros(len(s)), np.zeros(compiled.n_constraints), best.gap, 0)
+        s[:] = closing.velocities(q)
+    return settle(compiled, work, t, q, s)
+
+
+def _raise_gaps(compiled: Compiled, g: np.ndarray, t: float, how: Assemble) -> None:
+    """Why the initial state is not consistent: a user function, locked joints that contradict, or lengths."""
+    problems = _of_functions(compiled)
+    if not problems and how.locked:
+        free, found = consistent_state(compiled.model, t=t, how=Assemble(weights=how.weights))
+        problems = [
+            f"joints.{name}: is locked at q0, but the loops close only where it moves by {size:.4g}; unlock it or mend q0"
+            for name, size in _lock_changes(free, found, how)
+            if size > ACCEPTED_GAP
+        ]
+    raise InputError(*(problems or _gaps(compiled, g)))
+
+
+def _lock_changes(compiled: Compiled, found: "InitialState", how: Assemble) -> list[tuple[str, float]]:
+    """(locked joint, largest difference of its coordinates from the declared ones)."""
+    joints = compiled.model.joints
+    return [
+        (name, float(np.abs(joint_coordinates(compiled, found, name)[0] - joints[name].q0).max(initial=0.0)))
+        for name in how.locked
+    ]
+
+
+def _check_locked(
+    compiled: Compiled, start: "InitialState", q: np.ndarray, s: np.ndarray, work: Work, how: Assemble
+) -> None:  # fmt: skip
+    """Locked joints stay where they were declared, and their velocities too."""
+    state = InitialState(q, s, work.beta[:-SPARE], (), work.motion, work.cut[:, ETA : ETA + 6])
+    problems = []
+    for name in how.locked:
+        joint = compiled.model.joints[name]
+        place, speed = joint_coordinates(compiled, state, name)
+        for text, change in (("q0", np.abs(place - joint.q0)), ("v0", np.abs(speed - joint.v0))):
+            if change.max(initial=0.0) > ACCEPTED_GAP:
+                problems.append(
+                    f"joints.{name}: is locked, but the constraints hold only where {text} changes by {change.max():.4g}; "
+                    "unlock it or another joint, or mend the initial values"
+                )
+    if problems:
+        raise InputError(*problems)
 
 
 class Settled(NamedTuple):

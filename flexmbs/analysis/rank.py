@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import null_space, qr
 
-from flexmbs._jit import seldom
+from flexmbs.analysis.closing import displaced
 from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, settle
 from flexmbs.dynamics.dense import terms
-from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.work import make_work
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import CUT_ROW, CUT_ROWS, DRIVE_ROW, ETA, SPARE
@@ -119,12 +118,6 @@ def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialSta
     if not settle(compiled, work, 0.0, q, s).left <= ACCEPTED_GAP:
         return None
     return InitialState(q, s, work.beta[:-SPARE].copy(), (), work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
-
-
-@seldom
-def displaced(tree, joints, q0, d, q):
-    """q = q0 ⊕ d"""
-    displace(tree, joints, q0, d, q)
 
 
 def row_owners(compiled: Compiled) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.analysis.assemble import redundancy_text
+from flexmbs.analysis.closing import Assemble
 from flexmbs.analysis.event import Event
 from flexmbs.analysis.initial import consistent_state, in_coordinates
 from flexmbs.analysis.march import state
@@ -39,6 +40,7 @@ def simulate(
     atol: float | None = None,
     rho_inf: float | None = None,
     events: Sequence[Event] = (),
+    initial: Assemble | None = None,
     progress: Progress | None = None,
 ) -> Solution:
     """Motion of a model from its initial values at t = 0 to ``t_end`` (s), or as its ``run`` says where no ``t_end`` is given.
@@ -51,6 +53,7 @@ def simulate(
     stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".
     rho_inf: spectral radius of generalized-α at infinite frequency.
     events: state functions whose changes of sign are located; terminal ones end the run.
+    initial: how initial values are made consistent, `Assemble` with locked joints and weights.
     progress: called with the fraction done and a text about four times a second.
     Ctrl-C ends the run at the last output; the solution's ``run.outcome`` says so.
 
@@ -60,12 +63,13 @@ def simulate(
         "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism, "coordinates": coordinates,
         "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol, "rho_inf": rho_inf,
     }  # fmt: skip
-    return _simulate(model, asked(model, given), start, events, progress)
+    return _simulate(model, asked(model, given), start, initial, events, progress)
 
 
 def _simulate(
-    model: Model, chosen: dict[str, Any], start: HasState | None, events: Sequence[Event], progress: Progress | None
-) -> Solution:
+    model: Model, chosen: dict[str, Any], start: HasState | None, initial: Assemble | None, events: Sequence[Event],
+    progress: Progress | None,
+) -> Solution:  # fmt: skip
     """The run with all options chosen."""
     method = chosen_integrator(chosen["integrator"], {key: chosen[key] for key in OF_INTEGRATOR})
     form = chosen_formalism(chosen["formalism"], chosen["stabilization"], chosen["coordinates"], method)
@@ -75,7 +79,7 @@ def _simulate(
     begun = time.perf_counter()
     if progress:
         progress(0.0, "assembling")
-    joint, first_state = consistent_state(model)
+    joint, first_state = consistent_state(model, how=initial)
     if start is not None:
         first_state = started(joint, given_state("start", start))
     singular = singular_position(joint, first_state)
