@@ -13,7 +13,8 @@ from flexmbs.analysis.initial import consistent_state, in_coordinates
 from flexmbs.analysis.march import state
 from flexmbs.analysis.march.run import Progress, Run, statistics
 from flexmbs.analysis.options import OF_INTEGRATOR, asked, chosen_formalism, chosen_integrator, output_times
-from flexmbs.analysis.rank import DEPENDENT, pivots, singular_position
+from flexmbs.analysis.rank import DEPENDENT, NEARLY, pivots, singular_position
+from flexmbs.analysis.singular import passage_notes, passages
 from flexmbs.analysis.state import HasState, given_state, started
 from flexmbs.analysis.stop import INTERRUPTED, outcome
 from flexmbs.errors import SolverError
@@ -108,12 +109,14 @@ def _simulate(
         "t_end": chosen["t_end"], "formalism": form.name, "coordinates": chosen["coordinates"], "integrator": method.name,
         "step": method.step, "stabilization": form.treatment, "rtol": method.rtol, "atol": method.atol,
     }  # fmt: skip
-    ended = outcome(status, compiled, run.now, run.work, first)
+    good = Trajectory(*(array[:reached] for array in run.out))
+    notes += passage_notes(passages(compiled, good, regular.beta, first.rank(NEARLY)))
+    ended = outcome(status, compiled, run.now, run.work, first, good)
     if run.ending is not None and status == state.DONE:
         ended = f"{AT_EVENT}'{run.ending.name}' at t = {run.ending.t:.6g} s"
     counts = statistics(run.now, prepared - begun, finished - prepared)
     solution = Solution(
-        compiled=compiled, trajectory=Trajectory(*(array[:reached] for array in run.out)), statistics=counts,
+        compiled=compiled, trajectory=good, statistics=counts,
         run=RunInfo(
             options=options, outcome=ended, events=tuple(run.found), redundant=redundant,
             moved=[str(m) for m in first_state.moved], notes=notes,

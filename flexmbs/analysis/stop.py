@@ -4,21 +4,29 @@ import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.analysis.march import state
-from flexmbs.analysis.rank import Pivots, lost_on_the_way, pivots
+from flexmbs.analysis.rank import NEARLY, Pivots, lost_on_the_way, pivots
+from flexmbs.analysis.singular import ahead_of
+from flexmbs.results.joints import start_coordinates
+from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import SPARE, Work
 
 INTERRUPTED = -1
 
 
-def outcome(status: int, compiled: Compiled, now: state.Now, work: Work, first: Pivots) -> str:
-    """ "finished", or why the run stopped; ``first``: the constraints at the start."""
+def outcome(status: int, compiled: Compiled, now: state.Now, work: Work, first: Pivots, good: Trajectory) -> str:
+    """ "finished", or why the run stopped; ``first``: the constraints at the start; ``good``: the outputs that were reached."""
     t, h = float(now.clock[state.TIME]), float(now.clock[state.STEP])
     if status == state.DONE:
         return "finished"
     if status == INTERRUPTED:
         return f"interrupted at t = {t:.6g} s"
-    cause = _function(compiled) or _singular(compiled, now, work, first) or _numbers(status, compiled, now, h)
+    cause = (
+        _function(compiled)
+        or _singular(compiled, now, work, first)
+        or _passed(compiled, now, first, good)
+        or _numbers(status, compiled, now, h)
+    )
     return f"stopped at t = {t:.6g} s: {cause}"
 
 
@@ -37,6 +45,20 @@ def _singular(compiled: Compiled, now: state.Now, work: Work, first: Pivots) -> 
         return ""
     cause = f"near a singular position, where rows of {item} depend on others (dead centre or end of reach)"
     return f"{cause}; end the motion before it, or start on its other side"
+
+
+def _passed(compiled: Compiled, now: state.Now, first: Pivots, good: Trajectory) -> str:
+    """The singular position between the last output and the place where the run stopped, if there is one."""
+    if compiled.n_constraints == 0 or len(good.t) == 0:
+        return ""
+    reach = max(float(now.clock[state.TIME] - good.t[-1]), 0.0) + 2.0 * float(now.clock[state.STEP])
+    state_there = float(good.t[-1]), good.q[-1], good.s[-1], good.sd[-1]
+    ahead = ahead_of(compiled, start_coordinates(compiled), first.rank(NEARLY), *state_there, reach)
+    if ahead is None:
+        return ""
+    names = ", ".join(f"'{name}'" for name in ahead.items)
+    cause = f"the singular position at t = {ahead.t:.5g} s, where rows of {names} depend on others, was not passed"
+    return f"{cause}; take error-controlled steps and stabilization 'projection', or end the motion before it"
 
 
 def _numbers(status: int, compiled: Compiled, now: state.Now, h: float) -> str:
