@@ -25,7 +25,7 @@ CLOSED = 1e-10
 NEWTON_STEPS = 40
 ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
-NEARLY_CLOSED = 1e-6  # m or rad, of a declared state that needs a projection only
+NEARLY_CLOSED = 1e-2  # m or rad, of a declared state for which the run's own projection is the least change
 MOST_CLOSED = 600  # velocities, of dense steps
 MENDED = "initial values, masses and forces"
 
