@@ -80,7 +80,7 @@ def add_block(e, values, i, j, B, factor):
 @part
 def _cholesky(values, at, n, sign, stiffness, o):
     """Upper factor Uᵀ of sign·D in place, reciprocal diagonal; dependent constraint rows get reciprocal 0. Returns their number,
-    −1 if T is not definite."""
+    −1 if T is not definite. ``stiffness`` of constraint rows becomes their pivot, 0 for dependent ones."""
     dropped = 0
     for j in range(n):
         row = at + j * n
@@ -88,9 +88,11 @@ def _cholesky(values, at, n, sign, stiffness, o):
         if sign < 0:
             if pivot <= DEPENDENT * stiffness[o + j]:
                 inverse = 0.0
+                stiffness[o + j] = 0.0
                 dropped += 1
             else:
                 inverse = 1.0 / math.sqrt(pivot)
+                stiffness[o + j] = pivot
         elif pivot > 0.0:
             inverse = 1.0 / math.sqrt(pivot)
         else:
@@ -140,8 +142,10 @@ def _schur_update(values, target, left, ml, right, mr, n, sign):
 
 @part
 def factorize(e, values, stiffness):
-    """Factor in place; ``stiffness`` (n,) is scratch. Returns the number of dependent constraint rows, or −1 − node when T is
-    indefinite there."""
+    """Factor in place. Returns the number of dependent constraint rows, or −1 − node when T is indefinite there.
+
+    ``stiffness`` (n,): for each constraint row the square of its part across the rows before it (metric T⁻¹), 0 if dependent.
+    """
     for r in range(stiffness.shape[0]):
         stiffness[r] = 0.0
     return eliminate(e, values, stiffness)

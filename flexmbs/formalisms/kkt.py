@@ -42,10 +42,25 @@ def largest(x):
 
 
 @part
+def independence(work, ns):
+    """Smallest pivot of a constraint row at the last factorization as a part of the largest it had so far, dependent rows left
+    out; it falls to 0 with the square of the distance from a singular position."""
+    least = 1.0
+    for a in range(ns, work.stiffness.shape[0]):
+        pivot = work.stiffness[a]
+        if pivot > work.pivot[a]:
+            work.pivot[a] = pivot
+        elif 0.0 < pivot < least * work.pivot[a]:
+            least = pivot / work.pivot[a]
+    return least
+
+
+@part
 def project(system, work, t, q, s, tolerance, iterations):
     """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities onto G s + γ̄ = 0.
 
-    Returns the largest |g| left.
+    Near a singular position an error of g turns the velocities by its quotient with the square of the distance: g is brought
+    down further there, as far as round-off lets it. Returns the largest |g| left.
     """
     ns = s.shape[0]
     nc = work.gs.shape[1]
@@ -55,8 +70,10 @@ def project(system, work, t, q, s, tolerance, iterations):
     it = 0
     while not velocities:
         kinematics(system, work, t, q, s, work.zero)
+        before = left
         left = largest(work.gs[G_POSITION])
-        velocities = left <= tolerance or it >= iterations
+        enough = left <= tolerance * independence(work, ns) or (it > 0 and left <= tolerance and left > 0.1 * before)
+        velocities = enough or it >= iterations
         it += 1
         kkt_matrix(system, work, q, 1.0, -1.0)
         for a in range(ns):

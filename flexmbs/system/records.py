@@ -154,6 +154,7 @@ class Work(NamedTuple):
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros
+    pivot: np.ndarray  # (ns + nc,) largest pivot so far of each constraint row
     force_rate: np.ndarray  # (nz,) rates of force states
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η

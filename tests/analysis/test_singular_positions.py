@@ -65,3 +65,16 @@ def test_reactions_of_a_redundant_loop_are_marked():
     assert sum(rows for _, rows in solution.run.redundant) == 3
     unique = {name: solution.joint(name).unique for name in ("foot0", "pin0", "knee0", "foot1", "hook")}
     assert unique == {"foot0": False, "pin0": False, "knee0": False, "foot1": False, "hook": True}
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("stabilization", ["projection", "baumgarte"])
+def test_explicit_steps_straddle_the_aligned_position(stabilization, coordinates):
+    """Error-controlled Dormand–Prince keeps to the branch of the parallelogram through both flat positions."""
+    how = {"integrator": "dormand-prince", "stabilization": stabilization, "coordinates": coordinates}
+    solution = fm.simulate(cells(2), t_end=1.5, output_step=0.05, rtol=1e-8, atol=1e-10, **how)
+    angle, _ = parallelogram(2, 1.5)
+    tip = solution.frame("crank0/tip").position[-1]
+    np.testing.assert_allclose(tip[:2], [np.cos(angle), np.sin(angle)], atol=1e-6)
+    assert np.ptp(solution.energy.total) < 1e-4
+    assert solution.statistics["steps"] + solution.statistics["rejected"] < 2000

@@ -12,9 +12,9 @@ from flexmbs.system.records import G_POSITION, G_VELOCITY
 
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED = range(6)
 STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT = range(6)
-TIME, STEP, FACTOR, BEGUN, LONGEST = range(
-    5
-)  # places of Now.clock; the step of the factorization (0 none), start of the last step
+# places of Now.clock: FACTOR the step of the factorization (0 none), BEGUN the start of the last step, DISTANCE from a singular
+# position (1 at its largest) and its RATE
+TIME, STEP, FACTOR, BEGUN, LONGEST, DISTANCE, RATE = range(7)
 
 SMALLEST_STEP = 1e-13
 ACCEPTED_GAP = 1e-6  # m or rad, left by the projection
@@ -35,7 +35,7 @@ class At(NamedTuple):
 class Now(NamedTuple):
     """The running state and vectors of the integrator."""
 
-    clock: np.ndarray  # (5,) TIME, STEP, FACTOR, BEGUN, LONGEST
+    clock: np.ndarray  # (7,) TIME, STEP, FACTOR, BEGUN, LONGEST, DISTANCE, RATE
     q: np.ndarray
     s: np.ndarray
     sd: np.ndarray
@@ -71,7 +71,7 @@ def make_now(nq: int, ns: int, nc: int, nz: int) -> Now:
     z = np.zeros
     ny = nq + ns + nz + 3
     return Now(
-        clock=z(5), q=z(nq), s=z(ns), sd=z(ns), lam=z(nc), z=z(nz), a=z(ns), work=z(3), q0=z(nq), s0=z(ns), sd0=z(ns), lam0=z(nc),
+        clock=z(7), q=z(nq), s=z(ns), sd=z(ns), lam=z(nc), z=z(nz), a=z(ns), work=z(3), q0=z(nq), s0=z(ns), sd0=z(ns), lam0=z(nc),
         z0=z(nz), zd0=z(nz), power0=z(3), delta=z(ns), a1=z(ns), travel=z(ns), path=z(ns), y=z(ny), y1=z(ny),
         k=z((dp.STAGES, ny)), e0=z(ns), e1=z(ns), gap=z(nc), rows=z((nc, 6)), still=z(3), statistics=z(8, np.int64),
         at=At(q=z(nq), s=z(ns), sd=z(ns), lam=z(nc), z=z(nz), work=z(3)),
