@@ -21,6 +21,7 @@ OPERATIONS = 4e8  # of all singular values; fewer samples, or none, of large sys
 LOW = 0.25  # of the largest σ: minima worth following between the outputs
 SINGULAR = 5e-3  # of the largest σ
 MOST = 10  # positions told one by one
+MOST_NAMES = 6
 SHARE = 0.5  # of the largest part in the vanishing combination of rows: joints that are named
 
 
@@ -31,11 +32,16 @@ class Passage(NamedTuple):
     items: list[str]
     size: float
 
+    @property
+    def names(self) -> str:
+        """The joints and drives, the first ones only where there are many."""
+        rest = len(self.items) - MOST_NAMES
+        return ", ".join(f"'{name}'" for name in self.items[:MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+
     def __str__(self) -> str:
-        names = ", ".join(f"'{name}'" for name in self.items)
         return (
-            f"passed a singular position at t = {self.t:.5g} s: rows of {names} depend on others there (σ = {self.size:.1e} of "
-            "its largest); the motion might branch"
+            f"passed a singular position at t = {self.t:.5g} s: rows of {self.names} depend on others there "
+            f"(σ = {self.size:.1e} of its largest); the motion might branch"
         )
 
 

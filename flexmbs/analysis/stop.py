@@ -56,8 +56,7 @@ def _passed(compiled: Compiled, now: state.Now, first: Pivots, good: Trajectory)
     ahead = ahead_of(compiled, start_coordinates(compiled), first.rank(NEARLY), *state_there, reach)
     if ahead is None:
         return ""
-    names = ", ".join(f"'{name}'" for name in ahead.items)
-    cause = f"the singular position at t = {ahead.t:.5g} s, where rows of {names} depend on others, was not passed"
+    cause = f"the singular position at t = {ahead.t:.5g} s, where rows of {ahead.names} depend on others, was not passed"
     return f"{cause}; take error-controlled steps and stabilization 'projection', or end the motion before it"
 
 
