@@ -11,7 +11,7 @@ from flexmbs.analysis.evaluate import evaluate
 from flexmbs.analysis.initial import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.analysis.march.run import INTEGRATORS, Progress
 from flexmbs.analysis.march.state import make_trajectory
-from flexmbs.analysis.options import has_option
+from flexmbs.analysis.options import DEFAULTS, asked, by_name, has_option, listed, output_times
 from flexmbs.analysis.simulate import simulate
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, SolverError
@@ -21,19 +21,19 @@ from flexmbs.formalisms.stabilization import Projection
 from flexmbs.model.model import Model
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import RunInfo
-from flexmbs.system.records import ETA, SPARE
+from flexmbs.system.records import ETA, MASS, SPARE
 from flexmbs.system.topology import COORDINATES
 
 INTEGRATORS_COMPARED = ("generalized-alpha", "dormand-prince")
 STATES = 5  # at which accelerations and reactions are compared
-SMALL = 1e-12
 
 
 @dataclass(frozen=True)
 class Row:
     """One run: what it combined, how it ended, and how it agrees with the first run.
 
-    accelerations, reactions: largest differences at the same states, relative to the largest value (round-off expected).
+    accelerations, reactions: largest differences at the same states, relative to the largest value or to gravity and the weight
+    of all bodies (round-off expected).
     positions: largest difference of body positions over the run, relative to the largest distance moved.
     energy: largest missing energy relative to the largest energy or work.  drift: max |g| and max |G s + γ̄|.
     """
@@ -123,13 +123,15 @@ def compare(
     """A model run under all formalisms (or those given) in all their coordinates with suitable integrators.
 
     Accelerations and reactions are compared at equal states of the first run, motions over the whole time. Explicit
-    integrators of formalisms that let constraints drift project on them. A run that stops is a row that says so.
-    Raises `InputError`.
+    integrators of formalisms that let constraints drift project on them. A run that stops, or that its formalism or coordinates
+    refuse, is a row that says so. Raises `InputError` where all refuse.
     """
-    unknown = [name for name in integrators if name not in INTEGRATORS]
-    if unknown:
-        raise InputError(f"integrators: no '{unknown[0]}'; there are {', '.join(INTEGRATORS)}")
-    chosen = list(_combinations(formalisms or list(FORMALISMS), integrators))
+    t_end = asked(model, {"t_end": t_end, **dict.fromkeys(DEFAULTS)})["t_end"]
+    output_times(t_end, step, output_step)
+    names = listed("integrators", integrators)
+    for name in names:
+        by_name("integrators", name, INTEGRATORS)
+    chosen = list(_combinations(list(FORMALISMS) if formalisms is None else listed("formalisms", formalisms), names))
     if not chosen:
         raise InputError("integrators: none of them goes with these formalisms; see flexmbs list integrators")
     tolerances: dict[str, Any] = {"step": step, "rtol": rtol, "atol": atol}
@@ -144,22 +146,22 @@ def compare(
         }  # fmt: skip
         own = {key: value for key, value in tolerances.items() if has_option(INTEGRATORS[integrator], key)}
         loading = own | {"step": 1e-9 * t_end} if "step" in own else own
-        simulate(model, t_end=1e-9 * t_end, **options, **loading)  # loads the kernels, so that times compare
+        _solved(model, options | loading | {"t_end": 1e-9 * t_end})  # loads the kernels, so that times compare
         outcome, solution = _solved(model, options | own | {"t_end": t_end, "output_step": output_step})
         if first is None and outcome == "finished":
             first = solution
         if states is None and first is not None:
             states = _States(model, first)
         rows.append(_row(form, coordinates, integrator, outcome, solution, first, states))
+    if all(row.solution is None for row in rows):
+        raise InputError(*dict.fromkeys(row.outcome for row in rows))
     return Comparison(model.name, tuple(rows))
 
 
 def _combinations(formalisms: Sequence[str | Formalism], integrators: Sequence[str]) -> Iterator[tuple[Formalism, str, str]]:
     """All that go together; explicit integrators with projection where the formalism has stabilizations."""
     for given in formalisms:
-        if isinstance(given, str) and given not in FORMALISMS:
-            raise InputError(f"formalism: no '{given}'; there are {', '.join(FORMALISMS)}")
-        plain = FORMALISMS[given]() if isinstance(given, str) else given
+        plain = given if isinstance(given, Formalism) else by_name("formalism", given, FORMALISMS)()
         for coordinates in COORDINATES:
             for name in integrators:
                 needs = INTEGRATORS[name].needs
@@ -174,11 +176,13 @@ def _projected(form: Formalism) -> Formalism:
 
 
 def _solved(model: Model, options: dict[str, Any]) -> tuple[str, Solution | None]:
-    """How a run ended, and its solution as far as it went."""
+    """How a run ended, and its solution as far as it went; of one that did not begin, why."""
     try:
         solution = simulate(model, **options)
     except SolverError as error:
         return str(error), error.solution  # type: ignore[return-value]
+    except InputError as error:
+        return "; ".join(error.problems), None
     return solution.run.outcome, solution
 
 
@@ -186,7 +190,7 @@ def _row(
     form: Formalism, coordinates: str, integrator: str, outcome: str, solution: Solution | None, first: Solution | None,
     states: "_States | None",
 ) -> Row:  # fmt: skip
-    accelerations, reactions = states.differences(form, coordinates) if states else (np.nan, np.nan)
+    accelerations, reactions = states.differences(form, coordinates) if states and solution is not None else (np.nan, np.nan)
     same = solution is not None and first is not None and outcome == "finished"
     positions = _motion_difference(solution, first) if same else np.nan  # type: ignore[arg-type]
     if solution is None or len(solution.t) == 0:
@@ -215,11 +219,12 @@ class _States:
     """States of a run at which formalisms are compared: accelerations of all bodies, wrenches of all joints."""
 
     def __init__(self, model: Model, run: Solution) -> None:
-        self.model = model
+        self.gravity = float(np.linalg.norm(model.gravity))
         self.pick = np.unique(np.linspace(0, len(run.t) - 1, STATES).astype(int))
         self.t, self.z = run.t[self.pick], run.trajectory.z[self.pick]
         self.redundant = run.run.redundant
         self.joint, start = consistent_state(model)
+        self.mass = float(self.joint.system.bodies.rigid[:, MASS].sum())
         self.starts = [self._start(run, k, start) for k in self.pick]
         self.reference: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
@@ -237,10 +242,11 @@ class _States:
         found = self._evaluated(form, coordinates)
         if self.reference is None:
             self.reference = found
-        parts = [
-            float(np.abs(mine - theirs).max(initial=0.0)) / (float(np.abs(theirs).max(initial=0.0)) or 1.0)
-            for mine, theirs in zip(found, self.reference)
-        ]
+        sizes = [float(np.abs(values).max(initial=0.0)) for values in self.reference]
+        sizes[0] = max(sizes[0], self.gravity)
+        sizes[1:] = max(sizes[1], sizes[0]), max(sizes[2], self.mass * sizes[0])
+        apart = [float(np.abs(mine - theirs).max(initial=0.0)) for mine, theirs in zip(found, self.reference)]
+        parts = [difference / (size or 1.0) for difference, size in zip(apart, sizes)]
         return max(parts[:2]), parts[2]
 
     def _evaluated(self, form: Formalism, coordinates: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,10 +1,11 @@
 """Events: state functions whose change of sign is located in time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from flexmbs.errors import InputError
+from flexmbs.model.declaration import shown
 from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef, frame_ref, joint_name
 from flexmbs.model.functions import parameter_count
@@ -81,3 +82,14 @@ def _check_kind(item: str, function: Any, joint: Any, frame: Any, axis: str | No
         raise InputError(f"{item}.axis: must be 'x', 'y' or 'z', not {axis!r}")
     if function is not None and (not callable(function) or parameter_count(function) not in (5, None)):
         raise InputError(f"{item}: the function must be function(t, r, A, v, w), not {function!r}")
+
+
+def checked_events(given: Any) -> tuple[Event, ...]:
+    """The events of a run. Raises `InputError` for anything else."""
+    if isinstance(given, str | Event) or not isinstance(given, Iterable):
+        raise InputError(f"events: {shown(given)} is no list of events; put it in brackets")
+    events = tuple(given)
+    for event in events:
+        if not isinstance(event, Event):
+            raise InputError(f"events: {shown(event)} is no Event")
+    return events

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import numbers
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from flexmbs.analysis.march.run import INTEGRATORS
 from flexmbs.errors import InputError
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.formalisms.stabilization import STABILIZATIONS
+from flexmbs.formalisms.stabilization import STABILIZATIONS, Baumgarte, Projection
 from flexmbs.integrators import Integrator
+from flexmbs.model.declaration import shown
 from flexmbs.model.model import Model
 from flexmbs.system.topology import COORDINATES
 
@@ -24,8 +26,10 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
     """The options given; without ``t_end`` those of the model's [run] where none is given; then the defaults.
 
     Options of an integrator or a formalism are those of [run] only where the integrator or formalism is.
-    Raises `InputError` where there is no end time.
+    Raises `InputError` where there is no model or no end time.
     """
+    if not isinstance(model, Model):
+        raise InputError(f"model: {shown(model)} is no Model; load('model.toml') reads one from a file")
     found = dict(given)
     if found["t_end"] is None:
         if model.run is None:
@@ -37,6 +41,22 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
             if value is None and given[of.get(key, key)] is None:
                 found[key] = getattr(model.run, key)
     return found | {key: value for key, value in DEFAULTS.items() if found[key] is None}
+
+
+def by_name(key: str, given: object, there: Mapping[str, Any]) -> Any:
+    """The entry of a registry by its name. Raises `InputError`."""
+    if isinstance(given, str) and given in there:
+        return there[given]
+    if isinstance(given, type) and given in there.values():
+        raise InputError(f"{key}: {given.__name__} is a class; give an object of it, {given.__name__}(…), or its name")
+    raise InputError(f"{key}: no {shown(given)}; there are {', '.join(there)}")
+
+
+def listed(key: str, given: Any) -> list[Any]:
+    """What was given as a list. Raises `InputError` for a text or a single object."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"{key}: {shown(given)} is no list; put it in brackets")
+    return list(given)
 
 
 def has_option(method: type[Integrator], key: str) -> bool:
@@ -51,13 +71,12 @@ def chosen_integrator(given: Any, options: dict[str, float | None]) -> Integrato
         if options:
             raise InputError(f"integrator: give {', '.join(options)} to the integrator object, not beside it")
         return given
-    if given not in INTEGRATORS:
-        raise InputError(f"integrator: no '{given}'; there are {', '.join(INTEGRATORS)}")
+    chosen: type[Integrator] = by_name("integrator", given, INTEGRATORS)
     for key in options:
-        if not has_option(INTEGRATORS[given], key):
+        if not has_option(chosen, key):
             able = ", ".join(name for name, method in INTEGRATORS.items() if has_option(method, key))
             raise InputError(f"{key}: integrator '{given}' has no such option; leave it out, or take one of {able}")
-    return INTEGRATORS[given](**options)
+    return chosen(**options)
 
 
 def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: Integrator) -> Formalism:
@@ -66,10 +85,8 @@ def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: I
         if stabilization != "none":
             raise InputError("stabilization: give it to the formalism object, not beside it")
         form = given
-    elif given not in FORMALISMS:
-        raise InputError(f"formalism: no '{given}'; there are {', '.join(FORMALISMS)}")
     else:
-        form = _with_stabilization(FORMALISMS[given], stabilization)
+        form = _with_stabilization(by_name("formalism", given, FORMALISMS), stabilization)
     if method.needs not in form.provides:
         pairs = [f"{f.name} with {i.name}" for f in FORMALISMS.values() for i in INTEGRATORS.values() if i.needs in f.provides]
         raise InputError(f"integrator: '{method.name}' does not go with '{form.name}'; these do: {'; '.join(pairs)}")
@@ -86,9 +103,9 @@ def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: I
 
 def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
     """The formalism by name with a stabilization by name."""
-    if stabilization not in STABILIZATIONS:
-        raise InputError(f"stabilization: no '{stabilization}'; there are {', '.join(STABILIZATIONS)}")
-    kind = STABILIZATIONS[stabilization]
+    if isinstance(stabilization, Baumgarte | Projection):
+        raise InputError(f"stabilization: give the object to the formalism, its name here: '{stabilization.name}'")
+    kind = by_name("stabilization", stabilization, STABILIZATIONS)
     if kind is None:
         return form()
     if "stabilization" not in {field.name for field in dataclasses.fields(form)}:  # type: ignore[arg-type]
@@ -104,8 +121,8 @@ def output_times(t_end: float, step: float | None, output_step: float | None) ->
     for key, value in (("step", step), ("output_step", output_step)):
         if value is not None and value > t_end * (1.0 + 1e-12):
             raise InputError(f"{key}: {value} s is longer than t_end = {t_end} s")
-    interval = output_step or step or t_end / 200.0
+    interval = float(output_step or step or t_end / 200.0)
     count = math.ceil(t_end / interval - 1e-9)
     if count > 5_000_000:
         raise InputError(f"output_step: {interval} s gives {count} outputs up to t_end = {t_end} s; choose a longer one")
-    return np.minimum(np.arange(count + 1) * interval, t_end)
+    return np.minimum(np.arange(count + 1) * interval, float(t_end))

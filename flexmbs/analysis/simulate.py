@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.analysis.assemble import redundancy_text
 from flexmbs.analysis.closing import Assemble
-from flexmbs.analysis.event import Event
+from flexmbs.analysis.event import Event, checked_events
 from flexmbs.analysis.initial import consistent_state, in_coordinates
 from flexmbs.analysis.march import state
 from flexmbs.analysis.march.run import Progress, Run, statistics
@@ -64,11 +64,11 @@ def simulate(
         "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism, "coordinates": coordinates,
         "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol, "rho_inf": rho_inf,
     }  # fmt: skip
-    return _simulate(model, asked(model, given), start, initial, events, progress)
+    return _simulate(model, asked(model, given), start, initial, checked_events(events), progress)
 
 
 def _simulate(
-    model: Model, chosen: dict[str, Any], start: HasState | None, initial: Assemble | None, events: Sequence[Event],
+    model: Model, chosen: dict[str, Any], start: HasState | None, initial: Assemble | None, events: tuple[Event, ...],
     progress: Progress | None,
 ) -> Solution:  # fmt: skip
     """The run with all options chosen."""
@@ -88,7 +88,7 @@ def _simulate(
     regular = in_coordinates(joint, singular.near, chosen["coordinates"])[1] if singular else first_state
     if compiled is not joint:
         compiled.system.forces.spring_value[:] = joint.system.forces.spring_value
-    run = Run(compiled, method, form, times, first_state, tuple(events))
+    run = Run(compiled, method, form, times, first_state, events)
     first = pivots(compiled, regular.q, regular.s, regular.beta)
     redundant = first.dependent(DEPENDENT)
     if progress:

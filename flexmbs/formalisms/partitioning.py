@@ -35,6 +35,7 @@ from flexmbs.formalisms.choice import (
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.kkt import largest, project
 from flexmbs.formalisms.multiplier import bordered_accelerations
+from flexmbs.formalisms.stabilization import checked_option
 from flexmbs.system.compile import Compiled
 from flexmbs.system.names import velocity_names
 from flexmbs.system.records import G_POSITION, G_VELOCITY, Work
@@ -168,12 +169,11 @@ class Partitioning(Formalism):
 
     def __post_init__(self) -> None:
         for key, least in (("tolerance", 0.0), ("limit", 1.0)):
-            value = getattr(self, key)
-            if not value > least:
-                raise InputError(f"{self.name}.{key}: {value} is not above {least:g}")
-        if isinstance(self.independent, str):
-            raise InputError(f"{self.name}.independent: '{self.independent}' is a text; give a list of names")
+            checked_option(f"{self.name}.{key}", getattr(self, key), least)
         if self.independent is not None:
+            given = self.independent
+            if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+                raise InputError(f"{self.name}.independent: {given!r} is no list of names")
             object.__setattr__(self, "independent", tuple(self.independent))
 
     def room(self, compiled: Compiled) -> PartitioningRoom:

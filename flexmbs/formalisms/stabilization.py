@@ -8,9 +8,20 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs.errors import InputError
 from flexmbs.formalisms.kkt import project
+from flexmbs.model.fields import number
 
 RATE, TOLERANCE = range(2)  # places in the options of a room
 PROJECTION_STEPS = 8
+
+
+def checked_option(item: str, value: object, least: float) -> None:
+    """Raise InputError for an option that is no finite number above ``least``."""
+    try:
+        good = number(value) > least
+    except ValueError as error:
+        raise InputError(f"{item}: {error}") from None
+    if not good:
+        raise InputError(f"{item}: {value} is not above {least:g}")
 
 
 @dataclass(frozen=True)
@@ -21,8 +32,7 @@ class Baumgarte:
     name: ClassVar[str] = "baumgarte"
 
     def __post_init__(self) -> None:
-        if not self.rate > 0.0:
-            raise InputError(f"Baumgarte.rate: {self.rate} is not positive")
+        checked_option("Baumgarte.rate", self.rate, 0.0)
 
 
 @dataclass(frozen=True)
@@ -33,8 +43,7 @@ class Projection:
     name: ClassVar[str] = "projection"
 
     def __post_init__(self) -> None:
-        if not self.tolerance > 0.0:
-            raise InputError(f"Projection.tolerance: {self.tolerance} is not positive")
+        checked_option("Projection.tolerance", self.tolerance, 0.0)
 
 
 Stabilization = Baumgarte | Projection | None

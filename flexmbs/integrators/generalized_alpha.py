@@ -13,7 +13,15 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs.errors import InputError
-from flexmbs.integrators.integrator import ATOL, RTOL, Integrator, check_step, check_tolerance
+from flexmbs.integrators.integrator import (
+    ATOL,
+    RTOL,
+    Integrator,
+    check_iterations,
+    check_step,
+    check_tolerance,
+    is_number,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,12 +44,13 @@ class GeneralizedAlpha(Integrator):
     needs: ClassVar[str] = "residual"
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.rho_inf <= 1.0:
-            raise InputError(f"integrator.rho_inf: {self.rho_inf} is not in 0 … 1")
+        if not (is_number(self.rho_inf) and 0.0 <= self.rho_inf <= 1.0):
+            raise InputError(f"integrator.rho_inf: {self.rho_inf!r} is not in 0 … 1")
         check_step("step", self.step)
         check_tolerance("rtol", self.rtol)
         check_tolerance("atol", self.atol)
         check_tolerance("newton_tolerance", self.newton_tolerance)
+        check_iterations("max_iterations", self.max_iterations)
 
     def parameters(self) -> np.ndarray:
         """(α_m, α_f, β, γ) of Chung and Hulbert for the wanted ρ∞."""

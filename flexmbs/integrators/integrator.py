@@ -6,6 +6,7 @@ a file of `flexmbs.analysis.march`, named by a line of `MARCHES` there.
 
 import abc
 import math
+import numbers
 from typing import ClassVar
 
 from flexmbs.errors import InputError
@@ -32,13 +33,24 @@ class Integrator(abc.ABC):
         return math.inf
 
 
+def is_number(value: object) -> bool:
+    """A real number, and no truth value."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def check_step(key: str, value: float | None) -> None:
-    """Raise InputError for a step that is not positive."""
-    if value is not None and not value > 0.0:
-        raise InputError(f"integrator.{key}: {value} is not positive")
+    """Raise InputError for a step that is no positive number."""
+    if value is not None and not (is_number(value) and value > 0.0):
+        raise InputError(f"integrator.{key}: {value!r} is not positive; give a time in seconds")
 
 
 def check_tolerance(key: str, value: float) -> None:
     """Raise InputError for a tolerance beyond double precision or not below 1."""
-    if not 1e-14 <= value < 1.0:
-        raise InputError(f"integrator.{key}: {value} is not in 1e-14 … 1")
+    if not (is_number(value) and 1e-14 <= value < 1.0):
+        raise InputError(f"integrator.{key}: {value!r} is not in 1e-14 … 1")
+
+
+def check_iterations(key: str, value: int) -> None:
+    """Raise InputError for a number of iterations that is no whole number above zero."""
+    if not (isinstance(value, numbers.Integral) and not isinstance(value, bool) and value > 0):
+        raise InputError(f"integrator.{key}: {value!r} is no whole number above 0")

@@ -20,7 +20,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, scale
 from flexmbs.errors import InputError
-from flexmbs.integrators.integrator import Integrator, check_step, check_tolerance
+from flexmbs.integrators.integrator import Integrator, check_iterations, check_step, check_tolerance
 
 DISPLACEMENT = 1e-3  # m or rad between the points of the differences that give D M Δ
 WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12.0  # of the differences at −2, −1, 1, 2 times the displacement
@@ -51,6 +51,7 @@ class Rattle(Integrator):
             raise InputError("integrator.step: 'rattle' has no control of its steps; give a fixed step (s)")
         check_step("step", self.step)
         check_tolerance("newton_tolerance", self.newton_tolerance)
+        check_iterations("max_iterations", self.max_iterations)
 
 
 @part

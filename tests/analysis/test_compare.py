@@ -72,3 +72,38 @@ def test_a_run_that_stops_is_a_row_that_says_so() -> None:
     assert not found.finished
     assert all(row.outcome.startswith("stopped at t = 0.0") for row in found.rows)
     assert "stopped at t" in found.verdict
+
+
+def test_coordinates_that_cannot_hold_a_model_are_a_row() -> None:
+    """The cross of a universal joint has no mass: it turns with the joint coordinates, and has no inertia of its own."""
+    model = fm.Model("pendulum on a cross", gravity=(0.0, 0.0, -9.81))
+    cross = model.add(fm.RigidBody("cross", mass=0.0, inertia=(0.0, 0.0, 0.0)))
+    bar = model.add(fm.RigidBody("bar", com=(0.2, 0.0, 0.0), **BAR))
+    model.add(fm.Revolute("first", model.ground, cross, axis="y", q0=0.3))
+    model.add(fm.Revolute("second", cross, bar, axis="z", q0=0.2, v0=1.0))
+    found = fm.compare(model, t_end=0.02, formalisms=["multiplier", "recursive"], integrators=["dormand-prince"])
+    assert [(row.coordinates, row.finished) for row in found.rows] == [("joint", True), ("absolute", False), ("joint", True)]
+    assert found.rows[1].outcome.startswith("bodies.cross: nothing gives its motion inertia")
+    assert found.agreement < 1e-12
+    massless = fm.Model("dust")
+    massless.add(fm.Revolute("hinge", massless.ground, massless.add(fm.RigidBody("dust", mass=0.0, inertia=(0.0, 0.0, 0.0)))))
+    with pytest.raises(fm.InputError, match="dust"):
+        fm.compare(massless, t_end=0.02, formalisms=["recursive"], integrators=["dormand-prince"])
+
+
+def test_round_off_of_a_model_at_rest_is_no_difference() -> None:
+    """A body held by its joint: accelerations are zero, differences count against gravity and weight."""
+    model = fm.Model("shelf", gravity=(0.0, 0.0, -9.81))
+    model.add(fm.Fixed("wall", model.ground, model.add(fm.RigidBody("shelf", com=(0.2, 0.0, 0.0), **BAR))))
+    found = fm.compare(model, t_end=0.02, formalisms=["multiplier", "recursive"], integrators=["dormand-prince"])
+    assert found.finished
+    assert found.agreement < 1e-12
+    assert all(row.reactions < 1e-12 for row in found.rows)
+
+
+@pytest.mark.parametrize("key", ["formalisms", "integrators"])
+def test_one_name_is_no_list(key: str) -> None:
+    with pytest.raises(fm.InputError, match=f"{key}: 'radau' is no list; put it in brackets"):
+        fm.compare(slider_crank(), t_end=0.1, **{key: "radau"})
+    with pytest.raises(fm.InputError, match="formalism: Recursive is a class; give an object of it"):
+        fm.compare(slider_crank(), t_end=0.1, formalisms=[fm.Recursive])

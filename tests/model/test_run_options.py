@@ -1,9 +1,14 @@
 """Options of a run: from the call, from the model, and those that do not go together."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs._jit import COMPILED
+from flexmbs.analysis.march.explicit import explicit_loop
+from flexmbs.analysis.options import output_times
 
 
 def pendulum(run: fm.Run | None = None) -> fm.Model:
@@ -54,3 +59,60 @@ def test_what_does_not_go_together_is_said(options: dict, message: str) -> None:
 def test_options_of_stiff_integrators_are_checked(options: dict) -> None:
     with pytest.raises(fm.InputError, match=r"integrator\."):
         fm.BDF(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"formalism": fm.Recursive}, "formalism: Recursive is a class; give an object of it"),
+        ({"formalism": ["recursive"]}, "formalism: no ['recursive']; there are multiplier, embedding"),
+        ({"integrator": ["radau"]}, "integrator: no ['radau']; there are generalized-alpha"),
+        ({"stabilization": fm.Projection()}, "stabilization: give the object to the formalism, its name here: 'projection'"),
+        ({"stabilization": ["projection"]}, "stabilization: no ['projection']; there are none, baumgarte"),
+        ({"step": "small"}, "integrator.step: 'small' is not positive; give a time in seconds"),
+        ({"step": True}, "integrator.step: True is not positive"),
+        ({"rtol": "small"}, "integrator.rtol: 'small' is not in 1e-14"),
+        ({"atol": [1e-8]}, "integrator.atol: [1e-08] is not in 1e-14"),
+        ({"rho_inf": "0.5"}, "integrator.rho_inf: '0.5' is not in 0"),
+        ({"events": fm.Event("top", frame="bar", axis="z")}, "events: Event("),
+        ({"events": ["top"]}, "events: 'top' is no Event"),
+    ],
+)
+def test_options_of_another_type_are_named(options: dict, message: str) -> None:
+    with pytest.raises(fm.InputError) as refused:
+        fm.simulate(pendulum(), **{"t_end": 1.0, **options})
+    assert str(refused.value).startswith(message)
+
+
+def test_a_file_is_no_model() -> None:
+    with pytest.raises(fm.InputError, match=r"model: 'arm.toml' is no Model; load\('model.toml'\) reads one"):
+        fm.simulate("arm.toml", t_end=1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fm.Baumgarte("20"), "Baumgarte.rate: must be a number, not '20'"),
+        (lambda: fm.Baumgarte(np.inf), "Baumgarte.rate: must be finite"),
+        (lambda: fm.Projection(0.0), "Projection.tolerance: 0.0 is not above 0"),
+        (lambda: fm.Partitioning(tolerance=None), "partitioning.tolerance: must be a number, not None"),
+        (lambda: fm.Partitioning(independent=3), "partitioning.independent: 3 is no list of names"),
+        (lambda: fm.Rattle(step=0.1, max_iterations=0), "integrator.max_iterations: 0 is no whole number above 0"),
+        (lambda: fm.GeneralizedAlpha(max_iterations=2.5), "integrator.max_iterations: 2.5 is no whole number above 0"),
+    ],
+)
+def test_options_of_objects_are_checked(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(fm.InputError) as refused:
+        make()
+    assert str(refused.value).startswith(message)
+
+
+def test_whole_numbers_run_in_the_kernels_of_other_numbers() -> None:
+    """A second kernel for whole numbers would compile for minutes."""
+    assert output_times(2, 1, None).dtype == np.float64
+    assert output_times(2, None, 1).dtype == np.float64
+    for step in (1, 1.0):
+        solution = fm.simulate(pendulum(), t_end=2, step=step, integrator="dormand-prince")
+        np.testing.assert_array_equal(solution.t, [0.0, 1.0, 2.0])
+    if COMPILED:
+        assert len(explicit_loop(fm.Multiplier).signatures) == 1

@@ -197,10 +197,12 @@ class Explicit(March):
 
     def outputs(self, first: int, last: int) -> tuple[int, int]:
         c, m = self.course, self.course.method
+        assert isinstance(m, dp.DormandPrince)
         march = explicit_loop(type(c.form))
         return march(  # type: ignore[no-any-return]
-            c.system, c.work, c.room, c.now, self.watched, METHOD, m.step or 0.0, m.rtol, m.atol, c.times, first, last, c.out
-        )
+            c.system, c.work, c.room, c.now, self.watched, METHOD, float(m.step or 0.0), float(m.rtol), float(m.atol), c.times,
+            first, last, c.out,
+        )  # fmt: skip
 
     def look_at(self, t: float) -> None:
         state_within(self.course.system, self.course.now, dp.DENSE, t)

@@ -217,8 +217,8 @@ class Implicit(March):
         absolute = bool((c.system.tree[:, PARENT] < 0).all())
         march = alpha_loop(type(c.form))
         return march(  # type: ignore[no-any-return]
-            c.system, c.work, c.room, c.now, self.watched, m.parameters(), m.step or 0.0, m.rtol, m.atol, m.newton_tolerance,
-            m.max_iterations, absolute, c.times, first, last, c.out,
+            c.system, c.work, c.room, c.now, self.watched, m.parameters(), float(m.step or 0.0), float(m.rtol), float(m.atol),
+            float(m.newton_tolerance), int(m.max_iterations), absolute, c.times, first, last, c.out,
         )  # fmt: skip
 
     def look_at(self, t: float) -> None:

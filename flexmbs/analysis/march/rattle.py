@@ -315,8 +315,8 @@ class Variational(March):
         constant = constant and c.compiled.topology.coordinates == "absolute"
         march = rattle_loop(type(c.form))
         return march(  # type: ignore[no-any-return]
-            c.system, c.work, c.room, c.now, self.watched, m.step, m.newton_tolerance, m.max_iterations, rattle.PLACES,
-            rattle.WEIGHTS, constant, c.times, first, last, c.out,
+            c.system, c.work, c.room, c.now, self.watched, float(m.step or 0.0), float(m.newton_tolerance), int(m.max_iterations),
+            rattle.PLACES, rattle.WEIGHTS, constant, c.times, first, last, c.out,
         )  # fmt: skip
 
     def look_at(self, t: float) -> None:
