@@ -15,7 +15,7 @@ from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (
-    DENSE, L_CHILD, LOAD, SLOPE, TAU, Articulated, Closing, Rigid, make_articulated, make_closing, make_rigid,
+    DENSE, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, Closing, Rigid, make_articulated, make_closing, make_rigid,
 )  # fmt: skip
 from flexmbs.dynamics.closing import close_loops, coupling_loads, cut_loads, schur_complement, set_loads
 from flexmbs.dynamics.constraints import drive_power
@@ -24,8 +24,8 @@ from flexmbs.dynamics.forces import joint_forces
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.formalisms.kkt import largest
-from flexmbs.formalisms.stabilization import PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
+from flexmbs.formalisms.kkt import independence, largest
+from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
     DRIVE_BODY,
@@ -88,7 +88,7 @@ def solve_tree(system, art, closing, x, ns):
 
 @inlined
 def accelerations(system, work, room, t, q, s, z, sd, lam):
-    """ṡ and λ. Returns the number of dependent rows or −1 − body."""
+    """ṡ and λ; with projection also of the states near a singular position. Returns the number of dependent rows or −1 − body."""
     if room.flags[SIMPLE] == 1:
         for a in range(s.shape[0]):
             work.force[a] = 0.0
@@ -97,7 +97,23 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
         if system.forces.joint.shape[0] > 0:
             joint_forces(system, work, t, q, s, z, False)
         return rigid_accelerations(system.joints, room.rigid, system.gravity, q, s, work.force, sd)
-    return general_accelerations(system, work, room, t, q, s, z, sd, lam)
+    status = general_accelerations(system, work, room, t, q, s, z, sd, lam)
+    if status >= 0 and room.options[TOLERANCE] > 0.0 and independence(work, s.shape[0]) < NEAR:
+        projected(system, work, room, t, q, s)
+        status = general_accelerations(system, work, room, t, q, s, z, sd, lam)
+    return status
+
+
+@part
+def share_pivots(system, work, closing):
+    """Pivots of the rows of cut joints for `independence`; driven primary coordinates have none."""
+    node = closing.node
+    ns = work.zero.shape[0]
+    for a in range(ns, work.stiffness.shape[0]):
+        work.stiffness[a] = 0.0
+    for k in range(system.cuts.shape[0]):
+        for row in range(node[k, ROW], node[k, ROW] + node[k, ROWS]):
+            work.stiffness[ns + row] = closing.stiffness[row]
 
 
 @part
@@ -116,6 +132,7 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
     if system.cuts.shape[0] > 0:
         cut_loads(system.frames, art, room.cuts, system.cuts, work.cut, q)
         status = schur_complement(art.link, art.drive, art.A, art.velocity, room.cuts, system.cuts.shape[0])
+        share_pivots(system, work, room.cuts)
     x = art.x
     for a in range(lam.shape[0]):
         x[ns + a] = -gs[G_ACCELERATION, a] - 2.0 * rate * gs[G_VELOCITY, a] - rate * rate * gs[G_POSITION, a]
@@ -157,6 +174,7 @@ def iteration_matrix(system, work, room, q, c_mass, c_damping):
         if c_damping >= 0.0:
             coupling_loads(frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
         status = schur_complement(art.link, art.drive, art.A, art.velocity, closing, n_cuts)
+        share_pivots(system, work, closing)
     return status
 
 
@@ -180,8 +198,11 @@ def projected(system, work, room, t, q, s):
     it = 0
     while not velocities:
         kinematics(system, work, t, q, s, work.zero)
+        before = left
         left = largest(work.gs[G_POSITION])
-        velocities = left <= room.options[TOLERANCE] or it >= PROJECTION_STEPS
+        wanted = room.options[TOLERANCE]
+        enough = left <= wanted * independence(work, ns) or (it > 0 and left <= wanted and left > 0.1 * before)
+        velocities = enough or it >= PROJECTION_STEPS
         it += 1
         iteration_matrix(system, work, room, q, 1.0, -1.0)
         for a in range(ns):

@@ -15,6 +15,11 @@ import flexmbs as fm
 
 DATA = json.loads((Path(__file__).parent / "data" / "four_bars.json").read_text())
 IMPLICIT = fm.GeneralizedAlpha(rho_inf=1.0, step=1e-3, newton_tolerance=1e-10)
+EXPLICIT = fm.DormandPrince(rtol=1e-9, atol=1e-10)
+PROJECTED = {
+    "multiplier": fm.Multiplier(stabilization=fm.Projection()), "recursive": fm.Recursive(stabilization=fm.Projection()),
+    "embedding": fm.Embedding(stabilization=fm.Projection()), "partitioning": fm.Partitioning(),
+}  # fmt: skip
 
 
 def rod(name: str) -> fm.RigidBody:
@@ -45,5 +50,31 @@ def check(solution: fm.Solution, n: int) -> None:
 
 @pytest.mark.parametrize("combination", combinations(IMPLICIT, coordinates=("joint",)))
 @pytest.mark.parametrize("n", [2, 10])
-def test_four_bars(n: int, combination: Combination) -> None:
+def test_implicit_steps_pass_the_flat_positions(n: int, combination: Combination) -> None:
     check(fm.simulate(four_bars(n), t_end=10.0, output_step=0.01, **combination.options()), n)
+
+
+@pytest.mark.parametrize("n", [2, 10])
+@pytest.mark.parametrize("formalism", PROJECTED)
+def test_projected_explicit_steps_pass_the_flat_positions(formalism: str, n: int) -> None:
+    options = {"formalism": PROJECTED[formalism], "integrator": EXPLICIT}
+    check(fm.simulate(four_bars(n), t_end=10.0, output_step=0.01, **options), n)
+
+
+@pytest.mark.parametrize("formalism", ["multiplier", "recursive"])
+def test_forty_four_bars(formalism: str) -> None:
+    options = {"formalism": PROJECTED[formalism], "integrator": EXPLICIT}
+    check(fm.simulate(four_bars(40), t_end=10.0, output_step=0.01, **options), 40)
+
+
+def test_absolute_coordinates_pass_with_projection() -> None:
+    options = {"formalism": PROJECTED["multiplier"], "coordinates": "absolute", "integrator": EXPLICIT}
+    check(fm.simulate(four_bars(2), t_end=10.0, output_step=0.01, **options), 2)
+
+
+def test_implicit_steps_in_absolute_coordinates_stop_cleanly_where_the_rank_is_lost() -> None:
+    with pytest.raises(fm.SolverError, match="near a singular position, where rows of ") as stopped:
+        fm.simulate(four_bars(2), t_end=10.0, output_step=0.01, coordinates="absolute", integrator=IMPLICIT)
+    partial = stopped.value.solution
+    assert partial.t[-1] > 2.0
+    assert np.isfinite(partial.q).all()
