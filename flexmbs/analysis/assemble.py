@@ -1,10 +1,11 @@
 """`assemble`: consistent initial positions and velocities, and what had to move for them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from flexmbs.analysis.arguments import by_joint, instant, names
 from flexmbs.analysis.closing import Assemble, Weight
 from flexmbs.analysis.initial import InitialState, Moved, consistent_state, joint_coordinates
 from flexmbs.analysis.rank import Singular, redundant_rows, singular_position
@@ -41,7 +42,7 @@ class Assembly:
 
 
 def assemble(
-    model: Model, *, t: float = 0.0, locked: str | tuple[str, ...] = (), weights: Mapping[str, Weight] | None = None
+    model: Model, *, t: float = 0.0, locked: str | Sequence[str] = (), weights: Mapping[str, Weight] | None = None
 ) -> Assembly:
     """The initial state that fulfils all joints and drives at time ``t`` with the least change of the declared one.
 
@@ -51,7 +52,7 @@ def assemble(
     Raises `InputError` that names the joint and the gap where a loop does not close, and locked joints that contradict.
     """
     declaration_report(model).raise_errors()
-    return assembly(model, t, Assemble(locked if isinstance(locked, tuple) else (locked,), weights or {}))
+    return assembly(model, instant(t), Assemble(names(locked, "locked"), by_joint(weights, "weights")))
 
 
 def assembly(model: Model, t: float, how: Assemble | None = None) -> Assembly:

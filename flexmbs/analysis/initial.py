@@ -101,11 +101,7 @@ def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = Non
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
         raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; mend {MENDED}"]))
     _check_locked(compiled, start, q, s, work, how)
-    changes = (
-        Moved(primary.label, _largest(q, start.q, system.tree[:, Q_AT], i), _largest(s, start.s, system.tree[:, S_AT], i))
-        for i, primary in enumerate(compiled.topology.tree)
-    )
-    moved = tuple(change for change in changes if max(change.position, change.velocity) > MOVED)
+    moved = changes(compiled, q - start.q, s - start.s)
     return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
 
 
@@ -190,9 +186,16 @@ def settle(
     return Settled(sd, lam, float(left), int(status))
 
 
-def _largest(a: np.ndarray, b: np.ndarray, at: np.ndarray, i: int) -> float:
-    end = int(at[i + 1]) if i + 1 < len(at) else len(a)
-    return float(np.abs(a[at[i] : end] - b[at[i] : end]).max(initial=0.0))
+def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ...]:
+    """The joints that changes (nq,), (ns,) of all coordinates and velocities move."""
+    tree = compiled.system.tree
+    parts = zip(compiled.topology.tree, np.split(q, tree[1:, Q_AT]), np.split(s, tree[1:, S_AT]))
+    found = (Moved(primary.label, _largest(dq), _largest(ds)) for primary, dq, ds in parts)
+    return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
+
+
+def _largest(a: np.ndarray) -> float:
+    return float(np.abs(a).max(initial=0.0))
 
 
 def _gaps(compiled: Compiled, g: np.ndarray) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from flexmbs.analysis import arguments
 from flexmbs.analysis.jacobians import joint_directions_of
 from flexmbs.analysis.sequence import solution_of
 from flexmbs.analysis.state import HasState, State, given_state
@@ -32,7 +33,7 @@ class Efforts:
     solution: Solution = field(repr=False)
 
 
-def inverse_dynamics(motion: Solution | HasState, *, actuators: Sequence[str] = ()) -> Efforts:
+def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[str] = ()) -> Efforts:
     """Actuator forces for the positions, velocities and accelerations of a state or of all outputs of a solution.
 
     By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone 2008, ch. 5), beside the
@@ -40,9 +41,8 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: Sequence[str] = 
     motion. Without names the drives act, in a tree without drives all joints. Raises `InputError`.
     """
     states = _states(motion)
-    compiled = states[0].compiled
-    drives = () if actuators else tuple(compiled.model.drives)
-    names = tuple(str(name) for name in actuators)
+    compiled, names = states[0].compiled, _actuators(actuators)
+    drives = () if names else tuple(compiled.model.drives)
     if not names and not drives:
         if compiled.n_constraints:
             raise InputError("actuators: the model has closed loops and no drives; name the joints that act")
@@ -61,6 +61,13 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: Sequence[str] = 
     power[:, POWER_FORCES] += [each[4] for each in found]
     solution = solution_of(held, options={"analysis": "inverse dynamics"}, power=power)
     return Efforts(solution.t, effort, np.array([each[2] for each in found]), all(each[3] for each in found), solution)
+
+
+def _actuators(given: str | Sequence[str]) -> tuple[str, ...]:
+    names = () if given is None else arguments.names(given, "actuators")
+    if len(set(names)) < len(names):
+        raise InputError(f"actuators: {', '.join(names)} names a joint twice; leave one out")
+    return names
 
 
 def _states(motion: Solution | HasState) -> list[State]:

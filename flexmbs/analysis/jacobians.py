@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs._jit import seldom
+from flexmbs.analysis import arguments
 from flexmbs.analysis.state import State
 from flexmbs.analysis.tangent import cut_rates
 from flexmbs.dynamics.kinematics import rates
@@ -82,11 +83,11 @@ def frame_number(compiled: Compiled, frame: str | FrameRef) -> int:
     return compiled.frames[ref]
 
 
-def partition(N: np.ndarray, names: Sequence[str], chosen: Sequence[str], sizes: np.ndarray) -> list[int]:
+def partition(N: np.ndarray, names: Sequence[str], chosen: str | Sequence[str], sizes: np.ndarray) -> list[int]:
     """Independent velocities of the free directions N (ns, f): those chosen, or the best by pivoted QR. Raises `InputError`."""
     from scipy.linalg import qr
 
-    f = N.shape[1]
+    f, chosen = N.shape[1], arguments.names(chosen, "independent") if chosen is not None else ()
     if not chosen:
         return sorted(int(k) for k in qr(N.T / sizes, mode="r", pivoting=True)[1][:f])
     unknown = [name for name in chosen if name not in names]

@@ -11,7 +11,7 @@ from flexmbs.analysis.balance import free_directions
 from flexmbs.analysis.jacobians import partition
 from flexmbs.analysis.modes import Modes, complex_modes
 from flexmbs.analysis.ports import Port, displacement_rates, read_inputs, read_outputs
-from flexmbs.analysis.state import HasState, State, given_state, settled_state, started, state, velocity_names
+from flexmbs.analysis.state import HasState, State, state_about, velocity_names
 from flexmbs.analysis.tangent import Tangents, dense, displacement_sizes, tangents
 from flexmbs.dynamics.dense import Terms
 from flexmbs.model.model import Model
@@ -74,7 +74,7 @@ def linearize(
     independent: names of the coordinates y where constraints leave a choice.
     Raises `InputError`. Source: Négrut and Ortiz, J. Comput. Nonlinear Dynam. 1 (2006) 230 (reduction on constraints).
     """
-    here = _state(model, at)
+    here = state_about(model, at)
     slopes, known = tangents(here), dense(here)
     full, A = _full(here, slopes, known)
     names = velocity_names(here.compiled)
@@ -126,15 +126,3 @@ def _full(here: State, slopes: Tangents, known: Terms) -> tuple[Full, np.ndarray
     Gd = slopes.q.gs[1].T + G @ A
     Gv = slopes.s.gs[2].T
     return Full(M, D + M @ A, K, G, Gd, Gv + G @ A, slopes.q.gs[2].T + Gv @ A + G @ Ad), A
-
-
-def _state(model: Model, at: HasState | None) -> State:
-    """The state to linearise about, with the accelerations and multipliers of the model there."""
-    if at is None:
-        return state(model)
-    given = given_state("at", at)
-    if given.compiled.model is model:
-        return settled_state(given.compiled, given.t, given.q, given.s, given.beta, given.z)
-    declared = state(model, t=given.t).compiled
-    start = started(declared, given, given.t)
-    return settled_state(declared, given.t, start.q, start.s, start.beta, start.z)

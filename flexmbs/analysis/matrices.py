@@ -9,7 +9,7 @@ from flexmbs.analysis.balance import free_directions
 from flexmbs.analysis.initial import InitialState, in_coordinates
 from flexmbs.analysis.jacobians import body_jacobian, kinematic_matrix, partition
 from flexmbs.analysis.rank import row_owners
-from flexmbs.analysis.state import HasState, State, given_state, settled_state, started, state, velocity_names
+from flexmbs.analysis.state import HasState, State, settled_state, started, state_about, velocity_names
 from flexmbs.analysis.tangent import dense, displacement_sizes
 from flexmbs.model.model import Model
 
@@ -53,7 +53,7 @@ def matrices(
 
     independent: names of the independent velocities σ, chosen by pivoting where none are given. Raises `InputError`.
     """
-    here = _in(state(model) if at is None else given_state("at", at), coordinates)
+    here = _in(state_about(model, at), coordinates)
     known, H = dense(here), kinematic_matrix(here)
     names = velocity_names(here.compiled)
     N, P = free_directions(known.M, known.G)

@@ -14,6 +14,7 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import STABILIZATIONS, Baumgarte, Projection
 from flexmbs.integrators import Integrator
+from flexmbs.model.check import require_model
 from flexmbs.model.declaration import shown
 from flexmbs.model.model import Model
 from flexmbs.system.topology import COORDINATES
@@ -28,8 +29,7 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
     Options of an integrator or a formalism are those of [run] only where the integrator or formalism is.
     Raises `InputError` where there is no model or no end time.
     """
-    if not isinstance(model, Model):
-        raise InputError(f"model: {shown(model)} is no Model; load('model.toml') reads one from a file")
+    require_model(model)
     found = dict(given)
     if found["t_end"] is None:
         if model.run is None:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.analysis.arguments import freedom
 from flexmbs.analysis.jacobians import AXES, frame_jacobian, joint_row
 from flexmbs.analysis.state import State
 from flexmbs.analysis.tangent import Tangents
 from flexmbs.errors import InputError
-from flexmbs.model.declaration import close_names
+from flexmbs.model.declaration import close_names, shown
 from flexmbs.system.records import DRIVE_ROW, S_AT
 
 Port = tuple[str | int, ...]
@@ -40,9 +41,11 @@ def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
     """The inputs asked for. Raises `InputError`."""
     found = Inputs([], np.zeros((len(state.s), 0)), [], [])
     columns = []
-    for port in ports:
+    for port in _listed(ports, "inputs"):
         kind = _kind(port, "input", ("effort", "force", "torque", "drive"))
         if kind == "drive":
+            if len(port) > 2:
+                raise InputError(f"inputs: {port!r}: a drive needs nothing beside its name")
             drives = list(state.compiled.model.drives)
             name = str(port[1])
             if name not in drives:
@@ -59,7 +62,7 @@ def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Outpu
     """The outputs asked for. Raises `InputError`."""
     nothing = np.zeros(len(state.s))
     names, position, rate = [], [], []
-    for port in ports:
+    for port in _listed(ports, "outputs"):
         kind = _kind(port, "output", ("coordinate", "rate", "position"))
         names.append(_label(port))
         if kind == "position":
@@ -90,6 +93,12 @@ def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
     return A
 
 
+def _listed(ports: Sequence[Port], key: str) -> Sequence[Port]:
+    if isinstance(ports, str) or not isinstance(ports, Sequence) or (ports and isinstance(ports[0], str)):
+        raise InputError(f"{key}: must be a list of tuples, not {shown(ports)}")
+    return ports
+
+
 def _kind(port: Port, what: str, kinds: tuple[str, ...]) -> str:
     if not isinstance(port, tuple) or len(port) < 2 or port[0] not in kinds:
         raise InputError(f"{what}s: {port!r} is no {what}; it is a tuple that starts with one of: {', '.join(kinds)}")
@@ -101,7 +110,13 @@ def _label(port: Port) -> str:
 
 
 def _joint(state: State, port: Port) -> np.ndarray:
-    return joint_row(state, str(port[1]), int(port[2]) if len(port) > 2 else 0)
+    if len(port) > 3:
+        raise InputError(f"{port!r}: name the joint and one of its freedoms")
+    return joint_row(state, str(port[1]), _freedom(port))
+
+
+def _freedom(port: Port) -> int:
+    return freedom(port[2], f"{port!r}") if len(port) > 2 else 0
 
 
 def _frame(state: State, port: Port, row: int) -> np.ndarray:
@@ -115,7 +130,7 @@ def _cut_slope(state: State, port: Port, slopes: Tangents) -> np.ndarray:
     place = state.compiled.places.get(str(port[1]))
     if place is None or place.cut < 0:
         return np.zeros(len(state.s))
-    return np.asarray(slopes.q.eta[:, place.cut, int(port[2]) if len(port) > 2 else 0])
+    return np.asarray(slopes.q.eta[:, place.cut, _freedom(port)])
 
 
 def _skew(w: np.ndarray) -> np.ndarray:

@@ -7,10 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from flexmbs.algebra.so3 import quaternion_of
-from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, consistent_state, settle
+from flexmbs.analysis.arguments import by_joint, instant, numbers
+from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, changes, consistent_state, settle
+from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
-from flexmbs.model.check import declaration_report
+from flexmbs.model.check import declaration_report, require_model
 from flexmbs.model.declaration import close_names
 from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
@@ -20,6 +22,8 @@ from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import ETA, NF, NV, Q_AT, QF_AT, S_AT, SF_AT, SPARE, Work
 
 Values = Mapping[str, float | Sequence[float]]
+REGULAR = 1e-10
+CONTRADICTION = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +68,12 @@ def state(
     """The state with the declared joint coordinates, or those given by joint, made consistent with all constraints.
 
     position, velocity, acceleration: joint → number(s) as of ``q0`` and ``v0``; without ``acceleration`` it is that of the free
-    motion, with it accelerations not given are zero.  Raises `InputError`.
+    motion. With it the accelerations given are kept, and those not given are zero or, where loops and drives ask for others,
+    those of least mass-weighted size.  Raises `InputError`.
     """
-    chosen = _with_values(model, position or {}, velocity or {})
+    t = instant(t)
+    require_model(model)
+    chosen = _with_values(model, by_joint(position, "position"), by_joint(velocity, "velocity"))
     declaration_report(chosen).raise_errors()
     compiled, start = consistent_state(chosen, t=t)
     if chosen is not model:  # springs without a length are unloaded in the declared position
@@ -74,7 +81,8 @@ def state(
     free = settled_state(compiled, t, start.q, start.s, start.beta)
     if acceleration is None:
         return free
-    return replace(free, sd=_accelerations(compiled, acceleration), lam=np.zeros_like(free.lam))
+    given = _accelerations(compiled, by_joint(acceleration, "acceleration"))
+    return replace(free, sd=_completed(free, given), lam=np.zeros_like(free.lam))
 
 
 def settled_state(
@@ -104,10 +112,15 @@ def given_state(key: str, given: HasState) -> State:
 
 def state_of(solution: Solution, t: float) -> State:
     """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises `InputError`."""
+    t = instant(t)
+    if not isinstance(solution, Solution):
+        raise InputError(f"solution: {type(solution).__name__} is no Solution; take what simulate or load gives")
+    if len(solution.t) == 0:
+        raise InputError("solution: it has no outputs; there is no state to take")
     i = int(np.argmin(np.abs(solution.t - t)))
     spacing = float(np.diff(solution.t).max(initial=0.0))
     if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (1.0 + abs(t)):
-        raise InputError(f"at: t = {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s")
+        raise InputError(f"t: {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s")
     compiled, at, z = solution.compiled, float(solution.t[i]), solution.trajectory.z[i].copy()
     joints = {name: solution.joint(name) for name in compiled.topology.cuts}
     if compiled.topology.coordinates == "joint":
@@ -142,18 +155,33 @@ def _joint_values(joint: Compiled, solution: Solution, i: int) -> tuple[np.ndarr
     return q, s
 
 
-def started(joint: Compiled, given: State, t: float = 0.0) -> InitialState:
+def state_about(model: Model, at: HasState | None) -> State:
+    """The declared state of a model, or its state where ``at`` is, with the accelerations and multipliers of the model there.
+
+    ``at`` may belong to another model with the same bodies and joints. Raises `InputError`.
+    """
+    if at is None:
+        return state(model)
+    given = given_state("at", at)
+    declaration_report(model).raise_errors()
+    compiled, _ = consistent_state(model)
+    here = started(compiled, given, given.t, "at")
+    return settled_state(compiled, given.t, here.q, here.s, here.beta, here.z)
+
+
+def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -> InitialState:
     """A state as the start of a model compiled in joint coordinates. Raises `InputError` for other bodies and joints."""
     own, other = joint.topology, given.compiled.topology
     sizes, given_sizes = joint.system.layout[1:3].tolist(), given.compiled.system.layout[1:3].tolist()
     if (own.bodies, own.cuts, sizes) != (other.bodies, other.cuts, given_sizes):
-        raise InputError("start: it belongs to a model with other bodies or joints; take it from this model")
+        raise InputError(f"{key}: it belongs to a model with other bodies or joints; take it from this model")
     work, q, s = make_work(joint.system, given.beta), given.q.copy(), given.s.copy()
     if not settle(joint, work, t, q, s).left <= ACCEPTED_GAP:
-        raise InputError(f"start: it does not fulfil the joints and drives of the model at t = {t:g} s; mend the drives")
+        raise InputError(f"{key}: it does not fulfil the joints and drives of the model at t = {t:g} s; mend the drives")
     eta, nz = work.cut[:, ETA : ETA + 6].copy(), int(joint.system.layout[4])
     z = given.z.copy() if len(given.z) == nz else np.zeros(nz)
-    return InitialState(q, s, work.beta[:-SPARE].copy(), (), work.motion.copy(), eta, z)
+    moved = changes(joint, q - given.q, s - given.s)
+    return InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), eta, z)
 
 
 def velocity_names(compiled: Compiled) -> list[str]:
@@ -185,16 +213,15 @@ def _with_values(model: Model, position: Values, velocity: Values) -> Model:
 
 
 def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
-    """ṡ with the accelerations of joints of the tree. Raises `InputError` for other joints and wrong counts."""
-    sd = np.zeros(int(compiled.system.layout[2]))
+    """ṡ with the accelerations of joints of the tree, nan elsewhere. Raises `InputError` for other joints and values."""
+    sd = np.full(int(compiled.system.layout[2]), np.nan)
     for name, value in given.items():
         place = compiled.places.get(name)
         if place is None or place.cut >= 0:
             known = [key for key, where in compiled.places.items() if where.cut < 0]
             raise InputError(f"acceleration: '{name}' is no joint of the tree; these are: {', '.join(known)}")
-        nv, values = sum(m.nv for m in place.motions), np.atleast_1d(np.asarray(value, float))
-        if values.shape != (nv,):
-            raise InputError(f"acceleration: joint '{name}' has {nv} freedoms, not {values.size}")
+        nv = sum(m.nv for m in place.motions)
+        values = numbers(value, nv, f"acceleration: joint '{name}'")
         at = int(compiled.system.tree[place.body, S_AT])
         if place.reversed:
             joint = compiled.model.joints[name]
@@ -202,4 +229,24 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
                 raise InputError(f"acceleration: joint '{name}' is free and hangs from its child; declare it the other way round")
             values = inverse_coordinates(joint.motions, joint.q0, values)[1]
         sd[at : at + nv] = values
+    return sd
+
+
+def _completed(state: State, given: np.ndarray) -> np.ndarray:
+    """ṡ with G ṡ = γ that keeps what is given, the rest of least mass-weighted size. Raises `InputError` where none exists."""
+    known = terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
+    open_ = np.isnan(given)
+    sd = np.where(open_, 0.0, given)
+    missing = known.gamma - known.G @ sd
+    if len(missing) and open_.any():
+        G, M = known.G[:, open_], known.M[np.ix_(open_, open_)]
+        across = np.linalg.lstsq(M, G.T, rcond=None)[0]
+        sd[open_] = across @ np.linalg.lstsq(G @ across, missing, rcond=REGULAR)[0]
+        missing = known.gamma - known.G @ sd
+    left = float(np.abs(missing).max(initial=0.0))
+    if left > CONTRADICTION * (1.0 + float(np.abs(sd).max(initial=0.0))):
+        raise InputError(
+            f"acceleration: the joints and drives allow no such accelerations, {left:.3g} (m/s² or rad/s²) is left; "
+            "give those of independent joints"
+        )
     return sd

@@ -1,11 +1,13 @@
 """`statics`: equilibrium of a model under its loads; `quasi_static`: equilibria along drives and loads of time."""
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from flexmbs.analysis.arguments import instant
 from flexmbs.analysis.balance import RANK, Balance, balance, moved
 from flexmbs.analysis.initial import consistent_state
 from flexmbs.analysis.sequence import checked_times, solution_of
@@ -83,15 +85,14 @@ def statics(
     allow_indifferent: freedoms that nothing holds keep their positions; without it they are an error.
     Raises `InputError` for a model that does not assemble, `SolverError` where there is no equilibrium.
     """
-    if load_steps < 1:
-        raise InputError(f"load_steps: {load_steps} must be at least 1")
+    if not isinstance(load_steps, numbers.Integral) or load_steps < 1:
+        raise InputError(f"load_steps: must be a whole number from 1, not {load_steps!r}")
     return _Search(_first(model, t, start), steady=steady, allow_indifferent=allow_indifferent).run(load_steps)
 
 
 def _first(model: Model, t: float, start: HasState | None) -> State:
     """The declared position at rest, or that of ``start``, without multipliers."""
-    if not np.isfinite(t):
-        raise InputError(f"t: {t!r} is not a time in seconds")
+    t = instant(t)
     declaration_report(model).raise_errors()
     compiled, first = consistent_state(model, t=t)
     z = np.zeros(int(compiled.system.layout[4]))

@@ -8,6 +8,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.check_frequencies import frequency_warnings
 from flexmbs.model.check_references import FrameNames, reference_problems
 from flexmbs.model.check_topology import freedom_lines, topology_problems, topology_warnings
+from flexmbs.model.declaration import shown
 
 if TYPE_CHECKING:
     from flexmbs.model.model import Model
@@ -49,8 +50,17 @@ def check(model: "Model") -> Report:
     return report
 
 
+def require_model(model: object) -> None:
+    """Raise `InputError` for what is no model."""
+    from flexmbs.model.model import Model
+
+    if not isinstance(model, Model):
+        raise InputError(f"model: {shown(model)} is no Model; load('model.toml') reads one from a file")
+
+
 def declaration_report(model: "Model") -> Report:
-    """The part of the report that the declarations alone show; does not raise."""
+    """The part of the report that the declarations alone show. Raises `InputError` for what is no model."""
+    require_model(model)
     report = Report(f"model '{model.name}'")
     frames, modes, highest = _look_into_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))

@@ -1,0 +1,52 @@
+"""States: which model they speak for, accelerations that close loops, what a start had to move."""
+
+import linkages
+import numpy as np
+import pytest
+
+import flexmbs as fm
+
+SPEED, ACCELERATION = 2.0, 3.0
+
+
+def stiffened(stiffness: float) -> fm.Model:
+    model = linkages.pendulum(-0.5 * np.pi)
+    if stiffness:
+        model.add(fm.JointSpring("spring", "hinge", k=stiffness, x0=-0.5 * np.pi))
+    return model
+
+
+def test_the_model_asked_for_counts_and_not_that_of_the_state() -> None:
+    """K = m g l + k of the stiffened pendulum, about the equilibrium of the plain one."""
+    model = stiffened(0.0)
+    rest = fm.statics(model)
+    for other in (stiffened(100.0), model):
+        if other is model:
+            model.add(fm.JointSpring("spring", "hinge", k=100.0, x0=-0.5 * np.pi))
+        assert fm.linearize(other, at=rest).K.item() == pytest.approx(linkages.G + 100.0)
+        moved = fm.state(stiffened(0.0), position={"hinge": -0.5 * np.pi + 0.1})
+        assert fm.matrices(other, at=moved).k.item() == pytest.approx(-linkages.G * np.sin(0.1) - 100.0 * 0.1)
+
+
+def test_accelerations_close_the_loop() -> None:
+    """Slider: x(φ) in closed form, ẍ = x″ φ̇² + x′ φ̈ from one acceleration given."""
+    model = linkages.slider_crank()
+    given = {"velocity": fm.state(model, velocity={"main": SPEED}).s[0]}
+    state = fm.state(model, velocity={"main": SPEED}, acceleration={"main": ACCELERATION})
+    speed, h = float(given["velocity"]), 1e-4
+    x = [linkages.slider_position(0.5 + k * h) for k in (-1, 0, 1)]
+    expected = (x[2] - 2.0 * x[1] + x[0]) / h**2 * speed**2 + (x[2] - x[0]) / (2.0 * h) * ACCELERATION
+    names = fm.matrices(model, at=state).velocities
+    assert state.sd[names.index("main")] == ACCELERATION
+    assert state.sd[names.index("guide")] == pytest.approx(expected, abs=1e-6)
+    needed = fm.inverse_dynamics(state, actuators=["main"])
+    assert needed.unique
+    assert np.abs(needed.remainder).max() < 1e-12
+
+
+def test_a_start_that_the_drives_move_is_told() -> None:
+    model = linkages.pendulum(0.1)
+    model.add(fm.Drive("motor", "hinge", fm.Ramp(0.1, 1.0)))
+    solution = fm.simulate(model, t_end=0.02, step=0.01, start=fm.state(model, t=1.0))
+    assert solution.run.moved == ["hinge: by 1 in position, 0 in velocity"]
+    assert fm.simulate(model, t_end=0.02, step=0.01, start=fm.state(model)).run.moved == []

@@ -1,0 +1,106 @@
+"""What the analyses are given and cannot use: one line that names the argument, its value and what to give instead."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mechanisms import pendulum, slider_crank
+
+import flexmbs as fm
+
+NAN = float("nan")
+
+
+def message(call: Callable[[], Any]) -> str:
+    """The one line of an `InputError`."""
+    with pytest.raises(fm.InputError) as refused:
+        call()
+    text = str(refused.value)
+    assert len(text.splitlines()) == 1
+    return text
+
+
+ANALYSES: dict[str, Callable[[Any], Any]] = {
+    "state": fm.state, "statics": fm.statics, "linearize": fm.linearize, "matrices": fm.matrices, "assemble": fm.assemble,
+    "linearize at": lambda model: fm.linearize(model, at=fm.state(pendulum())),
+    "matrices at": lambda model: fm.matrices(model, at=fm.state(pendulum())),
+    "kinematics": lambda model: fm.kinematics(model, [0.0, 1.0]),
+    "quasi-static": lambda model: fm.quasi_static(model, [0.0, 1.0]),
+    "simulate": lambda model: fm.simulate(model, t_end=1.0), "simulate as its run says": fm.simulate,
+    "compare": lambda model: fm.compare(model, t_end=1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [None, "model.toml", 3, []], ids=repr)
+@pytest.mark.parametrize("analysis", ANALYSES.values(), ids=ANALYSES)
+def test_no_model(analysis: Callable[[Any], Any], given: Any) -> None:
+    assert message(lambda: analysis(given)) == f"model: {given!r} is no Model; load('model.toml') reads one from a file"
+
+
+@pytest.mark.parametrize("given", [None, "1 s", NAN, float("inf"), [0.0], 1j, True], ids=repr)
+def test_no_time(given: Any) -> None:
+    model = pendulum()
+    solution = fm.simulate(model, t_end=0.1, step=0.05)
+    for call in (
+        lambda: fm.state(model, t=given), lambda: fm.statics(model, t=given), lambda: fm.assemble(model, t=given),
+        lambda: fm.state_of(solution, given),
+    ):  # fmt: skip
+        assert message(call).startswith("t: the time in seconds must be ")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m: fm.state(m, position=3), "position: must be a table, joint → number(s), not 3"),
+        (lambda m: fm.state(m, velocity=[("hinge", 1)]), "velocity: must be a table, joint → number(s), not [('hinge', 1)]"),
+        (lambda m: fm.state(m, position={3: 1.0}), "position: must be a list of names, not {3: 1.0}"),
+        (lambda m: fm.state(m, acceleration="fast"), "acceleration: must be a table, joint → number(s), not 'fast'"),
+        (lambda m: fm.state(m, acceleration={"hinge": "a"}), "acceleration: joint 'hinge': must be a number, not 'a'"),
+        (lambda m: fm.state(m, acceleration={"hinge": NAN}), "acceleration: joint 'hinge': must be finite, not nan"),
+        (lambda m: fm.state(m, acceleration={"hinge": [1, 2]}), "acceleration: joint 'hinge': must have 1 number, not 2"),
+        (lambda m: fm.statics(m, load_steps=NAN), "load_steps: must be a whole number from 1, not nan"),
+        (lambda m: fm.statics(m, load_steps=0), "load_steps: must be a whole number from 1, not 0"),
+        (lambda m: fm.statics(m, load_steps=1.5), "load_steps: must be a whole number from 1, not 1.5"),
+        (lambda m: fm.linearize(m, inputs=3), "inputs: must be a list of tuples, not 3"),
+        (lambda m: fm.linearize(m, inputs=("effort", "hinge")), "inputs: must be a list of tuples, not ('effort', 'hinge')"),
+        (lambda m: fm.linearize(m, outputs="rate"), "outputs: must be a list of tuples, not 'rate'"),
+        (
+            lambda m: fm.linearize(m, inputs=[("effort", "hinge", "a")]),
+            "('effort', 'hinge', 'a'): the freedom must be a whole number >= 0, not 'a'",
+        ),
+        (
+            lambda m: fm.linearize(m, outputs=[("rate", "hinge", 0, 1)]),
+            "('rate', 'hinge', 0, 1): name the joint and one of its freedoms",
+        ),
+        (lambda m: fm.linearize(m, independent=[3]), "independent: must be a list of names, not [3]"),
+        (lambda m: fm.matrices(m, independent="hing"), "independent: no coordinate 'hing'; did you mean 'hinge'?"),
+        (lambda m: fm.inverse_dynamics(fm.state(m), actuators=3), "actuators: must be a list of names, not 3"),
+        (
+            lambda m: fm.inverse_dynamics(fm.state(m), actuators=["hinge", "hinge"]),
+            "actuators: hinge, hinge names a joint twice; leave one out",
+        ),
+        (lambda m: fm.state_of(m, 0.0), "solution: Model is no Solution; take what simulate or load gives"),
+    ],
+)  # fmt: skip
+def test_wrong_argument(call: Callable[[fm.Model], Any], words: str) -> None:
+    assert message(lambda: call(pendulum())) == words
+
+
+@pytest.mark.parametrize("analysis", [fm.linearize, fm.matrices])
+def test_a_state_of_another_model(analysis: Callable[..., Any]) -> None:
+    told = message(lambda: analysis(pendulum(), at=fm.state(slider_crank(0.5))))
+    assert told == "at: it belongs to a model with other bodies or joints; take it from this model"
+
+
+def test_accelerations_that_the_joints_do_not_allow() -> None:
+    told = message(lambda: fm.state(slider_crank(0.5), acceleration={"main": 1.0, "guide": 1.0}))
+    assert told.startswith("acceleration: the joints and drives allow no such accelerations, ")
+    assert told.endswith(" is left; give those of independent joints")
+
+
+def test_one_name_will_do() -> None:
+    model = pendulum()
+    assert (
+        fm.linearize(model, independent="hinge").coordinates == fm.matrices(model, independent="hinge").independent == ("hinge",)
+    )
+    assert set(fm.inverse_dynamics(fm.state(model), actuators="hinge").effort) == {"hinge"}
