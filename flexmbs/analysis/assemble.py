@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexmbs.analysis.arguments import by_joint, instant, names
+from flexmbs.analysis.arguments import instant
 from flexmbs.analysis.closing import Assemble, Weight
 from flexmbs.analysis.initial import InitialState, Moved, consistent_state, joint_coordinates
 from flexmbs.analysis.rank import Singular, redundant_rows, singular_position
@@ -52,7 +52,7 @@ def assemble(
     Raises `InputError` that names the joint and the gap where a loop does not close, and locked joints that contradict.
     """
     declaration_report(model).raise_errors()
-    return assembly(model, instant(t), Assemble(names(locked, "locked"), by_joint(weights, "weights")))
+    return assembly(model, instant(t), Assemble(locked, weights or {}))
 
 
 def assembly(model: Model, t: float, how: Assemble | None = None) -> Assembly:

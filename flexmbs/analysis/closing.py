@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit import seldom
+from flexmbs.analysis.arguments import by_joint, names, numbers
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import InputError
@@ -42,21 +43,20 @@ class Assemble:
     by joint, one number or one per freedom; 1 where none is given. Raises `InputError` for what cannot be read.
     """
 
-    locked: tuple[str, ...] = ()
+    locked: str | Sequence[str] = ()
     weights: Mapping[str, Weight] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if isinstance(self.locked, str):
-            object.__setattr__(self, "locked", (self.locked,))
+        object.__setattr__(self, "locked", names(self.locked, "initial.locked"))
+        object.__setattr__(self, "weights", by_joint(self.weights, "initial.weights"))
         for name, weight in self.weights.items():
-            values = np.atleast_1d(np.asarray(weight, float))
-            if not (np.isfinite(values).all() and (values > 0.0).all()):
+            if not (numbers(weight, np.size(weight), f"initial.weights.{name}") > 0.0).all():
                 raise InputError(f"initial.weights.{name}: {weight!r} is not positive; to hold a joint lock it")
 
     def check(self, model: Model) -> None:
         """Raise `InputError` for joints that the model does not have and for weights that do not fit theirs."""
-        for key, names in (("locked", self.locked), ("weights", tuple(self.weights))):
-            unknown = [name for name in names if name not in model.joints]
+        for key, given in (("locked", self.locked), ("weights", tuple(self.weights))):
+            unknown = [name for name in given if name not in model.joints]
             if unknown:
                 raise InputError(*(f"initial.{key}: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown))
         for name, weight in self.weights.items():

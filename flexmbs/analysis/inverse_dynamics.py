@@ -14,6 +14,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError
 from flexmbs.results.solution import Solution
 from flexmbs.results.views import FloatArray
+from flexmbs.system.compile import compile_model
 from flexmbs.system.records import DRIVE_ROW, POWER_FORCES, SPARE
 
 
@@ -44,7 +45,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     compiled, names = states[0].compiled, _actuators(actuators)
     drives = () if names else tuple(compiled.model.drives)
     if not names and not drives:
-        if compiled.n_constraints:
+        if compile_model(compiled.model, "joint").topology.cuts:
             raise InputError("actuators: the model has closed loops and no drives; name the joints that act")
         names = tuple(name for name, joint in compiled.model.joints.items() if joint.nv > 0)
     found = [_efforts(state, names, keep_drives=bool(drives)) for state in states]
