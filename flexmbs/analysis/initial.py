@@ -92,6 +92,9 @@ def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = Non
     work = make_work(system, start.beta)
     q, s = start.q.copy(), start.s.copy()
     unset = springs_without_length(system)
+    if len(unset) and t != 0.0:  # unloaded where the model is at t = 0
+        lengths = consistent_state(model, how=how)[0].system.forces.spring_value[:, SPRING_LENGTH]
+        system.forces.spring_value[:, SPRING_LENGTH], unset = lengths, unset[:0]
     settled = _closed(compiled, work, t, q, s, how)
     if not settled.left <= ACCEPTED_GAP:
         _raise_gaps(compiled, work.gs[G_POSITION].copy(), t, how)

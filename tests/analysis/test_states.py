@@ -50,3 +50,22 @@ def test_a_start_that_the_drives_move_is_told() -> None:
     solution = fm.simulate(model, t_end=0.02, step=0.01, start=fm.state(model, t=1.0))
     assert solution.run.moved == ["hinge: by 1 in position, 0 in velocity"]
     assert fm.simulate(model, t_end=0.02, step=0.01, start=fm.state(model)).run.moved == []
+
+
+def test_springs_without_length_are_unloaded_where_the_model_is_at_the_start() -> None:
+    """A carriage driven from 0.1 m at 1 m/s stretches the spring by 1 m in 1 s, from whatever time one begins."""
+    model = fm.Model("carriage", gravity=(0.0, 0.0, 0.0))
+    carriage = model.add(fm.PointMass("carriage", mass=1.0))
+    model.add(fm.Prismatic("rail", model.ground, carriage, q0=0.1))
+    model.add(fm.Drive("motor", "rail", fm.Ramp(0.1, 1.0)))
+    model.add(fm.PointSpring("spring", model.ground, carriage, k=10.0))
+    later = fm.state(model, t=1.0)
+    forces = [
+        fm.statics(model, t=1.0).solution.drive("motor").torque[-1],
+        fm.quasi_static(model, [1.0]).drive("motor").torque[-1],
+        fm.quasi_static(model, [0.0, 1.0]).drive("motor").torque[-1],
+        fm.inverse_dynamics(fm.kinematics(model, [1.0])).effort["motor"][-1, 0],
+        fm.inverse_dynamics(later).effort["motor"][-1, 0],
+        -fm.matrices(model, at=later).k[0],
+    ]
+    np.testing.assert_allclose(forces, 10.0, rtol=1e-9)
