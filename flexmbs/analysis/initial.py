@@ -85,7 +85,9 @@ def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int,
 
 def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
     """The model compiled in joint coordinates and its consistent initial state. Raises `InputError` when loops do not close."""
-    how = how or Assemble()
+    how = Assemble() if how is None else how
+    if not isinstance(how, Assemble):
+        raise InputError(f"initial: {type(how).__name__} is no Assemble; give Assemble(locked=…, weights=…)")
     how.check(model)
     compiled = compile_model(model, "joint")
     system, start = compiled.system, declared_state(compiled)

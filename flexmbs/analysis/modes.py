@@ -70,6 +70,8 @@ def complex_modes(state: State, A: np.ndarray, basis: np.ndarray) -> Modes:
     keep = np.flatnonzero(value.imag >= 0.0)
     keep = keep[np.argsort(np.abs(value[keep]), kind="stable")]
     shape = basis @ vector[: basis.shape[1], keep]
+    if shape.size == 0:
+        return Modes(state, value[keep], shape)
     sizes = displacement_sizes(state.compiled)
     span = np.abs(shape / sizes[:, None])
     peak = np.argmax(span, axis=0)

@@ -55,7 +55,7 @@ def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
             continue
         found.names.append(_label(port))
         columns.append(_joint(state, port) if kind == "effort" else _frame(state, port, 3 * (kind == "torque")))
-    return found._replace(forces=np.array(columns).reshape(-1, len(state.s)).T)
+    return found._replace(forces=np.array(columns).reshape(len(columns), len(state.s)).T)
 
 
 def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Outputs:

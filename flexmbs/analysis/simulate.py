@@ -17,7 +17,7 @@ from flexmbs.analysis.rank import DEPENDENT, NEARLY, pivots, singular_position
 from flexmbs.analysis.singular import passage_notes, passages
 from flexmbs.analysis.state import HasState, given_state, started
 from flexmbs.analysis.stop import INTERRUPTED, outcome
-from flexmbs.errors import SolverError
+from flexmbs.errors import InputError, SolverError
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators import Integrator
 from flexmbs.model.check import declaration_report
@@ -80,6 +80,8 @@ def _simulate(
     begun = time.perf_counter()
     if progress:
         progress(0.0, "assembling")
+    if start is not None and initial is not None:
+        raise InputError("initial: a start is consistent already; give initial or start, not both")
     joint, first_state = consistent_state(model, how=initial)
     if start is not None:
         first_state = started(joint, given_state("start", start))

@@ -69,3 +69,14 @@ def test_springs_without_length_are_unloaded_where_the_model_is_at_the_start() -
         -fm.matrices(model, at=later).k[0],
     ]
     np.testing.assert_allclose(forces, 10.0, rtol=1e-9)
+
+
+def test_a_model_without_freedoms() -> None:
+    model = fm.Model("block")
+    block = model.add(fm.RigidBody("block", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(fm.Fixed("weld", model.ground, block))
+    found = fm.linearize(model, outputs=[("position", "block", "x")])
+    assert found.A.shape == (0, 0)
+    assert found.C.shape == (1, 0)
+    assert len(found.modes.frequency) == 0
+    np.testing.assert_allclose(fm.statics(model).reactions["weld"].force[0], (0.0, 0.0, 9.81))

@@ -63,6 +63,11 @@ def test_no_time(given: Any) -> None:
         (lambda m: fm.assemble(m, weights=3), "initial.weights: must be a table, joint → number(s), not 3"),
         (lambda m: fm.assemble(m, weights={"hinge": "a"}), "initial.weights.hinge: must be a number, not 'a'"),
         (lambda m: fm.assemble(m, weights={"hinge": 0}), "initial.weights.hinge: 0 is not positive; to hold a joint lock it"),
+        (lambda m: fm.simulate(m, t_end=1.0, initial="hinge"), "initial: str is no Assemble; give Assemble(locked=…, weights=…)"),
+        (
+            lambda m: fm.simulate(m, t_end=1.0, start=fm.state(m), initial=fm.Assemble(locked="hinge")),
+            "initial: a start is consistent already; give initial or start, not both",
+        ),
         (lambda m: fm.statics(m, load_steps=NAN), "load_steps: must be a whole number from 1, not nan"),
         (lambda m: fm.statics(m, load_steps=0), "load_steps: must be a whole number from 1, not 0"),
         (lambda m: fm.statics(m, load_steps=1.5), "load_steps: must be a whole number from 1, not 1.5"),
