@@ -16,7 +16,16 @@ from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import residual
 from flexmbs.formalisms.formalism import Formalism, NoRoom
 from flexmbs.formalisms.kkt import independence, kkt_matrix, project
-from flexmbs.formalisms.stabilization import NEAR, RATE, TOLERANCE, Stabilization, projected, stabilization_options
+from flexmbs.formalisms.stabilization import (
+    NEAR,
+    NEAR_TOLERANCE,
+    PROJECTION_STEPS,
+    RATE,
+    TOLERANCE,
+    Stabilization,
+    projected,
+    stabilization_options,
+)
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import G_ACCELERATION, G_POSITION, G_VELOCITY, POWER_DRIVES
 
@@ -46,11 +55,12 @@ def bordered_accelerations(system, work, rate, t, q, s, z, sd, lam):
 
 @part
 def accelerations(system, work, room, t, q, s, z, sd, lam):
-    """ṡ and λ of the bordered equations; with projection, near a singular position, where errors of the state come out divided by
+    """ṡ and λ of the bordered equations; with a stabilization, near a singular position, where errors come out divided by
     the distance, those of the projected state."""
     status = bordered_accelerations(system, work, room.options[RATE], t, q, s, z, sd, lam)
-    if status >= 0 and room.options[TOLERANCE] > 0.0 and independence(work, s.shape[0]) < NEAR:
-        projected(system, work, room, t, q, s)
+    treated = room.options[TOLERANCE] > 0.0 or room.options[RATE] > 0.0
+    if status >= 0 and treated and independence(work, s.shape[0]) < NEAR:
+        project(system, work, t, q, s, NEAR_TOLERANCE, PROJECTION_STEPS)
         status = bordered_accelerations(system, work, room.options[RATE], t, q, s, z, sd, lam)
     return status
 

@@ -13,6 +13,7 @@ from flexmbs.model.fields import number
 RATE, TOLERANCE = range(2)  # places in the options of a room
 PROJECTION_STEPS = 8
 NEAR = 0.03  # of the largest pivot of a constraint row: stages are projected too
+NEAR_TOLERANCE = 1e-11  # of g there
 
 
 def checked_option(item: str, value: object, least: float) -> None:

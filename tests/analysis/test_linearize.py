@@ -171,7 +171,7 @@ def test_bad_choices(options: dict, text: str) -> None:
 
 def test_time_outside_a_solution() -> None:
     run = fm.simulate(pendulum(-1.0), t_end=0.1, step=1e-2)
-    with pytest.raises(fm.InputError, match=r"at: t = 0\.5 s is not within the solution, 0 … 0\.1 s"):
+    with pytest.raises(fm.InputError, match=r"t: 0\.5 s is not within the solution, 0 … 0\.1 s"):
         fm.state_of(run, 0.5)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from linkages import four_bar
+from closed_loops import four_bar
 
 import flexmbs as fm
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from linkages import four_bar, parallelograms, slider_crank
+from closed_loops import four_bar, parallelograms, slider_crank
 from scipy.integrate import solve_ivp
 
 import flexmbs as fm
