@@ -22,6 +22,7 @@ from preprocess.invariants import ShapeIntegrals, shape_integrals
 from preprocess.material import Material
 from preprocess.mesh import Mesh
 from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
+from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reference import MEAN_AXES, BodyModes, RigidBody, body_modes, reference_index, rigid_mode_count
 
 _RIGID_RESIDUAL = 1e-6  # met even by matrices that were printed with seven digits
@@ -53,9 +54,13 @@ def reduce(
     if reference != MEAN_AXES:
         reference_index(reference, bound)
     chosen = method or CraigBampton(modes=12)
-    basis = chosen.basis(fe, bound, steps)
+    steps("factorize", 0.0)
+    statics = InterfaceStatics(fe, bound)
+    steps("constraint modes", 0.0)
+    rigid = _rigid_modes(statics)
+    basis = chosen.basis(statics, steps)
     steps("reference condition", 0.9)
-    modes, rigid = _referenced(fe, bound, basis, reference)
+    modes = _referenced(statics, basis, reference)
     steps("shape integrals", 0.95)
     x = (fe.nodes - modes.origin) @ modes.axes
     phi = np.einsum("ba,nbk->nak", modes.axes, (basis.shapes @ modes.V).reshape(len(x), 3, -1))
@@ -113,26 +118,41 @@ def _name(fe: FEModel) -> str:
     return fe.source.replace("\\", "/").rpartition("/")[2].partition(".")[0] or "body"
 
 
-def _referenced(fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, reference: str) -> tuple[BodyModes, _RigidModes]:
-    """Modes under the reference condition. Raises InputError unless the body has exactly six rigid-body modes."""
-    shapes = basis.shapes
+def _referenced(statics: InterfaceStatics, basis: Basis, reference: str) -> BodyModes:
+    """Modes of the basis under the reference condition."""
+    fe, shapes = statics.fe, basis.shapes
     K = shapes.T @ (fe.K @ shapes)
     M_shapes = fe.mass_product(shapes)
     M = shapes.T @ M_shapes
     K, M = 0.5 * (K + K.T), 0.5 * (M + M.T)
-    nodal_mass = np.asarray(fe.m.sum(axis=1)).ravel()
-    com = nodal_mass @ fe.nodes / nodal_mass.sum()
+    com = _centre_of_mass(fe)
     R = rigid_motion(fe.nodes - com).reshape(shapes.shape[0], 6)
-    found = _RigidModes(rigid_mode_count(K, M, _strain_of_rigid_motion(fe, R)), _rigid_residual(fe.K, R))
-    if found.rigid_body_residual > _RIGID_RESIDUAL:
-        raise InputError(
-            f"stiffness: rigid-body motion strains it (|K R|/|K| = {found.rigid_body_residual:.2g}); give K without supports"
-        )
-    if found.rigid_body_modes != 6:
-        raise InputError(
-            f"stiffness: {found.rigid_body_modes:.0f} rigid-body modes found instead of 6; join the parts of the mesh"
-        )
-    return body_modes(reference, K, M, basis.interface_motion, bound, RigidBody(com, R.T @ M_shapes)), found
+    return body_modes(reference, K, M, basis.interface_motion, statics.interfaces, RigidBody(com, R.T @ M_shapes))
+
+
+def _rigid_modes(statics: InterfaceStatics) -> _RigidModes:
+    """Count of the strain-free motions. Raises InputError unless they are the six rigid-body motions.
+
+    With every interface held there is none, so that they all show in the motion of the interfaces.
+    """
+    fe = statics.fe
+    R = rigid_motion(fe.nodes - _centre_of_mass(fe)).reshape(statics.size, 6)
+    residual = _rigid_residual(fe.K, R)
+    if residual > _RIGID_RESIDUAL:
+        raise InputError(f"stiffness: rigid-body motion strains it (|K R|/|K| = {residual:.2g}); give K without supports")
+    Psi = statics.constraint_modes()
+    M = Psi.T @ fe.mass_product(Psi)
+    count = 6
+    if len(statics.interfaces) > 1:
+        count = rigid_mode_count(statics.interface_stiffness, 0.5 * (M + M.T), _strain_of_rigid_motion(fe, R))
+    if count != 6:
+        raise InputError(f"stiffness: {count} rigid-body modes found instead of 6; join the parts of the mesh")
+    return _RigidModes(float(count), residual)
+
+
+def _centre_of_mass(fe: FEModel) -> FloatArray:
+    nodal_mass = np.asarray(fe.m.sum(axis=1)).ravel()
+    return np.asarray(nodal_mass @ fe.nodes / nodal_mass.sum())
 
 
 def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:

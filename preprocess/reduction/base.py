@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from flexmbs.flexible_body import FloatArray
-from preprocess.interfaces import BoundInterface
 
 if TYPE_CHECKING:
-    from preprocess.fe_model import FEModel
+    from preprocess.reduction.statics import InterfaceStatics
 
 Progress = Callable[[str, float], None]
 
@@ -36,5 +35,8 @@ class Reduction(ABC):
     kind: ClassVar[str]
 
     @abstractmethod
-    def basis(self, fe: FEModel, interfaces: Sequence[BoundInterface], progress: Progress) -> Basis:
-        """Basis of ``fe`` with the given interfaces. Raises InputError, SolverError."""
+    def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        """Basis of the body ``statics.fe`` with ``statics.interfaces``, by the factorization that ``statics`` holds.
+
+        Raises InputError, SolverError.
+        """

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexmbs.errors import InputError
-from preprocess.interfaces import BoundInterface
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.eigen import Modes, modes_of
 from preprocess.reduction.statics import InterfaceStatics
-
-if TYPE_CHECKING:
-    from preprocess.fe_model import FEModel
 
 
 @dataclass(frozen=True)
@@ -40,25 +34,22 @@ class CraigBampton(Reduction):
         if self.frequency is not None and not (np.isfinite(self.frequency) and self.frequency > 0):
             raise InputError(f"method.frequency: is {self.frequency} Hz; give a positive limit")
 
-    def basis(self, fe: FEModel, interfaces: Sequence[BoundInterface], progress: Progress) -> Basis:
-        progress("factorize", 0.0)
-        statics = InterfaceStatics(fe, interfaces)
-        progress("constraint modes", 0.0)
+    def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         constraint = statics.constraint_modes()
         progress("fixed-interface modes", 0.0)
-        normal = self._normal_modes(fe, statics)
+        normal = self._normal_modes(statics)
         n, m = constraint.shape[1], normal.shapes.shape[1]
-        motion = np.hstack([np.eye(n), np.zeros((n, m))]).reshape(len(interfaces), 6, n + m)
+        motion = np.hstack([np.eye(n), np.zeros((n, m))]).reshape(n // 6, 6, n + m)
         return Basis(np.hstack([constraint, normal.shapes]), motion, normal.omega / (2 * np.pi))
 
-    def _normal_modes(self, fe: FEModel, statics: InterfaceStatics) -> Modes:
+    def _normal_modes(self, statics: InterfaceStatics) -> Modes:
         free = statics.free_count
         if self.modes is not None and self.modes > free:
             raise InputError(
                 f"method.modes: {self.modes} asked for; the body has {free} degrees of freedom between its interfaces"
             )
         omega_max = 2 * np.pi * self.frequency if self.frequency else 0.0
-        found = modes_of(statics.response, fe.mass_product, statics.size, count=self.modes or 0, omega_max=omega_max)
+        found = modes_of(statics.response, statics.fe.mass_product, statics.size, count=self.modes or 0, omega_max=omega_max)
         if not found.omega.size:
             raise InputError(f"method.frequency: no fixed-interface mode up to {self.frequency} Hz; raise the limit")
         return found

@@ -7,10 +7,15 @@ statically determinate degrees of freedom; they carry nothing once the reactions
 loads, and a rigid-body motion R α takes the body to where those interfaces want it:
 
     u = y + Y λ + R α,  y = K_ii⁻¹ f,  Y = K_ii⁻¹ Gᵀ,    [G Y, G R; (G R)ᵀ, 0] [λ; α] = [q − G y; −Rᵀ f].
+
+Every other support follows from the constraint modes Ψ and the interface stiffness S = Ψᵀ K Ψ, which is small: with interface k
+held and the coordinates o of the others free, ``u = A f + Ψ q,  S_oo q_o = Ψ_oᵀ f,  q_k = 0``, A f being the response with all
+held; and a free body under self-equilibrated loads may be held anywhere, since no reaction arises.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,7 +33,10 @@ if TYPE_CHECKING:
 
 
 class InterfaceStatics:
-    """Static response of a body to loads and to interface coordinates, ordered six per interface as given."""
+    """Static response of a body to loads and to interface coordinates, ordered six per interface as given.
+
+    fe, interfaces: the body; size = 3N; coordinates = 6 × interfaces; free_count: degrees of freedom between the interfaces.
+    """
 
     def __init__(self, fe: FEModel, interfaces: Sequence[BoundInterface]) -> None:
         """Factorization of K with the rigid interfaces (or six supports) held. Raises InputError when K_ii is singular."""
@@ -45,8 +53,10 @@ class InterfaceStatics:
         self._KT = (fe.K @ self._T).tocsr()
         K = fe.K[self._free][:, self._free].tocsr() if driving.size else fe.K + _springs(fe, self._R)
         self._factor = factorize(K, coordinates=fe.nodes[nodes], node_ids=fe.node_ids[nodes])
+        self.fe, self.interfaces = fe, tuple(interfaces)
         self.size, self.coordinates = size, 6 * len(interfaces)
         self.free_count = len(self._free) - len(averaging)
+        self._releases: dict[int, tuple[FloatArray, bool]] = {}
         self._Y = self._restrained(np.asarray(self._G.T.toarray()))
         self._border = _BorderedSystem(self._G @ self._Y, self._G @ self._R)
 
@@ -55,10 +65,77 @@ class InterfaceStatics:
         return self._closed(loads, np.zeros((len(self._averaging), loads.shape[1])))
 
     def constraint_modes(self) -> FloatArray:
-        """Displacements (3N, 6 × interfaces) for each interface coordinate at one and all others at zero."""
+        """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one and all others at zero."""
+        return self._Psi
+
+    @functools.cached_property
+    def _Psi(self) -> FloatArray:
         q = np.eye(self.coordinates)
         driven = self._T @ q[self._driving]
-        return np.asarray(driven + self._closed(-(self._KT @ q[self._driving]), q[self._averaging]))
+        Psi = np.asarray(driven + self._closed(-(self._KT @ q[self._driving]), q[self._averaging]))
+        Psi.flags.writeable = False
+        return Psi
+
+    @functools.cached_property
+    def interface_stiffness(self) -> FloatArray:
+        """S = Ψᵀ K Ψ, the stiffness that the interface coordinates meet, (6 × interfaces, 6 × interfaces), of rank six less."""
+        S = self._Psi.T @ (self.fe.K @ self._Psi)
+        return np.asarray(0.5 * (S + S.T))
+
+    @functools.cached_property
+    def interface_loads(self) -> FloatArray:
+        """Nodal loads L (3N, 6 × interfaces) equivalent to unit force x y z and unit moment x y z at each interface, mesh axes.
+
+        ``Lᵀ u = q``: they also take the interface coordinates out of any displacements that the rigid interfaces allow.
+        """
+        L = np.zeros((self.size, self.coordinates))
+        for k, interface in enumerate(self.interfaces):
+            L[_dofs(interface.nodes), 6 * k : 6 * k + 6] = interface.average.T
+        return L
+
+    @functools.cached_property
+    def rigid_modes(self) -> FloatArray:
+        """Rigid-body modes R (3N, 6) with Rᵀ M R = 1."""
+        m = np.asarray(self.fe.m.sum(axis=1)).ravel()
+        R = rigid_motion(self.fe.nodes - m @ self.fe.nodes / m.sum()).reshape(self.size, 6)
+        L = np.linalg.cholesky(R.T @ self.fe.mass_product(R))
+        return np.asarray(scipy.linalg.solve_triangular(L, R.T, lower=True).T)
+
+    def held_response(self, loads: FloatArray, k: int) -> FloatArray:
+        """Displacements (3N, c) under nodal loads (3N, c) with interface ``k`` held and all others free to move."""
+        u = self.response(loads)
+        others = np.delete(np.arange(self.coordinates), slice(6 * k, 6 * k + 6))
+        if others.size:
+            Psi = self._Psi[:, others]
+            u += Psi @ scipy.linalg.cho_solve(self._released(k), Psi.T @ loads)
+        return u
+
+    def free_response(self, loads: FloatArray) -> FloatArray:
+        """Elastic displacements (3N, c) of the free body under nodal loads (3N, c), ``a = Pᵀ K_c⁻¹ P f``, P = 1 − M R Rᵀ.
+
+        The inertia forces of the rigid-body acceleration balance the loads (inertia relief), K_c is held at one interface, and
+        the result holds no rigid-body motion: Rᵀ M a = 0.
+        Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
+        """
+        R, MR = self.rigid_modes, self._MR
+        u = self.held_response(loads - MR @ (R.T @ loads), 0)
+        return np.asarray(u - R @ (MR.T @ u))
+
+    @functools.cached_property
+    def _MR(self) -> FloatArray:
+        return self.fe.mass_product(self.rigid_modes)
+
+    def _released(self, k: int) -> tuple[FloatArray, bool]:
+        """Cholesky factor of S without the rows and columns of interface k."""
+        others = np.delete(np.arange(self.coordinates), slice(6 * k, 6 * k + 6))
+        if k not in self._releases:
+            S = self.interface_stiffness[np.ix_(others, others)]
+            try:
+                self._releases[k] = scipy.linalg.cho_factor(S, lower=True)
+            except np.linalg.LinAlgError:
+                name = self.interfaces[k].name
+                raise InputError(f"stiffness: with interface {name} held, others still move freely; join the parts") from None
+        return self._releases[k]
 
     def _closed(self, loads: FloatArray, q: FloatArray) -> FloatArray:
         """Response with averaged coordinates at q and rigid ones at zero."""

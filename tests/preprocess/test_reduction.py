@@ -56,7 +56,7 @@ def test_fixed_interface_modes_are_those_of_the_constrained_matrices(bar: FEMode
     free = scipy.linalg.null_space(constraints(bar, interfaces))
     K, M = bar.K.toarray(), bar.M.toarray()
     expected = scipy.linalg.eigh(free.T @ K @ free, free.T @ M @ free, eigvals_only=True)[:9]
-    basis = CraigBampton(modes=9).basis(bar, interfaces, lambda *_: None)
+    basis = CraigBampton(modes=9).basis(InterfaceStatics(bar, interfaces), lambda *_: None)
     np.testing.assert_allclose((2 * np.pi * basis.normal_frequencies) ** 2, expected, rtol=1e-9)
     normal = basis.shapes[:, 12:]
     np.testing.assert_allclose(normal.T @ M @ normal, np.eye(9), atol=1e-12)
@@ -66,7 +66,7 @@ def test_fixed_interface_modes_are_those_of_the_constrained_matrices(bar: FEMode
 @pytest.mark.parametrize("kinds", KINDS)
 def test_constraint_modes_move_one_interface_and_are_in_equilibrium(bar: FEModel, kinds: tuple) -> None:
     interfaces = bound(bar, kinds)
-    psi = CraigBampton(modes=1).basis(bar, interfaces, lambda *_: None).shapes[:, :12]
+    psi = CraigBampton(modes=1).basis(InterfaceStatics(bar, interfaces), lambda *_: None).shapes[:, :12]
     for k, interface in enumerate(interfaces):
         u = psi.reshape(-1, 3, 12)[interface.nodes].reshape(-1, 12)
         T = interface.rigid_motion.reshape(-1, 6)
@@ -169,9 +169,9 @@ class StaticCondensation(Reduction):
 
     kind = "static"
 
-    def basis(self, fe: FEModel, interfaces: Sequence[BoundInterface], progress: Progress) -> Basis:
-        shapes = InterfaceStatics(fe, interfaces).constraint_modes()
-        motion = np.eye(shapes.shape[1]).reshape(len(interfaces), 6, -1)
+    def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        shapes = statics.constraint_modes()
+        motion = np.eye(shapes.shape[1]).reshape(len(statics.interfaces), 6, -1)
         return Basis(shapes, motion, np.zeros(0))
 
 
