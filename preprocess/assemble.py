@@ -1,19 +1,21 @@
 """Stiffness and mass of a meshed solid."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from preprocess.elements import ELEMENTS, Quadrature
+from preprocess.elements import Quadrature
 from preprocess.elements.element import Element
 from preprocess.elements.kernels import add_elements
 from preprocess.elements.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
 from preprocess.fe_model import FEModel
 from preprocess.material import Material, elasticity_tensor
 from preprocess.memory import check_memory
-from preprocess.mesh import ElementBlock, Mesh
+from preprocess.mesh import Mesh
+from preprocess.regions import ElementGroup, Materials, element_groups
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -21,22 +23,24 @@ Indices = NDArray[np.int64]
 __all__ = ["FEModel", "assemble", "node_pattern"]
 
 
-def assemble(mesh: Mesh, material: Material, *, lumped: bool = False, allow_large: bool = False) -> FEModel:
-    """K_ab = ∫ B_aᵀ C B_b dV and m_ab = ∫ ρ N_a N_b dV of a mesh of one material.
+def assemble(mesh: Mesh, material: Materials, *, lumped: bool = False, allow_large: bool = False) -> FEModel:
+    """K_ab = ∫ B_aᵀ C B_b dV and m_ab = ∫ ρ N_a N_b dV of a mesh.
 
+    material: of the whole mesh, or of element sets by name, which must cover every element exactly once.
     lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.
-    Raises InputError when the estimated memory of assembly and factorization exceeds what is free, unless allow_large.
+    Raises InputError when the estimated memory of assembly and factorization exceeds what is free, unless allow_large, and for
+    elements without material or with several.
     """
     if not allow_large:
         check_memory(len(mesh.nodes), mesh.source)
     indptr, indices = node_pattern(mesh)
-    C = np.ascontiguousarray(elasticity_tensor(np.asarray(material.elasticity, dtype=float)))
+    groups = element_groups(mesh, material)
     K_values, m_values = np.zeros(9 * len(indices)), np.zeros(len(indices))
-    for name, block in mesh.blocks.items():
-        element = ELEMENTS[name]
+    for group in groups:
+        element = group.element
         stiffness_rule, mass_rule = _tables(element, element.stiffness_rule)[1:], _tables(element, element.mass_rule)
         storage = indptr, indices, K_values, m_values
-        add_elements(mesh.nodes, block.connectivity, stiffness_rule, mass_rule, (C, float(material.rho)), storage)
+        add_elements(mesh.nodes, group.connectivity, stiffness_rule, mass_rule, _constants(group.material), storage)
     n = len(mesh.nodes)
     width = np.int32 if 9 * len(indices) < 2**31 else np.int64
     rows: Any = np.empty(3 * n + 1, width)
@@ -44,7 +48,7 @@ def assemble(mesh: Mesh, material: Material, *, lumped: bool = False, allow_larg
     block_columns(indptr, indices, rows, columns)
     return FEModel(
         K=_sorted_csr(K_values, columns, rows),
-        m=_lumped_mass(mesh, material.rho) if lumped else _sorted_csr(m_values, indices, indptr.astype(width)),
+        m=_lumped_mass(mesh, groups) if lumped else _sorted_csr(m_values, indices, indptr.astype(width)),
         nodes=mesh.nodes,
         node_ids=mesh.node_ids,
         node_sets=mesh.node_sets,
@@ -52,8 +56,21 @@ def assemble(mesh: Mesh, material: Material, *, lumped: bool = False, allow_larg
         source=mesh.source,
         unit=mesh.unit,
         elements=", ".join(f"{len(block.ids)} {name}" for name, block in mesh.blocks.items()),
-        material=repr(material),
+        material=_described(material),
+        mesh=mesh,
+        groups=groups,
     )
+
+
+def _constants(material: Material) -> tuple[Array, float]:
+    """(C_ijkl, ρ)."""
+    return np.ascontiguousarray(elasticity_tensor(np.asarray(material.elasticity, dtype=float))), float(material.rho)
+
+
+def _described(material: Materials) -> str:
+    if not isinstance(material, Mapping):
+        return repr(material)
+    return "; ".join(f"{name}: {each!r}" for name, each in material.items())
 
 
 def node_pattern(mesh: Mesh) -> tuple[Indices, Indices]:
@@ -80,19 +97,18 @@ def _sorted_csr(values: Array, columns: Any, rows: Any) -> sp.csr_matrix:
     return matrix
 
 
-def _lumped_mass(mesh: Mesh, rho: float) -> sp.csr_matrix:
+def _lumped_mass(mesh: Mesh, groups: tuple[ElementGroup, ...]) -> sp.csr_matrix:
     """Diagonal m: in each element m_a = M_e ∫N_a² / Σ_b ∫N_b²."""
     n = len(mesh.nodes)
     diagonal = np.zeros(n)
-    for name, block in mesh.blocks.items():
-        masses = _element_diagonals(mesh, name, block, rho)
-        diagonal += np.bincount(block.connectivity.ravel(), masses.ravel(), minlength=n)
+    for group in groups:
+        diagonal += np.bincount(group.connectivity.ravel(), _element_diagonals(mesh.nodes, group).ravel(), minlength=n)
     return sp.diags(diagonal, format="csr")
 
 
-def _element_diagonals(mesh: Mesh, name: str, block: ElementBlock, rho: float) -> Array:
+def _element_diagonals(nodes: Array, group: ElementGroup) -> Array:
     """Lumped masses (ne, nn) of each element."""
-    element, rule = ELEMENTS[name], ELEMENTS[name].mass_rule
-    weights = rho * rule.weights * element.jacobian_determinants(mesh.nodes[block.connectivity], rule.points)
+    element, rule = group.element, group.element.mass_rule
+    weights = group.material.rho * rule.weights * element.jacobian_determinants(nodes[group.connectivity], rule.points)
     squares = weights @ element.shape_functions(rule.points) ** 2
     return squares * (weights.sum(axis=1) / squares.sum(axis=1))[:, None]

@@ -1,13 +1,20 @@
 """The finite-element model that a reduction starts from: stiffness, mass and nodes of a free solid."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
+
+if TYPE_CHECKING:
+    from preprocess.mesh import Mesh
+    from preprocess.regions import ElementGroup
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -24,6 +31,7 @@ class FEModel:
     nodes (N, 3): positions, m; node_ids (N,): their numbers in the source
     node_sets: places of nodes by name; triangles (T, 3): outer surface
     source, unit, elements, material: where it comes from, in words
+    mesh, groups: the elements, as a whole and by type and material; None and empty for given matrices
     """
 
     K: sp.csr_matrix
@@ -36,6 +44,8 @@ class FEModel:
     unit: str = "m"
     elements: str = ""
     material: str = ""
+    mesh: Mesh | None = None
+    groups: tuple[ElementGroup, ...] = ()
 
     @classmethod
     def from_matrices(
@@ -48,7 +58,7 @@ class FEModel:
         node_sets: Mapping[str, ArrayLike] | None = None,
         triangles: ArrayLike | None = None,
         source: str = "matrices",
-    ) -> "FEModel":
+    ) -> FEModel:
         """Model of given matrices in SI units: K (3N, 3N) and M as (3N, 3N) or nodal (N, N), degrees of freedom node by node.
 
         Raises InputError unless both are finite and symmetric, M = m ⊗ 1₃ with positive mass, and K has the six rigid-body modes.

@@ -58,10 +58,12 @@ class Mesh:
         elements: Mapping[str, ArrayLike],
         *,
         node_sets: Mapping[str, ArrayLike] | None = None,
+        element_sets: Mapping[str, ArrayLike] | None = None,
         source: str = "arrays",
     ) -> "Mesh":
         """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered from 0 in VTK order.
 
+        Elements are numbered from 1 through all types; node_sets and element_sets hold such numbers.
         Raises InputError for an unknown element type and for everything `check` finds.
         """
         unknown = [name for name in elements if name not in ELEMENTS]
@@ -74,7 +76,8 @@ class Mesh:
             first += len(table)
         positions = np.asarray(nodes, dtype=float).reshape(-1, 3)
         sets = {name: np.asarray(places, dtype=np.int64) for name, places in (node_sets or {}).items()}
-        mesh = cls(positions, np.arange(len(positions)), blocks, sets, source=source)
+        regions = {name: np.asarray(ids, dtype=np.int64) for name, ids in (element_sets or {}).items()}
+        mesh = cls(positions, np.arange(len(positions)), blocks, sets, regions, source=source)
         mesh.check()
         return mesh
 
