@@ -19,18 +19,18 @@ from preprocess.damping import Damping, damping_matrix, damping_ratios
 from preprocess.fe_model import FEModel
 from preprocess.interfaces import BoundInterface, Interface, bind_interfaces, rigid_motion
 from preprocess.invariants import ShapeIntegrals, shape_integrals
-from preprocess.material import Material
 from preprocess.mesh import Mesh
 from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reference import MEAN_AXES, BodyModes, RigidBody, body_modes, reference_index, rigid_mode_count
+from preprocess.regions import Materials
 
 _RIGID_RESIDUAL = 1e-6  # met even by matrices that were printed with seven digits
 
 
 def reduce(
     part: Mesh | FEModel,
-    material: Material | None = None,
+    material: Materials | None = None,
     *,
     interfaces: Mapping[str, Interface],
     method: Reduction | None = None,
@@ -104,7 +104,7 @@ class _RigidModes(NamedTuple):
     rigid_body_residual: float
 
 
-def _model(part: Mesh | FEModel, material: Material | None) -> FEModel:
+def _model(part: Mesh | FEModel, material: Materials | None) -> FEModel:
     if isinstance(part, FEModel):
         if material is not None:
             raise InputError("material: given together with finished matrices, which hold it already; leave it out")

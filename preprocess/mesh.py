@@ -63,7 +63,7 @@ class Mesh:
     ) -> "Mesh":
         """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered from 0 in VTK order.
 
-        Elements are numbered from 1 through all types; node_sets and element_sets hold such numbers.
+        Elements are numbered from 1 through all types; element_sets hold such numbers, node_sets the places of nodes.
         Raises InputError for an unknown element type and for everything `check` finds.
         """
         unknown = [name for name in elements if name not in ELEMENTS]

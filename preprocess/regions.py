@@ -33,9 +33,7 @@ class ElementGroup:
 Materials = Material | Mapping[str, Material]
 
 
-def element_groups(
-    mesh: Mesh, material: Materials, elements: Mapping[str, Element] = ELEMENTS
-) -> tuple[ElementGroup, ...]:
+def element_groups(mesh: Mesh, material: Materials, elements: Mapping[str, Element] = ELEMENTS) -> tuple[ElementGroup, ...]:
     """The elements of a mesh by type and material.
 
     material: one for the whole mesh, or one for each of some element sets, which must cover every element exactly once.
