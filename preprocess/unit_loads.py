@@ -1,0 +1,92 @@
+"""Unit loads of a flexible body: everything that prestresses it in a multibody model, one static case each.
+
+A body in its own frame is loaded by inertia and at its interfaces. To first order the loads are linear in
+
+    3   accelerations of its frame minus gravity      −ρ e_a
+    3   angular accelerations                         −ρ e_c × x
+    6   products of angular velocities                −ρ ω × (ω × x),  by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x
+    6   forces and moments on each interface
+
+and the body is held by its own reference condition: at the interface that carries its frame, or free of momentum.
+Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Wallrapp, Mech. Struct. Mach. 22 (1994) 305.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.flexible_body import FloatArray
+from preprocess.fe_model import FEModel
+from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reference import MEAN_AXES, reference_index
+
+AXES = ("x", "y", "z")
+PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))  # of angular velocities
+INERTIAL = 12  # cases before those of the interfaces
+
+
+class UnitLoads(NamedTuple):
+    """Unit loads along and about the axes of the body frame, and what they do to the body held by its reference condition.
+
+    names (k,); loads (3N, k): nodal forces [N], without reactions; displacements (3N, k) [m]; both with components in mesh axes.
+    A load that the reference condition takes up by itself has no displacement.
+    """
+
+    names: tuple[str, ...]
+    loads: FloatArray
+    displacements: FloatArray
+
+
+def unit_loads(statics: InterfaceStatics, reference: str, origin: FloatArray, axes: FloatArray) -> UnitLoads:
+    """Unit loads of a body under the ``reference`` condition; its frame has ``origin`` (3,) and ``axes`` (3, 3) in mesh axes.
+
+    Raises InputError for an unknown reference.
+    """
+    loads = np.hstack([inertial_loads(statics.fe, origin, axes), interface_loads(statics, axes)])
+    names = (*_inertial_names(), *_interface_names([each.name for each in statics.interfaces]))
+    carried = np.zeros(len(names), dtype=bool)
+    if reference == MEAN_AXES:
+        carried[:6] = True  # by the inertia of the rigid body
+        displacements = statics.free_response(loads)
+    else:
+        held = reference_index(reference, statics.interfaces)
+        carried[INERTIAL + 6 * held : INERTIAL + 6 * held + 6] = True  # by the support
+        displacements = statics.held_response(loads, held)
+    displacements[:, carried] = 0.0
+    return UnitLoads(names, loads, displacements)
+
+
+def inertial_loads(fe: FEModel, origin: FloatArray, axes: FloatArray) -> FloatArray:
+    """Nodal inertia forces (3N, 12) per unit acceleration, angular acceleration and product of angular velocities."""
+    x = (fe.nodes - origin) @ axes
+    fields = [np.broadcast_to(e, x.shape) for e in np.eye(3)] + [np.cross(e, x) for e in np.eye(3)]
+    fields += [_centripetal(x, a, b) for a, b in PRODUCTS]
+    return np.stack([-fe.mass_product((field @ axes.T).ravel()) for field in fields], axis=1)
+
+
+def interface_loads(statics: InterfaceStatics, axes: FloatArray) -> FloatArray:
+    """Nodal forces (3N, 6 × interfaces) of unit forces and moments on the interfaces along the body frame's axes."""
+    turn = np.kron(np.eye(2 * len(statics.interfaces)), axes)
+    return np.asarray(statics.interface_loads @ turn)
+
+
+def _centripetal(x: FloatArray, a: int, b: int) -> FloatArray:
+    """ω × (ω × x) per ω_a ω_b: e_a x_b + e_b x_a of different axes, e_a x_a − x of one."""
+    field = np.zeros_like(x)
+    field[:, a] += x[:, b]
+    if a == b:
+        return field - x
+    field[:, b] += x[:, a]
+    return field
+
+
+def _inertial_names() -> list[str]:
+    names = [f"{kind} {axis}" for kind in ("acceleration", "angular acceleration") for axis in AXES]
+    return names + [f"angular velocity {AXES[a]}{AXES[b]}" for a, b in PRODUCTS]
+
+
+def _interface_names(interfaces: Sequence[str]) -> list[str]:
+    return [f"{name} {kind} {axis}" for name in interfaces for kind in ("force", "moment") for axis in AXES]
