@@ -1,46 +1,17 @@
-"""Command line. Numbers and plots are imported inside the commands, so that help comes at once.
+"""Command line. Numbers and plots are imported inside the commands, so that help comes at once."""
 
-Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 internal error, 2 bad input, 3 solver stopped
-(partial results are kept), 4 machine (disk, memory, missing extra), 130 interrupted.
-"""
-
-import os
-import signal
-import sys
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
-from flexmbs.errors import FlexmbsError
+from flexmbs.console.program import PLAIN, Commands, common_options
+from flexmbs.console.program import run as run_program
 
-INTERRUPTED = 130
 HELP = "Flexible multibody dynamics: from a finite-element mesh to the plotted report of a flexible mechanism."
 
-
-class Interrupt(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM; where the plain KeyboardInterrupt strikes in an import, Python ignores the exit code at its end."""
-
-
-class Commands(TyperGroup):
-    """The commands; an interrupt (Ctrl-C, SIGTERM) ends them with its exit code and no further word."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
-
-
-PLAIN: dict[str, Any] = {
-    "no_args_is_help": True,
-    "add_completion": False,
-    "rich_markup_mode": None,
-    "pretty_exceptions_enable": False,
-}
 app = typer.Typer(name="flexmbs", cls=Commands, help=HELP, **PLAIN)
+app.callback()(common_options)
 part = typer.Typer(help="Flexible bodies from finite-element meshes.", **PLAIN)
 app.add_typer(part, name="preprocess")
 
@@ -50,23 +21,6 @@ PartFile = Annotated[Path, typer.Argument(metavar="PART", help="Part file (TOML)
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Files outside the model's folder may be read.")]
 AllowCode = Annotated[bool, typer.Option("--allow-code", help="Functions may be imported from the model's folder.")]
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        from flexmbs import __version__
-
-        typer.echo(f"flexmbs {__version__}")
-        raise typer.Exit()
-
-
-@app.callback()
-def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
-) -> None:
-    if debug:
-        os.environ["FLEXMBS_DEBUG"] = "1"
 
 
 @app.command()
@@ -206,54 +160,9 @@ def inspect_body(
     raise typer.Exit(command(body, as_json=as_json))
 
 
-def _tell(*lines: str) -> None:
-    for line in lines:
-        print(f"error: {line}", file=sys.stderr)
-
-
-def _failed(error: Exception) -> int:
-    """Message and exit code of an exception; a traceback where it helps: of a user's function, or when asked for."""
-    import traceback
-
-    if os.environ.get("FLEXMBS_DEBUG"):
-        traceback.print_exception(error)
-    if isinstance(error, FlexmbsError):
-        _tell(*str(error).splitlines())
-        return error.exit_code
-    if isinstance(error, MemoryError):
-        _tell("the memory does not suffice; use fewer modes, fewer outputs or a larger machine")
-        return 4
-    notes = [note for note in getattr(error, "__notes__", []) if note.startswith("in the function of")]
-    if notes:
-        if not os.environ.get("FLEXMBS_DEBUG"):
-            traceback.print_exception(error)
-        _tell(f"{type(error).__name__} {notes[0]}: {error}")
-        return 2
-    _tell(f"internal error: {type(error).__name__}: {error} (flexmbs --debug … shows where)")
-    return 1
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    stops: list[int] = []
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        stops.append(number)
-        raise Interrupt
-
-    kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        app(arguments, prog_name="flexmbs")
-    except (SystemExit, Exception, KeyboardInterrupt) as error:
-        if stops:  # wherever it struck, and whatever a library made of it
-            print("interrupted", file=sys.stderr)
-            sys.exit(INTERRUPTED)
-        if isinstance(error, Exception):
-            sys.exit(_failed(error))
-        raise
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+    run_program(app, "flexmbs", arguments)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,12 @@ link.save("link.h5")
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from preprocess.assemble import assemble  # at once: its module has the same name and would hide it
-
 _HOMES = {
     "preprocess.mesh": "Mesh PreprocessWarning read_mesh",
     "preprocess.matrices": "read_matrices",
     "preprocess.structured": "box_mesh",
     "preprocess.material": "Isotropic Orthotropic",
+    "preprocess.assembly": "assemble",
     "preprocess.fe_model": "FEModel",
     "preprocess.interfaces": "Averaged Plane Point Rigid",
     "preprocess.reduction": "CraigBampton",
@@ -24,6 +23,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 if TYPE_CHECKING:
+    from preprocess.assembly import assemble
     from preprocess.build import reduce
     from preprocess.fe_model import FEModel
     from preprocess.interfaces import Averaged, Plane, Point, Rigid

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, FloatArray, ModeTable, Surface, x_cross_shapes
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.damping import Damping, damping_matrix, damping_ratios
 from preprocess.fe_model import FEModel
 from preprocess.interfaces import BoundInterface, Interface, bind_interfaces, rigid_motion

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.model.declaration import shown
 from flexmbs.model.fields import index, items, number
 from flexmbs.model.frames import ItemHandle
 

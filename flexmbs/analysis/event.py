@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.model.declaration import shown
 from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef, frame_ref, joint_name
 from flexmbs.model.functions import parameter_count

@@ -8,9 +8,9 @@ from flexmbs._jit import seldom
 from flexmbs.analysis import arguments
 from flexmbs.analysis.state import State
 from flexmbs.analysis.tangent import cut_rates
+from flexmbs.declaration import close_names
 from flexmbs.dynamics.kinematics import rates
 from flexmbs.errors import InputError
-from flexmbs.model.declaration import close_names
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.results.histories import frame_history
 from flexmbs.system.compile import Compiled

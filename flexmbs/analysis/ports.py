@@ -13,8 +13,8 @@ from flexmbs.analysis.arguments import freedom
 from flexmbs.analysis.jacobians import AXES, frame_jacobian, joint_row
 from flexmbs.analysis.state import State
 from flexmbs.analysis.tangent import Tangents
+from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.model.declaration import close_names, shown
 from flexmbs.system.records import DRIVE_ROW, S_AT
 
 Port = tuple[str | int, ...]

@@ -9,11 +9,11 @@ import numpy as np
 from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.arguments import by_joint, instant, numbers
 from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, changes, consistent_state, settle
+from flexmbs.declaration import close_names
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.model.check import declaration_report, require_model
-from flexmbs.model.declaration import close_names
 from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
 from flexmbs.results.solution import Solution

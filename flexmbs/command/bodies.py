@@ -6,11 +6,11 @@ from xml.sax.saxutils import quoteattr
 import meshio
 import numpy as np
 
-from flexmbs.command.console import Report
+from flexmbs.console.messages import Report
 from flexmbs.errors import InputError, MachineError
 from flexmbs.flexible_body import FloatArray, Surface
+from flexmbs.page.files import slug, write_text
 from flexmbs.results import Solution
-from flexmbs.results.files import slug, write_text
 
 
 def write_bodies(solution: Solution, folder: Path, instants: int, progress: Report) -> list[Path]:

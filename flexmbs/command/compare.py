@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from flexmbs.command.console import progress_bar, put, put_json
+from flexmbs.console.messages import progress_bar, put, put_json
 from flexmbs.errors import InputError, SolverError
 
 

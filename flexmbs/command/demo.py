@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from flexmbs.command.console import Report, progress_bar, put
+from flexmbs.console.messages import Report, progress_bar, put
 from flexmbs.errors import InputError, MachineError, SolverError
 
 MESH = Path(__file__).resolve().parents[2] / "meshes" / "link.msh"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flexmbs.command.console import progress_bar, put
+from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError, MachineError
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flexmbs.command.console import put, put_json
+from flexmbs.console.messages import put, put_json
 from flexmbs.errors import InputError
 
 

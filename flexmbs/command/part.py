@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexmbs.command.console import Report, progress_bar, put, put_json, tell
+from flexmbs.console.messages import Report, progress_bar, put, put_json, tell
 from flexmbs.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _millimetres(position: "FloatArray") -> str:
 
 def _table(path: Path) -> dict[str, Any]:
     """The part file as a table of known keys."""
-    from flexmbs.model.toml_guard import check_nesting
+    from flexmbs.toml.guard import check_nesting
 
     try:
         data = path.read_bytes()[: LARGEST_FILE + 1]
@@ -212,7 +212,7 @@ def _inside(path: Path, file: str, allow_outside: bool) -> Path:
 
 
 def _unknown(prefix: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> list[str]:
-    from flexmbs.model.declaration import close_names
+    from flexmbs.declaration import close_names
 
     return [f"{prefix}{key}: unknown key; {close_names(key, keys)}" for key in table if key not in keys]
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flexmbs.command.console import put
+from flexmbs.console.messages import put
 
 
 def report(path: Path, output: Path | None) -> None:

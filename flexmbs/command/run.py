@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexmbs.command.console import progress_bar, put, put_json, tell
+from flexmbs.console.messages import progress_bar, put, put_json, tell
 from flexmbs.errors import InputError, SolverError
 
 if TYPE_CHECKING:

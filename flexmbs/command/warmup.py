@@ -2,7 +2,7 @@
 
 import time
 
-from flexmbs.command.console import messages, put
+from flexmbs.console.messages import messages, put
 
 
 def warmup() -> None:

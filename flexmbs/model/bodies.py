@@ -8,9 +8,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
+from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
-from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.model.fields import (
     Damping,
     Matrix,

@@ -4,11 +4,11 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.check_frequencies import frequency_warnings
 from flexmbs.model.check_references import FrameNames, reference_problems
 from flexmbs.model.check_topology import freedom_lines, topology_problems, topology_warnings
-from flexmbs.model.declaration import shown
 
 if TYPE_CHECKING:
     from flexmbs.model.model import Model

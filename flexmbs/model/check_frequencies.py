@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from flexmbs.model.declaration import Declaration, Problem
+from flexmbs.declaration import Declaration, Problem
 from flexmbs.model.laws import Sine
 
 if TYPE_CHECKING:

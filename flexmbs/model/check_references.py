@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING, Any
 
-from flexmbs.model.declaration import Problem, close_names
+from flexmbs.declaration import Problem, close_names
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flexmbs.model.declaration import Problem
+from flexmbs.declaration import Problem
 from flexmbs.model.frames import GROUND
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexmbs.model.declaration import shown
+from flexmbs.declaration import shown
 
 Vector = tuple[float, ...]
 Matrix = tuple[Vector, ...]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
-from flexmbs.model.declaration import NestedError, Problem, shown
+from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.model.fields import Index, NonnegativeSix, Number, OptionalPositive
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.functions import OptionalFunction, UserFunction, function_of

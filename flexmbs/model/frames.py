@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.model.fields import Matrix, Vector, Vector3, items, name, number, sized, unit_axis, vector
 
 GROUND = "ground"

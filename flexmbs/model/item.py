@@ -3,7 +3,7 @@
 import dataclasses
 from typing import NamedTuple
 
-from flexmbs.model.declaration import Declaration, Problem
+from flexmbs.declaration import Declaration, Problem
 from flexmbs.model.fields import Name
 from flexmbs.model.frames import ItemHandle
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, model_validator
 
-from flexmbs.model.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError, Problem
 from flexmbs.model.fields import Axis, Number, Positive, ScalarOrVector, Vector, items, unit_axis
 from flexmbs.model.frames import FrameLike, unit_quaternion
 from flexmbs.model.item import Item

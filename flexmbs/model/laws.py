@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.model.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.model.fields import AnyVector, Number, Positive, Time
 from flexmbs.model.functions import UserFunction, parameter_count
 

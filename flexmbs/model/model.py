@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, overload
 
 from pydantic import BeforeValidator
 
+from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body
-from flexmbs.model.declaration import Declaration
 from flexmbs.model.drives import Drive
 from flexmbs.model.fields import Name, Vector, Vector3
 from flexmbs.model.forces import Force

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator
 
-from flexmbs.model.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.model.fields import Axis, Number, Vector, Vector3, items
 
 

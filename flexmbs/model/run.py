@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.model.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.model.fields import OptionalPositive, Positive, number
 
 SMALLEST_TOLERANCE = 1e-14

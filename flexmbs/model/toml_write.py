@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flexmbs.declaration import Declaration, Problem
 from flexmbs.errors import InputError, MachineError
-from flexmbs.model.declaration import Declaration, Problem
 from flexmbs.model.fields import AXES
 from flexmbs.model.frames import IDENTITY, Frame, FrameRef
 from flexmbs.model.functions import function_text

@@ -9,8 +9,9 @@ import numpy as np
 
 from flexmbs.flexible_body import FloatArray
 from flexmbs.model.motions import Rotate, Slide, Twist
-from flexmbs.results.pictures import free_frames, mode_picture, motion_picture
-from flexmbs.results.style import MUTED, PALETTE, finish, house_style, label, panels, thinned
+from flexmbs.page.solids import mode_picture
+from flexmbs.page.style import MUTED, PALETTE, finish, house_style, label, panels, thinned
+from flexmbs.results.pictures import free_frames, motion_picture
 from flexmbs.results.summary import elastic_frames
 
 if TYPE_CHECKING:

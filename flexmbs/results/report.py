@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import pathlib
 import tomllib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.model.check_topology import freedom_lines
-from flexmbs.results.files import write_text
-from flexmbs.results.style import png_image, svg_image
+from flexmbs.page.files import write_text
+from flexmbs.page.html import Picture, number, rendered
+from flexmbs.page.style import png_image, svg_image
 from flexmbs.results.summary import PASS, WARN, summary
 
 if TYPE_CHECKING:
@@ -30,15 +29,6 @@ SENTENCES = {
 FAILED = "The run did not finish or a check failed; do not use the numbers as they are."
 
 
-@dataclass(frozen=True)
-class Picture:
-    """An image of the page with its caption and its text for those who cannot see it."""
-
-    source: str
-    alt: str
-    caption: str = ""
-
-
 def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
     """The page at ``path`` and the summary beside it. Raises MachineError."""
     target = pathlib.Path(path)
@@ -49,13 +39,11 @@ def write_report(solution: Solution, path: str | os.PathLike[str]) -> None:
 
 def page(solution: Solution, numbers: dict[str, Any]) -> str:
     """The HTML text; everything from the model is escaped."""
-    import jinja2
-
-    loader = jinja2.PackageLoader("flexmbs.results", "templates")
-    strict = jinja2.StrictUndefined
-    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["number"] = number
-    return environment.get_template("report.html").render(
+    return rendered(
+        "flexmbs.results",
+        "report.html",
+        version=numbers["provenance"].get("flexmbs", ""),
+        date=numbers["provenance"].get("date", ""),
         numbers=numbers,
         sentence=SENTENCES.get(numbers["verdict"], FAILED),
         tiles=_tiles(solution, numbers),
@@ -65,18 +53,6 @@ def page(solution: Solution, numbers: dict[str, Any]) -> str:
         parts=_parts(solution),
         model_text=solution.model_text,
     )
-
-
-def number(value: float, digits: int = 4) -> str:
-    """A number as people read it: few digits, no exponent for everyday sizes."""
-    if isinstance(value, (str, bool)):
-        return str(value)
-    if not math.isfinite(value):
-        return str(value)
-    if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
-    mantissa, exponent = f"{value:.2e}".split("e")
-    return f"{mantissa}·10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
 
 
 def _tiles(solution: Solution, numbers: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexmbs.declaration import close_names
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
-from flexmbs.model.declaration import close_names
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.results.between_outputs import histories_at, trajectory_at
 from flexmbs.results.histories import energy_history, frame_history

@@ -22,12 +22,12 @@ from flexmbs.model.bodies import Body
 from flexmbs.model.drives import Drive
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import Model
-from flexmbs.model.toml_guard import check_nesting
 from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
 from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
 from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.toml.guard import check_nesting
 
 FORMAT = "flexmbs-solution/1"
 MAX_CHARACTERS = 5_000_000

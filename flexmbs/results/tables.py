@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flexmbs.results.files import cell, write_text
+from flexmbs.page.files import cell, write_text
 from flexmbs.results.solution import Solution
 from flexmbs.results.views import FloatArray
 

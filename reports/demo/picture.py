@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs.results.pictures import view_axes
+from flexmbs.page.solids import view_axes
 
 HERE = Path(__file__).resolve().parent
 INSTANTS = (0.0, 0.31, 0.41, 0.49, 0.59, 0.9)  # s

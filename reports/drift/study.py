@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import flexmbs as fm
-from flexmbs.results.style import decades, house_style, panels
+from flexmbs.page.style import decades, house_style, panels
 
 HERE = Path(__file__).parent
 T_END, STEP, OUTPUT = 60.0, 5e-4, 0.05

@@ -22,7 +22,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.multiplier import accelerations
 from flexmbs.formalisms.projected import Projected
-from flexmbs.results.style import WIDTH, decades, house_style
+from flexmbs.page.style import WIDTH, decades, house_style
 from flexmbs.system.compile import Compiled, compile_model
 
 HERE = Path(__file__).parent

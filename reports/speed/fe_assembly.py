@@ -24,7 +24,7 @@ import skfem.io.meshio  # noqa: E402
 from scipy.spatial import cKDTree  # noqa: E402
 from skfem.models.elasticity import lame_parameters, linear_elasticity  # noqa: E402
 
-from preprocess.assemble import assemble  # noqa: E402
+from preprocess.assembly import assemble  # noqa: E402
 from preprocess.elements import ELEMENTS  # noqa: E402
 from preprocess.material import Isotropic  # noqa: E402
 from preprocess.structured import box_mesh  # noqa: E402

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from skfem.helpers import dot, sym_grad
 
 from flexmbs.errors import InputError
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.elements import ELEMENTS
 from preprocess.fe_model import FEModel
 from preprocess.material import Isotropic, Orthotropic, elasticity_tensor

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.build import reduce
 from preprocess.interfaces import Averaged, Rigid
 from preprocess.material import Isotropic

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.elements import ELEMENTS
 from preprocess.elements.quadrature import gauss_hexahedron, tetrahedron_1, tetrahedron_4, tetrahedron_15
 from preprocess.fe_model import rigid_motions

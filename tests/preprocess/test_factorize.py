@@ -9,7 +9,7 @@ import scipy.sparse.linalg as sla
 
 from flexmbs.errors import InputError, SolverError
 from preprocess import factorize as module
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.factorize import eigenmodes, eigenvalues_below, factorize
 from preprocess.material import Isotropic
 from preprocess.mesh import read_mesh

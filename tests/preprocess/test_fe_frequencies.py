@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.factorize import eigenmodes, eigenvalues_below
 from preprocess.material import Isotropic
 from preprocess.structured import box_mesh

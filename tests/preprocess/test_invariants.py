@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.invariants import shape_integrals
 from preprocess.material import Isotropic
 from preprocess.structured import box_mesh

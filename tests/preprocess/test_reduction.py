@@ -9,7 +9,7 @@ import scipy.sparse.linalg as sla
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData, FloatArray
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.build import reduce
 from preprocess.fe_model import FEModel
 from preprocess.interfaces import Averaged, BoundInterface, Rigid, bind_interfaces

@@ -7,7 +7,7 @@ import scipy.spatial
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData, FloatArray
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.build import reduce
 from preprocess.fe_model import FEModel
 from preprocess.interfaces import Averaged, Rigid

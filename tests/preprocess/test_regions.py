@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flexmbs.errors import InputError
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.build import reduce
 from preprocess.interfaces import Rigid
 from preprocess.material import Isotropic

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from flexmbs.flexible_body import FloatArray
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.fe_model import FEModel, rigid_motions
 from preprocess.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.material import Isotropic

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.fe_model import FEModel
 from preprocess.interfaces import Averaged, Rigid, bind_interfaces, rigid_motion
 from preprocess.material import Isotropic

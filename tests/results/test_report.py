@@ -14,9 +14,10 @@ from test_storage import flexible_pendulum
 
 import flexmbs as fm
 from flexmbs.flexible_body import Surface
-from flexmbs.results.files import cell, slug
-from flexmbs.results.report import number, page
-from flexmbs.results.style import MOST_POINTS, thinned
+from flexmbs.page.files import cell, slug
+from flexmbs.page.html import number
+from flexmbs.page.style import MOST_POINTS, thinned
+from flexmbs.results.report import page
 from flexmbs.results.summary import FAIL, PASS, WARN, checks, summary
 from flexmbs.results.tables import write_tables
 

@@ -10,10 +10,10 @@ from flexmbs._jit import call_address, part, seldom
 from flexmbs.algebra.small import mul
 from flexmbs.analysis.event import Event
 from flexmbs.analysis.march.state import DONE, NOT_FINITE, STEPPED
+from flexmbs.declaration import close_names
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.frames import frame_twist
 from flexmbs.errors import InputError
-from flexmbs.model.declaration import close_names
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import CUT_BETA, ETA, Q_AT, S_AT
 

@@ -1,0 +1,1 @@
+"""What every command line shares: messages, progress, exit codes."""

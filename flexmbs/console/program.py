@@ -1,0 +1,107 @@
+"""How a command line runs: its options, its interrupts, its exit codes.
+
+Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 internal error, 2 bad input, 3 solver stopped
+(partial results are kept), 4 machine (disk, memory, missing extra), 130 interrupted.
+"""
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from flexmbs.errors import FlexmbsError
+
+INTERRUPTED = 130
+
+
+class Interrupt(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM; where the plain KeyboardInterrupt strikes in an import, Python ignores the exit code at its end."""
+
+
+class Commands(TyperGroup):
+    """The commands; an interrupt (Ctrl-C, SIGTERM) ends them with its exit code and no further word."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+
+
+PLAIN: dict[str, Any] = {
+    "no_args_is_help": True,
+    "add_completion": False,
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+}
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from flexmbs import __version__
+
+        typer.echo(f"flexmbs {__version__}")
+        raise typer.Exit()
+
+
+def common_options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    """The options before the command."""
+    if debug:
+        os.environ["FLEXMBS_DEBUG"] = "1"
+
+
+def _tell(*lines: str) -> None:
+    for line in lines:
+        print(f"error: {line}", file=sys.stderr)
+
+
+def _failed(error: Exception, name: str) -> int:
+    """Message and exit code of an exception; a traceback where it helps: of a user's function, or when asked for."""
+    import traceback
+
+    if os.environ.get("FLEXMBS_DEBUG"):
+        traceback.print_exception(error)
+    if isinstance(error, FlexmbsError):
+        _tell(*str(error).splitlines())
+        return error.exit_code
+    if isinstance(error, MemoryError):
+        _tell("the memory does not suffice; use fewer modes, fewer outputs or a larger machine")
+        return 4
+    notes = [note for note in getattr(error, "__notes__", []) if note.startswith("in the function of")]
+    if notes:
+        if not os.environ.get("FLEXMBS_DEBUG"):
+            traceback.print_exception(error)
+        _tell(f"{type(error).__name__} {notes[0]}: {error}")
+        return 2
+    _tell(f"internal error: {type(error).__name__}: {error} ({name} --debug … shows where)")
+    return 1
+
+
+def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
+    """Run a command line and exit with its code."""
+    stops: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stops.append(number)
+        raise Interrupt
+
+    kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        app(arguments, prog_name=name)
+    except (SystemExit, Exception, KeyboardInterrupt) as error:
+        if stops:  # wherever it struck, and whatever a library made of it
+            print("interrupted", file=sys.stderr)
+            sys.exit(INTERRUPTED)
+        if isinstance(error, Exception):
+            sys.exit(_failed(error, name))
+        raise
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)

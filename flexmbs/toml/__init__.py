@@ -1,0 +1,1 @@
+"""Files in TOML: their text, the lines of their keys, and problems told with both."""

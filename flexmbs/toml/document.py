@@ -1,0 +1,118 @@
+"""A file in TOML that anyone may have written: read with limits, its paths kept inside its folder, its problems told by line."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.errors import InputError
+from flexmbs.toml.guard import check_nesting
+from flexmbs.toml.lines import line_of
+
+LARGEST_FILE = 5_000_000
+MOST_PROBLEMS = 50
+
+
+class Document(NamedTuple):
+    """Text of a file and the table it stands for."""
+
+    path: Path
+    text: str
+    table: dict[str, Any]
+
+    def refusal(self, problems: list[Problem]) -> InputError:
+        """The problems in the order of their lines, ``file:line: key: what``."""
+        first = problems[:MOST_PROBLEMS]
+        lines = line_of(self.text, [problem.path for problem in first])
+        told = sorted(zip(lines, map(str, first)), key=lambda pair: pair[0] or 0)
+        more = len(problems) - MOST_PROBLEMS
+        last = [f"{self.path}: and {'more' if more == 1 else f'{more} more'}"] if more > 0 else []
+        places = (f"{self.path}:{line}: {problem}" if line else f"{self.path}: {problem}" for line, problem in told)
+        return InputError(*places, *last)
+
+
+def read_document(path: Path, what: str = "model") -> Document:
+    """The document in a file that describes a ``what``. Raises `InputError` for no file, no text, no TOML."""
+    text = _text(path, what)
+    return Document(path, text, _table(text, path))
+
+
+def _text(path: Path, what: str) -> str:
+    """The text of a file of reasonable size."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{path}: cannot be read: {reason}") from None
+    if len(data) > LARGEST_FILE:
+        raise InputError(f"{path}: larger than {LARGEST_FILE // 1_000_000} MB; this is no {what} file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{line}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from None
+
+
+def _table(text: str, path: Path) -> dict[str, Any]:
+    """The TOML document."""
+    check_nesting(text, str(path))
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}:{_decode_message(str(error), text)}") from None
+    except ValueError:
+        raise InputError(f"{path}: a whole number has thousands of digits") from None
+
+
+def _decode_message(message: str, text: str) -> str:
+    """``line: what`` from the parser's message ``what (at line 3, column 5)``."""
+    what, _, place = message.rpartition(" (at ")
+    number = place.removeprefix("line ").partition(",")[0]
+    return f"{number if number.isdigit() else text.count(chr(10)) + 1}: not TOML: {what}"
+
+
+class Locator:
+    """Paths in a file: relative to its folder and inside it, unless the user allows others."""
+
+    def __init__(self, folder: Path, allow_outside: bool, what: str = "model") -> None:
+        self.folder = folder.resolve()
+        self.allow_outside = allow_outside
+        self.what = what
+
+    def located(self, table: Mapping[str, Any], key: str = "file") -> Mapping[str, Any]:
+        """The table with the absolute path of the file under ``key``, if it names one."""
+        if not isinstance(table.get(key), str):
+            return table
+        return {**table, key: str(self.path(table[key], key))}
+
+    def path(self, file: str, key: str = "file") -> Path:
+        """The absolute path. Raises `NestedError` for one outside the folder (symbolic links resolved)."""
+        try:
+            if "://" in file:
+                raise ValueError(f"{shown(file)} is an address; only files are read")
+            path = (self.folder / file).resolve()
+        except (OSError, ValueError, RuntimeError) as error:
+            raise NestedError([Problem((key,), f"{shown(file)} is no path: {error}")]) from None
+        if not self.allow_outside and (Path(file).is_absolute() or not path.is_relative_to(self.folder)):
+            text = f"{shown(file)} is not inside the {self.what}'s folder; move it there, or allow_outside=True (--allow-outside)"
+            raise NestedError([Problem((key,), text)])
+        return path
+
+
+class Collector:
+    """Collects problems with the place they stand at."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def attempt(self, path: tuple[str, ...], make: Callable[[], Any]) -> Any:
+        """What ``make`` returns, or None with its problems noted under ``path``."""
+        try:
+            return make()
+        except NestedError as error:
+            self.problems += [Problem(path + inner.path, inner.message) for inner in error.problems]
+        except InputError as error:
+            self.problems += [Problem((), problem) for problem in error.problems]
+        return None
