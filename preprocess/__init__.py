@@ -16,6 +16,7 @@ _HOMES = {
     "preprocess.material": "Isotropic Orthotropic",
     "preprocess.assembly": "assemble",
     "preprocess.fe_model": "FEModel",
+    "preprocess.elements.formulation": "Formulation",
     "preprocess.interfaces": "Averaged Plane Point Rigid",
     "preprocess.reduction": "CraigBampton",
     "preprocess.build": "reduce",
@@ -25,6 +26,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 if TYPE_CHECKING:
     from preprocess.assembly import assemble
     from preprocess.build import reduce
+    from preprocess.elements.formulation import Formulation
     from preprocess.fe_model import FEModel
     from preprocess.interfaces import Averaged, Plane, Point, Rigid
     from preprocess.material import Isotropic, Orthotropic
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from preprocess.structured import box_mesh
 
 __all__ = [  # noqa: RUF022
-    "read_mesh", "read_matrices", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel",
+    "read_mesh", "read_matrices", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel", "Formulation",
     "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "reduce", "PreprocessWarning",
 ]  # fmt: skip
 

@@ -7,8 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from preprocess.elements import Quadrature
+from preprocess.elements import ELEMENTS
 from preprocess.elements.element import Element
+from preprocess.elements.formulation import Formulation
 from preprocess.elements.kernels import add_elements
 from preprocess.elements.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
 from preprocess.fe_model import FEModel
@@ -20,13 +21,23 @@ from preprocess.regions import ElementGroup, Materials, element_groups
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+DEFAULT = Formulation()
+
 __all__ = ["FEModel", "assemble", "node_pattern"]
 
 
-def assemble(mesh: Mesh, material: Materials, *, lumped: bool = False, allow_large: bool = False) -> FEModel:
+def assemble(
+    mesh: Mesh,
+    material: Materials,
+    *,
+    formulation: Formulation = DEFAULT,
+    lumped: bool = False,
+    allow_large: bool = False,
+) -> FEModel:
     """K_ab = ∫ B_aᵀ C B_b dV and m_ab = ∫ ρ N_a N_b dV of a mesh.
 
     material: of the whole mesh, or of element sets by name, which must cover every element exactly once.
+    formulation: of elements that have several.
     lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.
     Raises InputError when the estimated memory of assembly and factorization exceeds what is free, unless allow_large, and for
     elements without material or with several.
@@ -34,13 +45,12 @@ def assemble(mesh: Mesh, material: Materials, *, lumped: bool = False, allow_lar
     if not allow_large:
         check_memory(len(mesh.nodes), mesh.source)
     indptr, indices = node_pattern(mesh)
-    groups = element_groups(mesh, material)
+    groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
     K_values, m_values = np.zeros(9 * len(indices)), np.zeros(len(indices))
     for group in groups:
         element = group.element
-        stiffness_rule, mass_rule = _tables(element, element.stiffness_rule)[1:], _tables(element, element.mass_rule)
-        storage = indptr, indices, K_values, m_values
-        add_elements(mesh.nodes, group.connectivity, stiffness_rule, mass_rule, _constants(group.material), storage)
+        rules, storage = (_stiffness_tables(element), _mass_tables(element)), (indptr, indices, K_values, m_values)
+        add_elements(mesh.nodes, group.connectivity, *rules, _constants(group.material), storage)
     n = len(mesh.nodes)
     width = np.int32 if 9 * len(indices) < 2**31 else np.int64
     rows: Any = np.empty(3 * n + 1, width)
@@ -55,7 +65,7 @@ def assemble(mesh: Mesh, material: Materials, *, lumped: bool = False, allow_lar
         triangles=mesh.surface_triangles(),
         source=mesh.source,
         unit=mesh.unit,
-        elements=", ".join(f"{len(block.ids)} {name}" for name, block in mesh.blocks.items()),
+        elements=_counted(groups) + ("" if formulation == DEFAULT else f"; {formulation!r}"),
         material=_described(material),
         mesh=mesh,
         groups=groups,
@@ -84,10 +94,26 @@ def node_pattern(mesh: Mesh) -> tuple[Indices, Indices]:
     return indptr, neighbours(start, members, owners, elements, indptr)
 
 
-def _tables(element: Element, rule: Quadrature) -> tuple[Array, Array, Array]:
-    """(N, dN/dξ, w) at the points of a rule."""
-    values, gradients = element.shape_functions(rule.points), element.gradients(rule.points)
-    return np.ascontiguousarray(values), np.ascontiguousarray(gradients), rule.weights
+def _stiffness_tables(element: Element) -> tuple[Array, Array, Array, Array]:
+    """(dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre."""
+    points, weights = element.stiffness_rule.points, element.stiffness_rule.weights
+    tables = element.gradients(points), element.internal_gradients(points), element.gradients(element.centre[None])
+    dN, dP, dN_0 = (np.ascontiguousarray(table) for table in tables)
+    return dN, weights, dP, dN_0
+
+
+def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
+    """(N, dN/dξ, w) at the points of the mass rule."""
+    points, weights = element.mass_rule.points, element.mass_rule.weights
+    return np.ascontiguousarray(element.shape_functions(points)), np.ascontiguousarray(element.gradients(points)), weights
+
+
+def _counted(groups: tuple[ElementGroup, ...]) -> str:
+    """ "12 hex8, 4 tet4"."""
+    counts: dict[str, int] = {}
+    for group in groups:
+        counts[group.element.name] = counts.get(group.element.name, 0) + len(group.ids)
+    return ", ".join(f"{n} {name}" for name, n in counts.items())
 
 
 def _sorted_csr(values: Array, columns: Any, rows: Any) -> sp.csr_matrix:

@@ -38,7 +38,7 @@ class Mesh:
     """Solid mesh. Every node belongs to an element.
 
     nodes (N, 3): positions in m; node_ids (N,): numbers in the file
-    blocks: elements by type ("tet4", "tet10", "hex8", "hex20", "hex27")
+    blocks: elements by type ("tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15")
     node_sets: places of nodes by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
     source: path or origin; unit: length unit of the file
     """

@@ -13,12 +13,14 @@ from flexmbs.errors import InputError
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Solid types with their meshio name and number of nodes; C3D10 and C3D20 number their edges as VTK does.
+# Solid types with their meshio name and number of nodes; those of second order number their edges as VTK does.
 SOLID_TYPES = {
     "C3D4": ("tetra", 4),
     "C3D10": ("tetra10", 10),
     "C3D8": ("hexahedron", 8),
     "C3D20": ("hexahedron20", 20),
+    "C3D6": ("wedge", 6),
+    "C3D15": ("wedge15", 15),
 }
 SUFFIXES = "RHIMST"  # variants of the same element: reduced integration, hybrid, incompatible modes, modified, …
 # Types that mesh generators write for named edges and faces; anything else is a structure of its own.
@@ -34,9 +36,10 @@ SKIN_TYPES = {
     "SFM3D4": ("quad", 4),
     "SFM3D8": ("quad8", 8),
 }
-# Corner nodes of the faces S1 … of tetrahedra and hexahedra, as Abaqus numbers them.
+# Corner nodes of the faces S1 … by number of corners, as Abaqus numbers them.
 FACES = {
     4: ((0, 1, 2), (0, 3, 1), (1, 3, 2), (2, 3, 0)),
+    6: ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0)),
     8: ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0)),
 }
 
@@ -266,5 +269,5 @@ def _face_nodes(reading: _Reading, name: str, number: int, face: str) -> list[in
     if element is None or not re.fullmatch(r"S[1-6]", face) or int(face[1]) > len(FACES[element.corners]):
         raise InputError(f"{reading.path}: surface '{name}': element {number} ({kind}) has no face '{face}'")
     corners = set(FACES[element.corners][int(face[1]) - 1])
-    row = next(f for f in element.faces.tolist() if set(f[: element.face_corners]) == corners)
-    return [nodes[n] for n in row]
+    rows = (row for table in element.faces for row in table.nodes.tolist() if set(row[: table.corners]) == corners)
+    return [nodes[n] for n in next(rows)]

@@ -74,6 +74,9 @@ def raw_mesh(path: Path) -> RawMesh:
 
 def _guarded(path: Path, read: Callable[[str], Any], expected: str) -> Any:
     """meshio's mesh, or an InputError; nothing is printed."""
+    from meshio._mesh import topological_dimension
+
+    topological_dimension.setdefault("wedge15", 3)  # meshio 5.3 reads these cells but has no dimension for them
     noise = io.StringIO()
     try:
         with contextlib.redirect_stdout(noise), contextlib.redirect_stderr(noise), warnings.catch_warnings():

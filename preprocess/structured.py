@@ -20,7 +20,7 @@ def box_mesh(
     *,
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Mesh:
-    """Box of the given size (m) with one corner at the origin, divided regularly; tetrahedra six to a cell.
+    """Box of the given size (m) with one corner at the origin, divided regularly; tetrahedra six to a cell, wedges two.
 
     Its node sets x0, x1, y0, y1, z0, z1 are the faces at the low and the high end of each axis.
     """
@@ -42,6 +42,10 @@ def _cell_patterns(element: Element) -> Indices:
     """Nodes (elements in a cell, nn, 3) of the elements that fill one cell, in half-cell steps."""
     if element.corners == 8:
         return np.rint(element.nodes[None] + 1).astype(np.int64)
+    if element.corners == 6:
+        lower = np.column_stack([2 * element.nodes[:, :2], element.nodes[:, 2] + 1])
+        upper = np.column_stack([2 - lower[:, :2], lower[:, 2]])
+        return np.rint([lower, upper]).astype(np.int64)
     barycentric = np.column_stack([1 - element.nodes.sum(axis=1), element.nodes])
     return np.array([np.rint(barycentric @ tetrahedron) for tetrahedron in _kuhn_tetrahedra()]).astype(np.int64)
 

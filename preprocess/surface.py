@@ -1,12 +1,12 @@
 """Faces of solid elements: which are shared, which are outer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.elements import ELEMENTS
+from preprocess.elements import ELEMENTS, FaceTable
 
 Indices = NDArray[np.int64]
 
@@ -16,13 +16,14 @@ class Faces:
     """All faces of a mesh.
 
     key (n, 4): sorted corner nodes, -1 before those of a triangle; nodes (n, 9): all nodes, sorted, -1 before
-    element (n,): running number of the element over the blocks; block, face (n,): its block and which of its faces
+    element (n,): running number of the element over the blocks; table (n,): running number of the face table over the blocks;
+    face (n,): place in that table
     group (n,): equal for faces with the same corners; count (groups,): faces in each group
     """
 
     nodes: Indices
     element: Indices
-    block: Indices
+    table: Indices
     face: Indices
     group: Indices
     count: Indices
@@ -30,22 +31,28 @@ class Faces:
 
 def all_faces(connectivity: Mapping[str, Indices]) -> Faces:
     """The faces of all elements, grouped by their corners."""
-    keys, nodes, elements, blocks, sides = [], [], [], [], []
-    first = 0
-    for number, (name, table) in enumerate(connectivity.items()):
-        element = ELEMENTS[name]
-        full = table[:, element.faces]
-        keys.append(_sorted_padded(full[..., : element.face_corners], 4))
+    keys, nodes, elements, tables, sides = [], [], [], [], []
+    for number, (first, faces, table) in enumerate(_face_tables(connectivity)):
+        full = table[:, faces.nodes]
+        keys.append(_sorted_padded(full[..., : faces.corners], 4))
         nodes.append(_sorted_padded(full, 9))
-        n_faces = len(element.faces)
+        n_faces = len(faces.nodes)
         elements.append(np.repeat(np.arange(first, first + len(table)), n_faces))
-        blocks.append(np.full(len(table) * n_faces, number))
+        tables.append(np.full(len(table) * n_faces, number))
         sides.append(np.tile(np.arange(n_faces), len(table)))
-        first += len(table)
     _, group, count = np.unique(np.concatenate(keys), axis=0, return_inverse=True, return_counts=True)
     return Faces(
-        np.concatenate(nodes), np.concatenate(elements), np.concatenate(blocks), np.concatenate(sides), group.ravel(), count
+        np.concatenate(nodes), np.concatenate(elements), np.concatenate(tables), np.concatenate(sides), group.ravel(), count
     )
+
+
+def _face_tables(connectivity: Mapping[str, Indices]) -> Iterator[tuple[int, FaceTable, Indices]]:
+    """Number of the first element, faces of one shape, and elements that have them."""
+    first = 0
+    for name, table in connectivity.items():
+        for faces in ELEMENTS[name].faces:
+            yield first, faces, table
+        first += len(table)
 
 
 def _sorted_padded(faces: Indices, width: int) -> Indices:
@@ -60,11 +67,9 @@ def surface_triangles(connectivity: Mapping[str, Indices]) -> Indices:
     """Outer faces as linear triangles (T, 3), turning positively seen from outside."""
     faces = all_faces(connectivity)
     outer = faces.count[faces.group] == 1
-    triangles, first = [], 0
-    for number, (name, table) in enumerate(connectivity.items()):
-        element = ELEMENTS[name]
-        chosen = outer & (faces.block == number)
-        corners = table[faces.element[chosen][:, None] - first, element.faces[faces.face[chosen]]]
-        triangles.append(corners[:, element.triangles].reshape(-1, 3))
-        first += len(table)
+    triangles = []
+    for number, (first, shape, table) in enumerate(_face_tables(connectivity)):
+        chosen = outer & (faces.table == number)
+        corners = table[faces.element[chosen][:, None] - first, shape.nodes[faces.face[chosen]]]
+        triangles.append(corners[:, shape.triangles].reshape(-1, 3))
     return np.concatenate(triangles)

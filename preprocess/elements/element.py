@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -21,6 +21,19 @@ class Quadrature:
 
 
 @dataclass(frozen=True, eq=False)
+class FaceTable:
+    """Faces of one shape.
+
+    nodes (nf, k): of each face, corners first, seen from outside in positive turn; corners: number of corners
+    triangles (nt, 3): linear triangles that cover a face, as places in the row of its nodes
+    """
+
+    nodes: Indices
+    corners: int
+    triangles: Indices
+
+
+@dataclass(frozen=True, eq=False)
 class Element:
     """Isoparametric solid element x(ξ) = Σ_a N_a(ξ) x_a.
 
@@ -30,7 +43,8 @@ class Element:
     name: short name; meshio_name: name of the cell type in meshio; corners: number of corner nodes (they come first)
     nodes (nn, 3): reference coordinates in the order of VTK; exponents (nn, 3): of the monomials
     stiffness_rule, mass_rule: quadrature of K and of m
-    faces: nodes of each face, corners first, seen from outside in positive turn; triangles: of each face, as places in the face
+    faces: the faces, by shape
+    internal (ni, 3): exponents of incompatible modes, displacements that each element has for itself
     """
 
     name: str
@@ -40,9 +54,8 @@ class Element:
     exponents: Indices
     stiffness_rule: Quadrature
     mass_rule: Quadrature
-    faces: Indices
-    face_corners: int
-    triangles: Indices
+    faces: tuple[FaceTable, ...]
+    internal: Indices = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
 
     @functools.cached_property
     def coefficients(self) -> Array:
@@ -56,6 +69,15 @@ class Element:
     def gradients(self, points: Array) -> Array:
         """Derivatives ∂N/∂ξ (nq, nn, 3) at points (nq, 3)."""
         return np.stack([monomials(points, self.exponents, axis) @ self.coefficients for axis in range(3)], axis=-1)
+
+    def internal_gradients(self, points: Array) -> Array:
+        """Derivatives ∂P/∂ξ (nq, ni, 3) of the incompatible modes at points (nq, 3)."""
+        return np.stack([monomials(points, self.internal, axis) for axis in range(3)], axis=-1)
+
+    @functools.cached_property
+    def centre(self) -> Array:
+        """Mean of the corners on the reference element (3,)."""
+        return cast(Array, self.nodes[: self.corners].mean(axis=0))
 
     @functools.cached_property
     def mirrored(self) -> Indices:

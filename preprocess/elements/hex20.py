@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from preprocess.elements.element import Element, Indices, midpoints
+from preprocess.elements.element import Element, FaceTable, Indices, midpoints
 from preprocess.elements.hex8 import CORNERS, FACES
 from preprocess.elements.quadrature import gauss_hexahedron
 
@@ -31,7 +31,5 @@ HEX20 = Element(
     exponents=np.array([e for e in itertools.product(range(3), repeat=3) if _superlinear_degree(e) <= 2]),
     stiffness_rule=gauss_hexahedron(3),
     mass_rule=gauss_hexahedron(3),
-    faces=faces_with_edges(),
-    face_corners=4,
-    triangles=np.array([[0, 4, 7], [4, 1, 5], [5, 2, 6], [6, 3, 7], [4, 5, 6], [4, 6, 7]]),
+    faces=(FaceTable(faces_with_edges(), 4, np.array([[0, 4, 7], [4, 1, 5], [5, 2, 6], [6, 3, 7], [4, 5, 6], [4, 6, 7]])),),
 )

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from preprocess.elements.element import Element, midpoints
+from preprocess.elements.element import Element, FaceTable, midpoints
 from preprocess.elements.hex8 import CORNERS
 from preprocess.elements.hex20 import HEX20
 from preprocess.elements.quadrature import gauss_hexahedron
@@ -20,7 +20,11 @@ HEX27 = Element(
     exponents=np.array(list(itertools.product(range(3), repeat=3))),
     stiffness_rule=gauss_hexahedron(3),
     mass_rule=gauss_hexahedron(3),
-    faces=np.column_stack([HEX20.faces, MIDDLE_OF_FACE]),
-    face_corners=4,
-    triangles=np.array([[0, 4, 8], [4, 1, 8], [1, 5, 8], [5, 2, 8], [2, 6, 8], [6, 3, 8], [3, 7, 8], [7, 0, 8]]),
+    faces=(
+        FaceTable(
+            np.column_stack([HEX20.faces[0].nodes, MIDDLE_OF_FACE]),
+            4,
+            np.array([[0, 4, 8], [4, 1, 8], [1, 5, 8], [5, 2, 8], [2, 6, 8], [6, 3, 8], [3, 7, 8], [7, 0, 8]]),
+        ),
+    ),
 )

@@ -4,6 +4,7 @@
     m_ab    = ∫ ρ N_a N_b dV
 
 G needs no material and costs nine products for each pair of nodes and point; the material enters once for each element.
+Incompatible modes take part in G like nodes and are condensed before the element is added.
 """
 
 from typing import Any
@@ -39,20 +40,34 @@ def jacobian(x: Array, dN: Array, q: int, J: Array) -> float:
 
 
 @kernel
-def gradient_products(x: Array, dN: Array, w: Array, J: Array, g: Array, f: Array, G: Array) -> None:
-    """G (3, 3, nn, nn): G[j, l, a, b] = Σ_q w_q det J ∂N_a/∂x_j ∂N_b/∂x_l.  J (3, 3), g (3, nn), f (nn) are work space."""
-    n = x.shape[0]
+def gradient_products(x: Array, rule: Any, J: Array, g: Array, f: Array, G: Array) -> None:
+    """G (3, 3, n, n): G[j, l, a, b] = Σ_q w_q det J ∂N_a/∂x_j ∂N_b/∂x_l, n = nn + ni functions, the incompatible modes last.
+
+    rule (dN, w, dP, dN_0): gradients of the shape functions, weights, gradients of the incompatible modes, and dN at the centre.
+    The gradients of incompatible modes, (det J₀ / det J) J₀⁻ᵀ ∂P/∂ξ with J₀ = J at the centre, have no mean over the element.
+    J (3, 3), g (3, n), f (n) are work space.
+    """
+    dN, w, dP, dN_0 = rule
+    nn, ni = dN.shape[1], dP.shape[1]
+    n = nn + ni
+    J_0 = np.zeros((3, 3))
+    det_0 = jacobian(x, dN_0, 0, J_0) if ni else 0.0
     for j in range(3):
         for l in range(3):
             for a in range(n):
                 for b in range(n):
                     G[j, l, a, b] = 0.0
     for q in range(dN.shape[0]):
-        scale = jacobian(x, dN, q, J) * w[q]
-        for a in range(n):
+        det = jacobian(x, dN, q, J)
+        scale = det * w[q]
+        for a in range(nn):
             d0, d1, d2 = dN[q, a, 0], dN[q, a, 1], dN[q, a, 2]
             for j in range(3):
                 g[j, a] = d0 * J[0, j] + d1 * J[1, j] + d2 * J[2, j]
+        for a in range(ni):
+            d0, d1, d2 = dP[q, a, 0], dP[q, a, 1], dP[q, a, 2]
+            for j in range(3):
+                g[j, nn + a] = det_0 / det * (d0 * J_0[0, j] + d1 * J_0[1, j] + d2 * J_0[2, j])
         for j in range(3):
             for a in range(n):
                 f[a] = scale * g[j, a]
@@ -70,7 +85,7 @@ def gradient_products(x: Array, dN: Array, w: Array, J: Array, g: Array, f: Arra
 
 @kernel
 def element_stiffness(G: Array, C: Array, Ke: Array) -> None:
-    """Ke (3, 3, nn, nn): Ke[i, k, a, b] = C_ijkl G[j, l, a, b], the zeros of C skipped; the blocks with i ≤ k only."""
+    """Ke (3, 3, n, n): Ke[i, k, a, b] = C_ijkl G[j, l, a, b], the zeros of C skipped; the blocks with i ≤ k only."""
     n = G.shape[2]
     for i in range(3):
         for k in range(i, 3):
@@ -84,6 +99,46 @@ def element_stiffness(G: Array, C: Array, Ke: Array) -> None:
                         for a in range(n):
                             for b in range(n):
                                 Ke[i, k, a, b] += c * G[j, l, a, b]
+
+
+@kernel
+def internal_elimination(Ke: Array, nn: int, L: Array, A: Array) -> None:
+    """A (3 ni, 3 nn) = L⁻¹ K_pu, so that K_puᵀ K_pp⁻¹ K_pu = AᵀA, with K_pp = L Lᵀ of the functions from nn on in Ke."""
+    ni = Ke.shape[2] - nn
+    for k in range(3):
+        for b in range(ni):
+            for i in range(3):
+                for a in range(ni):
+                    L[3 * a + i, 3 * b + k] = Ke[i, k, nn + a, nn + b] if i <= k else Ke[k, i, nn + b, nn + a]
+        for b in range(nn):
+            for i in range(3):
+                for a in range(ni):
+                    A[3 * a + i, 3 * b + k] = Ke[i, k, nn + a, b] if i <= k else Ke[k, i, b, nn + a]
+    for r in range(3 * ni):
+        for c in range(r + 1):
+            rest = L[r, c]
+            for s in range(c):
+                rest -= L[r, s] * L[c, s]
+            L[r, c] = np.sqrt(rest) if r == c else rest / L[c, c]
+        for c in range(3 * nn):
+            rest = A[r, c]
+            for s in range(r):
+                rest -= L[r, s] * A[s, c]
+            A[r, c] = rest / L[r, r]
+
+
+@kernel
+def condense(Ke: Array, nn: int, L: Array, A: Array) -> None:
+    """Ke[:, :, :nn, :nn] less what the incompatible modes take: K_uu - K_puᵀ K_pp⁻¹ K_pu; the blocks with i ≤ k only."""
+    internal_elimination(Ke, nn, L, A)
+    for i in range(3):
+        for k in range(i, 3):
+            for a in range(nn):
+                for b in range(nn):
+                    taken = 0.0
+                    for r in range(A.shape[0]):
+                        taken += A[r, 3 * a + i] * A[r, 3 * b + k]
+                    Ke[i, k, a, b] -= taken
 
 
 @kernel
@@ -117,27 +172,31 @@ def place_of(columns: Indices, low: int, high: int, column: int) -> int:
 def add_elements(nodes: Array, table: Indices, stiffness_rule: Any, mass_rule: Any, material: Any, storage: Any) -> None:
     """Add the elements of one block to the values of K and m.
 
-    stiffness_rule (dN, w), mass_rule (N, dN, w): shape tables; material: (C_ijkl, ρ)
+    stiffness_rule (dN, w, dP, dN_0), mass_rule (N, dN, w): shape tables; material: (C_ijkl, ρ)
     storage (indptr, indices, K, m): sorted pattern of the nodes, and values; row 3a+i of K has three columns for each node
     """
-    dN, w = stiffness_rule
     N_m, dN_m, w_m = mass_rule
     C, rho = material
     indptr, indices, K, m = storage
     n = table.shape[1]
+    ni = stiffness_rule[2].shape[1]
     x = np.empty((n, 3))
     J = np.empty((3, 3))
-    g = np.empty((3, n))
-    f = np.empty(n)
-    G = np.empty((3, 3, n, n))
-    Ke = np.empty((3, 3, n, n))
+    g = np.empty((3, n + ni))
+    f = np.empty(n + ni)
+    G = np.empty((3, 3, n + ni, n + ni))
+    Ke = np.empty((3, 3, n + ni, n + ni))
+    L = np.empty((3 * ni, 3 * ni))
+    A = np.empty((3 * ni, 3 * n))
     me = np.empty((n, n))
     for e in range(table.shape[0]):
         for a in range(n):
             for i in range(3):
                 x[a, i] = nodes[table[e, a], i]
-        gradient_products(x, dN, w, J, g, f, G)
+        gradient_products(x, stiffness_rule, J, g, f, G)
         element_stiffness(G, C, Ke)
+        if ni:
+            condense(Ke, n, L, A)
         element_mass(x, N_m, dN_m, w_m, rho, J, me)
         for a in range(n):
             low, high = indptr[table[e, a]], indptr[table[e, a] + 1]

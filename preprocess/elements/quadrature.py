@@ -1,4 +1,5 @@
-"""Quadrature rules on the reference tetrahedron (0 ≤ ξ, η, ζ; ξ+η+ζ ≤ 1) and the reference hexahedron [-1, 1]³."""
+"""Quadrature rules on the reference tetrahedron (0 ≤ ξ, η, ζ; ξ+η+ζ ≤ 1), hexahedron [-1, 1]³, and wedge: the triangle
+(0 ≤ ξ, η; ξ+η ≤ 1) times [-1, 1]."""
 
 import itertools
 
@@ -48,3 +49,29 @@ def tetrahedron_15() -> Quadrature:
         (_orbit(b, b, b, 1 - 3 * b), (2665 - 14 * root) / 37800 / 6),
         (_orbit(c, c, 0.5 - c, 0.5 - c), 20 / 378 / 6),
     )
+
+
+def triangle_1() -> Quadrature:
+    """One point on the triangle, degree 1."""
+    return Quadrature(np.full((1, 2), 1 / 3), np.full(1, 0.5))
+
+
+def triangle_3() -> Quadrature:
+    """Three points on the triangle, degree 2 (Hammer and Stroud 1956)."""
+    return Quadrature(np.array([[1 / 6, 1 / 6], [2 / 3, 1 / 6], [1 / 6, 2 / 3]]), np.full(3, 1 / 6))
+
+
+def triangle_6() -> Quadrature:
+    """Six points on the triangle, degree 4 (Strang and Fix 1973; closed form)."""
+    root, inner = np.sqrt(10), np.sqrt(38 - 44 * np.sqrt(0.4))
+    a, b = (8 - root + inner) / 18, (8 - root - inner) / 18
+    spread = np.sqrt(213125 - 53320 * root)
+    points = [[x, y] for c in (a, b) for x, y in ((c, c), (1 - 2 * c, c), (c, 1 - 2 * c))]
+    return Quadrature(np.array(points), np.repeat([(620 + spread) / 7440, (620 - spread) / 7440], 3))
+
+
+def gauss_wedge(triangle: Quadrature, n: int) -> Quadrature:
+    """A rule on the triangle times n Gauss points along the axis."""
+    z, w = np.polynomial.legendre.leggauss(n)
+    points = np.array([(*xy, height) for height in z for xy in triangle.points])
+    return Quadrature(points, np.outer(w, triangle.weights).ravel())

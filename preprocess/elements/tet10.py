@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from preprocess.elements.element import Element, midpoints
+from preprocess.elements.element import Element, FaceTable, midpoints
 from preprocess.elements.quadrature import tetrahedron_4, tetrahedron_15
 from preprocess.elements.tet4 import CORNERS
 
@@ -18,7 +18,11 @@ TET10 = Element(
     exponents=np.array([e for e in itertools.product(range(3), repeat=3) if sum(e) <= 2]),
     stiffness_rule=tetrahedron_4(),
     mass_rule=tetrahedron_15(),
-    faces=np.array([[0, 2, 1, 6, 5, 4], [0, 1, 3, 4, 8, 7], [1, 2, 3, 5, 9, 8], [2, 0, 3, 6, 7, 9]]),
-    face_corners=3,
-    triangles=np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]]),
+    faces=(
+        FaceTable(
+            np.array([[0, 2, 1, 6, 5, 4], [0, 1, 3, 4, 8, 7], [1, 2, 3, 5, 9, 8], [2, 0, 3, 6, 7, 9]]),
+            3,
+            np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]]),
+        ),
+    ),
 )

@@ -6,11 +6,23 @@ import math
 import numpy as np
 import pytest
 
+from flexmbs.errors import InputError
 from preprocess.assembly import assemble
 from preprocess.elements import ELEMENTS
-from preprocess.elements.quadrature import gauss_hexahedron, tetrahedron_1, tetrahedron_4, tetrahedron_15
+from preprocess.elements.formulation import Formulation
+from preprocess.elements.quadrature import (
+    gauss_hexahedron,
+    gauss_wedge,
+    tetrahedron_1,
+    tetrahedron_4,
+    tetrahedron_15,
+    triangle_1,
+    triangle_3,
+    triangle_6,
+)
 from preprocess.fe_model import rigid_motions
 from preprocess.material import VOIGT, Isotropic, Orthotropic, elasticity_tensor
+from preprocess.mesh import Mesh
 from preprocess.structured import box_mesh
 
 SIZE = (0.3, 0.2, 0.1)
@@ -41,7 +53,7 @@ def straightened(mesh, x):
     """Every node of each element placed where the element's corners, interpolated linearly, put it."""
     (name, block), *_ = mesh.blocks.items()
     element = ELEMENTS[name]
-    linear = ELEMENTS["tet4" if element.corners == 4 else "hex8"]
+    linear = ELEMENTS[{4: "tet4", 6: "wedge6", 8: "hex8"}[element.corners]]
     x = x.copy()
     x[block.connectivity] = np.einsum(
         "na,eai->eni", linear.shape_functions(element.nodes), x[block.connectivity[:, : element.corners]]
@@ -55,6 +67,15 @@ def test_tetrahedron_rules_integrate_monomials(rule, degree):
         if sum(powers) <= degree:
             exact = math.prod(map(math.factorial, powers)) / math.factorial(sum(powers) + 3)
             assert rule.weights @ np.prod(rule.points ** np.array(powers), axis=1) == pytest.approx(exact, abs=1e-16)
+
+
+@pytest.mark.parametrize("triangle, degree", [(triangle_1(), 1), (triangle_3(), 2), (triangle_6(), 4)])
+def test_wedge_rules_integrate_monomials(triangle, degree):
+    rule = gauss_wedge(triangle, 2)
+    for i, j, k in itertools.product(range(degree + 1), range(degree + 1), range(4)):
+        if i + j <= degree:
+            exact = math.factorial(i) * math.factorial(j) / math.factorial(i + j + 2) * (0.0 if k % 2 else 2 / (k + 1))
+            assert rule.weights @ np.prod(rule.points ** np.array([i, j, k]), axis=1) == pytest.approx(exact, abs=1e-15)
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -79,16 +100,16 @@ def test_gradients_are_derivatives_of_shape_functions(name):
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_faces_look_outwards_and_name_their_own_middles(name):
     element = ELEMENTS[name]
-    for face in element.faces:
+    for table, face in ((shape, row) for shape in element.faces for row in shape.nodes):
         x = element.nodes[face]
-        corners = x[: element.face_corners]
+        corners = x[: table.corners]
         normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
-        assert normal @ (corners.mean(axis=0) - element.nodes[: element.corners].mean(axis=0)) > 0
-        n_middles = min(len(face) - element.face_corners, element.face_corners)
+        assert normal @ (corners.mean(axis=0) - element.centre) > 0
+        n_middles = min(len(face) - table.corners, table.corners)
         middles = (corners + np.roll(corners, -1, axis=0)) / 2
-        np.testing.assert_allclose(x[element.face_corners :][:n_middles], middles[:n_middles], atol=1e-15)
-        area = sum(np.cross(x[b] - x[a], x[c] - x[a]) / 2 for a, b, c in element.triangles)
-        np.testing.assert_allclose(area, normal / (2 if element.face_corners == 3 else 1), atol=1e-15)
+        np.testing.assert_allclose(x[table.corners :][:n_middles], middles[:n_middles], atol=1e-15)
+        area = sum(np.cross(x[b] - x[a], x[c] - x[a]) / 2 for a, b, c in table.triangles)
+        np.testing.assert_allclose(area, normal / (2 if table.corners == 3 else 1), atol=1e-15)
 
 
 @pytest.mark.parametrize("material", [Isotropic(E=70e9, nu=0.33, rho=2700.0), WOOD], ids=["isotropic", "orthotropic"])
@@ -122,6 +143,63 @@ def test_rigid_motions_meet_no_force_and_mass_is_exact(name):
     second = x.T @ (box.m @ x)
     exact = np.outer(SIZE, SIZE) / 4 + np.diag(np.square(SIZE)) / 12
     np.testing.assert_allclose(second, 500.0 * math.prod(SIZE) * exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("formulation", [Formulation(), Formulation(hex8="full")], ids=["default", "full"])
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_one_element_has_exactly_six_motions_without_strain(name, formulation):
+    element = ELEMENTS[name]
+    table = np.arange(len(element.nodes))[None]
+    straight = element.nodes + 0.2 * np.sin(3.0 * element.nodes[:, [1, 2, 0]])
+    fe = assemble(Mesh.from_arrays(straight, {name: table}), WOOD, formulation=formulation)
+    values = np.linalg.eigvalsh(fe.K.toarray())
+    assert np.abs(values[:6]).max() < 1e-12 * values[-1]
+    assert values[6] > 1e-6 * values[-1]
+
+
+@pytest.mark.parametrize("names", [("hex8", "wedge6"), ("hex20", "wedge15")])
+def test_patch_of_hexahedra_and_wedges(names):
+    """Beside each other they share quadrilateral faces; a linear field meets no force within."""
+    left, right = box_mesh((1, 1, 1), (2, 2, 2), names[0]), box_mesh((1, 1, 1), (2, 2, 2), names[1], origin=(1.0, 0, 0))
+    together = np.round(np.concatenate([left.nodes, right.nodes]), 12)
+    nodes, place = np.unique(together, axis=0, return_inverse=True)
+    tables = [left.blocks[names[0]].connectivity, len(left.nodes) + right.blocks[names[1]].connectivity]
+    mesh = Mesh.from_arrays(nodes, {name: place[table] for name, table in zip(names, tables)})
+    skewed = mesh.moved(lambda x: x @ np.array([[1.0, 0.2, 0], [0, 1, 0.1], [0.3, 0, 1]]))
+    fe = assemble(skewed, WOOD)
+    force = (fe.K @ (skewed.nodes @ np.array([[1.0, 0.4, -0.2], [0.1, -0.7, 0.3], [0.5, 0.2, 0.6]])).ravel()).reshape(-1, 3)
+    inner = (nodes > 0).all(axis=1) & (nodes < [2, 1, 1]).all(axis=1)
+    assert inner.any()
+    assert np.abs(force[inner]).max() < 1e-12 * np.abs(force).max()
+    np.testing.assert_array_equal(np.unique(mesh.surface_triangles()), np.flatnonzero(~inner))
+
+
+def bent_bar(formulation):
+    """Energy of a bar of hex8 in the displacements of pure bending with curvature κ, over E κ² ∫y² dV / 2 (Saint-Venant)."""
+    steel, curvature = Isotropic(E=210e9, nu=0.3, rho=7850.0), 0.01
+    mesh = box_mesh((1.0, 0.2, 0.1), (4, 1, 1), "hex8", origin=(0.0, -0.1, -0.05))
+    x, y, z = mesh.nodes.T
+    u = curvature * np.column_stack([-x * y, (x**2 + 0.3 * (y**2 - z**2)) / 2, 0.3 * y * z]).ravel()
+    return u @ assemble(mesh, steel, formulation=formulation).K @ u / (210e9 * curvature**2 * 0.1 * 0.2**3 / 12)
+
+
+def test_incompatible_modes_bend_rightly():
+    """Regular hex8 with incompatible modes hold pure bending exactly, one across the height; without them they are too stiff."""
+    assert bent_bar(Formulation()) == pytest.approx(1.0, rel=1e-12)
+    assert bent_bar(Formulation(hex8="full")) > 1.5
+    with pytest.raises(InputError, match=r"formulation\.hex8: is 'reduced'; give one of 'incompatible modes', 'full'"):
+        Formulation(hex8="reduced")
+
+
+def test_mass_at_the_points_of_the_stiffness():
+    """Four points are exact for the linear fields that rigid motions are, not for the quadratic shape functions."""
+    mesh = distorted("tet10")
+    own, four = assemble(mesh, WOOD), assemble(mesh, WOOD, formulation=Formulation(mass_rule="stiffness"))
+    assert abs(own.K - four.K).max() == 0.0
+    assert abs(own.m - four.m).max() > 0.1 * abs(own.m).max()
+    linear = np.column_stack([np.ones(len(mesh.nodes)), mesh.nodes])
+    np.testing.assert_allclose(linear.T @ (four.m @ linear), linear.T @ (own.m @ linear), rtol=1e-12)
+    assert "mass_rule='stiffness'" in four.elements
 
 
 @pytest.mark.parametrize("name", ELEMENTS)

@@ -23,7 +23,13 @@ def held_frequencies(mesh, material, n, supports):
 
 @pytest.mark.parametrize(
     "element, divisions, tolerance",
-    [("hex27", (20, 4, 3), 0.003), ("hex20", (20, 4, 3), 0.004), ("tet10", (20, 3, 2), 0.015), ("hex8", (60, 6, 4), 0.03)],
+    [
+        ("hex27", (20, 4, 3), 0.003),
+        ("hex20", (20, 4, 3), 0.004),
+        ("tet10", (20, 3, 2), 0.015),
+        ("hex8", (40, 4, 2), 0.042),
+        ("wedge15", (20, 2, 2), 0.015),
+    ],
 )
 def test_cantilever_box(element, divisions, tolerance):
     """1 x 0.1 x 0.05 m steel, clamped: three-dimensional p-elements of high order, good to 0.2 % (clamped corners)."""

@@ -13,6 +13,7 @@ from preprocess.elements import ELEMENTS
 from preprocess.mesh import Mesh, read_mesh
 from preprocess.structured import box_mesh
 
+meshio._mesh.topological_dimension.setdefault("wedge15", 3)  # meshio 5.3 has no dimension for these cells
 LINK = pathlib.Path(__file__).parents[2] / "meshes" / "link.msh"
 SKINS = {3: "triangle", 6: "triangle6", 4: "quad", 8: "quad8", 9: "quad9"}
 
@@ -25,10 +26,11 @@ def volume(mesh):
 
 def skin(mesh, name, places):
     """Faces of the elements of one type whose nodes all are in a set, as cells of meshio."""
-    element = ELEMENTS[name]
-    faces = mesh.blocks[name].connectivity[:, element.faces].reshape(-1, element.faces.shape[1])
-    chosen = faces[np.isin(faces, places).all(axis=1)]
-    return SKINS[faces.shape[1]], chosen
+    found = []
+    for table in ELEMENTS[name].faces:
+        faces = mesh.blocks[name].connectivity[:, table.nodes].reshape(-1, table.nodes.shape[1])
+        found.append((SKINS[faces.shape[1]], faces[np.isin(faces, places).all(axis=1)]))
+    return max(found, key=lambda cells: len(cells[1]))
 
 
 def with_groups(mesh, name):

@@ -1,0 +1,39 @@
+"""Choices between formulations of the same element."""
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+
+from flexmbs.errors import InputError
+from preprocess.elements.element import Element
+from preprocess.elements.hex8 import HEX8_FULL
+
+HEX8 = ("incompatible modes", "full")
+MASS_RULES = ("own", "stiffness")
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """How elements are integrated, where there is a choice.
+
+    hex8: "incompatible modes" bend rightly; "full" integration of trilinear displacements is far too stiff in bending.
+    mass_rule: "own" integrates m of straight elements exactly; "stiffness" takes the points of K in elements of second order, as
+    CalculiX does.
+    Raises InputError for another name.
+    """
+
+    _: KW_ONLY
+    hex8: str = "incompatible modes"
+    mass_rule: str = "own"
+
+    def __post_init__(self) -> None:
+        for option, value, names in (("hex8", self.hex8, HEX8), ("mass_rule", self.mass_rule, MASS_RULES)):
+            if value not in names:
+                raise InputError(f"formulation.{option}: is {value!r}; give one of {', '.join(map(repr, names))}")
+
+    def chosen(self, elements: Mapping[str, Element]) -> dict[str, Element]:
+        """The elements by type, as chosen."""
+        result = dict(elements) | ({"hex8": HEX8_FULL} if self.hex8 == "full" else {})
+        if self.mass_rule == "stiffness":
+            second = {name: each for name, each in result.items() if len(each.nodes) > each.corners}
+            result |= {name: replace(each, mass_rule=each.stiffness_rule) for name, each in second.items()}
+        return result
