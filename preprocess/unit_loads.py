@@ -32,12 +32,14 @@ class UnitLoads(NamedTuple):
     """Unit loads along and about the axes of the body frame, and what they do to the body held by its reference condition.
 
     names (k,); loads (3N, k): nodal forces [N], without reactions; displacements (3N, k) [m]; both with components in mesh axes.
-    A load that the reference condition takes up by itself has no displacement.
+    A load that the reference condition takes up by itself has no displacement. balance (3N, k) or None: inertia forces of the
+    rigid-body acceleration that balance the loads of a free body.
     """
 
     names: tuple[str, ...]
     loads: FloatArray
     displacements: FloatArray
+    balance: FloatArray | None = None
 
 
 def unit_loads(statics: InterfaceStatics, reference: str, origin: FloatArray, axes: FloatArray) -> UnitLoads:
@@ -48,15 +50,18 @@ def unit_loads(statics: InterfaceStatics, reference: str, origin: FloatArray, ax
     loads = np.hstack([inertial_loads(statics.fe, origin, axes), interface_loads(statics, axes)])
     names = (*_inertial_names(), *_interface_names([each.name for each in statics.interfaces]))
     carried = np.zeros(len(names), dtype=bool)
+    balance = None
     if reference == MEAN_AXES:
         carried[:6] = True  # by the inertia of the rigid body
         displacements = statics.free_response(loads)
+        R = statics.rigid_modes
+        balance = -statics.fe.mass_product(R) @ (R.T @ loads)
     else:
         held = reference_index(reference, statics.interfaces)
         carried[INERTIAL + 6 * held : INERTIAL + 6 * held + 6] = True  # by the support
         displacements = statics.held_response(loads, held)
     displacements[:, carried] = 0.0
-    return UnitLoads(names, loads, displacements)
+    return UnitLoads(names, loads, displacements, balance)
 
 
 def inertial_loads(fe: FEModel, origin: FloatArray, axes: FloatArray) -> FloatArray:
