@@ -106,12 +106,53 @@ class Surface:
 
 
 @dataclass(frozen=True, eq=False)
+class GeometricStiffness:
+    """Geometric stiffness matrices K0 (nf, nf) of unit loads on the body held by its reference condition, all symmetric.
+
+    acceleration (3, nf, nf): inertia force −ρ e_a of a frame acceleration; angular_acceleration (3, nf, nf): −ρ e_c × x;
+    rotation (6, nf, nf): −ρ ω×(ω×x) by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x;
+    frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, body axes; none for a frame left out.
+    By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the unit load.
+    Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428.
+    """
+
+    acceleration: FloatArray
+    angular_acceleration: FloatArray
+    rotation: FloatArray
+    frames: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        nf = np.shape(self.acceleration)[-1] if np.ndim(self.acceleration) else 0
+        for name, count in (("acceleration", 3), ("angular_acceleration", 3), ("rotation", 6)):
+            _set_array(self, "geometric", name, (count, nf, nf))
+        frames = {name: _checked(f"geometric.frames.{name}", K0, (6, nf, nf)) for name, K0 in self.frames.items()}
+        object.__setattr__(self, "frames", frames)
+
+    @property
+    def nf(self) -> int:
+        """Number of elastic coordinates."""
+        return int(self.acceleration.shape[1])
+
+    @property
+    def second_moments(self) -> FloatArray:
+        """D[a, b] (3, 3, nf, nf): ∫x_a u_b dm = ½ qᵀ D[a, b] q of the second-order displacement u."""
+        D = np.zeros((3, 3, self.nf, self.nf))
+        own = -0.5 * self.rotation[:3].sum(axis=0)
+        for a in range(3):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            D[a, a] = self.rotation[a] + own
+            D[a, b] = 0.5 * (self.rotation[3 + a] + self.angular_acceleration[c])
+            D[b, a] = 0.5 * (self.rotation[3 + a] - self.angular_acceleration[c])
+        return D
+
+
+@dataclass(frozen=True, eq=False)
 class FlexibleBodyData:
     """Reduced flexible body in its body frame (the frame that the reference condition fixes).
 
     mass [kg]; first_moment ∫x dm (3,); second_moment ∫x xᵀ dm (3, 3); S_bar ∫φ dm (3, nf); xS[a,b,k] = ∫x_a φ_bk dm (3, 3, nf);
     SS[a,b,k,l] = ∫φ_ak φ_bl dm (3, 3, nf, nf); K_ff, D_ff (nf, nf) stiffness and damping; frames by name; mode table; surface for
-    pictures or None; provenance: where the numbers come from, by key.
+    pictures or None; provenance: where the numbers come from, by key; geometric stiffness or None.
 
     Raises InputError for wrong shapes, values that are not finite, and names with "/".
     Source: Shabana, Dynamics of Multibody Systems, section 5.3 (shape integrals).
@@ -130,6 +171,7 @@ class FlexibleBodyData:
     modes: ModeTable
     surface: Surface | None = None
     provenance: Mapping[str, str | float] = field(default_factory=dict)
+    geometric: GeometricStiffness | None = None
 
     def __post_init__(self) -> None:
         nf = np.shape(self.K_ff)[0] if np.ndim(self.K_ff) else 0
@@ -151,6 +193,11 @@ class FlexibleBodyData:
                 problems.append(f"{self.name}.{name}: phi has {frame.phi.shape[1]} shapes, the body has {nf}")
         if self.surface is not None and self.surface.phi.shape[2] != nf:
             problems.append(f"{self.name}.surface: phi has {self.surface.phi.shape[2]} shapes, the body has {nf}")
+        if self.geometric is not None:
+            if self.geometric.nf != nf:
+                problems.append(f"{self.name}.geometric: has {self.geometric.nf} shapes, the body has {nf}")
+            unknown = [name for name in self.geometric.frames if name not in self.frames]
+            problems += [f"{self.name}.geometric: there is no frame {name!r}; leave it out" for name in unknown]
         if problems:
             raise InputError(*problems)
 
@@ -221,6 +268,7 @@ class FlexibleBodyData:
         frames: Mapping[str, FlexibleFrame] | None = None,
         surface: Surface | None = None,
         provenance: Mapping[str, str | float] | None = None,
+        geometric: GeometricStiffness | None = None,
     ) -> FlexibleBodyData:
         """Body from the user's own shape integrals; the mode table follows from ``(K_ff, m_ff, D_ff)``. Raises InputError."""
         K, SS_ = _array(K_ff), _array(SS)
@@ -229,7 +277,8 @@ class FlexibleBodyData:
         blank = ModeTable(np.zeros(len(K)), ("user",) * len(K), np.zeros((len(K), 6)), np.zeros(len(K)))
         checked = cls(name, *body, frames=frames or {}, modes=blank)  # refuses wrong shapes before the eigenproblem
         modes = mode_table(checked.K_ff, checked.D_ff, checked.m_ff, checked.S_bar, checked.xS)
-        return cls(name, *body, frames=frames or {}, modes=modes, surface=surface, provenance=provenance or {})
+        rest = {"surface": surface, "provenance": provenance or {}, "geometric": geometric}
+        return cls(name, *body, frames=frames or {}, modes=modes, **rest)  # type: ignore[arg-type]
 
 
 def x_cross_shapes(xS: FloatArray) -> FloatArray:
@@ -261,13 +310,17 @@ def _array(value: ArrayLike) -> FloatArray:
 
 def _set_array(record: object, owner: str, name: str, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> None:
     """Field ``name`` as a contiguous array of ``shape``; InputError when it has another shape or is not finite."""
-    value = getattr(record, name)
+    object.__setattr__(record, name, _checked(f"{owner}.{name}", getattr(record, name), shape, dtype))
+
+
+def _checked(item: str, value: ArrayLike, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> NDArray[Any]:
+    """A contiguous finite array of ``shape``; InputError naming the item when it is none."""
     try:
         array = np.ascontiguousarray(value, dtype=dtype).reshape(np.shape(value))
     except (TypeError, ValueError):
-        raise InputError(f"{owner}.{name}: {value!r:.60} is not an array of numbers") from None
+        raise InputError(f"{item}: {value!r:.60} is not an array of numbers") from None
     if array.shape != shape:
-        raise InputError(f"{owner}.{name}: has shape {array.shape}; it must be {shape}")
+        raise InputError(f"{item}: has shape {array.shape}; it must be {shape}")
     if not np.all(np.isfinite(array)):
-        raise InputError(f"{owner}.{name}: has {int(np.sum(~np.isfinite(array)))} values that are not finite")
-    object.__setattr__(record, name, array)
+        raise InputError(f"{item}: has {int(np.sum(~np.isfinite(array)))} values that are not finite")
+    return array

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from flexmbs.flexible_body import FlexibleBodyData, FloatArray
+from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffness
 
 ROUND_OFF = 1e-9
 
@@ -43,6 +43,8 @@ def checks(data: FlexibleBodyData) -> Checks:
     found = Checks(_inertial(data))
     if data.nf:
         found.extend(_elastic(data))
+    if data.geometric is not None and data.nf:
+        found.extend(_geometric(data.geometric))
     found.extend(_stated(data))
     return found
 
@@ -81,6 +83,16 @@ def _elastic(data: FlexibleBodyData) -> list[Check]:
         error = np.max(np.abs(omega2_table - omega2) / np.maximum(np.abs(omega2), 1e-8 * np.abs(omega2).max()))
         found.append(Check("frequencies are those of (K_ff, m_ff)", float(error), bool(error < 1e-6)))
     return found
+
+
+def _geometric(geometric: GeometricStiffness) -> list[Check]:
+    """Every K0 is symmetric."""
+    matrices = np.concatenate(
+        [geometric.acceleration, geometric.angular_acceleration, geometric.rotation, *geometric.frames.values()]
+    )
+    size = np.maximum(np.abs(matrices).max(axis=(1, 2)), np.finfo(float).tiny)
+    asymmetry = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2)) / size
+    return [_small("K0 of every unit load is symmetric", float(asymmetry.max()))]
 
 
 def _stated(data: FlexibleBodyData) -> list[Check]:

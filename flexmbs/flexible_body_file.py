@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, ModeTable, Surface
+from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, GeometricStiffness, ModeTable, Surface
 from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
 
 FORMAT = "flexmbs-flexible-body/1"
@@ -32,6 +32,7 @@ _BODY = {
 }  # fmt: skip
 _FRAME = {"x": "3", "R": "33", "phi": "3f", "psi": "3f", "kind": ""}
 _SURFACE = {"surface/nodes": "n3", "surface/phi": "n3f", "surface/triangles": "t3", "surface/node_ids": "n"}
+_GEOMETRIC = {"geometric/acceleration": "3ff", "geometric/angular_acceleration": "3ff", "geometric/rotation": "6ff"}
 _TYPES = {"kind": "S", "triangles": "i", "node_ids": "i"}
 _GROUPS = ("elastic", "inertia", "modes", "frames", "surface", "provenance")
 
@@ -62,6 +63,9 @@ def _reduced(data: FlexibleBodyData) -> Arrays:
     for name, frame in data.frames.items():
         parts = {"x": frame.x, "R": frame.R, "phi": frame.phi, "psi": frame.psi, "kind": _texts(frame.kind)}
         arrays |= {f"frames/{name}/{part}": value for part, value in parts.items()}
+    if data.geometric is not None:
+        arrays |= {item: getattr(data.geometric, item.partition("/")[2]) for item in _GEOMETRIC}
+        arrays |= {f"frames/{name}/geometric": K0 for name, K0 in data.geometric.frames.items()}
     return {item: np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("<")) for item, value in arrays.items()}
 
 
@@ -122,6 +126,9 @@ def body(file: h5py.Group, with_surface: bool = True) -> FlexibleBodyData:
     found = dict(datasets(file))
     frames = list(file["frames"]) if isinstance(file.get("frames"), h5py.Group) else []
     schema = _BODY | {f"frames/{name}/{part}": shape for name in frames for part, shape in _FRAME.items()}
+    if any(item in _GEOMETRIC for item in found):
+        given = [item for name in frames if (item := f"frames/{name}/geometric") in found]
+        schema |= _GEOMETRIC | dict.fromkeys(given, "6ff")
     has_surface = any(item.startswith("surface/") for item in found)
     _check_schema(found, schema | (_SURFACE if has_surface else {}))
     reduced = {item: found[item][()] for item in schema}
@@ -146,7 +153,14 @@ def _record(
         modes=ModeTable(kind=kinds, **modes),  # type: ignore[arg-type]
         surface=Surface(**{item.partition("/")[2]: value for item, value in surface.items()}) if surface else None,  # type: ignore[arg-type]
         provenance=provenance,
+        geometric=_geometric(arrays, frames) if any(item in _GEOMETRIC for item in arrays) else None,
     )
+
+
+def _geometric(arrays: Arrays, frames: list[str]) -> GeometricStiffness:
+    own = {item.partition("/")[2]: arrays[item] for item in _GEOMETRIC}
+    given = {name: arrays[item] for name in frames if (item := f"frames/{name}/geometric") in arrays}
+    return GeometricStiffness(**own, frames=given)  # type: ignore[arg-type]
 
 
 def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:

@@ -20,10 +20,12 @@ from preprocess.fe_model import FEModel
 from preprocess.interfaces import BoundInterface, Interface, bind_interfaces, rigid_motion
 from preprocess.invariants import ShapeIntegrals, shape_integrals
 from preprocess.mesh import Mesh
+from preprocess.prestress import reduced_geometric_stiffness
 from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reference import MEAN_AXES, BodyModes, RigidBody, body_modes, reference_index, rigid_mode_count
 from preprocess.regions import Materials
+from preprocess.unit_loads import unit_loads
 
 _RIGID_RESIDUAL = 1e-6  # met even by matrices that were printed with seven digits
 
@@ -36,6 +38,7 @@ def reduce(
     method: Reduction | None = None,
     reference: str,
     damping: Damping = 0.0,
+    stiffening: bool = True,
     name: str | None = None,
     progress: Progress | None = None,
 ) -> FlexibleBodyData:
@@ -44,6 +47,7 @@ def reduce(
     interfaces: places where joints take hold, by name.  method: default ``CraigBampton(modes=12)``.
     reference: an interface's name (the body frame is that interface's frame) or "mean axes" (body frame at the centre of mass).
     damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.  progress: called with (step, 0.0 … 1.0).
+    stiffening: with the geometric stiffness of all loads that a multibody model may put on the part; needs a mesh.
     The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); with n normal modes and k interfaces nf = n + 6k − 6.
     Raises InputError for anything wrong in the input, SolverError when the modes do not converge.
     """
@@ -67,6 +71,11 @@ def reduce(
     integrals = shape_integrals(fe.m, x, phi)
     ratio = damping_ratios(damping, modes.omega / (2 * np.pi))
     frames = {interface.name: _frame(interface, E, modes) for interface, E in zip(bound, basis.interface_motion)}
+    geometric = None
+    if stiffening and fe.groups:
+        steps("geometric stiffness", 0.97)
+        cases = unit_loads(statics, reference, modes.origin, modes.axes)
+        geometric = reduced_geometric_stiffness(statics, cases, basis, modes)
     steps("done", 1.0)
     return FlexibleBodyData(
         name=name or _name(fe),
@@ -77,6 +86,7 @@ def reduce(
         modes=_table(modes, basis, ratio, integrals),
         surface=Surface(x, phi, fe.triangles, fe.node_ids),
         provenance=_provenance(fe, bound, basis, chosen, reference) | rigid._asdict() | steps.times,
+        geometric=geometric,
     )
 
 

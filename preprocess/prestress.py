@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 
 from flexmbs._jit import kernel
-from flexmbs.flexible_body import FloatArray
+from flexmbs.flexible_body import FloatArray, GeometricStiffness
 from preprocess.elements.kernels import jacobian
 from preprocess.fe_model import FEModel
 from preprocess.interfaces import BoundInterface
+from preprocess.reduction.base import Basis
 from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reference import BodyModes
 from preprocess.regions import ElementGroup
 from preprocess.unit_loads import INERTIAL, UnitLoads
 
@@ -142,7 +144,7 @@ def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: Flo
     """K0 + ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (3N, n); ``turns`` (interfaces, 3, n): ψ in mesh axes."""
     K0 = initial_stress_stiffness(statics.fe, cases.displacements, shapes)
     forces = _forces_between(statics, cases)
-    loaded = cases.displacements.any(axis=0)  # else the reference condition takes up the load
+    loaded = np.abs(cases.displacements).max(axis=0) > 0.0  # else the reference condition takes up the load
     for interface, psi, p in zip(statics.interfaces, turns, forces):
         W = _turning_work(interface, p) * loaded[:, None, None]
         K0 += psi.T @ W @ psi
@@ -171,3 +173,12 @@ def _turning_work(interface: BoundInterface, p: FloatArray) -> FloatArray:
     W = np.einsum("na,nbk->kab", arm, p)
     W = 0.5 * (W + W.transpose(0, 2, 1))
     return np.asarray(W - np.trace(W, axis1=1, axis2=2)[:, None, None] * np.eye(3))
+
+
+def reduced_geometric_stiffness(
+    statics: InterfaceStatics, cases: UnitLoads, basis: Basis, modes: BodyModes
+) -> GeometricStiffness:
+    """Geometric stiffness of all unit loads on the ``modes`` of a reduced body."""
+    K0 = geometric_stiffness(statics, cases, basis.shapes @ modes.V, basis.interface_motion[:, 3:] @ modes.V)
+    frames = {each.name: K0[INERTIAL + 6 * j :][:6] for j, each in enumerate(statics.interfaces)}
+    return GeometricStiffness(K0[:3], K0[3:6], K0[6:INERTIAL], frames)

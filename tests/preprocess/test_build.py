@@ -49,7 +49,7 @@ def test_cantilever_box() -> None:
 def test_arm_is_sound(arm: FlexibleBodyData) -> None:
     report = arm.validate()
     assert report.ok, str(report)
-    assert len(report) == 14
+    assert len(report) == 15
     assert arm.mass == pytest.approx(7850 * 1.0 * 0.04**2, rel=1e-13)
     np.testing.assert_allclose(arm.com, [0.5, 0, 0], atol=1e-13)
     Iyy = arm.mass * (1.0 / 3 + 0.04**2 / 12)

@@ -3,14 +3,18 @@
 import numpy as np
 import pytest
 import skfem
+from scipy.optimize import brentq
 from scipy.spatial import cKDTree
 from skfem.helpers import sym_grad
 from test_assemble import PEERS, PINE, peer_grid, uneven_box
 
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
+from preprocess.build import reduce
 from preprocess.elements import ELEMENTS
-from preprocess.material import elasticity_tensor
+from preprocess.interfaces import Rigid, rigid_motion
+from preprocess.material import Isotropic, elasticity_tensor
 from preprocess.prestress import initial_stress_stiffness
+from preprocess.structured import box_mesh
 
 
 @pytest.mark.parametrize("name", ["tet10", "hex20"])
@@ -35,3 +39,84 @@ def test_initial_stress_stiffness_is_that_of_scikit_fem(name):
         K_G = form.assemble(basis, stress=stress)
         expected = phi[place].T @ K_G @ phi[place]
         np.testing.assert_allclose(found[k], expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+
+
+def clamped_free(k, x):
+    """Bending mode k of a cantilever of length 1 with unit tip deflection: values and slopes at x."""
+    c = brentq(lambda c: np.cos(c) * np.cosh(c) + 1.0, (k - 0.5) * np.pi - 0.4, (k - 0.5) * np.pi + 0.4)
+    s = (np.sinh(c) - np.sin(c)) / (np.cosh(c) + np.cos(c))
+
+    def parts(x):
+        return np.cosh(c * x), np.cos(c * x), np.sinh(c * x), np.sin(c * x)
+
+    def value(x):
+        ch, co, sh, si = parts(x)
+        return ch - co - s * (sh - si)
+
+    ch, co, sh, si = parts(x)
+    return value(x) / value(1.0), c * (sh + si - s * (ch - co)) / value(1.0)
+
+
+L, H, RHO = 1.0, 0.01, 7850.0
+
+
+@pytest.fixture(scope="module")
+def cantilevers():
+    """One slender beam, its frame at the clamped end and in its mean axes."""
+    mesh = box_mesh((L, H, H), (24, 1, 1), "hex20", origin=(0.0, -H / 2, -H / 2))
+    fe = assemble(mesh, Isotropic(E=2.1e11, nu=0.0, rho=RHO))
+    ends = {"hub": Rigid("x0"), "tip": Rigid("x1")}
+    return {reference: reduce(fe, interfaces=ends, reference=reference) for reference in ("hub", "mean axes")}
+
+
+def bent_to_unit_tip_deflection(body, k):
+    """Elastic coordinates of bending mode k along y."""
+    pair = np.abs(body.modes.frequency / body.modes.frequency[2 * k - 2] - 1.0) < 1e-3
+    along_y = body.frames["tip"].phi[1] * pair
+    return along_y / (along_y @ along_y)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_shortening_of_a_bent_beam(cantilevers, k):
+    """A cantilever bent by w is shorter up to x by σ/2, σ(x) = ∫w'² dx: that moves the tip, ∫u dm and ∫x u dm."""
+    body = cantilevers["hub"]
+    assert body.validate().ok
+    x, weights = np.polynomial.legendre.leggauss(60)
+    x, weights = 0.5 * (x + 1.0), 0.5 * weights
+    slope2 = weights * clamped_free(k, x)[1] ** 2
+    q, geometric = bent_to_unit_tip_deflection(body, k), body.geometric
+    assert q @ geometric.frames["tip"][0] @ q == pytest.approx(slope2.sum() / L, rel=2e-3)
+    assert -(q @ geometric.acceleration[0] @ q) == pytest.approx((1.0 - x) @ slope2 * RHO * H * H, rel=2e-3)
+    moment = 0.5 * (1.0 - x**2) @ slope2 * RHO * H * H * L
+    assert -(q @ geometric.second_moments[0, 0] @ q) == pytest.approx(moment, rel=2e-3)
+    assert q @ geometric.rotation[2] @ q == pytest.approx(moment, rel=2e-3)
+    assert not geometric.frames["hub"].any()
+
+
+def second_order_distance(body, q):
+    """Change of the distance between hub and tip, terms of second order."""
+    x, phi, K0 = (
+        a - b
+        for a, b in (
+            (getattr(body.frames["tip"], part), getattr(body.frames["hub"], part))
+            if part
+            else (body.geometric.frames["tip"][:3], body.geometric.frames["hub"][:3])
+            for part in ("x", "phi", "")
+        )
+    )
+    along = x / np.linalg.norm(x)
+    across = phi @ q - along * (along @ phi @ q)
+    return -0.5 * along @ (q @ K0 @ q) + 0.5 * across @ across / np.linalg.norm(x)
+
+
+def test_reference_conditions_agree(cantilevers):
+    """The distance between the ends of a bent beam, to second order, does not depend on how the body frame follows it."""
+    held, free = cantilevers["hub"], cantilevers["mean axes"]
+    assert not free.geometric.acceleration.any()
+    assert not free.geometric.angular_acceleration.any()
+    R = rigid_motion(held.surface.nodes).reshape(-1, 6)
+    for k in (1, 2):
+        q = bent_to_unit_tip_deflection(held, k)
+        both = np.hstack([free.surface.phi.reshape(len(R), -1), R])
+        q_free = np.linalg.lstsq(both, held.surface.phi.reshape(len(R), -1) @ q, rcond=None)[0][: free.nf]
+        assert second_order_distance(free, q_free) == pytest.approx(second_order_distance(held, q), rel=1e-6)
