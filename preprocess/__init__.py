@@ -17,6 +17,7 @@ _HOMES = {
     "preprocess.assembly": "assemble",
     "preprocess.fe_model": "FEModel",
     "preprocess.elements.formulation": "Formulation",
+    "preprocess.point_mass": "PointMass attach",
     "preprocess.interfaces": "Averaged Plane Point Rigid",
     "preprocess.reduction": "CraigBampton",
     "preprocess.build": "reduce",
@@ -32,12 +33,13 @@ if TYPE_CHECKING:
     from preprocess.material import Isotropic, Orthotropic
     from preprocess.matrices import read_matrices
     from preprocess.mesh import Mesh, PreprocessWarning, read_mesh
+    from preprocess.point_mass import PointMass, attach
     from preprocess.reduction import CraigBampton
     from preprocess.structured import box_mesh
 
 __all__ = [  # noqa: RUF022
     "read_mesh", "read_matrices", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel", "Formulation",
-    "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "reduce", "PreprocessWarning",
+    "PointMass", "attach", "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "reduce", "PreprocessWarning",
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from flexmbs.errors import InputError
 
 if TYPE_CHECKING:
     from preprocess.mesh import Mesh
+    from preprocess.point_mass import PointMass
     from preprocess.regions import ElementGroup
 
 Array = NDArray[np.float64]
@@ -32,6 +33,7 @@ class FEModel:
     node_sets: places of nodes by name; triangles (T, 3): outer surface
     source, unit, elements, material: where it comes from, in words
     mesh, groups: the elements, as a whole and by type and material; None and empty for given matrices
+    point_masses: what `attach` has added to m
     """
 
     K: sp.csr_matrix
@@ -46,6 +48,7 @@ class FEModel:
     material: str = ""
     mesh: Mesh | None = None
     groups: tuple[ElementGroup, ...] = ()
+    point_masses: tuple[PointMass, ...] = ()
 
     @classmethod
     def from_matrices(

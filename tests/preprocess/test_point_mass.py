@@ -1,0 +1,102 @@
+"""Masses on nodes: exact for rigid motion, right for vibration."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from flexmbs.errors import InputError
+from preprocess.assembly import assemble
+from preprocess.factorize import eigenmodes
+from preprocess.interfaces import Point
+from preprocess.material import Isotropic
+from preprocess.point_mass import PointMass, attach
+from preprocess.structured import box_mesh
+
+STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
+INERTIA = np.array([[3.0e-3, 4e-4, -2e-4], [4e-4, 2.5e-3, 1e-4], [-2e-4, 1e-4, 2.0e-3]])
+BEAM = assemble(box_mesh((1.0, 0.02, 0.02), (20, 1, 1), "hex20", origin=(0.0, -0.01, -0.01)), STEEL)
+
+
+def moments(fe):
+    """Wᵀ m W with W = [1 | x]: mass, first and second moment about the origin."""
+    W = np.column_stack([np.ones(len(fe.nodes)), fe.nodes])
+    return W.T @ (fe.m @ W)
+
+
+def moments_of_body(mass, centre, inertia):
+    W = np.array([1.0, *centre])
+    result = mass * np.outer(W, W)
+    result[1:, 1:] += np.trace(inertia) / 2 * np.eye(3) - inertia
+    return result
+
+
+@pytest.mark.parametrize(
+    "where, position",
+    [("x1", (1.05, 0.01, -0.02)), (Point((1.0, 0.0, 0.0), 0.08), None), (Point((1.0, 0.01, 0.01)), (1.0, 0.01, 0.01))],
+    ids=["flat face", "solid region", "one node"],
+)
+def test_mass_and_inertia_of_rigid_motion_are_exact(where, position):
+    fe = attach(BEAM, [PointMass(where, 0.7, inertia=INERTIA, position=position)])
+    centre = position or BEAM.nodes[where.rows(BEAM.nodes, {})].mean(axis=0)
+    added = moments_of_body(0.7, centre, INERTIA)
+    np.testing.assert_allclose(moments(fe) - moments(BEAM), added, atol=1e-11 * added.max())
+    assert np.linalg.eigvalsh((fe.m - BEAM.m).toarray()).min() > -1e-12
+    assert [mass.mass for mass in fe.point_masses] == [0.7]
+
+
+def test_a_point_on_one_node_changes_that_node_only():
+    fe = attach(BEAM, [PointMass(Point((1.0, 0.01, 0.01)), 0.5)])
+    difference = (fe.m - BEAM.m).tocoo()
+    difference.eliminate_zeros()
+    node = int(np.flatnonzero((BEAM.nodes == [1.0, 0.01, 0.01]).all(axis=1))[0])
+    assert (difference.row.tolist(), difference.col.tolist()) == ([node], [node])
+    assert difference.data[0] == pytest.approx(0.5)
+
+
+def test_a_cantilever_with_a_tip_body_vibrates_as_its_closed_form():
+    """Beam with tip mass M and rotary inertia J: the determinant of the tip's two conditions on cosh-cos and sinh-sin.
+
+    Source: Blevins, Formulas for Natural Frequency and Mode Shape, 1979, section 8.4; here from the boundary conditions
+    EI w'' = ω² J w', EI w''' = -ω² M w at the tip.
+    """
+    L, A, I, M, J = 1.0, 0.02**2, 0.02**4 / 12, 2.0, 0.05
+    beam = 7850.0 * A * L
+
+    def determinant(k):
+        c, s, ch, sh = np.cos(k), np.sin(k), np.cosh(k), np.sinh(k)
+        value = np.array([ch - c, sh - s])
+        slope, moment, shear = (
+            k * np.array([sh + s, ch - c]),
+            k**2 * np.array([ch + c, sh + s]),
+            k**3 * np.array([sh - s, ch + c]),
+        )
+        return np.linalg.det([moment - k**4 * J / (beam * L**2) * slope, shear + k**4 * M / beam * value])
+
+    grid = np.linspace(0.3, 4.0, 400)
+    values = [determinant(k) for k in grid]
+    roots = [scipy.optimize.brentq(determinant, a, b) for a, b, u, v in zip(grid, grid[1:], values, values[1:]) if u * v < 0]
+    expected = np.array(roots[:2]) ** 2 / (2 * np.pi * L**2) * np.sqrt(210e9 * I / (7850.0 * A))
+    fe = attach(BEAM, [PointMass("x1", M, inertia=(J, J, J))])
+    dof = np.setdiff1d(np.arange(3 * len(fe.nodes)), (3 * fe.node_sets["x0"][:, None] + np.arange(3)).ravel())
+    found = eigenmodes(fe.K[dof][:, dof], fe.M[dof][:, dof], 4).frequencies
+    np.testing.assert_allclose(found[[0, 1]], expected[0], rtol=3e-3)
+    assert np.abs(found / expected[1] - 1).min() < 5e-3
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"mass": 0.0}, "is not positive and finite"),
+        ({"mass": 1.0, "inertia": (1.0, 1.0, 2.1)}, "principal moments 1, 1, 2.1 kg m² belong to no body"),
+        ({"mass": 1.0, "inertia": np.eye(2)}, "is not finite of shape"),
+        ({"mass": 1.0, "position": (1.0, np.nan, 0.0)}, "is no point"),
+    ],
+)
+def test_masses_that_no_body_has_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        PointMass("x1", **options)
+
+
+def test_unknown_region_is_named():
+    with pytest.raises(InputError, match="point mass: the mesh has no set 'tip'"):
+        attach(BEAM, [PointMass("tip", 1.0)])
