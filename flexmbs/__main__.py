@@ -7,17 +7,16 @@ import typer
 
 from flexmbs.console.program import PLAIN, Commands, common_options
 from flexmbs.console.program import run as run_program
+from preprocess.__main__ import app as preprocess
 
 HELP = "Flexible multibody dynamics: from a finite-element mesh to the plotted report of a flexible mechanism."
 
 app = typer.Typer(name="flexmbs", cls=Commands, help=HELP, **PLAIN)
 app.callback()(common_options)
-part = typer.Typer(help="Flexible bodies from finite-element meshes.", **PLAIN)
-app.add_typer(part, name="preprocess")
+app.add_typer(preprocess, name="preprocess")
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file (TOML).", show_default=False)]
 SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="Solution file of flexmbs run.", show_default=False)]
-PartFile = Annotated[Path, typer.Argument(metavar="PART", help="Part file (TOML).", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Files outside the model's folder may be read.")]
 AllowCode = Annotated[bool, typer.Option("--allow-code", help="Functions may be imported from the model's folder.")]
@@ -135,29 +134,6 @@ def warmup() -> None:
     from flexmbs.command.warmup import warmup as command
 
     command()
-
-
-@part.command("reduce")
-def reduce_part(
-    file: PartFile,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Flexible body; default: PART with .h5.")] = None,
-    allow_outside: AllowOutside = False,
-) -> None:
-    """Reduce a meshed part to a flexible body; PART names mesh, unit, material, interfaces, method, reference, damping."""
-    from flexmbs.command.part import reduce_file as command
-
-    command(file, output, allow_outside=allow_outside)
-
-
-@part.command("inspect")
-def inspect_body(
-    body: Annotated[Path, typer.Argument(metavar="BODY", help="Flexible body (HDF5).", show_default=False)],
-    as_json: AsJson = False,
-) -> None:
-    """Mass, frames, modes, origin and checks of a flexible body."""
-    from flexmbs.command.part import inspect as command
-
-    raise typer.Exit(command(body, as_json=as_json))
 
 
 def main(arguments: list[str] | None = None) -> None:

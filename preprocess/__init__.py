@@ -21,6 +21,7 @@ _HOMES = {
     "preprocess.interfaces": "Averaged Plane Point Rigid",
     "preprocess.reduction": "CraigBampton",
     "preprocess.build": "reduce",
+    "preprocess.part_file": "Part read_part",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from preprocess.material import Isotropic, Orthotropic
     from preprocess.matrices import read_matrices
     from preprocess.mesh import Mesh, PreprocessWarning, read_mesh
+    from preprocess.part_file import Part, read_part
     from preprocess.point_mass import PointMass, attach
     from preprocess.reduction import CraigBampton
     from preprocess.structured import box_mesh
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [  # noqa: RUF022
     "read_mesh", "read_matrices", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel", "Formulation",
     "PointMass", "attach", "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "reduce", "PreprocessWarning",
+    "Part", "read_part",
 ]  # fmt: skip
 
 

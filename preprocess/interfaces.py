@@ -170,6 +170,9 @@ class Averaged(Interface):
         return weights
 
 
+INTERFACES: dict[str, type[Interface]] = {interface.kind: interface for interface in (Rigid, Averaged)}
+
+
 def rigid_motion(arm: FloatArray) -> FloatArray:
     """Displacements of points at ``arm`` (n, 3) from the reference point under the six unit rigid motions, (n, 3, 6):
     ``u = t + θ × arm``."""

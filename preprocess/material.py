@@ -112,6 +112,9 @@ class Orthotropic:
         return np.array([[turned[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT], dtype=float)
 
 
+MATERIALS: dict[str, type[Isotropic] | type[Orthotropic]] = {"isotropic": Isotropic, "orthotropic": Orthotropic}
+
+
 def elasticity_tensor(C: Array) -> Array:
     """C_ijkl (3, 3, 3, 3) of an elasticity matrix (6, 6)."""
     place = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])

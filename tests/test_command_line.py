@@ -122,6 +122,11 @@ def test_check(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("list", "gadgets"), 2, "list: no 'gadgets'; there are bodies"),
         (("frobnicate",), 2, "No such command 'frobnicate'"),
         (("preprocess", "inspect", "{model}"), 2, "is not an HDF5 file"),
+        (
+            ("preprocess", "reduce", "{model}"),
+            2,
+            "format: is 'flexmbs-model/1'; a part file begins with format = \"flexmbs-part/1\"",
+        ),
     ],
 )
 def test_bad_input(arguments: tuple[str, ...], code: int, message: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,73 +215,3 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
     assert process.returncode == 130, told
     assert "interrupted" in told
     assert "Traceback" not in told
-
-
-PART = """format = "flexmbs-part/1"
-name = "bar"
-mesh = "bar.vtu"
-unit = "m"
-reference = "left"
-damping = 0.01
-[material]
-E = 2e11
-nu = 0.3
-rho = 7800.0
-[interfaces.left]
-plane = { point = [0.0, 0.0, 0.0], normal = [1.0, 0.0, 0.0] }
-[interfaces.right]
-plane = { point = [1.0, 0.0, 0.0], normal = [1.0, 0.0, 0.0] }
-[method]
-modes = 2
-"""
-
-
-@pytest.fixture
-def part(tmp_path: Path) -> Path:
-    """A bar of 1 m with a section of 0.1 m × 0.1 m, as a mesh file and its part file."""
-    import meshio
-
-    from preprocess import box_mesh
-
-    mesh = box_mesh((1.0, 0.1, 0.1), (6, 1, 1), "hex8")
-    meshio.Mesh(mesh.nodes, [("hexahedron", mesh.blocks["hex8"].connectivity)]).write(tmp_path / "bar.vtu")
-    path = tmp_path / "bar.toml"
-    path.write_text(PART)
-    return path
-
-
-def test_part_to_flexible_body(part: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("preprocess", "reduce", part) == 0
-    told = capsys.readouterr().out
-    assert "bar: 78 kg, centre of mass 500, 0, 0 mm, 8 modes" in told
-    data = fm.FlexibleBodyData.load(part.with_suffix(".h5"))
-    assert data.mass == pytest.approx(78.0, rel=1e-9)
-    assert call("preprocess", "inspect", part.with_suffix(".h5"), "--json") == 0
-    numbers = json.loads(capsys.readouterr().out)
-    assert numbers["sound"] is True
-    assert numbers["frames"].keys() == {"left", "right"}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("nu = 0.3", "nu = 0.5", "material: nu = 0.5 is outside"),
-        ("nu = 0.3\n", "", "material.nu: is missing"),
-        ("E = 2e11", 'E = "steel"', "material.E: must be a number, not 'steel'"),
-        ('unit = "m"\n', "", "unit: is missing"),
-        ("damping = 0.01", "dampign = 0.01", "dampign: unknown key; did you mean 'damping'?"),
-        ('mesh = "bar.vtu"', 'mesh = "../bar.vtu"', "mesh: '../bar.vtu' is not inside the part's folder"),
-        ("plane = { point = [0.0, 0.0, 0.0],", "plane = {", "interfaces.left.plane.point: is missing"),
-        ("modes = 2", "modes = 0", "method.modes: is 0"),
-        ("modes = 2", "wheels = 2", "method:"),
-        ('reference = "left"', 'reference = "middle"', "middle"),
-    ],
-)
-def test_bad_parts(part: Path, old: str, new: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert old in PART
-    part.write_text(PART.replace(old, new))
-    assert call("preprocess", "reduce", part) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert all(line.startswith(("error: ", "warning: ")) for line in told.splitlines())
-    assert not part.with_suffix(".h5").exists()

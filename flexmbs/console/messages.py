@@ -7,23 +7,40 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from flexmbs.console.memory import used_memory
 
 messages = Console(stderr=True, highlight=False)
 
 Report = Callable[[float, str], None]
 
 
+class MemoryColumn(ProgressColumn):
+    """Memory that the process uses."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{used_memory() / 1e9:.2f} GB")
+
+
 @contextmanager
-def progress_bar(title: str) -> Iterator[Report]:
-    """A bar on stderr while the block runs; ``report(fraction, text)`` moves it. Quiet where stderr is no terminal."""
+def progress_bar(title: str, *, memory: bool = False) -> Iterator[Report]:
+    """A bar on stderr while the block runs, with time and, if wanted, ``memory`` used; ``report(fraction, text)`` moves it.
+
+    Quiet where stderr is no terminal.
+    """
     columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=28), TextColumn("{task.percentage:>3.0f} %")
-    bar = Progress(*columns, TimeElapsedColumn(), console=messages, transient=True, disable=not messages.is_terminal)
+    last = (TimeElapsedColumn(), MemoryColumn()) if memory else (TimeElapsedColumn(),)
+    bar = Progress(*columns, *last, console=messages, transient=True, disable=not messages.is_terminal)
     with bar:
         task = bar.add_task(title, total=1.0)
+        done = 0.0
 
         def report(fraction: float, text: str) -> None:
-            bar.update(task, completed=fraction, description=text or title)
+            nonlocal done
+            done = max(done, fraction)
+            bar.update(task, completed=done, description=text or title)
 
         yield report
 

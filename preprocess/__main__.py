@@ -1,0 +1,56 @@
+"""Command line of the preprocessor. Numbers and plots are imported inside the commands, so that help comes at once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flexmbs.console.program import PLAIN, Commands, common_options
+from flexmbs.console.program import run as run_program
+
+HELP = "Flexible bodies from finite-element meshes and matrices: reduce, inspect, compare, convert, report."
+
+app = typer.Typer(name="preprocess", cls=Commands, help=HELP, **PLAIN)
+app.callback()(common_options)
+
+PartFile = Annotated[Path, typer.Argument(metavar="PART", help="Part file (TOML).", show_default=False)]
+BodyFile = Annotated[Path, typer.Argument(metavar="BODY", help="Flexible body (HDF5).", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Files outside the part's folder may be read.")]
+AllowLarge = Annotated[bool, typer.Option("--allow-large", help="Go on although the memory may not suffice.")]
+Force = Annotated[bool, typer.Option("--force", help="Compute again although nothing has changed.")]
+
+
+@app.command("reduce")
+def reduce_part(
+    file: PartFile,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Flexible body; default: PART with .h5.")] = None,
+    force: Force = False,
+    allow_outside: AllowOutside = False,
+    allow_large: AllowLarge = False,
+) -> None:
+    """Reduce a meshed part to a flexible body; PART names mesh, unit, material, interfaces, method, reference, damping."""
+    from preprocess.command.reduce import reduce_file as command
+
+    command(file, output, force=force, allow_outside=allow_outside, allow_large=allow_large)
+
+
+@app.command("inspect")
+def inspect_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Flexible body (HDF5), or a mesh.", show_default=False)],
+    unit: Annotated[str | None, typer.Option("--unit", help="Length unit of a mesh: m, cm, mm or in.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Mass, frames, modes, origin and checks of a flexible body; sets, size and quality of a mesh."""
+    from preprocess.command.inspect import inspect as command
+
+    raise typer.Exit(command(file, unit=unit, as_json=as_json))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    run_program(app, "preprocess", arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""``preprocess reduce``"""
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from flexmbs.console.memory import peak_memory
+from flexmbs.console.messages import progress_bar, put, tell
+from flexmbs.errors import InputError
+
+
+def reduce_file(path: Path, output: Path | None, *, force: bool, allow_outside: bool, allow_large: bool) -> None:
+    """Write the flexible body of a part file, unless the file that is there was made from the same inputs.
+
+    Raises InputError, SolverError, MachineError.
+    """
+    from preprocess.command.inspect import described
+    from preprocess.part_file import read_part
+    from preprocess.part_file.digest import is_current
+
+    target = output or path.with_suffix(".h5")
+    if not target.absolute().parent.is_dir():
+        raise InputError(f"{target}: the folder '{target.parent}' does not exist; make it first")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        part = read_part(path, allow_outside=allow_outside)
+        if not force and is_current(target, part):
+            put(f"unchanged: {target} (--force computes it again)")
+            return
+        with progress_bar("read and assemble", memory=True) as progress:
+            data = part.reduce(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large)
+    for line in dict.fromkeys(str(warning.message) for warning in caught):
+        tell(f"warning: {line}")
+    data.save(target)
+    put(described(data))
+    put(_costs(data.provenance, peak_memory()))
+    put(f"flexible body: {target}")
+
+
+def _costs(provenance: Mapping[str, str | float], peak: float) -> str:
+    """Wall time of each step and the largest memory."""
+    times = {key.removeprefix("time "): float(value) for key, value in provenance.items() if key.startswith("time ")}
+    parts = [f"{step} {seconds:.3g} s" for step, seconds in times.items()]
+    return f"{', '.join(parts)}; {sum(times.values()):.3g} s in all, {peak / 1e9:.2g} GB at most"

@@ -1,0 +1,5 @@
+"""Part files: what a flexible body is made from, in TOML."""
+
+from preprocess.part_file.part import FORMAT, Part, read_part
+
+__all__ = ["FORMAT", "Part", "read_part"]

@@ -1,0 +1,131 @@
+"""Part files: what they say equals the Python calls; everything wrong with one is told at once, by line."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from part_files import PART, bar
+
+import preprocess as pp
+from flexmbs.errors import InputError
+from preprocess.interfaces import INTERFACES
+from preprocess.material import MATERIALS
+from preprocess.part_file import read_part
+from preprocess.reduction import REDUCTIONS, Reduction
+
+AT = (1.0, 2.0, 3.0)
+TURNED_TEXT = "axes = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]"
+TURNED = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+METHODS: list[tuple[str, Reduction]] = [
+    ('kind = "craig-bampton"\nmodes = 7', pp.CraigBampton(modes=7)),
+    ('kind = "craig-bampton"\nfrequency = 2000', pp.CraigBampton(frequency=2000.0)),
+]
+MATERIAL_TABLES: list[tuple[str, Any]] = [
+    ('kind = "isotropic"\nE = 7e10\nnu = 0.33\nrho = 2700', pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)),
+    ("E = 7e10\nnu = 0.33\nrho = 2700", pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)),
+    (
+        'kind = "orthotropic"\nE = [1.4e11, 1e10, 1e10]\nnu = [0.3, 0.3, 0.4]\nG = [5e9, 5e9, 3.5e9]\nrho = 1600\n' + TURNED_TEXT,
+        pp.Orthotropic(E=(1.4e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0, axes=TURNED),
+    ),
+]
+INTERFACE_TABLES: list[tuple[str, Any]] = [
+    ('kind = "rigid"\nset = "hub"', pp.Rigid("hub")),
+    (
+        'set = "hub"\nposition = [1, 2, 3]\naxes = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]',
+        pp.Rigid("hub", position=(1.0, 2.0, 3.0), axes=TURNED),
+    ),
+    ('kind = "averaged"\npoint = [1, 2, 3]\nradius = 0.5', pp.Averaged(pp.Point((1.0, 2.0, 3.0), 0.5))),
+    (
+        'kind = "averaged"\npoint = [1, 2, 3]\nweights = [1, 2, 3]',
+        pp.Averaged(pp.Point((1.0, 2.0, 3.0)), weights=(1.0, 2.0, 3.0)),
+    ),
+    ("plane = { point = [1, 2, 3], normal = [0, 0, 1] }", pp.Rigid(pp.Plane((1.0, 2.0, 3.0), (0.0, 0.0, 1.0)))),
+    (
+        "plane = { point = [1, 2, 3], normal = [0, 0, 1], tolerance = 1e-6 }",
+        pp.Rigid(pp.Plane(AT, (0.0, 0.0, 1.0), 1e-6)),
+    ),
+]
+
+
+def with_table(title: str, text: str) -> str:
+    """The part with one of its tables replaced."""
+    head, _, rest = PART.partition(f"[{title}]\n")
+    kept = rest[rest.index("\n[") + 1 :] if "\n[" in rest else ""
+    return f"{head}[{title}]\n{text}\n{kept}"
+
+
+def fields(value: Any) -> dict[str, Any]:
+    """Fields of a dataclass, arrays as lists."""
+    found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {name: np.asarray(each).tolist() if isinstance(each, (tuple, np.ndarray)) else each for name, each in found.items()}
+
+
+def same(given: object, expected: object) -> None:
+    assert type(given) is type(expected)
+    assert fields(given) == fields(expected)
+
+
+@pytest.mark.parametrize(("text", "expected"), METHODS)
+def test_methods(text: str, expected: Reduction, tmp_path: Path) -> None:
+    same(read_part(bar(tmp_path, with_table("method", text))).method, expected)
+
+
+@pytest.mark.parametrize(("text", "expected"), MATERIAL_TABLES)
+def test_materials(text: str, expected: Any, tmp_path: Path) -> None:
+    same(read_part(bar(tmp_path, with_table("material", text))).material, expected)
+
+
+@pytest.mark.parametrize(("text", "expected"), INTERFACE_TABLES)
+def test_interfaces(text: str, expected: Any, tmp_path: Path) -> None:
+    same(read_part(bar(tmp_path, with_table("interfaces.left", text))).interfaces["left"], expected)
+
+
+def test_every_kind_is_tried() -> None:
+    assert {type(method) for _, method in METHODS} == set(REDUCTIONS.values())
+    assert {type(material) for _, material in MATERIAL_TABLES} == set(MATERIALS.values())
+    assert {type(interface) for _, interface in INTERFACE_TABLES} == set(INTERFACES.values())
+
+
+def test_part_equals_the_call(tmp_path: Path) -> None:
+    path = bar(tmp_path)
+    mesh = pp.read_mesh(tmp_path / "bar.vtu", unit="m")
+    ends = {name: pp.Rigid(pp.Plane((x, 0, 0), (1, 0, 0))) for name, x in (("left", 0.0), ("right", 1.0))}
+    called = pp.reduce(
+        mesh, pp.Isotropic(E=2e11, nu=0.3, rho=7800.0), interfaces=ends, method=pp.CraigBampton(modes=2), reference="left",
+        damping=0.01, name="bar",
+    )  # fmt: skip
+    assert read_part(path).reduce().digest == called.digest
+
+
+def test_materials_by_region(tmp_path: Path) -> None:
+    path = bar(tmp_path, PART.replace("[material]", '[materials."low end"]'))
+    assert read_part(path).material == {"low end": pp.Isotropic(E=2e11, nu=0.3, rho=7800.0)}
+    with pytest.raises(InputError, match="low end"):
+        read_part(path).model()  # the mesh has no such region
+
+
+def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
+    changes = {
+        'name = "bar"': "name = 1", 'unit = "m"': 'unit = "mile"', "damping = 0.01": "dampign = 0.01", "nu = 0.3": "nu = 0.5",
+        "plane = { point = [0.0, 0.0, 0.0],": "plane = { point = [0.0, 0.0],", "modes = 2": "wheels = 2",
+        "E = 2e11": 'E = "steel"',
+    }  # fmt: skip
+    text = PART
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    path = bar(tmp_path, text)
+    with pytest.raises(InputError) as refused:
+        read_part(path)
+    told = [problem.removeprefix(f"{path}:") for problem in refused.value.problems]
+    assert told == [
+        "2: name: must be a text, not 1",
+        "4: unit: must be 'm', 'cm', 'mm' or 'in', not 'mile'",
+        "6: dampign: unknown key; did you mean 'damping'?",
+        "8: material.E: must be a number, not 'steel'",
+        "12: interfaces.left.plane.point: must be a longer list, not [0.0, 0.0]",
+        "16: method.wheels: unknown key; known: frequency, modes",
+    ]
