@@ -218,6 +218,15 @@ def bind_interfaces(
     return bound
 
 
+def interface_index(name: str, interfaces: Sequence[BoundInterface], where: str, others: Sequence[str] = ()) -> int:
+    """Place of the interface called ``name``. Raises InputError, which begins with ``where`` and has close names, also ``others``."""
+    names = [interface.name for interface in interfaces]
+    if name not in names:
+        near = difflib.get_close_matches(str(name), [*names, *others], n=3) or [*names, *others]
+        raise InputError(f"{where}: no interface {name!r}; choose one of: {', '.join(near)}")
+    return names.index(name)
+
+
 def _overlaps(bound: Sequence[BoundInterface]) -> list[str]:
     """Pairs that share nodes where one of them drives its nodes, or that have the same nodes."""
     problems: list[str] = []

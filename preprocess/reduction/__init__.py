@@ -1,8 +1,30 @@
 """Reductions: each gives a basis for a finite-element body with interfaces."""
 
 from preprocess.reduction.base import Basis, Progress, Reduction
+from preprocess.reduction.clamped_modes import ClampedModes
 from preprocess.reduction.craig_bampton import CraigBampton
+from preprocess.reduction.craig_chang import CraigChang
+from preprocess.reduction.free_modes import FreeModes
+from preprocess.reduction.given_shapes import GivenShapes
+from preprocess.reduction.guyan import Guyan
+from preprocess.reduction.krylov import Krylov
+from preprocess.reduction.rubin import Rubin
 
-REDUCTIONS: dict[str, type[Reduction]] = {method.kind: method for method in (CraigBampton,)}
+REDUCTIONS: dict[str, type[Reduction]] = {
+    method.kind: method
+    for method in (
+        CraigBampton,
+        Guyan,
+        Rubin,
+        CraigChang,
+        Krylov,
+        FreeModes,
+        ClampedModes,
+        GivenShapes,
+    )
+}
 
-__all__ = ["REDUCTIONS", "Basis", "CraigBampton", "Progress", "Reduction"]
+__all__ = [
+    "REDUCTIONS", "Basis", "ClampedModes", "CraigBampton", "CraigChang", "FreeModes", "GivenShapes", "Guyan", "Krylov", "Progress",
+    "Reduction", "Rubin",
+]  # fmt: skip

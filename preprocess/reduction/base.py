@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from flexmbs.flexible_body import FloatArray
 
@@ -17,16 +19,16 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Shapes whose span holds the six rigid-body motions and the motions of every interface.
+    """Shapes that a reduction gives besides the six rigid-body motions, which are always part of a body.
 
-    shapes: (3N, n) nodal displacements, x y z of each node together.
-    interface_motion: (interfaces, 6, n) translation and rotation of each frame in mesh axes, ``[t; θ] = E_j q``.
-    normal_frequencies: (m,) [Hz] of the normal modes that the reduction computed, up to which the basis is accurate; may be none.
+    shapes: nodal displacements (3N, n) by what they are called, x y z of each node together, the most important first.
+    normal_frequencies: (m,) [Hz] of the normal modes among them, up to which the basis is accurate; may be none.
+    band: frequency [Hz] up to which the reduced body is meant to be used; 0 when not said.
     """
 
-    shapes: FloatArray
-    interface_motion: FloatArray
-    normal_frequencies: FloatArray
+    shapes: Mapping[str, FloatArray]
+    normal_frequencies: FloatArray = field(default_factory=lambda: np.zeros(0))
+    band: float = 0.0
 
 
 class Reduction(ABC):

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 class InterfaceStatics:
     """Static response of a body to loads and to interface coordinates, ordered six per interface as given.
 
-    fe, interfaces: the body; size = 3N; coordinates = 6 × interfaces; free_count: degrees of freedom between the interfaces.
+    fe, interfaces: the body; size = 3N; coordinates = 6 × interfaces; free_count: degrees of freedom with the interfaces held,
+    free_degrees_of_freedom: with none held.
     """
 
     def __init__(self, fe: FEModel, interfaces: Sequence[BoundInterface]) -> None:
@@ -56,6 +57,7 @@ class InterfaceStatics:
         self.fe, self.interfaces = fe, tuple(interfaces)
         self.size, self.coordinates = size, 6 * len(interfaces)
         self.free_count = len(self._free) - len(averaging)
+        self.free_degrees_of_freedom = len(self._free) + len(driving)
         self._releases: dict[int, tuple[FloatArray, bool]] = {}
         self._Y = self._restrained(np.asarray(self._G.T.toarray()))
         self._border = _BorderedSystem(self._G @ self._Y, self._G @ self._R)
@@ -82,6 +84,23 @@ class InterfaceStatics:
         S = self._Psi.T @ (self.fe.K @ self._Psi)
         return np.asarray(0.5 * (S + S.T))
 
+    def interface_compliance(self, held: int) -> FloatArray:
+        """Displacements of the interface coordinates under their unit loads, interface ``held`` held: ``S_oo⁻¹``, zero elsewhere."""
+        others = self._others(held)
+        result = np.zeros((self.coordinates, self.coordinates))
+        if others.size:
+            result[np.ix_(others, others)] = scipy.linalg.cho_solve(self._released(held), np.eye(others.size))
+        return result
+
+    def admissible(self, shapes: FloatArray) -> FloatArray:
+        """Shapes (3N, n) with the nodes of rigid interfaces moved to the nearest rigid motion."""
+        result = np.array(shapes)
+        for interface in self.interfaces:
+            if interface.drives_nodes:
+                rows = _dofs(interface.nodes)
+                result[rows] = interface.rigid_motion.reshape(-1, 6) @ (interface.average @ shapes[rows])
+        return result
+
     @functools.cached_property
     def interface_loads(self) -> FloatArray:
         """Nodal loads L (3N, 6 × interfaces) equivalent to unit force x y z and unit moment x y z at each interface, mesh axes.
@@ -104,7 +123,7 @@ class InterfaceStatics:
     def held_response(self, loads: FloatArray, k: int) -> FloatArray:
         """Displacements (3N, c) under nodal loads (3N, c) with interface ``k`` held and all others free to move."""
         u = self.response(loads)
-        others = np.delete(np.arange(self.coordinates), slice(6 * k, 6 * k + 6))
+        others = self._others(k)
         if others.size:
             Psi = self._Psi[:, others]
             u += Psi @ scipy.linalg.cho_solve(self._released(k), Psi.T @ loads)
@@ -125,9 +144,12 @@ class InterfaceStatics:
     def _MR(self) -> FloatArray:
         return self.fe.mass_product(self.rigid_modes)
 
+    def _others(self, k: int) -> np.ndarray:
+        return np.delete(np.arange(self.coordinates), slice(6 * k, 6 * k + 6))
+
     def _released(self, k: int) -> tuple[FloatArray, bool]:
         """Cholesky factor of S without the rows and columns of interface k."""
-        others = np.delete(np.arange(self.coordinates), slice(6 * k, 6 * k + 6))
+        others = self._others(k)
         if k not in self._releases:
             S = self.interface_stiffness[np.ix_(others, others)]
             try:

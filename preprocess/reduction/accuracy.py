@@ -1,0 +1,143 @@
+"""Error estimates of a reduced body against the finite-element model it comes from, by the factorization that made it.
+
+Frequencies, of the free body and with one interface held: the Ritz vectors w of the basis, ``K w = λ M w`` in its span, are improved
+by one step of inverse iteration, and the corrections ``d = λ A M w − w``, A the static response, complete the basis. The lowest
+eigenvalues λ̃ of the completed basis lie between those of the full model and λ, and much nearer to the former, for a step of
+inverse iteration reduces the part of a higher mode ω_j in w by λ/ω_j²: ``λ/λ̃`` estimates the error of λ, from below.
+The corrections are the residuals ``K w − λ M w`` in the metric K⁻¹.
+
+Compliance: the displacement of an interface under unit force or moment, another interface held, which the interface stiffness
+S = ΨᵀKΨ gives exactly.
+
+Source: Parlett, The Symmetric Eigenvalue Problem (1998), chapters 11 and 14; Kim, Boo and Lee, Computers & Structures 139 (2014) 53
+(estimate of a reduction's errors by residual flexibility).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.flexible_body import FloatArray
+from preprocess.reduction.independent import orthonormal
+from preprocess.reduction.statics import InterfaceStatics
+
+FREE = "free"
+LOADS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
+_CORRECTION = 1e-9  # share of a unit vector below which a correction is round-off
+
+
+class FrequencyErrors(NamedTuple):
+    """Frequencies (m,) [Hz] of the reduced body under a support ("free" or "held at …") and their relative errors, estimated."""
+
+    support: str
+    frequency: FloatArray
+    error: FloatArray
+
+
+class Accuracy(NamedTuple):
+    """Accuracy of a reduced body: estimated errors of the frequencies up to ``band`` [Hz] for each support, and relative errors
+    of the compliance for each interface load, ``"tip force x"``, another interface held."""
+
+    band: float
+    frequencies: tuple[FrequencyErrors, ...]
+    compliance: Mapping[str, float]
+
+    @property
+    def worst_frequency(self) -> float:
+        """Largest relative error of a frequency."""
+        return max((float(found.error.max(initial=0.0)) for found in self.frequencies), default=0.0)
+
+    def __str__(self) -> str:
+        lines = [f"errors against the finite-element model, estimated, up to {self.band:.6g} Hz:"]
+        for found in self.frequencies:
+            worst = int(np.argmax(found.error))
+            lines.append(
+                f"  {found.support:<20} {len(found.error)} frequencies, largest error {found.error[worst]:.2g} at "
+                f"{found.frequency[worst]:.6g} Hz"
+            )
+        if self.compliance:
+            load, error = max(self.compliance.items(), key=lambda item: item[1])
+            lines.append(f"  {'static compliance':<20} {len(self.compliance)} loads, largest error {error:.2g} ({load})")
+        return "\n".join(lines)
+
+
+def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accuracy:
+    """Accuracy of the elastic, M-orthonormal shapes (3N, n) up to ``band`` [Hz], of three frequencies at least."""
+    omega_max = 2 * np.pi * band
+    held = range(len(statics.interfaces))
+    found = tuple(frequency_errors(statics, shapes, k, omega_max) for k in (None, *held))
+    return Accuracy(band, found, compliance_errors(statics, shapes))
+
+
+def frequency_errors(
+    statics: InterfaceStatics, shapes: FloatArray, held: int | None, omega_max: float, at_least: int = 3
+) -> FrequencyErrors:
+    """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the ``at_least`` lowest, of the body that is
+    free or held at interface ``held``; shapes (3N, n) elastic and M-orthonormal."""
+    moved, lam, V = _ritz(statics, shapes, held)
+    m = max(int(np.sum(lam <= omega_max**2)), min(at_least, len(lam)))
+    support = FREE if held is None else f"held at {statics.interfaces[held].name}"
+    improved = _improved(statics, moved @ V, lam, m, held)
+    error = np.sqrt(np.maximum(lam[:m] / improved, 1.0)) - 1.0
+    return FrequencyErrors(support, np.sqrt(lam[:m]) / (2 * np.pi), error)
+
+
+def _ritz(statics: InterfaceStatics, shapes: FloatArray, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shapes that obey the support (3N, n), the eigenvalues (n,) of (K, M) in their span, ascending, and the vectors (n, n)."""
+    K = shapes.T @ (statics.fe.K @ shapes)
+    M = np.eye(len(K))
+    if held is not None:
+        rows = slice(6 * held, 6 * held + 6)
+        L, R = statics.interface_loads[:, rows], statics.rigid_modes
+        follow = np.linalg.solve(L.T @ R, L.T @ shapes)
+        shapes, M = shapes - R @ follow, M + follow.T @ follow
+    lam, V = scipy.linalg.eigh(0.5 * (K + K.T), M)
+    return shapes, np.maximum(lam, np.finfo(float).tiny), V
+
+
+def _improved(statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int, held: int | None) -> FloatArray:
+    """The m lowest eigenvalues in the span of the Ritz vectors W (3N, n) and the corrections of the m lowest of them."""
+    mass = statics.fe.mass_product
+    loads = mass(W[:, :m])
+    response = statics.free_response(loads) if held is None else statics.held_response(loads, held)
+    D = response * lam[:m] - W[:, :m]
+    MW = mass(W)
+    for _ in range(2):
+        D = D - W @ (MW.T @ D)
+    size = np.sqrt(np.maximum(np.einsum("ik,ik->k", D, mass(D)), 0.0))
+    D = D[:, size > _CORRECTION]
+    if not D.shape[1]:
+        return lam[:m]
+    D = orthonormal(D, mass, size[size > _CORRECTION])[1]
+    KD = statics.fe.K @ D
+    coupling = W.T @ KD
+    K = np.block([[np.diag(lam), coupling], [coupling.T, D.T @ KD]])
+    return np.asarray(scipy.linalg.eigvalsh(0.5 * (K + K.T))[:m])
+
+
+def compliance_errors(statics: InterfaceStatics, shapes: FloatArray) -> dict[str, float]:
+    """Relative errors of the displacement at each interface under its own unit loads, with the first other interface held."""
+    interfaces = statics.interfaces
+    if len(interfaces) < 2:
+        return {}
+    errors: dict[str, float] = {}
+    for k, interface in enumerate(interfaces):
+        held = 1 if k == 0 else 0
+        full = np.diag(statics.interface_compliance(held))[6 * k : 6 * k + 6]
+        reduced = np.diag(reduced_compliance(statics, shapes, held))[6 * k : 6 * k + 6]
+        relative = np.abs(full - reduced) / full
+        errors |= {f"{interface.name} {load}": float(error) for load, error in zip(LOADS, relative)}
+    return errors
+
+
+def reduced_compliance(statics: InterfaceStatics, shapes: FloatArray, held: int) -> FloatArray:
+    """Displacements of the interface coordinates (6 × interfaces, 6 × interfaces) under their unit loads in the span of elastic
+    shapes (3N, n) and rigid-body motions, interface ``held`` held."""
+    moved, lam, V = _ritz(statics, shapes, held)
+    E = statics.interface_loads.T @ (moved @ V)
+    E[6 * held : 6 * held + 6] = 0.0
+    return np.asarray((E / lam) @ E.T)

@@ -1,0 +1,36 @@
+"""Normal modes of the body clamped at one interface."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+from flexmbs.flexible_body import FloatArray
+from preprocess.interfaces import interface_index
+from preprocess.reduction.eigen import Operator
+from preprocess.reduction.normal_modes import NormalModeReduction
+from preprocess.reduction.statics import InterfaceStatics
+
+
+@dataclass(frozen=True)
+class ClampedModes(NormalModeReduction):
+    """Basis ``Φ``: modes with interface ``at`` held and all others free, and nothing for loads at the others.
+
+    Source: Shabana, Dynamics of Multibody Systems, section 6.1; Meirovitch and Hale, AIAA Journal 19 (1981) 1268.
+    """
+
+    _: KW_ONLY
+    at: str
+
+    kind = "clamped-modes"
+    normal = "clamped"
+
+    def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
+        interface_index(self.at, statics.interfaces, "method.at")
+        return {}
+
+    def normal_response(self, statics: InterfaceStatics) -> Operator:
+        k = interface_index(self.at, statics.interfaces, "method.at")
+        return lambda loads: statics.held_response(loads, k)
+
+    def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
+        return statics.free_degrees_of_freedom - 6

@@ -1,0 +1,43 @@
+"""Craig's and Chang's reduction: inertia-relief attachment modes, completed by free-interface normal modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flexmbs.flexible_body import FloatArray
+from preprocess.reduction.base import Basis, Progress
+from preprocess.reduction.eigen import Operator
+from preprocess.reduction.normal_modes import NormalModeReduction
+from preprocess.reduction.statics import InterfaceStatics
+
+
+@dataclass(frozen=True)
+class CraigChang(NormalModeReduction):
+    """Basis ``[A | Φ]``: the responses ``A = Pᵀ K_c⁻¹ P L`` of the free body to unit loads L at the interfaces, balanced by the
+    inertia forces of its rigid-body acceleration, ``P = 1 − M R Rᵀ``, and free-interface normal modes Φ, or none (the default).
+
+    Without modes it is to the free body what Guyan's reduction is to the held one. With the same modes it spans what `Rubin` spans.
+    Source: Craig and Chang, AIAA Journal 14 (1976) 1633; Craig and Kurdila, Fundamentals of Structural Dynamics (2006),
+    section 17.3.
+    """
+
+    kind = "craig-chang"
+    normal = "free-interface"
+
+    def __post_init__(self) -> None:
+        if self.modes is not None or self.frequency is not None or self.band is not None or self.tolerance is not None:
+            super().__post_init__()
+
+    def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
+        return {"inertia-relief attachment modes": statics.free_response(statics.interface_loads)}
+
+    def normal_response(self, statics: InterfaceStatics) -> Operator:
+        return statics.free_response
+
+    def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
+        return statics.free_degrees_of_freedom - 6
+
+    def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        if self.modes is None and self.frequency is None:
+            return Basis(self.static_shapes(statics))
+        return super().basis(statics, progress)

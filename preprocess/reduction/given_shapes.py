@@ -1,0 +1,61 @@
+"""Shapes given by the user."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FloatArray
+from preprocess.mesh import PreprocessWarning
+from preprocess.reduction.base import Basis, Progress, Reduction
+from preprocess.reduction.statics import InterfaceStatics
+
+_DISTORTION = 1e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GivenShapes(Reduction):
+    """Basis of given nodal displacements (3N, n) or (N, 3, n), nodes in the order of the mesh, mesh axes; measured modes, say, or
+    those of another program. Nodes of rigid interfaces are moved to the nearest rigid motion, with a warning.
+    """
+
+    shapes: ArrayLike
+    _values: FloatArray = field(init=False)
+
+    kind = "given-shapes"
+
+    def __post_init__(self) -> None:
+        try:
+            values = np.array(self.shapes, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"method.shapes: {self.shapes!r:.60} is no array of numbers; give displacements (3N, n)") from None
+        if values.ndim not in (2, 3) or not values.size or not np.isfinite(values).all():
+            raise InputError(f"method.shapes: shape {values.shape}; give finite displacements (3N, n) or (N, 3, n)")
+        values = values.reshape(-1, values.shape[-1])
+        if not np.abs(values).max(axis=0).min() > 0:
+            raise InputError(f"method.shapes: shape {int(np.argmin(np.abs(values).max(axis=0))) + 1} is zero; leave it out")
+        object.__setattr__(self, "_values", values)
+
+    def __repr__(self) -> str:
+        digest = hashlib.sha256(np.ascontiguousarray(self._values).data).hexdigest()
+        return f"GivenShapes({self._values.shape[1]} shapes, sha256 {digest[:16]})"
+
+    def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        if len(self._values) != statics.size:
+            raise InputError(f"method.shapes: has {len(self._values)} rows; the mesh has {statics.size // 3} nodes, three rows to each")
+        shapes = self._values / np.abs(self._values).max(axis=0)
+        admissible = statics.admissible(shapes)
+        change = float(np.abs(admissible - shapes).max())
+        if change > _DISTORTION:
+            warnings.warn(
+                f"method.shapes: they distort rigid interfaces by up to {change:.2g} of their largest displacement; "
+                "moved to the nearest rigid motion",
+                PreprocessWarning,
+                stacklevel=4,
+            )
+        return Basis({"given shapes": admissible})

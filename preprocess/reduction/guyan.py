@@ -1,0 +1,31 @@
+"""Guyan's reduction: static condensation to the interfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FloatArray
+from preprocess.reduction.base import Basis, Progress, Reduction
+from preprocess.reduction.statics import InterfaceStatics
+
+
+@dataclass(frozen=True)
+class Guyan(Reduction):
+    """Basis ``Ψ``: six constraint modes per interface, ``K_ii Ψ_i = −K_ib``, and no normal mode. Exact for static loads at the
+    interfaces; dynamics only far below the first mode with the interfaces held.
+
+    Source: Guyan, AIAA Journal 3 (1965) 380; Irons, ibid. 961.
+    """
+
+    kind = "guyan"
+
+    def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        if len(statics.interfaces) < 2:
+            raise InputError("method: Guyan with one interface gives rigid-body motions alone; add interfaces or take modes")
+        return Basis(constraint_shapes(statics))
+
+
+def constraint_shapes(statics: InterfaceStatics) -> dict[str, FloatArray]:
+    """Constraint modes but those of the first interface, which rigid-body motions and the others make up."""
+    return {"constraint modes": statics.constraint_modes()[:, 6:]}

@@ -1,0 +1,102 @@
+"""Reductions with normal modes: how many of them, given as a number, by a frequency, or found from a tolerance."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FloatArray
+from preprocess.reduction.base import Basis, Progress, Reduction
+from preprocess.reduction.eigen import Modes, Operator, modes_of
+from preprocess.reduction.enough import fewest
+from preprocess.reduction.statics import InterfaceStatics
+
+MOST_MODES = 2000  # that a file of a flexible body holds
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class NormalModeReduction(Reduction):
+    """Basis of static shapes and normal modes: the ``modes`` lowest; or all up to ``frequency`` [Hz]; or, with ``modes="auto"``, as
+    many as make the relative error of every frequency up to ``band`` [Hz] no larger than ``tolerance``, by estimate."""
+
+    _: KW_ONLY
+    modes: int | Literal["auto"] | None = None
+    frequency: float | None = None
+    band: float | None = None
+    tolerance: float | None = None
+
+    normal: ClassVar[str]
+    """What its normal modes are called."""
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if (self.modes is None) == (self.frequency is None):
+            raise InputError(f"method: {name} takes either modes=n or frequency=f_max [Hz]")
+        if self.modes == AUTO:
+            self._check_auto(name)
+        elif self.band is not None or self.tolerance is not None:
+            raise InputError('method: band and tolerance are for modes="auto"; leave them out or ask for that')
+        elif self.modes is not None:
+            self._check_number(self.modes)
+        if self.frequency is not None and not (np.isfinite(self.frequency) and self.frequency > 0):
+            raise InputError(f"method.frequency: is {self.frequency} Hz; give a positive limit")
+
+    def _check_auto(self, name: str) -> None:
+        if self.band is None or not (np.isfinite(self.band) and self.band > 0):
+            given = "missing" if self.band is None else f"{self.band} Hz"
+            raise InputError(f'method.band: is {given}; {name}(modes="auto") needs the frequency up to which errors count, in Hz')
+        if self.tolerance is not None and not 0 < self.tolerance < 1:
+            raise InputError(f"method.tolerance: is {self.tolerance}; give a relative error between 0 and 1, such as 0.01")
+
+    def _check_number(self, modes: object) -> None:
+        if isinstance(modes, bool) or not isinstance(modes, (int, float)) or modes != int(modes):
+            raise InputError(f'method.modes: is {modes!r}; give a whole number or "auto"')
+        if modes < 1:
+            raise InputError(f"method.modes: is {modes}; ask for at least one {self.normal} mode")
+        if modes > MOST_MODES:
+            raise InputError(f"method.modes: is {modes}; a flexible body holds at most {MOST_MODES}")
+
+    @abstractmethod
+    def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
+        """Shapes (3N, n) besides the normal modes, by name; those of rigid-body motion left out."""
+
+    @abstractmethod
+    def normal_response(self, statics: InterfaceStatics) -> Operator:
+        """Static response (loads → displacements) of the body as it is held for its normal modes."""
+
+    @abstractmethod
+    def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
+        """Number of normal modes that the body has."""
+
+    def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        static = self.static_shapes(statics)
+        progress(f"{self.normal} modes", 0.0)
+        if self.modes == AUTO:
+            found = self._automatic(statics, static)
+        else:
+            found = self._normal_modes(statics)
+        frequency = found.omega / (2 * np.pi)
+        return Basis(static | {f"{self.normal} modes": found.shapes}, frequency, self.band or 0.0)
+
+    def _normal_modes(self, statics: InterfaceStatics) -> Modes:
+        count, limit = int(self.modes or 0), 2 * np.pi * (self.frequency or 0.0)
+        available = self.degrees_of_freedom(statics)
+        if count > available:
+            raise InputError(f"method.modes: {count} asked for; the body has {available} degrees of freedom {self._where}")
+        found = modes_of(self.normal_response(statics), statics.fe.mass_product, statics.size, count=count, omega_max=limit)
+        if not found.omega.size:
+            raise InputError(f"method.frequency: no {self.normal} mode up to {self.frequency} Hz; raise the limit")
+        return found
+
+    def _automatic(self, statics: InterfaceStatics, static: dict[str, FloatArray]) -> Modes:
+        tolerance = 0.01 if self.tolerance is None else self.tolerance
+        return fewest(statics, static, self.normal_response(statics), self.normal, 2 * np.pi * float(self.band or 0), tolerance)
+
+    @property
+    def _where(self) -> str:
+        return "besides its rigid-body motions"

@@ -1,0 +1,40 @@
+"""MacNeal's and Rubin's reduction: free-interface normal modes and residual attachment modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flexmbs.flexible_body import FloatArray
+from preprocess.reduction.base import Basis, Progress
+from preprocess.reduction.eigen import Operator
+from preprocess.reduction.normal_modes import NormalModeReduction
+from preprocess.reduction.statics import InterfaceStatics
+
+
+@dataclass(frozen=True)
+class Rubin(NormalModeReduction):
+    """Basis ``[Φ | A − Φ Ω⁻² Φᵀ L]``: normal modes Φ of the free body and, for the unit loads L at the interfaces, what they leave
+    out of the inertia-relief response ``A = Pᵀ K_c⁻¹ P L``. Exact for static loads at the interfaces and for the modes kept.
+
+    The residual modes keep their mass, as Rubin's do; MacNeal's have stiffness alone.
+    Source: MacNeal, Computers & Structures 1 (1971) 581; Rubin, AIAA Journal 13 (1975) 995.
+    """
+
+    kind = "rubin"
+    normal = "free-interface"
+
+    def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
+        return {"residual attachment modes": statics.free_response(statics.interface_loads)}
+
+    def normal_response(self, statics: InterfaceStatics) -> Operator:
+        return statics.free_response
+
+    def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
+        return statics.free_degrees_of_freedom - 6
+
+    def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
+        found = super().basis(statics, progress)
+        attachment, modes = found.shapes["residual attachment modes"], found.shapes["free-interface modes"]
+        residual = attachment - modes @ (modes.T @ statics.fe.mass_product(attachment))
+        blocks = {"free-interface modes": modes, "residual attachment modes": residual}
+        return Basis(blocks, found.normal_frequencies, found.band)
