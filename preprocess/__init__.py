@@ -19,7 +19,8 @@ _HOMES = {
     "preprocess.elements.formulation": "Formulation",
     "preprocess.point_mass": "PointMass attach",
     "preprocess.interfaces": "Averaged Plane Point Rigid",
-    "preprocess.reduction": "CraigBampton",
+    "preprocess.reduction": "ClampedModes CraigBampton CraigChang FreeModes GivenShapes Guyan Krylov Rubin",
+    "preprocess.reference": "AttachedInterface AttachedNode Chord MeanAxes PrincipalAxes",
     "preprocess.build": "reduce",
     "preprocess.part_file": "Part read_part",
 }

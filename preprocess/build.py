@@ -22,8 +22,9 @@ from preprocess.invariants import ShapeIntegrals, shape_integrals
 from preprocess.mesh import Mesh
 from preprocess.prestress import reduced_geometric_stiffness
 from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
+from preprocess.reduction.independent import ElasticShapes, elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reference import MEAN_AXES, BodyModes, RigidBody, body_modes, reference_index, rigid_mode_count
+from preprocess.reference import BodyModes, Reference, body_modes, reference_of, rigid_mode_count
 from preprocess.regions import Materials
 from preprocess.unit_loads import unit_loads
 
@@ -36,7 +37,7 @@ def reduce(
     *,
     interfaces: Mapping[str, Interface],
     method: Reduction | None = None,
-    reference: str,
+    reference: str | Reference,
     damping: Damping = 0.0,
     stiffening: bool = True,
     name: str | None = None,
@@ -45,37 +46,41 @@ def reduce(
     """Reduced flexible body of a meshed part (with its material) or of given finite-element matrices.
 
     interfaces: places where joints take hold, by name.  method: default ``CraigBampton(modes=12)``.
-    reference: an interface's name (the body frame is that interface's frame) or "mean axes" (body frame at the centre of mass).
+    reference: what the body frame follows: an interface's name (its frame), "mean axes" or "principal axes" (at the centre of
+    mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
     damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.  progress: called with (step, 0.0 … 1.0).
     stiffening: with the geometric stiffness of all loads that a multibody model may put on the part; needs a mesh.
-    The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); with n normal modes and k interfaces nf = n + 6k − 6.
+    The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); Craig and Bampton's reduction with n normal modes and k
+    interfaces has nf = n + 6k − 6 of them.
     Raises InputError for anything wrong in the input, SolverError when the modes do not converge.
     """
     steps = _Steps(progress)
     steps("assemble", 0.0)
     fe = _model(part, material)
     bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles)
-    if reference != MEAN_AXES:
-        reference_index(reference, bound)
+    rule = reference_of(reference, [interface.name for interface in bound])
     chosen = method or CraigBampton(modes=12)
     steps("factorize", 0.0)
     statics = InterfaceStatics(fe, bound)
     steps("constraint modes", 0.0)
     rigid = _rigid_modes(statics)
     basis = chosen.basis(statics, steps)
-    steps("reference condition", 0.9)
-    modes = _referenced(statics, basis, reference)
+    steps("reference condition", 0.8)
+    elastic = elastic_shapes(statics, basis.shapes)
+    modes = body_modes(rule, statics, elastic.shapes)
+    shapes = elastic.shapes @ modes.V - statics.rigid_modes @ modes.c
     steps("shape integrals", 0.95)
     x = (fe.nodes - modes.origin) @ modes.axes
-    phi = np.einsum("ba,nbk->nak", modes.axes, (basis.shapes @ modes.V).reshape(len(x), 3, -1))
+    phi = np.einsum("ba,nbk->nak", modes.axes, shapes.reshape(len(x), 3, -1))
     integrals = shape_integrals(fe.m, x, phi)
     ratio = damping_ratios(damping, modes.omega / (2 * np.pi))
-    frames = {interface.name: _frame(interface, E, modes) for interface, E in zip(bound, basis.interface_motion)}
+    motion = (statics.interface_loads.T @ shapes).reshape(len(bound), 6, -1)
+    frames = {interface.name: _frame(interface, E, modes) for interface, E in zip(bound, motion)}
     geometric = None
     if stiffening and fe.groups:
         steps("geometric stiffness", 0.97)
-        cases = unit_loads(statics, reference, modes.origin, modes.axes)
-        geometric = reduced_geometric_stiffness(statics, cases, basis, modes)
+        cases = unit_loads(statics, rule, modes.origin, modes.axes)
+        geometric = reduced_geometric_stiffness(statics, cases, shapes, motion)
     steps("done", 1.0)
     return FlexibleBodyData(
         name=name or _name(fe),
@@ -85,7 +90,7 @@ def reduce(
         frames=frames,
         modes=_table(modes, basis, ratio, integrals),
         surface=Surface(x, phi, fe.triangles, fe.node_ids),
-        provenance=_provenance(fe, bound, basis, chosen, reference) | rigid._asdict() | steps.times,
+        provenance=_provenance(fe, bound, basis, elastic, chosen, rule) | rigid._asdict() | steps.times,
         geometric=geometric,
     )
 
@@ -128,25 +133,13 @@ def _name(fe: FEModel) -> str:
     return fe.source.replace("\\", "/").rpartition("/")[2].partition(".")[0] or "body"
 
 
-def _referenced(statics: InterfaceStatics, basis: Basis, reference: str) -> BodyModes:
-    """Modes of the basis under the reference condition."""
-    fe, shapes = statics.fe, basis.shapes
-    K = shapes.T @ (fe.K @ shapes)
-    M_shapes = fe.mass_product(shapes)
-    M = shapes.T @ M_shapes
-    K, M = 0.5 * (K + K.T), 0.5 * (M + M.T)
-    com = _centre_of_mass(fe)
-    R = rigid_motion(fe.nodes - com).reshape(shapes.shape[0], 6)
-    return body_modes(reference, K, M, basis.interface_motion, statics.interfaces, RigidBody(com, R.T @ M_shapes))
-
-
 def _rigid_modes(statics: InterfaceStatics) -> _RigidModes:
     """Count of the strain-free motions. Raises InputError unless they are the six rigid-body motions.
 
     With every interface held there is none, so that they all show in the motion of the interfaces.
     """
     fe = statics.fe
-    R = rigid_motion(fe.nodes - _centre_of_mass(fe)).reshape(statics.size, 6)
+    R = rigid_motion(fe.nodes - fe.centre_of_mass).reshape(statics.size, 6)
     residual = _rigid_residual(fe.K, R)
     if residual > _RIGID_RESIDUAL:
         raise InputError(f"stiffness: rigid-body motion strains it (|K R|/|K| = {residual:.2g}); give K without supports")
@@ -158,11 +151,6 @@ def _rigid_modes(statics: InterfaceStatics) -> _RigidModes:
     if count != 6:
         raise InputError(f"stiffness: {count} rigid-body modes found instead of 6; join the parts of the mesh")
     return _RigidModes(float(count), residual)
-
-
-def _centre_of_mass(fe: FEModel) -> FloatArray:
-    nodal_mass = np.asarray(fe.m.sum(axis=1)).ravel()
-    return np.asarray(nodal_mass @ fe.nodes / nodal_mass.sum())
 
 
 def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
@@ -177,14 +165,13 @@ def _rigid_residual(K: sp.csr_matrix, R: FloatArray) -> float:
 
 
 def _frame(interface: BoundInterface, motion: FloatArray, modes: BodyModes) -> FlexibleFrame:
-    """Frame of an interface in the body frame; ``motion`` (6, n) is that of its row in the basis."""
+    """Frame of an interface in the body frame; ``motion`` (6, nf) is that of the modes in mesh axes."""
     to_body = modes.axes.T
-    moved = motion @ modes.V
     return FlexibleFrame(
         x=to_body @ (interface.position - modes.origin),
         R=to_body @ interface.axes,
-        phi=to_body @ moved[:3],
-        psi=to_body @ moved[3:],
+        phi=to_body @ motion[:3],
+        psi=to_body @ motion[3:],
         kind=interface.kind,
     )
 
@@ -198,7 +185,7 @@ def _table(modes: BodyModes, basis: Basis, ratio: FloatArray, integrals: ShapeIn
 
 
 def _provenance(
-    fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, method: Reduction, reference: str
+    fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, elastic: ElasticShapes, method: Reduction, reference: Reference
 ) -> dict[str, str | float]:
     """Where the body comes from."""
     faces = "; ".join(
@@ -213,18 +200,19 @@ def _provenance(
         "nodes": float(len(fe.nodes)),
         "degrees of freedom": float(3 * len(fe.nodes)),
         "method": repr(method),
-        "reference": reference,
+        "reference": str(reference),
         "interfaces": faces,
-        "fixed-interface frequencies [Hz]": ", ".join(f"{f:.9g}" for f in basis.normal_frequencies),
+        "dropped shapes": "; ".join(elastic.dropped) or "none",
+        "normal-mode frequencies [Hz]": ", ".join(f"{f:.9g}" for f in basis.normal_frequencies),
         "digest": _digest(fe, bound, method, reference),
         "generator": GENERATOR,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 
 
-def _digest(fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: str) -> str:
+def _digest(fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: Reference) -> str:
     """SHA-256 of everything that the reduction reads: nodes, matrices, interfaces and options."""
-    digest = hashlib.sha256(f"{method!r} {reference} {[(b.name, b.kind) for b in bound]}".encode())
+    digest = hashlib.sha256(f"{method!r} {reference!r} {[(b.name, b.kind) for b in bound]}".encode())
     arrays = [fe.nodes, fe.K.data, fe.K.indices, fe.K.indptr, fe.m.data, fe.m.indices, fe.m.indptr]
     for array in arrays + [a for b in bound for a in (b.nodes, b.position, b.axes, b.weights)]:
         digest.update(np.ascontiguousarray(array).data)

@@ -90,6 +90,12 @@ class FEModel:
         """Σ m_ab, kg."""
         return float(self.m.sum())
 
+    @property
+    def centre_of_mass(self) -> Array:
+        """Σ m_ab x_b / Σ m_ab (3,), m."""
+        nodal = np.asarray(self.m.sum(axis=1)).ravel()
+        return np.asarray(nodal @ self.nodes / nodal.sum())
+
 
 def rigid_motions(x: Array) -> Array:
     """Displacements (3N, 6) of points x (N, 3) under the rigid motions v + ω × x."""

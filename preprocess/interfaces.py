@@ -218,13 +218,13 @@ def bind_interfaces(
     return bound
 
 
-def interface_index(name: str, interfaces: Sequence[BoundInterface], where: str, others: Sequence[str] = ()) -> int:
-    """Place of the interface called ``name``. Raises InputError, which begins with ``where`` and has close names, also ``others``."""
-    names = [interface.name for interface in interfaces]
+def interface_index(name: str, names: Sequence[str], where: str, others: Sequence[str] = ()) -> int:
+    """Place of the interface ``name`` among ``names``. Raises InputError, which begins with ``where`` and has close names, of
+    ``others`` too."""
     if name not in names:
         near = difflib.get_close_matches(str(name), [*names, *others], n=3) or [*names, *others]
         raise InputError(f"{where}: no interface {name!r}; choose one of: {', '.join(near)}")
-    return names.index(name)
+    return list(names).index(name)
 
 
 def _overlaps(bound: Sequence[BoundInterface]) -> list[str]:

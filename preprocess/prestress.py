@@ -25,9 +25,7 @@ from flexmbs.flexible_body import FloatArray, GeometricStiffness
 from preprocess.elements.kernels import jacobian
 from preprocess.fe_model import FEModel
 from preprocess.interfaces import BoundInterface
-from preprocess.reduction.base import Basis
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reference import BodyModes
 from preprocess.regions import ElementGroup
 from preprocess.unit_loads import INERTIAL, UnitLoads
 
@@ -176,9 +174,10 @@ def _turning_work(interface: BoundInterface, p: FloatArray) -> FloatArray:
 
 
 def reduced_geometric_stiffness(
-    statics: InterfaceStatics, cases: UnitLoads, basis: Basis, modes: BodyModes
+    statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, motion: FloatArray
 ) -> GeometricStiffness:
-    """Geometric stiffness of all unit loads on the ``modes`` of a reduced body."""
-    K0 = geometric_stiffness(statics, cases, basis.shapes @ modes.V, basis.interface_motion[:, 3:] @ modes.V)
+    """Geometric stiffness of all unit loads on the modes (3N, nf) of a reduced body, with the ``motion`` (interfaces, 6, nf) of
+    its interfaces; both in mesh axes."""
+    K0 = geometric_stiffness(statics, cases, shapes, motion[:, 3:])
     frames = {each.name: K0[INERTIAL + 6 * j :][:6] for j, each in enumerate(statics.interfaces)}
     return GeometricStiffness(K0[:3], K0[3:6], K0[6:INERTIAL], frames)

@@ -1,14 +1,15 @@
 """Reference conditions: how the body frame follows the deforming body, and the modes that are left once it does.
 
-The body frame takes over the rigid-body motions R of a basis, so six conditions ``C u = 0`` remove them from the elastic shapes Φ:
+The body frame takes over the rigid-body motions R, so six conditions ``C u = 0`` remove them from the elastic shapes Φ:
 
     Φ' = Φ − R (C R)⁻¹ C Φ
 
-    attached at an interface:   C u = motion of its frame           it stands still in the body frame          clamped modes
-    attached at a node:         C u = motion of the node            and of its neighbours, in the mean         clamped modes
-    mean axes:                  C u = Rᵀ M u                        no linear and angular momentum in it       free–free modes
-    principal axes:             the same                            axes along those of inertia                free–free modes
-    chord of two interfaces:    C u = motion of the first, sideways motion of the second, twist of the first   simply supported modes
+    attached at an interface   C u = motion of its frame                              clamped modes
+    attached at a node         C u = motion of the node and turn of its neighbours    clamped modes
+    mean axes                  C u = Rᵀ M u, the momenta                              free–free modes
+    principal axes             the same, in axes along those of inertia               free–free modes
+    chord of two interfaces    C u = motion of the first but for its turn across      simply supported modes
+                                     the chord, sideways motion of the second
 
 The modes are the eigenvectors of (K, M) in the span of Φ'. The motions that the body can make are the same under every condition.
 """
@@ -16,6 +17,7 @@ The modes are the eigenvectors of (K, M) in the span of Φ'. The motions that th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -28,7 +30,7 @@ from flexmbs.flexible_body import FloatArray
 from preprocess.interfaces import BoundInterface, interface_index, rigid_motion
 from preprocess.reduction.statics import InterfaceStatics
 
-MEAN_AXES, PRINCIPAL_AXES, CHORD = "mean axes", "principal axes", "chord"
+MEAN_AXES, PRINCIPAL_AXES, CHORD = OTHERS = ("mean axes", "principal axes", "chord")
 
 
 class BodyFrame(NamedTuple):
@@ -50,6 +52,10 @@ class Reference(ABC):
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
         """Body frame on the undeformed body. Raises InputError."""
 
+    def held(self, statics: InterfaceStatics) -> int | None:
+        """Place of the interface that carries the body frame, if one does."""
+        return None
+
 
 @dataclass(frozen=True)
 class AttachedInterface(Reference):
@@ -63,8 +69,15 @@ class AttachedInterface(Reference):
     kind = "interface"
     modes = "clamped"
 
+    def __str__(self) -> str:
+        return self.interface
+
+    def held(self, statics: InterfaceStatics) -> int:
+        names = [interface.name for interface in statics.interfaces]
+        return interface_index(self.interface, names, "reference", OTHERS)
+
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
-        k = interface_index(self.interface, statics.interfaces, "reference", (MEAN_AXES, PRINCIPAL_AXES, CHORD))
+        k = self.held(statics)
         held = statics.interfaces[k]
         return BodyFrame(held.position, held.axes, statics.interface_loads[:, 6 * k : 6 * k + 6].T)
 
@@ -82,11 +95,16 @@ class AttachedNode(Reference):
     kind = "node"
     modes = "clamped"
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.node}"
+
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
         fe = statics.fe
         found = np.flatnonzero(fe.node_ids == self.node)
         if not found.size:
-            raise InputError(f"reference: the mesh has no node {self.node}; its numbers are {fe.node_ids.min()}..{fe.node_ids.max()}")
+            raise InputError(
+                f"reference: the mesh has no node {self.node}; its numbers are {fe.node_ids.min()}..{fe.node_ids.max()}"
+            )
         row = int(found[0])
         near = np.setdiff1d(fe.m[row].indices, row)
         turns = rigid_motion(fe.nodes[near] - fe.nodes[row])[:, :, 3:].reshape(-1, 3)
@@ -112,6 +130,9 @@ class MeanAxes(Reference):
     kind = MEAN_AXES
     modes = "free-free"
 
+    def __str__(self) -> str:
+        return self.kind
+
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
         return BodyFrame(statics.fe.centre_of_mass, np.eye(3), statics.fe.mass_product(statics.rigid_modes).T)
 
@@ -125,6 +146,9 @@ class PrincipalAxes(Reference):
 
     kind = PRINCIPAL_AXES
     modes = "free-free"
+
+    def __str__(self) -> str:
+        return self.kind
 
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
         origin, _, conditions = MeanAxes().frame(statics)
@@ -151,8 +175,12 @@ class Chord(Reference):
     kind = CHORD
     modes = "simply supported"
 
+    def __str__(self) -> str:
+        return f"{self.kind} from {self.first} to {self.second}"
+
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
-        i, j = (interface_index(name, statics.interfaces, "reference") for name in (self.first, self.second))
+        names = [interface.name for interface in statics.interfaces]
+        i, j = (interface_index(name, names, "reference") for name in (self.first, self.second))
         axes = _chord_axes(statics.interfaces[i], statics.interfaces[j])
         first, second = (statics.interface_loads[:, 6 * k : 6 * k + 6].T for k in (i, j))
         sideways, twist = axes[:, 1:].T @ second[:3], axes[:, :1].T @ first[3:]
@@ -176,28 +204,37 @@ REFERENCES: dict[str, type[Reference]] = {
 }
 
 
-def reference_of(given: str | Reference, statics: InterfaceStatics) -> Reference:
-    """Reference from its name: an interface, "mean axes", "principal axes", "node 17", or "chord" of the body's two interfaces.
+def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
+    """Reference by its name: an interface among ``names``, "mean axes", "principal axes", "node 17", or "chord" of two
+    interfaces.
 
     Raises InputError.
     """
     if isinstance(given, Reference):
         return given
-    names = [interface.name for interface in statics.interfaces]
+    word, _, number = given.partition(" ")
     if given in names:
         return AttachedInterface(given)
-    if given == MEAN_AXES:
-        return MeanAxes()
-    if given == PRINCIPAL_AXES:
-        return PrincipalAxes()
+    if given in (MEAN_AXES, PRINCIPAL_AXES):
+        return MeanAxes() if given == MEAN_AXES else PrincipalAxes()
     if given == CHORD:
         if len(names) != 2:
             raise InputError(f"reference: a chord joins two interfaces, the body has {len(names)}; give Chord(first, second)")
         return Chord(*names)
-    word, _, number = str(given).partition(" ")
     if word == AttachedNode.kind and number.isdecimal() and len(number) < 19:
         return AttachedNode(int(number))
-    return AttachedInterface(given)
+    interface_index(given, names, "reference", OTHERS)
+    raise AssertionError
+
+
+def referenced_response(reference: Reference, statics: InterfaceStatics, loads: FloatArray) -> FloatArray:
+    """Displacements (3N, k) under nodal loads (3N, k) of the body held by the condition: at its interface, or by the inertia
+    forces of rigid-body acceleration, and then without what rigid-body motion ``C u = 0`` forbids."""
+    held = reference.held(statics)
+    if held is not None:
+        return statics.held_response(loads, held)
+    C, R, u = reference.frame(statics).conditions, statics.rigid_modes, statics.free_response(loads)
+    return np.asarray(u - R @ np.linalg.solve(C @ R, C @ u))
 
 
 class BodyModes(NamedTuple):

@@ -21,7 +21,7 @@ import numpy as np
 from flexmbs.flexible_body import FloatArray
 from preprocess.fe_model import FEModel
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reference import MEAN_AXES, reference_index
+from preprocess.reference import Reference, reference_of, referenced_response
 
 AXES = ("x", "y", "z")
 PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))  # of angular velocities
@@ -42,7 +42,7 @@ class UnitLoads(NamedTuple):
     balance: FloatArray | None = None
 
 
-def unit_loads(statics: InterfaceStatics, reference: str, origin: FloatArray, axes: FloatArray) -> UnitLoads:
+def unit_loads(statics: InterfaceStatics, reference: str | Reference, origin: FloatArray, axes: FloatArray) -> UnitLoads:
     """Unit loads of a body under the ``reference`` condition; its frame has ``origin`` (3,) and ``axes`` (3, 3) in mesh axes.
 
     Raises InputError for an unknown reference.
@@ -51,15 +51,15 @@ def unit_loads(statics: InterfaceStatics, reference: str, origin: FloatArray, ax
     names = (*_inertial_names(), *_interface_names([each.name for each in statics.interfaces]))
     carried = np.zeros(len(names), dtype=bool)
     balance = None
-    if reference == MEAN_AXES:
+    rule = reference_of(reference, [each.name for each in statics.interfaces])
+    held = rule.held(statics)
+    if held is None:
         carried[:6] = True  # by the inertia of the rigid body
-        displacements = statics.free_response(loads)
         R = statics.rigid_modes
         balance = -statics.fe.mass_product(R) @ (R.T @ loads)
     else:
-        held = reference_index(reference, statics.interfaces)
         carried[INERTIAL + 6 * held : INERTIAL + 6 * held + 6] = True  # by the support
-        displacements = statics.held_response(loads, held)
+    displacements = referenced_response(rule, statics, loads)
     displacements[:, carried] = 0.0
     return UnitLoads(names, loads, displacements, balance)
 

@@ -25,6 +25,6 @@ REDUCTIONS: dict[str, type[Reduction]] = {
 }
 
 __all__ = [
-    "REDUCTIONS", "Basis", "ClampedModes", "CraigBampton", "CraigChang", "FreeModes", "GivenShapes", "Guyan", "Krylov", "Progress",
-    "Reduction", "Rubin",
+    "REDUCTIONS", "Basis", "ClampedModes", "CraigBampton", "CraigChang", "FreeModes", "GivenShapes", "Guyan", "Krylov",
+    "Progress", "Reduction", "Rubin",
 ]  # fmt: skip

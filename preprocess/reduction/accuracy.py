@@ -1,16 +1,16 @@
 """Error estimates of a reduced body against the finite-element model it comes from, by the factorization that made it.
 
-Frequencies, of the free body and with one interface held: the Ritz vectors w of the basis, ``K w = λ M w`` in its span, are improved
-by one step of inverse iteration, and the corrections ``d = λ A M w − w``, A the static response, complete the basis. The lowest
-eigenvalues λ̃ of the completed basis lie between those of the full model and λ, and much nearer to the former, for a step of
-inverse iteration reduces the part of a higher mode ω_j in w by λ/ω_j²: ``λ/λ̃`` estimates the error of λ, from below.
+Frequencies, of the free body and with one interface held: the Ritz vectors w of the basis, ``K w = λ M w`` in its span, are
+improved by one step of inverse iteration, and the corrections ``d = λ A M w − w``, A the static response, complete the basis. The
+lowest eigenvalues λ̃ of the completed basis lie between those of the full model and λ, and much nearer to the former, for a step
+of inverse iteration reduces the part of a higher mode ω_j in w by λ/ω_j²: ``λ/λ̃`` estimates the error of λ, from below.
 The corrections are the residuals ``K w − λ M w`` in the metric K⁻¹.
 
 Compliance: the displacement of an interface under unit force or moment, another interface held, which the interface stiffness
 S = ΨᵀKΨ gives exactly.
 
-Source: Parlett, The Symmetric Eigenvalue Problem (1998), chapters 11 and 14; Kim, Boo and Lee, Computers & Structures 139 (2014) 53
-(estimate of a reduction's errors by residual flexibility).
+Source: Parlett, The Symmetric Eigenvalue Problem (1998), chapters 11 and 14; Kim, Boo and Lee, Computers & Structures 139 (2014)
+53 (estimate of a reduction's errors by residual flexibility).
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accu
 def frequency_errors(
     statics: InterfaceStatics, shapes: FloatArray, held: int | None, omega_max: float, at_least: int = 3
 ) -> FrequencyErrors:
-    """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the ``at_least`` lowest, of the body that is
-    free or held at interface ``held``; shapes (3N, n) elastic and M-orthonormal."""
+    """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the ``at_least`` lowest, of the body that
+    is free or held at interface ``held``; shapes (3N, n) elastic and M-orthonormal."""
     moved, lam, V = _ritz(statics, shapes, held)
     m = max(int(np.sum(lam <= omega_max**2)), min(at_least, len(lam)))
     support = FREE if held is None else f"held at {statics.interfaces[held].name}"

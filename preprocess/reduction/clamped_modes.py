@@ -25,12 +25,15 @@ class ClampedModes(NormalModeReduction):
     normal = "clamped"
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
-        interface_index(self.at, statics.interfaces, "method.at")
+        self._held(statics)
         return {}
 
     def normal_response(self, statics: InterfaceStatics) -> Operator:
-        k = interface_index(self.at, statics.interfaces, "method.at")
+        k = self._held(statics)
         return lambda loads: statics.held_response(loads, k)
 
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
         return statics.free_degrees_of_freedom - 6
+
+    def _held(self, statics: InterfaceStatics) -> int:
+        return interface_index(self.at, [interface.name for interface in statics.interfaces], "method.at")

@@ -16,7 +16,8 @@ class CraigChang(NormalModeReduction):
     """Basis ``[A | Φ]``: the responses ``A = Pᵀ K_c⁻¹ P L`` of the free body to unit loads L at the interfaces, balanced by the
     inertia forces of its rigid-body acceleration, ``P = 1 − M R Rᵀ``, and free-interface normal modes Φ, or none (the default).
 
-    Without modes it is to the free body what Guyan's reduction is to the held one. With the same modes it spans what `Rubin` spans.
+    Without modes it is to the free body what Guyan's reduction is to the held one. With the same modes it spans what `Rubin`
+    spans.
     Source: Craig and Chang, AIAA Journal 14 (1976) 1633; Craig and Kurdila, Fundamentals of Structural Dynamics (2006),
     section 17.3.
     """

@@ -19,8 +19,8 @@ _FIRST, _GROWTH, _HIGHEST = 1.5, 1.6, 10.0  # limits of the modes tried, as mult
 def fewest(
     statics: InterfaceStatics, static: Mapping[str, FloatArray], response: Operator, normal: str, omega: float, tolerance: float
 ) -> Modes:
-    """Lowest modes under ``response`` that make, with the ``static`` shapes, the estimated relative error of every frequency up to
-    ``omega`` [rad/s], free and with each interface held, no larger than ``tolerance``; all modes in the band at the least.
+    """Lowest modes under ``response`` that make, with the ``static`` shapes, the estimated relative error of every frequency up
+    to ``omega`` [rad/s], free and with each interface held, no larger than ``tolerance``; all modes in the band at the least.
 
     Raises InputError when the body has no mode in the band, or when no number of modes up to ten times the band does it.
     """
@@ -33,8 +33,8 @@ def fewest(
         limit *= _GROWTH
         if limit > _HIGHEST:
             raise InputError(
-                f"method.tolerance: the error is still {worst:.2g} with {len(pool.omega)} {normal} modes; raise it above {tolerance:g}"
-                ", lower the band, or take a reduction that is exact for static loads"
+                f"method.tolerance: the error is still {worst:.2g} with {len(pool.omega)} {normal} modes; raise it above "
+                f"{tolerance:g}, lower the band, or take a reduction that is exact for static loads"
             )
     return _bisected(statics, static, normal, pool, omega, tolerance)
 

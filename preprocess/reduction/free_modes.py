@@ -12,8 +12,8 @@ from preprocess.reduction.statics import InterfaceStatics
 
 @dataclass(frozen=True)
 class FreeModes(NormalModeReduction):
-    """Basis ``Φ``: elastic modes of the free body, ``K Φ = M Φ Ω²``, and nothing for loads at the interfaces: the body is too stiff
-    there by what the modes left out would yield.
+    """Basis ``Φ``: elastic modes of the free body, ``K Φ = M Φ Ω²``, and nothing for loads at the interfaces: the body is too
+    stiff there by what the modes left out would yield.
 
     Source: Hurty, AIAA Journal 3 (1965) 678; Shabana, Dynamics of Multibody Systems, section 6.1.
     """

@@ -47,7 +47,9 @@ class GivenShapes(Reduction):
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         if len(self._values) != statics.size:
-            raise InputError(f"method.shapes: has {len(self._values)} rows; the mesh has {statics.size // 3} nodes, three rows to each")
+            raise InputError(
+                f"method.shapes: has {len(self._values)} rows; the mesh has {statics.size // 3} nodes, three rows to each"
+            )
         shapes = self._values / np.abs(self._values).max(axis=0)
         admissible = statics.admissible(shapes)
         change = float(np.abs(admissible - shapes).max())

@@ -25,8 +25,8 @@ class ElasticShapes(NamedTuple):
 def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) -> ElasticShapes:
     """Elastic part ``(1 − R Rᵀ M) φ`` of all shapes, M-orthonormal, those left out that depend on the ones before.
 
-    A shape is dropped where less than ``DEPENDENT`` of its M-norm is left outside the span of the rigid-body motions and the shapes
-    before it: such a remainder is dominated by round-off.  Raises InputError when nothing is left.
+    A shape is dropped where less than ``DEPENDENT`` of its M-norm is left outside the span of the rigid-body motions and the
+    shapes before it: such a remainder is dominated by round-off.  Raises InputError when nothing is left.
     """
     R, mass = statics.rigid_modes, statics.fe.mass_product
     given = np.hstack(list(blocks.values()))
@@ -38,9 +38,7 @@ def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) 
     shapes = shapes - R @ (mass(R).T @ shapes)
     names = np.repeat(list(blocks), [block.shape[1] for block in blocks.values()])
     dropped = tuple(
-        f"{np.sum(names[~keep] == name)} of {block.shape[1]} {name}"
-        for name, block in blocks.items()
-        if name in names[~keep]
+        f"{np.sum(names[~keep] == name)} of {block.shape[1]} {name}" for name, block in blocks.items() if name in names[~keep]
     )
     return ElasticShapes(shapes, dropped)
 

@@ -24,8 +24,8 @@ class Krylov(Reduction):
     """Basis ``[X_1, X_2, …]`` about each frequency, ``X_1 = (K − σM)⁻¹ L, X_j = (K − σM)⁻¹ M X_{j−1}``, σ = (2πf)², for the unit
     loads L at the interfaces: the first 2·moments derivatives in ω² of the transfer function Lᵀ (K − ω²M)⁻¹ L are matched there.
 
-    Shapes are elastic, the rigid-body part being exact in any basis. About f = 0 this is the Lanczos sequence of the inertia-relief
-    responses. Raises SolverError where the shifted equations do not converge.
+    Shapes are elastic, the rigid-body part being exact in any basis. About f = 0 this is the Lanczos sequence of the
+    inertia-relief responses. Raises SolverError where the shifted equations do not converge.
     Source: Su and Craig, J. Guidance 14 (1991) 260; Lehner and Eberhard, Multibody System Dynamics 16 (2006) 191.
     """
 
@@ -109,4 +109,6 @@ def _shifted_response(statics: InterfaceStatics, loads: FloatArray, low: Modes, 
         x, r = x + alpha * p, r - alpha * q
         new = np.einsum("ik,ik->k", r, statics.fe.K @ r)
         p, rho = r + np.divide(new, rho, out=np.zeros_like(rho), where=rho > 0) * p, new
-    raise SolverError(f"moments about {np.sqrt(shift) / (2 * np.pi):g} Hz: not converged after {_MAX_STEPS} steps; move the frequency")
+    raise SolverError(
+        f"moments about {np.sqrt(shift) / (2 * np.pi):g} Hz: not converged after {_MAX_STEPS} steps; move the frequency"
+    )

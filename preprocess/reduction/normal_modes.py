@@ -21,8 +21,8 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class NormalModeReduction(Reduction):
-    """Basis of static shapes and normal modes: the ``modes`` lowest; or all up to ``frequency`` [Hz]; or, with ``modes="auto"``, as
-    many as make the relative error of every frequency up to ``band`` [Hz] no larger than ``tolerance``, by estimate."""
+    """Basis of static shapes and normal modes: the ``modes`` lowest; or all up to ``frequency`` [Hz]; or, with ``modes="auto"``,
+    as many as make the relative error of every frequency up to ``band`` [Hz] no larger than ``tolerance``, by estimate."""
 
     _: KW_ONLY
     modes: int | Literal["auto"] | None = None

@@ -13,8 +13,9 @@ from preprocess.reduction.statics import InterfaceStatics
 
 @dataclass(frozen=True)
 class Rubin(NormalModeReduction):
-    """Basis ``[Φ | A − Φ Ω⁻² Φᵀ L]``: normal modes Φ of the free body and, for the unit loads L at the interfaces, what they leave
-    out of the inertia-relief response ``A = Pᵀ K_c⁻¹ P L``. Exact for static loads at the interfaces and for the modes kept.
+    """Basis ``[Φ | A − Φ Ω⁻² Φᵀ L]``: normal modes Φ of the free body and, for the unit loads L at the interfaces, what they
+    leave out of the inertia-relief response ``A = Pᵀ K_c⁻¹ P L``. Exact for static loads at the interfaces and for the modes
+    kept.
 
     The residual modes keep their mass, as Rubin's do; MacNeal's have stiffness alone.
     Source: MacNeal, Computers & Structures 1 (1971) 581; Rubin, AIAA Journal 13 (1975) 995.

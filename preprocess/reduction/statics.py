@@ -85,7 +85,8 @@ class InterfaceStatics:
         return np.asarray(0.5 * (S + S.T))
 
     def interface_compliance(self, held: int) -> FloatArray:
-        """Displacements of the interface coordinates under their unit loads, interface ``held`` held: ``S_oo⁻¹``, zero elsewhere."""
+        """Displacements of the interface coordinates under their unit loads, interface ``held`` held: ``S_oo⁻¹``, zero
+        elsewhere."""
         others = self._others(held)
         result = np.zeros((self.coordinates, self.coordinates))
         if others.size:
@@ -115,8 +116,7 @@ class InterfaceStatics:
     @functools.cached_property
     def rigid_modes(self) -> FloatArray:
         """Rigid-body modes R (3N, 6) with Rᵀ M R = 1."""
-        m = np.asarray(self.fe.m.sum(axis=1)).ravel()
-        R = rigid_motion(self.fe.nodes - m @ self.fe.nodes / m.sum()).reshape(self.size, 6)
+        R = rigid_motion(self.fe.nodes - self.fe.centre_of_mass).reshape(self.size, 6)
         L = np.linalg.cholesky(R.T @ self.fe.mass_product(R))
         return np.asarray(scipy.linalg.solve_triangular(L, R.T, lower=True).T)
 
