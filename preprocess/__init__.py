@@ -37,13 +37,15 @@ if TYPE_CHECKING:
     from preprocess.mesh import Mesh, PreprocessWarning, read_mesh
     from preprocess.part_file import Part, read_part
     from preprocess.point_mass import PointMass, attach
-    from preprocess.reduction import CraigBampton
+    from preprocess.reduction import ClampedModes, CraigBampton, CraigChang, FreeModes, GivenShapes, Guyan, Krylov, Rubin
+    from preprocess.reference import AttachedInterface, AttachedNode, Chord, MeanAxes, PrincipalAxes
     from preprocess.structured import box_mesh
 
 __all__ = [  # noqa: RUF022
     "read_mesh", "read_matrices", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel", "Formulation",
-    "PointMass", "attach", "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "reduce", "PreprocessWarning",
-    "Part", "read_part",
+    "PointMass", "attach", "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "Guyan", "Rubin", "CraigChang", "Krylov",
+    "FreeModes", "ClampedModes", "GivenShapes", "AttachedInterface", "AttachedNode", "MeanAxes", "PrincipalAxes", "Chord",
+    "reduce", "PreprocessWarning", "Part", "read_part",
 ]  # fmt: skip
 
 

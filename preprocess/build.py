@@ -22,6 +22,7 @@ from preprocess.invariants import ShapeIntegrals, shape_integrals
 from preprocess.mesh import Mesh
 from preprocess.prestress import reduced_geometric_stiffness
 from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
+from preprocess.reduction.accuracy import accuracy
 from preprocess.reduction.independent import ElasticShapes, elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reference import BodyModes, Reference, body_modes, reference_of, rigid_mode_count
@@ -41,6 +42,7 @@ def reduce(
     damping: Damping = 0.0,
     stiffening: bool = True,
     name: str | None = None,
+    estimate: bool = True,
     progress: Progress | None = None,
 ) -> FlexibleBodyData:
     """Reduced flexible body of a meshed part (with its material) or of given finite-element matrices.
@@ -48,8 +50,10 @@ def reduce(
     interfaces: places where joints take hold, by name.  method: default ``CraigBampton(modes=12)``.
     reference: what the body frame follows: an interface's name (its frame), "mean axes" or "principal axes" (at the centre of
     mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
-    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.  progress: called with (step, 0.0 … 1.0).
+    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.
     stiffening: with the geometric stiffness of all loads that a multibody model may put on the part; needs a mesh.
+    estimate: compare with the finite-element model, and keep the estimated errors in the provenance ("accuracy: …").
+    progress: called with (step, 0.0 … 1.0).
     The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); Craig and Bampton's reduction with n normal modes and k
     interfaces has nf = n + 6k − 6 of them.
     Raises InputError for anything wrong in the input, SolverError when the modes do not converge.
@@ -81,6 +85,7 @@ def reduce(
         steps("geometric stiffness", 0.97)
         cases = unit_loads(statics, rule, modes.origin, modes.axes)
         geometric = reduced_geometric_stiffness(statics, cases, shapes, motion)
+    found = _accuracy(statics, basis, elastic, steps) if estimate else {}
     steps("done", 1.0)
     return FlexibleBodyData(
         name=name or _name(fe),
@@ -90,7 +95,7 @@ def reduce(
         frames=frames,
         modes=_table(modes, basis, ratio, integrals),
         surface=Surface(x, phi, fe.triangles, fe.node_ids),
-        provenance=_provenance(fe, bound, basis, elastic, chosen, rule) | rigid._asdict() | steps.times,
+        provenance=_provenance(fe, bound, basis, elastic, chosen, rule) | rigid._asdict() | found | steps.times,
         geometric=geometric,
     )
 
@@ -110,6 +115,13 @@ class _Steps:
         self._step = step
         if self._progress is not None:
             self._progress(step, fraction)
+
+
+def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: _Steps) -> dict[str, str | float]:
+    """Estimated errors up to the band of the basis, or half its highest normal frequency where it has none."""
+    steps("error estimates", 0.98)
+    band = basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))
+    return accuracy(statics, elastic.shapes, band).facts()
 
 
 class _RigidModes(NamedTuple):

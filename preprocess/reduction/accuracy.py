@@ -51,6 +51,17 @@ class Accuracy(NamedTuple):
         """Largest relative error of a frequency."""
         return max((float(found.error.max(initial=0.0)) for found in self.frequencies), default=0.0)
 
+    def facts(self) -> dict[str, str | float]:
+        """The errors by name, for the provenance of a body."""
+        found: dict[str, str | float] = {"accuracy: band [Hz]": self.band, "accuracy: frequencies": self.worst_frequency}
+        for errors in self.frequencies:
+            pairs = [f"{f:.6g} Hz {error:.2g}" for f, error in zip(errors.frequency, errors.error)]
+            found[f"accuracy: {errors.support}"] = ", ".join(pairs)
+        if self.compliance:
+            found["accuracy: compliance"] = max(self.compliance.values())
+            found["accuracy: compliance by load"] = ", ".join(f"{load} {error:.2g}" for load, error in self.compliance.items())
+        return found
+
     def __str__(self) -> str:
         lines = [f"errors against the finite-element model, estimated, up to {self.band:.6g} Hz:"]
         for found in self.frequencies:

@@ -10,11 +10,12 @@ import numpy as np
 from flexmbs.errors import InputError, SolverError
 from flexmbs.flexible_body import FloatArray
 from preprocess.reduction.base import Basis, Progress, Reduction
-from preprocess.reduction.eigen import Modes, modes_of
+from preprocess.reduction.eigen import Modes, Operator, modes_of
 from preprocess.reduction.independent import orthonormal
 from preprocess.reduction.statics import InterfaceStatics
 
 _DEFLATED = 2.0  # modes below this multiple of the highest ω² are dealt with exactly
+_RESONANCE = 1e-9  # distance of ω² from σ below which a mode counts as excited at resonance
 _TOLERANCE = 1e-12
 _MAX_STEPS = 100
 
@@ -85,30 +86,39 @@ def _shifted_response(statics: InterfaceStatics, loads: FloatArray, low: Modes, 
     by K⁻¹, and conjugate gradients converge in some twenty steps.
     """
     mass, modes = statics.fe.mass_product, low.shapes
+    if not shift:
+        return statics.free_response(loads)
     gap = low.omega**2 - shift
-    gap = np.where(np.abs(gap) > 1e-9 * shift, gap, 1e-9 * max(shift, 1.0))
-    amplitude = (modes.T @ loads) / gap[:, None] if low.omega.size else np.zeros((0, loads.shape[1]))
+    gap = np.where(np.abs(gap) > _RESONANCE * shift, gap, _RESONANCE * shift)
 
     def respond(f: FloatArray) -> FloatArray:
         return statics.free_response(f - mass(modes) @ (modes.T @ f))
 
-    b = respond(loads)
-    if not shift:
-        return b
-    # (1 − σ K⁺M) x = K⁺ f, self-adjoint in the K inner product
-    x, r = b.copy(), shift * respond(mass(b))
+    return np.asarray(_rest(statics, respond, respond(loads), shift) + modes @ ((modes.T @ loads) / gap[:, None]))
+
+
+def _rest(statics: InterfaceStatics, respond: Operator, b: FloatArray, shift: float) -> FloatArray:
+    """x (3N, k) with ``(1 − σ K⁻¹ M) x = b`` by conjugate gradients in the inner product of K, which makes it symmetric."""
+    mass, K = statics.fe.mass_product, statics.fe.K
     size = np.linalg.norm(b, axis=0)
-    p, stiff = r.copy(), statics.fe.K @ r
-    rho = np.einsum("ik,ik->k", r, stiff)
+    x, r = b.copy(), shift * respond(mass(b))
+    p, rho = r.copy(), _products(r, K @ r)
     for _ in range(_MAX_STEPS):
         if np.all(np.linalg.norm(r, axis=0) <= _TOLERANCE * size):
-            return np.asarray(x + modes @ amplitude)
+            return x
         q = p - shift * respond(mass(p))
-        energy = np.einsum("ik,ik->k", q, statics.fe.K @ p)
-        alpha = np.divide(rho, energy, out=np.zeros_like(rho), where=energy > 0)
-        x, r = x + alpha * p, r - alpha * q
-        new = np.einsum("ik,ik->k", r, statics.fe.K @ r)
-        p, rho = r + np.divide(new, rho, out=np.zeros_like(rho), where=rho > 0) * p, new
-    raise SolverError(
-        f"moments about {np.sqrt(shift) / (2 * np.pi):g} Hz: not converged after {_MAX_STEPS} steps; move the frequency"
-    )
+        step = _quotient(rho, _products(q, K @ p))
+        x, r = x + step * p, r - step * q
+        new = _products(r, K @ r)
+        p, rho = r + _quotient(new, rho) * p, new
+    at = np.sqrt(shift) / (2 * np.pi)
+    raise SolverError(f"moments about {at:g} Hz: not converged after {_MAX_STEPS} steps; move the frequency")
+
+
+def _products(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ik,ik->k", a, b))
+
+
+def _quotient(a: FloatArray, b: FloatArray) -> FloatArray:
+    """a / b, zero for columns that are solved."""
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
