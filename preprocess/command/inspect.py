@@ -74,8 +74,17 @@ def described(data: FlexibleBodyData) -> str:
     return "\n".join([
         f"{data.name}: {data.mass:.6g} kg, centre of mass {_millimetres(data.com)} mm, {data.nf} modes",
         f"inertia about it, xx yy zz: {_numbers(diagonal)}; xy yz zx: {_numbers(products)} kg m²",
-        *frames, str(data.modes),
+        *frames, str(data.modes), *_errors(data),
     ])  # fmt: skip
+
+
+def _errors(data: FlexibleBodyData) -> list[str]:
+    """The largest errors against the finite-element model that were estimated, in a line of text."""
+    facts = data.provenance
+    if "accuracy: band [Hz]" not in facts:
+        return []
+    found = [f"{what} {facts[key]:.2g}" for what in ("frequencies", "compliance") if (key := f"accuracy: {what}") in facts]
+    return [f"largest estimated relative errors, up to {facts['accuracy: band [Hz]']:.6g} Hz: {', '.join(found)}"]
 
 
 def _millimetres(position: FloatArray) -> str:

@@ -3,7 +3,7 @@
 format = "flexmbs-part/1"
 mesh = "link.msh"
 unit = "mm"
-reference = "hub"            # an interface, or "mean axes"
+reference = "hub"            # an interface, "mean axes", "principal axes", "chord" or "node 17"
 damping = 0.01               # one ratio, or one per mode
 [material]                   # or [materials."name of an element set"], one for each region
 kind = "isotropic"           # E, nu, rho; or "orthotropic" with E, nu, G, rho, axes

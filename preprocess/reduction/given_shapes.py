@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,6 @@ class GivenShapes(Reduction):
     """
 
     shapes: ArrayLike
-    _values: FloatArray = field(init=False)
 
     kind = "given-shapes"
 
@@ -39,7 +38,11 @@ class GivenShapes(Reduction):
         values = values.reshape(-1, values.shape[-1])
         if not np.abs(values).max(axis=0).min() > 0:
             raise InputError(f"method.shapes: shape {int(np.argmin(np.abs(values).max(axis=0))) + 1} is zero; leave it out")
-        object.__setattr__(self, "_values", values)
+        object.__setattr__(self, "shapes", values)
+
+    @property
+    def _values(self) -> FloatArray:
+        return np.asarray(self.shapes)
 
     def __repr__(self) -> str:
         digest = hashlib.sha256(np.ascontiguousarray(self._values).data).hexdigest()

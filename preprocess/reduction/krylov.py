@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -31,7 +30,7 @@ class Krylov(Reduction):
     """
 
     _: KW_ONLY
-    frequencies: Sequence[float] = (0.0,)
+    frequencies: tuple[float, ...] = (0.0,)
     moments: int = 2
 
     kind = "krylov"

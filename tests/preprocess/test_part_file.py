@@ -22,6 +22,18 @@ TURNED = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 METHODS: list[tuple[str, Reduction]] = [
     ('kind = "craig-bampton"\nmodes = 7', pp.CraigBampton(modes=7)),
     ('kind = "craig-bampton"\nfrequency = 2000', pp.CraigBampton(frequency=2000.0)),
+    ('modes = "auto"\nband = 900\ntolerance = 0.01', pp.CraigBampton(modes="auto", band=900.0, tolerance=0.01)),
+    ("modes = 7\ninertia_relief = true", pp.CraigBampton(modes=7, inertia_relief=True)),
+    ('kind = "guyan"', pp.Guyan()),
+    ('kind = "rubin"\nmodes = 7', pp.Rubin(modes=7)),
+    ('kind = "craig-chang"', pp.CraigChang()),
+    ('kind = "krylov"\nfrequencies = [0, 900.0]\nmoments = 3', pp.Krylov(frequencies=(0.0, 900.0), moments=3)),
+    ('kind = "free-modes"\nmodes = 7', pp.FreeModes(modes=7)),
+    ('kind = "clamped-modes"\nat = "left"\nmodes = 7', pp.ClampedModes(at="left", modes=7)),
+    (
+        'kind = "given-shapes"\nshapes = [[0.0, 1.0], [1.0, 2.0], [3.0, 0.0]]',
+        pp.GivenShapes(((0.0, 1.0), (1.0, 2.0), (3.0, 0.0))),
+    ),
 ]
 MATERIAL_TABLES: list[tuple[str, Any]] = [
     ('kind = "isotropic"\nE = 7e10\nnu = 0.33\nrho = 2700', pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)),
@@ -127,5 +139,5 @@ def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
         "6: dampign: unknown key; did you mean 'damping'?",
         "8: material.E: must be a number, not 'steel'",
         "12: interfaces.left.plane.point: must be a longer list, not [0.0, 0.0]",
-        "16: method.wheels: unknown key; known: frequency, modes",
+        "16: method.wheels: unknown key; known: band, frequency, inertia_relief, modes, tolerance",
     ]
