@@ -16,6 +16,11 @@ set = "hub_face"             # or point = [x, y, z] with radius, or plane = { po
 [method]
 kind = "craig-bampton"       # the keys of a kind are the arguments of its class
 modes = 12
+[point_masses.motor]         # optional: mass, inertia, position, and a place as that of an interface
+set = "motor_feet"
+mass = 0.4
+
+Further keys: name, fix = ["orientation"], lumped, stiffening, allow_large, [formulation].
 """
 
 from __future__ import annotations
@@ -30,10 +35,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.toml.document import Collector, Document, Locator, read_document
+from preprocess.elements.formulation import Formulation
 from preprocess.interfaces import Interface
 from preprocess.material import MATERIALS, Material
-from preprocess.part_file.interfaces import read_interface
+from preprocess.part_file.places import read_interface, read_placed
 from preprocess.part_file.records import Files, as_table, field_names, key_problems, placed, read_kind, read_record
+from preprocess.point_mass import PointMass
 from preprocess.reduction import REDUCTIONS, CraigBampton, Progress, Reduction
 
 if TYPE_CHECKING:
@@ -41,7 +48,7 @@ if TYPE_CHECKING:
     from preprocess.fe_model import FEModel
 
 FORMAT = "flexmbs-part/1"
-TABLES = ("material", "materials", "interfaces", "method")
+TABLES = ("material", "materials", "interfaces", "method", "point_masses", "formulation")
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Options:
     lumped: bool = False
     allow_large: bool = False
     damping: float | tuple[float, ...] = 0.0
+    stiffening: bool = True
 
 
 OPTIONS = field_names(Options)
@@ -71,17 +79,24 @@ class Part:
     material: Material | Mapping[str, Material]
     interfaces: Mapping[str, Interface]
     method: Reduction
+    point_masses: Mapping[str, PointMass]
+    formulation: Formulation
     files: tuple[Path, ...]
 
     def model(self, *, allow_large: bool = False) -> FEModel:
         """Assembled finite-element model. Raises InputError."""
         from preprocess.assembly import assemble
         from preprocess.mesh import read_mesh
+        from preprocess.point_mass import attach
 
         options = self.options
         with self._told():
             mesh = read_mesh(self.mesh, unit=options.unit, fix=options.fix)
-            return assemble(mesh, self.material, lumped=options.lumped, allow_large=allow_large or options.allow_large)
+            fe = assemble(
+                mesh, self.material, formulation=self.formulation, lumped=options.lumped,
+                allow_large=allow_large or options.allow_large,
+            )  # fmt: skip
+            return attach(fe, self.point_masses.values())
 
     def reduce(self, *, allow_large: bool = False, progress: Progress | None = None) -> FlexibleBodyData:
         """Flexible body; its provenance names the part file and the digest of the inputs. Raises InputError, SolverError."""
@@ -99,7 +114,7 @@ class Part:
         with self._told():
             data = reduce(
                 fe, interfaces=self.interfaces, method=self.method, reference=options.reference,
-                damping=options.damping, name=options.name, progress=progress,
+                damping=options.damping, stiffening=options.stiffening, name=options.name, progress=progress,
             )  # fmt: skip
         return replace(data, provenance={**origin, **data.provenance, INPUTS: input_digest(self)})
 
@@ -128,10 +143,17 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
         name: _attempt(notes, ("interfaces", name), each, lambda given: read_interface(given, files))
         for name, each in _section(table, "interfaces", notes).items()
     }
+    masses = {
+        name: _attempt(notes, ("point_masses", name), each, lambda given: read_placed(PointMass, given, files))
+        for name, each in (_section(table, "point_masses", notes) if "point_masses" in table else {}).items()
+    }
+    formulation = _attempt(
+        notes, ("formulation",), table.get("formulation", {}), lambda given: read_record(Formulation, as_table(given), files)
+    )
     method = _attempt(notes, ("method",), table.get("method"), lambda given: _method(given, files))
     if notes.problems or mesh is None:
         raise document.refusal(notes.problems)
-    return Part(document, options, mesh, material, interfaces, method, tuple(files.used))
+    return Part(document, options, mesh, material, interfaces, method, masses, formulation, tuple(files.used))
 
 
 def _check_format(table: Mapping[str, Any], notes: Collector) -> None:

@@ -51,6 +51,11 @@ def read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: 
 
 def read_record(cls: type[Made], table: Mapping[str, Any], files: Files) -> Made:
     """Object of a dataclass made from a table. Raises NestedError with every problem, InputError from the constructor."""
+    return cls(**record_values(cls, table, files))
+
+
+def record_values(cls: type, table: Mapping[str, Any], files: Files) -> dict[str, Any]:
+    """Arguments of a dataclass from a table. Raises NestedError with every problem."""
     hints, values = typing.get_type_hints(cls), dict[str, Any]()
     problems = key_problems(table, field_names(cls), required_names(cls))
     for name in field_names(cls):
@@ -61,7 +66,7 @@ def read_record(cls: type[Made], table: Mapping[str, Any], files: Files) -> Made
                 problems += error.problems
     if problems:
         raise NestedError(problems)
-    return cls(**values)
+    return values
 
 
 def field_names(cls: type) -> list[str]:

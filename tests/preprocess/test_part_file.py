@@ -119,6 +119,21 @@ def test_materials_by_region(tmp_path: Path) -> None:
         read_part(path).model()  # the mesh has no such region
 
 
+def test_masses_and_formulation(tmp_path: Path) -> None:
+    more = '[point_masses.motor]\npoint = [1, 0, 0]\nradius = 0.2\nmass = 3\ninertia = [1, 2, 3]\n[formulation]\nhex8 = "full"\n'
+    part = read_part(bar(tmp_path, PART + more))
+    same(part.point_masses["motor"], pp.PointMass(pp.Point((1.0, 0.0, 0.0), 0.2), 3.0, inertia=(1.0, 2.0, 3.0)))
+    assert part.formulation == pp.Formulation(hex8="full")
+    assert part.model().mass == pytest.approx(78.0 + 3.0, rel=1e-12)
+    path = bar(tmp_path, PART + more.replace("mass = 3", "mass = -3").replace("full", "half"))
+    with pytest.raises(InputError) as refused:
+        read_part(path)
+    assert [problem.removeprefix(f"{path}:") for problem in refused.value.problems] == [
+        "17: point_masses.motor: point mass -3.0 kg is not positive and finite; give kilograms",
+        "23: formulation.hex8: is 'half'; give one of 'incompatible modes', 'full'",
+    ]
+
+
 def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
     changes = {
         'name = "bar"': "name = 1", 'unit = "m"': 'unit = "mile"', "damping = 0.01": "dampign = 0.01", "nu = 0.3": "nu = 0.5",

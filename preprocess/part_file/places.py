@@ -1,4 +1,4 @@
-"""Interfaces in part files: a kind, one place (a named set, about a point, on a plane), position and axes of the frame.
+"""What stands at a place of the mesh, a named set, about a point or on a plane: interfaces and attached masses.
 
 [interfaces.hub]
 kind = "rigid"                                    # or "averaged"
@@ -8,37 +8,42 @@ set = "hub_face"                                  # or point = [x, y, z] with ra
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from flexmbs.declaration import NestedError, Problem, close_names, shown
 from preprocess.interfaces import INTERFACES, Interface, Plane, Point, Region
-from preprocess.part_file.records import Files, as_table, field_names, key_problems, read_record
+from preprocess.part_file.records import Files, Made, as_table, field_names, key_problems, read_record, record_values
 
 PLACES = ("set", "point", "plane")
 
 
 def read_interface(table: Any, files: Files) -> Interface:
-    """The interface of a table. Raises NestedError with every problem."""
+    """The interface of a table. Raises NestedError with every problem, InputError."""
     given = as_table(table)
     kind = given.get("kind", "rigid")
     if not isinstance(kind, str) or kind not in INTERFACES:
         raise NestedError([Problem(("kind",), f"no such kind {shown(kind)}; {close_names(str(kind), INTERFACES)}")])
-    own = [name for name in field_names(INTERFACES[kind]) if name != "where"]
-    problems = key_problems(given, ["kind", *PLACES, "radius", *own], [])
-    where: str | Region = ""
+    return read_placed(INTERFACES[kind], {key: value for key, value in given.items() if key != "kind"}, files)
+
+
+def read_placed(cls: type[Made], table: Any, files: Files) -> Made:
+    """Object whose argument ``where`` is a place. Raises NestedError with every problem, InputError from the constructor."""
+    given = as_table(table)
+    own = [name for name in field_names(cls) if name != "where"]
+    problems = key_problems(given, [*PLACES, "radius", *own], [])
+    values: dict[str, Any] = {}
     try:
-        where = _where(given, files)
+        values = record_values(cls, {"where": "", **{key: given[key] for key in own if key in given}}, files)
     except NestedError as error:
         problems += error.problems
     try:
-        made = read_record(INTERFACES[kind], {"where": "", **{key: given[key] for key in own if key in given}}, files)
+        values["where"] = _where(given, files)
     except NestedError as error:
         problems += error.problems
     if problems:
         raise NestedError(problems)
-    return dataclasses.replace(made, where=where)
+    return cls(**values)
 
 
 def _where(table: Mapping[str, Any], files: Files) -> str | Region:
