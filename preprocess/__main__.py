@@ -47,6 +47,20 @@ def inspect_file(
     raise typer.Exit(command(file, unit=unit, as_json=as_json))
 
 
+@app.command("compare")
+def compare_body(
+    body: BodyFile,
+    other: Annotated[Path | None, typer.Argument(metavar="OTHER", help="Part file, or another body of its mesh.")] = None,
+    modes: Annotated[int, typer.Option("--modes", min=1, help="Number of modes to compare.")] = 12,
+    as_json: AsJson = False,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """Frequencies, shapes (MAC) and compliance of a body against its full model (OTHER: BODY with .toml), or another body."""
+    from preprocess.command.compare import compare as command
+
+    command(body, other, modes=modes, as_json=as_json, allow_outside=allow_outside)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     run_program(app, "preprocess", arguments)

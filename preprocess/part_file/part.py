@@ -90,7 +90,7 @@ class Part:
         from preprocess.point_mass import attach
 
         options = self.options
-        with self._told():
+        with self.told():
             mesh = read_mesh(self.mesh, unit=options.unit, fix=options.fix)
             fe = assemble(
                 mesh, self.material, formulation=self.formulation, lumped=options.lumped,
@@ -111,7 +111,7 @@ class Part:
             "time read and assemble": time.perf_counter() - began,
             "part file": str(self.document.path),
         }
-        with self._told():
+        with self.told():
             data = reduce(
                 fe, interfaces=self.interfaces, method=self.method, reference=options.reference,
                 damping=options.damping, stiffening=options.stiffening, name=options.name, progress=progress,
@@ -119,7 +119,7 @@ class Part:
         return replace(data, provenance={**origin, **data.provenance, INPUTS: input_digest(self)})
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def told(self) -> Iterator[None]:
         """Problems that name a key of the file get its line."""
         try:
             yield

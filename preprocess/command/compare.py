@@ -1,0 +1,60 @@
+"""``preprocess compare``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flexmbs.console.messages import progress_bar, put, put_json
+from flexmbs.errors import InputError
+
+if TYPE_CHECKING:
+    from preprocess.comparison import Comparison, Structure
+
+PART = ".toml"
+
+
+def compare(path: Path, other: Path | None, *, modes: int, as_json: bool, allow_outside: bool) -> None:
+    """Print a flexible body beside its full model, or beside another body of the same mesh. Raises InputError, SolverError."""
+    from preprocess.comparison import compare as compared
+
+    against = other or path.with_suffix(PART)
+    if other is None and not against.is_file():
+        raise InputError(f"{against}: no such file; name the part file, or another flexible body, to compare {path} with")
+    first = _body(path)
+    with progress_bar("comparing", memory=True) as progress:
+        progress(0.1, "full model" if against.suffix.lower() == PART else "comparing")
+        found = compared(first, _structure(against, allow_outside), modes=modes)
+    if as_json:
+        put_json(_facts(found))
+    else:
+        put(str(found))
+
+
+def _structure(path: Path, allow_outside: bool) -> Structure:
+    from preprocess.comparison import FullModel
+    from preprocess.part_file import read_part
+
+    if path.suffix.lower() != PART:
+        return _body(path)
+    part = read_part(path, allow_outside=allow_outside)
+    fe = part.model()
+    with part.told():
+        return FullModel(fe, part.interfaces, f"full model of {path}")
+
+
+def _body(path: Path) -> Structure:
+    from flexmbs.flexible_body import FlexibleBodyData
+    from preprocess.comparison import ReducedBody
+
+    return ReducedBody(FlexibleBodyData.load(path), str(path))
+
+
+def _facts(found: Comparison) -> dict[str, Any]:
+    return {
+        "first": found.first, "second": found.second,
+        "modes": {held: [pair._asdict() for pair in pairs] for held, pairs in found.modes.items()},
+        "compliance": [
+            each._asdict() | {"first": each.first.tolist(), "second": each.second.tolist()} for each in found.compliances
+        ],
+    }  # fmt: skip

@@ -1,0 +1,8 @@
+"""A flexible body against the finite-element model it was made from, or against another body of the same mesh."""
+
+from preprocess.comparison.compare import Comparison, Compliance, Pair, compare
+from preprocess.comparison.full import FullModel
+from preprocess.comparison.reduced import ReducedBody
+from preprocess.comparison.structure import Structure, StructureModes
+
+__all__ = ["Comparison", "Compliance", "FullModel", "Pair", "ReducedBody", "Structure", "StructureModes", "compare"]

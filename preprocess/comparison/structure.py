@@ -1,0 +1,39 @@
+"""What two descriptions of one part are compared by."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from flexmbs.flexible_body import FloatArray, IntArray
+
+FREE = "free"
+
+
+class StructureModes(NamedTuple):
+    """Elastic modes: frequency (n,) [Hz], ascending; shapes (N, 3, n) at the nodes, in the structure's own axes."""
+
+    frequency: FloatArray
+    shapes: FloatArray
+
+
+class Structure(ABC):
+    """A part with interfaces: modes and static compliance, free or held at one interface.
+
+    label: what it is called; nodes (N, 3) [m] and node_ids (N,): the nodes at which shapes are known, in its own axes.
+    frames: position (3,) of every interface.
+    """
+
+    label: str
+    nodes: FloatArray
+    node_ids: IntArray
+    frames: Mapping[str, FloatArray]
+
+    @abstractmethod
+    def modes(self, held: str, count: int) -> StructureModes:
+        """At most ``count`` elastic modes, with interface ``held`` fixed, or free for "free"."""
+
+    @abstractmethod
+    def compliance(self, held: str, moving: str) -> FloatArray:
+        """Displacement and rotation (6, 6) of interface ``moving`` under unit forces and moments there, ``held`` fixed."""
