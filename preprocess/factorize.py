@@ -1,6 +1,6 @@
 """Factorization of symmetric positive definite sparse matrices, and the natural modes it gives."""
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,72 +8,49 @@ import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from flexmbs.errors import InputError, MachineError, SolverError
-from preprocess.ordering import node_order
+from flexmbs._jit import COMPILED
+from flexmbs.errors import InputError, SolverError
+from preprocess.cholesky import PivotError
+from preprocess.factors import BACKENDS, Factor, Problem
+from preprocess.ordering import node_graph, node_order
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SINGULAR = 1e14  # estimated condition number at which a matrix counts as singular
+DEFAULT = "cholesky" if COMPILED else "superlu"
 
 
-class Factor:
-    """Factors of P K Pᵀ = L U. Solves K x = b."""
-
-    def __init__(self, lu: sla.SuperLU, order: Indices) -> None:
-        self._lu, self._order = lu, order
-
-    @property
-    def nnz(self) -> int:
-        """Entries of L and U."""
-        return int(self._lu.nnz)
-
-    def solve(self, loads: Array) -> Array:
-        """x = K⁻¹ b for loads b (n,) or (n, k); sixteen together cost about six single ones."""
-        x = np.empty(loads.shape)
-        x[self._order] = self._lu.solve(np.asfortranarray(loads[self._order], dtype=float))
-        return x
-
-    def negative_pivots(self) -> int:
-        """Number of negative eigenvalues of K (Sylvester's law of inertia)."""
-        return int((self._lu.U.diagonal() < 0).sum())
-
-
-def factorize(K: sp.csr_matrix, *, coordinates: Array | None = None, node_ids: Indices | None = None) -> Factor:
+def factorize(
+    K: sp.csr_matrix,
+    *,
+    coordinates: Array | None = None,
+    node_ids: Indices | None = None,
+    definite: bool = True,
+    backend: str = DEFAULT,
+) -> Factor:
     """Factor of a symmetric matrix (n, n), whose degrees of freedom come in threes, node by node, where it is a stiffness.
 
     coordinates (n/3, 3): of the nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for messages.
-    Raises InputError naming what floats when K is singular, MachineError when memory runs out.
+    definite: whether K has to be positive definite; if not, it is factored without interchanges and its negative pivots counted.
+    backend: "cholesky" (the package's own), "superlu" or "pardiso" (extra ``mkl``).
+    Raises InputError naming what floats when K is singular, MachineError when memory does not suffice or the backend is missing.
     """
     n = K.shape[0]
     if n == 0:
         raise InputError("stiffness: no free degree of freedom is left; hold fewer nodes")
-    order = _dof_order(K, coordinates)
-    permuted = K[order][:, order]
-    permuted.sort_indices()
-    columns = sp.csc_matrix((permuted.data, permuted.indices, permuted.indptr), shape=K.shape)
+    if backend not in BACKENDS:
+        raise InputError(f"backend: {backend!r} is not known; it is one of {', '.join(BACKENDS)}")
+    graph = node_graph(K)
+    problem = Problem(K, graph, node_order(graph, coordinates), definite)
     try:
-        lu = sla.splu(columns, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    except MemoryError as error:
-        raise MachineError(f"the factors of {n} degrees of freedom do not fit in memory; coarsen the mesh") from error
-    except RuntimeError as error:
-        raise InputError(_singular(K, _floating_part(K), node_ids)) from error
-    factor = Factor(lu, order)
-    motion = _soft_motion(K, factor)
+        factor = BACKENDS[backend](problem)
+    except PivotError as error:
+        raise InputError(_singular(K, _loose_motion(problem, error.dof), node_ids)) from error
+    motion = _soft_motion(K, factor) if factor.doubtful() else None
     if motion is not None:
         raise InputError(_singular(K, motion, node_ids))
     return factor
-
-
-def _dof_order(K: sp.csr_matrix, coordinates: Array | None) -> Indices:
-    """Elimination order of the degrees of freedom: nodes ordered by dissection, three to a node."""
-    n = K.shape[0]
-    n_nodes = -(-n // 3)
-    rows = np.r_[K.indptr, np.full(3 * n_nodes - n, K.indptr[-1])]
-    blocks = sp.csr_matrix((K.data, K.indices, rows), shape=(3 * n_nodes, 3 * n_nodes)).tobsr(blocksize=(3, 3))
-    graph = sp.csr_matrix((np.ones(len(blocks.indices), dtype=np.int8), blocks.indices, blocks.indptr), shape=(n_nodes, n_nodes))
-    order = (3 * node_order(graph, coordinates)[:, None] + np.arange(3)).ravel()
-    return cast(Indices, order[order < n])
 
 
 def _soft_motion(K: sp.csr_matrix, factor: Factor) -> Array | None:
@@ -84,15 +61,28 @@ def _soft_motion(K: sp.csr_matrix, factor: Factor) -> Array | None:
         y = factor.solve(x / np.linalg.norm(x))
         growth = np.linalg.norm(y)
         if not np.isfinite(growth) or growth * size > SINGULAR:
-            return y if np.isfinite(growth) else _floating_part(K)
+            return y if np.isfinite(growth) else _part_of(K, None)
         x = y
     return None
 
 
-def _floating_part(K: sp.csr_matrix) -> Array:
-    """Indicator of the smallest separate part of K."""
+def _loose_motion(problem: Problem, dof: int | None) -> Array:
+    """The motion for which elimination stopped at a degree of freedom: of its part where there are several, else the softest."""
+    K = problem.K
+    n_parts, _ = connected_components(K, directed=False)
+    if n_parts == 1:
+        stiffened = (K + 1e-9 * abs(K.diagonal()).max() * sp.eye(K.shape[0], format="csr")).tocsr()
+        try:
+            return BACKENDS[DEFAULT](problem._replace(K=stiffened)).solve(np.random.default_rng(0).standard_normal(K.shape[0]))
+        except PivotError:
+            pass  # far from definite: no single motion is to blame
+    return _part_of(K, dof)
+
+
+def _part_of(K: sp.csr_matrix, dof: int | None) -> Array:
+    """Indicator of the part of K that a degree of freedom belongs to, the smallest part when none is given."""
     _, part = connected_components(K, directed=False)
-    return np.asarray(part == np.argmin(np.bincount(part)), dtype=float)
+    return np.asarray(part == (np.argmin(np.bincount(part)) if dof is None else part[dof]), dtype=float)
 
 
 def _singular(K: sp.csr_matrix, motion: Array, node_ids: Indices | None) -> str:
@@ -125,7 +115,7 @@ def eigenmodes(
     size = K.shape[0]
     if not 0 < n < size:
         raise InputError(f"modes: {n} asked of {size} degrees of freedom; give a number from 1 to {size - 1}")
-    chosen = factor or factorize(K - shift * M if shift else K)
+    chosen = factor or factorize(K - shift * M if shift else K, definite=shift <= 0)
     inverse = sla.LinearOperator((size, size), matvec=chosen.solve, matmat=chosen.solve, dtype=float)
     start = np.random.default_rng(0).standard_normal(size)
     try:
@@ -142,7 +132,7 @@ def eigenmodes(
 
 def eigenvalues_below(K: sp.csr_matrix, M: sp.csr_matrix, value: float) -> int:
     """Number of eigenvalues ω² of K φ = ω² M φ below a value, from the signs of the pivots of K - value M (Sturm sequence)."""
-    return factorize(K - value * M).negative_pivots()
+    return factorize(K - value * M, definite=False).negative_pivots()
 
 
 def _verify(K: sp.csr_matrix, M: sp.csr_matrix, values: Array) -> None:

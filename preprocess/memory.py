@@ -2,7 +2,7 @@
 
 import os
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, MachineError
 
 
 def memory_estimate(n_nodes: int) -> float:
@@ -44,3 +44,10 @@ def check_memory(n_nodes: int, source: str) -> None:
             f"{source}: {3 * n_nodes} degrees of freedom need about {estimate / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; "
             "coarsen the mesh, or allow it with allow_large=True (--allow-large)"
         )
+
+
+def refuse_beyond(needed: float, what: str) -> None:
+    """MachineError when ``what`` needs more bytes than are free."""
+    free = free_memory()
+    if needed > free:
+        raise MachineError(f"{what} needs {needed / 1e9:.2f} GB, {free / 1e9:.2f} GB are free; coarsen the mesh")

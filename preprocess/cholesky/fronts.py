@@ -1,0 +1,154 @@
+"""Elimination of one supernode: its front gathers matrix entries and children's updates, is factored, and leaves an update.
+
+    front = [A11  ·  ]      A11 = L11 S L11ᵀ,  L21 = A21 L11⁻ᵀ S,  update = A22 − L21 S L21ᵀ
+            [A21  A22]
+
+S = diag(±1) holds the signs of the pivots, all +1 for a positive definite matrix; [L11; L21] is the supernode's panel.
+Source: Duff, Reid, ACM TOMS 9 (1983) 302 (multifrontal method).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs._jit import part
+from flexmbs._jit.blas import TURNED, add_product, add_square, cholesky_in_place, divide_right
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+STRIP = 64  # columns eliminated at once where pivots of both signs occur
+TINY = 1e-300
+
+
+class Matrix(NamedTuple):
+    """Symmetric matrix in row storage, both triangles, less a multiple of another one: value and second of each entry."""
+
+    indptr: Any
+    indices: Any
+    values: Array
+
+
+@part
+def set_places(tree: Any, s: int, places: Any) -> None:
+    """Row in the front of supernode s of each node that belongs to it."""
+    columns = tree.first[s + 1] - tree.first[s]
+    for j in range(columns):
+        places[tree.first[s] + j] = 3 * j
+    low = tree.start[s]
+    for q in range(low, tree.start[s + 1]):
+        places[tree.rows[q]] = 3 * (columns + q - low)
+
+
+@part
+def load_entries(tree: Any, s: int, matrix: Any, places: Any, F: Array, f: int, height: int) -> None:
+    """Panel of supernode s: zero, then the matrix's entries on and below its diagonal; ones where a third row is missing."""
+    first, end = tree.first[s], tree.first[s + 1]
+    size = len(matrix.indptr) - 1
+    for k in range(f, f + 3 * (end - first) * height):
+        F[k] = 0.0
+    for j in range(first, end):
+        for component in range(3):
+            row, column = 3 * tree.order[j] + component, 3 * (j - first) + component
+            top = f + column * height
+            if row >= size:
+                F[top + column] = 1.0
+                continue
+            for q in range(matrix.indptr[row], matrix.indptr[row + 1]):
+                node = matrix.indices[q] // 3
+                i = tree.place[node]
+                if i >= j:
+                    F[top + places[i] + matrix.indices[q] - 3 * node] += matrix.values[q]
+
+
+@part
+def add_update(tree: Any, c: int, places: Any, C: Array, at: int, F: Array, f: int, U: Array, u: int, columns: int) -> None:
+    """Add the update of child c, at C[at:], to its parent's panel F[f:] (of ``columns`` columns) and update U[u:]."""
+    low = tree.start[c]
+    count = tree.start[c + 1] - low
+    below = tree.start[tree.parent[c] + 1] - tree.start[tree.parent[c]]
+    height = columns + 3 * below
+    for b in range(count):
+        target = places[tree.rows[low + b]]
+        for k in range(3):
+            source = at + (3 * b + k) * 3 * count
+            if target < columns:
+                into = f + (target + k) * height
+                for a in range(b, count):
+                    i, e = into + places[tree.rows[low + a]], source + 3 * a
+                    F[i] += C[e]
+                    F[i + 1] += C[e + 1]
+                    F[i + 2] += C[e + 2]
+            else:
+                into = u + (target - columns + k) * 3 * below - columns
+                for a in range(b, count):
+                    i, e = into + places[tree.rows[low + a]], source + 3 * a
+                    U[i] += C[e]
+                    U[i + 1] += C[e + 1]
+                    U[i + 2] += C[e + 2]
+
+
+@part
+def signed_cholesky(n: int, A: Array, a: int, lda: int, signs: Any, W: Array) -> int:
+    """A = L S Lᵀ without interchanges, strip by strip; the number of the first pivot that is zero, or 0.  W: STRIP × n."""
+    for first in range(0, n, STRIP):
+        end = min(first + STRIP, n)
+        for j in range(first, end):
+            for k in range(first, j):
+                scaled = signs[k] * A[a + k * lda + j]
+                for i in range(j, n):
+                    A[a + j * lda + i] -= scaled * A[a + k * lda + i]
+            pivot = A[a + j * lda + j]
+            if not abs(pivot) > TINY:
+                return j + 1
+            signs[j] = 1 if pivot > 0.0 else -1
+            root = np.sqrt(abs(pivot))
+            A[a + j * lda + j] = root
+            for i in range(j + 1, n):
+                A[a + j * lda + i] *= signs[j] / root
+        rest = n - end
+        for k in range(first, end):
+            for i in range(rest):
+                W[(k - first) * rest + i] = signs[k] * A[a + k * lda + end + i]
+        for low in range(0, rest, STRIP):  # by strips of columns: half the work of the full square
+            width, height = min(STRIP, rest - low), rest - low
+            below, corner = a + first * lda + end + low, a + (end + low) * (lda + 1)
+            add_product(height, width, end - first, -1.0, A, below, lda, TURNED, W, low, rest, 1.0, A, corner, lda)
+    return 0
+
+
+@part
+def factor_corner(n: int, F: Array, f: int, height: int, signed: bool, signs: Any, spare: Array, failed: Any) -> int:
+    """A11 = L11 S L11ᵀ in place; signs (n,) of the pivots.  Positive pivots are tried first; with ``signed``, ``spare`` of n (n +
+    STRIP) entries keeps A11 meanwhile."""
+    for j in range(n):
+        signs[j] = 1
+        if signed:
+            for i in range(j, n):
+                spare[j * n + i] = F[f + j * height + i]
+    cholesky_in_place(n, F, f, height, failed)
+    if failed[0] == 0 or not signed:
+        return failed[0]
+    for j in range(n):
+        for i in range(j, n):
+            F[f + j * height + i] = spare[j * n + i]
+    return signed_cholesky(n, F, f, height, signs, spare[n * n :])
+
+
+@part
+def factor_below(m: int, n: int, F: Array, f: int, height: int, at: int, signs: Any) -> None:
+    """L21 = A21 L11⁻ᵀ S for m rows of the panel from row ``at``."""
+    divide_right(m, n, F, f, height, TURNED, F, f + at, height)
+    for j in range(n):
+        if signs[j] < 0:
+            for i in range(m):
+                F[f + j * height + at + i] = -F[f + j * height + at + i]
+
+
+@part
+def subtract_square(m: int, n: int, F: Array, f: int, height: int, signs: Any, U: Array, u: int) -> None:
+    """U − L21 S L21ᵀ, lower triangle: as if all pivots were positive, then twice the negative ones back."""
+    add_square(m, n, -1.0, F, f + n, height, U, u, m)
+    for j in range(n):
+        if signs[j] < 0:
+            add_square(m, 1, 2.0, F, f + j * height + n, height, U, u, m)
