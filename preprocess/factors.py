@@ -150,6 +150,7 @@ class PardisoFactor(Factor):
     def doubtful(self) -> bool:
         return True
 
+
 def _pypardiso() -> Any:
     try:
         import pypardiso

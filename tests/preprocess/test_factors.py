@@ -8,7 +8,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError, MachineError
-from preprocess.assemble import assemble
+from preprocess.assembly import assemble
 from preprocess.factorize import factorize
 from preprocess.factors import BACKENDS
 from preprocess.material import Isotropic
