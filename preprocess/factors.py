@@ -130,7 +130,7 @@ class PardisoFactor(Factor):
         weakref.finalize(self, self._solver.free_memory, everything=True)
         try:
             self._solver.factorize(self._upper)
-        except pypardiso.PyPardisoError as error:
+        except pypardiso.pardiso_wrapper.PyPardisoError as error:
             if error.value == OUT_OF_MEMORY:
                 raise MachineError(f"the factor of {problem.K.shape[0]} degrees of freedom does not fit in memory") from error
             raise PivotError(None) from error
