@@ -25,6 +25,7 @@ from flexmbs.system.records import CUT_BETA, ETA, NV, S_AT, Work
 STEPS = 80
 LARGEST_STEP = 0.7  # rad or m
 SHORTEST = 1 / 512  # of a Newton step
+NEARLY_CLOSED = 1e-2  # m or rad, of a declared state that is next to the position of least change
 CLOSED = 1e-9  # of g, where the refinement of the least change begins
 SETTLED = 1e-12  # last step of the refinement
 RESTARTS = 12  # until a loop closes; all where coordinates of cut joints choose between positions
@@ -121,7 +122,11 @@ class Closing:
     def positions(self) -> Trial:
         """The positions of least change; where loops do not close, those with the smallest gap found."""
         zero = np.zeros(len(self.s0))
+        near = self._is_near()
         found = [self._trial(zero, 1.0)]
+        if near and found[0].gap <= CLOSED:
+            self.work.beta[:] = found[0].beta
+            return found[0]
         wanted = any(not cut.locked for cut in self.cuts)
         if wanted:
             found.append(self._trial(self._trial(zero, STRESSED).d, 1.0))
@@ -134,6 +139,11 @@ class Closing:
         best = min(closed, key=lambda trial: trial.change) if closed else min(found, key=lambda trial: trial.gap)
         self.work.beta[:] = best.beta
         return best
+
+    def _is_near(self) -> bool:
+        """Whether loops all but close as declared, with the coordinates of cut joints: then no other position changes less."""
+        now, off = self._terms(self.q0, np.zeros(len(self.s0))), self._offsets()
+        return max(np.abs(now.g).max(initial=0.0), np.abs(off).max(initial=0.0)) <= NEARLY_CLOSED
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
         """Velocities with G s + γ̄ = 0 of least change from the declared ones."""
@@ -220,10 +230,11 @@ class Closing:
         ns = len(self.s0)
         if not self.cuts:
             return np.zeros((0, ns)), np.zeros(0), np.zeros(0, bool)
-        H = np.zeros((sum(cut.joint.nv for cut in self.cuts), ns))
+        ends = [(cut.number, ETA + cut.joint.nv) for cut in self.cuts]
+        H = np.zeros((sum(end - ETA for _, end in ends), ns))
         for i in range(ns):
             M = self._terms(q, np.eye(ns)[i]).M
-            H[:, i] = np.concatenate([self.work.cut[cut.number, ETA : ETA + cut.joint.nv] for cut in self.cuts])
+            H[:, i] = np.concatenate([self.work.cut[k, ETA:end] for k, end in ends])
         compliance = np.einsum("ij,ji->i", H, np.linalg.solve(M, H.T))
         weight = np.concatenate([cut.weight for cut in self.cuts]) / np.maximum(compliance, 1e-300)
         return H, weight, np.concatenate([np.full(cut.joint.nv, cut.locked) for cut in self.cuts])

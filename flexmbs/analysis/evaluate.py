@@ -36,7 +36,15 @@ def evaluate(
     sd, lam = np.zeros(ns), np.zeros(nc)
     work = make_work(compiled.system, beta)
     status = _kernel(type(formalism))(
-        compiled.system, work, formalism.room(compiled), t, q.copy(), s.copy(), np.zeros(nz) if z is None else z, sd, lam
+        compiled.system,
+        work,
+        formalism.room(compiled),
+        float(t),
+        q.copy(),
+        s.copy(),
+        np.zeros(nz) if z is None else np.array(z, float),
+        sd,
+        lam,
     )
     if status < 0:
         raise FloatingPointError(f"mass matrix of body '{compiled.bodies[-1 - status]}' is not definite")

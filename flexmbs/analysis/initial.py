@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.algebra.so3 import quaternion_of
-from flexmbs.analysis.closing import Assemble, Closing, is_declared
+from flexmbs.analysis.closing import NEARLY_CLOSED, Assemble, Closing, is_declared
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
@@ -25,7 +25,6 @@ CLOSED = 1e-10
 NEWTON_STEPS = 40
 ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
-NEARLY_CLOSED = 1e-2  # m or rad, of a declared state for which the run's own projection is the least change
 MOST_CLOSED = 600  # velocities, of dense steps
 MENDED = "initial values, masses and forces"
 
@@ -88,6 +87,7 @@ def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = Non
     how = Assemble() if how is None else how
     if not isinstance(how, Assemble):
         raise InputError(f"initial: {type(how).__name__} is no Assemble; give Assemble(locked=…, weights=…)")
+    t = float(t)  # a whole number would need kernels of its own
     how.check(model)
     compiled = compile_model(model, "joint")
     system, start = compiled.system, declared_state(compiled)
@@ -186,7 +186,7 @@ def settle(
     sd, lam = np.zeros(ns), np.zeros(nc)
     compiled.callbacks.where = None
     states = np.zeros(nz) if z is None else z
-    left, status = consistent(compiled.system, work, t, q, s, states, CLOSED, NEWTON_STEPS, sd, lam)
+    left, status = consistent(compiled.system, work, float(t), q, s, states, CLOSED, NEWTON_STEPS, sd, lam)
     compiled.callbacks.raise_error()
     return Settled(sd, lam, float(left), int(status))
 

@@ -134,5 +134,5 @@ def _finite(status: int, reached: int, out: Trajectory) -> tuple[int, int]:
     """Status and number of outputs before the first one that holds a number that is not finite."""
     good = np.ones(reached, bool)
     for values in out:
-        good &= np.isfinite(values[:reached].reshape(reached, -1)).all(axis=1)
+        good &= np.isfinite(values[:reached].reshape(reached, values[:1].size)).all(axis=1)
     return (status, reached) if good.all() else (state.NOT_FINITE if status == state.DONE else status, int(np.argmin(good)))

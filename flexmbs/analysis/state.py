@@ -78,6 +78,7 @@ def state(
     compiled, start = consistent_state(chosen, t=t)
     if chosen is not model:  # springs without a length are unloaded in the declared position
         compiled.system.forces.spring_value[:] = consistent_state(model, t=t)[0].system.forces.spring_value
+    t = float(t)
     free = settled_state(compiled, t, start.q, start.s, start.beta)
     if acceleration is None:
         return free

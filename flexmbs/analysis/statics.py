@@ -100,7 +100,7 @@ def _first(model: Model, t: float, start: HasState | None) -> State:
         first = started(compiled, given_state("start", start), t)
         z = first.z
     zero = np.zeros(len(first.s))
-    return State(compiled, t, first.q, zero, zero, np.zeros(compiled.n_constraints), z, first.beta)
+    return State(compiled, float(t), first.q, zero, zero, np.zeros(compiled.n_constraints), z, first.beta)
 
 
 class _Search:

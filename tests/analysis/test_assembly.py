@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 import flexmbs as fm
+from flexmbs.analysis.closing import Closing
 
 CRANK, ROD, ROCKER, GROUND = 0.3, 0.8, 0.6, 0.7
 
@@ -173,3 +174,16 @@ def test_a_run_starts_from_the_wanted_state():
     solution = fm.simulate(model, t_end=0.01, step=0.005, initial=fm.Assemble(locked=("main",)))
     assert solution.joint("main").position[0, 0] == pytest.approx(0.7, abs=1e-12)
     assert solution.joint("main").velocity[0, 0] == pytest.approx(2.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-4])
+def test_what_is_declared_closed_is_not_searched_for(error, monkeypatch):
+    """Positions next to the declared ones, the cut joint's among them, are taken without trials from elsewhere."""
+    trials = []
+    plain = Closing._trial
+    monkeypatch.setattr(Closing, "_trial", lambda self, d, stress: trials.append(d) or plain(self, d, stress))
+    rod, rocker = closed(0.9, 1)
+    found = fm.assemble(four_bar(crank=0.9, pin=rod - 0.9 + error, knee=rocker - rod, foot=-rocker))
+    assert len(trials) == 1
+    assert abs(angle(found, "main") - 0.9) <= error
+    assert abs(angle(found, "foot") + rocker) <= error

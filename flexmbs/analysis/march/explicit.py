@@ -18,6 +18,7 @@ from flexmbs.analysis.march.state import (
     INDEFINITE,
     NO_CONVERGENCE,
     NOT_FINITE,
+    PAUSE,
     RATE,
     REJECTED,
     SMALLEST_STEP,
@@ -150,7 +151,7 @@ def march_explicit(system, work, room, now, watched, method, fixed, rtol, atol, 
                 approach(now, h, independence(work, now.s.shape[0]))
                 proposed = h * min(5.0, max(0.2, 0.9 * math.pow(max(error, 1e-10), -0.2)))
                 clock[STEP] = max(proposed, clock[STEP]) if h < 0.9 * clock[STEP] else proposed
-                if watched:
+                if watched or now.statistics[STEPS] % PAUSE == 0:
                     return STEPPED, i
                 continue
             unpack(y, now.q, now.s, now.z, now.work)

@@ -18,6 +18,7 @@ from flexmbs.analysis.march.state import (
     ITERATIONS,
     NO_CONVERGENCE,
     NOT_FINITE,
+    PAUSE,
     REJECTED,
     SMALLEST_STEP,
     STEP,
@@ -185,7 +186,7 @@ def march_alpha(system, work, room, now, watched, p, fixed, rtol, atol, toleranc
                 accept(p, now, work, h)
                 if fixed <= 0.0:
                     clock[STEP] = ga.proposed_step(clock[STEP], h, error)
-                if watched:
+                if watched or now.statistics[STEPS] % PAUSE == 0:
                     return STEPPED, i
                 continue
             restore(now, work)

@@ -40,7 +40,8 @@ class March(abc.ABC):
     def outputs(self, first: int, last: int) -> tuple[int, int]:
         """March until the outputs first … last−1 are there. Returns the status and the number of outputs reached.
 
-        Where the run is watched for events, ``STEPPED`` comes after every step; the next call goes on from there.
+        Where the run is watched for events, ``STEPPED`` comes after every step, else after `PAUSE` of them; the next call goes on
+        from there.
         """
 
     @abc.abstractmethod

@@ -17,6 +17,7 @@ from flexmbs.analysis.march.state import (
     ITERATIONS,
     NO_CONVERGENCE,
     NOT_FINITE,
+    PAUSE,
     STEPPED,
     STEPS,
     TIME,
@@ -288,7 +289,7 @@ def march_rattle(system, work, room, now, watched, h, tolerance, iterations, pla
             clock[BEGUN] = clock[TIME]
             clock[TIME] += now_h
             now.statistics[STEPS] += 1
-            if watched:
+            if watched or now.statistics[STEPS] % PAUSE == 0:
                 return STEPPED, i
         between(system, now, work, times[i])
         kinematics(system, work, times[i], now.at.q, now.at.s, work.zero)

@@ -79,7 +79,7 @@ class Run:
 
     def march(self, progress: Progress | None) -> tuple[int, int]:
         """Run to the end. Returns the last status and the number of outputs reached."""
-        reached, batch, n, callbacks = 0, 2, len(self.course.times), self.course.compiled.callbacks
+        reached, batch, n, callbacks = 0, 1, len(self.course.times), self.course.compiled.callbacks
         while reached < n and self.ending is None:
             begun = time.perf_counter()
             last = min(n, reached + batch)
@@ -88,6 +88,8 @@ class Run:
                     status, reached = self._batch(reached, last)
             except KeyboardInterrupt:
                 callbacks.error = None
+                if reached == 0:  # nothing to keep
+                    raise
                 return INTERRUPTED, reached
             if isinstance(callbacks.error, KeyboardInterrupt):
                 callbacks.error = None
@@ -107,10 +109,12 @@ class Run:
             status, reached = (int(n) for n in self.loop.outputs(first, last))
             if status != state.STEPPED:
                 return status, reached
+            first = reached
+            if not self.declared:
+                continue
             seen = int(look(c.system, c.work, c.events, float(now.clock[state.TIME]), now.q, now.s))
             if seen == state.NOT_FINITE or c.compiled.callbacks.error is not None:
                 return state.NOT_FINITE, reached
-            first = reached
             if seen == state.STEPPED:
                 self._locate()
                 if self.ending is not None:

@@ -16,6 +16,7 @@ STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT = range(6)
 # position (1 at its largest) and its RATE
 TIME, STEP, FACTOR, BEGUN, LONGEST, DISTANCE, RATE = range(7)
 
+PAUSE = 1000  # steps between returns to Python, which only there sees an interrupt
 SMALLEST_STEP = 1e-13
 ACCEPTED_GAP = 1e-6  # m or rad, left by the projection
 SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
