@@ -33,7 +33,7 @@ class Row:
     """One run: what it combined, how it ended, and how it agrees with the first run.
 
     accelerations, reactions: largest differences at the same states, relative to the largest value or to gravity and the weight
-    of all bodies (round-off expected).
+    of all bodies (round-off expected); reactions of the joints where they are unique, nan where no joint's are.
     positions: largest difference of body positions over the run, relative to the largest distance moved.
     energy: largest missing energy relative to the largest energy or work.  drift: max |g| and max |G s + γ̄|.
     """
@@ -247,7 +247,7 @@ class _States:
         sizes[1:] = max(sizes[1], sizes[0]), max(sizes[2], self.mass * sizes[0])
         apart = [float(np.abs(mine - theirs).max(initial=0.0)) for mine, theirs in zip(found, self.reference)]
         parts = [difference / (size or 1.0) for difference, size in zip(apart, sizes)]
-        return max(parts[:2]), parts[2]
+        return max(parts[:2]), parts[2] if found[2].size else np.nan
 
     def _evaluated(self, form: Formalism, coordinates: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Accelerations and angular accelerations of all bodies, wrenches of the joints that are unique."""

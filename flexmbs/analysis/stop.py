@@ -65,7 +65,7 @@ def _numbers(status: int, compiled: Compiled, now: state.Now, h: float) -> str:
     jump = "loosen rtol and atol or look for a jump in the forces"
     check = "take a smaller step or check forces and initial values"
     return {
-        state.INDEFINITE: f"the mass matrix lost definiteness; check the masses and the singular position of {where}",
+        state.INDEFINITE: f"the mass matrix lost definiteness, worst at {where}; take a smaller step or check the masses",
         state.STEP_TOO_SMALL: f"the step shrank below {h:.3g} s, fastest at {where}; {jump}",
         state.NOT_FINITE: f"the state is no longer finite, worst at {where}; {check}",
         state.NO_CONVERGENCE: f"Newton's method does not converge with the step {h:.3g} s, worst at {where}; take a smaller step",

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import flexmbs as fm
@@ -107,3 +108,14 @@ def test_one_name_is_no_list(key: str) -> None:
         fm.compare(slider_crank(), t_end=0.1, **{key: "radau"})
     with pytest.raises(fm.InputError, match="formalism: Recursive is a class; give an object of it"):
         fm.compare(slider_crank(), t_end=0.1, formalisms=[fm.Recursive])
+
+
+def test_no_reaction_is_unique_and_none_is_compared() -> None:
+    """Two bars that hold a body twice: all reactions are open, and no number claims that they agree."""
+    model = fm.Model("twice held", frames={"far": (1.0, 0.0, 0.0)})
+    table = model.add(fm.RigidBody("table", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"far": (1.0, 0.0, 0.0)}))
+    model.add(fm.Prismatic("near rail", model.ground, table))
+    model.add(fm.Prismatic("far rail", model.ground["far"], table["far"]))
+    found = fm.compare(model, t_end=0.01, step=0.005, formalisms=["multiplier", "recursive"], integrators=["generalized-alpha"])
+    assert all(np.isnan(row.reactions) for row in found.rows)
+    assert found.agreement < 1e-9
