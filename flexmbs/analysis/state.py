@@ -165,8 +165,6 @@ def state_about(model: Model, at: HasState | None) -> State:
         return state(model)
     given = given_state("at", at)
     declaration_report(model).raise_errors()
-    if given.compiled.model is model:
-        return settled_state(given.compiled, given.t, given.q, given.s, given.beta, given.z)
     compiled, _ = consistent_state(model)
     here = started(compiled, given, given.t, "at")
     return settled_state(compiled, given.t, here.q, here.s, here.beta, here.z)

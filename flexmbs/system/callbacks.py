@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 SLOW_CALL = 1e-3  # s
 TIMED_CALLS = 4
 FRAME_ARGUMENTS = 19  # t, r, A, v, ω of a frame
+BORDER = ("timed", "call", "view", "lost")  # the callback's own functions
 
 
 class Call(NamedTuple):
@@ -60,7 +62,7 @@ class Callbacks:
 
     @contextlib.contextmanager
     def interrupts_kept(self) -> Iterator[None]:
-        """While the loop runs, an interrupt is kept as the error too: Python drops one at the border of a C callback."""
+        """While the loop runs, an interrupt is kept as the error too: Python drops one raised at the border of a C callback."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -69,7 +71,8 @@ class Callbacks:
 
         def keep(number: int, frame: Any) -> None:
             self.error = self.error or KeyboardInterrupt()
-            given[signal.Signals(number)](number, frame)  # type: ignore[operator,misc]
+            if not _at_border(frame):
+                given[signal.Signals(number)](number, frame)  # type: ignore[operator,misc]
 
         for number in given:
             signal.signal(number, keep)
@@ -160,6 +163,14 @@ class Callbacks:
                 self.slow[name] = min(seconds)
 
         return timed
+
+
+def _at_border(frame: FrameType | None) -> bool:
+    """Whether a frame belongs to a callback itself; what its ``call`` runs, the user function, is caught there."""
+    own = frame
+    while own is not None and own.f_code.co_filename != __file__:
+        own = own.f_back
+    return own is not None and own.f_code.co_name in BORDER and (own is frame or own.f_code.co_name != "call")
 
 
 def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:

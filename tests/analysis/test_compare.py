@@ -13,13 +13,13 @@ BAR = {"mass": 1.0, "inertia": (1e-4, 0.02, 0.02)}
 
 
 def slider_crank() -> fm.Model:
-    """A crank of 0.2 m at 10 rad/s, a rod of 0.5 m, a slider with a spring to the ground."""
+    """A crank of 0.2 m at 10 rad/s, a rod of 0.5 m on a Cardan joint and a ball, a slider with a spring to the ground."""
     model = fm.Model("slider-crank", gravity=(0.0, 0.0, -9.81), frames={"guide": (0.0, 0.0, 0.0)})
     crank = model.add(fm.RigidBody("crank", com=(0.1, 0.0, 0.0), frames={"pin": (0.2, 0.0, 0.0)}, **BAR))
     rod = model.add(fm.RigidBody("rod", com=(0.25, 0.0, 0.0), frames={"end": (0.5, 0.0, 0.0)}, **BAR))
     slider = model.add(fm.RigidBody("slider", mass=0.5, inertia=(1e-3, 1e-3, 1e-3)))
     model.add(fm.Revolute("main", model.ground, crank, axis="y", q0=-0.7, v0=10.0))
-    model.add(fm.Revolute("pin", crank["pin"], rod, axis="y", q0=0.7 + 0.26))
+    model.add(fm.Universal("pin", crank["pin"], rod, axes=("y", "z"), q0=(0.7 + 0.26, 0.0)))
     model.add(fm.Spherical("wrist", rod["end"], slider))
     model.add(fm.Prismatic("guide", model.ground["guide"], slider, axis="x", q0=0.63))
     model.add(fm.PointSpring("spring", model.ground["guide"], slider, k=50.0, c=1.0, length=0.5))

@@ -228,8 +228,8 @@ def turning(s: np.ndarray) -> np.ndarray:
     return A
 
 
-def spatial_linkage(angle: float, speed: float, cut: str) -> State:
-    """Crank about z, rod on a ball, universal joint, rocker about x: one freedom, moving at a crank angle and speed."""
+def spatial_linkage(cut: str) -> fm.Model:
+    """Crank about z, rod on a ball, universal joint, rocker about x: one freedom."""
     arm, d = (0.0, 0.0, 0.5), (0.8, 0.3, 0.5)
     model = fm.Model("linkage", gravity=(0.5, -1.0, -G), frames={"crank": (0, 0, 0), "rocker": (1.0, 0.3, 0.0)}, cuts=[cut])
     inertia = (0.02, 0.03, 0.04)
@@ -242,19 +242,24 @@ def spatial_linkage(angle: float, speed: float, cut: str) -> State:
     model.add(fm.Spherical("ball", crank["b"], rod["a"]))
     model.add(fm.Universal("cross", rod["b"], rocker["b"]))
     model.add(fm.Revolute("rocker", model.ground["rocker"], rocker["a"], axis="x"))
-    free = fm.state(model)
-    model.add(fm.Drive("motor", "crank", fm.Ramp(angle, speed)))
-    driven = fm.kinematics(model, [0.0])
-    return settled_state(free.compiled, 0.0, driven.q[0], driven.s[0], free.beta)
+    return model
+
+
+def turning_linkage(angle: float, speed: float, cut: str) -> State:
+    """The linkage moving freely at a crank angle and speed."""
+    free, driven = fm.state(spatial_linkage(cut)), spatial_linkage(cut)
+    driven.add(fm.Drive("motor", "crank", fm.Ramp(angle, speed)))
+    moved = fm.kinematics(driven, [0.0])
+    return settled_state(free.compiled, 0.0, moved.q[0], moved.s[0], free.beta)
 
 
 @pytest.mark.parametrize("cut", ["ball", "rocker", "cross"])
 def test_spatial_linkage_against_its_reduced_equation(cut: str) -> None:
     """φ̈ = f(φ, φ̇) of the crank, differentiated; the ball is in the tree or closes the loop."""
-    here = spatial_linkage(0.4, 3.0, cut)
+    here = turning_linkage(0.4, 3.0, cut)
     found = fm.linearize(here.compiled.model, at=here, independent=["crank"])
     at = velocity_names(here.compiled).index("crank")
-    stiffness = derivative(lambda d: spatial_linkage(0.4 + d, 3.0, cut).sd[at])
-    damping = derivative(lambda d: spatial_linkage(0.4, 3.0 + d, cut).sd[at])
+    stiffness = derivative(lambda d: turning_linkage(0.4 + d, 3.0, cut).sd[at])
+    damping = derivative(lambda d: turning_linkage(0.4, 3.0 + d, cut).sd[at])
     np.testing.assert_allclose((-found.K / found.M)[0, 0], stiffness, rtol=1e-6)
     np.testing.assert_allclose((-found.D / found.M)[0, 0], damping, rtol=1e-6)
