@@ -198,7 +198,8 @@ def planar_four_bar(knee=fm.Revolute, last=fm.Revolute):
     turn = Rotation.from_euler("y", rod - rocker).as_quat(scalar_first=True)
     given = {"axis": "-y", "q0": rocker - rod} if knee is fm.Revolute else {"q0": tuple(turn)}
     model.add(knee("knee", bars["rod"]["end"], bars["rocker"], **given))
-    model.add(last("foot", bars["rocker"]["end"], model.ground["far"], axis="-y"))
+    closed = {"q0": -rocker} if last is fm.Revolute else {}
+    model.add(last("foot", bars["rocker"]["end"], model.ground["far"], axis="-y", **closed))
     return model
 
 
