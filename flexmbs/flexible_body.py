@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs import __version__
 from flexmbs.errors import InputError
+from flexmbs.flexible_body_stress import StressModes
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body_checks import Checks
@@ -152,7 +153,8 @@ class FlexibleBodyData:
 
     mass [kg]; first_moment ∫x dm (3,); second_moment ∫x xᵀ dm (3, 3); S_bar ∫φ dm (3, nf); xS[a,b,k] = ∫x_a φ_bk dm (3, 3, nf);
     SS[a,b,k,l] = ∫φ_ak φ_bl dm (3, 3, nf, nf); K_ff, D_ff (nf, nf) stiffness and damping; frames by name; mode table; surface for
-    pictures or None; provenance: where the numbers come from, by key; geometric stiffness or None.
+    pictures or None; provenance: where the numbers come from, by key; geometric stiffness or None; stress modes at nodes of the
+    surface or None.
 
     Raises InputError for wrong shapes, values that are not finite, and names with "/".
     Source: Shabana, Dynamics of Multibody Systems, section 5.3 (shape integrals).
@@ -172,6 +174,7 @@ class FlexibleBodyData:
     surface: Surface | None = None
     provenance: Mapping[str, str | float] = field(default_factory=dict)
     geometric: GeometricStiffness | None = None
+    stress: StressModes | None = None
 
     def __post_init__(self) -> None:
         nf = np.shape(self.K_ff)[0] if np.ndim(self.K_ff) else 0
@@ -198,8 +201,20 @@ class FlexibleBodyData:
                 problems.append(f"{self.name}.geometric: has {self.geometric.nf} shapes, the body has {nf}")
             unknown = [name for name in self.geometric.frames if name not in self.frames]
             problems += [f"{self.name}.geometric: there is no frame {name!r}; leave it out" for name in unknown]
+        problems += self._stress_problems()
         if problems:
             raise InputError(*problems)
+
+    def _stress_problems(self) -> list[str]:
+        """Where the stress modes do not fit the body."""
+        if self.stress is None:
+            return []
+        stress, nodes = self.stress, 0 if self.surface is None else len(self.surface.nodes)
+        problems = [f"{self.name}.stress: modes has {stress.nf} shapes, the body has {self.nf}"] if stress.nf != self.nf else []
+        if len(stress.rows) and not 0 <= stress.rows.min() <= stress.rows.max() < nodes:
+            problems.append(f"{self.name}.stress: rows refer to nodes outside those of the surface, 0..{nodes - 1}")
+        unknown = [name for name in stress.interfaces if name not in self.frames]
+        return problems + [f"{self.name}.stress: interface '{name}' is no frame of the body" for name in unknown]
 
     @property
     def nf(self) -> int:
@@ -247,7 +262,8 @@ class FlexibleBodyData:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, surface: bool = True) -> FlexibleBodyData:
-        """Body read from an HDF5 file; ``surface=False`` leaves the nodal shapes in the file. Raises InputError."""
+        """Body read from an HDF5 file; ``surface=False`` leaves nodal shapes and stress modes in the file. Stress modes are
+        read where they are needed. Raises InputError."""
         from flexmbs.flexible_body_file import read
 
         return read(path, surface=surface)

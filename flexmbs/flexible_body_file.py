@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, GeometricStiffness, ModeTable, Surface
-from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
+from flexmbs.flexible_body_stress import StressModes
+from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, mapped, read_whole, set_text, write_whole
 
 FORMAT = "flexmbs-flexible-body/1"
 UNITS = "m kg s rad N"
@@ -23,7 +24,8 @@ MAX_MODES = 2000
 
 Arrays = dict[str, NDArray[np.generic]]
 
-# Shape of every item; a letter stands for a size that all items must agree on: f modes, n nodes, t triangles.
+# Shape of every item; a letter stands for a size that all items must agree on: f modes, n nodes, t triangles; of stresses
+# r rows, l unit loads, m materials, i interfaces.
 _BODY = {
     "elastic/K_ff": "ff", "elastic/D_ff": "ff",
     "inertia/mass": "", "inertia/first_moment": "3", "inertia/second_moment": "33",
@@ -33,7 +35,15 @@ _BODY = {
 _FRAME = {"x": "3", "R": "33", "phi": "3f", "psi": "3f", "kind": ""}
 _SURFACE = {"surface/nodes": "n3", "surface/phi": "n3f", "surface/triangles": "t3", "surface/node_ids": "n"}
 _GEOMETRIC = {"geometric/acceleration": "3ff", "geometric/angular_acceleration": "3ff", "geometric/rotation": "6ff"}
-_TYPES = {"kind": "S", "triangles": "i", "node_ids": "i"}
+_STRESS = {
+    "stress/rows": "r", "stress/modes": "r6f", "stress/correction": "r6l", "stress/interfaces": "i", "stress/material": "r",
+    "stress/compliance": "m66", "stress/yield_stress": "m",
+}  # fmt: skip
+_INITIAL_STRESS = {"stress/initial": "r6"}
+_TYPES = {
+    "kind": "S", "triangles": "i", "node_ids": "i", "stress/rows": "i", "stress/material": "i", "stress/interfaces": "S",
+    "stress/modes": "g", "stress/correction": "g",
+}  # fmt: skip
 _GROUPS = ("elastic", "inertia", "modes", "frames", "surface", "provenance")
 
 
@@ -81,6 +91,19 @@ def _surface(surface: Surface | None) -> Arrays:
     return {item: value.astype(value.dtype.newbyteorder("<")) for item, value in items.items()}
 
 
+def _stress(stress: StressModes | None) -> Arrays:
+    if stress is None:
+        return {}
+    values = {name: getattr(stress, name) for name in ("rows", "modes", "correction", "material", "compliance", "yield_stress")}
+    values |= {"interfaces": _texts(stress.interfaces)} | ({} if stress.initial is None else {"initial": stress.initial})
+    return {f"stress/{name}": _little(value) for name, value in values.items()}
+
+
+def _little(value: NDArray[np.generic]) -> NDArray[np.generic]:
+    """The same numbers with the low byte first, not copied where they have it."""
+    return value.astype(value.dtype.newbyteorder("<"), copy=False)
+
+
 def _texts(texts: str | tuple[str, ...]) -> NDArray[np.bytes_]:
     encoded = texts.encode() if isinstance(texts, str) else [text.encode() for text in texts]
     array = np.array(encoded, dtype=np.bytes_)
@@ -92,24 +115,24 @@ def _digest(arrays: Mapping[str, NDArray[np.generic]]) -> str:
     for item in sorted(arrays):
         array = np.ascontiguousarray(arrays[item])
         digest.update(f"{item} {array.dtype.str} {arrays[item].shape}\n".encode())
-        digest.update(array.tobytes())
+        digest.update(array.data if array.size else b"")
     return digest.hexdigest()
 
 
 def fill(file: h5py.Group, data: FlexibleBodyData) -> None:
     """Write a body into an empty group."""
-    reduced, surface = _reduced(data), _surface(data.surface)
+    reduced, surface, stress = _reduced(data), _surface(data.surface), _stress(data.stress)
     header = {
         "format": FORMAT, "name": data.name, "units": UNITS, "generator": GENERATOR,
         "sha256": _digest(reduced), "sha256_surface": _digest(surface),
-    }  # fmt: skip
+    } | ({"sha256_stress": _digest(stress)} if stress else {})  # fmt: skip
     for key, text in header.items():
         set_text(file, key, text)
     for group in _GROUPS:
         file.create_group(group, track_order=True)
     for name in data.frames:
         file["frames"].create_group(name, track_order=True)
-    for item, array in (reduced | surface).items():
+    for item, array in (reduced | surface | stress).items():
         file.create_dataset(item, data=array)
     for key, value in data.provenance.items():
         if isinstance(value, str):
@@ -130,17 +153,34 @@ def body(file: h5py.Group, with_surface: bool = True) -> FlexibleBodyData:
         given = [item for name in frames if (item := f"frames/{name}/geometric") in found]
         schema |= _GEOMETRIC | dict.fromkeys(given, "6ff")
     has_surface = any(item.startswith("surface/") for item in found)
-    _check_schema(found, schema | (_SURFACE if has_surface else {}))
+    recovery = _stress_schema(found)
+    _check_schema(found, schema | (_SURFACE if has_surface else {}) | recovery)
     reduced = {item: found[item][()] for item in schema}
     surface = {item: found[item][()] for item in _SURFACE} if has_surface and with_surface else {}
     _check_digest("sha256", reduced, header)
     if surface or not has_surface:
         _check_digest("sha256_surface", surface, header)
-    return _record(header, reduced, frames, surface, attributes(file["provenance"]) if "provenance" in file else {})
+    stress = {item: mapped(found[item]) if _TYPES.get(item) == "g" else found[item][()] for item in recovery if surface}
+    if stress:
+        _check_digest("sha256_stress", stress, header)
+    provenance = attributes(file["provenance"]) if "provenance" in file else {}
+    return _record(header, reduced, frames, surface, provenance, stress)
+
+
+def _stress_schema(found: Mapping[str, h5py.Dataset]) -> dict[str, str]:
+    """Items of the stresses that the file must hold, none when it has none."""
+    if not any(item.startswith("stress/") for item in found):
+        return {}
+    return _STRESS | (_INITIAL_STRESS if "stress/initial" in found else {})
 
 
 def _record(
-    header: Mapping[str, str | float], arrays: Arrays, frames: list[str], surface: Arrays, provenance: dict[str, str | float]
+    header: Mapping[str, str | float],
+    arrays: Arrays,
+    frames: list[str],
+    surface: Arrays,
+    provenance: dict[str, str | float],
+    stress: Arrays,
 ) -> FlexibleBodyData:
     modes = {item.removeprefix("modes/"): arrays[item] for item in _BODY if item.startswith("modes/")}
     kinds = tuple(kind.decode() for kind in modes.pop("kind").tolist())
@@ -154,6 +194,7 @@ def _record(
         surface=Surface(**{item.partition("/")[2]: value for item, value in surface.items()}) if surface else None,  # type: ignore[arg-type]
         provenance=provenance,
         geometric=_geometric(arrays, frames) if any(item in _GEOMETRIC for item in arrays) else None,
+        stress=_stress_record(stress) if stress else None,
     )
 
 
@@ -163,12 +204,17 @@ def _geometric(arrays: Arrays, frames: list[str]) -> GeometricStiffness:
     return GeometricStiffness(**own, frames=given)  # type: ignore[arg-type]
 
 
+def _stress_record(arrays: Arrays) -> StressModes:
+    values = {item.partition("/")[2]: value for item, value in arrays.items()}
+    return StressModes(**values | {"interfaces": tuple(name.decode() for name in values["interfaces"].tolist())})  # type: ignore[arg-type]
+
+
 def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:
     """Every item of ``schema`` is there, no other, each of its type, shape and plain storage."""
     check_items(dict(found), set(schema), FORMAT)
     sizes: dict[str, int] = {}
     for item, shape in schema.items():
-        check_storage(item, found[item], _TYPES.get(item.rpartition("/")[2], "f"))
+        check_storage(item, found[item], _TYPES.get(item) or _TYPES.get(item.rpartition("/")[2], "f"))
         dims = found[item].shape
         if len(dims) != len(shape):
             raise InputError(f"{item}: has {len(dims)} dimensions; it must have {len(shape)}")
@@ -181,6 +227,6 @@ def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) 
 
 
 def _check_digest(key: str, arrays: Arrays, header: Mapping[str, str | float]) -> None:
-    little = {item: value.astype(value.dtype.newbyteorder("<")) for item, value in arrays.items()}
+    little = {item: _little(value) for item, value in arrays.items()}
     if _digest(little) != header.get(key):
         raise InputError(f"{key}: does not match the data; the file was changed after it was written")

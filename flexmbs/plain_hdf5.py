@@ -20,7 +20,13 @@ T = TypeVar("T")
 
 MAX_OBJECTS, MAX_BYTES, MAX_TEXT = 20_000, 16 * 2**30, 60_000
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_WANTED = {"f": "64-bit floats", "i": "64-bit integers", "S": "fixed-length strings", "u": "bytes"}
+_WANTED = {
+    "f": "64-bit floats",
+    "g": "32-bit or 64-bit floats",
+    "i": "64-bit integers",
+    "S": "fixed-length strings",
+    "u": "bytes",
+}
 _ITEMSIZE = {"f": 8, "i": 8, "u": 1}
 
 
@@ -106,11 +112,20 @@ def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
                 raise InputError(f"{path}: is a named type; only data sets and groups are read")
 
 
+def mapped(dataset: h5py.Dataset) -> np.ndarray:
+    """The numbers of a plain data set as they stand in the file, read when used."""
+    at = dataset.id.get_offset()
+    if at is None or not dataset.size:
+        return np.asarray(dataset[()])
+    return np.memmap(dataset.file.filename, dtype=dataset.dtype, mode="r", offset=at, shape=dataset.shape)
+
+
 def check_storage(item: str, dataset: h5py.Dataset, kind: str) -> None:
-    """Plain contiguous numbers ("f" floats, "i" integers, "u" bytes) or fixed strings ("S"), all in the file, within the cap."""
+    """Plain contiguous numbers ("f" floats, "g" floats of either precision, "i" integers, "u" bytes) or fixed strings ("S"), all
+    in the file, within the cap."""
     dtype = dataset.dtype
-    wrong_size = dtype.itemsize != _ITEMSIZE.get(kind, dtype.itemsize)
-    if dtype.kind != kind or wrong_size or dtype.itemsize > 256 or dtype.subdtype or dtype.names:
+    wrong_size = dtype.itemsize != _ITEMSIZE.get(kind, dtype.itemsize) or (kind == "g" and dtype.itemsize not in (4, 8))
+    if dtype.kind != kind.replace("g", "f") or wrong_size or dtype.itemsize > 256 or dtype.subdtype or dtype.names:
         raise InputError(f"{item}: has type {dtype}; it must hold {_WANTED[kind]}")
     plist = dataset.id.get_create_plist()
     plain = plist.get_layout() in (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT)

@@ -21,6 +21,7 @@ _HOMES = {
     "preprocess.interfaces": "Averaged Plane Point Rigid",
     "preprocess.reduction": "ClampedModes CraigBampton CraigChang FreeModes GivenShapes Guyan Krylov Rubin",
     "preprocess.reference": "AttachedInterface AttachedNode Chord MeanAxes PrincipalAxes",
+    "preprocess.stress": "Stress",
     "preprocess.build": "reduce",
     "preprocess.part_file": "Part read_part",
 }
@@ -39,13 +40,14 @@ if TYPE_CHECKING:
     from preprocess.point_mass import PointMass, attach
     from preprocess.reduction import ClampedModes, CraigBampton, CraigChang, FreeModes, GivenShapes, Guyan, Krylov, Rubin
     from preprocess.reference import AttachedInterface, AttachedNode, Chord, MeanAxes, PrincipalAxes
+    from preprocess.stress import Stress
     from preprocess.structured import box_mesh
 
 __all__ = [  # noqa: RUF022
     "read_mesh", "read_matrices", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel", "Formulation",
     "PointMass", "attach", "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "Guyan", "Rubin", "CraigChang", "Krylov",
     "FreeModes", "ClampedModes", "GivenShapes", "AttachedInterface", "AttachedNode", "MeanAxes", "PrincipalAxes", "Chord",
-    "reduce", "PreprocessWarning", "Part", "read_part",
+    "Stress", "reduce", "PreprocessWarning", "Part", "read_part",
 ]  # fmt: skip
 
 

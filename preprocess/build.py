@@ -27,6 +27,7 @@ from preprocess.reduction.independent import ElasticShapes, elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reference import BodyModes, Reference, body_modes, reference_of, rigid_mode_count
 from preprocess.regions import Materials
+from preprocess.stress import SURFACE_STRESS, BodyShapes, Stress, stress_modes
 from preprocess.unit_loads import unit_loads
 
 _RIGID_RESIDUAL = 1e-6  # met even by matrices that were printed with seven digits
@@ -41,6 +42,7 @@ def reduce(
     reference: str | Reference,
     damping: Damping = 0.0,
     stiffening: bool = True,
+    stress: Stress | None = SURFACE_STRESS,
     name: str | None = None,
     estimate: bool = True,
     progress: Progress | None = None,
@@ -52,6 +54,7 @@ def reduce(
     mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
     damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.
     stiffening: with the geometric stiffness of all loads that a multibody model may put on the part; needs a mesh.
+    stress: which stress modes the body keeps; by default those of the surface where the part is a mesh; None for none.
     estimate: compare with the finite-element model, and keep the estimated errors in the provenance ("accuracy: …").
     progress: called with (step, 0.0 … 1.0).
     The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); Craig and Bampton's reduction with n normal modes and k
@@ -80,11 +83,18 @@ def reduce(
     ratio = damping_ratios(damping, modes.omega / (2 * np.pi))
     motion = (statics.interface_loads.T @ shapes).reshape(len(bound), 6, -1)
     frames = {interface.name: _frame(interface, E, modes) for interface, E in zip(bound, motion)}
-    geometric = None
-    if stiffening and fe.groups:
-        steps("geometric stiffness", 0.97)
+    geometric, recovered = None, None
+    stiffens, recovers = stiffening and bool(fe.groups), None if stress is SURFACE_STRESS and not fe.groups else stress
+    if stiffens or recovers:
+        steps("unit loads", 0.96)
         cases = unit_loads(statics, rule, modes.origin, modes.axes)
+    if stiffens:
+        steps("geometric stiffness", 0.97)
         geometric = reduced_geometric_stiffness(statics, cases, shapes, motion)
+    if recovers:
+        steps("stress", 0.98)
+        body = BodyShapes(shapes, np.diag(modes.omega**2), modes.axes)
+        recovered = stress_modes(fe, body, cases.displacements, [interface.name for interface in bound], recovers)
     found = _accuracy(statics, basis, elastic, steps) if estimate else {}
     steps("done", 1.0)
     return FlexibleBodyData(
@@ -97,6 +107,7 @@ def reduce(
         surface=Surface(x, phi, fe.triangles, fe.node_ids),
         provenance=_provenance(fe, bound, basis, elastic, chosen, rule) | rigid._asdict() | found | steps.times,
         geometric=geometric,
+        stress=recovered,
     )
 
 

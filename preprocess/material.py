@@ -28,20 +28,25 @@ class Material(Protocol):
     def elasticity(self) -> Array:
         """C (6, 6), Pa, in mesh axes; symmetric positive definite."""
 
+    @property
+    def yield_stress(self) -> float | None:
+        """Pa, where it is known: a von Mises stress above it is warned of."""
+
 
 @dataclass(frozen=True)
 class Isotropic:
-    """Isotropic material: Young's modulus E (Pa), Poisson's ratio nu, density rho (kg/m³).
+    """Isotropic material: Young's modulus E (Pa), Poisson's ratio nu, density rho (kg/m³), yield stress (Pa) if it is known.
 
-    Raises InputError unless E > 0, rho > 0 and -1 < nu < 0.5.
+    Raises InputError unless E > 0, rho > 0, yield_stress > 0 and -1 < nu < 0.5.
     """
 
     E: float
     nu: float
     rho: float
+    yield_stress: float | None = None
 
     def __post_init__(self) -> None:
-        problems = [*_not_positive(E=self.E, rho=self.rho)]
+        problems = [*_not_positive(E=self.E, rho=self.rho), *_bad_yield(self.yield_stress)]
         if not -1 < self.nu < 0.5:
             problems.append(f"material: nu = {self.nu:g} is outside -1 < nu < 0.5; give Poisson's ratio of a stable material")
         if problems:
@@ -65,7 +70,8 @@ class Orthotropic:
     """Orthotropic material by its engineering constants along three axes x, y, z of its own.
 
     E = (E_x, E_y, E_z) Pa; nu = (nu_xy, nu_xz, nu_yz): nu_xy is the contraction along y under tension along x;
-    G = (G_xy, G_xz, G_yz) Pa; rho kg/m³; axes (3, 3): material axes as columns in mesh axes, the mesh axes when not given.
+    G = (G_xy, G_xz, G_yz) Pa; rho kg/m³; axes (3, 3): material axes as columns in mesh axes, the mesh axes when not given;
+    yield_stress Pa, if it is known.
     Raises InputError unless the elasticity matrix is positive definite and the axes are right-handed and orthonormal.
     """
 
@@ -74,13 +80,14 @@ class Orthotropic:
     G: Triple
     rho: float
     axes: ArrayLike | None = field(default=None, compare=False)
+    yield_stress: float | None = None
 
     def __post_init__(self) -> None:
         problems = _wrong_length(E=self.E, nu=self.nu, G=self.G)
         if problems:
             raise InputError(*problems)
         named = {f"E[{i}]": value for i, value in enumerate(self.E)} | {f"G[{i}]": value for i, value in enumerate(self.G)}
-        problems = _not_positive(**named, rho=self.rho)
+        problems = _not_positive(**named, rho=self.rho) + _bad_yield(self.yield_stress)
         if not problems and not np.linalg.eigvalsh(self._compliance()).min() > 0:
             problems.append(f"material: nu = {tuple(self.nu)} makes the elasticity matrix indefinite; lower |nu|")
         R = self._rotation()
@@ -124,6 +131,10 @@ def elasticity_tensor(C: Array) -> Array:
 def _not_positive(**values: float) -> list[str]:
     bad = {name: value for name, value in values.items() if not 0 < value < float("inf")}
     return [f"material: {name} = {value:g} is not positive and finite; give it in SI units" for name, value in bad.items()]
+
+
+def _bad_yield(stress: float | None) -> list[str]:
+    return [] if stress is None else _not_positive(yield_stress=stress)
 
 
 def _wrong_length(**values: Triple) -> list[str]:

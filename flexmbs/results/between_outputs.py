@@ -8,6 +8,7 @@ less than half a turn, and a jump of the acceleration between them is smoothed. 
 histories follow Akima's cubics (1970), of order h⁴ where smooth. Outputs asked for in the run have the integrator's accuracy.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +74,11 @@ def histories_at(compiled: Compiled, given: JointHistories, t: FloatArray, times
             if isinstance(motion, (Ball, FreeMotion)):
                 values["beta"][:, at - 4 : at] /= np.linalg.norm(values["beta"][:, at - 4 : at], axis=1)[:, None]
     return JointHistories(**values, unique=given.unique)
+
+
+def wrenches_at(given: Mapping[str, FloatArray], t: FloatArray, times: FloatArray) -> dict[str, FloatArray]:
+    """Wrenches of applied forces at other times."""
+    return {name: _akima(t, values, times) for name, values in given.items()}
 
 
 def _ends(given: Trajectory, i: Any, j: Any, q: slice, s: slice) -> Ends:

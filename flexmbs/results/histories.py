@@ -4,13 +4,14 @@ from flexmbs._jit import part, seldom
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply
-from flexmbs.dynamics.equations import residual
-from flexmbs.dynamics.forces import joint_force_value
+from flexmbs.dynamics.equations import clear_account, residual
+from flexmbs.dynamics.forces import apply_forces, joint_force_value
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.joints import joint_directions
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.system.records import (
+    APPLIED,
     CUT_BETA,
     CUT_C,
     CUT_JOINT,
@@ -138,3 +139,15 @@ def energy_history(tree, frames, joints, bodies, gravity, motion, U, q, s, sd, o
             out[i, 0] += kinetic
             out[i, 1] += strain
             out[i, 2] += potential
+
+
+@seldom
+def applied_history(system, work, t, q, s, sd, z, out):
+    """out[i, b] = wrench of the applied forces on body b about its frame's origin, body axes, (nt, nb, 6)."""
+    for i in range(q.shape[0]):
+        clear_account(system, work)
+        outward(system.tree, system.frames, system.joints, system.gravity, work.motion, q[i], s[i], sd[i])
+        apply_forces(system, work, t[i], q[i], s[i], z[i], False)
+        for b in range(out.shape[1]):
+            for a in range(6):
+                out[i, b, a] = work.motion[b, APPLIED + a]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,10 +12,14 @@ import numpy as np
 from flexmbs.declaration import close_names
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
+from flexmbs.flexible_body_stress import StressModes
 from flexmbs.model.frames import FrameRef, frame_ref
-from flexmbs.results.between_outputs import histories_at, trajectory_at
+from flexmbs.results.applied import applied_wrenches
+from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
+from flexmbs.results.body_loads import BodyLoads, body_loads
 from flexmbs.results.histories import energy_history, frame_history
 from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories
+from flexmbs.results.stress import StressView
 from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
 from flexmbs.results.views import BodyView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
 from flexmbs.system.compile import Compiled
@@ -38,6 +42,7 @@ class Solution:
     statistics: dict[str, int | float]
     run: RunInfo = field(default_factory=RunInfo)
     stored: JointHistories | None = None
+    stored_applied: Mapping[str, FloatArray] | None = None
 
     @property
     def t(self) -> FloatArray:
@@ -83,7 +88,8 @@ class Solution:
         chosen = np.atleast_1d(np.asarray(times, float)).ravel()
         trajectory = trajectory_at(self.compiled, self.trajectory, chosen)
         stored = histories_at(self.compiled, self._joints, self.t, chosen)
-        return dataclasses.replace(self, trajectory=trajectory, stored=stored)
+        applied = wrenches_at(self.applied, self.t, chosen)
+        return dataclasses.replace(self, trajectory=trajectory, stored=stored, stored_applied=applied)
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -127,7 +133,8 @@ class Solution:
         nf = int(tree[i, NF])
         motion = self._motion(self.compiled.frames[FrameRef(str(name))])
         elastic, rate = self.q[:, tree[i, QF_AT] :][:, :nf], self.s[:, tree[i, SF_AT] :][:, :nf]
-        return BodyView(str(name), self.t, **motion._asdict(), elastic=elastic, elastic_rate=rate)
+        stress = self._stresses.get(str(name))
+        return BodyView(str(name), self.t, **motion._asdict(), elastic=elastic, elastic_rate=rate, _stress=stress)
 
     def joint(self, name: str) -> JointView:
         """Coordinates and wrench of a joint. Raises InputError for an unknown name."""
@@ -165,6 +172,31 @@ class Solution:
         kinetic, strain, potential = values.T
         forces, dissipated, drives = self.trajectory.work.T
         return Energy(self.t, kinetic, strain, potential, forces, drives, dissipated)
+
+    @cached_property
+    def applied(self) -> Mapping[str, FloatArray]:
+        """Force and moment (nt, 6) of applied forces on frames ``body/frame`` of bodies with stress modes, about the frame's
+        place in body axes [N, N m]; joints, drives and joint forces are not in it."""
+        if self.stored_applied is not None:
+            return self.stored_applied
+        return applied_wrenches(self.compiled, self.trajectory)
+
+    @cached_property
+    def _stresses(self) -> dict[str, StressView]:
+        """Views of the stress of the bodies that have stress modes; they evaluate when asked."""
+        return {
+            name: StressView(name, self.t, data.stress, data.surface, self._elastic(name), self._loads_of(name, data.stress))
+            for name, data in self.compiled.data.items()
+            if data.stress is not None and data.surface is not None
+        }
+
+    def _elastic(self, body: str) -> FloatArray:
+        """Elastic coordinates (nt, nf)."""
+        row = self.compiled.system.tree[self.compiled.bodies.index(body)]
+        return self.q[:, row[QF_AT] :][:, : row[NF]]
+
+    def _loads_of(self, body: str, stress: StressModes) -> Callable[[], BodyLoads]:
+        return lambda: body_loads(self, body, stress.interfaces)
 
     @cached_property
     def _joints(self) -> JointHistories:

@@ -38,6 +38,7 @@ def write(solution: Solution, path: str | os.PathLike[str]) -> None:
     """File of ``solution`` at ``path``, complete or not there at all. Raises MachineError."""
     arrays = {f"trajectory/{name}": values for name, values in solution.trajectory._asdict().items()}
     arrays |= {f"joints/{name}": values for name, values in solution._joints._asdict().items()}
+    arrays |= {f"applied/{name}": values for name, values in solution.applied.items()}
     numbers, parts = _distinct(solution.compiled.data)
     texts = {"model": solution.model_text, "run": json.dumps(_run_record(solution, numbers), default=str)}
 
@@ -89,7 +90,7 @@ def _solution(file: h5py.File) -> Solution:
         raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
     found = dict(datasets(file))
     check_items(
-        {item: dataset for item, dataset in found.items() if not item.startswith("bodies/")},
+        {item: dataset for item, dataset in found.items() if not item.startswith(("bodies/", "applied/"))},
         {*TEXTS, *(f"trajectory/{name}" for name in Trajectory._fields), *(f"joints/{name}" for name in JointHistories._fields)},
         FORMAT,
     )
@@ -100,7 +101,10 @@ def _solution(file: h5py.File) -> Solution:
     compiled = compile_model(_model(model_text, data), str(record["coordinates"]))
     trajectory = _trajectory(compiled, found)
     joints = {name: _array(f"joints/{name}", found, shape) for name, shape in history_shapes(compiled, len(trajectory.t)).items()}
-    return Solution(compiled, trajectory, dict(record["statistics"]), _run_info(record, model_text), JointHistories(**joints))
+    return Solution(
+        compiled, trajectory, dict(record["statistics"]), _run_info(record, model_text), JointHistories(**joints),
+        _applied(compiled, found, len(trajectory.t)),
+    )  # fmt: skip
 
 
 def _text(item: str, dataset: h5py.Dataset) -> str:
@@ -170,6 +174,16 @@ def _trajectory(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Trajec
     if nt == 0 or not np.all(np.diff(values.t) >= 0):
         raise InputError("trajectory/t: the times must increase and there must be at least one")
     return values
+
+
+def _applied(compiled: Compiled, found: Mapping[str, h5py.Dataset], nt: int) -> dict[str, np.ndarray]:
+    """Wrenches of applied forces by the frame they act on."""
+    names = {f"applied/{ref}": str(ref) for ref in compiled.frames}
+    items = [item for item in found if item.startswith("applied/")]
+    unknown = [item for item in items if item not in names]
+    if unknown:
+        raise InputError(f"{unknown[0]}: the model has no such frame")
+    return {names[item]: _array(item, found, (nt, 6)) for item in items}
 
 
 def _array(item: str, found: Mapping[str, h5py.Dataset], shape: tuple[int, ...]) -> np.ndarray:

@@ -1,10 +1,15 @@
 """What a solution shows of one body, frame, joint or drive: arrays over the output times, the first index is the time."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+
+if TYPE_CHECKING:
+    from flexmbs.results.stress import StressView
 
 FloatArray = NDArray[np.float64]
 
@@ -37,7 +42,7 @@ class FrameView:
 
 @dataclass(frozen=True, eq=False)
 class BodyView:
-    """Motion of a body frame in world axes as of a `FrameView`, with the elastic coordinates (nt, nf) and their rates."""
+    """Motion of a body frame in world axes as of a `FrameView`, with the elastic coordinates (nt, nf) and their rates; stress."""
 
     name: str
     t: FloatArray
@@ -49,6 +54,14 @@ class BodyView:
     angular_acceleration: FloatArray
     elastic: FloatArray
     elastic_rate: FloatArray
+    _stress: "StressView | None" = field(default=None, repr=False)
+
+    @property
+    def stress(self) -> "StressView":
+        """Stress at the nodes of a flexible body. Raises InputError for a body without stress modes."""
+        if self._stress is None:
+            raise InputError(f"body '{self.name}' has no stress modes; they come with a mesh that `preprocess.reduce` reduces")
+        return self._stress
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,97 @@
+"""Stress of a flexible body from its elastic coordinates and its loads.
+
+    σ = σ₀ + Σ_k q_k σ_k + Σ_j ζ_j τ_j,    τ_j = σ(u_j) − Σ_k c_jk σ_k,    c_j = K_ff⁻¹ Φᵀ K u_j
+
+σ_k is the stress of mode shape k; u_j and σ(u_j) are the displacement and the stress under the static unit load j, c_j is what
+of u_j the modes already carry, so that τ_j is the rest. With loads ζ_j(t) that the modes follow quasi-statically, q = Σ ζ_j c_j,
+the sum is Σ ζ_j σ(u_j): the stress under the loads is that of the full finite-element model, however few the modes are. What the
+modes do besides is added by their own stress (mode acceleration method).
+
+The unit loads are: 3 accelerations of the body frame minus gravity, 3 angular accelerations, 6 products of the angular velocity
+ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then 3 forces and 3 moments at each interface, all in body axes.
+
+Source: Craig, Structural Dynamics, section 15.4 (mode acceleration); Schwertassek and Wallrapp, Dynamik flexibler
+Mehrkörpersysteme, section 6.3 (unit loads of a body in a floating frame).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+StressArray = NDArray[np.floating[Any]]
+
+COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
+INERTIA_LOADS = 12
+WRENCH = 6
+
+
+@dataclass(frozen=True, eq=False)
+class StressModes:
+    """Stress at nodes in body axes, components xx, yy, zz, xy, yz, zx, Pa.
+
+    rows (n,): places of the nodes among those of the body's surface; a node where materials meet has one row for each of them.
+    modes (n, 6, nf): stress of the mode shapes, σ_k.  correction (n, 6, 12 + 6 k): static correction τ_j for the unit loads.
+    interfaces: names of the k frames with unit loads, in the order of their columns.
+    material (n,): which material a row is of.  compliance (m, 6, 6): strain by stress, engineering shears, 1/Pa.
+    yield_stress (m,): Pa, infinite where it is not known.  initial (n, 6): stress σ₀ of the body at rest, or None.
+    Modes and correction may be of single precision, and may stand in a file that is read when needed.
+    Raises InputError for wrong shapes and values that are not finite.
+    """
+
+    rows: IntArray
+    modes: StressArray
+    correction: StressArray
+    interfaces: tuple[str, ...]
+    material: IntArray
+    compliance: FloatArray
+    yield_stress: FloatArray
+    initial: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        n, m = len(self.rows), len(self.compliance)
+        object.__setattr__(self, "interfaces", tuple(str(name) for name in self.interfaces))
+        shapes: dict[str, tuple[int, ...]] = {
+            "rows": (n,), "material": (n,), "compliance": (m, 6, 6), "yield_stress": (m,), "modes": (n, 6, self.nf),
+            "correction": (n, 6, INERTIA_LOADS + WRENCH * len(self.interfaces)),
+        }  # fmt: skip
+        if self.initial is not None:
+            shapes["initial"] = (n, 6)
+        problems = [
+            f"stress.{name}: has shape {np.shape(getattr(self, name))}; it must be {shape}"
+            for name, shape in shapes.items()
+            if np.shape(getattr(self, name)) != shape
+        ]
+        problems += [
+            f"stress.{name}: has values that are not finite"
+            for name in ("modes", "correction", "compliance", "initial")
+            if not _finite(getattr(self, name))
+        ]
+        if n and not 0 <= self.material.min() <= self.material.max() < m:
+            problems.append(f"stress.material: refers to materials outside 0..{m - 1}")
+        if not np.all(np.asarray(self.yield_stress) > 0):
+            problems.append("stress.yield_stress: must be positive; infinite where it is not known")
+        if problems:
+            raise InputError(*problems)
+
+    @property
+    def nf(self) -> int:
+        """Number of elastic coordinates."""
+        return int(np.shape(self.modes)[-1])
+
+    @property
+    def size(self) -> int:
+        """Bytes of modes and correction."""
+        return int(self.modes.nbytes + self.correction.nbytes)
+
+
+def _finite(values: StressArray | None) -> bool:
+    """True without a look at values in a file, which would read all of them."""
+    return values is None or isinstance(values, np.memmap) or bool(np.isfinite(values).all())

@@ -1,0 +1,71 @@
+"""Wrenches of applied forces (frame forces, springs, bushings) on the frames of flexible bodies with stress modes.
+
+The equations need only their sum on a body; a stress needs to know where each acts. The forces are evaluated one at a time along
+the trajectory, and the wrench on the body of each end is moved to the frame of that end.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from flexmbs.dynamics.work import make_work
+from flexmbs.results.histories import applied_history
+from flexmbs.results.trajectory import Trajectory
+from flexmbs.results.views import FloatArray
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import F_BODY, F_NF, F_X, FF_FRAME, QF_AT, SPRING_A, SPRING_B, Forces
+
+
+def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:
+    """Force and moment (nt, 6) about the frame's place, body axes, by the frame ``body/frame``.
+
+    A force between two frames of one body is left out: it cannot be told from its sum, which is zero.
+    """
+    stressed = {compiled.bodies.index(name) for name, data in compiled.data.items() if data.stress is not None}
+    names = {number: ref for ref, number in compiled.frames.items()}
+    owner = compiled.system.frames.info[:, F_BODY]
+    found: dict[str, FloatArray] = {}
+    for forces, ends in _single_forces(compiled.system.forces):
+        bodies = [int(owner[m]) for m in ends]
+        if not stressed.intersection(bodies) or (len(ends) == 2 and bodies[0] == bodies[1]):
+            continue
+        sums = _on_bodies(compiled, trajectory, forces)
+        for m, body in zip(ends, bodies):
+            if body in stressed:
+                key = str(names[m])
+                found[key] = found.get(key, 0.0) + _about(compiled, trajectory, m, sums[:, body])
+    return found
+
+
+def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
+    """Each frame force, spring and bushing alone, with the frames on which it acts."""
+    none = forces._replace(
+        joint=forces.joint[:0], joint_value=forces.joint_value[:0], frame=forces.frame[:0], spring=forces.spring[:0],
+        spring_value=forces.spring_value[:0], bushing=forces.bushing[:0], bushing_value=forces.bushing_value[:0],
+    )  # fmt: skip
+    for k, row in enumerate(forces.frame):
+        yield none._replace(frame=forces.frame[k : k + 1]), (int(row[FF_FRAME]),)
+    for k, row in enumerate(forces.spring):
+        one = none._replace(spring=forces.spring[k : k + 1], spring_value=forces.spring_value[k : k + 1])
+        yield one, (int(row[SPRING_A]), int(row[SPRING_B]))
+    for k, row in enumerate(forces.bushing):
+        one = none._replace(bushing=forces.bushing[k : k + 1], bushing_value=forces.bushing_value[k : k + 1])
+        yield one, (int(row[0]), int(row[1]))
+
+
+def _on_bodies(compiled: Compiled, given: Trajectory, forces: Forces) -> FloatArray:
+    """Wrench (nt, nb, 6) on the bodies about their frames' origins, body axes."""
+    system = compiled.system._replace(forces=forces)
+    out = np.zeros((len(given.t), len(compiled.bodies), 6))
+    applied_history(system, make_work(compiled.system), given.t, given.q, given.s, given.sd, given.z, out)
+    compiled.callbacks.raise_error()
+    return out
+
+
+def _about(compiled: Compiled, trajectory: Trajectory, frame: int, wrench: FloatArray) -> FloatArray:
+    """The wrench (nt, 6) about the place x + φ q of a frame instead of the origin."""
+    records, at = compiled.system.frames, int(compiled.system.tree[compiled.system.frames.info[frame, F_BODY], QF_AT])
+    nf = int(records.info[frame, F_NF])
+    x = records.place[frame, F_X : F_X + 3] + trajectory.q[:, at : at + nf] @ records.shape[frame, :3, :nf].T
+    moment = wrench[:, 3:] - np.cross(x, wrench[:, :3])
+    return np.concatenate([wrench[:, :3], moment], axis=1)

@@ -1,0 +1,74 @@
+"""Loads of one flexible body over a run, as factors of its unit loads.
+
+    ζ = (a − g, ω̇, ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then force and moment on each interface), body axes
+
+a is the acceleration of the body frame's origin. The wrench on an interface is that of all joints, drives, springs and forces
+there, about the interface's present place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flexmbs.results.views import FloatArray
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import Solution
+
+
+class BodyLoads(NamedTuple):
+    """Factors ζ (nt, 12 + 6k), and the loaded frames that are no interfaces with unit loads."""
+
+    factors: FloatArray
+    uncorrected: tuple[str, ...]
+
+
+def body_loads(solution: Solution, body: str, interfaces: Sequence[str]) -> BodyLoads:
+    """Loads of a body with unit loads at ``interfaces``."""
+    wrenches = frame_wrenches(solution, body)
+    nothing = np.zeros((len(solution.t), 6))
+    columns = [_inertial(solution, body), *(wrenches.get(name, nothing) for name in interfaces)]
+    others = tuple(f"{body}/{name}" for name in wrenches if name and name not in interfaces)
+    return BodyLoads(np.concatenate(columns, axis=1), others)
+
+
+def _inertial(solution: Solution, body: str) -> FloatArray:
+    """(a − g, ω̇, products of ω) in body axes, (nt, 12)."""
+    motion = solution.body(body)
+    gravity = np.asarray(solution.compiled.model.gravity, float)
+    a, alpha, omega = (
+        np.einsum("tji,tj->ti", motion.rotation, vector)
+        for vector in (motion.acceleration - gravity, motion.angular_acceleration, motion.angular_velocity)
+    )
+    x, y, z = omega.T
+    return np.concatenate([a, alpha, np.stack([x * x, y * y, z * z, x * y, y * z, z * x], axis=1)], axis=1)
+
+
+def frame_wrenches(solution: Solution, body: str) -> dict[str, FloatArray]:
+    """Force and moment (nt, 6) on each loaded frame of a body about the frame's place, body axes."""
+    found: dict[str, FloatArray] = {}
+    for name, joint in solution.compiled.model.joints.items():
+        view = solution.joint(name)
+        if joint.child.body == body:
+            _add(found, joint.child.frame, _in_body(solution, body, view.force, view.torque))
+        if joint.parent.body == body:
+            arm = solution.frame(joint.child).position - solution.frame(joint.parent).position
+            moment = view.torque + np.cross(arm, view.force)
+            _add(found, joint.parent.frame, _in_body(solution, body, -view.force, -moment))
+    for name, wrench in solution.applied.items():
+        owner, _, frame = name.partition("/")
+        if owner == body:
+            _add(found, frame, wrench)
+    return found
+
+
+def _add(found: dict[str, FloatArray], frame: str, wrench: FloatArray) -> None:
+    found[frame] = found.get(frame, 0.0) + wrench
+
+
+def _in_body(solution: Solution, body: str, force: FloatArray, moment: FloatArray) -> FloatArray:
+    A = solution.body(body).rotation
+    return np.concatenate([np.einsum("tji,tj->ti", A, part) for part in (force, moment)], axis=1)

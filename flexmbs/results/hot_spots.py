@@ -1,0 +1,114 @@
+"""Envelope of the von Mises stress over a run, and its hot spots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.results.stress_values import FloatArray, IntArray, principal
+
+if TYPE_CHECKING:
+    from flexmbs.results.stress import StressView
+
+SPACING = 0.05  # of the body's size
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """Largest von Mises stress (n,) of each node over a run, Pa, and the time (n,) when it occurs, s."""
+
+    node_ids: IntArray
+    positions: FloatArray
+    von_mises: FloatArray
+    time: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class HotSpot:
+    """A node of locally largest von Mises stress.
+
+    position (3,): in the body frame, m; time: s; von_mises, principal (3,) largest first, yield_stress: Pa (infinite: not known);
+    directions (3, 3): of the principal stresses, columns in body axes.
+    """
+
+    node: int
+    position: FloatArray
+    time: float
+    von_mises: float
+    principal: FloatArray
+    directions: FloatArray
+    yield_stress: float
+
+    @property
+    def utilization(self) -> float:
+        """Von Mises stress over yield stress; zero where the latter is not known."""
+        return self.von_mises / self.yield_stress
+
+
+class HotSpots(list[HotSpot]):
+    """Hot spots of one body, the worst first; prints as a table."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line for each hot spot where the material yields: linear stresses do not hold there."""
+        return tuple(
+            f"node {spot.node}: {1e-6 * spot.von_mises:.4g} MPa exceeds the yield stress {1e-6 * spot.yield_stress:.4g} MPa "
+            f"at t = {spot.time:.4g} s; the stresses there are those of a material that does not yield"
+            for spot in self
+            if spot.utilization > 1.0
+        )
+
+    def __str__(self) -> str:
+        titles = ("x", "y", "z [m]", "t [s]", " von Mises", "σ1", "σ2", "σ3 [MPa]")
+        head = f"{'node':>8} {' '.join(f'{title:>9}' for title in titles)}  yield"
+        rows = [
+            f"{spot.node:8d} {' '.join(f'{x:9.4g}' for x in spot.position)} {spot.time:9.4g} {1e-6 * spot.von_mises:10.4g} "
+            f"{' '.join(f'{1e-6 * s:9.4g}' for s in spot.principal)}  {_use(spot)}"
+            for spot in self
+        ]
+        return "\n".join([head, *rows, *self.warnings])
+
+
+def _use(spot: HotSpot) -> str:
+    if not np.isfinite(spot.yield_stress):
+        return "not known"
+    return f"{100 * spot.utilization:.3g} %" + (" EXCEEDED" if spot.utilization > 1.0 else "")
+
+
+def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots:
+    """The worst ``count`` nodes of the envelope that keep their distance. Raises InputError."""
+    if count < 1:
+        raise InputError(f"count: is {count}; ask for at least one hot spot")
+    envelope = stress.envelope
+    size = float(np.linalg.norm(np.ptp(envelope.positions, axis=0))) if len(envelope.positions) else 0.0
+    distance = SPACING * size if spacing is None else float(spacing)
+    if not distance >= 0.0:
+        raise InputError(f"spacing: is {spacing}; give a length in m that is not negative")
+    rows = np.array(_spread(envelope, count, distance), np.int64)
+    times = np.searchsorted(stress.t, envelope.time[rows])
+    sizes, directions = principal(stress.at_times(rows, times))
+    limits = stress.yield_stress[rows]
+    return HotSpots(
+        HotSpot(
+            int(envelope.node_ids[row]), envelope.positions[row], float(envelope.time[row]), float(envelope.von_mises[row]),
+            sizes[k], directions[k], float(limits[k]),
+        )
+        for k, row in enumerate(rows)
+    )  # fmt: skip
+
+
+def _spread(envelope: Envelope, count: int, distance: float) -> list[int]:
+    """Rows by falling von Mises stress, leaving out those nearer than ``distance`` to one taken before (or of the same node)."""
+    left = np.ones(len(envelope.von_mises), bool)
+    taken: list[int] = []
+    for row in np.argsort(-envelope.von_mises, kind="stable"):
+        if len(taken) == count:
+            break
+        if left[row]:
+            taken.append(int(row))
+            away = np.linalg.norm(envelope.positions - envelope.positions[row], axis=1)
+            left &= (away > distance) & (envelope.node_ids != envelope.node_ids[row])
+    return taken

@@ -1,0 +1,59 @@
+"""Stress at nodes and what is read from it: von Mises stress, principal stresses and their directions, strain."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # places of xx yy zz xy yz zx in the tensor
+
+
+def von_mises(stress: FloatArray) -> FloatArray:
+    """``σ_v = √(½[(σ_xx−σ_yy)² + (σ_yy−σ_zz)² + (σ_zz−σ_xx)²] + 3(σ_xy² + σ_yz² + σ_zx²))`` of stress (..., 6)."""
+    xx, yy, zz, xy, yz, zx = np.moveaxis(stress, -1, 0)
+    normal = (xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2
+    return np.asarray(np.sqrt(0.5 * normal + 3.0 * (xy**2 + yz**2 + zx**2)))
+
+
+def principal(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Principal stresses σ₁ ≥ σ₂ ≥ σ₃ (..., 3) and their directions (..., 3, 3), one unit column each, of stress (..., 6)."""
+    values, directions = np.linalg.eigh(stress[..., _TENSOR])
+    return values[..., ::-1], directions[..., ::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class NodalStress:
+    """Stress at m nodes of a body, at one time t () or at all output times t (nt,), in body axes.
+
+    node_ids (m,): numbers in the mesh, one entry for each material of a node; positions (m, 3): undeformed, m.
+    stress (m, 6) or (nt, m, 6): components xx, yy, zz, xy, yz, zx, Pa.  compliance (m, 6, 6): 1/Pa.
+    """
+
+    t: FloatArray
+    node_ids: IntArray
+    positions: FloatArray
+    stress: FloatArray
+    compliance: FloatArray
+
+    @property
+    def von_mises(self) -> FloatArray:
+        """Von Mises stress (m,) or (nt, m), Pa."""
+        return von_mises(self.stress)
+
+    @property
+    def principal(self) -> FloatArray:
+        """Principal stresses, largest first, (m, 3) or (nt, m, 3), Pa."""
+        return principal(self.stress)[0]
+
+    @property
+    def directions(self) -> FloatArray:
+        """Directions of the principal stresses in body axes, one column each, (m, 3, 3) or (nt, m, 3, 3)."""
+        return principal(self.stress)[1]
+
+    @property
+    def strain(self) -> FloatArray:
+        """Strain xx, yy, zz and engineering shears xy, yz, zx by Hooke's law, (m, 6) or (nt, m, 6)."""
+        return np.asarray(np.einsum("ncd,...nd->...nc", self.compliance, self.stress))

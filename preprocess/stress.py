@@ -1,0 +1,251 @@
+"""Stress modes: the stress at the nodes of a body under each of its mode shapes, and what unit loads add to it.
+
+In each element the stress C ε(u) is sampled at the superconvergent points and extrapolated to the nodes (`elements.recovery`); at
+a node it is the mean over the elements of one material, each with equal weight, as in most finite-element programs. Between
+materials stress jumps: a node there has one value for each. All shapes pass through the elements together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs._jit import kernel
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FloatArray, IntArray
+from flexmbs.flexible_body_stress import StressModes
+from preprocess.elements.kernels import element_stiffness, gradient_products, internal_elimination, jacobian
+from preprocess.elements.recovery import stress_points
+from preprocess.material import Material, elasticity_tensor
+
+if TYPE_CHECKING:
+    from preprocess.elements.element import Element
+    from preprocess.fe_model import FEModel
+    from preprocess.regions import ElementGroup
+
+_PRECISION = {"single": np.float32, "double": np.float64}
+_ORDER = (0, 1, 2, 5, 3, 4)  # xx, yy, zz, xy, yz, zx of this module in the order of `material`
+_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+
+
+@dataclass(frozen=True)
+class Stress:
+    """What stress a body keeps: at its "surface" nodes or at "all" of them, in "single" or "double" precision.
+
+    A body with n nodes, nf modes and k interfaces takes 24 n (nf + 12 + 6 k) bytes in single precision.  Raises InputError.
+    """
+
+    nodes: Literal["surface", "all"] = "surface"
+    precision: Literal["single", "double"] = "single"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("nodes", self.nodes, ("surface", "all")), ("precision", self.precision, tuple(_PRECISION))):
+            if value not in known:
+                raise InputError(f"stress.{name}: {value!r} is unknown; it is {' or '.join(map(repr, known))}")
+
+    def node_rows(self, fe: FEModel) -> IntArray:
+        """Places of the nodes."""
+        return np.unique(fe.triangles) if self.nodes == "surface" else np.arange(len(fe.nodes))
+
+
+SURFACE_STRESS = Stress()
+
+
+class StressRows(NamedTuple):
+    """One row for each node and material: node places and material numbers (n,), the row (m, N) of each node, −1 for none, and
+    the m materials."""
+
+    nodes: IntArray
+    material: IntArray
+    row_of: IntArray
+    materials: tuple[Material, ...]
+
+
+class BodyShapes(NamedTuple):
+    """Shapes (3N, nf) with components in mesh axes, their stiffness K_ff (nf, nf), and the body's axes (3, 3) in mesh axes."""
+
+    shapes: FloatArray
+    K_ff: FloatArray
+    axes: FloatArray
+
+
+def stress_modes(
+    fe: FEModel, body: BodyShapes, unit: FloatArray, interfaces: Sequence[str], choice: Stress = SURFACE_STRESS
+) -> StressModes:
+    """Stress of the shapes and static correction ``τ_j = σ(u_j) − Σ_k c_jk σ_k`` with ``c_j = K_ff⁻¹ Φᵀ K u_j``.
+
+    unit: displacements u_j (3N, 12 + 6k) under the unit loads, supported in any way.  interfaces: names in the order of the unit loads.  Raises InputError when the model has no elements (given matrices).
+    """
+    if not fe.groups:
+        raise InputError(f"{fe.source}: matrices have no elements to find stress in; reduce the mesh, or stress=None")
+    kind = _PRECISION[choice.precision]
+    rows = stress_rows(fe.groups, choice.node_rows(fe), len(fe.nodes))
+    turn = stress_rotation(body.axes)
+    static = scipy.linalg.solve(body.K_ff, body.shapes.T @ (fe.K @ unit), assume_a="pos")
+    fields = body.shapes, unit - body.shapes @ static
+    modes, correction = ((turn @ nodal_stress(fe.groups, fe.nodes, u, rows)).astype(kind) for u in fields)
+    return StressModes(
+        rows=rows.nodes,
+        modes=modes,
+        correction=correction,
+        interfaces=tuple(interfaces),
+        material=rows.material,
+        compliance=np.array([np.linalg.inv(turn @ elasticity(material) @ turn.T) for material in rows.materials]),
+        yield_stress=np.array([material.yield_stress or np.inf for material in rows.materials]),
+    )
+
+
+def stress_rows(groups: Sequence[ElementGroup], chosen: IntArray, n: int) -> StressRows:
+    """Rows for the chosen ones of ``n`` nodes, material by material."""
+    materials = tuple({id(group.material): group.material for group in groups}.values())
+    row_of = np.full((len(materials), n), -1, dtype=np.int64)
+    wanted = np.zeros(n, bool)
+    wanted[chosen] = True
+    for group in groups:
+        used = np.unique(group.connectivity)
+        row_of[_place(materials, group), used[wanted[used]]] = 0
+    material, nodes = np.nonzero(row_of == 0)
+    row_of[material, nodes] = np.arange(len(nodes))
+    return StressRows(nodes, material, row_of, materials)
+
+
+def _place(materials: Sequence[Material], group: ElementGroup) -> int:
+    return next(k for k, material in enumerate(materials) if material is group.material)
+
+
+def elasticity(material: Material) -> FloatArray:
+    """C (6, 6) with σ = C ε in mesh axes, components xx, yy, zz, xy, yz, zx."""
+    return np.asarray(material.elasticity, dtype=float)[np.ix_(_ORDER, _ORDER)]
+
+
+def stress_rotation(axes: FloatArray) -> FloatArray:
+    """T (6, 6) with σ' = T σ the components along ``axes`` (3, 3), columns in the present axes; then C' = T C Tᵀ."""
+    T = np.empty((6, 6))
+    for c, (i, j) in enumerate(_PAIRS):
+        for d, (p, q) in enumerate(_PAIRS):
+            T[c, d] = axes[p, i] * axes[q, j] + (axes[q, i] * axes[p, j] if p != q else 0.0)
+    return T
+
+
+def nodal_stress(groups: Sequence[ElementGroup], x: FloatArray, u: FloatArray, rows: StressRows) -> FloatArray:
+    """Stress (n, 6, k) at the rows' nodes under k displacement fields u (3N, k) of the nodes x (N, 3)."""
+    out, count = np.zeros((len(rows.nodes), 6, u.shape[1])), np.zeros(len(rows.nodes))
+    fields = np.ascontiguousarray(u).reshape(len(x), 3, -1)
+    for group in groups:
+        row_of = rows.row_of[_place(rows.materials, group)]
+        add_stress(x, group.connectivity, _tables(group.element), _constants(group.material), fields, row_of, out, count)
+    return np.asarray(out / np.maximum(count, 1.0)[:, None, None])
+
+
+def _tables(element: Element) -> tuple[Any, ...]:
+    """What `add_stress` needs of an element type: sampling, and the rule of the stiffness for its incompatible modes."""
+    points, extrapolation = stress_points(element)
+    rule, centre = element.stiffness_rule, element.gradients(element.centre[None])
+    sampling = element.gradients(points), element.internal_gradients(points), extrapolation
+    stiffness = element.gradients(rule.points), rule.weights, element.internal_gradients(rule.points), centre
+    return tuple(tuple(map(np.ascontiguousarray, each)) for each in (sampling, stiffness))
+
+
+def _constants(material: Material) -> tuple[FloatArray, FloatArray]:
+    """C (6, 6) in the order of components here, and C_ijkl."""
+    C = np.asarray(material.elasticity, dtype=float)
+    return np.ascontiguousarray(elasticity(material)), np.ascontiguousarray(elasticity_tensor(C))
+
+
+@kernel
+def add_stress(x: Any, table: Any, tables: Any, material: Any, u: Any, row_of: Any, out: Any, count: Any) -> None:
+    """Add to out (n, 6, k) the stress C ε(u) of each element at its nodes, and to count (n,) one for each element of a node.
+
+    tables: (∂N/∂ξ, ∂P/∂ξ of incompatible modes, extrapolation to the nodes) at the sampling points, and the stiffness rule;
+    material: C (6, 6) and C_ijkl; u (N, 3, k): displacements of the nodes x (N, 3); row_of (N,): rows in out, −1 for none.
+    """
+    (dN, dP, E), rule = tables
+    C, tensor = material
+    nn, ni, k = table.shape[1], dP.shape[1], u.shape[2]
+    xe, d, J, J_0, g = np.empty((nn, 3)), np.empty((nn + ni, 3, k)), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    strain, stress = np.empty((6, k)), np.empty((6, k))
+    for e in range(table.shape[0]):
+        wanted = False
+        for a in range(nn):
+            row = row_of[table[e, a]]
+            if row >= 0:
+                wanted = True
+                count[row] += 1.0
+        if not wanted:
+            continue
+        for a in range(nn):
+            for i in range(3):
+                xe[a, i] = x[table[e, a], i]
+                for s in range(k):
+                    d[a, i, s] = u[table[e, a], i, s]
+        det_0 = 0.0
+        if ni:
+            internal_displacements(xe, rule, tensor, d)
+            det_0 = jacobian(xe, rule[3], 0, J_0)
+        for p in range(dN.shape[0]):
+            det = jacobian(xe, dN, p, J)
+            for c in range(6):
+                for s in range(k):
+                    strain[c, s] = 0.0
+            for a in range(nn + ni):
+                for j in range(3):
+                    if a < nn:
+                        g[j] = dN[p, a, 0] * J[0, j] + dN[p, a, 1] * J[1, j] + dN[p, a, 2] * J[2, j]
+                    else:
+                        b = a - nn
+                        turned = dP[p, b, 0] * J_0[0, j] + dP[p, b, 1] * J_0[1, j] + dP[p, b, 2] * J_0[2, j]
+                        g[j] = det_0 / det * turned
+                add_strain(d, a, g, strain)
+            for c in range(6):
+                for s in range(k):
+                    stress[c, s] = 0.0
+                for i in range(6):
+                    if C[c, i] != 0.0:
+                        for s in range(k):
+                            stress[c, s] += C[c, i] * strain[i, s]
+            for a in range(nn):
+                row = row_of[table[e, a]]
+                if row >= 0:
+                    for c in range(6):
+                        for s in range(k):
+                            out[row, c, s] += E[a, p] * stress[c, s]
+
+
+@kernel
+def add_strain(d: Any, a: int, g: Any, strain: Any) -> None:
+    """strain (6, k) += that of function a with gradient g (3,) and displacements d[a] (3, k)."""
+    for k in range(d.shape[2]):
+        ux, uy, uz = d[a, 0, k], d[a, 1, k], d[a, 2, k]
+        strain[0, k] += ux * g[0]
+        strain[1, k] += uy * g[1]
+        strain[2, k] += uz * g[2]
+        strain[3, k] += ux * g[1] + uy * g[0]
+        strain[4, k] += uy * g[2] + uz * g[1]
+        strain[5, k] += uz * g[0] + ux * g[2]
+
+
+@kernel
+def internal_displacements(x: Any, rule: Any, tensor: Any, d: Any) -> None:
+    """Amplitudes of incompatible modes that follow the nodes, ``α = −K_pp⁻¹ K_pu u``, behind the nodes' in d (nn + ni, 3, k)."""
+    nn, n = x.shape[0], d.shape[0]
+    rows = 3 * (n - nn)
+    G, Ke = np.empty((3, 3, n, n)), np.empty((3, 3, n, n))
+    L, A = np.empty((rows, rows)), np.empty((rows, 3 * nn))
+    gradient_products(x, rule, np.empty((3, 3)), np.empty((3, n)), np.empty(n), G)
+    element_stiffness(G, tensor, Ke)
+    internal_elimination(Ke, nn, L, A)
+    for k in range(d.shape[2]):
+        for r in range(rows):
+            value = 0.0
+            for c in range(3 * nn):
+                value -= A[r, c] * d[c // 3, c % 3, k]
+            d[nn + r // 3, r % 3, k] = value
+        for r in range(rows - 1, -1, -1):
+            value = d[nn + r // 3, r % 3, k]
+            for c in range(r + 1, rows):
+                value -= L[c, r] * d[nn + c // 3, c % 3, k]
+            d[nn + r // 3, r % 3, k] = value / L[r, r]
