@@ -78,7 +78,8 @@ def stress_modes(
 ) -> StressModes:
     """Stress of the shapes and static correction ``τ_j = σ(u_j) − Σ_k c_jk σ_k`` with ``c_j = K_ff⁻¹ Φᵀ K u_j``.
 
-    unit: displacements u_j (3N, 12 + 6k) under the unit loads, supported in any way.  interfaces: names in the order of the unit loads.  Raises InputError when the model has no elements (given matrices).
+    unit: displacements u_j (3N, 12 + 6k) under the unit loads, supported in any way.
+    interfaces: names in the order of the unit loads.  Raises InputError when the model has no elements (given matrices).
     """
     if not fe.groups:
         raise InputError(f"{fe.source}: matrices have no elements to find stress in; reduce the mesh, or stress=None")
