@@ -75,6 +75,46 @@ def test_nafems_fv32_tapered_membrane_as_a_thin_solid():
     np.testing.assert_allclose(found, [44.6176, 130.0112, 162.6896, 245.988, 379.719, 391.407], rtol=5e-4)
 
 
+FREE_BOX = [2794.9393, 2947.0276, 4211.7034, 5855.0362, 6210.3753, 6375.1963]  # reports/elements/ritz.py, Legendre of degree 14
+
+
+@pytest.mark.parametrize(
+    "element, divisions, tolerance",
+    [("hex27", (6, 3, 2), 8e-3), ("hex20", (6, 3, 2), 8e-3), ("wedge15", (6, 3, 2), 0.011), ("tet10", (6, 3, 2), 0.024),
+     ("hex8", (12, 6, 3), 0.035)],
+)  # fmt: skip
+def test_free_box(element, divisions, tolerance):
+    """0.4 x 0.2 x 0.1 m: six elastic frequencies by the method of Ritz with Legendre polynomials, good to 1e-6."""
+    fe = assemble(box_mesh((0.4, 0.2, 0.1), divisions, element), STEEL)
+    found = eigenmodes(fe.K, fe.M, 12, shift=-((2 * np.pi * 500.0) ** 2)).frequencies
+    assert found[:6].max() < 1.0
+    np.testing.assert_allclose(found[6:], FREE_BOX, rtol=tolerance)
+    assert (found[6:] > FREE_BOX).all()  # consistent elements are too stiff, never too soft
+
+
+def test_nafems_fv52_solid_plate():
+    """Simply supported solid plate 10 x 10 x 1 m, w = 0 along its lower edges, hex20 4 x 4 x 1 as prescribed by NAFEMS FV52.
+
+    Modes 1-4 bend on a line support, whose stiffness vanishes with refinement: they belong to this mesh. The others are in-plane.
+    """
+    mesh = box_mesh((10.0, 10.0, 1.0), (4, 4, 1), "hex20")
+    edges = np.intersect1d(mesh.node_set("z0"), np.concatenate([mesh.node_set(side) for side in ("x0", "x1", "y0", "y1")]))
+    fe = assemble(mesh, NAFEMS)
+    dof = np.setdiff1d(np.arange(fe.K.shape[0]), 3 * edges + 2)
+    found = eigenmodes(fe.K[dof][:, dof], fe.M[dof][:, dof], 10, shift=-1e4).frequencies
+    assert found[:3].max() < 0.01
+    np.testing.assert_allclose(found[3:], [44.762, 110.52, 110.52, 169.08, 193.93, 206.64, 206.64], rtol=1e-3)
+    np.testing.assert_allclose(found[7:], [193.59, 206.19, 206.19], rtol=2.5e-3)  # reference solution
+
+
+@pytest.mark.parametrize("element, divisions", [("hex20", (12, 12, 1)), ("hex8", (20, 20, 1))])
+def test_nafems_fv12_free_plate(element, divisions):
+    """Free square plate 10 x 10 x 0.05 m, NAFEMS FV12 (thin plate), by solids two hundred times thinner than wide."""
+    fe = assemble(box_mesh((10.0, 10.0, 0.05), divisions, element), NAFEMS)
+    found = eigenmodes(fe.K, fe.M, 12, shift=-10.0).frequencies[6:]
+    np.testing.assert_allclose(found, [1.622, 2.360, 2.922, 4.233, 4.233, 7.416], rtol=0.015)
+
+
 def test_free_box_has_six_rigid_modes_and_the_frequencies_of_a_beam():
     """1 x 0.02 x 0.03 m: bending (4.7300, 7.8532)² / 2π L² sqrt(EI/ρA), extension c/2L, within the shear correction of 0.6 %."""
     mesh = box_mesh((1.0, 0.02, 0.03), (30, 2, 2), "hex20")
