@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.errors import InputError
 from preprocess import mesh_checks, surface
 from preprocess.elements import ELEMENTS
+from preprocess.mesh_quality import MeshQuality, mesh_quality
 from preprocess.mesh_readers import RawMesh, raw_mesh
 
 Array = NDArray[np.float64]
@@ -126,6 +127,11 @@ class Mesh:
         mesh.check()
         return mesh
 
+    def quality(self) -> MeshQuality:
+        """Shapes and volumes of the elements by type, the worst by number; prints as a table."""
+        tables = {name: block.connectivity for name, block in self.blocks.items()}
+        return mesh_quality(self.nodes, tables, {name: block.ids for name, block in self.blocks.items()}, self.element_sets)
+
     def check(self) -> None:
         """Raise InputError with every defect found (positions, references, volumes, parts); warn of what is only doubtful."""
         connectivity = {name: block.connectivity for name, block in self.blocks.items()}
@@ -157,7 +163,7 @@ class Mesh:
         warnings.warn(f"{self.source}: {message}", PreprocessWarning, stacklevel=3)
 
 
-def read_mesh(path: str | Path, *, unit: str, fix: Iterable[str] = ()) -> Mesh:
+def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> Mesh:
     """Solid mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus .inp, VTU, Nastran .bdf.
 
     unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders elements whose nodes run the wrong way.
@@ -167,6 +173,7 @@ def read_mesh(path: str | Path, *, unit: str, fix: Iterable[str] = ()) -> Mesh:
     source = str(path)
     if unit not in UNITS:
         raise InputError(f"{source}: unit {unit!r} is not known; give one of {', '.join(UNITS)}")
+    fix = (fix,) if isinstance(fix, str) else tuple(fix)
     unknown = [name for name in fix if name != "orientation"]
     if unknown:
         raise InputError(f"{source}: fix {unknown[0]!r} is not known; there is: orientation")

@@ -58,7 +58,7 @@ def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
     if not total:
         return []
     worst = ", ".join(text for _, text in sorted(found)[:SHOWN])
-    mend = "their nodes run the wrong way: read with fix=('orientation',)" if wholly == total else "remesh there"
+    mend = "their nodes run the wrong way: read with fix='orientation'" if wholly == total else "remesh there"
     return [f"{total} element(s) inverted or without volume, the worst: element {worst}; {mend}"]
 
 
@@ -102,7 +102,7 @@ def loose_parts(nodes: Array, connectivity: Tables, faces: Faces, n_coincident: 
         return []
     sizes = np.sort(np.bincount(part_of))[::-1]
     shown = ", ".join(map(str, sizes[:SHOWN])) + (", …" if n_parts > SHOWN else "")
-    found = f"{modes} rigid modes found instead of 6" if n_parts <= COUNTED_PARTS else "far more than 6 rigid modes"
+    found = f"{modes} rigid modes would remain instead of 6" if n_parts <= COUNTED_PARTS else "far more than 6 rigid modes"
     mend = f"merge the {n_coincident} pairs of coincident nodes" if n_coincident else "join them or keep one"
     return [f"{n_parts} parts of {shown} elements are not joined: {found}; {mend}"]
 

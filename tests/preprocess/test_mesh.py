@@ -232,9 +232,9 @@ def test_inverted_elements_are_turned_on_request_only(tmp_path):
         table[0] = table[0][ELEMENTS[name].mirrored]
         path = tmp_path / f"{name}.vtu"
         meshio.Mesh(box.nodes, [(ELEMENTS[name].meshio_name, table)]).write(path)
-        with pytest.raises(InputError, match=r"1 element\(s\) inverted .* element 0 .*fix=\('orientation',\)"):
+        with pytest.raises(InputError, match=r"1 element\(s\) inverted .* element 0 .*fix='orientation'"):
             read_mesh(path, unit="m")
-        mesh = read_mesh(path, unit="m", fix=("orientation",))
+        mesh = read_mesh(path, unit="m", fix="orientation")
         np.testing.assert_array_equal(mesh.blocks[name].connectivity, box.blocks[name].connectivity)
 
 
