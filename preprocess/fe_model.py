@@ -61,16 +61,18 @@ class FEModel:
         node_sets: Mapping[str, ArrayLike] | None = None,
         triangles: ArrayLike | None = None,
         source: str = "matrices",
+        accuracy: float = PRINTED,
     ) -> FEModel:
         """Model of given matrices in SI units: K (3N, 3N) and M as (3N, 3N) or nodal (N, N), degrees of freedom node by node.
 
+        accuracy: of the positions and of K; rigid motions may meet no more resistance than that part of K.
         Raises InputError unless both are finite and symmetric, M = m ⊗ 1₃ with positive mass, and K has the six rigid-body modes.
         """
         x = np.asarray(nodes, dtype=float)
         if x.ndim != 2 or x.shape[1] != 3 or not np.isfinite(x).all():
             raise InputError(f"{source}: nodes have shape {x.shape}; give finite positions (N, 3) in m")
         stiffness, mass = _matrix(K, "K", source, (3 * len(x),)), _matrix(M, "M", source, (len(x), 3 * len(x)))
-        _check_rigid_modes(stiffness, x, source)
+        _check_rigid_modes(stiffness, x, source, accuracy)
         ids = np.arange(len(x)) if node_ids is None else np.asarray(node_ids, dtype=np.int64)
         sets = {name: np.asarray(places, dtype=np.int64) for name, places in (node_sets or {}).items()}
         faces = np.zeros((0, 3), dtype=np.int64) if triangles is None else np.asarray(triangles, dtype=np.int64)
@@ -141,13 +143,13 @@ def _nodal_mass(M: sp.csr_matrix, n: int, source: str) -> sp.csr_matrix:
     return m
 
 
-def _check_rigid_modes(K: sp.csr_matrix, x: Array, source: str) -> None:
+def _check_rigid_modes(K: sp.csr_matrix, x: Array, source: str, accuracy: float) -> None:
     """InputError unless rigid motions meet no resistance."""
     centred = x - x.mean(axis=0)
     R = rigid_motions(centred / max(float(np.abs(centred).max()), 1e-300))
     residual = np.abs(K @ R).max(axis=0) / max(float(abs(K).sum(axis=1).max()), 1e-300)
     names = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")
-    bad = [name for name, value in zip(names, residual) if value > PRINTED]
+    bad = [name for name, value in zip(names, residual) if value > accuracy]
     if bad:
         raise InputError(
             f"{source}: K resists the rigid {', '.join(bad)} ({residual.max():.2g} of |K|); "

@@ -30,9 +30,15 @@ def read_matrices(
     if table.ndim != 2 or table.shape[1] not in (3, 4) or not len(table):
         raise InputError(f"{nodes}: has shape {table.shape}; expected rows of x y z or number x y z")
     limit = 3 * len(table)
-    stiffness, mass = (_guarded(Path(path), _MATRIX_READERS.get(Path(path).suffix.lower(), _unknown), limit) for path in (K, M))
+    stiffness, mass = (matrix_of_file(Path(path), limit) for path in (K, M))
     ids = table[:, 0].astype(np.int64) if table.shape[1] == 4 else None
     return FEModel.from_matrices(stiffness, mass, table[:, -3:], node_ids=ids, node_sets=node_sets, source=str(K))
+
+
+def matrix_of_file(path: Path, limit: int) -> sp.csr_matrix:
+    """Matrix of a Matrix Market, .npz or .npy file with at most ``limit`` rows. Raises InputError."""
+    matrix: sp.csr_matrix = _guarded(path, _MATRIX_READERS.get(path.suffix.lower(), _unknown), limit)
+    return matrix
 
 
 def _guarded(path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
@@ -81,6 +87,7 @@ def _dense(path: Path, limit: int) -> sp.csr_matrix:
 
 _MATRIX_READERS: dict[str, Callable[[Path, int], sp.csr_matrix]] = {
     ".mtx": _matrix_market,
+    ".mm": _matrix_market,
     ".npz": _sparse_archive,
     ".npy": _dense,
 }

@@ -1,0 +1,37 @@
+"""What an exporter is: a reduced body out, as a file of another program."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar
+
+from flexmbs.errors import MachineError
+from flexmbs.flexible_body import FlexibleBodyData
+
+
+class Exporter(ABC):
+    """Writer of one format; a new one is a class in its own file and one line in `FORMATS`.
+
+    kind: its name.  suffixes: of files that are taken for it.
+    """
+
+    kind: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        """File at ``path``; what of the body the format cannot hold, one line each. Raises InputError, MachineError."""
+
+
+def write_text(path: Path, text: str) -> None:
+    """Text file, written under a temporary name and moved into place. Raises MachineError."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        os.replace(draft, path)
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be written ({error}); mend the folder, its rights or the free space") from error
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""Modal data of MBDyn (.fem) of a reduced body, all numbers with 17 digits: its frames are the nodes, with all invariants.
+
+The names of the frames stand in the line ** NODE SET of the heading. Switch the quadratic terms on in MBDyn with "use invariant 9".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FlexibleBodyData, FloatArray
+from preprocess.exporters.base import Exporter, write_text
+from preprocess.inertia_invariants import invariant_5, invariant_8, invariant_9
+
+
+class MBDyn(Exporter):
+    """Modal data file of MBDyn."""
+
+    kind = "mbdyn"
+    suffixes = (".fem",)
+
+    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        if not body.frames:
+            raise InputError(f"{body.name}: has no frames; MBDyn needs at least one node to hold the body by")
+        write_text(path, "\n".join(_lines(body)) + "\n")
+        turned = [name for name, frame in body.frames.items() if not np.array_equal(frame.R, np.eye(3))]
+        lost = [f"axes of frame {', '.join(turned)}: nodes have none; give them to the joints in MBDyn"] if turned else []
+        return lost + (["the surface for pictures is not in a .fem file"] if body.surface is not None else [])
+
+
+def _lines(body: FlexibleBodyData) -> Iterator[str]:
+    frames = list(body.frames.values())
+    yield "** MBDyn MODAL DATA FILE"
+    yield "** NODE SET " + ", ".join('"' + name.replace('"', "'") + '"' for name in body.frames)
+    yield from _group(1, "HEADER")
+    yield "**   REVISION,  NODE,  NORMAL, ATTACHMENT, CONSTRAINT, REJECTED MODES."
+    yield f"      REV0  {len(frames)}  {body.nf}  0  0  0"
+    yield from _group(2, "FINITE ELEMENT NODE LIST")
+    yield " ".join(str(k + 1) for k in range(len(frames)))
+    yield from _group(3, "INITIAL MODAL DISPLACEMENTS", np.zeros((1, body.nf)))
+    yield from _group(4, "INITIAL MODAL VELOCITIES", np.zeros((1, body.nf)))
+    for axis, letter in enumerate("XYZ"):
+        yield from _group(5 + axis, f"NODAL {letter} COORDINATES", np.array([[frame.x[axis]] for frame in frames]))
+    yield from _group(8, "MODE SHAPES")
+    for k in range(body.nf):
+        yield f"**    NORMAL MODE SHAPE #  {k + 1}"
+        yield from _rows(np.array([np.r_[frame.phi[:, k], frame.psi[:, k]] for frame in frames]))
+    yield from _group(9, "MODAL MASS MATRIX", body.m_ff)
+    yield from _group(10, "MODAL STIFFNESS MATRIX", body.K_ff)
+    yield from _group(12, "RIGID BODY INERTIA MATRIX")
+    yield from _rows(np.array([[body.mass]]))
+    yield from _rows(body.com[None])
+    yield from _rows(_central_inertia(body))
+    yield from _group(13, "MODAL DAMPING MATRIX", body.D_ff)
+    yield from _invariants(body)
+
+
+def _invariants(body: FlexibleBodyData) -> Iterator[str]:
+    """Groups 14 … 18; each row holds one component of a vector, or one row of the 3 × 3 matrices of all modes."""
+    yield from _group(14, "INVARIANT 3", body.S_bar)
+    yield from _group(15, "INVARIANT 4", body.x_cross_S)
+    yield from _group(16, "INVARIANT 8", invariant_8(body.xS).transpose(0, 2, 1).reshape(3, -1))
+    yield from _group(17, "INVARIANT 5", invariant_5(body.SS).transpose(0, 2, 1).reshape(3, -1))
+    yield from _group(18, "INVARIANT 9", invariant_9(body.SS).transpose(0, 2, 3, 1).reshape(3, -1))
+
+
+def _central_inertia(body: FlexibleBodyData) -> FloatArray:
+    c = body.com
+    return np.asarray(body.inertia - body.mass * (c @ c * np.eye(3) - np.outer(c, c)))
+
+
+def _group(number: int, title: str, values: FloatArray | None = None) -> Iterator[str]:
+    yield "**"
+    yield f"** RECORD GROUP {number}, {title}"
+    if values is not None:
+        yield from _rows(values)
+
+
+def _rows(values: FloatArray) -> Iterator[str]:
+    return (" ".join(f"{value:.16e}" for value in row) for row in values.tolist())

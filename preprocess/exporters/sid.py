@@ -1,0 +1,104 @@
+"""Standard input data (SID) text file of a reduced body, all numbers with 17 digits.
+
+The first-order terms of Gr are written too: with them a reader can tell the products of shapes from the geometric stiffness in Oe.
+Names of the frames stand in the comment of the first line, "frames: 1 = hub; 2 = tip"; the nodes themselves are numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, FloatArray
+from preprocess.exporters.base import Exporter, write_text
+from preprocess.standard_input_data import BLOCKS, NODE_BLOCKS, Sid, SidNode, Taylor, inertia_blocks, skew_columns
+
+_LABEL = 24  # characters before the equals sign
+
+
+class StandardInputData(Exporter):
+    """SID text file."""
+
+    kind = "sid"
+    suffixes = (".sid", ".sid_fem")
+
+    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        write_text(path, "\n".join(_lines(standard_input_data(body))) + "\n")
+        return ["the surface for pictures is not in a SID file"] if body.surface is not None else []
+
+
+def standard_input_data(body: FlexibleBodyData) -> Sid:
+    """Standard input data of a reduced body."""
+    n = body.nf
+    blocks = inertia_blocks(body.first_moment, body.inertia, body.S_bar, body.xS, body.SS)
+    blocks |= {"ksigma": Taylor(np.zeros((n, 1))), "Ke": Taylor(body.K_ff), "De": Taylor(body.D_ff)}
+    modes = tuple(f"Eigen Mode {k + 1:4d} : {f:12.3f} Hz" for k, f in enumerate(body.modes.frequency))
+    nodes = tuple(_node(str(k + 1), frame) for k, frame in enumerate(body.frames.values()))
+    return Sid(body.mass, modes, nodes, blocks, _comment(body))
+
+
+def _comment(body: FlexibleBodyData) -> str:
+    names = "; ".join(f"{k + 1} = {name}" for k, name in enumerate(body.frames))
+    text = f"{body.name}, m kg s rad N, frames: {names}"
+    return " ".join(text.split())
+
+
+def _node(name: str, frame: FlexibleFrame) -> SidNode:
+    turned = (skew_columns(frame.psi) @ frame.R).transpose(1, 0, 2)
+    return SidNode(
+        name, Taylor(frame.x[:, None], frame.phi[:, :, None]), Taylor(frame.phi), Taylor(frame.psi), Taylor(frame.R, turned)
+    )
+
+
+def _lines(sid: Sid) -> Iterator[str]:
+    n = len(sid.blocks["Me"].m0)
+    yield f"{len(sid.nodes):5d} {n:5d} :{sid.comment}"
+    yield " part"
+    yield "      new modal                                 ="
+    yield "           refmod"
+    yield f"                {'mass':<31} = {_number(sid.mass)}"
+    yield f"                {'nelastq':<31} = {n:5d}"
+    yield from (f"                {f'ielastq ({k + 1:4d})':<31} = {mode}" for k, mode in enumerate(sid.modes))
+    yield "           end refmod"
+    yield "           frame"
+    for node in sid.nodes:
+        yield f"                new node                        = {node.name}"
+        yield "                     rframe                     =    body ref"
+        for name in NODE_BLOCKS:
+            yield from _block(name, getattr(node, name), n, 21)
+        yield "                end node"
+    yield "           end frame"
+    for name in BLOCKS:
+        yield from _block(name, sid.blocks[name], n, 11)
+    yield "      end modal"
+    yield " end part"
+
+
+def _block(name: str, series: Taylor, n: int, indent: int) -> Iterator[str]:
+    """A Taylor series: sizes, then the entries that are not zero."""
+    zero = not series.m0.any() and (series.m1 is None or not series.m1.any())
+    sizes = {
+        "order": 0 if series.m1 is None else 1, "nrow": series.m0.shape[0], "ncol": series.m0.shape[1], "nq": n, "nqn": 0,
+        "structure": 0 if zero else 3,
+    }  # fmt: skip
+    yield " " * indent + name
+    yield from (f"{'':26}{key:<21} = {value:4d}" for key, value in sizes.items())
+    yield from _entries("m0", series.m0)
+    if series.m1 is not None:
+        yield from _entries("m1", series.m1)
+    yield " " * indent + f"end {name}"
+
+
+def _entries(label: str, array: FloatArray) -> Iterator[str]:
+    """Lines of the entries that are not zero, the first index running fastest as in Fortran's files."""
+    places = np.argwhere(array.T)[:, ::-1]
+    values = array[tuple(places.T)]
+    for place, value in zip((places + 1).tolist(), values.tolist()):
+        index = f"{label}({', '.join(f'{i:2d}' for i in place)})"
+        yield f"{'':26}{index:<21} ={_number(value):>25}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.16E}".replace("E", "D")

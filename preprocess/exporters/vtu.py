@@ -1,0 +1,37 @@
+"""Modes as a VTK unstructured grid (.vtu): the surface with one displacement field to each mode."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import meshio
+
+from flexmbs.errors import InputError, MachineError
+from flexmbs.flexible_body import FlexibleBodyData
+from preprocess.exporters.base import Exporter
+
+
+class Vtu(Exporter):
+    """VTU file of the modes."""
+
+    kind = "vtu"
+    suffixes = (".vtu",)
+
+    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        if body.surface is None:
+            raise InputError(f"{body.name}: has no surface; load the body with it, or reduce from a mesh")
+        phi = body.surface.phi
+        fields = {f"mode {k + 1:03d} {f:.6g} Hz": phi[:, :, k] for k, f in enumerate(body.modes.frequency)}
+        grid = meshio.Mesh(
+            body.surface.nodes, [("triangle", body.surface.triangles)], {**fields, "node number": body.surface.node_ids}
+        )
+        draft = path.with_name(f".{path.stem}.{os.getpid()}.vtu")
+        try:
+            grid.write(draft)
+            os.replace(draft, path)
+        except OSError as error:
+            raise MachineError(f"{path}: cannot be written ({error}); mend the folder, its rights or the free space") from error
+        finally:
+            draft.unlink(missing_ok=True)
+        return ["a .vtu file holds the surface and the modes only"]

@@ -1,0 +1,132 @@
+"""Data of other programs in: one file to each format and one line in the table below.
+
+Formats of finite-element matrices give an `FEModel`, to be reduced; formats of reduced bodies give a `FlexibleBodyData`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FlexibleBodyData
+from preprocess.fe_model import FEModel
+from preprocess.importers.abaqus_matrix import AbaqusMatrix
+from preprocess.importers.base import Finding, Imported, Importer, ImportReport, Part, Request
+from preprocess.importers.calculix import CalculiX
+from preprocess.importers.flexmbs import Flexmbs
+from preprocess.importers.matrix_market import MatrixMarket
+from preprocess.importers.mbdyn import MBDyn
+from preprocess.importers.mbsim import MBSim
+from preprocess.importers.nastran import NastranDmig, NastranOp2, NastranOp4
+from preprocess.importers.sid import StandardInputData
+from preprocess.importers.units import UNIT_SYSTEMS, Units, units_named
+from preprocess.mesh import PreprocessWarning
+
+_ALL: tuple[Importer, ...] = (
+    CalculiX(), AbaqusMatrix(), NastranOp4(), NastranDmig(), NastranOp2(), MatrixMarket(), Flexmbs(), MBSim(), MBDyn(),
+    StandardInputData(),
+)  # fmt: skip
+FORMATS: dict[str, Importer] = {importer.kind: importer for importer in _ALL}
+
+__all__ = [
+    "FORMATS", "UNIT_SYSTEMS", "Finding", "ImportReport", "Imported", "Importer", "Part", "Request", "Units",
+    "read", "read_body", "read_model", "units_named",
+]  # fmt: skip
+
+
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    units: str = "m-kg-s",
+    mass: str | Path | None = None,
+    nodes: str | Path | None = None,
+    frames: Mapping[str, int] | None = None,
+) -> Imported:
+    """Part and report of a file of another program.
+
+    format: a name in `FORMATS`, by default known by the file's suffix and beginning.  units: of the file, a name in `UNIT_SYSTEMS`.
+    mass, nodes: companion files of matrices, by default those of the same name.  frames: numbers of the nodes of a reduced body that
+    become frames, by name.
+    Raises InputError for anything that cannot be read or is not a sound part, MachineError where an extra is missing.
+    """
+    source = Path(path)
+    importer = _named(format) if format is not None else _recognised(source)
+    report = ImportReport(str(source), importer.kind)
+    request = Request(source, units_named(units), _path(mass), _path(nodes), frames)
+    return Imported(_guarded(importer, request, report), report)
+
+
+def read_model(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    units: str = "m-kg-s",
+    mass: str | Path | None = None,
+    nodes: str | Path | None = None,
+) -> FEModel:
+    """Finite-element matrices of another program, in SI units; arguments and errors as of `read`, doubts as `PreprocessWarning`."""
+    part, report = read(path, format=format, units=units, mass=mass, nodes=nodes)
+    if not isinstance(part, FEModel):
+        raise InputError(f"{path}: holds a reduced body ({report.format}); read it with read_body")
+    _warn(report)
+    return part
+
+
+def read_body(
+    path: str | Path, *, format: str | None = None, units: str = "m-kg-s", frames: Mapping[str, int] | None = None
+) -> FlexibleBodyData:
+    """Reduced body of another program, in SI units; arguments and errors as of `read`, doubts as `PreprocessWarning`."""
+    part, report = read(path, format=format, units=units, frames=frames)
+    if not isinstance(part, FlexibleBodyData):
+        raise InputError(f"{path}: holds finite-element matrices ({report.format}); read them with read_model and reduce them")
+    _warn(report)
+    return part
+
+
+def _warn(report: ImportReport) -> None:
+    for doubt in report.doubts:
+        warnings.warn(f"{report.source}: {doubt}", PreprocessWarning, stacklevel=3)
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def _named(name: str) -> Importer:
+    if name not in FORMATS:
+        raise InputError(f"format: {name!r} is not known; there are {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def _recognised(path: Path) -> Importer:
+    """Importer of the file's suffix; among several the one whose signature stands near the file's beginning."""
+    suffix = path.suffix.lower()
+    candidates = [importer for importer in FORMATS.values() if suffix in importer.suffixes]
+    if not candidates:
+        known = ", ".join(f"{importer.kind} ({', '.join(importer.suffixes)})" for importer in FORMATS.values())
+        raise InputError(f"{path}: the format of '{suffix}' is not known; give format=, one of {known}")
+    if len(candidates) == 1:
+        return candidates[0]
+    try:
+        with path.open("rb") as file:
+            start = file.read(65536).upper()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    signed = [importer for importer in candidates if importer.signature and importer.signature.upper() in start]
+    return (signed or [importer for importer in candidates if not importer.signature] or candidates)[0]
+
+
+def _guarded(importer: Importer, request: Request, report: ImportReport) -> Part:
+    """What the importer makes; every other error than the project's own is a defect of the file."""
+    try:
+        return importer.read(request, report)
+    except MemoryError:
+        raise InputError(f"{request.path}: claims more data than fits in memory; it is damaged") from None
+    except (ValueError, LookupError, ArithmeticError, OSError) as error:
+        said = (str(error).splitlines() or [""])[0][:160]
+        raise InputError(
+            f"{request.path}: is no sound {importer.kind} file ({type(error).__name__}: {said}); export it anew"
+        ) from error

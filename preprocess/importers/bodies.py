@@ -1,0 +1,117 @@
+"""Reduced bodies of other programs to SI units and to a checked `FlexibleBodyData`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, FloatArray, Surface
+from preprocess.importers.base import ImportReport, Request
+
+MANY_NODES = 100  # above, nodes become frames only when named
+
+
+class RawBody(NamedTuple):
+    """Reduced body in the units of its file; fields as in `FlexibleBodyData`."""
+
+    name: str
+    mass: float
+    first_moment: FloatArray
+    second_moment: FloatArray
+    S_bar: FloatArray
+    xS: FloatArray
+    SS: FloatArray
+    K_ff: FloatArray
+    D_ff: FloatArray
+    frames: dict[str, FlexibleFrame]
+    surface: Surface | None = None
+
+
+def checked_body(raw: RawBody, request: Request, report: ImportReport) -> FlexibleBodyData:
+    """The body in SI units with its checks in the report. Raises InputError when mass or stiffness make it unusable."""
+    body = _in_si(raw, request, report)
+    report.found(
+        f"{body.nf} modes from {body.modes.frequency.min(initial=np.inf):.6g} Hz, {len(body.frames)} frames"
+        if body.nf
+        else "a rigid body"
+    )
+    size = np.sqrt(max(np.trace(body.second_moment) / body.mass, 0.0)) if body.mass > 0 else 0.0
+    report.found(
+        f"mass {body.mass:.6g} kg, radius of gyration {size:.4g} m about the body frame, from units {request.units.name}"
+    )
+    for check in body.validate():
+        if not check.ok and check.name.startswith(("mass is positive", "K_ff is positive", "K_ff is symmetric")):
+            raise InputError(f"{report.source}: {check.name} does not hold ({check.residual:.3g}); export the body anew")
+        report.check(check.ok, f"{check.name} ({check.residual:.2g})")
+    return body
+
+
+def _in_si(raw: RawBody, request: Request, report: ImportReport) -> FlexibleBodyData:
+    """Factors of the units; the elastic coordinates are scaled so that mass-normalised modes stay so."""
+    u = request.units
+    phi = u.mass**-0.5  # q in √kg m where the file has √mass · length
+    moment = u.mass * u.length
+    return FlexibleBodyData.from_integrals(
+        raw.name,
+        mass=raw.mass * u.mass,
+        first_moment=raw.first_moment * moment,
+        second_moment=raw.second_moment * moment * u.length,
+        S_bar=raw.S_bar * u.mass * phi,
+        xS=raw.xS * moment * phi,
+        SS=raw.SS,
+        K_ff=raw.K_ff / u.time**2,
+        D_ff=raw.D_ff / u.time,
+        frames={name: _frame(frame, phi, u.length) for name, frame in raw.frames.items()},
+        surface=_surface(raw.surface, phi, u.length),
+        provenance={
+            "source": report.source,
+            "format of source": report.format,
+            "units of source": u.name,
+            "units": "m kg s rad N",
+            "generator": GENERATOR,
+        },
+    )
+
+
+def _frame(frame: FlexibleFrame, phi: float, length: float) -> FlexibleFrame:
+    return FlexibleFrame(frame.x * length, frame.R, frame.phi * phi, frame.psi * (phi / length), frame.kind)
+
+
+def _surface(surface: Surface | None, phi: float, length: float) -> Surface | None:
+    if surface is None:
+        return None
+    return Surface(surface.nodes * length, surface.phi * phi, surface.triangles, surface.node_ids)
+
+
+class Nodes(NamedTuple):
+    """Nodes of a reduced body: numbers (N,), positions (N, 3), shapes of translation and rotation (N, 3, n)."""
+
+    ids: np.ndarray
+    positions: FloatArray
+    phi: FloatArray
+    psi: FloatArray
+
+    def frames(self, wanted: Mapping[str, int] | None, report: ImportReport) -> dict[str, FlexibleFrame]:
+        """Frames at the wanted nodes, or at every node of a short list. Raises InputError for a node that is not there."""
+        place = {int(node): row for row, node in enumerate(self.ids)}
+        if wanted is None:
+            if len(place) > MANY_NODES:
+                report.found(f"{len(place)} nodes, none made a frame; name those wanted with frames=")
+                return {}
+            wanted = {f"node {node}": node for node in place}
+        missing = [f"{name!r} at node {node}" for name, node in wanted.items() if node not in place]
+        if missing:
+            raise InputError(f"{report.source}: no node for frame {missing[0]}; the nodes are {_few(place)}")
+        rows = {name: place[node] for name, node in wanted.items()}
+        return {
+            name: FlexibleFrame(self.positions[row], np.eye(3), self.phi[row], self.psi[row], "node")
+            for name, row in rows.items()
+        }
+
+
+def _few(place: Mapping[int, int]) -> str:
+    first = [str(node) for node in list(place)[:8]]
+    return ", ".join(first) + (", …" if len(place) > 8 else "")

@@ -1,0 +1,159 @@
+"""Modal data of MBDyn (.fem): record groups of nodes, shapes, modal matrices, rigid-body inertia and inertia invariants.
+
+    ** RECORD GROUP 1, HEADER …                  REV NODES NORMAL ATTACHMENT CONSTRAINT REJECTED
+    2 labels · 5, 6, 7 positions · 8 shapes (per mode and node 3 translations, 3 rotations) · 9 mass · 10 stiffness
+    11 lumped masses (6 per node) · 12 mass, centre of mass, inertia about it · 13 damping
+    14 … 18 invariants 3, 4, 8, 5, 9 · 19 stress stiffening
+
+The shape integrals come from groups 12, 14 … 18 where they are there, else from the lumped masses of group 11.
+Source: MBDyn Input File Format Manual, appendix "Modal element data".
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FlexibleBodyData, FloatArray, x_cross_shapes
+from preprocess.importers.base import Importer, ImportReport, Request
+from preprocess.importers.bodies import Nodes, RawBody, checked_body
+from preprocess.importers.text import content, numbers, whole
+from preprocess.inertia_invariants import invariant_5, moments_of_shapes, shape_products
+
+PRINTED = 1e-6
+_GROUP = re.compile(rb"^[ \t]*\*\*[ \t]*RECORD GROUP[ \t]+(\d{1,3})\b.*$", re.MULTILINE | re.IGNORECASE)
+_COMMENT = re.compile(rb"^[ \t]*\*\*.*$", re.MULTILINE)
+_NODE_SET = re.compile(rb'^[ \t]*\*\*[ \t]*NODE SET[ \t]+(".*")[ \t]*\r?$', re.MULTILINE)
+
+
+class MBDyn(Importer):
+    """Modal data file of MBDyn."""
+
+    kind = "mbdyn"
+    suffixes = (".fem",)
+    gives = "a reduced body"
+
+    def read(self, request: Request, report: ImportReport) -> FlexibleBodyData:
+        groups = _Groups(request.path, content(request.path, "record groups of an MBDyn modal data file"))
+        nodes = _nodes(groups)
+        M, K = groups.square(9), groups.square(10)
+        D = groups.square(13) if 13 in groups.texts else np.zeros_like(K)
+        integrals = _of_invariants(groups, M, report) if 18 in groups.texts else _of_lumped_masses(groups, nodes, report)
+        given, own = M, np.einsum("aaij->ij", integrals.SS)
+        error = float(np.abs(given - own).max(initial=0.0) / max(np.abs(given).max(initial=0.0), 1e-300))
+        report.check(error < PRINTED, f"group 9 (modal mass) = Σ ∫φ_aᵀφ_a dm ({error:.2g})")
+        names = groups.names() if request.frames is None else None
+        frames = nodes.frames(dict(zip(names, nodes.ids.tolist())) if names else request.frames, report)
+        raw = RawBody(request.path.stem or "body", *integrals, K, D, frames)
+        return checked_body(raw, request, report)
+
+
+class Integrals(NamedTuple):
+    """Mass and the five shape integrals, as in `FlexibleBodyData`."""
+
+    mass: float
+    first_moment: FloatArray
+    second_moment: FloatArray
+    S_bar: FloatArray
+    xS: FloatArray
+    SS: FloatArray
+
+
+class _Groups:
+    """Texts of the record groups; sizes from the header."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path = path
+        marks = list(_GROUP.finditer(data))
+        if not marks or int(marks[0].group(1)) != 1:
+            raise InputError(f"{path}: does not begin with RECORD GROUP 1; it is no modal data file of MBDyn")
+        ends = [mark.start() for mark in marks[1:]] + [len(data)]
+        self.texts = {int(mark.group(1)): _COMMENT.sub(b"", data[mark.end() : end]) for mark, end in zip(marks, ends)}
+        self._set = _NODE_SET.search(data[: marks[0].start()])
+        words = self.texts[1].split()
+        if len(words) != 6 or not all(re.fullmatch(rb"\d{1,7}", word) for word in words[1:]):
+            raise InputError(
+                f"{path}: group 1 must be a revision and five counts; found {b' '.join(words)[:60].decode(errors='replace')!r}"
+            )
+        self.nodes = int(words[1])
+        self.modes = int(words[2]) + int(words[3])
+
+    def values(self, group: int, *shape: int) -> FloatArray:
+        """Numbers of a group. Raises InputError unless there are as many as the shape needs."""
+        if group not in self.texts:
+            raise InputError(f"{self.path}: has no record group {group}; export it with {_CONTENT.get(group, 'that group')}")
+        found = numbers(self.texts[group], f"{self.path}: group {group}")
+        needed = int(np.prod([int(size) for size in shape], dtype=object))
+        if found.size != needed:
+            raise InputError(
+                f"{self.path}: group {group} has {found.size} numbers; {self.nodes} nodes and {self.modes} modes need {needed}"
+            )
+        return found.reshape(shape)
+
+    def square(self, group: int) -> FloatArray:
+        return self.values(group, self.modes, self.modes)
+
+    def names(self) -> list[str] | None:
+        """Names of the nodes in the line ** NODE SET "hub", "tip", when there is one for each."""
+        listed = re.findall(rb'"([^"]+)"', self._set.group(1)) if self._set else []
+        names = [name.decode("utf-8", errors="replace") for name in listed]
+        return names if len(names) == self.nodes == len(set(names)) and names != ["ALL"] else None
+
+
+_CONTENT = {5: "nodal positions", 8: "mode shapes", 9: "the modal mass", 10: "the modal stiffness", 12: "the rigid-body inertia"}
+
+
+def _nodes(groups: _Groups) -> Nodes:
+    ids = whole(groups.values(2, groups.nodes), f"{groups.path}: group 2", "node label")
+    positions = np.stack([groups.values(axis, groups.nodes) for axis in (5, 6, 7)], axis=1)
+    shapes = groups.values(8, groups.modes, groups.nodes, 6).transpose(1, 2, 0)
+    return Nodes(ids, positions, shapes[:, :3], shapes[:, 3:])
+
+
+def _of_invariants(groups: _Groups, M: FloatArray, report: ImportReport) -> Integrals:
+    """From groups 12, 14, 16 and 18; groups 15 and 17 repeat parts of them."""
+    n = groups.modes
+    rigid = groups.values(12, 13)
+    mass, com, J = float(rigid[0]), rigid[1:4], rigid[4:].reshape(3, 3)
+    xS = moments_of_shapes(groups.values(16, 3, n, 3).transpose(0, 2, 1))
+    SS = shape_products(groups.values(18, 3, n, n, 3).transpose(0, 3, 1, 2))
+    report.found("shape integrals from groups 12, 14, 16 and 18")
+    if 15 in groups.texts:
+        _agree(report, "group 15 (invariant 4) = antisymmetric part of group 16", groups.values(15, 3, n), x_cross_shapes(xS))
+    if 17 in groups.texts:
+        inv5 = groups.values(17, 3, n, n).transpose(0, 2, 1)
+        _agree(report, "group 17 (invariant 5) = antisymmetric part of group 18", inv5, invariant_5(SS))
+    J = 0.5 * (J + J.T)
+    second = 0.5 * np.trace(J) * np.eye(3) - J + mass * np.outer(com, com)
+    return Integrals(mass, mass * com, second, groups.values(14, 3, n), xS, SS)
+
+
+def _of_lumped_masses(groups: _Groups, nodes: Nodes, report: ImportReport) -> Integrals:
+    """Sums over the nodes with the masses of group 11."""
+    if 11 not in groups.texts:
+        raise InputError(
+            f"{groups.path}: has neither invariants (groups 14 to 18) nor lumped masses (group 11); export one of them"
+        )
+    lumped = groups.values(11, groups.nodes, 6)
+    m, x, phi = lumped[:, :3].mean(axis=1), nodes.positions, nodes.phi
+    _agree(report, "group 11 has one mass for x, y and z", lumped[:, :3], m[:, None] + np.zeros(3))
+    report.check(not lumped[:, 3:].any(), "group 11 has no rotary inertia (it would be left out)")
+    report.found("shape integrals from the lumped masses of group 11")
+    return Integrals(
+        float(m.sum()),
+        m @ x,
+        np.einsum("p,pa,pb->ab", m, x, x),
+        np.einsum("p,pak->ak", m, phi),
+        np.einsum("p,pa,pbk->abk", m, x, phi),
+        np.einsum("p,pak,pbl->abkl", m, phi, phi),
+    )
+
+
+def _agree(report: ImportReport, text: str, given: FloatArray, expected: FloatArray) -> None:
+    scale = max(float(np.abs(expected).max(initial=0.0)), float(np.abs(given).max(initial=0.0)), 1e-300)
+    error = float(np.abs(given - expected).max(initial=0.0)) / scale
+    report.check(error < PRINTED, f"{text} ({error:.2g})")

@@ -1,0 +1,49 @@
+"""Nodes, sets and surface for matrices that come without them: from a mesh file, a CalculiX result or a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from preprocess import surface
+from preprocess.elements import ELEMENTS
+from preprocess.importers.frd import ACCURACY, known_elements, read_frd
+from preprocess.importers.labelled import Indices, NodeTable
+from preprocess.importers.text import content, table, whole
+from preprocess.mesh_readers import READERS, raw_mesh
+
+_NO_TRIANGLES = np.zeros((0, 3), dtype=np.int64)
+
+
+def node_table(path: Path) -> NodeTable:
+    """Nodes of a mesh file, of a .frd or of a table of number, x, y, z (.csv, .txt). Raises InputError."""
+    suffix = path.suffix.lower()
+    if suffix == ".frd":
+        return _from_frd(path)
+    if suffix in (".csv", ".txt"):
+        return _from_table(path)
+    if suffix in READERS:
+        mesh = raw_mesh(path)
+        return NodeTable(mesh.node_ids, mesh.points, mesh.node_sets, _skin(mesh.connectivity), path)
+    raise InputError(f"{path}: nodes are read of {', '.join(READERS)}, .frd, .csv and .txt")
+
+
+def _from_frd(path: Path) -> NodeTable:
+    frd = read_frd(path)
+    return NodeTable(frd.ids, frd.positions, {}, _skin(known_elements(frd)), path, ACCURACY)
+
+
+def _from_table(path: Path) -> NodeTable:
+    rows = table(content(path, "rows of node number, x, y, z"), 4, str(path))
+    ids = whole(rows[:, 0], str(path), "node number")
+    if len(np.unique(ids)) != len(ids):
+        raise InputError(f"{path}: a node number is given twice; the rows are number, x, y, z")
+    return NodeTable(ids, rows[:, 1:], {}, _NO_TRIANGLES, path)
+
+
+def _skin(connectivity: dict[str, Indices]) -> Indices:
+    """Outer triangles, when there are elements."""
+    known = {kind: rows for kind, rows in connectivity.items() if len(rows) and kind in ELEMENTS}
+    return surface.surface_triangles(known) if known else _NO_TRIANGLES

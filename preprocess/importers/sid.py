@@ -1,0 +1,208 @@
+"""Standard input data (SID) text files, read with suspicion: what the blocks must have in common is tested and told.
+
+Files in circulation break the rules: columns of Ge by axis instead of by mode, m1 with mode and column exchanged, Oe that disagrees
+with Me. So the integrals are taken from the blocks that agree with each other, and the report says which did not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, FloatArray, x_cross_shapes
+from preprocess.importers.base import Importer, ImportReport, Request
+from preprocess.importers.bodies import RawBody, checked_body
+from preprocess.importers.sid_text import read_sid_text
+from preprocess.inertia_invariants import invariant_5
+from preprocess.standard_input_data import (
+    PAIRS,
+    Sid,
+    SidNode,
+    Taylor,
+    inertia_tensor,
+    moments_of_shapes,
+    shape_products,
+    shape_products_of,
+    skew_columns,
+)
+
+PRINTED = 1e-8  # agreement of blocks that were printed with twelve digits
+
+
+class StandardInputData(Importer):
+    """SID text file."""
+
+    kind = "sid"
+    suffixes = (".sid", ".sid_fem", ".txt")
+    signature = b"new modal"
+    gives = "a reduced body"
+
+    def read(self, request: Request, report: ImportReport) -> FlexibleBodyData:
+        sid = read_sid_text(request.path)
+        report.found(f"{len(sid.nodes)} nodes, {len(sid.modes)} named modes; comment {sid.comment[:120]!r}")
+        n = len(sid.blocks["Me"].m0)
+        _check_nodes(sid, report)
+        moments = _moments(sid, report)
+        return checked_body(_raw(request, sid, n, moments, _shape_products(sid, n, report)), request, report)
+
+
+class Moments(NamedTuple):
+    """First moment (3,), second moment (3, 3), S_bar (3, n), xS (3, 3, n)."""
+
+    first: FloatArray
+    second: FloatArray
+    S_bar: FloatArray
+    xS: FloatArray
+
+
+def _raw(request: Request, sid: Sid, n: int, moments: Moments, SS: FloatArray) -> RawBody:
+    names = _frame_names(sid)
+    return RawBody(
+        name=request.path.stem or "body",
+        mass=sid.mass,
+        first_moment=moments.first,
+        second_moment=moments.second,
+        S_bar=moments.S_bar,
+        xS=moments.xS,
+        SS=SS,
+        K_ff=sid.blocks["Ke"].m0,
+        D_ff=sid.blocks["De"].m0 if "De" in sid.blocks else np.zeros((n, n)),
+        frames={name: _frame(node, request) for name, node in zip(names, sid.nodes)},
+    )
+
+
+def _frame(node: SidNode, request: Request) -> FlexibleFrame:
+    u, _, v = np.linalg.svd(node.AP.m0)
+    axes = u @ v
+    if np.abs(axes - node.AP.m0).max() > 1e-6 or np.linalg.det(axes) < 0:
+        raise InputError(
+            f"{request.path}: axes AP of node {node.name} are not right-handed and orthonormal; export the file anew"
+        )
+    return FlexibleFrame(node.origin.m0[:, 0], axes, node.phi.m0, node.psi.m0, "node")
+
+
+def _frame_names(sid: Sid) -> list[str]:
+    """Names of the nodes: those of the comment "frames: 1 = hub; 2 = tip", else their numbers."""
+    _, said, listed = sid.comment.partition("frames: ")
+    pairs = [item.partition(" = ") for item in listed.split("; ")] if said else []
+    titles = {number.strip(): title.strip() for number, _, title in pairs}
+    names = [titles.get(node.name, f"node {node.name}") for node in sid.nodes]
+    return names if len(set(names)) == len(names) else [f"node {node.name} ({k})" for k, node in enumerate(sid.nodes)]
+
+
+def _agree(report: ImportReport, text: str, given: FloatArray, expected: FloatArray) -> bool:
+    """Whether two arrays agree to the printed digits, told in the report."""
+    scale = max(float(np.abs(expected).max(initial=0.0)), float(np.abs(given).max(initial=0.0)), 1e-300)
+    error = float(np.abs(given - expected).max(initial=0.0)) / scale
+    report.check(error < PRINTED, f"{text} ({error:.2g})")
+    return error < PRINTED
+
+
+def _check_nodes(sid: Sid, report: ImportReport) -> None:
+    """origin.m1 = phi.m0 and AP.m1 = ψ̃ AP.m0 at every node that states them."""
+    shapes = [node for node in sid.nodes if node.origin.m1 is not None]
+    if shapes:
+        given = np.array([node.origin.m1[:, :, 0] for node in shapes if node.origin.m1 is not None])
+        _agree(report, "origin.m1 = phi.m0 at every node", given, np.array([node.phi.m0 for node in shapes]))
+    turned = [node for node in sid.nodes if node.AP.m1 is not None]
+    if turned:
+        given = np.array([node.AP.m1 for node in turned if node.AP.m1 is not None])
+        expected = np.array([(skew_columns(node.psi.m0) @ node.AP.m0).transpose(1, 0, 2) for node in turned])
+        _agree(report, "AP.m1 = ψ̃ AP.m0 at every node", given, expected)
+
+
+def _moments(sid: Sid, report: ImportReport) -> Moments:
+    """Moments from mdCM, J, Ct, Gr; J.m1, Cr.m0 and Oe.m0 repeat them."""
+    blocks, n = sid.blocks, len(sid.blocks["Me"].m0)
+    S_bar = blocks["Ct"].m0.T
+    if blocks["mdCM"].m1 is not None:
+        _agree(report, "mdCM.m1 = Ct.m0ᵀ", blocks["mdCM"].m1[:, :, 0], S_bar)
+    inertia = _inertia(blocks["J"])
+    C4 = 0.5 * blocks["Gr"].m0.reshape(3, n, 3).transpose(1, 0, 2)
+    xS = moments_of_shapes(C4)
+    if blocks["J"].m1 is not None and blocks["J"].m1.shape[0] == 6:
+        given = np.array([inertia_tensor(blocks["J"].m1[:, k, 0]) for k in range(n)]).reshape(n, 3, 3)
+        _agree(report, "J.m1 = symmetric part of Gr.m0", given, C4 + C4.transpose(0, 2, 1))
+    _agree(report, "Cr.m0 = antisymmetric part of Gr.m0", blocks["Cr"].m0, x_cross_shapes(xS).T)
+    if "Oe" in blocks:
+        sym = C4 + C4.transpose(0, 2, 1)
+        expected = np.stack([-sym[:, a, b] * (0.5 if a == b else 1.0) for a, b in PAIRS], axis=1)
+        _agree(report, "Oe.m0 = − symmetric part of Gr.m0", blocks["Oe"].m0, expected)
+    if "ksigma" in blocks and np.any(blocks["ksigma"].m0):
+        report.check(False, "ksigma holds a preload, which is not read")
+    second = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    return Moments(blocks["mdCM"].m0[:, 0], second, S_bar, xS)
+
+
+def _inertia(block: Taylor) -> FloatArray:
+    """Inertia tensor of the variants 6 × 1 (xx, yy, zz, xy, xz, yz), 3 × 3 and 3 × 1 (principal)."""
+    if block.m0.shape == (3, 3):
+        return np.asarray(0.5 * (block.m0 + block.m0.T))
+    return np.diag(block.m0[:, 0]) if block.m0.shape == (3, 1) else inertia_tensor(block.m0[:, 0])
+
+
+def _shape_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
+    """SS from the first-order terms of Gr where they are there, else from Oe and the antisymmetric part of Cr."""
+    m_ff = sid.blocks["Me"].m0
+    Kr = _cross_products(sid, n, report)
+    gyroscopic = sid.blocks["Gr"].m1
+    if gyroscopic is not None:
+        report.found("products of shapes from Gr.m1")
+        SS = shape_products(gyroscopic, m_ff)
+        _agree(report, "Gr.m1 agrees with Ge", invariant_5(SS), Kr)
+        return SS
+    Oe = sid.blocks["Oe"].m1 if "Oe" in sid.blocks else None
+    if Oe is None:
+        report.check(False, "no first-order terms of Gr and Oe: the products of shapes are taken alike in x, y and z")
+        return shape_products_of(Kr, np.repeat((-2.0 / 3.0 * m_ff)[:, :, None], 6, axis=2) * np.r_[1, 1, 1, 0, 0, 0], m_ff)
+    omega = Oe.copy()
+    return _possible(_from_centrifugal(omega, Kr, m_ff, report), m_ff, report)
+
+
+def _from_centrifugal(omega: FloatArray, Kr: FloatArray, m_ff: FloatArray, report: ImportReport) -> FloatArray:
+    _agree(report, "Σ Oe.m1(xx, yy, zz) = −2 Me", omega[:, :, :3].sum(axis=2), -2.0 * m_ff)
+    _agree(report, "Oe.m1 is symmetric in the modes", omega, omega.transpose(1, 0, 2))
+    report.found("products of shapes from Oe.m1 and Cr.m1; the trace is that of Me")
+    return shape_products_of(Kr, 0.5 * (omega + omega.transpose(1, 0, 2)), m_ff)
+
+
+def _cross_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
+    """Kr[c, i, j] from Cr.m1, whose geometric part is symmetric; tells how the columns of Ge are ordered."""
+    first = sid.blocks["Cr"].m1
+    Kr = np.zeros((3, n, n)) if first is None else first.transpose(2, 1, 0)
+    Kr = 0.5 * (Kr - Kr.transpose(0, 2, 1))
+    if "Ge" not in sid.blocks or n < 2:
+        return np.asarray(Kr)
+    Ge = sid.blocks["Ge"].m0
+    by_mode = 0.5 * Ge.reshape(n, n, 3).transpose(2, 1, 0)
+    by_axis = 0.5 * Ge.reshape(n, 3, n).transpose(1, 2, 0)
+    errors = [float(np.abs(candidate - Kr).max()) for candidate in (by_mode, by_axis)]
+    if errors[1] < 1e-3 * errors[0]:
+        report.check(False, "the columns of Ge run by axis (c n + k) instead of by mode (3 k + c); Cr.m1 was used instead")
+    else:
+        _agree(report, "Ge = 2 · antisymmetric part of Cr.m1", by_mode, Kr)
+    return np.asarray(by_mode if first is None else Kr)
+
+
+def _possible(SS: FloatArray, m_ff: FloatArray, report: ImportReport) -> FloatArray:
+    """SS, or the nearest with ΣSS[a, a] = Me that is a Gram matrix: files that break the rules have negative masses in them."""
+    n = len(m_ff)
+    gram = SS.transpose(0, 2, 1, 3).reshape(3 * n, 3 * n)
+    values, vectors = scipy.linalg.eigh(gram)
+    least = float(values.min(initial=0.0) / max(float(values.max(initial=0.0)), 1e-300))
+    if least > -PRINTED:
+        return SS
+    report.check(False, f"products of shapes have a negative eigenvalue ({least:.2g}); the nearest possible ones are used")
+    clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    clipped = clipped.reshape(3, n, 3, n).transpose(0, 2, 1, 3)
+    scale = _factor(np.einsum("aaij->ij", clipped), m_ff)
+    return np.asarray(np.einsum("ki,abkl,lj->abij", scale, clipped, scale))
+
+
+def _factor(given: FloatArray, wanted: FloatArray) -> FloatArray:
+    """T with Tᵀ A T = B for symmetric positive definite A and B."""
+    lower, target = np.linalg.cholesky(given), np.linalg.cholesky(0.5 * (wanted + wanted.T))
+    return np.asarray(np.linalg.solve(lower.T, target.T))
