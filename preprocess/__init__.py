@@ -24,6 +24,8 @@ _HOMES = {
     "preprocess.stress": "Stress",
     "preprocess.build": "reduce",
     "preprocess.part_file": "Part read_part",
+    "preprocess.importers": "read_body read_model",
+    "preprocess.exporters": "write_body",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from preprocess.assembly import assemble
     from preprocess.build import reduce
     from preprocess.elements.formulation import Formulation
+    from preprocess.exporters import write_body
     from preprocess.fe_model import FEModel
+    from preprocess.importers import read_body, read_model
     from preprocess.interfaces import Averaged, Plane, Point, Rigid
     from preprocess.material import Isotropic, Orthotropic
     from preprocess.matrices import read_matrices
@@ -47,7 +51,7 @@ __all__ = [  # noqa: RUF022
     "read_mesh", "read_matrices", "box_mesh", "Mesh", "Isotropic", "Orthotropic", "assemble", "FEModel", "Formulation",
     "PointMass", "attach", "Rigid", "Averaged", "Point", "Plane", "CraigBampton", "Guyan", "Rubin", "CraigChang", "Krylov",
     "FreeModes", "ClampedModes", "GivenShapes", "AttachedInterface", "AttachedNode", "MeanAxes", "PrincipalAxes", "Chord",
-    "Stress", "reduce", "PreprocessWarning", "Part", "read_part",
+    "Stress", "reduce", "read_body", "read_model", "write_body", "PreprocessWarning", "Part", "read_part",
 ]  # fmt: skip
 
 

@@ -1,6 +1,8 @@
 """Modal data of MBDyn (.fem) of a reduced body, all numbers with 17 digits: its frames are the nodes, with all invariants.
 
-The names of the frames stand in the line ** NODE SET of the heading. Switch the quadratic terms on in MBDyn with "use invariant 9".
+The names of the frames stand in the line ** NODE SET of the heading. MBDyn takes the quadratic terms with "use invariant 9".
+Group 19 holds the geometric stiffness, numbered ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x (1 … 6), angular accelerations
+(7 … 9), accelerations minus gravity (10 … 12), then three forces and three moments at each node.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FlexibleBodyData, FloatArray
+from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffness
 from preprocess.exporters.base import Exporter, write_text
 from preprocess.inertia_invariants import invariant_5, invariant_8, invariant_9
 
@@ -56,6 +58,9 @@ def _lines(body: FlexibleBodyData) -> Iterator[str]:
     yield from _rows(_central_inertia(body))
     yield from _group(13, "MODAL DAMPING MATRIX", body.D_ff)
     yield from _invariants(body)
+    if body.geometric is not None:
+        yield from _stiffening(body, body.geometric)
+    yield "**"
 
 
 def _invariants(body: FlexibleBodyData) -> Iterator[str]:
@@ -65,6 +70,18 @@ def _invariants(body: FlexibleBodyData) -> Iterator[str]:
     yield from _group(16, "INVARIANT 8", invariant_8(body.xS).transpose(0, 2, 1).reshape(3, -1))
     yield from _group(17, "INVARIANT 5", invariant_5(body.SS).transpose(0, 2, 1).reshape(3, -1))
     yield from _group(18, "INVARIANT 9", invariant_9(body.SS).transpose(0, 2, 3, 1).reshape(3, -1))
+
+
+def _stiffening(body: FlexibleBodyData, K0: GeometricStiffness) -> Iterator[str]:
+    """Group 19: the number of matrices, then each after its number."""
+    blocks = [*enumerate([*K0.rotation, *K0.angular_acceleration, *K0.acceleration], 1)]
+    for k, name in enumerate(body.frames):
+        blocks += [(13 + 6 * k + a, matrix) for a, matrix in enumerate(K0.frames.get(name, ()))]
+    yield from _group(19, "MODAL STRESS STIFFENING MATRIX")
+    yield str(len(blocks))
+    for number, matrix in blocks:
+        yield str(number)
+        yield from _rows(matrix)
 
 
 def _central_inertia(body: FlexibleBodyData) -> FloatArray:

@@ -33,9 +33,9 @@ def _arrays(body: FlexibleBodyData) -> dict[str, np.ndarray]:
     """Datasets by name."""
     n = body.nf
     frames = list(body.frames.values())
-    x = np.array([frame.x for frame in frames]).reshape(-1, 3)
-    phi = np.array([frame.phi for frame in frames]).reshape(-1, 3, n)
-    psi = np.array([frame.psi for frame in frames]).reshape(-1, 3, n)
+    x = np.array([frame.x for frame in frames]).reshape(len(frames), 3)
+    phi = np.array([frame.phi for frame in frames]).reshape(len(frames), 3, n)
+    psi = np.array([frame.psi for frame in frames]).reshape(len(frames), 3, n)
     arrays = {
         "mass": np.array(body.mass),
         "position integral": body.first_moment,
@@ -56,6 +56,6 @@ def _arrays(body: FlexibleBodyData) -> dict[str, np.ndarray]:
     if len(x):
         arrays["node numbers"] = np.arange(1, len(x) + 1)
         arrays["nodal relative position"] = x.ravel()
-        arrays["nodal shape matrix of translation"] = phi.reshape(-1, n)
-        arrays["nodal shape matrix of rotation"] = psi.reshape(-1, n)
+        arrays["nodal shape matrix of translation"] = phi.reshape(3 * len(x), n)
+        arrays["nodal shape matrix of rotation"] = psi.reshape(3 * len(x), n)
     return arrays

@@ -1,6 +1,6 @@
 """Standard input data (SID) text file of a reduced body, all numbers with 17 digits.
 
-The first-order terms of Gr are written too: with them a reader can tell the products of shapes from the geometric stiffness in Oe.
+The first-order terms of Gr are written too: they tell the products of shapes from the geometric stiffness within Oe.
 Names of the frames stand in the comment of the first line, "frames: 1 = hub; 2 = tip"; the nodes themselves are numbered.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, FloatArray
 from preprocess.exporters.base import Exporter, write_text
-from preprocess.standard_input_data import BLOCKS, NODE_BLOCKS, Sid, SidNode, Taylor, inertia_blocks, skew_columns
+from preprocess.standard_input_data import BLOCKS, NODE_BLOCKS, Sid, SidNode, Taylor, inertia_blocks, skew_columns, stiffened
 
 _LABEL = 24  # characters before the equals sign
 
@@ -35,7 +35,10 @@ def standard_input_data(body: FlexibleBodyData) -> Sid:
     blocks = inertia_blocks(body.first_moment, body.inertia, body.S_bar, body.xS, body.SS)
     blocks |= {"ksigma": Taylor(np.zeros((n, 1))), "Ke": Taylor(body.K_ff), "De": Taylor(body.D_ff)}
     modes = tuple(f"Eigen Mode {k + 1:4d} : {f:12.3f} Hz" for k, f in enumerate(body.modes.frequency))
-    nodes = tuple(_node(str(k + 1), frame) for k, frame in enumerate(body.frames.values()))
+    frames = body.geometric.frames if body.geometric is not None else {}
+    nodes = tuple(_node(str(k + 1), frame, frames.get(name)) for k, (name, frame) in enumerate(body.frames.items()))
+    if body.geometric is not None:
+        blocks |= stiffened(blocks, body.geometric)
     return Sid(body.mass, modes, nodes, blocks, _comment(body))
 
 
@@ -45,10 +48,15 @@ def _comment(body: FlexibleBodyData) -> str:
     return " ".join(text.split())
 
 
-def _node(name: str, frame: FlexibleFrame) -> SidNode:
+def _node(name: str, frame: FlexibleFrame, K0: FloatArray | None) -> SidNode:
     turned = (skew_columns(frame.psi) @ frame.R).transpose(1, 0, 2)
+    force, moment = (None, None) if K0 is None else (-K0[:3], -K0[3:])
     return SidNode(
-        name, Taylor(frame.x[:, None], frame.phi[:, :, None]), Taylor(frame.phi), Taylor(frame.psi), Taylor(frame.R, turned)
+        name,
+        Taylor(frame.x[:, None], frame.phi[:, :, None]),
+        Taylor(frame.phi, force),
+        Taylor(frame.psi, moment),
+        Taylor(frame.R, turned),
     )
 
 
@@ -96,7 +104,7 @@ def _entries(label: str, array: FloatArray) -> Iterator[str]:
     places = np.argwhere(array.T)[:, ::-1]
     values = array[tuple(places.T)]
     for place, value in zip((places + 1).tolist(), values.tolist()):
-        index = f"{label}({', '.join(f'{i:2d}' for i in place)})"
+        index = f"{label}({place[0]:2d}, {', '.join(map(str, place[1:]))})"
         yield f"{'':26}{index:<21} ={_number(value):>25}"
 
 

@@ -1,8 +1,8 @@
 """Stiffness, mass and frames for Simscape's reduced-order flexible solid (.mat, .npz), rigid-body motions included.
 
-Coordinates are the displacements of the frames, U_i = [Tx Ty Tz Rx Ry Rz] one frame after the other, then modal coordinates in which
-every frame stands still (Craig–Bampton form). The body's own coordinates z = (rigid motion of the body frame, q) give the motion of the
-frames as U = E z, so with E⁺ of least strain energy and N the modes of E z = 0,
+Coordinates are the displacements of the frames, U_i = [Tx Ty Tz Rx Ry Rz] one frame after the other, then modal coordinates in
+which every frame stands still (Craig–Bampton form). The body's own coordinates z = (rigid motion of the body frame, q) give the
+motion of the frames as U = E z, so with E⁺ of least strain energy and N the modes of E z = 0,
 
     z = [E⁺ | N] [U; η],   K' = [E⁺ | N]ᵀ diag(0, K_ff) [E⁺ | N],   M' alike with the mass matrix of the undeformed body.
 

@@ -13,9 +13,10 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
 from preprocess.fe_model import FEModel
 from preprocess.importers.abaqus_matrix import AbaqusMatrix
-from preprocess.importers.base import Finding, Imported, Importer, ImportReport, Part, Request
+from preprocess.importers.base import Finding, Imported, Importer, ImportReport, ImportedPart, Request
 from preprocess.importers.calculix import CalculiX
 from preprocess.importers.flexmbs import Flexmbs
+from preprocess.importers.frd import read_frd
 from preprocess.importers.matrix_market import MatrixMarket
 from preprocess.importers.mbdyn import MBDyn
 from preprocess.importers.mbsim import MBSim
@@ -31,8 +32,8 @@ _ALL: tuple[Importer, ...] = (
 FORMATS: dict[str, Importer] = {importer.kind: importer for importer in _ALL}
 
 __all__ = [
-    "FORMATS", "UNIT_SYSTEMS", "Finding", "ImportReport", "Imported", "Importer", "Part", "Request", "Units",
-    "read", "read_body", "read_model", "units_named",
+    "FORMATS", "UNIT_SYSTEMS", "Finding", "ImportReport", "Imported", "Importer", "ImportedPart", "Request", "Units",
+    "read", "read_body", "read_frd", "read_model", "units_named",
 ]  # fmt: skip
 
 
@@ -45,11 +46,11 @@ def read(
     nodes: str | Path | None = None,
     frames: Mapping[str, int] | None = None,
 ) -> Imported:
-    """Part and report of a file of another program.
+    """ImportedPart and report of a file of another program.
 
-    format: a name in `FORMATS`, by default known by the file's suffix and beginning.  units: of the file, a name in `UNIT_SYSTEMS`.
-    mass, nodes: companion files of matrices, by default those of the same name.  frames: numbers of the nodes of a reduced body that
-    become frames, by name.
+    format: a name in `FORMATS`, by default known by the file's suffix and beginning.  units: of the file, in `UNIT_SYSTEMS`.
+    mass, nodes: companion files of matrices, by default those of the same name.  frames: numbers of the nodes of a reduced body
+    that become frames, by name.
     Raises InputError for anything that cannot be read or is not a sound part, MachineError where an extra is missing.
     """
     source = Path(path)
@@ -67,7 +68,7 @@ def read_model(
     mass: str | Path | None = None,
     nodes: str | Path | None = None,
 ) -> FEModel:
-    """Finite-element matrices of another program, in SI units; arguments and errors as of `read`, doubts as `PreprocessWarning`."""
+    """Finite-element matrices of another program, in SI units; arguments, errors as of `read`, doubts as `PreprocessWarning`."""
     part, report = read(path, format=format, units=units, mass=mass, nodes=nodes)
     if not isinstance(part, FEModel):
         raise InputError(f"{path}: holds a reduced body ({report.format}); read it with read_body")
@@ -119,7 +120,7 @@ def _recognised(path: Path) -> Importer:
     return (signed or [importer for importer in candidates if not importer.signature] or candidates)[0]
 
 
-def _guarded(importer: Importer, request: Request, report: ImportReport) -> Part:
+def _guarded(importer: Importer, request: Request, report: ImportReport) -> ImportedPart:
     """What the importer makes; every other error than the project's own is a defect of the file."""
     try:
         return importer.read(request, report)

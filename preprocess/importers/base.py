@@ -13,7 +13,7 @@ from flexmbs.flexible_body import FlexibleBodyData
 from preprocess.fe_model import FEModel
 from preprocess.importers.units import SI, Units
 
-Part = FEModel | FlexibleBodyData
+ImportedPart = FEModel | FlexibleBodyData
 
 
 class Finding(NamedTuple):
@@ -80,15 +80,15 @@ class Request:
 class Imported(NamedTuple):
     """The part (`FEModel` or `FlexibleBodyData`) and the report of its import."""
 
-    part: Part
+    part: ImportedPart
     report: ImportReport
 
 
 class Importer(ABC):
     """Reader of one format; a new one is a class in its own file and one line in `FORMATS`.
 
-    kind: its name.  suffixes: of files that are taken for it.  signature: text near the start of a file that tells it from others of
-    the same suffix.  gives: what comes out, in words.
+    kind: its name.  suffixes: of files that are taken for it.  signature: text near the start of a file that tells it from others
+    of the same suffix.  gives: what comes out, in words.
     """
 
     kind: ClassVar[str]
@@ -97,5 +97,5 @@ class Importer(ABC):
     gives: ClassVar[str]
 
     @abstractmethod
-    def read(self, request: Request, report: ImportReport) -> Part:
-        """Part in SI units. Raises InputError, MachineError where an extra is missing."""
+    def read(self, request: Request, report: ImportReport) -> ImportedPart:
+        """ImportedPart in SI units. Raises InputError, MachineError where an extra is missing."""

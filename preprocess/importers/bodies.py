@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, FloatArray, Surface
+from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, FloatArray, GeometricStiffness, Surface
 from preprocess.importers.base import ImportReport, Request
+from preprocess.importers.units import Units
 
 MANY_NODES = 100  # above, nodes become frames only when named
 
@@ -28,6 +29,7 @@ class RawBody(NamedTuple):
     D_ff: FloatArray
     frames: dict[str, FlexibleFrame]
     surface: Surface | None = None
+    geometric: GeometricStiffness | None = None
 
 
 def checked_body(raw: RawBody, request: Request, report: ImportReport) -> FlexibleBodyData:
@@ -42,6 +44,8 @@ def checked_body(raw: RawBody, request: Request, report: ImportReport) -> Flexib
     report.found(
         f"mass {body.mass:.6g} kg, radius of gyration {size:.4g} m about the body frame, from units {request.units.name}"
     )
+    if body.geometric is not None:
+        report.found(f"geometric stiffness of inertia and of {len(body.geometric.frames)} frames")
     for check in body.validate():
         if not check.ok and check.name.startswith(("mass is positive", "K_ff is positive", "K_ff is symmetric")):
             raise InputError(f"{report.source}: {check.name} does not hold ({check.residual:.3g}); export the body anew")
@@ -66,6 +70,7 @@ def _in_si(raw: RawBody, request: Request, report: ImportReport) -> FlexibleBody
         D_ff=raw.D_ff / u.time,
         frames={name: _frame(frame, phi, u.length) for name, frame in raw.frames.items()},
         surface=_surface(raw.surface, phi, u.length),
+        geometric=_geometric(raw.geometric, u),
         provenance={
             "source": report.source,
             "format of source": report.format,
@@ -86,6 +91,16 @@ def _surface(surface: Surface | None, phi: float, length: float) -> Surface | No
     return Surface(surface.nodes * length, surface.phi * phi, surface.triangles, surface.node_ids)
 
 
+def _geometric(K0: GeometricStiffness | None, u: Units) -> GeometricStiffness | None:
+    """Stiffnesses per unit of acceleration, force and moment in SI units."""
+    if K0 is None:
+        return None
+    force = u.mass * u.length
+    scale = np.repeat([1.0 / force, 1.0 / (force * u.length)], 3)[:, None, None]
+    frames = {name: matrices * scale for name, matrices in K0.frames.items()}
+    return GeometricStiffness(K0.acceleration / u.length, K0.angular_acceleration, K0.rotation, frames)
+
+
 class Nodes(NamedTuple):
     """Nodes of a reduced body: numbers (N,), positions (N, 3), shapes of translation and rotation (N, 3, n)."""
 
@@ -94,18 +109,24 @@ class Nodes(NamedTuple):
     phi: FloatArray
     psi: FloatArray
 
-    def frames(self, wanted: Mapping[str, int] | None, report: ImportReport) -> dict[str, FlexibleFrame]:
-        """Frames at the wanted nodes, or at every node of a short list. Raises InputError for a node that is not there."""
+    def wanted(self, numbers: Mapping[str, int] | None, report: ImportReport) -> dict[str, int]:
+        """Rows of the nodes that become frames, by name: those numbered, or every node of a short list.
+
+        Raises InputError for a node that is not there.
+        """
         place = {int(node): row for row, node in enumerate(self.ids)}
-        if wanted is None:
+        if numbers is None:
             if len(place) > MANY_NODES:
                 report.found(f"{len(place)} nodes, none made a frame; name those wanted with frames=")
                 return {}
-            wanted = {f"node {node}": node for node in place}
-        missing = [f"{name!r} at node {node}" for name, node in wanted.items() if node not in place]
+            numbers = {f"node {node}": node for node in place}
+        missing = [f"{name!r} at node {node}" for name, node in numbers.items() if node not in place]
         if missing:
             raise InputError(f"{report.source}: no node for frame {missing[0]}; the nodes are {_few(place)}")
-        rows = {name: place[node] for name, node in wanted.items()}
+        return {name: place[node] for name, node in numbers.items()}
+
+    def frames(self, rows: Mapping[str, int]) -> dict[str, FlexibleFrame]:
+        """Frames with body axes at the nodes of the given rows."""
         return {
             name: FlexibleFrame(self.positions[row], np.eye(3), self.phi[row], self.psi[row], "node")
             for name, row in rows.items()

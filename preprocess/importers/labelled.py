@@ -32,8 +32,8 @@ class NodeTable(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Entries of a symmetric matrix: rows, columns, values; ``triangle`` tells that each pair is given once, None that the entries
-    must tell it themselves."""
+    """Entries of a symmetric matrix: rows, columns, values; ``triangle`` tells that each pair is given once, None that the
+    entries must tell it themselves."""
 
     rows: Indices
     columns: Indices
@@ -112,7 +112,7 @@ def _node_by_node(K: sp.csr_matrix, M: sp.csr_matrix, labels: Indices, report: I
     chosen = labels[kept]
     order = np.lexsort((chosen[:, 1], chosen[:, 0]))
     sorted_labels = chosen[order]
-    ids, first, count = np.unique(sorted_labels[:, 0], return_index=True, return_counts=True)
+    ids, count = np.unique(sorted_labels[:, 0], return_counts=True)
     incomplete = np.flatnonzero(count != 3)
     if len(incomplete) or not len(ids):
         what = (

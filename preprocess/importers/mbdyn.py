@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FlexibleBodyData, FloatArray, x_cross_shapes
+from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffness, x_cross_shapes
 from preprocess.importers.base import Importer, ImportReport, Request
 from preprocess.importers.bodies import Nodes, RawBody, checked_body
 from preprocess.importers.text import content, numbers, whole
@@ -47,8 +47,10 @@ class MBDyn(Importer):
         error = float(np.abs(given - own).max(initial=0.0) / max(np.abs(given).max(initial=0.0), 1e-300))
         report.check(error < PRINTED, f"group 9 (modal mass) = Σ ∫φ_aᵀφ_a dm ({error:.2g})")
         names = groups.names() if request.frames is None else None
-        frames = nodes.frames(dict(zip(names, nodes.ids.tolist())) if names else request.frames, report)
-        raw = RawBody(request.path.stem or "body", *integrals, K, D, frames)
+        wanted = nodes.wanted(dict(zip(names, nodes.ids.tolist())) if names else request.frames, report)
+        frames = nodes.frames(wanted)
+        geometric = _stiffening(groups, wanted, report) if 19 in groups.texts else None
+        raw = RawBody(request.path.stem or "body", *integrals, K, D, frames, None, geometric)
         return checked_body(raw, request, report)
 
 
@@ -151,6 +153,29 @@ def _of_lumped_masses(groups: _Groups, nodes: Nodes, report: ImportReport) -> In
         np.einsum("p,pa,pbk->abk", m, x, phi),
         np.einsum("p,pak,pbl->abkl", m, phi, phi),
     )
+
+
+def _stiffening(groups: _Groups, wanted: dict[str, int], report: ImportReport) -> GeometricStiffness:
+    """Geometric stiffness of group 19: ω products 1 … 6, angular accelerations 7 … 9, accelerations 10 … 12, six to each node."""
+    n, loads = groups.modes, 12 + 6 * groups.nodes
+    values = numbers(groups.texts[19], f"{groups.path}: group 19")
+    count = int(values[0]) if values.size else 0
+    if not 0 <= count <= loads or values.size != 1 + count * (1 + n * n):
+        raise InputError(
+            f"{groups.path}: group 19 has {values.size} numbers; {count} matrices of {n} modes need 1 + {count} (1 + {n * n})"
+        )
+    blocks = values[1:].reshape(count, 1 + n * n)
+    index = whole(blocks[:, 0], f"{groups.path}: group 19", "number of a load")
+    if count and (index.min() < 1 or index.max() > loads):
+        raise InputError(f"{groups.path}: group 19 numbers its loads {index.min()} … {index.max()}; there are 1 … {loads}")
+    K0 = np.zeros((loads, n, n))
+    K0[index - 1] = blocks[:, 1:].reshape(count, n, n)
+    _agree(report, "group 19 is symmetric", K0, K0.transpose(0, 2, 1))
+    K0 = 0.5 * (K0 + K0.transpose(0, 2, 1))
+    of_nodes = K0[12:].reshape(groups.nodes, 6, n, n)
+    stated = {int(number) for number in index}
+    at = {name: of_nodes[row] for name, row in wanted.items() if stated & set(range(13 + 6 * row, 19 + 6 * row))}
+    return GeometricStiffness(K0[9:12], K0[6:9], K0[:6], at)
 
 
 def _agree(report: ImportReport, text: str, given: FloatArray, expected: FloatArray) -> None:

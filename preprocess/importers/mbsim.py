@@ -1,9 +1,9 @@
 """Flexible bodies of MBSim (.h5): the elementary shape integrals themselves, modal matrices and nodal shapes.
 
 Datasets at the root: "mass", "position integral" (3), "position position integral" (3, 3), "shape function integral" (3, n),
-"position shape function integral" (9, n), "shape function shape function integral" (6n, n; xx xy xz yy yz zz), "stiffness matrix",
-"damping matrix"; of the nodes "node numbers", "nodal relative position" (3N), "nodal shape matrix of translation" and "… of rotation"
-(3N, n), "openmbv indices" (faces, each closed by −1).
+"position shape function integral" (9, n), "shape function shape function integral" (6n, n; xx xy xz yy yz zz), "stiffness
+matrix", "damping matrix"; of the nodes "node numbers", "nodal relative position" (3N), "nodal shape matrix of translation" and
+"… of rotation" (3N, n), "openmbv indices" (faces, each closed by −1).
 
 Source: MBSim, module mbsimFlexibleBody, class ExternalFlexibleFfrBody.
 """
@@ -88,7 +88,7 @@ def _raw(arrays: dict[str, FloatArray], request: Request, report: ImportReport) 
         SS=SS,
         K_ff=_shaped(arrays, request, "stiffness matrix", n, n),
         D_ff=_shaped(arrays, request, "damping matrix", n, n) if "damping matrix" in arrays else np.zeros((n, n)),
-        frames=nodes.frames(request.frames, report) if nodes is not None else {},
+        frames=nodes.frames(nodes.wanted(request.frames, report)) if nodes is not None else {},
         surface=_surface(arrays, nodes, report),
     )
 

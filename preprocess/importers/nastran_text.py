@@ -148,7 +148,7 @@ def read_dmig(path: Path) -> dict[str, Labelled]:
 
 
 def _cards(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields after the name of each DMIG card, in groups of four: name, grid, component, -; grid, component, a, b; …"""
+    """Line number and fields of each DMIG card, in groups of four: name, grid, component, -; grid, component, a, b; …"""
     card: list[str] = []
     start = 0
     for number, line in enumerate(content(path, "DMIG cards").decode("ascii", errors="replace").splitlines(), 1):

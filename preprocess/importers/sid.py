@@ -1,7 +1,7 @@
 """Standard input data (SID) text files, read with suspicion: what the blocks must have in common is tested and told.
 
-Files in circulation break the rules: columns of Ge by axis instead of by mode, m1 with mode and column exchanged, Oe that disagrees
-with Me. So the integrals are taken from the blocks that agree with each other, and the report says which did not.
+Files in circulation break the rules: columns of Ge by axis instead of by mode, m1 with mode and column exchanged, Oe that
+disagrees with Me. So the integrals are taken from the blocks that say them directly, and the report tells which others disagree.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, FloatArray, x_cross_shapes
+from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, FloatArray, GeometricStiffness, x_cross_shapes
 from preprocess.importers.base import Importer, ImportReport, Request
 from preprocess.importers.bodies import RawBody, checked_body
 from preprocess.importers.sid_text import read_sid_text
@@ -22,6 +22,7 @@ from preprocess.standard_input_data import (
     Sid,
     SidNode,
     Taylor,
+    centrifugal,
     inertia_tensor,
     moments_of_shapes,
     shape_products,
@@ -71,7 +72,35 @@ def _raw(request: Request, sid: Sid, n: int, moments: Moments, SS: FloatArray) -
         K_ff=sid.blocks["Ke"].m0,
         D_ff=sid.blocks["De"].m0 if "De" in sid.blocks else np.zeros((n, n)),
         frames={name: _frame(node, request) for name, node in zip(names, sid.nodes)},
+        geometric=_geometric(sid, SS, names),
     )
+
+
+def _geometric(sid: Sid, SS: FloatArray, names: list[str]) -> GeometricStiffness | None:
+    """Geometric stiffness, when Ct states it or a node has first-order shapes."""
+    n = SS.shape[-1]
+    loaded = {name: node for name, node in zip(names, sid.nodes) if node.phi.m1 is not None or node.psi.m1 is not None}
+    if sid.blocks["Ct"].m1 is None and not loaded:
+        return None
+    zero = np.zeros((3, n, n))
+    frames = {name: -np.concatenate([_first(node.phi, zero), _first(node.psi, zero)]) for name, node in loaded.items()}
+    Ct, Cr, Oe = (sid.blocks[name].m1 if name in sid.blocks else None for name in ("Ct", "Cr", "Oe"))
+    return GeometricStiffness(
+        _symmetric(Ct) if Ct is not None else zero,
+        _symmetric(Cr) if Cr is not None else zero,
+        _symmetric(Oe - centrifugal(SS)) if Oe is not None else np.zeros((6, n, n)),
+        {name: 0.5 * (matrices + matrices.transpose(0, 2, 1)) for name, matrices in frames.items()},
+    )
+
+
+def _first(shapes: Taylor, zero: FloatArray) -> FloatArray:
+    """First-order shapes (3, n, n), or none."""
+    return zero if shapes.m1 is None else shapes.m1
+
+
+def _symmetric(m1: FloatArray) -> FloatArray:
+    """Matrices (k, n, n), symmetric, of first-order terms (n, n, k)."""
+    return np.asarray(0.5 * (m1 + m1.transpose(1, 0, 2)).transpose(2, 0, 1))
 
 
 def _frame(node: SidNode, request: Request) -> FlexibleFrame:
@@ -93,9 +122,9 @@ def _frame_names(sid: Sid) -> list[str]:
     return names if len(set(names)) == len(names) else [f"node {node.name} ({k})" for k, node in enumerate(sid.nodes)]
 
 
-def _agree(report: ImportReport, text: str, given: FloatArray, expected: FloatArray) -> bool:
-    """Whether two arrays agree to the printed digits, told in the report."""
-    scale = max(float(np.abs(expected).max(initial=0.0)), float(np.abs(given).max(initial=0.0)), 1e-300)
+def _agree(report: ImportReport, text: str, given: FloatArray, expected: FloatArray, scale: float = 0.0) -> bool:
+    """Whether two arrays agree to the printed digits of their largest entry, or of ``scale``; told in the report."""
+    scale = max(float(np.abs(expected).max(initial=0.0)), float(np.abs(given).max(initial=0.0)), scale, 1e-300)
     error = float(np.abs(given - expected).max(initial=0.0)) / scale
     report.check(error < PRINTED, f"{text} ({error:.2g})")
     return error < PRINTED
@@ -152,7 +181,7 @@ def _shape_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
     if gyroscopic is not None:
         report.found("products of shapes from Gr.m1")
         SS = shape_products(gyroscopic, m_ff)
-        _agree(report, "Gr.m1 agrees with Ge", invariant_5(SS), Kr)
+        _agree(report, "Gr.m1 agrees with Cr.m1 and Ge", invariant_5(SS), Kr, float(np.abs(m_ff).max(initial=0.0)))
         return SS
     Oe = sid.blocks["Oe"].m1 if "Oe" in sid.blocks else None
     if Oe is None:
@@ -183,7 +212,7 @@ def _cross_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
     if errors[1] < 1e-3 * errors[0]:
         report.check(False, "the columns of Ge run by axis (c n + k) instead of by mode (3 k + c); Cr.m1 was used instead")
     else:
-        _agree(report, "Ge = 2 · antisymmetric part of Cr.m1", by_mode, Kr)
+        _agree(report, "Ge = 2 · antisymmetric part of Cr.m1", by_mode, Kr, float(np.abs(sid.blocks["Me"].m0).max()))
     return np.asarray(by_mode if first is None else Kr)
 
 

@@ -12,7 +12,7 @@ from flexmbs.errors import InputError
 from preprocess.importers.text import content
 from preprocess.standard_input_data import BLOCKS, NODE_BLOCKS, Sid, SidNode, Taylor, shapes_of_blocks
 
-MAX_MODES = 1000
+MAX_MODES = 500
 _ENTRY = re.compile(r"m([01n])\s*\(\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*(\d+)\s*)?(?:,\s*\d+\s*)?\)\s*=\s*(\S+)\s*$")
 _KEY = re.compile(r"(mass|nelastq|ielastq\s*\([^)]*\)|order|nrow|ncol|nq|nqn|structure)\s*=\s*(.*?)\s*$", re.IGNORECASE)
 _NODE = re.compile(r"new\s+node\s*=\s*(.+?)\s*$")
@@ -168,7 +168,7 @@ class _Text:
         return Taylor(m0, self._first_order(block, rows, columns))
 
     def _first_order(self, block: _Block, rows: int, columns: int) -> np.ndarray | None:
-        if not block.entries[1]:
+        if not block.entries[1] and block.size.get("order", 0) < 1:
             return None
         m1 = np.zeros((rows, self.n, columns))
         for i, j, k, value in block.entries[1]:
