@@ -13,7 +13,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
 from preprocess.fe_model import FEModel
 from preprocess.importers.abaqus_matrix import AbaqusMatrix
-from preprocess.importers.base import Finding, Imported, Importer, ImportReport, ImportedPart, Request
+from preprocess.importers.base import Finding, Imported, ImportedPart, Importer, ImportReport, Request
 from preprocess.importers.calculix import CalculiX
 from preprocess.importers.flexmbs import Flexmbs
 from preprocess.importers.frd import read_frd
@@ -32,8 +32,20 @@ _ALL: tuple[Importer, ...] = (
 FORMATS: dict[str, Importer] = {importer.kind: importer for importer in _ALL}
 
 __all__ = [
-    "FORMATS", "UNIT_SYSTEMS", "Finding", "ImportReport", "Imported", "Importer", "ImportedPart", "Request", "Units",
-    "read", "read_body", "read_frd", "read_model", "units_named",
+    "FORMATS",
+    "UNIT_SYSTEMS",
+    "Finding",
+    "ImportReport",
+    "Imported",
+    "ImportedPart",
+    "Importer",
+    "Request",
+    "Units",
+    "read",
+    "read_body",
+    "read_frd",
+    "read_model",
+    "units_named",
 ]  # fmt: skip
 
 
