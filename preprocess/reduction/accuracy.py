@@ -4,7 +4,8 @@ Frequencies, of the free body and with one interface held: the Ritz vectors w of
 improved by one step of inverse iteration, and the corrections ``d = λ A M w − w``, A the static response, complete the basis. The
 lowest eigenvalues λ̃ of the completed basis lie between those of the full model and λ, and much nearer to the former, for a step
 of inverse iteration reduces the part of a higher mode ω_j in w by λ/ω_j²: ``λ/λ̃`` estimates the error of λ, from below.
-The corrections are the residuals ``K w − λ M w`` in the metric K⁻¹.
+The corrections are the residuals ``K w − λ M w`` in the metric K⁻¹. Ritz vectors somewhat above the band are improved as well,
+and the static responses to loads at the interfaces and to inertia are added, for modes that the basis puts too high or lacks.
 
 Compliance: the displacement of an interface under unit force or moment, another interface held, which the interface stiffness
 S = ΨᵀKΨ gives exactly.
@@ -27,6 +28,7 @@ from preprocess.reduction.statics import InterfaceStatics
 
 FREE = "free"
 LOADS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
+_BEYOND, _MORE = 1.5, 4  # Ritz vectors improved: up to a multiple of the band, and so many more than in it
 _CORRECTION = 1e-9  # share of a unit vector below which a correction is round-off
 
 
@@ -91,8 +93,9 @@ def frequency_errors(
     is free or held at interface ``held``; shapes (3N, n) elastic and M-orthonormal."""
     moved, lam, V = _ritz(statics, shapes, held)
     m = max(int(np.sum(lam <= omega_max**2)), min(at_least, len(lam)))
+    tried = min(max(int(np.sum(lam <= (_BEYOND * omega_max) ** 2)), m + _MORE), len(lam))
     support = FREE if held is None else f"held at {statics.interfaces[held].name}"
-    improved = _improved(statics, moved @ V, lam, m, held)
+    improved = _improved(statics, moved @ V, lam, tried, held)[:m]
     error = np.sqrt(np.maximum(lam[:m] / improved, 1.0)) - 1.0
     return FrequencyErrors(support, np.sqrt(lam[:m]) / (2 * np.pi), error)
 
@@ -111,12 +114,10 @@ def _ritz(statics: InterfaceStatics, shapes: FloatArray, held: int | None) -> tu
 
 
 def _improved(statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int, held: int | None) -> FloatArray:
-    """The m lowest eigenvalues in the span of the Ritz vectors W (3N, n) and the corrections of the m lowest of them."""
-    mass = statics.fe.mass_product
-    loads = mass(W[:, :m])
-    response = statics.free_response(loads) if held is None else statics.held_response(loads, held)
-    D = response * lam[:m] - W[:, :m]
-    MW = mass(W)
+    """The m lowest eigenvalues in the span of the Ritz vectors W (3N, n), the corrections of the m lowest, static responses."""
+    mass, MW = statics.fe.mass_product, statics.fe.mass_product(W)
+    response = statics.free_response(MW[:, :m]) if held is None else statics.held_response(MW[:, :m], held)
+    D = np.hstack([response * lam[:m] - W[:, :m], _static_shapes(statics, held)])
     for _ in range(2):
         D = D - W @ (MW.T @ D)
     size = np.sqrt(np.maximum(np.einsum("ik,ik->k", D, mass(D)), 0.0))
@@ -128,6 +129,17 @@ def _improved(statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int,
     coupling = W.T @ KD
     K = np.block([[np.diag(lam), coupling], [coupling.T, D.T @ KD]])
     return np.asarray(scipy.linalg.eigvalsh(0.5 * (K + K.T))[:m])
+
+
+def _static_shapes(statics: InterfaceStatics, held: int | None) -> FloatArray:
+    """Responses (3N, n) to loads at the interfaces and, where the body is held, to its inertia; of unit M-norm."""
+    R, mass = statics.rigid_modes, statics.fe.mass_product
+    Psi = statics.constraint_modes()
+    if held is None:
+        shapes = Psi[:, 6:] - R @ (R.T @ mass(Psi[:, 6:]))
+    else:
+        shapes = np.hstack([np.delete(Psi, np.s_[6 * held : 6 * held + 6], axis=1), statics.held_response(mass(R), held)])
+    return np.asarray(shapes / np.sqrt(np.einsum("ik,ik->k", shapes, mass(shapes))))
 
 
 def compliance_errors(statics: InterfaceStatics, shapes: FloatArray) -> dict[str, float]:

@@ -35,7 +35,9 @@ def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) 
     keep, shapes = orthonormal(elastic, mass, norms)
     if not shapes.shape[1]:
         raise InputError(f"method: its {given.shape[1]} shapes are rigid-body motions alone; give shapes that deform the body")
+    shapes = statics.admissible(shapes)  # without what round-off has let in where shapes are nearly dependent
     shapes = shapes - R @ (mass(R).T @ shapes)
+    shapes = orthonormal(shapes, mass, np.ones(shapes.shape[1]))[1]
     names = np.repeat(list(blocks), [block.shape[1] for block in blocks.values()])
     dropped = tuple(
         f"{np.sum(names[~keep] == name)} of {block.shape[1]} {name}" for name, block in blocks.items() if name in names[~keep]

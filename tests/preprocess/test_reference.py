@@ -10,14 +10,17 @@ from flexmbs.flexible_body import FlexibleBodyData, FloatArray
 from preprocess.assembly import assemble
 from preprocess.build import reduce
 from preprocess.fe_model import FEModel
-from preprocess.interfaces import Averaged, Rigid
+from preprocess.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.material import Isotropic
 from preprocess.reduction import CraigBampton
+from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reference import REFERENCES as RULES
+from preprocess.reference import Chord, Reference, reference_of
 from preprocess.structured import box_mesh
 
 STEEL = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 KINDS = [(Rigid, Rigid), (Averaged, Averaged), (Averaged, Rigid)]
-REFERENCES = ["base", "tip", "mean axes"]
+REFERENCES = ["base", "tip", "mean axes", "principal axes", "chord", "node 60"]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +28,7 @@ def bar() -> FEModel:
     return assemble(box_mesh((0.6, 0.1, 0.07), (6, 2, 1), "hex20", origin=(0.3, -0.1, 0.2)), STEEL)
 
 
-def reduced(fe: FEModel, kinds: tuple, reference: str, *, count: int = 8, **tip: object) -> FlexibleBodyData:
+def reduced(fe: FEModel, kinds: tuple, reference: str | Reference, *, count: int = 8, **tip: object) -> FlexibleBodyData:
     interfaces = {"base": kinds[0]("x0"), "tip": kinds[1]("x1", **tip)}
     return reduce(fe, interfaces=interfaces, method=CraigBampton(modes=count), reference=reference)
 
@@ -46,6 +49,32 @@ def free_frequencies(body: FlexibleBodyData) -> FloatArray:
     omega2 = scipy.linalg.eigh(K, mass_matrix(body), eigvals_only=True)
     assert np.abs(omega2[:6]).max() < 1e-8 * omega2[6]
     return np.sqrt(omega2[6:]) / (2 * np.pi)
+
+
+def compliance_held_at_base(body: FlexibleBodyData) -> FloatArray:
+    """Displacements of the tip under its unit loads, the base held, in the tip's own axes; from the body frame's rigid motion and
+    its modes, so that it does not depend on the reference."""
+
+    def motion(name: str) -> FloatArray:
+        frame = body.frames[name]
+        x = frame.x
+        skew = np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
+        rows = np.block([[np.eye(3), -skew, frame.phi], [np.zeros((3, 3)), np.eye(3), frame.psi]])
+        return scipy.linalg.block_diag(frame.R, frame.R).T @ rows
+
+    base, tip = motion("base"), motion("tip")
+    E = tip[:, 6:] - tip[:, :6] @ np.linalg.solve(base[:, :6], base[:, 6:])
+    return np.asarray(E @ np.linalg.solve(body.K_ff, E.T))
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_compliance_does_not_depend_on_the_reference(bar: FEModel, kinds: tuple) -> None:
+    """Oracle: inverse of the interface stiffness of the full model."""
+    interfaces = bind_interfaces({"base": kinds[0]("x0"), "tip": kinds[1]("x1")}, bar.nodes, bar.node_sets)
+    full = InterfaceStatics(bar, interfaces).interface_compliance(0)[6:, 6:]
+    for reference in REFERENCES:
+        found = compliance_held_at_base(reduced(bar, kinds, reference))
+        np.testing.assert_allclose(found, full, rtol=1e-7, atol=1e-9 * np.abs(full).max(), err_msg=reference)
 
 
 @pytest.mark.parametrize("kinds", KINDS)
@@ -91,6 +120,85 @@ def test_mean_axes_see_no_momentum(bar: FEModel, kinds: tuple) -> None:
     assert body.modes.effective_mass.max() < 1e-12
     assert body.surface is not None
     np.testing.assert_allclose(body.surface.nodes.mean(axis=0), 0, atol=1e-2)
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_chord_joins_the_interfaces(bar: FEModel, kinds: tuple) -> None:
+    """The first stays at the origin and does not twist, the second stays on the x axis; whatever the axes of the interfaces."""
+    body = reduced(bar, kinds, "chord", position=(0.9, -0.02, 0.24))
+    base, tip = body.frames["base"], body.frames["tip"]
+    np.testing.assert_allclose(base.x, 0, atol=1e-14)
+    np.testing.assert_allclose(tip.x, [np.linalg.norm([0.6, 0.03, 0.005]), 0, 0], atol=1e-12)
+    np.testing.assert_allclose(
+        base.R.T @ [1.0, 0, 0], np.array([0.6, 0.03, 0.005]) / np.linalg.norm([0.6, 0.03, 0.005]), atol=1e-12
+    )
+    scale, turn = np.abs(tip.phi).max(), np.abs(tip.psi).max()
+    assert np.abs(base.phi).max() < 1e-11 * scale
+    assert np.abs(tip.phi[1:]).max() < 1e-11 * scale
+    assert np.abs(base.psi[0]).max() < 1e-11 * turn
+    assert np.abs(base.psi[1:]).max() > 1e-2 * turn
+    assert set(body.modes.kind) <= {"simply supported", "static"}
+    turned = reduced(bar, kinds, Chord("tip", "base"))
+    assert turned.frames["base"].x[0] == pytest.approx(0.6)
+    assert turned.provenance["reference"] == "chord from tip to base"
+
+
+def test_principal_axes_are_those_of_inertia(bar: FEModel) -> None:
+    """A bar turned in space: the inertia of the body is diagonal in its frame, the smallest moment first, and there is no
+    momentum."""
+    R = scipy.spatial.transform.Rotation.from_rotvec([0.3, -0.5, 0.8]).as_matrix()
+    Q = scipy.sparse.kron(scipy.sparse.eye(len(bar.nodes)), R)
+    K, M = (Q @ A @ Q.T for A in (bar.K, bar.M))
+    turned = FEModel.from_matrices(K, M, bar.nodes @ R.T, node_sets=dict(bar.node_sets))
+    body = reduced(turned, (Rigid, Averaged), "principal axes")
+    b, h, mass = 0.1, 0.07, body.mass
+    moments = mass / 12 * np.array([b**2 + h**2, 0.36 + h**2, 0.36 + b**2])
+    np.testing.assert_allclose(body.inertia, np.diag(np.sort(moments)), atol=1e-12 * mass)
+    assert np.abs(body.S_bar).max() < 1e-9 * np.sqrt(mass)
+    assert np.abs(body.x_cross_S).max() < 1e-9 * np.sqrt(mass)
+    same = reduced(bar, (Rigid, Averaged), "principal axes")
+    np.testing.assert_allclose(body.modes.frequency, same.modes.frequency, rtol=1e-9)
+
+
+def test_node_carries_the_body_frame(bar: FEModel) -> None:
+    """The node stands still at the origin and its neighbours do not turn about it in the mean."""
+    body = reduced(bar, (Rigid, Rigid), "node 60")
+    row = int(np.flatnonzero(bar.node_ids == 60)[0])
+    assert body.surface is not None
+    np.testing.assert_allclose(body.surface.nodes[row], 0, atol=1e-14)
+    scale = np.abs(body.surface.phi).max()
+    assert np.abs(body.surface.phi[row]).max() < 1e-12 * scale
+    near = np.setdiff1d(bar.m[row].indices, row)
+    moment = np.cross(body.surface.nodes[near][:, :, None], body.surface.phi[near], axis=1).sum(axis=0)
+    assert np.abs(moment).max() < 1e-12 * scale
+    assert set(body.modes.kind) <= {"clamped", "static"}
+
+
+def test_every_rule_has_a_name(bar: FEModel) -> None:
+    names = ["base", "tip"]
+    rules = [reference_of(given, names) for given in REFERENCES]
+    assert {type(rule) for rule in rules} == set(RULES.values())
+    assert [str(reference_of(rule, names)) for rule in rules] == [*REFERENCES[:4], "chord from base to tip", "node 60"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("node 99999", "reference: the mesh has no node 99999; its numbers are 0..126"),
+        ("node x", "reference: no interface 'node x'; choose one of: "),
+        (Chord("base", "top"), "reference: no interface 'top'; choose one of: tip"),
+        (Chord("tip", "tip"), "reference: interfaces tip and tip are at the same place; a chord needs two places"),
+    ],
+)
+def test_bad_references(bar: FEModel, reference: str | Reference, message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        reduced(bar, (Rigid, Rigid), reference)
+    assert str(refused.value).startswith(message)
+
+
+def test_chord_of_one_interface(bar: FEModel) -> None:
+    with pytest.raises(InputError, match=r"reference: a chord joins two interfaces, the body has 1; give Chord\(first, second\)"):
+        reduce(bar, interfaces={"base": Rigid("x0")}, reference="chord")
 
 
 def test_turned_interface_axes_turn_the_body_frame(bar: FEModel) -> None:
