@@ -177,7 +177,10 @@ def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> 
     unknown = [name for name in fix if name != "orientation"]
     if unknown:
         raise InputError(f"{source}: fix {unknown[0]!r} is not known; there is: orientation")
-    mesh = _solid_mesh(raw_mesh(Path(path)), source, unit)
+    raw = raw_mesh(Path(path))
+    for notice in raw.notices:
+        warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=2)
+    mesh = _solid_mesh(raw, source, unit)
     if fix:
         mesh = _reoriented(mesh)
     mesh.check()

@@ -1,8 +1,8 @@
 """Mesh files to plain arrays. Everything a reader can throw, print or exit with ends here as one InputError.
 
-meshio reads Gmsh, VTU and Nastran; it drops the numbers of nodes and elements, trusts the counts in headers, skips what it does
-not know and may exit the interpreter. So text files are looked through first (`mesh_gmsh`, the card count of Nastran), and the
-call is guarded. Abaqus files are read by `mesh_abaqus`: meshio loses surfaces, sets of sets and all but the last *NODE block.
+meshio reads Gmsh and VTU; it drops the numbers of nodes and elements, trusts the counts in headers, skips what it does not know
+and may exit the interpreter. So Gmsh files are looked through first (`mesh_gmsh`), and the call is guarded. Abaqus files are read
+by `mesh_abaqus`, Nastran files by `mesh_nastran`: meshio loses surfaces, sets of sets, supports, and fails on many real files.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import warnings
 import xml.parsers.expat
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from preprocess import mesh_gmsh
 from preprocess.elements import ELEMENTS
 from preprocess.memory import free_memory
 from preprocess.mesh_abaqus import read_abaqus
+from preprocess.mesh_nastran import read_nastran
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -35,7 +36,8 @@ LOWER = {"vertex": 0, "line": 1, "line3": 1, "triangle": 2, "triangle6": 2, "tri
 
 @dataclass(frozen=True, eq=False)
 class RawMesh:
-    """What a file says, before units and checks: all points, the solid elements by type, sets as places of points."""
+    """What a file says, before units and checks: all points, the solid elements by type, sets as places of points, and what of it
+    is left out."""
 
     points: Array
     node_ids: Indices
@@ -43,6 +45,7 @@ class RawMesh:
     element_ids: dict[str, Indices]
     node_sets: dict[str, Indices] = field(default_factory=dict)
     element_sets: dict[str, Indices] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,46 +176,38 @@ def _refuse_absurd_pieces(path: Path) -> None:
             raise InputError(f"{path}: claims {name.decode()}={int(count)} in a file of {len(data)} bytes; the file is damaged")
 
 
-NASTRAN_SOLIDS = ("CTETRA", "CHEXA")
-NASTRAN_DROPPED = re.compile(r"^(C[A-Z]+\d*|RBE[123]|RBAR|RROD|MPC|PLOTEL)\*?$")
-NASTRAN_NOT_ELEMENTS = ("CORD1R", "CORD1C", "CORD1S", "CORD2R", "CORD2C", "CORD2S", "CEND", "COUPMASS")
-
-
 def _read_nastran(path: Path) -> RawMesh:
-    """Nastran bulk data in the basic coordinate system; the property numbers become element sets "property 7"."""
-    from meshio import nastran
+    """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and RBE3 node sets."""
+    bulk = read_nastran(path)
+    place = {number: n for n, number in enumerate(bulk.positions)}
+    by_kind: dict[tuple[str, int], list[tuple[int, list[int]]]] = defaultdict(list)
+    for kind, number, region, nodes in (*bulk.solids, *bulk.skin):
+        by_kind[kind, region].append((number, _places(path, number, nodes, place)))
+    cells = [
+        Cells(kind, np.array([row for _, row in found]), np.array([n for n, _ in found]), (f"property {region}",))
+        for (kind, region), found in by_kind.items()
+    ]
+    elements = {number for _, number, _, _ in bulk.solids}
+    node_sets = bulk.node_sets | {name: members for name, members in bulk.either_sets.items() if place.keys() >= set(members)}
+    sets = {name: _unique([place[n] for n in members if n in place]) for name, members in node_sets.items()}
+    raw = _assembled(path, np.array(list(bulk.positions.values())), _unsorted(bulk.positions), cells, sets)
+    groups = {name: _unique(members) for name, members in bulk.either_sets.items() if elements >= set(members)}
+    return replace(raw, element_sets={**raw.element_sets, **groups}, notices=tuple(bulk.notices))
 
-    _refuse_cards(path)
-    mesh = _guarded(path, nastran.read, "Nastran bulk data (BEGIN BULK … ENDDATA, GRID cards that define every node)")
-    if np.any(mesh.point_data.get("nastran:ref", 0)):
-        raise InputError(f"{path}: GRID cards in a local coordinate system (field CP) are not read; export in the basic system")
-    properties = mesh.cell_data.get("nastran:ref")
-    cells = []
-    for number, (block, ids) in enumerate(zip(mesh.cells, mesh.cells_id)):
-        tags = np.asarray(properties[number]) if properties is not None else np.zeros(len(block.data), dtype=np.int64)
-        for tag in np.unique(tags):
-            rows = np.flatnonzero(tags == tag)
-            cells.append(
-                Cells(block.type, np.asarray(block.data, dtype=np.int64)[rows], np.asarray(ids)[rows], (f"property {tag}",))
-            )
-    return _assembled(path, mesh.points, mesh.points_id, cells, {})
+
+def _places(path: Path, number: int, nodes: list[int], place: dict[int, int]) -> list[int]:
+    missing = [node for node in nodes if node not in place]
+    if missing:
+        raise InputError(f"{path}: element {number} refers to node {missing[0]}, which is not there; complete the nodes")
+    return [place[node] for node in nodes]
 
 
-def _refuse_cards(path: Path) -> None:
-    """InputError for element cards that would be dropped silently."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    bulk = text[text.find("BEGIN BULK") :]
-    cards = Counter(re.split(r"[,\s]", line[:8], maxsplit=1)[0].upper() for line in bulk.splitlines() if line[:1].isalpha())
-    bad = {
-        card: n
-        for card, n in cards.items()
-        if NASTRAN_DROPPED.match(card) and card not in (*NASTRAN_SOLIDS, *NASTRAN_NOT_ELEMENTS)
-    }
-    if bad:
-        raise InputError(
-            f"{path}: {_counts(bad)} cannot be used; export solids only (CTETRA, CHEXA in small-field format) "
-            "and declare couplings as interfaces"
-        )
+def _unique(members: Iterable[int]) -> Indices:
+    return np.unique(np.array(list(members), dtype=np.int64))
+
+
+def _unsorted(members: Iterable[int]) -> Indices:
+    return np.array(list(members), dtype=np.int64)
 
 
 def _read_abaqus(path: Path) -> RawMesh:

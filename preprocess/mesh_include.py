@@ -1,0 +1,39 @@
+"""Files that a mesh file includes: only from its own folder, and never itself."""
+
+from pathlib import Path
+
+from flexmbs.errors import InputError
+
+DEEPEST = 10
+LARGEST = 2**31  # bytes of all included files
+
+
+class Includes:
+    """The files that are being read, one within the other, from the folder of the first."""
+
+    def __init__(self, path: Path) -> None:
+        self._root, self._open, self._size = path.resolve().parent, [path.resolve()], 0
+
+    def lines(self, where: str, name: str) -> list[str]:
+        """Lines of the file ``name``, relative to the folder. Raises InputError naming the place ``where``."""
+        wanted = name.strip().strip("'\"")
+        try:
+            path = (self._root / wanted).resolve()
+            inside, found = path.is_relative_to(self._root), path.is_file()
+        except (OSError, ValueError) as error:
+            raise InputError(f"{where}: {wanted[:60]!r} is no file name ({error})") from None
+        if not wanted or not inside:
+            raise InputError(f"{where}: {wanted[:60]!r} is outside the folder {self._root}; copy it there")
+        if not found:
+            raise InputError(f"{where}: the file {wanted[:60]!r} is not there; copy it to {self._root}")
+        if path in self._open:
+            raise InputError(f"{where}: {wanted[:60]!r} includes itself")
+        self._size += path.stat().st_size
+        if len(self._open) > DEEPEST or self._size > LARGEST:
+            raise InputError(f"{where}: files include each other too deep or too often; write one flat file")
+        self._open.append(path)
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+
+    def close(self) -> None:
+        """The file opened last has been read."""
+        self._open.pop()
