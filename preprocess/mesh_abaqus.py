@@ -1,14 +1,21 @@
-"""Reader of Abaqus input files: nodes, elements, node and element sets, surfaces. Other keywords are skipped."""
+"""Reader of Abaqus and CalculiX input files: nodes, elements, node and element sets, surfaces, parts and instances, includes.
+
+Other keywords are skipped; what joins or loads the solid with mass is told.
+"""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from preprocess.abaqus_assembly import Reading, Rows, add_instance, instance_motion, with_plain_names
+from preprocess.elements import ELEMENTS
+from preprocess.mesh_include import Includes
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -44,6 +51,13 @@ FACES = {
 }
 
 
+LONGEST_SET = 10**7
+JOIN, MASS = "declare couplings as interfaces, merge the nodes of parts that are one", "attach such masses with PointMass"
+LEFT_OUT = dict.fromkeys(
+    ("TIE", "COUPLING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "MPC", "EQUATION", "RIGID BODY", "EMBEDDED ELEMENT"), JOIN
+) | dict.fromkeys(("MASS", "ROTARY INERTIA", "NONSTRUCTURAL MASS"), MASS)
+
+
 @dataclass
 class Deck:
     """Content of the file; sets hold places of points (node sets) and element numbers (element sets)."""
@@ -53,101 +67,158 @@ class Deck:
     elements: list[tuple[str, Indices, Indices]]
     node_sets: dict[str, Indices]
     element_sets: dict[str, Indices]
-
-
-@dataclass
-class _Reading:
-    """What has been read so far."""
-
-    path: Path
-    nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
-    elements: dict[int, tuple[str, list[int]]] = field(default_factory=dict)
-    node_sets: dict[str, list[int]] = field(default_factory=dict)
-    element_sets: dict[str, list[int]] = field(default_factory=dict)
-    surfaces: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    node_surfaces: list[str] = field(default_factory=list)
-
-    def fail(self, line: int, message: str) -> InputError:
-        return InputError(f"{self.path}:{line}: {message}")
+    notices: tuple[str, ...] = ()
 
 
 def read_abaqus(path: Path) -> Deck:
     """Deck of an input file. Raises InputError with the line for anything malformed or unsupported."""
-    reading = _Reading(path)
+    model, parts = Reading(), dict[str, Reading]()
+    stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
+    left: Counter[str] = Counter()
     for keyword, options, line, rows in _blocks(path):
-        if keyword in _KEYWORDS:
-            _KEYWORDS[keyword](reading, options, line, rows)
-        elif keyword in ("INCLUDE", "INSTANCE"):
-            raise reading.fail(line, f"*{keyword} is not read; write one flat input file (no parts, no includes)")
-    if not reading.nodes:
+        if keyword == "PART":
+            parts[_name(options, line, keyword).upper()] = part = Reading()
+            stack.append((part, "", stack[0][2]))
+        elif keyword == "INSTANCE":
+            name, part_name = _name(options, line, keyword), options.get("PART", "").upper()
+            if part_name not in parts:
+                raise _fail(line, f"*INSTANCE '{name}' is of part '{part_name}', which is not there; it has: {', '.join(parts)}")
+            stack.append((parts[part_name].copy(), name, instance_motion(rows)))
+        elif keyword in ("END PART", "END INSTANCE"):
+            if len(stack) == 1:
+                raise _fail(line, f"*{keyword} without its beginning")
+            reading, name, motion = stack.pop()
+            if keyword == "END INSTANCE":
+                add_instance(stack[-1][0], name, reading, motion)
+        elif keyword in _KEYWORDS:
+            _KEYWORDS[keyword](stack[-1][0], options, line, rows)
+        elif keyword in LEFT_OUT:
+            left[keyword] += 1
+    if not model.shifts and len(parts) == 1 and not model.nodes:
+        (model,) = parts.values()
+    if not model.nodes:
         raise InputError(f"{path}: has no *NODE block; expected an Abaqus input file")
-    return _deck(reading)
+    notices = tuple(f"{n} *{keyword} left out; {LEFT_OUT[keyword]}" for keyword, n in sorted(left.items()))
+    return _deck(path, with_plain_names(model), notices)
 
 
-def _blocks(path: Path) -> Iterator[tuple[str, dict[str, str], int, list[tuple[int, list[str]]]]]:
-    """Keyword, options, line number and data rows of each keyword block."""
-    current: tuple[str, dict[str, str], int] | None = None
-    rows: list[tuple[int, list[str]]] = []
-    carried = ""
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-        text = line.strip()
-        if not text or text.startswith("**"):
-            continue
-        if text.startswith("*") and not carried:
+def _fail(line: str, message: str) -> InputError:
+    return InputError(f"{line}: {message}")
+
+
+def _name(options: dict[str, str], line: str, keyword: str) -> str:
+    if not options.get("NAME"):
+        raise _fail(line, f"*{keyword} has no NAME=")
+    return options["NAME"]
+
+
+Block = tuple[str, dict[str, str], str, Rows]
+
+
+def _blocks(path: Path) -> Iterator[Block]:
+    """Keyword, options, place and data rows of each keyword block, through all included files."""
+    includes = Includes(path)
+    current: tuple[str, dict[str, str], str] | None = None
+    rows: Rows = []
+    for line, text in _lines(str(path), path.read_text(encoding="utf-8", errors="replace").splitlines(), includes):
+        if text.startswith("*"):
             if current:
                 yield *current, rows
-            name, *options = (part.strip() for part in text[1:].split(","))
-            pairs = (option.partition("=") for option in options)
-            current, rows = (name.upper(), {key.strip().upper(): value.strip() for key, _, value in pairs}, number), []
-        elif text.startswith("*"):  # a keyword line that continues the one before
-            carried = ""
+            keyword, options = _options(text)
+            current, rows = (keyword, options, line), []
+            if "INPUT" in options and keyword != "INCLUDE":
+                rows += [
+                    (where, _split(t)) for where, t in _lines(options["INPUT"], includes.lines(line, options["INPUT"]), includes)
+                ]
+                includes.close()
         elif current:
-            rows.append((number, [part.strip() for part in text.split(",")]))
+            rows.append((line, _split(text)))
     if current:
         yield *current, rows
 
 
-def _numbers(reading: _Reading, line: int, fields: list[str]) -> list[int]:
+def _included(name: str, where: str, includes: Includes) -> Iterator[tuple[str, str]]:
+    yield from _lines(name, includes.lines(where, name), includes)
+    includes.close()
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _options(text: str) -> tuple[str, dict[str, str]]:
+    """Keyword and options of a keyword line."""
+    name, *options = _split(text[1:])
+    pairs = (option.partition("=") for option in options)
+    return " ".join(name.upper().split()), {key.strip().upper(): value.strip().strip('"') for key, _, value in pairs}
+
+
+def _lines(source: str, lines: list[str], includes: Includes) -> Iterator[tuple[str, str]]:
+    """Place and text of the lines that say something; keyword lines joined where they go on after a comma, includes followed."""
+    carried, begun = "", ""
+    for number, raw in enumerate(lines, 1):
+        text = raw.strip()
+        if not text or text.startswith("**"):
+            continue
+        if carried:
+            text, where = carried + text, begun
+        else:
+            where = f"{source}:{number}"
+        carried, begun = (text, where) if text.startswith("*") and text.endswith(",") else ("", "")
+        if carried:
+            continue
+        keyword, options = _options(text) if text[:8].upper() == "*INCLUDE" else ("", {})
+        if keyword == "INCLUDE":
+            yield from _included(options.get("INPUT", ""), where, includes)
+        else:
+            yield where, text
+    if carried:
+        yield begun, carried
+
+
+def _numbers(line: str, fields: list[str]) -> list[int]:
     try:
         return [int(f) for f in fields if f]
     except ValueError:
-        raise reading.fail(line, f"expected whole numbers, found '{', '.join(fields)[:60]}'") from None
+        raise _fail(line, f"expected whole numbers, found '{', '.join(fields)[:60]}'") from None
 
 
-def _node(reading: _Reading, options: dict[str, str], line: int, rows: list[tuple[int, list[str]]]) -> None:
+def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    if options.get("SYSTEM", "R").upper() != "R":
+        raise _fail(line, f"*NODE, SYSTEM={options['SYSTEM']} is not read; give the nodes in rectangular coordinates")
     for number, fields in rows:
         try:
             node, position = int(fields[0]), tuple(float(f.upper().replace("D", "E") or 0) for f in fields[1:4])
         except ValueError:
-            raise reading.fail(number, f"expected a node: number, x, y, z; found '{', '.join(fields)[:60]}'") from None
+            raise _fail(number, f"expected a node: number, x, y, z; found '{', '.join(fields)[:60]}'") from None
         if len(position) != 3:
-            raise reading.fail(number, f"node {node} has {len(position)} coordinates; a solid mesh has 3")
+            raise _fail(number, f"node {node} has {len(position)} coordinates; a solid mesh has 3")
         reading.nodes[node] = position
         if "NSET" in options:
             reading.node_sets.setdefault(options["NSET"], []).append(node)
 
 
-def _element(reading: _Reading, options: dict[str, str], line: int, rows: list[tuple[int, list[str]]]) -> None:
+def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
     kind = options.get("TYPE", "").upper()
     if not kind:
-        raise reading.fail(line, "*ELEMENT has no TYPE=")
+        raise _fail(line, "*ELEMENT has no TYPE=")
     name, size = _type(kind)
     fields: list[int] = []
     for number, row in rows:
-        fields += _numbers(reading, number, row)
+        fields += _numbers(number, row)
         if size and len(fields) >= size + 1:
             if len(fields) > size + 1:
-                raise reading.fail(number, f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
+                raise _fail(number, f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
+            if fields[0] in reading.elements:
+                raise _fail(number, f"element number {fields[0]} occurs twice")
             reading.elements[fields[0]] = (name, fields[1:])
             if "ELSET" in options:
                 reading.element_sets.setdefault(options["ELSET"], []).append(fields[0])
             fields = []
     if size and fields:
-        raise reading.fail(rows[-1][0], f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
+        raise _fail(rows[-1][0], f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
     if not size and rows:
-        raise reading.fail(
-            line, f"{len(rows)} line(s) of element type {kind} cannot be used; export {', '.join(SOLID_TYPES)} only"
-        )
+        raise _fail(line, f"{len(rows)} line(s) of element type {kind} cannot be used; export {', '.join(SOLID_TYPES)} only")
 
 
 def _type(kind: str) -> tuple[str, int]:
@@ -160,53 +231,71 @@ def _type(kind: str) -> tuple[str, int]:
     return "", 0
 
 
-def _set(
-    sets: dict[str, list[int]], reading: _Reading, name: str, generate: bool, line: int, rows: list[tuple[int, list[str]]]
-) -> None:
+def _set(reading: Reading, nodes: bool, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Add the members to a node set, or to an element set."""
+    sets, name = (reading.node_sets, options.get("NSET")) if nodes else (reading.element_sets, options.get("ELSET"))
     if not name:
-        raise reading.fail(line, "a set has no name")
+        raise _fail(line, "a set has no name")
+    instance = options.get("INSTANCE", "")
+    if instance and instance.upper() not in reading.shifts:
+        raise _fail(line, f"set '{name}' is of instance '{instance}', which is not there")
+    shift = reading.shifts[instance.upper()][int(not nodes)] if instance else 0
     members = sets.setdefault(name, [])
     for number, fields in rows:
         entries = [f for f in fields if f]
-        if generate:
-            first, last, *step = _numbers(reading, number, entries) if len(entries) in (2, 3) else [0, -1]
-            if last < first or (step and step[0] < 1):
-                raise reading.fail(number, f"expected first, last, step; found '{', '.join(entries)[:60]}'")
-            if last - first > 10**8:
-                raise reading.fail(number, f"set '{name}' claims {last - first} members")
-            members += range(first, last + 1, *step)
-            continue
-        for entry in entries:
-            if entry.isdigit():
-                members.append(int(entry))
-            elif _found(sets, entry) is not None:
-                members += sets[str(_found(sets, entry))]
-            else:
-                raise reading.fail(number, f"set '{name}' refers to '{entry}', which is not defined before it")
+        if "GENERATE" in options:
+            members += _range(name, number, entries, shift)
+        else:
+            members += [n for entry in entries for n in _members(reading, sets, name, (number, entry, instance, shift))]
 
 
-def _found(sets: dict[str, list[int]], name: str) -> str | None:
+def _range(name: str, line: str, entries: list[str], shift: int) -> range:
+    """First, last, step."""
+    first, last, *step = _numbers(line, entries) if len(entries) in (2, 3) else [0, -1]
+    if last < first or (step and step[0] < 1):
+        raise _fail(line, f"expected first, last, step; found '{', '.join(entries)[:60]}'")
+    if last - first > LONGEST_SET:
+        raise _fail(line, f"set '{name}' claims {last - first} members")
+    return range(first + shift, last + shift + 1, *step)
+
+
+def _members(reading: Reading, sets: dict[str, list[int]], name: str, entry: tuple[str, str, str, int]) -> list[int]:
+    """Members that one entry names: a number, a set, or either of an instance as "instance.entry"."""
+    line, text, instance, shift = entry
+    if re.fullmatch(r"\d{1,15}", text):
+        return [int(text) + shift]
+    found = _found(sets, f"{instance}.{text}" if instance else text)
+    if found is not None and sets[found] is not sets.get(name):
+        return sets[found]
+    owner, _, number = text.rpartition(".")
+    if owner.upper() in reading.shifts and re.fullmatch(r"\d{1,15}", number):
+        return [int(number) + reading.shifts[owner.upper()][int(sets is reading.element_sets)]]
+    raise _fail(line, f"set '{name}' refers to '{text[:60]}', which is not defined before it")
+
+
+def _found(sets: Mapping[str, object], name: str) -> str | None:
     """The set of that name, in any case of letters."""
-    return next((key for key in sets if key.upper() == name.upper()), None)
+    return name if name in sets else next((key for key in sets if key.upper() == name.upper()), None)
 
 
-def _nset(reading: _Reading, options: dict[str, str], line: int, rows: list[tuple[int, list[str]]]) -> None:
-    if "ELSET" in options:
-        chosen = _found(reading.element_sets, options["ELSET"])
-        nodes = [node for e in reading.element_sets[chosen] for node in reading.elements[e][1]] if chosen else []
-        reading.node_sets.setdefault(options.get("NSET", ""), []).extend(nodes)
-    else:
-        _set(reading.node_sets, reading, options.get("NSET", ""), "GENERATE" in options, line, rows)
+def _nset(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    if "ELSET" not in options:
+        _set(reading, True, options, line, rows)
+        return
+    chosen = _found(reading.element_sets, options["ELSET"])
+    numbers = reading.element_sets[chosen] if chosen else []
+    nodes = [node for e in numbers if e in reading.elements for node in reading.elements[e][1]]
+    reading.node_sets.setdefault(options.get("NSET", ""), []).extend(nodes)
 
 
-def _elset(reading: _Reading, options: dict[str, str], line: int, rows: list[tuple[int, list[str]]]) -> None:
-    _set(reading.element_sets, reading, options.get("ELSET", ""), "GENERATE" in options, line, rows)
+def _elset(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    _set(reading, False, options, line, rows)
 
 
-def _surface(reading: _Reading, options: dict[str, str], line: int, rows: list[tuple[int, list[str]]]) -> None:
+def _surface(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
     name = options.get("NAME", "")
     if not name:
-        raise reading.fail(line, "*SURFACE has no NAME=")
+        raise _fail(line, "*SURFACE has no NAME=")
     reading.surfaces[name] = [(fields[0], fields[1].upper() if len(fields) > 1 else "") for _, fields in rows]
     if options.get("TYPE", "ELEMENT").upper() == "NODE":
         reading.node_surfaces.append(name)
@@ -215,12 +304,12 @@ def _surface(reading: _Reading, options: dict[str, str], line: int, rows: list[t
 _KEYWORDS = {"NODE": _node, "ELEMENT": _element, "NSET": _nset, "ELSET": _elset, "SURFACE": _surface}
 
 
-def _deck(reading: _Reading) -> Deck:
+def _deck(path: Path, reading: Reading, notices: tuple[str, ...]) -> Deck:
     """Arrays of what was read, with places instead of node numbers."""
     node_ids = np.array(list(reading.nodes), dtype=np.int64)
     place = {node: n for n, node in enumerate(reading.nodes)}
     problems = [
-        f"{reading.path}: element {number} refers to node {node}, which is not there; complete the nodes"
+        f"{path}: element {number} refers to node {node}, which is not there; complete the nodes"
         for number, (_, nodes) in reading.elements.items()
         for node in nodes
         if node not in place
@@ -233,17 +322,18 @@ def _deck(reading: _Reading) -> Deck:
         rows.append([place[node] for node in nodes])
         ids.append(number)
     sets = {name: [place[n] for n in nodes if n in place] for name, nodes in reading.node_sets.items()}
-    sets |= {name: [place[n] for n in _surface_nodes(reading, name)] for name in reading.surfaces}
+    sets |= {name: [place[n] for n in _surface_nodes(path, reading, name)] for name in reading.surfaces}
     return Deck(
         points=np.array(list(reading.nodes.values())),
         node_ids=node_ids,
         elements=[(kind, np.array(rows, dtype=np.int64), np.array(ids, dtype=np.int64)) for kind, (rows, ids) in by_type.items()],
         node_sets={name: np.unique(np.array(places, dtype=np.int64)) for name, places in sets.items()},
         element_sets={name: np.unique(np.array(ids, dtype=np.int64)) for name, ids in reading.element_sets.items()},
+        notices=notices,
     )
 
 
-def _surface_nodes(reading: _Reading, name: str) -> Iterator[int]:
+def _surface_nodes(path: Path, reading: Reading, name: str) -> Iterator[int]:
     """Node numbers of a surface."""
     for item, face in reading.surfaces[name]:
         if name in reading.node_surfaces:
@@ -253,21 +343,20 @@ def _surface_nodes(reading: _Reading, name: str) -> Iterator[int]:
         chosen = _found(reading.element_sets, item)
         numbers = reading.element_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
         if not numbers:
-            raise InputError(f"{reading.path}: surface '{name}' refers to element set '{item}', which is not defined")
+            raise InputError(f"{path}: surface '{name}' refers to element set '{item}', which is not defined")
         for number in numbers:
-            yield from _face_nodes(reading, name, number, face)
+            yield from _face_nodes(path, reading, name, (number, face))
 
 
-def _face_nodes(reading: _Reading, name: str, number: int, face: str) -> list[int]:
+def _face_nodes(path: Path, reading: Reading, name: str, side: tuple[int, str]) -> list[int]:
     """All nodes of one face: its corners and the edge middles between them."""
-    from preprocess.elements import ELEMENTS
-
+    number, face = side
     if number not in reading.elements:
-        raise InputError(f"{reading.path}: surface '{name}' refers to element {number}, which is not there")
+        raise InputError(f"{path}: surface '{name}' refers to element {number}, which is not there")
     kind, nodes = reading.elements[number]
     element = next((e for e in ELEMENTS.values() if e.meshio_name == kind), None)
     if element is None or not re.fullmatch(r"S[1-6]", face) or int(face[1]) > len(FACES[element.corners]):
-        raise InputError(f"{reading.path}: surface '{name}': element {number} ({kind}) has no face '{face}'")
+        raise InputError(f"{path}: surface '{name}': element {number} ({kind}) has no face '{face}'")
     corners = set(FACES[element.corners][int(face[1]) - 1])
     rows = (row for table in element.faces for row in table.nodes.tolist() if set(row[: table.corners]) == corners)
     return [nodes[n] for n in next(rows)]

@@ -215,9 +215,7 @@ def _read_abaqus(path: Path) -> RawMesh:
     deck = read_abaqus(path)
     cells = [Cells(kind, rows, ids, ()) for kind, rows, ids in deck.elements]
     raw = _assembled(path, deck.points, deck.node_ids, cells, deck.node_sets)
-    return RawMesh(
-        raw.points, raw.node_ids, raw.connectivity, raw.element_ids, raw.node_sets, {**raw.element_sets, **deck.element_sets}
-    )
+    return replace(raw, element_sets={**raw.element_sets, **deck.element_sets}, notices=deck.notices)
 
 
 def _assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cells], node_sets: dict[str, Indices]) -> RawMesh:

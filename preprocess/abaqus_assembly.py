@@ -1,0 +1,120 @@
+"""Parts and instances of an Abaqus file: each instance is a moved copy of its part with numbers and set names of its own."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+
+Array = NDArray[np.float64]
+Rows = list[tuple[str, list[str]]]
+
+
+@dataclass
+class Reading:
+    """What has been read of a model, a part or an instance so far; sets hold numbers.
+
+    surfaces: (set or number, face) by name; shifts: what the numbers of the nodes and elements of an instance were raised by
+    """
+
+    nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    elements: dict[int, tuple[str, list[int]]] = field(default_factory=dict)
+    node_sets: dict[str, list[int]] = field(default_factory=dict)
+    element_sets: dict[str, list[int]] = field(default_factory=dict)
+    surfaces: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    node_surfaces: list[str] = field(default_factory=list)
+    shifts: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def copy(self) -> "Reading":
+        """The same content for an instance to add to."""
+        return replace(
+            self,
+            nodes=dict(self.nodes),
+            elements=dict(self.elements),
+            node_sets={name: list(members) for name, members in self.node_sets.items()},
+            element_sets={name: list(members) for name, members in self.element_sets.items()},
+            surfaces=dict(self.surfaces),
+            node_surfaces=list(self.node_surfaces),
+            shifts={},
+        )
+
+
+def add_instance(model: Reading, name: str, instance: Reading, motion: tuple[Array, Array]) -> None:
+    """Put an instance into the model: x ↦ R x + t, numbers above those there are, sets and surfaces named "instance.set"."""
+    R, t = motion
+    up, up_e = _room(model.nodes, instance.nodes), _room(model.elements, instance.elements)
+    model.shifts[name.upper()] = up, up_e
+    if instance.nodes:
+        moved = np.array(list(instance.nodes.values())) @ R.T + t
+        model.nodes |= {n + up: tuple(x) for n, x in zip(instance.nodes, moved.tolist())}
+    model.elements |= {n + up_e: (kind, [node + up for node in nodes]) for n, (kind, nodes) in instance.elements.items()}
+    model.node_sets |= {f"{name}.{key}": [n + up for n in members] for key, members in instance.node_sets.items()}
+    model.element_sets |= {f"{name}.{key}": [n + up_e for n in members] for key, members in instance.element_sets.items()}
+    for key, items in instance.surfaces.items():
+        raised = up if key in instance.node_surfaces else up_e
+        model.surfaces[f"{name}.{key}"] = [(str(int(i) + raised) if i.isdigit() else f"{name}.{i}", face) for i, face in items]
+    model.node_surfaces += [f"{name}.{key}" for key in instance.node_surfaces]
+
+
+def _room(there: Iterable[int], new: Iterable[int]) -> int:
+    """Nought for the first numbers, then a power of ten above all."""
+    last = max(new, default=0)
+    highest = max(there, default=0)
+    return int(10 ** len(str(max(last, highest)))) if highest else 0
+
+
+def with_plain_names(model: Reading) -> Reading:
+    """The model; with one instance its sets go by their own names, where the model has none of that name."""
+    if len(model.shifts) != 1:
+        return model
+    (instance,) = model.shifts
+    node_sets, element_sets = _plain(model.node_sets, instance), _plain(model.element_sets, instance)
+    surfaces = _plain(model.surfaces, instance)
+    items = {**node_sets, **element_sets}
+    return replace(
+        model,
+        node_sets={node_sets[key]: members for key, members in model.node_sets.items()},
+        element_sets={element_sets[key]: members for key, members in model.element_sets.items()},
+        surfaces={surfaces[key]: [(items.get(i, i), face) for i, face in rows] for key, rows in model.surfaces.items()},
+        node_surfaces=[surfaces[key] for key in model.node_surfaces],
+    )
+
+
+def _plain(names: Iterable[str], instance: str) -> dict[str, str]:
+    """Names without "instance." before them, unless that is taken."""
+    taken = {name.upper() for name in names}
+    cut = {name: name[len(instance) + 1 :] for name in names if name.upper().startswith(f"{instance}.")}
+    return {name: cut[name] if name in cut and cut[name].upper() not in taken else name for name in names}
+
+
+def instance_motion(rows: Rows) -> tuple[Array, Array]:
+    """(R, t) of an instance: a row with the shift, then one with two points of an axis and the angle (degrees) of the turn.
+
+    Source: Abaqus Keywords Reference Guide, *INSTANCE.
+    """
+    numbers = [_numbers(where, fields) for where, fields in rows[:2]]
+    t = np.array((numbers[0] + [0.0] * 3)[:3]) if numbers else np.zeros(3)
+    if len(numbers) < 2:
+        return np.eye(3), t
+    if len(numbers[1]) != 7:
+        raise InputError(f"{rows[1][0]}: expected two points of an axis and an angle, found {len(numbers[1])} numbers")
+    a, b, angle = np.array(numbers[1][:3]), np.array(numbers[1][3:6]), np.radians(numbers[1][6])
+    length = float(np.linalg.norm(b - a))
+    if not length > 0:
+        raise InputError(f"{rows[1][0]}: the axis of the rotation has no length; give two different points")
+    x, y, z = (b - a) / length
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    R = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    return R, R @ (t - a) + a
+
+
+def _numbers(where: str, fields: list[str]) -> list[float]:
+    try:
+        values = [float(f.upper().replace("D", "E")) for f in fields if f]
+    except ValueError:
+        raise InputError(f"{where}: expected numbers, found '{', '.join(fields)[:60]}'") from None
+    if not np.isfinite(values).all():
+        raise InputError(f"{where}: numbers are not finite")
+    return values

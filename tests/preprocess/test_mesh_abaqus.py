@@ -1,0 +1,138 @@
+"""Abaqus files in parts: includes, instances with their motion, sets of instances, wedges, what is left out."""
+
+import numpy as np
+import pytest
+
+from flexmbs.errors import InputError
+from preprocess.mesh import PreprocessWarning, read_mesh
+
+BRICK = """*NODE
+1, 0., 0., 0.
+2, 1., 0., 0.
+3, 1., 1., 0.
+4, 0., 1., 0.
+5, 0., 0., 1.
+6, 1., 0., 1.
+7, 1., 1., 1.
+8, 0., 1., 1.
+*ELEMENT, TYPE=C3D8, ELSET=brick
+1, 1, 2, 3, 4, 5, 6, 7, 8
+*NSET, NSET=base, GENERATE
+1, 4, 1
+*SURFACE, NAME=top
+brick, S2
+"""
+ASSEMBLY = """*HEADING
+*PART, NAME=Block
+{part}*END PART
+*ASSEMBLY, NAME=whole
+*INSTANCE, NAME=A, PART=block
+*END INSTANCE
+*INSTANCE, NAME=B, PART=Block
+0., 0., 1.
+0., 0., 0., 0., 0., 1., 90.
+*END INSTANCE
+*NSET, NSET=picked, INSTANCE=B
+base, 8
+*NSET, NSET=both
+A.base, B.5
+*ELSET, ELSET=upper, INSTANCE=B
+1
+*SURFACE, NAME=roof
+upper, S2
+*END ASSEMBLY
+*TIE, NAME=glue
+roof, roof
+"""
+
+
+def corners(mesh, name):
+    return sorted(map(tuple, np.round(mesh.nodes[mesh.node_set(name)], 9)))
+
+
+def test_instances_are_moved_and_named(tmp_path):
+    """The second brick is shifted up and turned by 90° about z. It stands on the first with its own four nodes, so that one part
+    is given to the checks at a time."""
+    path = tmp_path / "two.inp"
+    path.write_text(ASSEMBLY.format(part=BRICK))
+    with (
+        pytest.warns(PreprocessWarning, match="1 \\*TIE left out; declare couplings"),
+        pytest.raises(InputError, match="2 parts"),
+    ):
+        read_mesh(path, unit="m")
+    text = ASSEMBLY.format(part=BRICK).replace("*INSTANCE, NAME=A, PART=block\n", "*INSTANCE, NAME=A, PART=none\n")
+    path.write_text(text.replace("*HEADING\n", "*HEADING\n*PART, NAME=none\n*END PART\n").replace("A.base, B.5", "B.base, B.5"))
+    with pytest.warns(PreprocessWarning, match="TIE left out"):
+        mesh = read_mesh(path, unit="m")
+    bottom = [(-1.0, 0.0, 1.0), (-1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 1.0, 1.0)]
+    assert corners(mesh, "B.base") == bottom
+    assert corners(mesh, "picked") == sorted([*bottom, (-1.0, 0.0, 2.0)])
+    assert corners(mesh, "both") == sorted([*bottom, (0.0, 0.0, 2.0)])
+    assert corners(mesh, "roof") == corners(mesh, "B.top") == [(x, y, 2.0) for x, y, _ in bottom]
+
+
+def test_two_instances_have_numbers_of_their_own(tmp_path):
+    """A bridge over shared nodes is not possible between instances; they keep apart by numbers above ten."""
+    path = tmp_path / "two.inp"
+    path.write_text(ASSEMBLY.format(part=BRICK))
+    with pytest.warns(PreprocessWarning), pytest.raises(InputError, match="2 parts of 1, 1 elements .* merge the 4 pairs"):
+        read_mesh(path, unit="m")
+
+
+def test_one_instance_keeps_its_names_and_numbers(tmp_path):
+    path = tmp_path / "one.inp"
+    text = f"*PART, NAME=Block\n{BRICK}*END PART\n*ASSEMBLY, NAME=w\n*INSTANCE, NAME=Block-1, PART=Block\n*END INSTANCE\n"
+    path.write_text(text + "*NSET, NSET=corner\nBlock-1.7\n*END ASSEMBLY\n")
+    mesh = read_mesh(path, unit="m")
+    assert {name: mesh.node_ids[places].tolist() for name, places in mesh.node_sets.items()} == {
+        "base": [1, 2, 3, 4],
+        "top": [5, 6, 7, 8],
+        "corner": [7],
+    }
+    assert mesh.element_sets["brick"].tolist() == [1]
+
+
+def test_includes_and_continued_keywords(tmp_path):
+    (tmp_path / "mesh.inc").write_text(BRICK.split("*ELEMENT")[0])
+    (tmp_path / "bricks.txt").write_text("1, 1, 2, 3, 4, 5, 6, 7, 8\n")
+    path = tmp_path / "main.inp"
+    path.write_text('*Include, input="mesh.inc"\n*ELEMENT, TYPE=C3D8I,\nELSET=all, INPUT=bricks.txt\n*NSET, NSET=one\n1\n')
+    mesh = read_mesh(path, unit="m")
+    assert mesh.element_sets["all"].tolist() == [1]
+    assert len(mesh.nodes) == 8
+
+
+def test_faces_of_wedges(tmp_path):
+    """S1 and S2 are the triangles, S3 to S5 the sides along the edges 12, 23, 31."""
+    path = tmp_path / "wedge.inp"
+    faces = "".join(f"*SURFACE, NAME=S{k}\n1, S{k}\n" for k in range(1, 6))
+    nodes = "*NODE\n1,0,0,0\n2,1,0,0\n3,0,1,0\n4,0,0,1\n5,1,0,1\n6,0,1,1\n"
+    path.write_text(nodes + "*ELEMENT, TYPE=C3D6\n1, 1, 2, 3, 4, 5, 6\n" + faces)
+    mesh = read_mesh(path, unit="m")
+    found = [mesh.node_ids[mesh.node_set(f"S{k}")].tolist() for k in range(1, 6)]
+    assert found == [[1, 2, 3], [4, 5, 6], [1, 2, 4, 5], [2, 3, 5, 6], [1, 3, 4, 6]]
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("PART=Block", "PART=Brick", r"two.inp:\d+: \*INSTANCE 'B' is of part 'BRICK', which is not there; it has: BLOCK"),
+        ("0., 0., 0., 0., 0., 1., 90.", "0., 0., 0., 0., 0., 0., 90.", "the axis of the rotation has no length"),
+        ("0., 0., 0., 0., 0., 1., 90.", "0., 0., 0., 90.", "expected two points of an axis and an angle, found 4 numbers"),
+        ("INSTANCE=B\nbase", "INSTANCE=C\nbase", "set 'picked' is of instance 'C', which is not there"),
+        ("A.base", "A.bass", "set 'both' refers to 'A.bass', which is not defined before it"),
+        ("*NODE\n", "*NODE, SYSTEM=C\n", "SYSTEM=C is not read; give the nodes in rectangular coordinates"),
+        (
+            "*ELEMENT, TYPE=C3D8, ELSET=brick\n",
+            "*ELEMENT, TYPE=C3D8\n1, 1, 2, 3, 4, 5, 6, 7, 8\n",
+            "element number 1 occurs twice",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, old, new, message):
+    path = tmp_path / "two.inp"
+    text = ASSEMBLY.format(part=BRICK)
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(InputError, match=message):
+        read_mesh(path, unit="m")
