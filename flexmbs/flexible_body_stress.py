@@ -95,3 +95,10 @@ class StressModes:
 def _finite(values: StressArray | None) -> bool:
     """True without a look at values in a file, which would read all of them."""
     return values is None or isinstance(values, np.memmap) or bool(np.isfinite(values).all())
+
+
+def von_mises(stress: FloatArray) -> FloatArray:
+    """``σ_v = √(½[(σ_xx−σ_yy)² + (σ_yy−σ_zz)² + (σ_zz−σ_xx)²] + 3(σ_xy² + σ_yz² + σ_zx²))`` of stress (..., 6)."""
+    xx, yy, zz, xy, yz, zx = np.moveaxis(stress, -1, 0)
+    normal = (xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2
+    return np.asarray(np.sqrt(0.5 * normal + 3.0 * (xy**2 + yz**2 + zx**2)))

@@ -61,6 +61,20 @@ def compare_body(
     command(body, other, modes=modes, as_json=as_json, allow_outside=allow_outside)
 
 
+@app.command("report")
+def report_body(
+    body: BodyFile,
+    part: Annotated[Path | None, typer.Argument(metavar="PART", help="Part file; default: BODY with .toml.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML file; default: BODY with .html.")] = None,
+    full: Annotated[bool, typer.Option("--compare", help="Compare with the full model of the part file.")] = False,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """One HTML page: interfaces, modes and stress in pictures, mass, checks, accuracy, origin."""
+    from preprocess.command.report import report as command
+
+    command(body, part, output, full=full, allow_outside=allow_outside)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     run_program(app, "preprocess", arguments)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body import FlexibleBodyData, FloatArray, Surface
-from flexmbs.page.style import SHADES, house_style
+from flexmbs.flexible_body import FlexibleBodyData, FloatArray, IntArray, Surface
+from flexmbs.page.style import INK, PALETTE, SHADES, house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 VIEW = (-0.62, -1.0, 0.55)  # from the eye's side, along body axes
 LIGHT = (0.35, -0.6, 0.75)
 EXAGGERATION = 0.12  # largest displacement drawn, of the body's size
+TRIAD = 0.09  # length of the axes of frames, of the body's size
+
+
+class Place(NamedTuple):
+    """A place on a solid: rows of its nodes (n,), position (3,) and axes (3, 3), columns, of its frame."""
+
+    nodes: IntArray
+    position: FloatArray
+    axes: FloatArray
 
 
 def view_axes(direction: FloatArray, up: FloatArray) -> FloatArray:
@@ -28,26 +38,80 @@ def view_axes(direction: FloatArray, up: FloatArray) -> FloatArray:
 
 def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
     """Shape of one mode (0 the first), coloured by displacement, over the undeformed body in grey."""
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.figure import Figure
-
     assert data.surface is not None
-    surface = data.surface
-    u = surface.phi[:, :, mode]
-    size = np.linalg.norm(u, axis=1)
-    body = float(np.linalg.norm(np.ptp(surface.nodes, axis=0)))
-    moved = surface.nodes + u * (EXAGGERATION * body / max(float(size.max()), 1e-300))
-    axes = view_axes(_long_side_across(surface), _up(surface))
+    u = data.surface.phi[:, :, mode]
+    return deformed_picture(data.surface, u, np.linalg.norm(u, axis=1))
+
+
+def deformed_picture(surface: Surface, u: FloatArray, value: FloatArray) -> Figure:
+    """The surface moved by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed body in grey."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    body, largest = float(np.linalg.norm(np.ptp(surface.nodes, axis=0))), float(np.linalg.norm(u, axis=1).max())
+    moved = surface.nodes + u * (EXAGGERATION * body / max(largest, 1e-300))
+    axes = view_of(surface)
     with house_style():
-        figure = Figure(figsize=(3.6, 2.3))
-        figure.set_layout_engine("none")
-        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        figure, ax = _canvas(3.6, 2.3)
         draw_triangles(ax, surface.nodes @ axes.T, surface, np.full((len(surface.triangles), 3), 0.90), shaded=False)
-        colours = LinearSegmentedColormap.from_list("displacement", SHADES)
-        level = size[surface.triangles].mean(axis=1) / max(float(size.max()), 1e-300)
+        colours = LinearSegmentedColormap.from_list("value", SHADES)
+        level = value[surface.triangles].mean(axis=1) / max(float(value.max()), 1e-300)
         draw_triangles(ax, moved @ axes.T, surface, colours(level)[:, :3], shaded=True)
         frame_all(ax, np.vstack([surface.nodes, moved]) @ axes.T)
     return figure
+
+
+def places_picture(surface: Surface, places: Mapping[str, Place]) -> Figure:
+    """The surface in grey with coloured places, the triads of their frames and their names."""
+    from matplotlib.colors import to_rgb
+
+    axes = view_of(surface)
+    colour = np.full((len(surface.triangles), 3), 0.87)
+    for k, place in enumerate(places.values()):
+        own = np.isin(surface.triangles, place.nodes).all(axis=1)
+        colour[own] = to_rgb(PALETTE[(k + 1) % len(PALETTE)])
+    size = float(np.linalg.norm(np.ptp(surface.nodes, axis=0)))
+    with house_style():
+        figure, ax = _canvas(8.6, 3.6)
+        draw_triangles(ax, surface.nodes @ axes.T, surface, colour, shaded=True)
+        for k, (name, place) in enumerate(places.items()):
+            _triad(ax, place, axes, TRIAD * size, name, PALETTE[(k + 1) % len(PALETTE)])
+        frame_all(
+            ax, np.vstack([surface.nodes, *(place.position + TRIAD * size * np.eye(3) for place in places.values())]) @ axes.T
+        )
+    return figure
+
+
+def _triad(ax: Axes, place: Place, axes: FloatArray, length: float, name: str, colour: str) -> None:
+    """Axes of a frame, their letters, and its name below."""
+    start = axes[:2] @ place.position
+    arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.0, "mutation_scale": 8}
+    text: Any = {"color": INK, "ha": "center", "textcoords": "offset points"}
+    for letter, axis in zip("xyz", place.axes.T):
+        end = axes[:2] @ (place.position + length * axis)
+        beyond = 6 * (end - start) / max(float(np.linalg.norm(end - start)), 1e-300)
+        ax.annotate("", _point(end), _point(start), arrowprops=arrow, zorder=30)
+        ax.annotate(letter, _point(end), _point(beyond), fontsize=8, va="center", zorder=31, **text)
+    ax.plot(*start, "o", color=INK, markersize=3, zorder=30)
+    label = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour, "linewidth": 1.2}
+    ax.annotate(name, _point(start), (0.0, -14.0), fontsize=9, va="top", zorder=40, bbox=label, **text)
+
+
+def _point(v: FloatArray) -> tuple[float, float]:
+    return float(v[0]), float(v[1])
+
+
+def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure that is all axes, inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height))
+    figure.set_layout_engine("none")
+    return figure, figure.add_axes((0.0, 0.0, 1.0, 1.0))
+
+
+def view_of(surface: Surface) -> FloatArray:
+    """View axes of a solid: obliquely onto its longest side, the middle side up."""
+    return view_axes(_long_side_across(surface), _up(surface))
 
 
 def _long_side_across(surface: Surface) -> FloatArray:

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import Surface
-from flexmbs.flexible_body_stress import StressModes
+from flexmbs.flexible_body_stress import StressModes, von_mises
 from flexmbs.results.body_loads import BodyLoads
 from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
-from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress, von_mises
+from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
 
 BLOCK = 64 * 2**20  # bytes of the stresses of one block of nodes
 

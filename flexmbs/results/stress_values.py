@@ -5,17 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.flexible_body_stress import von_mises
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # places of xx yy zz xy yz zx in the tensor
-
-
-def von_mises(stress: FloatArray) -> FloatArray:
-    """``σ_v = √(½[(σ_xx−σ_yy)² + (σ_yy−σ_zz)² + (σ_zz−σ_xx)²] + 3(σ_xy² + σ_yz² + σ_zx²))`` of stress (..., 6)."""
-    xx, yy, zz, xy, yz, zx = np.moveaxis(stress, -1, 0)
-    normal = (xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2
-    return np.asarray(np.sqrt(0.5 * normal + 3.0 * (xy**2 + yz**2 + zx**2)))
 
 
 def principal(stress: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -20,7 +20,7 @@ modes = 12
 set = "motor_feet"
 mass = 0.4
 
-Further keys: name, fix = ["orientation"], lumped, stiffening, allow_large, [formulation].
+Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, allow_large, stress = false or a table, [formulation].
 """
 
 from __future__ import annotations
@@ -42,13 +42,15 @@ from preprocess.part_file.places import read_interface, read_placed
 from preprocess.part_file.records import Files, as_table, field_names, key_problems, placed, read_kind, read_record
 from preprocess.point_mass import PointMass
 from preprocess.reduction import REDUCTIONS, CraigBampton, Progress, Reduction
+from preprocess.stress import SURFACE_STRESS, Stress
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body import FlexibleBodyData
     from preprocess.fe_model import FEModel
+    from preprocess.mesh import Mesh
 
 FORMAT = "flexmbs-part/1"
-TABLES = ("material", "materials", "interfaces", "method", "point_masses", "formulation")
+TABLES = ("material", "materials", "interfaces", "method", "point_masses", "formulation", "stress")
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Options:
     allow_large: bool = False
     damping: float | tuple[float, ...] = 0.0
     stiffening: bool = True
+    estimate: bool = True
 
 
 OPTIONS = field_names(Options)
@@ -81,17 +84,24 @@ class Part:
     method: Reduction
     point_masses: Mapping[str, PointMass]
     formulation: Formulation
+    stress: Stress | None
     files: tuple[Path, ...]
+
+    def read_mesh(self) -> Mesh:
+        """Mesh in metres. Raises InputError."""
+        from preprocess.mesh import read_mesh
+
+        with self.told():
+            return read_mesh(self.mesh, unit=self.options.unit, fix=self.options.fix)
 
     def model(self, *, allow_large: bool = False) -> FEModel:
         """Assembled finite-element model. Raises InputError."""
         from preprocess.assembly import assemble
-        from preprocess.mesh import read_mesh
         from preprocess.point_mass import attach
 
         options = self.options
+        mesh = self.read_mesh()
         with self.told():
-            mesh = read_mesh(self.mesh, unit=options.unit, fix=options.fix)
             fe = assemble(
                 mesh, self.material, formulation=self.formulation, lumped=options.lumped,
                 allow_large=allow_large or options.allow_large,
@@ -113,8 +123,9 @@ class Part:
         }
         with self.told():
             data = reduce(
-                fe, interfaces=self.interfaces, method=self.method, reference=options.reference,
-                damping=options.damping, stiffening=options.stiffening, name=options.name, progress=progress,
+                fe, interfaces=self.interfaces, method=self.method, reference=options.reference, damping=options.damping,
+                stiffening=options.stiffening, stress=self.stress, estimate=options.estimate, name=options.name,
+                progress=progress,
             )  # fmt: skip
         return replace(data, provenance={**origin, **data.provenance, INPUTS: input_digest(self)})
 
@@ -150,10 +161,11 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
     formulation = _attempt(
         notes, ("formulation",), table.get("formulation", {}), lambda given: read_record(Formulation, as_table(given), files)
     )
+    stress = _attempt(notes, ("stress",), table.get("stress", True), lambda given: _stress(given, files))
     method = _attempt(notes, ("method",), table.get("method"), lambda given: _method(given, files))
     if notes.problems or mesh is None:
         raise document.refusal(notes.problems)
-    return Part(document, options, mesh, material, interfaces, method, masses, formulation, tuple(files.used))
+    return Part(document, options, mesh, material, interfaces, method, masses, formulation, stress, tuple(files.used))
 
 
 def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
@@ -201,6 +213,13 @@ def _materials(table: Mapping[str, Any], files: Files, notes: Collector) -> Any:
 
 def _method(table: Any, files: Files) -> Reduction:
     return CraigBampton(modes=12) if table is None else read_kind(REDUCTIONS, table, "craig-bampton", files)
+
+
+def _stress(given: Any, files: Files) -> Stress | None:
+    """true, false, or a table with nodes and precision."""
+    if isinstance(given, bool):
+        return SURFACE_STRESS if given else None
+    return read_record(Stress, as_table(given), files)
 
 
 def _of_key(problem: str, table: Mapping[str, Any]) -> Problem:

@@ -1,0 +1,56 @@
+"""``preprocess report``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flexmbs.console.messages import progress_bar, put
+from flexmbs.errors import InputError
+
+if TYPE_CHECKING:
+    from flexmbs.flexible_body import FlexibleBodyData
+    from preprocess.interfaces import BoundInterface
+    from preprocess.part_file import Part
+
+
+def report(path: Path, part_file: Path | None, output: Path | None, *, full: bool, allow_outside: bool) -> None:
+    """Write the page about a flexible body. Raises InputError, SolverError, MachineError."""
+    from flexmbs.flexible_body import FlexibleBodyData
+    from preprocess.comparison import FullModel, ReducedBody, compare
+    from preprocess.part_file import read_part
+    from preprocess.report import write_report
+
+    beside = path.with_suffix(".toml")
+    source = part_file or (beside if beside.is_file() else None)
+    if full and source is None:
+        raise InputError(f"{beside}: no such file; name the part file to compare {path} with its full model")
+    target = output or path.with_suffix(".html")
+    with progress_bar("reading", memory=True) as progress:
+        data = FlexibleBodyData.load(path)
+        part: Part | None = None
+        interfaces: dict[str, BoundInterface] = {}
+        if source is not None:
+            part = read_part(source, allow_outside=allow_outside)
+            interfaces = _bound(part, data)
+        comparison = None
+        if full and part is not None:
+            progress(0.1, "comparing with the full model")
+            fe = part.model()
+            with part.told():
+                comparison = compare(ReducedBody(data, "Reduced body"), FullModel(fe, part.interfaces, "full model"))
+        progress(0.7, "drawing")
+        write_report(data, target, interfaces=interfaces, comparison=comparison)
+    put(f"report: {target}")
+
+
+def _bound(part: Part, data: FlexibleBodyData) -> dict[str, BoundInterface]:
+    """The interfaces on the part's mesh; none when the body is of another one."""
+    from preprocess.interfaces import bind_interfaces
+
+    mesh = part.read_mesh()
+    if data.surface is None or mesh.node_ids.tolist() != data.surface.node_ids.tolist():
+        return {}
+    with part.told():
+        bound = bind_interfaces(part.interfaces, mesh.nodes, mesh.node_sets)
+    return {each.name: each for each in bound}

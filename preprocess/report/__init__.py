@@ -1,0 +1,5 @@
+"""The page about one flexible body."""
+
+from preprocess.report.page import write_report
+
+__all__ = ["write_report"]
