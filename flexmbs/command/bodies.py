@@ -1,43 +1,96 @@
-"""Deformed flexible bodies as VTU files, with a PVD file that gives their times."""
+"""Deformed flexible bodies as VTU files, with a PVD file that gives their times; stress where a body has stress modes."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import meshio
 import numpy as np
+from numpy.typing import NDArray
 
 from flexmbs.console.messages import Report
 from flexmbs.errors import InputError, MachineError
 from flexmbs.flexible_body import FloatArray, Surface
 from flexmbs.page.files import slug, write_text
 from flexmbs.results import Solution
+from flexmbs.results.stress import StressView
+from flexmbs.results.stress_summary import stressed_bodies
+from flexmbs.results.stress_values import von_mises
 
 
-def write_bodies(solution: Solution, folder: Path, instants: int, progress: Report) -> list[Path]:
-    """One VTU file per flexible body and instant, surface in world axes with its elastic displacement. Raises InputError."""
+def write_bodies(solution: Solution, folder: Path, instants: int, progress: Report, *, times: Sequence[float] = ()) -> list[Path]:
+    """One VTU file per flexible body and instant, surface in world axes with its elastic displacement and its stress (body axes),
+    and the envelope of the stress. times: outputs nearest to these (s) instead of equally spaced ones. Raises InputError."""
     surfaces = {name: data.surface for name, data in solution.compiled.data.items() if data.surface is not None}
     if not surfaces:
         raise InputError("export: the solution has no flexible body with a surface; there is nothing to write as VTU")
-    pick = np.unique(np.linspace(0, len(solution.t) - 1, min(instants, len(solution.t))).astype(int))
-    entries = []
+    pick = _instants(solution, instants, times)
+    entries, envelopes = [], []
+    stressed = stressed_bodies(solution)
     for n, (name, surface) in enumerate(surfaces.items()):
         body = solution.body(name)
+        stress = body.stress if name in stressed else None
         for k, i in enumerate(pick):
             progress((n + k / len(pick)) / len(surfaces), f"writing {name}")
             file = folder / f"{n + 1}-{slug(name)}-{k:04d}.vtu"
-            _write(file, surface, body.position[i], body.rotation[i], body.elastic[i])
+            fields = {} if stress is None else _stress_fields(stress, surface, float(solution.t[i]))
+            _write(file, surface, (body.position[i], body.rotation[i], body.elastic[i]), fields)
             entries.append(f'    <DataSet timestep="{float(solution.t[i])!r}" part="{n}" file={quoteattr(file.name)}/>')
+        if stress is not None:
+            envelopes.append(folder / f"{n + 1}-{slug(name)}-envelope.vtu")
+            still = np.zeros(3), np.eye(3), np.zeros(body.elastic.shape[1])
+            _write(envelopes[-1], surface, still, _envelope_fields(stress, surface))
     collection = folder / "bodies.pvd"
     head = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n  <Collection>\n'
     write_text(collection, head + "\n".join(entries) + "\n  </Collection>\n</VTKFile>\n")
-    return [collection]
+    return [collection, *envelopes]
 
 
-def _write(file: Path, surface: Surface, r: FloatArray, A: FloatArray, elastic: FloatArray) -> None:
+def _instants(solution: Solution, instants: int, times: Sequence[float]) -> NDArray[np.int64]:
+    """Places in the output times. Raises InputError for times outside of the run."""
+    t = solution.t
+    outside = [time for time in times if not t[0] <= time <= t[-1]]
+    if outside:
+        raise InputError(f"export: --at {outside[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s")
+    if times:
+        return np.unique([int(np.argmin(np.abs(t - time))) for time in times])
+    return np.unique(np.linspace(0, len(t) - 1, min(instants, len(t))).astype(int))
+
+
+def _stress_fields(stress: StressView, surface: Surface, t: float) -> dict[str, FloatArray]:
+    """Components (N, 6) and von Mises stress (N,) at all nodes of the surface; where materials meet, of the more stressed one."""
+    field = stress.field(t)
+    values = _at_nodes(surface, field.node_ids, field.von_mises, field.stress)
+    return {"stress in body axes": values, "von Mises stress": von_mises(values)}
+
+
+def _envelope_fields(stress: StressView, surface: Surface) -> dict[str, FloatArray]:
+    envelope = stress.envelope
+    rows = np.column_stack([envelope.von_mises, envelope.time])
+    values = _at_nodes(surface, envelope.node_ids, envelope.von_mises, rows)
+    return {"largest von Mises stress": values[:, 0], "time of the largest von Mises stress": values[:, 1]}
+
+
+def _at_nodes(surface: Surface, node_ids: NDArray[np.int64], order: FloatArray, rows: FloatArray) -> FloatArray:
+    """Rows for all nodes of a surface; the one of largest ``order`` where a node has several, nan where it has none."""
+    by_id = np.argsort(surface.node_ids)
+    place = by_id[np.searchsorted(surface.node_ids, node_ids, sorter=by_id)]
+    values = np.full((len(surface.nodes), rows.shape[1]), np.nan)
+    rising = np.argsort(order, kind="stable")
+    values[place[rising]] = rows[rising]  # the last one stays
+    return values
+
+
+def _write(
+    file: Path, surface: Surface, pose: tuple[FloatArray, FloatArray, FloatArray], fields: Mapping[str, FloatArray]
+) -> None:
+    """The surface at a pose (r, A, q) with its elastic displacement and further fields at all nodes."""
+    r, A, elastic = pose
     u = surface.phi @ elastic
     used, triangles = np.unique(surface.triangles, return_inverse=True)
     points = (surface.nodes + u)[used] @ A.T + r
-    mesh = meshio.Mesh(points, [("triangle", triangles.reshape(-1, 3))], point_data={"elastic displacement": u[used] @ A.T})
+    data = {"elastic displacement": u[used] @ A.T} | {name: values[used] for name, values in fields.items()}
+    mesh = meshio.Mesh(points, [("triangle", triangles.reshape(-1, 3))], point_data=data)
     try:
         mesh.write(file)
     except OSError as error:

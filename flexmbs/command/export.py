@@ -6,7 +6,7 @@ from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError, MachineError
 
 
-def export(path: Path, folder: Path | None, *, csv: bool, vtu: bool, instants: int) -> None:
+def export(path: Path, folder: Path | None, *, csv: bool, vtu: bool, instants: int, times: list[float]) -> None:
     """Write the tables and bodies of a solution file into a folder. Raises InputError, MachineError."""
     from flexmbs.results import Solution
     from flexmbs.results.tables import write_tables
@@ -21,12 +21,12 @@ def export(path: Path, folder: Path | None, *, csv: bool, vtu: bool, instants: i
         raise MachineError(f"{target}: cannot be made ({error.strerror}); mend the folder's rights or choose another") from None
     written = write_tables(solution, target) if csv else []
     if vtu:
-        written += _bodies(solution, target, instants)
+        written += _bodies(solution, target, instants, times)
     put("\n".join(map(str, written)))
 
 
-def _bodies(solution: object, folder: Path, instants: int) -> list[Path]:
+def _bodies(solution: object, folder: Path, instants: int, times: list[float]) -> list[Path]:
     from flexmbs.command.bodies import write_bodies
 
     with progress_bar("writing bodies") as progress:
-        return write_bodies(solution, folder, instants, progress)  # type: ignore[arg-type]
+        return write_bodies(solution, folder, instants, progress, times=times)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from flexmbs.model.motions import Rotate, Slide, Twist
 from flexmbs.page.solids import mode_picture
 from flexmbs.page.style import MUTED, PALETTE, finish, house_style, label, panels, thinned
 from flexmbs.results.pictures import free_frames, motion_picture
+from flexmbs.results.stress_summary import stress_picture
 from flexmbs.results.summary import elastic_frames
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ class Plots:
     def mode(self, body: str, mode: int) -> Figure:
         """Shape of a mode of a flexible body (0 the first), coloured by displacement."""
         return mode_picture(self.solution.compiled.data[body], mode)
+
+    def stress(self, body: str) -> Figure:
+        """Von Mises stress on the surface of a flexible body at the time of its largest value, with its hot spots."""
+        return stress_picture(self.solution, body)
 
     def joints(self) -> Figure | None:
         """Coordinates of the joints and their velocities, angles and lengths apart."""

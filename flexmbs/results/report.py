@@ -12,6 +12,7 @@ from flexmbs.model.check_topology import freedom_lines
 from flexmbs.page.files import write_text
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
+from flexmbs.results.stress_summary import stress_reports
 from flexmbs.results.summary import PASS, WARN, summary
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def page(solution: Solution, numbers: dict[str, Any]) -> str:
         tiles=_tiles(solution, numbers),
         motion=_motion(solution),
         sections=_sections(solution),
+        stresses=[(each, _stress_picture(solution, each.body)) for each in stress_reports(solution)],
         model=_model(solution),
         parts=_parts(solution),
         model_text=solution.model_text,
@@ -90,6 +92,12 @@ def _sections(solution: Solution) -> list[tuple[str, str, Picture]]:
     found = [(anchor, title, make(), caption) for anchor, title, make, caption in made]
     drawn = [(anchor, title, caption, figure) for anchor, title, figure, caption in found if figure is not None]
     return [(anchor, title, Picture(svg_image(figure), f"Curves: {title}", caption)) for anchor, title, caption, figure in drawn]
+
+
+def _stress_picture(solution: Solution, body: str) -> str | None:
+    """The picture's address; none without triangles to draw."""
+    surface = solution.compiled.data[body].surface
+    return png_image(solution.plot.stress(body)) if surface is not None and len(surface.triangles) else None
 
 
 def _model(solution: Solution) -> dict[str, Any]:

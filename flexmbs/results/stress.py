@@ -91,6 +91,11 @@ class StressView:
             largest[rows] = np.take_along_axis(values, at[rows, None], axis=1)[:, 0]
         return Envelope(self.node_ids, self.positions, largest, self.t[at])
 
+    @property
+    def utilization(self) -> FloatArray:
+        """Largest von Mises stress over the run by the yield stress (n,); zero where the latter is not known."""
+        return np.asarray(self.envelope.von_mises / self.yield_stress)
+
     def hot_spots(self, count: int = 10, *, spacing: float | None = None) -> HotSpots:
         """The ``count`` nodes of largest von Mises stress over the run, no two nearer than ``spacing`` (m; default 5 % of the
         body's size), with time, principal stresses and what is left to yielding; printable. Raises InputError."""
@@ -114,7 +119,8 @@ class StressView:
     def _blocks(self, times: int) -> Iterator[IntArray]:
         """Rows, as many at a time as `BLOCK` allows."""
         width = 6 * 8 * max(times, self._factors.shape[0])
-        yield from np.array_split(np.arange(len(self._modes.rows)), max(1, -(-len(self._modes.rows) * width // BLOCK)))
+        n = len(self._modes.rows)
+        yield from np.array_split(np.arange(n), max(1, min(n, -(-n * width // BLOCK))))
 
     def _values(self, rows: IntArray, factors: FloatArray) -> FloatArray:
         """Stress (rows, 6, times) for q and ζ (nf + 12 + 6k, times). Raises InputError for stress modes that are not finite."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.results.solution import Solution
+from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
 from flexmbs.results.views import FloatArray
 
 PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
@@ -35,7 +36,8 @@ class Check:
 def checks(solution: Solution) -> list[Check]:
     """All criteria, in the order of the report."""
     found = [_outcome(solution), _energy(solution), *_drifts(solution), _redundancy(solution), _steps(solution)]
-    return found + [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
+    found += [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
+    return found + [check for name in stressed_bodies(solution) if (check := _yielding(solution, name))]
 
 
 def verdict(found: list[Check]) -> str:
@@ -104,6 +106,13 @@ def _deflection(solution: Solution, name: str, data: FlexibleBodyData) -> Check 
     return Check(f"Deflection of {name}", WARN if large else PASS, text)
 
 
+def _yielding(solution: Solution, name: str) -> Check | None:
+    """Largest von Mises stress over the yield stress, where that is known."""
+    view = solution.body(name).stress
+    used = float(view.utilization.max(initial=0.0))
+    return Check(f"Stress of {name}", WARN if used > 1.0 else PASS, most_used(view)) if used > 0.0 else None
+
+
 def _displacements(data: FlexibleBodyData, elastic: FloatArray) -> tuple[float, FloatArray]:
     """Size of the body, and its largest elastic displacement at each time, on a sample of its nodes."""
     if data.surface is not None:
@@ -139,6 +148,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "energy_missing": float(np.abs(energy.balance).max()),
         "drift": [float(value) for value in solution.drift.max(axis=0, initial=0.0)],
         "joints": joints,
+        "stress": stress_numbers(solution),
         "statistics": solution.statistics,
         "options": solution.run.options,
         "events": [{"name": event.name, "t": event.t} for event in solution.events],

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from flexmbs.page.files import cell, write_text
+from flexmbs.page.files import cell, slug, write_text
 from flexmbs.results.solution import Solution
+from flexmbs.results.stress_summary import stress_reports, table_columns
 from flexmbs.results.views import FloatArray
 
 Column = tuple[str, FloatArray]
 
 
 def write_tables(solution: Solution, folder: Path) -> list[Path]:
-    """frames.csv, joints.csv, bodies.csv, drives.csv and energy.csv in a folder, those that have columns. Raises MachineError."""
+    """frames.csv, joints.csv, bodies.csv, drives.csv, energy.csv, and the hot spots of each body with stress modes, in a folder,
+    those that have columns. Raises MachineError."""
     tables = {
         "bodies.csv": _bodies(solution), "frames.csv": _frames(solution), "joints.csv": _joints(solution),
         "drives.csv": _drives(solution), "energy.csv": _energy(solution),
@@ -26,6 +28,9 @@ def write_tables(solution: Solution, folder: Path) -> list[Path]:
         if made:
             write_text(folder / name, table_text([("t [s]", solution.t), *made]))
             written.append(folder / name)
+    for each in stress_reports(solution):
+        written.append(folder / f"hot-spots-{slug(each.body)}.csv")
+        write_text(written[-1], table_text(list(table_columns(each.spots).items())))
     return written
 
 

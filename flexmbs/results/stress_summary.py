@@ -1,0 +1,103 @@
+"""Stress of the flexible bodies of a solution as the summary, the report and the tables tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexmbs.page.fields import field_picture
+from flexmbs.results.hot_spots import HotSpot, HotSpots
+from flexmbs.results.stress_values import FloatArray, NodalStress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from flexmbs.results.solution import Solution
+    from flexmbs.results.stress import StressView
+
+PASCALS = 1e-6  # MPa
+
+
+@dataclass(frozen=True)
+class StressReport:
+    """What the page shows of one body: its hot spots, lines to read before using them, and the caption of the picture."""
+
+    body: str
+    spots: HotSpots
+    notes: tuple[str, ...]
+    caption: str
+
+
+def stress_reports(solution: Solution) -> list[StressReport]:
+    """One for each body with stress modes."""
+    return [_report(solution, name) for name in stressed_bodies(solution)]
+
+
+def stressed_bodies(solution: Solution) -> tuple[str, ...]:
+    """Names of the bodies that have stress modes."""
+    return tuple(name for name, data in solution.compiled.data.items() if data.stress is not None and data.surface is not None)
+
+
+def _report(solution: Solution, name: str) -> StressReport:
+    view = solution.body(name).stress
+    spots = view.hot_spots()
+    notes = spots.warnings
+    if not notes and view.utilization.max(initial=0.0) > 1.0:  # beside a hot spot of another material
+        notes += (most_used(view),)
+    if view.uncorrected:
+        notes += (f"loads on {', '.join(view.uncorrected)} are carried by the modes alone; make an interface there",)
+    caption = f"Von Mises stress at t = {spots[0].time:.4g} s, when it is largest; the numbers are those of the hot spots."
+    return StressReport(name, spots, notes, caption if spots else "")
+
+
+def most_used(view: StressView) -> str:
+    """The node that is nearest to yielding or farthest beyond, in words."""
+    worst, envelope = int(np.argmax(view.utilization)), view.envelope
+    return (
+        f"{PASCALS * envelope.von_mises[worst]:.4g} MPa at node {envelope.node_ids[worst]}, t = {envelope.time[worst]:.4g} s; "
+        f"{100 * view.utilization[worst]:.3g} % of the yield stress {PASCALS * view.yield_stress[worst]:.4g} MPa"
+    )
+
+
+def stress_picture(solution: Solution, body: str) -> Figure:
+    """Von Mises stress [MPa] on the surface of a body at the time of its largest value, with the hot spots' numbers."""
+    view, surface = solution.body(body).stress, solution.compiled.data[body].surface
+    assert surface is not None
+    spots = view.hot_spots()
+    values = surface_values(view.field(spots[0].time), surface.node_ids)
+    return field_picture(surface, PASCALS * values, "MPa", np.array([spot.position for spot in spots]))
+
+
+def surface_values(field: NodalStress, node_ids: np.ndarray) -> FloatArray:
+    """Von Mises stress (N,) of a field at given nodes, the larger where materials meet, zero where it is not kept."""
+    order = np.argsort(node_ids)
+    place = order[np.searchsorted(node_ids, field.node_ids, sorter=order)]
+    values = np.zeros(len(node_ids))
+    np.maximum.at(values, place, field.von_mises)
+    return values
+
+
+def stress_numbers(solution: Solution) -> dict[str, Any]:
+    """The worst node of each body, as plain values."""
+    return {each.body: _numbers(each.spots[0]) | {"notes": list(each.notes)} for each in stress_reports(solution) if each.spots}
+
+
+def _numbers(spot: HotSpot) -> dict[str, Any]:
+    limit = spot.yield_stress if np.isfinite(spot.yield_stress) else None
+    return {
+        "node": spot.node, "position": spot.position.tolist(), "time": spot.time, "von_mises": spot.von_mises,
+        "principal": spot.principal.tolist(), "yield_stress": limit,
+    }  # fmt: skip
+
+
+def table_columns(spots: HotSpots) -> Mapping[str, FloatArray]:
+    """Columns of the table of hot spots."""
+    rows = [
+        (s.node, *s.position, s.time, s.von_mises, *s.principal, s.yield_stress, *s.directions.T.ravel()) for s in spots
+    ]  # directions one after the other
+    names = ["node", "x [m]", "y [m]", "z [m]", "t [s]", "von Mises [Pa]", "sigma 1 [Pa]", "sigma 2 [Pa]", "sigma 3 [Pa]"]
+    names += ["yield [Pa]", *(f"direction {k + 1} {axis}" for k in range(3) for axis in "xyz")]
+    return dict(zip(names, np.array(rows).reshape(len(spots), len(names)).T))
