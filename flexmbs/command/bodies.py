@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from flexmbs.console.messages import Report
 from flexmbs.errors import InputError, MachineError
 from flexmbs.flexible_body import FloatArray, Surface
+from flexmbs.flexible_body_stress import von_mises
 from flexmbs.page.files import slug, write_text
 from flexmbs.results import Solution
 from flexmbs.results.stress import StressView
 from flexmbs.results.stress_summary import stressed_bodies
-from flexmbs.results.stress_values import von_mises
 
 
 def write_bodies(solution: Solution, folder: Path, instants: int, progress: Report, *, times: Sequence[float] = ()) -> list[Path]:

@@ -13,11 +13,10 @@ import flexmbs as fm
 from flexmbs.command.bodies import write_bodies
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import Surface
-from flexmbs.flexible_body_stress import StressModes
+from flexmbs.flexible_body_stress import StressModes, von_mises
 from flexmbs.results import Solution, stress
 from flexmbs.results.body_loads import body_loads, frame_wrenches
 from flexmbs.results.stress import StressView
-from flexmbs.results.stress_values import von_mises
 from flexmbs.results.summary import PASS, WARN, checks, summary
 from flexmbs.results.tables import write_tables
 
