@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from flexmbs.flexible_body_stress import von_mises
 
-from flexmbs.flexible_body_stress import von_mises
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -16,27 +14,6 @@ _TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # places of xx yy zz xy y
 
 
 def principal(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Principal stresses σ₁ ≥ σ₂ ≥ σ₃ (..., 3) and their directions (..., 3, 3), one unit column each, of stress (..., 6)."""
-    values, directions = np.linalg.eigh(stress[..., _TENSOR])
-    return values[..., ::-1], directions[..., ::-1]
-
-
-@dataclass(frozen=True, eq=False)
-class NodalStress:
-    """Stress at m nodes of a body, at one time t () or at all output times t (nt,), in body axes.
-
-    node_ids (m,): numbers in the mesh, one entry for each material of a node; positions (m, 3): undeformed, m.
-    stress (m, 6) or (nt, m, 6): components xx, yy, zz, xy, yz, zx, Pa.  compliance (m, 6, 6): 1/Pa.
-    """
-
-    t: FloatArray
-    node_ids: IntArray
-    positions: FloatArray
-    stress: FloatArray
-    compliance: FloatArray
-
-    @property
-    def principal(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Principal stresses σ₁ ≥ σ₂ ≥ σ₃ (..., 3) and their directions (..., 3, 3), one unit column each, of stress (..., 6)."""
     values, directions = np.linalg.eigh(stress[..., _TENSOR])
     return values[..., ::-1], directions[..., ::-1]
