@@ -13,6 +13,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
 from preprocess.fe_model import FEModel
 from preprocess.importers.abaqus_matrix import AbaqusMatrix
+from preprocess.importers.ansys import AnsysFull
 from preprocess.importers.base import Finding, Imported, ImportedPart, Importer, ImportReport, Request
 from preprocess.importers.calculix import CalculiX
 from preprocess.importers.flexmbs import Flexmbs
@@ -26,26 +27,14 @@ from preprocess.importers.units import UNIT_SYSTEMS, Units, units_named
 from preprocess.mesh import PreprocessWarning
 
 _ALL: tuple[Importer, ...] = (
-    CalculiX(), AbaqusMatrix(), NastranOp4(), NastranDmig(), NastranOp2(), MatrixMarket(), Flexmbs(), MBSim(), MBDyn(),
-    StandardInputData(),
+    CalculiX(), AbaqusMatrix(), NastranOp4(), NastranDmig(), NastranOp2(), AnsysFull(), MatrixMarket(),
+    Flexmbs(), MBSim(), MBDyn(), StandardInputData(),
 )  # fmt: skip
 FORMATS: dict[str, Importer] = {importer.kind: importer for importer in _ALL}
 
 __all__ = [
-    "FORMATS",
-    "UNIT_SYSTEMS",
-    "Finding",
-    "ImportReport",
-    "Imported",
-    "ImportedPart",
-    "Importer",
-    "Request",
-    "Units",
-    "read",
-    "read_body",
-    "read_frd",
-    "read_model",
-    "units_named",
+    "FORMATS", "UNIT_SYSTEMS", "Finding", "ImportReport", "Imported", "ImportedPart", "Importer", "Request", "Units",
+    "read", "read_body", "read_frd", "read_model", "units_named",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from preprocess import surface
 from preprocess.elements import ELEMENTS
+from preprocess.importers.ansys_archive import read_archive_nodes
 from preprocess.importers.frd import ACCURACY, known_elements, read_frd
 from preprocess.importers.labelled import Indices, NodeTable
 from preprocess.importers.text import content, table, whole
@@ -18,16 +19,19 @@ _NO_TRIANGLES = np.zeros((0, 3), dtype=np.int64)
 
 
 def node_table(path: Path) -> NodeTable:
-    """Nodes of a mesh file, of a .frd or of a table of number, x, y, z (.csv, .txt). Raises InputError."""
+    """Nodes of a mesh file, of a .frd or .cdb, or of a table of number, x, y, z (.csv, .txt). Raises InputError."""
     suffix = path.suffix.lower()
     if suffix == ".frd":
         return _from_frd(path)
+    if suffix == ".cdb":
+        ids, positions = read_archive_nodes(path)
+        return NodeTable(ids, positions, {}, _NO_TRIANGLES, path)
     if suffix in (".csv", ".txt"):
         return _from_table(path)
     if suffix in READERS:
         mesh = raw_mesh(path)
         return NodeTable(mesh.node_ids, mesh.points, mesh.node_sets, _skin(mesh.connectivity), path)
-    raise InputError(f"{path}: nodes are read of {', '.join(READERS)}, .frd, .csv and .txt")
+    raise InputError(f"{path}: nodes are read of {', '.join(READERS)}, .frd, .cdb, .csv and .txt")
 
 
 def _from_frd(path: Path) -> NodeTable:

@@ -1,6 +1,7 @@
 """Stiffness and mass of other programs equal the own ones, whatever file they come in."""
 
 import shutil
+import sys
 
 import calculix_jobs
 import format_samples as samples
@@ -11,6 +12,7 @@ import scipy.io
 import preprocess as pp
 from flexmbs.errors import InputError, MachineError
 from preprocess import importers
+from preprocess.importers.node_files import node_table
 
 
 def same_model(found: pp.FEModel, own: pp.FEModel, rtol: float = 1e-12) -> None:
@@ -152,12 +154,30 @@ def test_formats_are_known_by_suffix_and_beginning(tmp_path) -> None:
         pp.read_body(calculix_jobs.DATA / "calculix_hex20.sti")
 
 
-def test_nastran_binary_needs_its_extra(tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pyNastran.op2.op2", None)
-    (tmp_path / "a.op2").write_bytes(b"\0\1")
+@pytest.mark.parametrize(
+    ("file", "module", "extra"),
+    [
+        ("a.op2", "pyNastran.op2.op2", "nastran"),
+        ("a.op4", "pyNastran.op4.op4", "nastran"),
+        ("a.full", "ansys.mapdl.reader", "ansys"),
+    ],
+)
+def test_binary_files_need_their_extra(tmp_path, monkeypatch, file: str, module: str, extra: str) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / file).write_bytes(b"\0\1")
     samples.node_file(samples.solid(), tmp_path / "nodes.csv")
-    with pytest.raises(MachineError, match=r'pip install "flexmbs\[nastran\]"'):
-        importers.read(tmp_path / "a.op2", nodes=tmp_path / "nodes.csv")
+    with pytest.raises(MachineError, match=rf'pip install "flexmbs\[{extra}\]"'):
+        importers.read(tmp_path / file, nodes=tmp_path / "nodes.csv")
+
+
+def test_nodes_of_an_ansys_archive(tmp_path) -> None:
+    """NBLOCK as CDWRITE writes it: zero coordinates at the end are left out."""
+    head = "/PREP7\nET,1,186\nNBLOCK,6,SOLID,2,2\n(3i9,6e21.13e3)\n"
+    row = f"{7:9d}{0:9d}{0:9d}{-2.5e-1:21.13E}{1.5:21.13E}\n"
+    (tmp_path / "a.cdb").write_text(f"{head}{row}{12:9d}{0:9d}{0:9d}\nN,R5.3,LOC,       -1,\n")
+    table = node_table(tmp_path / "a.cdb")
+    np.testing.assert_array_equal(table.ids, [7, 12])
+    np.testing.assert_array_equal(table.positions, [[-0.25, 1.5, 0], [0, 0, 0]])
 
 
 def test_large_matrix_file_is_read_fast(tmp_path) -> None:
