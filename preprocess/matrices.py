@@ -1,20 +1,22 @@
 """Finite-element matrices from files: Matrix Market, .npz and .npy, never unpickled."""
 
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
 from preprocess.fe_model import FEModel
+from preprocess.number_text import content, numbers, whole
 
 Array = NDArray[np.float64]
 
+_COMMENTS = re.compile(rb"^[ \t]*%.*$", re.MULTILINE)
 LARGEST_EXPANSION = 1000  # of a compressed file
 
 
@@ -61,10 +63,56 @@ def _unknown(path: Path, limit: int) -> sp.csr_matrix:
 
 
 def _matrix_market(path: Path, limit: int) -> sp.csr_matrix:
-    rows, columns, entries, *_ = scipy.io.mminfo(str(path))
-    if max(rows, columns) > limit or entries > max(path.stat().st_size, limit**2):
-        raise InputError(f"{path}: claims ({rows}, {columns}) with {entries} entries; the nodes need at most ({limit}, {limit})")
-    return sp.csr_matrix(scipy.io.mmread(str(path)))
+    """Real matrix, general or symmetric, sparse or dense; SciPy's reader would follow a damaged file out of its memory."""
+    data = content(path, "a Matrix Market file")
+    heading, _, rest = data.partition(b"\n")
+    words = heading.decode("ascii", errors="replace").lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        raise InputError(
+            f"{path}:1: {' '.join(words)[:60]!r} is no heading; expected %%MatrixMarket matrix coordinate real symmetric"
+        )
+    layout, field, symmetry = words[2:]
+    if (
+        layout not in ("coordinate", "array")
+        or field not in ("real", "double", "integer")
+        or symmetry not in ("general", "symmetric")
+    ):
+        raise InputError(f"{path}:1: a {layout} {field} {symmetry} matrix is not read; write it real, general or symmetric")
+    values = numbers(_COMMENTS.sub(b"", rest), str(path))
+    head = 3 if layout == "coordinate" else 2
+    rows, columns = (int(size) for size in whole(values[:head], str(path), "size")[:2]) if values.size >= head else (-1, -1)
+    if not (0 < rows <= limit and 0 < columns <= limit):
+        raise InputError(f"{path}: claims ({rows}, {columns}); the nodes need at most ({limit}, {limit})")
+    body = values[head:]
+    if layout == "array":
+        return _dense_columns(path, body, rows, columns, symmetry == "symmetric")
+    if body.size != 3 * values[2]:
+        raise InputError(f"{path}: claims {values[2]:g} entries and has {body.size} numbers; it is truncated or damaged")
+    triples = body.reshape(-1, 3)
+    i, j = (whole(triples[:, k], str(path), "index") - 1 for k in (0, 1))
+    if len(i) and (min(i.min(), j.min()) < 0 or i.max() >= rows or j.max() >= columns):
+        raise InputError(f"{path}: an entry lies outside of ({rows}, {columns}); it is damaged")
+    A = sp.csr_matrix((triples[:, 2], (i, j)), shape=(rows, columns))
+    return A if symmetry == "general" else _mirrored(path, A)
+
+
+def _dense_columns(path: Path, values: Array, rows: int, columns: int, symmetric: bool) -> sp.csr_matrix:
+    """Matrix of values column by column; of a symmetric one from the diagonal down."""
+    needed = rows * (rows + 1) // 2 if symmetric else rows * columns
+    if values.size != needed or (symmetric and rows != columns):
+        raise InputError(f"{path}: has {values.size} numbers; a matrix ({rows}, {columns}) needs {needed}")
+    if not symmetric:
+        return sp.csr_matrix(values.reshape(columns, rows).T)
+    upper = np.zeros((rows, rows))
+    upper[np.triu_indices(rows)] = values
+    return _mirrored(path, sp.csr_matrix(upper.T))
+
+
+def _mirrored(path: Path, A: sp.csr_matrix) -> sp.csr_matrix:
+    """A with the other triangle."""
+    if A.shape[0] != A.shape[1]:
+        raise InputError(f"{path}: is symmetric and has shape {A.shape}; it is damaged")
+    return (A + A.T - sp.diags(A.diagonal())).tocsr()
 
 
 def _sparse_archive(path: Path, limit: int) -> sp.csr_matrix:

@@ -20,7 +20,7 @@ from preprocess.fe_model import FEModel
 from preprocess.importers.base import Importer, ImportReport, Request
 from preprocess.importers.labelled import Entries, Indices, free_solid
 from preprocess.importers.node_files import node_table
-from preprocess.importers.text import Array, content, table, whole
+from preprocess.number_text import Array, content, table, whole
 
 _NOTE = re.compile(rb"^[ \t]*[*%].*$", re.MULTILINE)
 _STIFFNESS = re.compile(r"_STIF(\d*)$", re.IGNORECASE)

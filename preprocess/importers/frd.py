@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
-from preprocess.importers.text import content
+from preprocess.number_text import content
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -21,8 +21,8 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffness, x_cross_shapes
 from preprocess.importers.base import Importer, ImportReport, Request
 from preprocess.importers.bodies import Nodes, RawBody, checked_body
-from preprocess.importers.text import content, numbers, whole
 from preprocess.inertia_invariants import invariant_5, moments_of_shapes, shape_products
+from preprocess.number_text import content, numbers, whole
 
 PRINTED = 1e-6
 _GROUP = re.compile(rb"^[ \t]*\*\*[ \t]*RECORD GROUP[ \t]+(\d{1,3})\b.*$", re.MULTILINE | re.IGNORECASE)

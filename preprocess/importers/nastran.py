@@ -22,7 +22,7 @@ from preprocess.importers.base import Importer, ImportReport, Request
 from preprocess.importers.labelled import Entries, Indices, NodeTable, free_solid
 from preprocess.importers.nastran_text import read_dmig, read_op4
 from preprocess.importers.node_files import node_table
-from preprocess.importers.text import content
+from preprocess.number_text import content
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from preprocess.importers.labelled import Array, Entries, Indices
-from preprocess.importers.text import content
+from preprocess.number_text import content
 
 
 class Labelled(NamedTuple):

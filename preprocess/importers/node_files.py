@@ -12,8 +12,8 @@ from preprocess.elements import ELEMENTS
 from preprocess.importers.ansys_archive import read_archive_nodes
 from preprocess.importers.frd import ACCURACY, known_elements, read_frd
 from preprocess.importers.labelled import Indices, NodeTable
-from preprocess.importers.text import content, table, whole
 from preprocess.mesh_readers import READERS, raw_mesh
+from preprocess.number_text import content, table, whole
 
 _NO_TRIANGLES = np.zeros((0, 3), dtype=np.int64)
 

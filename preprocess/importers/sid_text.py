@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.errors import InputError
-from preprocess.importers.text import content
+from preprocess.number_text import content
 from preprocess.standard_input_data import BLOCKS, NODE_BLOCKS, Sid, SidNode, Taylor, shapes_of_blocks
 
 MAX_MODES = 500

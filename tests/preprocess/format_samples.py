@@ -1,5 +1,6 @@
 """A reduced body and matrices of a small solid, and files of them in the formats of other programs."""
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -110,4 +111,22 @@ def op4(fe: pp.FEModel, path: Path, *, sparse: bool = False, each: int = 3) -> P
             lines += ["".join(values[k : k + 3]) for k in range(0, len(values), 3)]
         lines += [f"{n + 1:8d}{1:8d}{1:8d}", f"{1.0:23.16E}"]
     path.write_text("\n".join([*lines, ""]))
+    return path
+
+
+def binary_op4(fe: pp.FEModel, path: Path) -> Path:
+    """Matrices as binary OUTPUT4, dense columns, in Fortran records."""
+
+    def record(content: bytes) -> bytes:
+        return struct.pack("<i", len(content)) + content + struct.pack("<i", len(content))
+
+    data, n = b"", 3 * len(fe.nodes)
+    for name, matrix in (("KGG", fe.K), ("MGG", fe.M)):
+        data += record(struct.pack("<4i8s", n, n, 6, 2, name.ljust(8).encode()))
+        for column, values in enumerate(matrix.toarray().T):
+            used = np.flatnonzero(values)
+            values = values[used[0] : used[-1] + 1]
+            data += record(struct.pack("<3i", column + 1, used[0] + 1, 2 * len(values)) + values.tobytes())
+        data += record(struct.pack("<3id", n + 1, 1, 2, 1.0))
+    path.write_bytes(data)
     return path

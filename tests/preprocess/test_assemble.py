@@ -197,7 +197,7 @@ def test_hostile_matrix_files_are_refused(tmp_path):
         (claims, "claims"),
         (pickled, "cannot be read"),
         (wild, "cannot be read"),
-        (empty, "cannot be read"),
+        (empty, "is empty; expected a Matrix Market file"),
         (tmp_path / "no.mtx", "no such file"),
     ):
         with pytest.raises(InputError, match=message):

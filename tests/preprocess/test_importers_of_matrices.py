@@ -11,7 +11,7 @@ import scipy.io
 
 import preprocess as pp
 from flexmbs.errors import InputError, MachineError
-from preprocess import importers
+from preprocess import importers, number_text
 from preprocess.importers.node_files import node_table
 
 
@@ -86,6 +86,13 @@ def test_nastran_dmig(tmp_path, wide: bool) -> None:
 def test_nastran_op4(tmp_path, sparse: bool, each: int) -> None:
     fe = samples.solid()
     path = samples.op4(fe, tmp_path / "bar.op4", sparse=sparse, each=each)
+    same_model(pp.read_model(path, nodes=samples.node_file(fe, tmp_path / "nodes.csv")), fe)
+
+
+def test_nastran_binary_op4_through_pynastran(tmp_path) -> None:
+    pytest.importorskip("pyNastran", reason="the extra nastran (pyNastran) is not installed")
+    fe = samples.solid()
+    path = samples.binary_op4(fe, tmp_path / "bar.op4")
     same_model(pp.read_model(path, nodes=samples.node_file(fe, tmp_path / "nodes.csv")), fe)
 
 
@@ -186,6 +193,6 @@ def test_large_matrix_file_is_read_fast(tmp_path) -> None:
 
     row = b"   12345 54321  6.5064102564103e+08\n"
     start = time.process_time()
-    values = importers.text.table(row * 60_000, 3, "rows")
+    values = number_text.table(row * 60_000, 3, "rows")
     assert time.process_time() - start < 0.54
     assert values.shape == (60_000, 3)
