@@ -61,6 +61,21 @@ def compare_body(
     command(body, other, modes=modes, as_json=as_json, allow_outside=allow_outside)
 
 
+@app.command("convert")
+def convert_body(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Reduced body of any format that is read.", show_default=False)],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.", show_default=False)],
+    read_as: Annotated[str | None, typer.Option("--from", help="Format of IN; default: by its ending and beginning.")] = None,
+    write_as: Annotated[str | None, typer.Option("--to", help="Format of OUT; default: by its ending.")] = None,
+    units: Annotated[str, typer.Option("--units", help="Units of IN, where it does not tell: m-kg-s, mm-t-s, …")] = "m-kg-s",
+    frames: Annotated[list[str] | None, typer.Option("--frame", help="NAME=NODE: a node of IN that becomes a frame.")] = None,
+) -> None:
+    """Flexible bodies between formats: flexmbs (.h5), SID, MBDyn, MBSim, Simscape, VTU of modes."""
+    from preprocess.command.convert import convert as command
+
+    command(source, target, read_as=read_as, write_as=write_as, units=units, frames=frames or [])
+
+
 @app.command("report")
 def report_body(
     body: BodyFile,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,31 +11,39 @@ from flexmbs.errors import InputError
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body import FlexibleBodyData, FloatArray
+    from preprocess.fe_model import FEModel
     from preprocess.mesh import Mesh
 
+OWN = "flexmbs"
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def inspect(path: Path, *, unit: str | None, as_json: bool) -> int:
-    """Print what a flexible body or a mesh is; 0 when all checks hold, else 2. Raises InputError."""
-    return _inspect_mesh(path, unit, as_json) if _is_mesh(path) else _inspect_body(path, as_json)
-
-
-def _is_mesh(path: Path) -> bool:
-    """Whether the ending is that of a mesh format and the content is not that of a flexible body."""
+    """Print what a flexible body, a mesh or a file of another program is; 0 when all checks hold, else 2. Raises InputError."""
+    from flexmbs.flexible_body import FlexibleBodyData
+    from preprocess.importers import FORMATS, read
     from preprocess.mesh_readers import READERS
 
+    suffix, start = path.suffix.lower(), _start(path)
+    if suffix in READERS and start != HDF5:
+        return _inspect_mesh(path, unit, as_json)
+    if not any(suffix in importer.suffixes for importer in FORMATS.values()):
+        return _inspect_body(FlexibleBodyData.load(path), as_json)
+    part, report = read(path)
+    if not as_json and report.format != OWN:
+        put(str(report))
+    return _inspect_body(part, as_json) if isinstance(part, FlexibleBodyData) else _inspect_matrices(part, as_json)
+
+
+def _start(path: Path) -> bytes:
     try:
         with open(path, "rb") as file:
-            return path.suffix.lower() in READERS and file.read(len(HDF5)) != HDF5
+            return file.read(len(HDF5))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _inspect_body(path: Path, as_json: bool) -> int:
-    from flexmbs.flexible_body import FlexibleBodyData
-
-    data = FlexibleBodyData.load(path)
+def _inspect_body(data: FlexibleBodyData, as_json: bool) -> int:
     checks = data.validate()
     if as_json:
         put_json(body_facts(data) | {"sound": checks.ok, "checks": {each.name: each.ok for each in checks}})
@@ -95,6 +104,16 @@ def _numbers(values: Any) -> str:
     return ", ".join(f"{float(value):.4g}" for value in values)
 
 
+def _inspect_matrices(fe: FEModel, as_json: bool) -> int:
+    sets = _sizes(fe.node_sets)
+    if as_json:
+        put_json({"source": fe.source, "nodes": len(fe.nodes), "mass": fe.mass, "node sets": sets})
+    else:
+        put(f"{fe.source}: {len(fe.nodes)} nodes, {3 * len(fe.nodes)} degrees of freedom, {fe.mass:.6g} kg")
+        put(f"node sets: {_listed(sets)}")
+    return 0
+
+
 def _inspect_mesh(path: Path, unit: str | None, as_json: bool) -> int:
     import warnings
 
@@ -102,32 +121,41 @@ def _inspect_mesh(path: Path, unit: str | None, as_json: bool) -> int:
 
     with warnings.catch_warnings():
         if unit is None:
-            warnings.filterwarnings("ignore", "the mesh is .* large", PreprocessWarning)
+            warnings.filterwarnings("ignore", ".* large with unit", PreprocessWarning)
         mesh = read_mesh(path, unit=unit or "m")
-    facts = mesh_facts(mesh)
     if as_json:
-        put_json(facts | {"unit": unit})
-    else:
-        put(_mesh_text(facts, "m" if unit else "(unit of the file)"))
+        put_json(mesh_facts(mesh) | {"unit": unit})
+        return 0
+    low, high = _numbers(mesh.nodes.min(axis=0)), _numbers(mesh.nodes.max(axis=0))
+    put(f"{mesh.source}: {len(mesh.nodes)} nodes, {3 * len(mesh.nodes)} degrees of freedom, from {low} to {high} m")
+    if unit is None:
+        put("read in m; --unit tells another")
+    put(str(mesh.quality()))
+    put(f"node sets: {_listed(_sizes(mesh.node_sets))}")
+    put(f"element sets: {_listed(_sizes(mesh.element_sets))}")
     return 0
 
 
 def mesh_facts(mesh: Mesh) -> dict[str, Any]:
-    """Size, elements and sets of a mesh."""
+    """Size, elements with their quality, and sets of a mesh."""
+    elements = {
+        block.name: {
+            "number": len(block.ids), "volume": float(block.volume.sum()), "worst": block.worst.tolist(),
+            "scaled_jacobian": [float(block.scaled_jacobian.min()), float(block.scaled_jacobian.mean())],
+            "aspect_ratio": [float(block.aspect_ratio.mean()), float(block.aspect_ratio.max())],
+        }
+        for block in mesh.quality().blocks
+    }  # fmt: skip
     return {
-        "source": mesh.source, "nodes": len(mesh.nodes),
-        "low": mesh.nodes.min(axis=0).tolist(), "high": mesh.nodes.max(axis=0).tolist(),
-        "elements": {name: len(block.ids) for name, block in mesh.blocks.items()},
-        "node sets": {name: len(places) for name, places in mesh.node_sets.items()},
-        "element sets": {name: len(ids) for name, ids in mesh.element_sets.items()},
+        "source": mesh.source, "nodes": len(mesh.nodes), "low": mesh.nodes.min(axis=0).tolist(),
+        "high": mesh.nodes.max(axis=0).tolist(), "elements": elements, "node sets": _sizes(mesh.node_sets),
+        "element sets": _sizes(mesh.element_sets),
     }  # fmt: skip
 
 
-def _mesh_text(facts: dict[str, Any], unit: str) -> str:
-    low, high = _numbers(facts["low"]), _numbers(facts["high"])
-    lines = [f"{facts['source']}: {facts['nodes']} nodes, {3 * facts['nodes']} degrees of freedom, from {low} to {high} {unit}"]
-    lines += [f"{count} elements {name}" for name, count in facts["elements"].items()]
-    for what in ("node sets", "element sets"):
-        sets = ", ".join(f"{name} ({count})" for name, count in facts[what].items())
-        lines.append(f"{what}: {sets or 'none'}")
-    return "\n".join(lines)
+def _sizes(sets: Mapping[str, Any]) -> dict[str, int]:
+    return {name: len(members) for name, members in sets.items()}
+
+
+def _listed(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in sizes.items()) or "none"

@@ -48,6 +48,8 @@ def _bound(part: Part, data: FlexibleBodyData) -> dict[str, BoundInterface]:
     """The interfaces on the part's mesh; none when the body is of another one."""
     from preprocess.interfaces import bind_interfaces
 
+    if part.mesh is None:
+        return {}
     mesh = part.read_mesh()
     if data.surface is None or mesh.node_ids.tolist() != data.surface.node_ids.tolist():
         return {}

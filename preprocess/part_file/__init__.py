@@ -1,5 +1,6 @@
 """Part files: what a flexible body is made from, in TOML."""
 
-from preprocess.part_file.part import FORMAT, Part, read_part
+from preprocess.part_file.part import FORMAT, Part
+from preprocess.part_file.read import read_part
 
 __all__ = ["FORMAT", "Part", "read_part"]

@@ -20,29 +20,29 @@ modes = 12
 set = "motor_feet"
 mass = 0.4
 
+In place of mesh, unit and material: [matrices] with the file of another program (format, units, mass, nodes: see `read_model`).
 Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, allow_large, stress = false or a table, [formulation].
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.declaration import Problem
 from flexmbs.errors import InputError
-from flexmbs.toml.document import Collector, Document, Locator, read_document
+from flexmbs.toml.document import Document
 from preprocess.elements.formulation import Formulation
 from preprocess.interfaces import Interface
-from preprocess.material import MATERIALS, Material
-from preprocess.part_file.places import read_interface, read_placed
-from preprocess.part_file.records import Files, as_table, field_names, key_problems, placed, read_kind, read_record
+from preprocess.material import Material
+from preprocess.part_file.records import field_names
 from preprocess.point_mass import PointMass
-from preprocess.reduction import REDUCTIONS, CraigBampton, Progress, Reduction
-from preprocess.stress import SURFACE_STRESS, Stress
+from preprocess.reduction import Progress, Reduction
+from preprocess.stress import Stress
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body import FlexibleBodyData
@@ -50,16 +50,16 @@ if TYPE_CHECKING:
     from preprocess.mesh import Mesh
 
 FORMAT = "flexmbs-part/1"
-TABLES = ("material", "materials", "interfaces", "method", "point_masses", "formulation", "stress")
+TABLES = ("material", "materials", "interfaces", "method", "point_masses", "formulation", "stress", "matrices")
 
 
 @dataclass(frozen=True)
 class Options:
     """The keys above the tables."""
 
-    mesh: str
-    unit: Literal["m", "cm", "mm", "in"]
     reference: str
+    mesh: str | None = None
+    unit: Literal["m", "cm", "mm", "in"] | None = None
     name: str | None = None
     fix: tuple[Literal["orientation"], ...] = ()
     lumped: bool = False
@@ -72,13 +72,25 @@ class Options:
 OPTIONS = field_names(Options)
 
 
+@dataclass(frozen=True)
+class Matrices:
+    """Matrices of another program in place of a mesh: the arguments of `read_model`, files by their names."""
+
+    file: str
+    format: str | None = None
+    units: str = "m-kg-s"
+    mass: str | None = None
+    nodes: str | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """What a part file says: the arguments of `read_mesh`, `assemble` and `reduce`; ``files``: everything it reads."""
 
     document: Document
     options: Options
-    mesh: Path
+    mesh: Path | None
+    matrices: Matrices | None
     material: Material | Mapping[str, Material]
     interfaces: Mapping[str, Interface]
     method: Reduction
@@ -88,25 +100,29 @@ class Part:
     files: tuple[Path, ...]
 
     def read_mesh(self) -> Mesh:
-        """Mesh in metres. Raises InputError."""
+        """Mesh in metres. Raises InputError, also where the part has matrices instead."""
         from preprocess.mesh import read_mesh
 
+        if self.mesh is None:
+            raise InputError(f"{self.document.path}: has matrices and no mesh")
         with self.told():
-            return read_mesh(self.mesh, unit=self.options.unit, fix=self.options.fix)
+            return read_mesh(self.mesh, unit=str(self.options.unit), fix=self.options.fix)
 
     def model(self, *, allow_large: bool = False) -> FEModel:
-        """Assembled finite-element model. Raises InputError."""
+        """Finite-element model with its attached masses: assembled, or read. Raises InputError."""
         from preprocess.assembly import assemble
+        from preprocess.importers import read_model
         from preprocess.point_mass import attach
 
-        options = self.options
-        mesh = self.read_mesh()
+        options, given = self.options, self.matrices
+        if given is not None:
+            fe = read_model(given.file, format=given.format, units=given.units, mass=given.mass, nodes=given.nodes)
+        else:
+            mesh, large = self.read_mesh(), allow_large or options.allow_large
+            with self.told():
+                fe = assemble(mesh, self.material, formulation=self.formulation, lumped=options.lumped, allow_large=large)
         with self.told():
-            fe = assemble(
-                mesh, self.material, formulation=self.formulation, lumped=options.lumped,
-                allow_large=allow_large or options.allow_large,
-            )  # fmt: skip
-            return attach(fe, self.point_masses.values())
+            return attach(fe, self.point_masses.values()) if self.point_masses else fe
 
     def reduce(self, *, allow_large: bool = False, progress: Progress | None = None) -> FlexibleBodyData:
         """Flexible body; its provenance names the part file and the digest of the inputs. Raises InputError, SolverError."""
@@ -139,87 +155,6 @@ class Part:
             others = [str(problem) for problem in problems if not problem.path]
             found = [problem for problem in problems if problem.path]
             raise InputError(*others, *(self.document.refusal(found).problems if found else ())) from None
-
-
-def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
-    """The part in a file. Raises InputError with every problem, one line each: ``file:line: key: what``."""
-    document = read_document(Path(path), "part")
-    table, notes = document.table, Collector()
-    files = Files(Locator(Path(path).parent, allow_outside, "part"))
-    _check_format(table, notes)
-    options = notes.attempt((), lambda: read_record(Options, {key: table[key] for key in OPTIONS if key in table}, files))
-    mesh = notes.attempt((), lambda: files.path(table["mesh"], "mesh")) if isinstance(table.get("mesh"), str) else None
-    material = _materials(table, files, notes)
-    interfaces = {
-        name: _attempt(notes, ("interfaces", name), each, lambda given: read_interface(given, files))
-        for name, each in _section(table, "interfaces", notes).items()
-    }
-    masses = {
-        name: _attempt(notes, ("point_masses", name), each, lambda given: read_placed(PointMass, given, files))
-        for name, each in (_section(table, "point_masses", notes) if "point_masses" in table else {}).items()
-    }
-    formulation = _attempt(
-        notes, ("formulation",), table.get("formulation", {}), lambda given: read_record(Formulation, as_table(given), files)
-    )
-    stress = _attempt(notes, ("stress",), table.get("stress", True), lambda given: _stress(given, files))
-    method = _attempt(notes, ("method",), table.get("method"), lambda given: _method(given, files))
-    if notes.problems or mesh is None:
-        raise document.refusal(notes.problems)
-    return Part(document, options, mesh, material, interfaces, method, masses, formulation, stress, tuple(files.used))
-
-
-def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
-    if table.get("format") != FORMAT:
-        given = f"is {shown(table['format'])}" if "format" in table else "is missing"
-        notes.problems.append(Problem(("format",), f'{given}; a part file begins with format = "{FORMAT}"'))
-    notes.problems += key_problems(table, ["format", *OPTIONS, *TABLES], [])
-
-
-def _attempt(notes: Collector, path: tuple[str, ...], given: Any, make: Callable[[Any], Any]) -> Any:
-    """What ``make`` makes of a table, or None with its problems noted under ``path``."""
-    try:
-        return make(given)
-    except NestedError as error:
-        notes.problems += [Problem(path + inner.path, inner.message) for inner in error.problems]
-    except InputError as error:
-        notes.problems += [placed(problem, path, given) for problem in error.problems]
-    return None
-
-
-def _section(table: Mapping[str, Any], name: str, notes: Collector) -> Mapping[str, Any]:
-    """A table of tables that must not be empty."""
-    found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
-    if found is not None and not found:
-        notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))
-    return found or {}
-
-
-def _materials(table: Mapping[str, Any], files: Files, notes: Collector) -> Any:
-    """One material, or materials by region."""
-    if "material" in table and "materials" in table:
-        notes.problems.append(Problem(("materials",), "given besides [material]; give one material or one for each region"))
-
-    def read(given: Any) -> Any:
-        return read_kind(MATERIALS, given, "isotropic", files)
-
-    if "materials" in table:
-        regions = _section(table, "materials", notes).items()
-        return {region: _attempt(notes, ("materials", region), given, read) for region, given in regions}
-    if "material" not in table:
-        notes.problems.append(Problem(("material",), "is missing; give E, nu and rho"))
-        return None
-    return _attempt(notes, ("material",), table["material"], read)
-
-
-def _method(table: Any, files: Files) -> Reduction:
-    return CraigBampton(modes=12) if table is None else read_kind(REDUCTIONS, table, "craig-bampton", files)
-
-
-def _stress(given: Any, files: Files) -> Stress | None:
-    """true, false, or a table with nodes and precision."""
-    if isinstance(given, bool):
-        return SURFACE_STRESS if given else None
-    return read_record(Stress, as_table(given), files)
 
 
 def _of_key(problem: str, table: Mapping[str, Any]) -> Problem:

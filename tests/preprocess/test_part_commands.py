@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
 from part_files import PART, bar, call
 
 from flexmbs.__main__ import main as flexmbs
 from flexmbs.flexible_body import FlexibleBodyData
+from preprocess.part_file import read_part
 
 Captured = pytest.CaptureFixture[str]
 LEFT = "plane = { point = [0.0, 0.0, 0.0], normal = [1.0, 0.0, 0.0] }"
@@ -32,7 +34,7 @@ def test_help_imports_no_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
-    for command in ("reduce", "inspect"):
+    for command in ("reduce", "inspect", "compare", "convert", "report"):
         assert command in done.stdout
 
 
@@ -117,12 +119,18 @@ def test_bad_parts(part: Path, old: str, new: str, message: str, capsys: Capture
 def test_inspect_a_mesh(capsys: Captured) -> None:
     assert call("inspect", MESH, "--unit", "mm", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["elements"] == {"hex20": 556}
+    assert facts["elements"].keys() == {"hex20"}
+    hexahedra = facts["elements"]["hex20"]
+    assert hexahedra["number"] == 556
+    assert hexahedra["volume"] == pytest.approx(226.3e-6, rel=1e-3)  # meshes/README.md
+    assert hexahedra["scaled_jacobian"][0] == pytest.approx(0.61, abs=0.005)
     assert facts["node sets"] == {"hub_face": 242, "tip_face": 242}
     np.testing.assert_allclose(facts["high"], [0.275, 0.013, 0.025], rtol=1e-6)
     assert call("inspect", MESH) == 0
     told = capsys.readouterr()
-    assert "3611 nodes, 10833 degrees of freedom, from -25, -13, -25 to 275, 13, 25 (unit of the file)" in told.out
+    assert "3611 nodes, 10833 degrees of freedom, from -25, -13, -25 to 275, 13, 25 m" in told.out
+    assert "read in m; --unit tells another" in told.out
+    assert "hub_face (242), tip_face (242)" in told.out
     assert told.err == ""
 
 
@@ -132,3 +140,49 @@ def test_flexmbs_preprocess_is_the_same(part: Path, capsys: Captured) -> None:
         flexmbs(["preprocess", "reduce", str(part)])
     assert stop.value.code == 2
     assert "method.modes: is 0" in capsys.readouterr().err
+
+
+def test_convert_and_inspect(part: Path, capsys: Captured) -> None:
+    assert call("reduce", part) == 0
+    body, sid, back = part.with_suffix(".h5"), part.with_suffix(".sid"), part.with_name("back.h5")
+    assert call("convert", body, sid) == 0
+    told = capsys.readouterr()
+    assert f"bar: 78 kg, 8 modes: {sid}" in told.out
+    assert f"warning: {sid}: the surface for pictures is not in a SID file" in told.err
+    assert call("convert", sid, back) == 0
+    assert FlexibleBodyData.load(back).mass == pytest.approx(78.0, rel=1e-9)
+    capsys.readouterr()
+    assert call("inspect", sid) == 0
+    assert "ok       mass is positive" in capsys.readouterr().out
+    for wrong, message in (
+        (("--to", "magic"), "format: 'magic' is not known; there are"),
+        (("--from", "magic"), "format: 'magic' is not known; there are"),
+        (("--frame", "tip"), "--frame: 'tip' is no NAME=NODE"),
+    ):
+        assert call("convert", sid, back, *wrong) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_part_of_matrices(part: Path, capsys: Captured) -> None:
+    assert call("reduce", part) == 0
+    fe = read_part(part).model()
+    scipy.io.mmwrite(part.with_name("K.mtx"), fe.K, precision=17)
+    scipy.io.mmwrite(part.with_name("m.mtx"), fe.m, precision=17)
+    np.savetxt(part.with_name("nodes.txt"), np.column_stack([fe.node_ids + 1, fe.nodes]))
+    given = part.with_name("given.toml")
+    head, rest = PART.split("[material]")[0], "[interfaces.left]" + PART.split("[interfaces.left]")[1]
+    head = head.replace('mesh = "bar.vtu"\nunit = "m"\n', "")
+    matrices = '[matrices]\nfile = "K.mtx"\nmass = "m.mtx"\nnodes = "nodes.txt"\n'
+    given.write_text(head + matrices + rest)
+    assert call("reduce", given) == 0
+    same, own = (FlexibleBodyData.load(path.with_suffix(".h5")) for path in (given, part))
+    np.testing.assert_allclose(same.modes.frequency, own.modes.frequency, rtol=1e-8)
+    assert same.stress is None
+    capsys.readouterr()
+    assert call("inspect", part.with_name("K.mtx")) == 2  # which nodes?
+    assert call("convert", part.with_name("K.mtx"), part.with_name("x.sid")) == 2
+    given.write_text(head + 'mesh = "bar.vtu"\n' + matrices.replace("K.mtx", "../K.mtx") + rest)
+    assert call("reduce", given) == 2
+    told = capsys.readouterr().err
+    assert "mesh: belongs to a mesh; leave it out beside [matrices]" in told
+    assert "matrices.file: '../K.mtx' is not inside the part's folder" in told

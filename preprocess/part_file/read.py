@@ -1,0 +1,125 @@
+"""Reading a part file: every problem is found at once and told with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.errors import InputError
+from flexmbs.toml.document import Collector, Locator, read_document
+from preprocess.elements.formulation import Formulation
+from preprocess.material import MATERIALS, Material
+from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
+from preprocess.part_file.places import read_interface, read_placed
+from preprocess.part_file.records import Files, as_table, key_problems, placed, read_kind, read_record
+from preprocess.point_mass import PointMass
+from preprocess.reduction import REDUCTIONS, Reduction
+from preprocess.stress import SURFACE_STRESS, Stress
+
+OF_MESH = ("mesh", "unit", "fix", "lumped", "material", "materials", "formulation")
+
+
+def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
+    """The part in a file. Raises InputError with every problem, one line each: ``file:line: key: what``."""
+    document = read_document(Path(path), "part")
+    table, notes = document.table, Collector()
+    files = Files(Locator(Path(path).parent, allow_outside, "part"))
+    _check_format(table, notes)
+    notes.problems += _source_problems(table)
+
+    def one(title: str, given: Any, read: Callable[[Any, Files], Any]) -> Any:
+        return _attempt(notes, (title,), given, lambda each: read(each, files))
+
+    def named(title: str, read: Callable[[Any, Files], Any]) -> dict[str, Any]:
+        return {
+            name: _attempt(notes, (title, name), given, lambda each: read(each, files))
+            for name, given in _section(table, title, notes).items()
+        }
+
+    part = Part(
+        document=document,
+        options=notes.attempt((), lambda: read_record(Options, {key: table[key] for key in OPTIONS if key in table}, files)),
+        mesh=notes.attempt((), lambda: files.path(table["mesh"], "mesh")) if isinstance(table.get("mesh"), str) else None,
+        matrices=one("matrices", table["matrices"], _matrices) if "matrices" in table else None,
+        material=named("materials", _material) if "materials" in table else one("material", table.get("material", {}), _material),
+        interfaces=named("interfaces", read_interface),
+        method=one("method", table.get("method", {"modes": 12}), _method),
+        point_masses=named("point_masses", _point_mass) if "point_masses" in table else {},
+        formulation=one("formulation", table.get("formulation", {}), _formulation),
+        stress=one("stress", table.get("stress", True), _stress),
+        files=tuple(files.used),
+    )
+    if notes.problems:
+        raise document.refusal(notes.problems)
+    return part
+
+
+def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
+    """Either a mesh with its unit and materials, or matrices."""
+    if "matrices" in table:
+        return [Problem((key,), "belongs to a mesh; leave it out beside [matrices]") for key in OF_MESH if key in table]
+    problems = [Problem((key,), "is missing") for key in ("mesh", "unit") if key not in table]
+    if "material" in table and "materials" in table:
+        problems.append(Problem(("materials",), "given besides [material]; give one material or one for each region"))
+    if not (table.get("material") or "materials" in table):
+        problems.append(Problem(("material",), "is missing; give E, nu and rho"))
+    return problems
+
+
+def _matrices(given: Any, files: Files) -> Matrices:
+    """Matrices with the absolute paths of their files."""
+    found = read_record(Matrices, as_table(given), files)
+    paths = {key: str(files.path(name, key)) for key in ("file", "mass", "nodes") if (name := getattr(found, key)) is not None}
+    return replace(found, **paths)
+
+
+def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
+    if table.get("format") != FORMAT:
+        given = f"is {shown(table['format'])}" if "format" in table else "is missing"
+        notes.problems.append(Problem(("format",), f'{given}; a part file begins with format = "{FORMAT}"'))
+    notes.problems += key_problems(table, ["format", *OPTIONS, *TABLES], [])
+
+
+def _attempt(notes: Collector, path: tuple[str, ...], given: Any, make: Callable[[Any], Any]) -> Any:
+    """What ``make`` makes of a table, or None with its problems noted under ``path``."""
+    try:
+        return make(given)
+    except NestedError as error:
+        notes.problems += [Problem(path + inner.path, inner.message) for inner in error.problems]
+    except InputError as error:
+        notes.problems += [placed(problem, path, given) for problem in error.problems]
+    return None
+
+
+def _section(table: Mapping[str, Any], name: str, notes: Collector) -> Mapping[str, Any]:
+    """A table of tables that must not be empty."""
+    found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
+    if found is not None and not found:
+        notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))
+    return found or {}
+
+
+def _material(given: Any, files: Files) -> Material | None:
+    return read_kind(MATERIALS, given, "isotropic", files) if given else None
+
+
+def _method(given: Any, files: Files) -> Reduction:
+    return read_kind(REDUCTIONS, given, "craig-bampton", files)
+
+
+def _point_mass(given: Any, files: Files) -> PointMass:
+    return read_placed(PointMass, given, files)
+
+
+def _formulation(given: Any, files: Files) -> Formulation:
+    return read_record(Formulation, as_table(given), files)
+
+
+def _stress(given: Any, files: Files) -> Stress | None:
+    """true, false, or a table with nodes and precision."""
+    if isinstance(given, bool):
+        return SURFACE_STRESS if given else None
+    return read_record(Stress, as_table(given), files)
