@@ -164,7 +164,7 @@ class Mesh:
 
 
 def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> Mesh:
-    """Solid mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus .inp, VTU, Nastran .bdf.
+    """Solid mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
 
     unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders elements whose nodes run the wrong way.
     Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without a solid element are left out.

@@ -24,6 +24,7 @@ from preprocess import mesh_gmsh
 from preprocess.elements import ELEMENTS
 from preprocess.memory import free_memory
 from preprocess.mesh_abaqus import read_abaqus
+from preprocess.mesh_med import read_med
 from preprocess.mesh_nastran import read_nastran
 
 Array = NDArray[np.float64]
@@ -109,12 +110,13 @@ def _read_gmsh(path: Path) -> RawMesh:
     groups = {name: members for name, members in mesh.cell_sets.items() if not name.startswith("gmsh:")}
     physical = mesh.cell_data.get("gmsh:physical")
     taken: Counter[str] = Counter()
-    cells = []
+    cells, running = [], 0
     for number, block in enumerate(mesh.cells):
         numbers = outline.element_ids.get(block.type)
         first = taken[block.type]
         taken[block.type] += len(block.data)
-        ids = numbers[first : taken[block.type]] if numbers is not None else np.arange(first + 1, taken[block.type] + 1)
+        running += len(block.data)
+        ids = numbers[first : taken[block.type]] if numbers is not None else np.arange(running - len(block.data), running) + 1
         tags = np.zeros(len(block.data), dtype=np.int64)
         if physical is not None and number < len(physical) and len(physical[number]) == len(block.data):
             tags = np.asarray(physical[number], dtype=np.int64)
@@ -210,6 +212,35 @@ def _unsorted(members: Iterable[int]) -> Indices:
     return np.array(list(members), dtype=np.int64)
 
 
+def _read_med(path: Path) -> RawMesh:
+    """MED file; groups become sets. Its volumes are numbered the other way round: whole types that are inverted are turned."""
+    mesh = read_med(path)
+    cells = []
+    for block in mesh.cells:
+        wrong = np.argwhere((block.rows < 0) | (block.rows >= len(mesh.points)))
+        if len(wrong):
+            row, column = wrong[0]
+            node = block.rows[row, column] + 1
+            raise InputError(f"{path}: element {block.ids[row]} ({block.type}) refers to node {node}, which is not there")
+        for family in np.unique(block.families):
+            rows = np.flatnonzero(block.families == family)
+            names = mesh.element_groups.get(int(family), ())
+            cells.append(Cells(block.type, block.rows[rows], block.ids[rows], names))
+    sets: dict[str, Indices] = {}
+    for family, names in mesh.node_groups.items():
+        for name in names:
+            sets[name] = np.union1d(sets.get(name, np.zeros(0, np.int64)), np.flatnonzero(mesh.node_families == family))
+    raw = _assembled(path, mesh.points, mesh.node_ids, cells, sets)
+    return replace(raw, connectivity={name: _turned(raw.points, name, table) for name, table in raw.connectivity.items()})
+
+
+def _turned(points: Array, name: str, table: Indices) -> Indices:
+    """Connectivity, mirrored where every element is inverted."""
+    element = ELEMENTS[name]
+    inverted = element.jacobian_determinants(points[table], element.centre[None]).max() < 0
+    return table[:, element.mirrored] if inverted else table
+
+
 def _read_abaqus(path: Path) -> RawMesh:
     """Abaqus input file."""
     deck = read_abaqus(path)
@@ -285,6 +316,7 @@ READERS: dict[str, Callable[[Path], RawMesh]] = {
     ".msh": _read_gmsh,
     ".inp": _read_abaqus,
     ".vtu": _read_vtu,
+    ".med": _read_med,
     ".bdf": _read_nastran,
     ".nas": _read_nastran,
     ".dat": _read_nastran,
@@ -293,6 +325,7 @@ EXPECTED = {
     ".msh": "$MeshFormat",
     ".inp": "*NODE",
     ".vtu": "<VTKFile>",
+    ".med": "an HDF5 signature",
     ".bdf": "BEGIN BULK",
     ".nas": "BEGIN BULK",
     ".dat": "BEGIN BULK",
