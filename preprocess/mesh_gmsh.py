@@ -1,8 +1,11 @@
-"""A first look through a Gmsh file: are its sections whole, are its counts possible, what are its node and element numbers."""
+"""Reader of Gmsh meshes 2.2 and 4.1, text and binary: nodes, elements, physical groups. Other sections are skipped.
 
+Source: Gmsh reference manual, sections "MSH file format" and "Node ordering".
+"""
+
+import itertools
 import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,16 +13,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from preprocess.gmsh_binary import Stream, binary_sections, stream_elements, stream_entities, stream_nodes
 
+Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Groups = tuple[tuple[int, int], ...]  # (dimension, tag) of the physical groups of elements
+Entities = dict[tuple[int, int], Groups]
+
+# meshio's name and number of nodes of each element type
+TYPES = {
+    1: ("line", 2), 2: ("triangle", 3), 3: ("quad", 4), 4: ("tetra", 4), 5: ("hexahedron", 8), 6: ("wedge", 6), 7: ("pyramid", 5),
+    8: ("line3", 3), 9: ("triangle6", 6), 10: ("quad9", 9), 11: ("tetra10", 10), 12: ("hexahedron27", 27), 13: ("wedge18", 18),
+    14: ("pyramid14", 14), 15: ("vertex", 1), 16: ("quad8", 8), 17: ("hexahedron20", 20), 18: ("wedge15", 15), 19: ("pyramid13", 13),
+}  # fmt: skip
+DIMENSION = {1: 1, 2: 2, 3: 2, 8: 1, 9: 2, 10: 2, 15: 0, 16: 2}  # three where not named
+_EDGES_20 = [8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15]
+# Gmsh's place of each of our nodes
+ORDER = {
+    "tetra10": [*range(8), 9, 8],
+    "hexahedron20": [*range(8), *_EDGES_20],
+    "hexahedron27": [*range(8), *_EDGES_20, 22, 23, 21, 24, 20, 25, 26],
+    "wedge15": [*range(6), 6, 9, 7, 12, 14, 13, 8, 10, 11],
+}
 
 
 @dataclass(frozen=True, eq=False)
-class Outline:
-    """Numbers of the nodes in file order, and of the elements by meshio's type; None and empty for a binary file."""
+class GmshCells:
+    """Elements of one type in the same physical groups: node numbers (n, nn) in the order of VTK, own numbers (n,)."""
 
-    node_ids: Indices | None
-    element_ids: dict[str, Indices]
+    type: str
+    nodes: Indices
+    ids: Indices
+    groups: Groups
+
+
+@dataclass(frozen=True, eq=False)
+class GmshMesh:
+    """Content of the file; names of physical groups by (dimension, tag)."""
+
+    points: Array
+    node_ids: Indices
+    cells: tuple[GmshCells, ...]
+    names: dict[tuple[int, int], str]
+
+
+Element = tuple[int, int, Groups, Sequence[int]]  # number, type, groups, nodes
 
 
 class _Lines:
@@ -39,43 +77,65 @@ class _Lines:
             raise InputError(f"{self.path}:{self.number}: expected {what}, found '{line.strip()[:60]}'")
         return fields
 
-    def position(self, least: int, what: str) -> list[str]:
-        """Fields of the next line, the last three of which are numbers."""
+    def position(self, least: int, what: str) -> tuple[list[str], list[float]]:
+        """Fields of the next line, and the last three of them as numbers."""
         fields = self.numbers(least, what)
         try:
-            [float(f) for f in fields[least - 3 : least]]
+            return fields, [float(f) for f in fields[least - 3 : least]]
         except ValueError:
             raise InputError(f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'") from None
-        return fields
 
     def integers(self, least: int, what: str) -> list[int]:
         """The next line as integers."""
         fields = self.numbers(least, what)
-        try:
-            return [int(f) for f in fields]
-        except ValueError:
-            raise InputError(f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'") from None
+        if not all(re.fullmatch(r"[+-]?\d{1,18}", f) for f in fields):
+            raise InputError(f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'")
+        return [int(f) for f in fields]
 
 
-def outline(path: Path) -> Outline:
-    """Numbers of nodes and elements. Raises InputError for a wrong format, broken section, impossible count, missing node."""
+def read_gmsh(path: Path) -> GmshMesh:
+    """The mesh of a file. Raises InputError for a wrong format, broken section, impossible count, missing node."""
     data = path.read_bytes()
     version, binary = _header(path, data)
-    if binary:
-        _refuse_binary_counts(path, data, version)
-        return Outline(None, {})
+    try:
+        points, node_ids, elements, names = (_binary if binary else _text)(path, data, version)
+    except InputError as error:
+        raise InputError(*(p if p.startswith(str(path)) else f"{path}: {p}" for p in error.problems)) from None
+    _refuse_doubles(path, node_ids)
+    cells = tuple(_cells(path, elements))
+    _refuse_missing(path, node_ids, cells)
+    return GmshMesh(points, node_ids, cells, names)
+
+
+Content = tuple[Array, Indices, list[Element], dict[tuple[int, int], str]]
+
+
+def _text(path: Path, data: bytes, version: str) -> Content:
     sections = _sections(path, data.decode("utf-8", errors="replace").splitlines())
     for name in ("Nodes", "Elements"):
         if name not in sections:
             raise InputError(f"{path}: has no section ${name}; the file is truncated or not a mesh")
-    read_nodes, read_elements = _BY_VERSION[version]
-    node_ids = read_nodes(sections["Nodes"], len(data))
-    elements = list(read_elements(sections["Elements"], len(data)))
-    _refuse_missing(path, node_ids, elements)
-    ids: dict[str, list[int]] = defaultdict(list)
-    for number, kind, _ in elements:
-        ids[kind].append(number)
-    return Outline(node_ids, {kind: np.array(numbers, dtype=np.int64) for kind, numbers in ids.items()})
+    names = _names(sections["PhysicalNames"]) if "PhysicalNames" in sections else {}
+    if version == "2.2":
+        node_ids, points = _nodes_2(sections["Nodes"], len(data))
+        return points, node_ids, list(_elements_2(sections["Elements"], len(data))), names
+    entities = _entities(sections["Entities"], len(data)) if "Entities" in sections else {}
+    node_ids, points = _nodes_4(sections["Nodes"], len(data))
+    return points, node_ids, list(_elements_4(sections["Elements"], len(data), entities)), names
+
+
+def _binary(path: Path, data: bytes, version: str) -> Content:
+    sections = binary_sections(data)
+    for name in ("Nodes", "Elements"):
+        if name not in sections:
+            raise InputError(f"{path}: has no complete section ${name}; the file is truncated or not a mesh")
+    text = sections.get("PhysicalNames", b"").decode("utf-8", errors="replace").splitlines()
+    names = _names(_Lines(path, "PhysicalNames", 0, text)) if text else {}
+    wide = version == "4.1"
+    entities = stream_entities(Stream(sections["Entities"], "Entities")) if wide and "Entities" in sections else {}
+    node_ids, points = stream_nodes(Stream(sections["Nodes"], "Nodes"), wide)
+    sizes = {kind: size for kind, (_, size) in TYPES.items()}
+    return points, node_ids, list(stream_elements(Stream(sections["Elements"], "Elements"), wide, sizes, entities)), names
 
 
 def _header(path: Path, data: bytes) -> tuple[str, bool]:
@@ -88,6 +148,10 @@ def _header(path: Path, data: bytes) -> tuple[str, bool]:
     version = {b"2": "2.2", b"2.0": "2.2", b"2.1": "2.2", b"2.2": "2.2", b"4": "4.1", b"4.1": "4.1"}.get(fields[0])
     if version is None:
         raise InputError(f"{path}: Gmsh format {fields[0].decode(errors='replace')} is not read; save as version 4.1 or 2.2")
+    if fields[1] == b"1" and fields[2] != b"8":
+        raise InputError(
+            f"{path}: binary data of {fields[2].decode(errors='replace')} bytes a number is not read; save it as text"
+        )
     return version, fields[1] == b"1"
 
 
@@ -113,97 +177,108 @@ def _possible(lines: _Lines, count: int, what: str, n_bytes: int) -> int:
     return count
 
 
-def _nodes_2(lines: _Lines, n_bytes: int) -> Indices:
+def _names(lines: _Lines) -> dict[tuple[int, int], str]:
+    """Names of physical groups: lines of dimension, tag and name in quotes."""
+    next(lines.lines, None)
+    found = (re.fullmatch(r'\s*(\d)\s+(\d{1,18})\s+"(.*)"\s*', line) for line in lines.lines)
+    return {(int(match.group(1)), int(match.group(2))): match.group(3) for match in found if match}
+
+
+def _entities(lines: _Lines, n_bytes: int) -> Entities:
+    """Physical groups of each entity (dimension, tag)."""
+    groups: Entities = {}
+    counts = lines.integers(4, "counts of points, curves, surfaces, volumes")[:4]
+    for dimension, count in enumerate(counts):
+        place = 4 if dimension == 0 else 7
+        for _ in range(_possible(lines, count, "entities", n_bytes)):
+            fields = lines.numbers(place + 1, "an entity: tag, box, number of groups, groups")
+            tag, n = _integer(lines, fields[0]), _integer(lines, fields[place])
+            tags = [_integer(lines, f) for f in fields[place + 1 : place + 1 + n]]
+            groups[dimension, tag] = tuple((dimension, abs(each)) for each in tags)
+    return groups
+
+
+def _nodes_2(lines: _Lines, n_bytes: int) -> tuple[Indices, Array]:
     count = _possible(lines, lines.integers(1, "the number of nodes")[0], "nodes", n_bytes)
-    return np.array([_integer(lines, lines.position(4, "a node: number x y z")[0]) for _ in range(count)], dtype=np.int64)
+    ids, points = [], []
+    for _ in range(count):
+        fields, position = lines.position(4, "a node: number x y z")
+        ids.append(_integer(lines, fields[0]))
+        points.append(position)
+    return np.array(ids, dtype=np.int64), np.array(points).reshape(-1, 3)
 
 
-def _nodes_4(lines: _Lines, n_bytes: int) -> Indices:
+def _nodes_4(lines: _Lines, n_bytes: int) -> tuple[Indices, Array]:
     n_blocks, total = lines.integers(4, "counts of node blocks and nodes")[:2]
     _possible(lines, total, "nodes", n_bytes)
     ids: list[int] = []
+    points: list[list[float]] = []
     for _ in range(_possible(lines, n_blocks, "node blocks", n_bytes)):
         count = _possible(lines, lines.integers(4, "a node block: dimension tag parametric count")[3], "nodes", n_bytes)
         ids += [lines.integers(1, "a node number")[0] for _ in range(count)]
-        for _ in range(count):
-            lines.position(3, "a position: x y z")
+        points += [lines.position(3, "a position: x y z")[1] for _ in range(count)]
     if len(ids) != total:
         raise InputError(f"{lines.path}: $Nodes declares {total} nodes, its blocks have {len(ids)}")
-    return np.array(ids, dtype=np.int64)
+    return np.array(ids, dtype=np.int64), np.array(points).reshape(-1, 3)
 
 
-def _elements_2(lines: _Lines, n_bytes: int) -> Iterator[tuple[int, str, list[int]]]:
+def _elements_2(lines: _Lines, n_bytes: int) -> Iterator[Element]:
     count = _possible(lines, lines.integers(1, "the number of elements")[0], "elements", n_bytes)
     for _ in range(count):
         number, kind, n_tags, *rest = lines.integers(4, "an element: number type tags nodes")
-        yield number, _type(lines, kind), _element_nodes(lines, kind, rest[n_tags:])
+        tag = rest[0] if 0 < n_tags <= len(rest) else 0
+        groups = ((DIMENSION.get(kind, 3), abs(tag)),) if tag else ()
+        yield number, kind, groups, _element_nodes(lines, kind, rest[max(n_tags, 0) :])
 
 
-def _elements_4(lines: _Lines, n_bytes: int) -> Iterator[tuple[int, str, list[int]]]:
+def _elements_4(lines: _Lines, n_bytes: int, entities: Entities) -> Iterator[Element]:
     n_blocks = lines.integers(4, "counts of element blocks and elements")[0]
     for _ in range(_possible(lines, n_blocks, "element blocks", n_bytes)):
-        _, _, kind, count = lines.integers(4, "an element block: dimension tag type count")
+        dimension, tag, kind, count = lines.integers(4, "an element block: dimension tag type count")[:4]
+        groups = entities.get((dimension, tag), ())
         for _ in range(_possible(lines, count, "elements", n_bytes)):
             number, *nodes = lines.integers(2, "an element: number nodes")
-            yield number, _type(lines, kind), _element_nodes(lines, kind, nodes)
-
-
-_BY_VERSION = {"2.2": (_nodes_2, _elements_2), "4.1": (_nodes_4, _elements_4)}
+            yield number, kind, groups, _element_nodes(lines, kind, nodes)
 
 
 def _integer(lines: _Lines, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"{lines.path}:{lines.number}: expected a whole number, found '{text[:60]}'") from None
-
-
-def _type(lines: _Lines, kind: int) -> str:
-    from meshio.gmsh.common import _gmsh_to_meshio_type
-
-    if kind not in _gmsh_to_meshio_type:
-        raise InputError(f"{lines.path}:{lines.number}: element type {kind} is not known")
-    return _gmsh_to_meshio_type[kind]
+    if not re.fullmatch(r"[+-]?\d{1,18}", text):
+        raise InputError(f"{lines.path}:{lines.number}: expected a whole number, found '{text[:60]}'")
+    return int(text)
 
 
 def _element_nodes(lines: _Lines, kind: int, nodes: list[int]) -> list[int]:
-    from meshio._common import num_nodes_per_cell
-
-    expected = num_nodes_per_cell[_type(lines, kind)]
+    if kind not in TYPES:
+        raise InputError(f"{lines.path}:{lines.number}: element type {kind} is not known")
+    name, expected = TYPES[kind]
     if len(nodes) != expected:
-        raise InputError(f"{lines.path}:{lines.number}: a {_type(lines, kind)} has {expected} nodes, found {len(nodes)}")
+        raise InputError(f"{lines.path}:{lines.number}: a {name} has {expected} nodes, found {len(nodes)}")
     return nodes
 
 
-def _refuse_missing(path: Path, node_ids: Indices, elements: list[tuple[int, str, list[int]]]) -> None:
+def _cells(path: Path, elements: list[Element]) -> Iterator[GmshCells]:
+    """Elements in a row of one type and the same groups."""
+    for (kind, groups), run in itertools.groupby(elements, key=lambda each: each[1:3]):
+        if kind not in TYPES:
+            raise InputError(f"{path}: element type {kind} is not known")
+        members = list(run)
+        name = TYPES[kind][0]
+        nodes = np.array([each[3] for each in members], dtype=np.int64)
+        yield GmshCells(name, nodes[:, ORDER.get(name, slice(None))], np.array([each[0] for each in members]), groups)
+
+
+def _refuse_doubles(path: Path, node_ids: Indices) -> None:
+    values, counts = np.unique(node_ids, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"{path}: node number {values[counts > 1][0]} occurs twice")
+
+
+def _refuse_missing(path: Path, node_ids: Indices, cells: Sequence[GmshCells]) -> None:
     """InputError for elements that refer to nodes the file does not have."""
-    if len(np.unique(node_ids)) != len(node_ids):
-        doubles = node_ids[np.flatnonzero(np.bincount(np.unique(node_ids, return_inverse=True)[1]) > 1)[:1]]
-        raise InputError(f"{path}: node number {doubles[0]} occurs twice")
-    known = set(node_ids.tolist())
     problems = []
-    for number, kind, nodes in elements:
-        missing = [node for node in nodes if node not in known]
-        if missing:
-            problems.append(f"{path}: element {number} ({kind}) refers to node {missing[0]}, which is not there; add it")
-        if len(problems) == 5:
-            break
+    for block in cells:
+        for row in np.flatnonzero(~np.isin(block.nodes, node_ids).all(axis=1))[:5]:
+            node = block.nodes[row][~np.isin(block.nodes[row], node_ids)][0]
+            problems.append(f"{path}: element {block.ids[row]} ({block.type}) refers to node {node}, which is not there; add it")
     if problems:
-        raise InputError(*problems)
-
-
-def _refuse_binary_counts(path: Path, data: bytes, version: str) -> None:
-    """InputError when the counts in the headers of a binary file are impossible."""
-    for name in (b"Nodes", b"Elements"):
-        start = data.find(b"$" + name + b"\n")
-        if start < 0 or b"$End" + name not in data:
-            raise InputError(f"{path}: has no complete section ${name.decode()}; the file is truncated or not a mesh")
-        body = data[start + len(name) + 2 :]
-        if version == "4.1":
-            counts = np.frombuffer(body[:16], dtype="<u8").tolist()
-        else:
-            digits = re.match(rb"\s*(\d{1,30})\s*\n", body)
-            counts = [int(digits.group(1)) if digits else len(data) + 1]
-        if max(counts) > len(data):
-            what = f"{max(counts)} {name.decode().lower()}"
-            raise InputError(f"{path}: claims {what} in a file of {len(data)} bytes; the file is damaged")
+        raise InputError(*problems[:5])

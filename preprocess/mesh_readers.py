@@ -1,8 +1,8 @@
 """Mesh files to plain arrays. Everything a reader can throw, print or exit with ends here as one InputError.
 
-meshio reads Gmsh and VTU; it drops the numbers of nodes and elements, trusts the counts in headers, skips what it does not know
-and may exit the interpreter. So Gmsh files are looked through first (`mesh_gmsh`), and the call is guarded. Abaqus files are read
-by `mesh_abaqus`, Nastran files by `mesh_nastran`: meshio loses surfaces, sets of sets, supports, and fails on many real files.
+meshio reads VTU; it trusts the counts in headers and may exit the interpreter, so the file is looked through first and the call is
+guarded. The other formats have readers of their own: meshio drops the numbers of nodes and elements, loses surfaces, sets of sets
+and supports, skips what it does not know, and fails on many real files.
 """
 
 import contextlib
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess import mesh_gmsh
 from preprocess.elements import ELEMENTS
 from preprocess.memory import free_memory
 from preprocess.mesh_abaqus import read_abaqus
+from preprocess.mesh_gmsh import read_gmsh
 from preprocess.mesh_med import read_med
 from preprocess.mesh_nastran import read_nastran
 
@@ -102,31 +102,14 @@ def _reason(error: BaseException, printed: str = "") -> str:
 
 def _read_gmsh(path: Path) -> RawMesh:
     """Gmsh 2.2 and 4.1; physical groups become sets."""
-    from meshio import gmsh
-
-    outline = mesh_gmsh.outline(path)
-    mesh = _guarded(path, gmsh.read, "a Gmsh file (.msh 2.2 or 4.1)")
-    named = {(int(tag), int(dimension)): name for name, (tag, dimension) in mesh.field_data.items()}
-    groups = {name: members for name, members in mesh.cell_sets.items() if not name.startswith("gmsh:")}
-    physical = mesh.cell_data.get("gmsh:physical")
-    taken: Counter[str] = Counter()
-    cells, running = [], 0
-    for number, block in enumerate(mesh.cells):
-        numbers = outline.element_ids.get(block.type)
-        first = taken[block.type]
-        taken[block.type] += len(block.data)
-        running += len(block.data)
-        ids = numbers[first : taken[block.type]] if numbers is not None else np.arange(running - len(block.data), running) + 1
-        tags = np.zeros(len(block.data), dtype=np.int64)
-        if physical is not None and number < len(physical) and len(physical[number]) == len(block.data):
-            tags = np.asarray(physical[number], dtype=np.int64)
-        for tag in np.unique(tags):
-            rows = np.flatnonzero(tags == tag)
-            names = {named.get((int(tag), int(block.dim)), f"physical {tag}")} if tag else set()
-            names |= {name for name, members in groups.items() if len(members[number])}
-            cells.append(Cells(block.type, np.asarray(block.data, dtype=np.int64)[rows], ids[rows], tuple(sorted(names))))
-    node_ids = outline.node_ids if outline.node_ids is not None else np.arange(1, len(mesh.points) + 1)
-    return _assembled(path, mesh.points, node_ids, cells, {})
+    mesh = read_gmsh(path)
+    order = np.argsort(mesh.node_ids, kind="stable")
+    cells = []
+    for block in mesh.cells:
+        rows = order[np.searchsorted(mesh.node_ids, block.nodes, sorter=order)]
+        names = tuple(sorted({mesh.names.get(group, f"physical {group[1]}") for group in block.groups}))
+        cells.append(Cells(block.type, rows, block.ids, names))
+    return _assembled(path, mesh.points, mesh.node_ids, cells, {})
 
 
 def _read_vtu(path: Path) -> RawMesh:
