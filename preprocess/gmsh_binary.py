@@ -30,9 +30,7 @@ class Stream:
         """The next numbers. Raises InputError when there are not that many bytes."""
         size = dtype.itemsize * count
         if not 0 <= size <= len(self._data) - self._at:
-            raise InputError(
-                f"${self._name} claims {count} numbers in a file of {len(self._data)} bytes there; the file is damaged"
-            )
+            raise InputError(f"${self._name} claims {count} numbers in a section of {len(self._data)} bytes; the file is damaged")
         values = np.frombuffer(self._data, dtype, count, self._at)
         self._at += size
         return values
@@ -48,7 +46,7 @@ class Stream:
     def possible(self, value: int, what: str) -> int:
         """The count, unless the section is too short for it."""
         if not 0 <= value <= len(self._data):
-            raise InputError(f"claims {value} {what} in a file of {len(self._data)} bytes there; the file is damaged")
+            raise InputError(f"claims {value} {what} in a section of {len(self._data)} bytes; the file is damaged")
         return value
 
     def line(self) -> int:
@@ -118,8 +116,8 @@ def stream_elements(
     if not wide:
         yield from _elements_2(stream, sizes)
         return
-    n_blocks = stream.count("element blocks")
-    stream.array(SIZE, 3)
+    n_blocks, _ = stream.count("element blocks"), stream.count("elements")
+    stream.array(SIZE, 2)
     for _ in range(n_blocks):
         dimension, tag, kind = stream.ints(3)
         width = 1 + _nodes(kind, sizes)

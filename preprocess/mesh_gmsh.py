@@ -24,7 +24,8 @@ Entities = dict[tuple[int, int], Groups]
 TYPES = {
     1: ("line", 2), 2: ("triangle", 3), 3: ("quad", 4), 4: ("tetra", 4), 5: ("hexahedron", 8), 6: ("wedge", 6), 7: ("pyramid", 5),
     8: ("line3", 3), 9: ("triangle6", 6), 10: ("quad9", 9), 11: ("tetra10", 10), 12: ("hexahedron27", 27), 13: ("wedge18", 18),
-    14: ("pyramid14", 14), 15: ("vertex", 1), 16: ("quad8", 8), 17: ("hexahedron20", 20), 18: ("wedge15", 15), 19: ("pyramid13", 13),
+    14: ("pyramid14", 14), 15: ("vertex", 1), 16: ("quad8", 8), 17: ("hexahedron20", 20), 18: ("wedge15", 15),
+    19: ("pyramid13", 13),
 }  # fmt: skip
 DIMENSION = {1: 1, 2: 2, 3: 2, 8: 1, 9: 2, 10: 2, 15: 0, 16: 2}  # three where not named
 _EDGES_20 = [8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15]

@@ -1,8 +1,8 @@
 """Mesh files to plain arrays. Everything a reader can throw, print or exit with ends here as one InputError.
 
-meshio reads VTU; it trusts the counts in headers and may exit the interpreter, so the file is looked through first and the call is
-guarded. The other formats have readers of their own: meshio drops the numbers of nodes and elements, loses surfaces, sets of sets
-and supports, skips what it does not know, and fails on many real files.
+meshio reads VTU; it trusts the counts in headers and may exit the interpreter, so the file is looked through first and the call
+is guarded. The other formats have readers of their own: meshio drops the numbers of nodes and elements, loses surfaces, sets of
+sets and supports, skips what it does not know, and fails on many real files.
 """
 
 import contextlib
