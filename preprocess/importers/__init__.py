@@ -13,6 +13,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
 from preprocess.fe_model import FEModel
 from preprocess.importers.abaqus_matrix import AbaqusMatrix
+from preprocess.importers.abaqus_substructure import AbaqusSubstructure
 from preprocess.importers.ansys import AnsysFull
 from preprocess.importers.base import Finding, Imported, ImportedPart, Importer, ImportReport, Request
 from preprocess.importers.calculix import CalculiX
@@ -27,8 +28,8 @@ from preprocess.importers.units import UNIT_SYSTEMS, Units, units_named
 from preprocess.mesh import PreprocessWarning
 
 _ALL: tuple[Importer, ...] = (
-    CalculiX(), AbaqusMatrix(), NastranOp4(), NastranDmig(), NastranOp2(), AnsysFull(), MatrixMarket(),
-    Flexmbs(), MBSim(), MBDyn(), StandardInputData(),
+    CalculiX(), AbaqusMatrix(), AbaqusSubstructure(), NastranOp4(), NastranDmig(), NastranOp2(), AnsysFull(),
+    MatrixMarket(), Flexmbs(), MBSim(), MBDyn(), StandardInputData(),
 )  # fmt: skip
 FORMATS: dict[str, Importer] = {importer.kind: importer for importer in _ALL}
 
@@ -78,10 +79,15 @@ def read_model(
 
 
 def read_body(
-    path: str | Path, *, format: str | None = None, units: str = "m-kg-s", frames: Mapping[str, int] | None = None
+    path: str | Path,
+    *,
+    format: str | None = None,
+    units: str = "m-kg-s",
+    nodes: str | Path | None = None,
+    frames: Mapping[str, int] | None = None,
 ) -> FlexibleBodyData:
     """Reduced body of another program, in SI units; arguments and errors as of `read`, doubts as `PreprocessWarning`."""
-    part, report = read(path, format=format, units=units, frames=frames)
+    part, report = read(path, format=format, units=units, nodes=nodes, frames=frames)
     if not isinstance(part, FlexibleBodyData):
         raise InputError(f"{path}: holds finite-element matrices ({report.format}); read them with read_model and reduce them")
     _warn(report)

@@ -1,4 +1,5 @@
-"""Nastran: stiffness and mass of solids as OUTPUT4 (.op4, ASCII), DMIG bulk data (.pch) or OP2, with the nodes of the bulk data.
+"""Nastran: stiffness and mass of solids as OUTPUT4 (.op4, ASCII), DMIG bulk data (.pch) or OP2, with the nodes of the bulk data;
+DMIG with rotations or scalar points is a superelement (EXTSEOUT) and gives a reduced body.
 
 The matrices are those of the g-set (KGG, MGG; all six freedoms of all grid points in ascending order) or of displacements alone.
 Binary OUTPUT4 and OP2 are read by pyNastran, the extra ``nastran``.
@@ -17,11 +18,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError, MachineError
+from flexmbs.flexible_body import FlexibleBodyData
 from preprocess.fe_model import FEModel
-from preprocess.importers.base import Importer, ImportReport, Request
+from preprocess.importers.base import ImportedPart, Importer, ImportReport, Request
 from preprocess.importers.labelled import Entries, Indices, NodeTable, free_solid
 from preprocess.importers.nastran_text import read_dmig, read_op4
 from preprocess.importers.node_files import node_table
+from preprocess.importers.superelement import MAX_FREEDOMS, Superelement, superelement_body
 from preprocess.number_text import content
 
 T = TypeVar("T")
@@ -53,9 +56,9 @@ class NastranDmig(Importer):
 
     kind = "nastran-dmig"
     suffixes = (".pch", ".dmig")
-    gives = "stiffness and mass of the mesh"
+    gives = "stiffness and mass of the mesh, or a reduced body of a superelement"
 
-    def read(self, request: Request, report: ImportReport) -> FEModel:
+    def read(self, request: Request, report: ImportReport) -> ImportedPart:
         nodes = node_table(request.companion(request.nodes, *BULK))
         matrices = read_dmig(request.path)
         if request.mass is not None:
@@ -63,11 +66,12 @@ class NastranDmig(Importer):
         K, M = (_chosen(matrices, letter, report) for letter in "KM")
         labels, place = np.unique(np.concatenate([K.rows, K.columns, M.rows, M.columns]), axis=0, return_inverse=True)
         parts = np.split(place.ravel(), np.cumsum([len(K.rows), len(K.rows), len(M.rows)]))
-        stiffness, mass = Entries(parts[0], parts[1], K.values, None), Entries(parts[2], parts[3], M.values, None)
-        size = len(labels)
-        return free_solid(
-            stiffness.matrix(size, "K", report), mass.matrix(size, "M", report), labels, nodes, request.units, report
-        )
+        stiffness = Entries(parts[0], parts[1], K.values, None).matrix(len(labels), "K", report)
+        mass = Entries(parts[2], parts[3], M.values, None).matrix(len(labels), "M", report)
+        further = ~np.isin(labels[:, 1], (1, 2, 3))
+        if further.any() and abs(stiffness[further]).sum() > 0:
+            return _superelement(stiffness, mass, labels, nodes, request, report)
+        return free_solid(stiffness, mass, labels, nodes, request.units, report)
 
 
 class NastranOp2(Importer):
@@ -86,6 +90,20 @@ class NastranOp2(Importer):
         return free_solid(
             K.matrix(len(labels), "K", report), M.matrix(len(labels), "M", report), labels, nodes, request.units, report
         )
+
+
+def _superelement(
+    K: sp.csr_matrix, M: sp.csr_matrix, labels: Indices, nodes: NodeTable, request: Request, report: ImportReport
+) -> FlexibleBodyData:
+    """Body of boundary nodes with six freedoms and modes on scalar points (direction 0)."""
+    if len(labels) > MAX_FREEDOMS:
+        raise InputError(
+            f"{report.source}: has {len(labels)} freedoms, rotations among them; a superelement has up to {MAX_FREEDOMS}"
+        )
+    row = {int(node): k for k, node in enumerate(nodes.ids)}
+    known = {int(node) for node, direction in labels.tolist() if direction and int(node) in row}
+    positions = {node: nodes.positions[row[node]] for node in sorted(known)}
+    return superelement_body(Superelement(K.toarray(), M.toarray(), labels, positions), request, report)
 
 
 def _op4(path: Path) -> dict[str, Entries]:

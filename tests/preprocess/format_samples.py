@@ -130,3 +130,52 @@ def binary_op4(fe: pp.FEModel, path: Path) -> Path:
         data += record(struct.pack("<3id", n + 1, 1, 2, 1.0))
     path.write_bytes(data)
     return path
+
+
+def superelement_of(body: FlexibleBodyData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """K, M and labels of the body's superelement: nodes 11, 12, …, its modes as freedoms 1 … 6 of nodes from 900."""
+    from preprocess.exporters.simscape import superelement
+
+    K, M, _ = superelement(body)
+    k, n = len(body.frames), len(K)
+    nodes = np.r_[np.repeat(np.arange(11, 11 + k), 6), 900 + np.arange(n - 6 * k) // 6]
+    directions = np.r_[np.tile(np.arange(1, 7), k), 1 + np.arange(n - 6 * k) % 6]
+    return K, M, np.stack([nodes, directions], axis=1)
+
+
+def frame_file(body: FlexibleBodyData, path: Path) -> Path:
+    """Nodes 11, 12, … at the frames."""
+    rows = [[11 + k, *frame.x] for k, frame in enumerate(body.frames.values())]
+    np.savetxt(path, rows, delimiter=",", fmt="%.17g")
+    return path
+
+
+def abaqus_substructure(body: FlexibleBodyData, path: Path) -> Path:
+    """The body as *SUBSTRUCTURE MATRIX OUTPUT writes it, four numbers to a line."""
+    K, M, labels = superelement_of(body)
+    nodes, counts = np.unique(labels[:, 0], return_counts=True)
+    lines = ["**", "** GENERATION OF SUBSTRUCTURE", f"*USER ELEMENT, NODES= {len(nodes)}, LINEAR", "** ELEMENT NODES"]
+    lines += ["** " + ", ".join(map(str, nodes)) + ",", "1, 2, 3, 4, 5, 6"]
+    lines += [", ".join(map(str, [len(nodes), *range(1, counts[-1] + 1)]))]
+    for kind, A in (("STIFFNESS", K), ("MASS", M)):
+        lines.append(f"*MATRIX,TYPE={kind}")
+        for row in range(len(A)):
+            values = [f"{value:.16e}" for value in A[row, : row + 1]]
+            lines += [" , ".join(values[k : k + 4]) + "," for k in range(0, len(values), 4)]
+    path.write_text("\n".join([*lines, ""]))
+    return path
+
+
+def dmig_superelement(body: FlexibleBodyData, path: Path) -> Path:
+    """The body as DMIG of an external superelement: modes on scalar points."""
+    K, M, labels = superelement_of(body)
+    first_mode = 6 * len(body.frames)
+    names = [f"{g},{c}" if row < first_mode else f"{900 + row}," for row, (g, c) in enumerate(labels)]
+    lines = []
+    for name, A in (("KAAX", K), ("MAAX", M)):
+        lines.append(f"DMIG,{name},0,6,2,0")
+        for column in range(len(A)):
+            lines.append(f"DMIG,{name},{names[column]},,{names[column]},{A[column, column]:.17e},")
+            lines += [f",{names[row]},{A[row, column]:.17e}," for row in range(column + 1, len(A))]
+    path.write_text("\n".join([*lines, ""]))
+    return path

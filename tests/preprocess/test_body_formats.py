@@ -302,6 +302,32 @@ def test_simscape_superelement(tmp_path) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "bar.npz", allow_pickle=False)["M"], M)
 
 
+@pytest.mark.parametrize("write", [samples.abaqus_substructure, samples.dmig_superelement])
+def test_superelements_keep_what_they_know(tmp_path, write) -> None:
+    """Mass, inertia, momenta, frequencies and shapes at the nodes return; the report says that the rest is approximate."""
+    bar = pp.box_mesh((0.3, 0.04, 0.03), (2, 1, 1), "hex20")
+    steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    interfaces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    body = pp.reduce(bar, steel, interfaces=interfaces, method=pp.CraigBampton(modes=4), reference="hub")
+    path = write(body, tmp_path / {"abaqus_substructure": "bar.mtx", "dmig_superelement": "bar.pch"}[write.__name__])
+    nodes = samples.frame_file(body, tmp_path / "nodes.csv")
+    read, report = importers.read(path, nodes=nodes, frames={"hub": 11, "tip": 12})
+    assert [doubt.partition(":")[0] for doubt in report.doubts] == ["products of shapes are not in a superelement"]
+    assert list(read.frames) == ["hub", "tip"]
+    np.testing.assert_allclose(read.modes.frequency, body.modes.frequency, rtol=1e-8)
+    np.testing.assert_allclose(read.inertia, body.inertia, atol=1e-12)
+    np.testing.assert_allclose(read.first_moment, body.first_moment, atol=1e-12)
+    sign = np.sign(
+        np.sum(read.frames["tip"].phi * body.frames["tip"].phi + read.frames["tip"].psi * body.frames["tip"].psi, axis=0)
+    )
+    for name in ("S_bar", "x_cross_S"):
+        np.testing.assert_allclose(getattr(read, name) * sign, getattr(body, name), atol=1e-6)
+    np.testing.assert_allclose(read.m_ff, np.eye(10), atol=1e-9)
+    nodes.write_text("11,0,0,0\n12,1,1,0\n")
+    with pytest.raises(InputError, match=r"K resists rigid motion of the nodes"):
+        importers.read(path, nodes=nodes)
+
+
 def test_modes_as_vtu(tmp_path) -> None:
     body = samples.lumped_body()
     pp.write_body(body, tmp_path / "modes.vtu")

@@ -116,6 +116,15 @@ def _others(folder: Path) -> None:
     scipy.io.mmwrite(folder / "M.mtx", fe.m)
 
 
+def _superelements(folder: Path) -> None:
+    bar = pp.box_mesh((0.1, 0.04, 0.03), (1, 1, 1), "hex20")
+    interfaces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    body = pp.reduce(bar, calculix_jobs.STEEL, interfaces=interfaces, method=pp.CraigBampton(modes=1), reference="hub")
+    samples.frame_file(body, folder / "nodes.csv")
+    samples.abaqus_substructure(body, folder / "a.mtx")
+    samples.dmig_superelement(body, folder / "a.pch")
+
+
 # name: (files that are made, file that is damaged, file that is read, options naming files)
 CASES = {
     "sid": (_bodies, "a.sid", "a.sid", {}),
@@ -133,6 +142,8 @@ CASES = {
     "dmig in free fields": (_others, "b.pch", "b.pch", {"nodes": "nodes.csv"}),
     "op4": (_others, "a.op4", "a.op4", {"nodes": "nodes.csv"}),
     "sparse op4": (_others, "b.op4", "b.op4", {"nodes": "nodes.csv"}),
+    "abaqus substructure": (_superelements, "a.mtx", "a.mtx", {"nodes": "nodes.csv"}),
+    "dmig superelement": (_superelements, "a.pch", "a.pch", {"nodes": "nodes.csv"}),
     "matrix market": (_others, "K.mtx", "K.mtx", {"mass": "M.mtx", "nodes": "nodes.csv"}),
 }
 EXAMPLES = 10
