@@ -2,8 +2,8 @@
 
 K and M of a superelement tell mass, inertia, stiffness and the momenta ``L = Rᵀ M`` of every shape, but not how a shape is
 distributed over the body. So of each shape the rigid-body motion of equal momenta, ``t + θ × x`` with ``[t; θ] = M_rr⁻¹ L``,
-is taken exactly, and of the rest, which has no momenta, only its mass is known: it is taken alike in x, y and z. The mass matrix of
-the undeformed body is exact, its change with the deformation and the Coriolis and centrifugal terms are approximate.
+is taken exactly, and of the rest, which has no momenta, only its mass is known: it is taken alike in x, y and z. The mass matrix
+of the undeformed body is exact, its change with the deformation and the Coriolis and centrifugal terms are approximate.
 """
 
 from __future__ import annotations
