@@ -2,7 +2,8 @@
 
 The names of the frames stand in the line ** NODE SET of the heading. MBDyn takes the quadratic terms with "use invariant 9".
 Group 19 holds the geometric stiffness, numbered ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x (1 … 6), angular accelerations
-(7 … 9), accelerations minus gravity (10 … 12), then three forces and three moments at each node.
+(7 … 9), accelerations minus gravity (10 … 12), then three forces and three moments at each node: the modal joint in MBDyn has to
+list all nodes in the order of the file.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def _invariants(body: FlexibleBodyData) -> Iterator[str]:
     yield from _group(14, "INVARIANT 3", body.S_bar)
     yield from _group(15, "INVARIANT 4", body.x_cross_S)
     yield from _group(16, "INVARIANT 8", invariant_8(body.xS).transpose(0, 2, 1).reshape(3, -1))
-    yield from _group(17, "INVARIANT 5", invariant_5(body.SS).transpose(0, 2, 1).reshape(3, -1))
+    yield from _group(17, "INVARIANT 5", invariant_5(body.SS).reshape(3, body.nf**2))
     yield from _group(18, "INVARIANT 9", invariant_9(body.SS).transpose(0, 2, 3, 1).reshape(3, -1))
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffness, x_cross_shapes
+from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffness, IntArray, x_cross_shapes
 from preprocess.importers.base import Importer, ImportReport, Request
 from preprocess.importers.bodies import Nodes, RawBody, checked_body
 from preprocess.inertia_invariants import invariant_5, moments_of_shapes, shape_products
@@ -40,9 +40,11 @@ class MBDyn(Importer):
     def read(self, request: Request, report: ImportReport) -> FlexibleBodyData:
         groups = _Groups(request.path, content(request.path, "record groups of an MBDyn modal data file"))
         nodes = _nodes(groups)
+        origin = _origin(groups, nodes, report)
+        nodes = nodes._replace(positions=nodes.positions - origin)
         M, K = groups.square(9), groups.square(10)
         D = groups.square(13) if 13 in groups.texts else np.zeros_like(K)
-        integrals = _of_invariants(groups, M, report) if 18 in groups.texts else _of_lumped_masses(groups, nodes, report)
+        integrals = _of_invariants(groups, origin, report) if 18 in groups.texts else _of_lumped_masses(groups, nodes, report)
         given, own = M, np.einsum("aaij->ij", integrals.SS)
         error = float(np.abs(given - own).max(initial=0.0) / max(np.abs(given).max(initial=0.0), 1e-300))
         report.check(error < PRINTED, f"group 9 (modal mass) = Σ ∫φ_aᵀφ_a dm ({error:.2g})")
@@ -116,18 +118,29 @@ def _nodes(groups: _Groups) -> Nodes:
     return Nodes(ids, positions, shapes[:, :3], shapes[:, 3:])
 
 
-def _of_invariants(groups: _Groups, M: FloatArray, report: ImportReport) -> Integrals:
-    """From groups 12, 14, 16 and 18; groups 15 and 17 repeat parts of them."""
+def _origin(groups: _Groups, nodes: Nodes, report: ImportReport) -> FloatArray:
+    """Point (3,) that the invariants refer to: the modal node, where the first node stands still and none has a name, or zero."""
+    clamped = groups.nodes > 0 and all(
+        np.abs(shapes[0]).max(initial=0.0) <= 1e-9 * np.abs(shapes).max(initial=0.0) for shapes in (nodes.phi, nodes.psi)
+    )
+    if 18 not in groups.texts or groups.names() is not None or not clamped or not nodes.positions[0].any():
+        return np.zeros(3)
+    report.found(f"the first node, {nodes.ids[0]}, stands still: it is the modal node, which the invariants refer to")
+    return np.asarray(nodes.positions[0])
+
+
+def _of_invariants(groups: _Groups, origin: FloatArray, report: ImportReport) -> Integrals:
+    """From groups 12, 14, 16 and 18; groups 15 and 17 repeat parts of them. The centre of mass stands from where the nodes do."""
     n = groups.modes
     rigid = groups.values(12, 13)
-    mass, com, J = float(rigid[0]), rigid[1:4], rigid[4:].reshape(3, 3)
+    mass, com, J = float(rigid[0]), rigid[1:4] - origin, rigid[4:].reshape(3, 3)
     xS = moments_of_shapes(groups.values(16, 3, n, 3).transpose(0, 2, 1))
     SS = shape_products(groups.values(18, 3, n, n, 3).transpose(0, 3, 1, 2))
     report.found("shape integrals from groups 12, 14, 16 and 18")
     if 15 in groups.texts:
         _agree(report, "group 15 (invariant 4) = antisymmetric part of group 16", groups.values(15, 3, n), x_cross_shapes(xS))
     if 17 in groups.texts:
-        inv5 = groups.values(17, 3, n, n).transpose(0, 2, 1)
+        inv5 = groups.values(17, 3, n, n)
         _agree(report, "group 17 (invariant 5) = antisymmetric part of group 18", inv5, invariant_5(SS))
     J = 0.5 * (J + J.T)
     second = 0.5 * np.trace(J) * np.eye(3) - J + mass * np.outer(com, com)
@@ -172,10 +185,22 @@ def _stiffening(groups: _Groups, wanted: dict[str, int], report: ImportReport) -
     K0[index - 1] = blocks[:, 1:].reshape(count, n, n)
     _agree(report, "group 19 is symmetric", K0, K0.transpose(0, 2, 1))
     K0 = 0.5 * (K0 + K0.transpose(0, 2, 1))
-    of_nodes = K0[12:].reshape(groups.nodes, 6, n, n)
+    first = _first_interface(groups, index)
+    if first:
+        report.found("group 19 numbers the nodes from the second on, the first being the modal node")
     stated = {int(number) for number in index}
-    at = {name: of_nodes[row] for name, row in wanted.items() if stated & set(range(13 + 6 * row, 19 + 6 * row))}
+    at = {}
+    for name, row in wanted.items():
+        loads_of_node = 12 + 6 * (row - first) + np.arange(6)
+        if row >= first and stated & set((loads_of_node + 1).tolist()):
+            at[name] = K0[loads_of_node]
     return GeometricStiffness(K0[9:12], K0[6:9], K0[:6], at)
+
+
+def _first_interface(groups: _Groups, index: IntArray) -> int:
+    """Row of the first node with loads: 0, or 1 where one node fewer than there are carries loads and no names say otherwise."""
+    carrying = int(np.ceil(max(int(index.max(initial=0)) - 12, 0) / 6))
+    return int(groups.names() is None and 0 < carrying == groups.nodes - 1)
 
 
 def _agree(report: ImportReport, text: str, given: FloatArray, expected: FloatArray) -> None:

@@ -225,6 +225,64 @@ def test_broken_sid_files_are_named(tmp_path, change, message: str) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_mbdyn_columns_of_the_quadratic_invariants(tmp_path) -> None:
+    """Columns (j − 1) n + k hold ∫φ_j × φ_k dm in group 17, the rows of ∫φ̃_j φ̃_k dm in group 18: MBDyn sums over q_j."""
+    body, n = samples.lumped_body(3), 3
+    pp.write_body(body, tmp_path / "a.fem")
+    text = (tmp_path / "a.fem").read_text()
+
+    def group(number: int) -> np.ndarray:
+        lines = text.partition(f"RECORD GROUP {number},")[2].partition("**")[0].splitlines()[1:]
+        return np.array([[float(word) for word in line.split()] for line in lines if line])
+
+    phi, m = body.surface.phi, masses_of(body)
+    cross = np.einsum("p,pajk->ajk", m, np.cross(phi[:, :, :, None], phi[:, :, None, :], axis=1))
+    np.testing.assert_allclose(group(17), cross.reshape(3, n * n), atol=1e-12)
+    tilde = np.array([[np.cross(phi[p, :, k], np.eye(3)).T for k in range(n)] for p in range(len(m))])
+    products = np.einsum("p,pjac,pkcb->ajkb", m, tilde, tilde)
+    np.testing.assert_allclose(group(18), products.reshape(3, 3 * n * n), atol=1e-12)
+
+
+def masses_of(body: FlexibleBodyData) -> np.ndarray:
+    """The masses that `lumped_body` drew: the first of its random numbers."""
+    return np.random.default_rng(1).uniform(0.1, 1.0, len(body.surface.nodes))
+
+
+def test_mbdyn_loads_of_interfaces_after_a_modal_node(tmp_path) -> None:
+    """Files of other preprocessors list the modal node first and number the loads of the others from 13 on."""
+    body = samples.lumped_body(2)
+    pp.write_body(body, tmp_path / "a.fem")
+    text = (tmp_path / "a.fem").read_text().replace('"hub", "tip end"', '"ALL"')
+    head, mark, tail = text.partition("RECORD GROUP 19, MODAL STRESS STIFFENING MATRIX\n24\n")
+    kept = tail.splitlines()[: 18 * 3]
+    (tmp_path / "b.fem").write_text(head + mark.replace("\n24\n", "\n18\n") + "\n".join(kept) + "\n")
+    part, report = importers.read(tmp_path / "b.fem")
+    assert "group 19 numbers the nodes from the second on" in str(report)
+    assert list(part.geometric.frames) == ["node 2"]
+    assert close(part.geometric.frames["node 2"], body.geometric.frames["hub"])
+
+
+def test_mbdyn_invariants_about_a_modal_node(tmp_path) -> None:
+    """Other preprocessors refer the invariants to the modal node, the first, and give positions from another point."""
+    bar = pp.box_mesh((0.3, 0.04, 0.03), (2, 1, 1), "hex20")
+    interfaces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    body = pp.reduce(bar, steel, interfaces=interfaces, method=pp.CraigBampton(modes=2), reference="hub")
+    pp.write_body(body, tmp_path / "a.fem")
+    text = (tmp_path / "a.fem").read_text().replace('"hub", "tip"', '"ALL"')
+    for axis, letter in enumerate("XYZ"):
+        title = f"NODAL {letter} COORDINATES\n"
+        values = "".join(f"{frame.x[axis] + 0.5 + axis:.16e}\n" for frame in body.frames.values())
+        text = re.sub(rf"{title}(?:[^*\n]+\n)+", title + values, text)
+    com = " ".join(f"{value:.16e}" for value in body.com + [0.5, 1.5, 2.5])
+    text = re.sub(r"(INERTIA MATRIX\n[^\n]+\n)[^\n]+", rf"\g<1>{com}", text)
+    (tmp_path / "b.fem").write_text(text)
+    part, report = importers.read(tmp_path / "b.fem")
+    assert "it is the modal node" in str(report)
+    np.testing.assert_allclose(part.frames["node 2"].x, body.frames["tip"].x, atol=1e-15)
+    np.testing.assert_allclose(part.second_moment, body.second_moment, atol=1e-15)
+
+
 def test_mbdyn_lumped_masses_give_the_integrals(tmp_path) -> None:
     """A file without invariants, as finite-element programs write it: sums over the nodes of group 11."""
     rng = np.random.default_rng(5)
