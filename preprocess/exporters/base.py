@@ -25,6 +25,12 @@ class Exporter(ABC):
         """File at ``path``; what of the body the format cannot hold, one line each. Raises InputError, MachineError."""
 
 
+def pictures_lost(body: FlexibleBodyData, format: str) -> list[str]:
+    """That surface and stress modes, where the body has them, are not in a file of the format."""
+    parts = {"surface for pictures": body.surface, "stress modes": body.stress}
+    return [f"the {name} cannot be in a file for {format}" for name, part in parts.items() if part is not None]
+
+
 def write_text(path: Path, text: str) -> None:
     """Text file, written under a temporary name and moved into place. Raises MachineError."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")

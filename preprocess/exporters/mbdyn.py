@@ -15,7 +15,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffness
-from preprocess.exporters.base import Exporter, write_text
+from preprocess.exporters.base import Exporter, pictures_lost, write_text
 from preprocess.inertia_invariants import invariant_5, invariant_8, invariant_9
 
 
@@ -31,7 +31,7 @@ class MBDyn(Exporter):
         write_text(path, "\n".join(_lines(body)) + "\n")
         turned = [name for name, frame in body.frames.items() if not np.array_equal(frame.R, np.eye(3))]
         lost = [f"axes of frame {', '.join(turned)}: nodes have none; give them to the joints in MBDyn"] if turned else []
-        return lost + (["the surface for pictures is not in a .fem file"] if body.surface is not None else [])
+        return lost + pictures_lost(body, "MBDyn")
 
 
 def _lines(body: FlexibleBodyData) -> Iterator[str]:

@@ -26,7 +26,13 @@ class MBSim(Exporter):
                 file[name] = values
 
         write_whole(path, fill)
-        return [f"the frames are nodes 1 … {len(body.frames)} without names: {', '.join(body.frames)}"] if body.frames else []
+        lost = {"geometric stiffness": body.geometric, "stress modes": body.stress}
+        named = (
+            [f"the frames are nodes 1 … {len(body.frames)} without names and axes: {', '.join(body.frames)}"]
+            if body.frames
+            else []
+        )
+        return named + [f"the {name} cannot be in a file for MBSim" for name, part in lost.items() if part is not None]
 
 
 def _arrays(body: FlexibleBodyData) -> dict[str, np.ndarray]:

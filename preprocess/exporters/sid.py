@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, FloatArray
-from preprocess.exporters.base import Exporter, write_text
+from preprocess.exporters.base import Exporter, pictures_lost, write_text
 from preprocess.standard_input_data import BLOCKS, NODE_BLOCKS, Sid, SidNode, Taylor, inertia_blocks, skew_columns, stiffened
 
 _LABEL = 24  # characters before the equals sign
@@ -26,7 +26,7 @@ class StandardInputData(Exporter):
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
         write_text(path, "\n".join(_lines(standard_input_data(body))) + "\n")
-        return ["the surface for pictures is not in a SID file"] if body.surface is not None else []
+        return pictures_lost(body, "SID")
 
 
 def standard_input_data(body: FlexibleBodyData) -> Sid:
