@@ -20,6 +20,13 @@ _NO_TRIANGLES = np.zeros((0, 3), dtype=np.int64)
 
 def node_table(path: Path) -> NodeTable:
     """Nodes of a mesh file, of a .frd or .cdb, or of a table of number, x, y, z (.csv, .txt). Raises InputError."""
+    nodes = _read(path)
+    if not len(nodes.ids):
+        raise InputError(f"{path}: has no nodes; give those of the job")
+    return nodes
+
+
+def _read(path: Path) -> NodeTable:
     suffix = path.suffix.lower()
     if suffix == ".frd":
         return _from_frd(path)
