@@ -262,8 +262,8 @@ class FlexibleBodyData:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, surface: bool = True) -> FlexibleBodyData:
-        """Body read from an HDF5 file; ``surface=False`` leaves nodal shapes and stress modes in the file. Stress modes are
-        read where they are needed. Raises InputError."""
+        """Body read from an HDF5 file; ``surface=False`` leaves nodal shapes and stress modes in the file. Large stress
+        modes stay there anyway and are read when needed. Raises InputError."""
         from flexmbs.flexible_body_file import read
 
         return read(path, surface=surface)

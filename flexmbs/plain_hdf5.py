@@ -19,6 +19,7 @@ from flexmbs.errors import InputError, MachineError
 T = TypeVar("T")
 
 MAX_OBJECTS, MAX_BYTES, MAX_TEXT = 20_000, 16 * 2**30, 60_000
+LEAST_MAPPED = 128 * 2**20  # bytes
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _WANTED = {
     "f": "64-bit floats",
@@ -113,9 +114,9 @@ def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
 
 
 def mapped(dataset: h5py.Dataset) -> np.ndarray:
-    """The numbers of a plain data set as they stand in the file, read when used."""
+    """The numbers of a plain data set; those of a large one stay in the file and are read when used."""
     at = dataset.id.get_offset()
-    if at is None or not dataset.size:
+    if at is None or dataset.nbytes < LEAST_MAPPED:
         return np.asarray(dataset[()])
     return np.memmap(dataset.file.filename, dtype=dataset.dtype, mode="r", offset=at, shape=dataset.shape)
 

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 
 class BodyLoads(NamedTuple):
-    """Factors ζ (nt, 12 + 6k), and the loaded frames that are no interfaces with unit loads."""
+    """Factors ζ (nt, 12 + 6k), the loaded frames that are no interfaces with unit loads, and the joints on the body whose wrench
+    redundant constraints leave open."""
 
     factors: FloatArray
     uncorrected: tuple[str, ...]
+    open_joints: tuple[str, ...] = ()
 
 
 def body_loads(solution: Solution, body: str, interfaces: Sequence[str]) -> BodyLoads:
@@ -32,7 +34,10 @@ def body_loads(solution: Solution, body: str, interfaces: Sequence[str]) -> Body
     nothing = np.zeros((len(solution.t), 6))
     columns = [_inertial(solution, body), *(wrenches.get(name, nothing) for name in interfaces)]
     others = tuple(f"{body}/{name}" for name in wrenches if name and name not in interfaces)
-    return BodyLoads(np.concatenate(columns, axis=1), others)
+    joints = solution.compiled.model.joints.items()
+    touching = [name for name, joint in joints if body in (joint.parent.body, joint.child.body)]
+    open_joints = tuple(name for name in touching if solution.run.redundant and not solution.joint(name).unique)
+    return BodyLoads(np.concatenate(columns, axis=1), others, open_joints)
 
 
 def _inertial(solution: Solution, body: str) -> FloatArray:

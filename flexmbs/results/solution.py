@@ -134,7 +134,10 @@ class Solution:
         motion = self._motion(self.compiled.frames[FrameRef(str(name))])
         elastic, rate = self.q[:, tree[i, QF_AT] :][:, :nf], self.s[:, tree[i, SF_AT] :][:, :nf]
         stress = self._stresses.get(str(name))
-        return BodyView(str(name), self.t, **motion._asdict(), elastic=elastic, elastic_rate=rate, _stress=stress)
+        surface = self.compiled.data[str(name)].surface if str(name) in self.compiled.data else None
+        return BodyView(
+            str(name), self.t, **motion._asdict(), elastic=elastic, elastic_rate=rate, _stress=stress, _surface=surface
+        )
 
     def joint(self, name: str) -> JointView:
         """Coordinates and wrench of a joint. Raises InputError for an unknown name."""

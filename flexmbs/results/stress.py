@@ -58,6 +58,11 @@ class StressView:
         """Frames whose joints or forces have no static correction: their load is carried by the modes alone."""
         return self._loads.uncorrected
 
+    @property
+    def open_joints(self) -> tuple[str, ...]:
+        """Joints on the body whose wrench is not unique: the static correction takes the one of least norm."""
+        return self._loads.open_joints
+
     def nearest(self, position: ArrayLike) -> int:
         """Number of the node nearest to a position in the body frame, m."""
         away = np.linalg.norm(self.positions - np.asarray(position, float), axis=1)

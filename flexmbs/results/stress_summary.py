@@ -49,6 +49,8 @@ def _report(solution: Solution, name: str) -> StressReport:
         notes += (most_used(view),)
     if view.uncorrected:
         notes += (f"loads on {', '.join(view.uncorrected)} are carried by the modes alone; make an interface there",)
+    if view.open_joints:
+        notes += (f"reactions of {', '.join(view.open_joints)} are not unique; the stress near them is one of many",)
     caption = f"Von Mises stress at t = {spots[0].time:.4g} s, when it is largest; the numbers are those of the hot spots."
     return StressReport(name, spots, notes, caption if spots else "")
 

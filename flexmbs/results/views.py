@@ -1,5 +1,6 @@
 """What a solution shows of one body, frame, joint or drive: arrays over the output times, the first index is the time."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body import Surface
 
 if TYPE_CHECKING:
     from flexmbs.results.stress import StressView
@@ -55,6 +57,19 @@ class BodyView:
     elastic: FloatArray
     elastic_rate: FloatArray
     _stress: "StressView | None" = field(default=None, repr=False)
+    _surface: Surface | None = field(default=None, repr=False)
+
+    def displacement(self, nodes: int | Iterable[int]) -> FloatArray:
+        """Elastic displacement φ q (nt, m, 3) of nodes (numbers in the mesh) in body axes, m. Raises InputError."""
+        if self._surface is None:
+            raise InputError(f"body '{self.name}' has no nodes: it is rigid, or its file holds no surface")
+        wanted = np.atleast_1d(np.asarray(nodes, np.int64)).ravel()
+        missing = wanted[~np.isin(wanted, self._surface.node_ids)]
+        if len(missing):
+            raise InputError(f"node {missing[0]} is not in the mesh of body '{self.name}'")
+        order = np.argsort(self._surface.node_ids)
+        rows = order[np.searchsorted(self._surface.node_ids, wanted, sorter=order)]
+        return np.asarray(np.einsum("nak,tk->tna", self._surface.phi[rows], self.elastic))
 
     @property
     def stress(self) -> "StressView":

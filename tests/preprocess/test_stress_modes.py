@@ -1,5 +1,6 @@
 """Stress modes: exact fields on every element, scikit-fem at the sampling points, materials, static correction, file."""
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 import skfem
 from skfem.helpers import eye, sym_grad, trace
 
+from flexmbs import plain_hdf5
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.results.body_loads import BodyLoads
@@ -229,12 +231,16 @@ def test_matrices_have_no_stress() -> None:
         reduce(given, **options, stress=Stress())  # type: ignore[arg-type]
 
 
-def test_file_keeps_stress_and_reads_it_when_needed(bar: FlexibleBodyData, tmp_path: Path) -> None:
+@pytest.mark.parametrize("least", [0, 2**40])
+def test_file_keeps_stress_and_reads_it_when_needed(
+    bar: FlexibleBodyData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int
+) -> None:
+    monkeypatch.setattr(plain_hdf5, "LEAST_MAPPED", least)
     bar.save(tmp_path / "bar.h5")
     read = FlexibleBodyData.load(tmp_path / "bar.h5")
     assert read.stress is not None
     assert bar.stress is not None
-    assert isinstance(read.stress.modes, np.memmap)
+    assert isinstance(read.stress.modes, np.memmap) == (least == 0)
     for name in ("rows", "modes", "correction", "material", "compliance", "yield_stress"):
         np.testing.assert_array_equal(getattr(read.stress, name), getattr(bar.stress, name))
     assert read.stress.interfaces == ("root", "tip")
@@ -277,3 +283,21 @@ def test_damaged_stress_is_refused(tmp_path: Path, item: str, change, message: s
             opened[f"stress/{item}"] = change(values)
     with pytest.raises(InputError, match=message):
         FlexibleBodyData.load(file)
+
+
+def test_flipped_bytes_of_stress_never_pass_silently(tmp_path: Path) -> None:
+    """Any single changed byte gives the same stress modes, or InputError; nothing else."""
+    mesh, file = box_mesh((0.2, 0.1, 0.1), (1, 1, 1), "hex8"), tmp_path / "box.h5"
+    reduce(mesh, STEEL, interfaces={"a": Rigid("x0")}, method=CraigBampton(modes=1), reference="a").save(file)
+    whole = bytearray(file.read_bytes())
+    body = FlexibleBodyData.load(file)
+    assert body.stress is not None
+    for place in RNG.choice(len(whole), 60, replace=False):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x41
+        file.write_bytes(damaged)
+        with contextlib.suppress(InputError):
+            found = FlexibleBodyData.load(file).stress
+            assert found is not None
+            np.testing.assert_array_equal(found.modes, body.stress.modes)
+            np.testing.assert_array_equal(found.correction, body.stress.correction)

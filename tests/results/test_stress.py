@@ -141,6 +141,26 @@ def test_history_is_the_sum_of_its_parts(solution: Solution) -> None:
     np.testing.assert_allclose(field.stress[5], found.stress[3, 0], rtol=1e-12)
 
 
+def test_displacement_of_nodes(solution: Solution) -> None:
+    body = solution.body("beam")
+    found = body.displacement([27, 12])
+    np.testing.assert_allclose(found[:, 0], np.outer(body.elastic[:, 0], [0, 0, 1.5]))
+    assert not found[:, 1].any()
+    with pytest.raises(InputError, match="node 3 is not in the mesh of body 'beam'"):
+        body.displacement(3)
+
+
+def test_reactions_that_are_not_unique_are_named() -> None:
+    """A second hinge on the first one's axis: three rows depend on the others."""
+    model = fm.Model("two hinges", gravity=(0, 0, -9.81), frames={"second": (0.0, 0.0, 0.0)})
+    beam = model.add(fm.FlexibleBody("beam", data=stressed_beam()))
+    model.add(fm.Revolute("left", model.ground, beam["hub"], axis="y"))
+    model.add(fm.Revolute("right", model.ground["second"], beam["hub"], axis="y"))
+    solution = fm.simulate(model, t_end=0.004, step=0.002)
+    assert view_of(solution).open_joints == ("left", "right")
+    assert "reactions of left, right are not unique" in " ".join(summary(solution)["stress"]["beam"]["notes"])
+
+
 def test_von_mises_of_textbook_states() -> None:
     """Tension σ, pure shear √3 τ, hydrostatic pressure nothing."""
     np.testing.assert_allclose(
