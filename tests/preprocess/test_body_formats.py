@@ -12,7 +12,7 @@ import scipy.linalg
 import preprocess as pp
 from flexmbs.errors import InputError, MachineError
 from flexmbs.flexible_body import FlexibleBodyData
-from preprocess import importers
+from preprocess import exporters, importers
 from preprocess.exporters.sid import standard_input_data
 from preprocess.exporters.simscape import superelement
 
@@ -406,3 +406,14 @@ def test_exporters_refuse_in_one_line(tmp_path) -> None:
             pp.write_body(body, tmp_path / "nowhere" / f"a{suffix}")
     with pytest.raises(InputError, match=r"its 3 modes and 6 rigid motions move the 2 frames in 9 of 12 directions"):
         pp.write_body(body, tmp_path / "a.mat")
+
+
+@pytest.mark.parametrize("formats", [importers.FORMATS, exporters.FORMATS])
+def test_every_format_is_one_entry_with_its_own_suffix(formats) -> None:
+    for name, entry in formats.items():
+        assert entry.kind == name
+        assert entry.suffixes
+        assert all(suffix.startswith(".") for suffix in entry.suffixes)
+        assert type(entry).__doc__
+    rivals = [entry for entry in formats.values() if ".mtx" in entry.suffixes]
+    assert sum(not entry.signature for entry in rivals) <= 1  # the others are told apart by what they begin with

@@ -108,6 +108,8 @@ def _others(folder: Path) -> None:
     fe = pp.assemble(pp.box_mesh((0.1, 0.04, 0.03), (1, 1, 1), "tet4"), calculix_jobs.STEEL)
     samples.node_file(fe, folder / "nodes.csv")
     samples.abaqus(fe, folder)
+    rows = [f"{k:9d}{0:9d}{0:9d}" + "".join(f"{value:21.13E}" for value in x) for k, x in enumerate(fe.nodes, 1)]
+    (folder / "nodes.cdb").write_text("\n".join(["NBLOCK,6,SOLID", "(3i9,6e21.13e3)", *rows, "N,R5.3,LOC,       -1,", ""]))
     samples.dmig(fe, folder / "a.pch")
     samples.dmig(fe, folder / "b.pch", wide=False)
     samples.op4(fe, folder / "a.op4")
@@ -137,6 +139,7 @@ CASES = {
     "calculix inp": (_calculix, "job.inp", "job.sti", {}),
     "calculix frd": (_frd, "job.frd", "job.sti", {"nodes": "job.frd"}),
     "abaqus": (_others, "bar_STIF1.mtx", "bar_STIF1.mtx", {"nodes": "nodes.csv"}),
+    "ansys archive": (_others, "nodes.cdb", "bar_STIF1.mtx", {"nodes": "nodes.cdb"}),
     "node table": (_others, "nodes.csv", "bar_STIF1.mtx", {"nodes": "nodes.csv"}),
     "dmig": (_others, "a.pch", "a.pch", {"nodes": "nodes.csv"}),
     "dmig in free fields": (_others, "b.pch", "b.pch", {"nodes": "nodes.csv"}),
