@@ -20,7 +20,7 @@ from preprocess.fe_model import FEModel
 from preprocess.interfaces import BoundInterface, Interface, bind_interfaces, rigid_motion
 from preprocess.invariants import ShapeIntegrals, shape_integrals
 from preprocess.mesh import Mesh
-from preprocess.prestress import reduced_geometric_stiffness
+from preprocess.prestress import Prestress, prestressed, reduced_geometric_stiffness
 from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
 from preprocess.reduction.accuracy import accuracy
 from preprocess.reduction.independent import ElasticShapes, elastic_shapes
@@ -41,6 +41,7 @@ def reduce(
     method: Reduction | None = None,
     reference: str | Reference,
     damping: Damping = 0.0,
+    prestress: Prestress | None = None,
     stiffening: bool = True,
     stress: Stress | None = SURFACE_STRESS,
     name: str | None = None,
@@ -53,6 +54,7 @@ def reduce(
     reference: what the body frame follows: an interface's name (its frame), "mean axes" or "principal axes" (at the centre of
     mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
     damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.
+    prestress: constant loads under which the part stands before it moves.
     stiffening: with the geometric stiffness of all loads that a multibody model may put on the part; needs a mesh.
     stress: which stress modes the body keeps; by default those of the surface where the part is a mesh; None for none.
     estimate: compare with the finite-element model, and keep the estimated errors in the provenance ("accuracy: …").
@@ -75,7 +77,10 @@ def reduce(
     steps("reference condition", 0.8)
     elastic = elastic_shapes(statics, basis.shapes)
     modes = body_modes(rule, statics, elastic.shapes)
-    shapes = elastic.shapes @ modes.V - statics.rigid_modes @ modes.c
+    shapes = _mode_shapes(statics, elastic.shapes, modes)
+    if prestress is not None:
+        modes = prestressed(statics, rule, modes, shapes, prestress)
+        shapes = _mode_shapes(statics, elastic.shapes, modes)
     steps("shape integrals", 0.95)
     x = (fe.nodes - modes.origin) @ modes.axes
     phi = np.einsum("ba,nbk->nak", modes.axes, shapes.reshape(len(x), 3, -1))
@@ -109,6 +114,11 @@ def reduce(
         geometric=geometric,
         stress=recovered,
     )
+
+
+def _mode_shapes(statics: InterfaceStatics, elastic: FloatArray, modes: BodyModes) -> FloatArray:
+    """Shapes (3N, nf) of the modes under the reference condition."""
+    return np.asarray(elastic @ modes.V - statics.rigid_modes @ modes.c)
 
 
 class _Steps:

@@ -47,6 +47,8 @@ class Reference(ABC):
     kind: ClassVar[str]
     modes: ClassVar[str]
     """What modes under the condition are called."""
+    inertial: ClassVar[bool] = False
+    """Held by the inertia of the body, not by forces at places."""
 
     @abstractmethod
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
@@ -129,6 +131,7 @@ class MeanAxes(Reference):
 
     kind = MEAN_AXES
     modes = "free-free"
+    inertial = True
 
     def __str__(self) -> str:
         return self.kind
@@ -146,6 +149,7 @@ class PrincipalAxes(Reference):
 
     kind = PRINCIPAL_AXES
     modes = "free-free"
+    inertial = True
 
     def __str__(self) -> str:
         return self.kind
@@ -228,13 +232,20 @@ def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
 
 
 def referenced_response(reference: Reference, statics: InterfaceStatics, loads: FloatArray) -> FloatArray:
-    """Displacements (3N, k) under nodal loads (3N, k) of the body held by the condition: at its interface, or by the inertia
-    forces of rigid-body acceleration, and then without what rigid-body motion ``C u = 0`` forbids."""
+    """Displacements (3N, k) under nodal loads (3N, k) of the body held by the condition: ``K u = f − Cᵀλ, C u = 0``."""
     held = reference.held(statics)
     if held is not None:
         return statics.held_response(loads, held)
-    C, R, u = reference.frame(statics).conditions, statics.rigid_modes, statics.free_response(loads)
+    C, R = reference.frame(statics).conditions, statics.rigid_modes
+    u = statics.free_response(loads - reactions(reference, statics, loads))
     return np.asarray(u - R @ np.linalg.solve(C @ R, C @ u))
+
+
+def reactions(reference: Reference, statics: InterfaceStatics, loads: FloatArray) -> FloatArray:
+    """Cᵀλ (3N, k), what the condition takes up of nodal loads (3N, k), with ``Rᵀ(f − Cᵀλ) = 0``: forces at an interface or a
+    node, or inertia forces of rigid-body acceleration."""
+    C, R = reference.frame(statics).conditions, statics.rigid_modes
+    return np.asarray(C.T @ np.linalg.solve((C @ R).T, R.T @ loads))
 
 
 class BodyModes(NamedTuple):

@@ -21,19 +21,20 @@ import numpy as np
 from flexmbs.flexible_body import FloatArray
 from preprocess.fe_model import FEModel
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reference import Reference, reference_of, referenced_response
+from preprocess.reference import Reference, reactions, reference_of, referenced_response
 
 AXES = ("x", "y", "z")
 PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))  # of angular velocities
 INERTIAL = 12  # cases before those of the interfaces
+ROUND_OFF = 1e-10
 
 
 class UnitLoads(NamedTuple):
     """Unit loads along and about the axes of the body frame, and what they do to the body held by its reference condition.
 
     names (k,); loads (3N, k): nodal forces [N], without reactions; displacements (3N, k) [m]; both with components in mesh axes.
-    A load that the reference condition takes up by itself has no displacement. balance (3N, k) or None: inertia forces of the
-    rigid-body acceleration that balance the loads of a free body.
+    A load that the reference condition takes up by itself has no displacement. balance (3N, k) or None: inertia forces that
+    balance the loads of a body held by its inertia.
     """
 
     names: tuple[str, ...]
@@ -49,19 +50,11 @@ def unit_loads(statics: InterfaceStatics, reference: str | Reference, origin: Fl
     """
     loads = np.hstack([inertial_loads(statics.fe, origin, axes), interface_loads(statics, axes)])
     names = (*_inertial_names(), *_interface_names([each.name for each in statics.interfaces]))
-    carried = np.zeros(len(names), dtype=bool)
-    balance = None
     rule = reference_of(reference, [each.name for each in statics.interfaces])
-    held = rule.held(statics)
-    if held is None:
-        carried[:6] = True  # by the inertia of the rigid body
-        R = statics.rigid_modes
-        balance = -statics.fe.mass_product(R) @ (R.T @ loads)
-    else:
-        carried[INERTIAL + 6 * held : INERTIAL + 6 * held + 6] = True  # by the support
+    taken = reactions(rule, statics, loads)
     displacements = referenced_response(rule, statics, loads)
-    displacements[:, carried] = 0.0
-    return UnitLoads(names, loads, displacements, balance)
+    displacements[:, np.abs(loads - taken).max(axis=0) < ROUND_OFF * np.abs(loads).max(axis=0)] = 0.0
+    return UnitLoads(names, loads, displacements, -taken if rule.inertial else None)
 
 
 def inertial_loads(fe: FEModel, origin: FloatArray, axes: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.closing import NEARLY_CLOSED, Assemble, Closing, is_declared
 from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.formalisms.multiplier import consistent
@@ -17,8 +18,8 @@ from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import (
-    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE,
-    SPRING_LENGTH, VEL, System, Work,
+    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, F_BODY, F_NF, F_QF, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT,
+    SF_AT, SPARE, SPRING_LENGTH, VEL, System, Work,
 )  # fmt: skip
 
 CLOSED = 1e-10
@@ -291,8 +292,8 @@ def fill_spring_lengths(system: System, work: Work, q: np.ndarray, unset: np.nda
 
 def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
     """World position of frame m."""
-    i, _, nf, at, _ = system.frames.info[m]
-    x = system.frames.place[m, :3] + system.frames.shape[m, :3, :nf] @ q[at : at + nf]
+    i, nf, at = system.frames.info[m, [F_BODY, F_NF, F_QF]]
+    x = places_in_body(system.frames, m, q[at : at + nf])
     if i < 0:
         return np.asarray(x)
     return np.asarray(work.motion[i, POS : POS + 3] + work.motion[i, ROT : ROT + 9].reshape(3, 3) @ x)

@@ -17,17 +17,17 @@ from flexmbs.dynamics.articulated_modes import coupling_of_modes, eliminate_mode
 from flexmbs.dynamics.articulated_work import (
     CARRIER, COLUMNS, DENSE, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_S, OWN, PASSED, PIVOT, POSE, SLOPE,
 )  # fmt: skip
-from flexmbs.dynamics.frames import modal3
+from flexmbs.dynamics.frames import displacement
 from flexmbs.dynamics.inertia import rigid_mass_rows
 from flexmbs.dynamics.kinematics import parent_to_child
-from flexmbs.system.records import D_FF, F_NF, F_QF, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, M_FF, NF, NV, RC, XC, XP
+from flexmbs.system.records import D_FF, F_NF, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, M_FF, NF, NV, RC, XC, XP
 
 
 @part
 def frame_columns(frames, m, x, q, i, row, Psi):
     """Psi[i, row:row+6] (6, nf): twists of frame m at the body's origin by its modes, v = φ + x×w, w = T(ψq)ᵀ ψ; body axes."""
-    th = modal3(frames, m, 3, q, frames.info[m, F_QF])
-    h = frames.shape
+    th = displacement(frames, m, 3, q)
+    h = frames.now
     a = tangent_transposed(th, (1.0, 0.0, 0.0))
     b = tangent_transposed(th, (0.0, 1.0, 0.0))
     c = tangent_transposed(th, (0.0, 0.0, 1.0))

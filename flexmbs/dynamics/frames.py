@@ -2,27 +2,91 @@
 
 Position x + φ q, orientation exp(ψ q) R. In the frame's own axes V_m = Ad(X_m⁻¹) V + v with v = Φ q̇,
 Φ = [R_mᵀ φ; Rᵀ T(ψq) ψ], and V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + Φ q̈ + Φ̇ q̇.
+
+With geometric stiffness K0 of a unit force or moment on the frame, its displacement is φ q − ½ qᵀ K0 q, with the shapes
+φ − K0 q and their rate −K0 q̇; likewise its rotation vector. The transposed shapes make K0 λ a stiffness under a load λ.
 """
+
+import numpy as np
 
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, increase3_at, load3_at, load9_at, matmul, mul, neg, scale, sub, tmul
 from flexmbs.algebra.so3 import exp_so3, tangent, tangent_rate, tangent_transposed
-from flexmbs.system.records import ACC, APPLIED, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SF, F_X, POS, ROT, VEL
+from flexmbs.system.records import ACC, APPLIED, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, POS, ROT, VEL, Frames
+
+
+def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
+    """Positions (…, 3) of frame m in its body at elastic coordinates (…, nf): x + φ q − ½ qᵀ K0 q."""
+    n, j = int(frames.info[m, F_NF]), int(frames.info[m, F_SECOND])
+    x = frames.place[m, F_X : F_X + 3] + q @ frames.shape[m, :3, :n].T
+    return np.asarray(x if j < 0 else x - 0.5 * np.einsum("...k,akl,...l->...a", q, frames.second[j, :3, :n, :n], q))
 
 
 @part
-def modal3(frames, m, row, x, at):
+def shapes_now(frames, q):
+    """Shapes φ − K0 q and ψ − K0 q of the frames with second-order displacements."""
+    if frames.second.shape[0] == 0:
+        return
+    for m in range(frames.info.shape[0]):
+        j = frames.info[m, F_SECOND]
+        if j >= 0:
+            n = frames.info[m, F_NF]
+            at = frames.info[m, F_QF]
+            for row in range(6):
+                for k in range(n):
+                    x = frames.shape[m, row, k]
+                    for l in range(n):
+                        x -= frames.second[j, row, k, l] * q[at + l]
+                    frames.now[m, row, k] = x
+
+
+@part
+def modal3(shape, m, n, row, x, at):
     """Σ_k shape[m, row:row+3, k] x[at + k]; row 0 translations φ, row 3 rotations ψ."""
     a = 0.0
     b = 0.0
     c = 0.0
-    for k in range(frames.info[m, F_NF]):
+    for k in range(n):
         f = x[at + k]
-        a += frames.shape[m, row, k] * f
-        b += frames.shape[m, row + 1, k] * f
-        c += frames.shape[m, row + 2, k] * f
+        a += shape[m, row, k] * f
+        b += shape[m, row + 1, k] * f
+        c += shape[m, row + 2, k] * f
     return (a, b, c)
+
+
+@part
+def displacement(frames, m, row, q):
+    """φ q − ½ qᵀ K0 q (row 0) or ψ q − ½ qᵀ K0 q (row 3)"""
+    n = frames.info[m, F_NF]
+    at = frames.info[m, F_QF]
+    a = modal3(frames.now, m, n, row, q, at)
+    if frames.info[m, F_SECOND] < 0:
+        return a
+    return scale(0.5, add(a, modal3(frames.shape, m, n, row, q, at)))
+
+
+@part
+def velocity(frames, m, row, s):
+    """(φ − K0 q) q̇ (row 0) or (ψ − K0 q) q̇ (row 3)"""
+    return modal3(frames.now, m, frames.info[m, F_NF], row, s, frames.info[m, F_SF])
+
+
+@part
+def acceleration(frames, m, row, s, sd):
+    """(φ − K0 q) q̈ − q̇ᵀ K0 q̇ (row 0) or the same of ψ (row 3)"""
+    x, y, z = velocity(frames, m, row, sd)
+    j = frames.info[m, F_SECOND]
+    if j >= 0:
+        n = frames.info[m, F_NF]
+        at = frames.info[m, F_SF]
+        for k in range(n):
+            for l in range(n):
+                f = s[at + k] * s[at + l]
+                x -= frames.second[j, row, k, l] * f
+                y -= frames.second[j, row + 1, k, l] * f
+                z -= frames.second[j, row + 2, k, l] * f
+    return (x, y, z)
 
 
 @part
@@ -32,8 +96,7 @@ def frame_pose(frames, m, q):
     x = load3_at(frames.place, m, F_X)
     if frames.info[m, F_ELASTIC] == 0:
         return R, x
-    at = frames.info[m, F_QF]
-    return matmul(exp_so3(modal3(frames, m, 3, q, at)), R), add(x, modal3(frames, m, 0, q, at))
+    return matmul(exp_so3(displacement(frames, m, 3, q)), R), add(x, displacement(frames, m, 0, q))
 
 
 @part
@@ -41,14 +104,13 @@ def modal_motion(frames, m, Rm, q, s, sd):
     """v = Φ q̇ and v̇ = Φ q̈ + Φ̇ q̇ in the frame's axes."""
     if frames.info[m, F_ELASTIC] == 0:
         return ZERO3, ZERO3, ZERO3, ZERO3
-    to = frames.info[m, F_SF]
-    th = modal3(frames, m, 3, q, frames.info[m, F_QF])
-    thd = modal3(frames, m, 3, s, to)
+    th = displacement(frames, m, 3, q)
+    thd = velocity(frames, m, 3, s)
     R0 = load9_at(frames.place, m, F_R)
-    v = tmul(Rm, modal3(frames, m, 0, s, to))
+    v = tmul(Rm, velocity(frames, m, 0, s))
     w = tmul(R0, tangent(th, thd))
-    a = sub(tmul(Rm, modal3(frames, m, 0, sd, to)), cross(w, v))
-    return v, w, a, tmul(R0, add(tangent(th, modal3(frames, m, 3, sd, to)), tangent_rate(th, thd)))
+    a = sub(tmul(Rm, acceleration(frames, m, 0, s, sd)), cross(w, v))
+    return v, w, a, tmul(R0, add(tangent(th, acceleration(frames, m, 3, s, sd)), tangent_rate(th, thd)))
 
 
 @part
@@ -57,10 +119,10 @@ def modal_force(frames, m, Rm, q, f, t, out, factor):
     if frames.info[m, F_ELASTIC] == 0:
         return
     at = frames.info[m, F_SF]
-    th = modal3(frames, m, 3, q, frames.info[m, F_QF])
+    th = displacement(frames, m, 3, q)
     a = scale(factor, mul(Rm, f))
     b = scale(factor, tangent_transposed(th, mul(load9_at(frames.place, m, F_R), t)))
-    h = frames.shape
+    h = frames.now
     for k in range(frames.info[m, F_NF]):
         out[at + k] += (
             h[m, 0, k] * a[0] + h[m, 1, k] * a[1] + h[m, 2, k] * a[2] + h[m, 3, k] * b[0] + h[m, 4, k] * b[1] + h[m, 5, k] * b[2]
@@ -72,9 +134,9 @@ def modal_rows(frames, m, Rm, q, P, n, B):
     """B[:n, 6:6+nf] += P Φ for n covectors P (n, 6) in the frame's axes."""
     if frames.info[m, F_ELASTIC] == 0:
         return
-    th = modal3(frames, m, 3, q, frames.info[m, F_QF])
+    th = displacement(frames, m, 3, q)
     R0 = load9_at(frames.place, m, F_R)
-    h = frames.shape
+    h = frames.now
     for r in range(n):
         a = mul(Rm, load3_at(P, r, 0))
         b = tangent_transposed(th, mul(R0, load3_at(P, r, 3)))

@@ -2,23 +2,31 @@
 
 With u = x + φ q in body axes: U[(3a+b) F + k] = ∫u_a φ_bk dm carries everything that depends on q:
 P = ∫u uᵀ dm, Θ = tr(P) 1 − P, Īf = ∫ũ φ dm, N = ∫u u̇ᵀ dm. No loop over nodes.
+
+Geometric stiffness makes it u = x + φ q + ½ γ(q, q): the second-order displacement that goes with q (a bent beam is shorter).
+Then φ_k stands for ∂u/∂q_k = φ_k + γ_k q throughout, S = ∫∂u/∂q dm depends on q too, ü has the term γ(q̇, q̇), and terms of third
+order in q are left out, among them those of m_ff. All forces follow from this kinetic energy by Lagrange's equations, hence the
+energy balance holds as without γ (Wallrapp and Schwertassek 1991).
 """
 
 from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, mul, scale, store3_at, sub
 from flexmbs.system.records import (
-    ACC, D_FF, DIAGONAL_MODES, EXTRA, FIRST, K_FF, M_FF, MASS, NF, POS, QF_AT, ROT, SECOND, SF_AT, VEL, WRENCH,
+    ACC, D_FF, DIAGONAL_MODES, FIRST, GYROSCOPIC, K_FF, M_FF, MASS, MOMENT, NF, POS, QF_AT, ROT, SECOND, SF_AT, STIFFENED,
+    TURNING, VEL, WRENCH,
 )  # fmt: skip
 
 
 @part
 def shape_products(bodies, i, n, q, at, U):
-    """U[(3a+b) F + k] = ∫x_a φ_bk dm + Σ_l q_l ∫φ_al φ_bk dm"""
+    """U[(3a+b) F + k] = ∫x_a φ_bk dm + Σ_l q_l ∫(φ_al φ_bk + x_a γ_bkl) dm,  U[(9+a) F + k] = ∫φ_ak dm + Σ_l q_l ∫γ_akl dm"""
     if n == 0:
         return
     width = U.shape[0]
     for j in range(width):
         U[j] = bodies.linear[i, j]
+    if bodies.rigid[i, STIFFENED] == 0.0:
+        width = MOMENT * bodies.matrices.shape[3]
     for l in range(n):
         f = q[at + l]
         if f != 0.0:
@@ -27,15 +35,18 @@ def shape_products(bodies, i, n, q, at, U):
 
 
 @part
-def first_moment(bodies, i, n, q, at):
+def first_moment(bodies, i, n, q, at, U):
     """c = ∫u dm"""
     F = bodies.matrices.shape[3]
     a, b, c = load3_at(bodies.rigid, i, FIRST)
+    x = MOMENT * F
+    y = x + F
+    z = y + F
     for k in range(n):
-        f = q[at + k]
-        a += bodies.linear[i, EXTRA * F + k] * f
-        b += bodies.linear[i, (EXTRA + 1) * F + k] * f
-        c += bodies.linear[i, (EXTRA + 2) * F + k] * f
+        f = 0.5 * q[at + k]
+        a += f * (bodies.linear[i, x + k] + U[x + k])
+        b += f * (bodies.linear[i, y + k] + U[y + k])
+        c += f * (bodies.linear[i, z + k] + U[z + k])
     return (a, b, c)
 
 
@@ -47,10 +58,10 @@ def inertia_tensor(bodies, i, n, q, at, U):
     for k in range(n):
         f = q[at + k]
         xx += f * (bodies.linear[i, k] + U[k])
-        xy += f * (bodies.linear[i, 3 * F + k] + U[1 * F + k])
-        xz += f * (bodies.linear[i, 6 * F + k] + U[2 * F + k])
+        xy += 0.5 * f * (bodies.linear[i, 1 * F + k] + bodies.linear[i, 3 * F + k] + U[1 * F + k] + U[3 * F + k])
+        xz += 0.5 * f * (bodies.linear[i, 2 * F + k] + bodies.linear[i, 6 * F + k] + U[2 * F + k] + U[6 * F + k])
         yy += f * (bodies.linear[i, 4 * F + k] + U[4 * F + k])
-        yz += f * (bodies.linear[i, 7 * F + k] + U[5 * F + k])
+        yz += 0.5 * f * (bodies.linear[i, 5 * F + k] + bodies.linear[i, 7 * F + k] + U[5 * F + k] + U[7 * F + k])
         zz += f * (bodies.linear[i, 8 * F + k] + U[8 * F + k])
     return (yy + zz, -xy, -xz, -xy, xx + zz, -yz, -xz, -yz, xx + yy)
 
@@ -58,7 +69,7 @@ def inertia_tensor(bodies, i, n, q, at, U):
 @part
 def gyroscopic(bodies, i, n, F, s, to, w, r):
     """r_k += 2 ω·Σ_l q̇_l ∫φ_l × φ_k dm"""
-    x = EXTRA * F
+    x = GYROSCOPIC * F
     y = x + F
     z = y + F
     for l in range(n):
@@ -67,6 +78,24 @@ def gyroscopic(bodies, i, n, F, s, to, w, r):
             r[to + k] += (
                 wx * bodies.quadratic[i, l, x + k] + wy * bodies.quadratic[i, l, y + k] + wz * bodies.quadratic[i, l, z + k]
             )
+
+
+@part
+def second_order_rates(bodies, i, n, F, s, to):
+    """∫ü dm and ∫x×ü dm at q̈ = 0: Σ_kl q̇_k q̇_l ∫γ_kl dm, Σ_kl q̇_k q̇_l ∫x×γ_kl dm"""
+    f0, f1, f2, m0, m1, m2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    f = MOMENT * F
+    m = TURNING * F
+    for l in range(n):
+        for k in range(n):
+            x = s[to + l] * s[to + k]
+            f0 += x * bodies.quadratic[i, l, f + k]
+            f1 += x * bodies.quadratic[i, l, f + F + k]
+            f2 += x * bodies.quadratic[i, l, f + 2 * F + k]
+            m0 += x * bodies.quadratic[i, l, m + k]
+            m1 += x * bodies.quadratic[i, l, m + F + k]
+            m2 += x * bodies.quadratic[i, l, m + 2 * F + k]
+    return (f0, f1, f2), (m0, m1, m2)
 
 
 @part
@@ -87,7 +116,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     """Inertial wrench W[i] and modal forces r of body i: M (V̇, q̈) − Q_v, plus elastic K_ff q + D_ff q̇.
 
     f = m a + ω̇×c + ω×(ω×c) + 2ω×Sq̇ + Sq̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(N)ω − Nᵀω) + Īf q̈,
-    r_k = S_k·a + Īf_k·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v.
+    r_k = S_k·a + Īf_k·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  f, n with γ: + ∫γ(q̇,q̇) dm, ∫x×γ(q̇,q̇) dm.
     """
     at = tree[i, QF_AT]
     to = tree[i, SF_AT]
@@ -97,7 +126,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     wd = load3_at(motion, i, ACC + 3)
     a = add(load3_at(motion, i, ACC), cross(w, load3_at(motion, i, VEL)))
     shape_products(bodies, i, n, q, at, U)
-    c = first_moment(bodies, i, n, q, at)
+    c = first_moment(bodies, i, n, q, at, U)
     theta = inertia_tensor(bodies, i, n, q, at, U)
     f = add(scale(bodies.rigid[i, MASS], a), add(cross(wd, c), cross(w, cross(w, c))))
     m = add(cross(c, a), add(mul(theta, wd), cross(w, mul(theta, w))))
@@ -106,7 +135,10 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
         xx, xy, xz = w[0] * w[0] - w2, w[0] * w[1], w[0] * w[2]
         yy, yz, zz = w[1] * w[1] - w2, w[1] * w[2], w[2] * w[2] - w2
         n0, n1, n2, n3, n4, n5, n6, n7, n8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        fx, fy, fz, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        if bodies.rigid[i, STIFFENED] == 1.0:
+            (fx, fy, fz), (mx, my, mz) = second_order_rates(bodies, i, n, F, s, to)
+        else:
+            fx, fy, fz, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         vx, vy, vz = 0.0, 0.0, 0.0
         for k in range(n):
             qd = s[to + k]
@@ -120,11 +152,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
             n6 += U[6 * F + k] * qd
             n7 += U[7 * F + k] * qd
             n8 += U[8 * F + k] * qd
-            S0, S1, S2 = (
-                bodies.linear[i, EXTRA * F + k],
-                bodies.linear[i, (EXTRA + 1) * F + k],
-                bodies.linear[i, (EXTRA + 2) * F + k],
-            )
+            S0, S1, S2 = U[MOMENT * F + k], U[(MOMENT + 1) * F + k], U[(MOMENT + 2) * F + k]
             I0, I1, I2 = U[5 * F + k] - U[7 * F + k], U[6 * F + k] - U[2 * F + k], U[1 * F + k] - U[3 * F + k]
             vx += S0 * qd
             vy += S1 * qd
@@ -169,7 +197,7 @@ def rigid_mass_rows(bodies, tree, i, q, U, M):
     at = tree[i, QF_AT]
     n = tree[i, NF]
     F = bodies.matrices.shape[3]
-    c = first_moment(bodies, i, n, q, at)
+    c = first_moment(bodies, i, n, q, at, U)
     theta = inertia_tensor(bodies, i, n, q, at, U)
     for a in range(3):
         for b in range(3):
@@ -185,7 +213,7 @@ def rigid_mass_rows(bodies, tree, i, q, U, M):
         M[i, 4, 6 + k] = U[6 * F + k] - U[2 * F + k]
         M[i, 5, 6 + k] = U[1 * F + k] - U[3 * F + k]
         for a in range(3):
-            M[i, a, 6 + k] = bodies.linear[i, (EXTRA + a) * F + k]
+            M[i, a, 6 + k] = U[(MOMENT + a) * F + k]
 
 
 @part
@@ -198,17 +226,13 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     v = load3_at(motion, i, VEL)
     w = load3_at(motion, i, VEL + 3)
     shape_products(bodies, i, n, q, at, U)
-    c = first_moment(bodies, i, n, q, at)
+    c = first_moment(bodies, i, n, q, at, U)
     theta = inertia_tensor(bodies, i, n, q, at, U)
     kinetic = 0.5 * bodies.rigid[i, MASS] * dot(v, v) + dot(v, cross(w, c)) + 0.5 * dot(w, mul(theta, w))
     strain = 0.0
     for k in range(n):
         qd = s[to + k]
-        kinetic += qd * (
-            bodies.linear[i, EXTRA * F + k] * v[0]
-            + bodies.linear[i, (EXTRA + 1) * F + k] * v[1]
-            + bodies.linear[i, (EXTRA + 2) * F + k] * v[2]
-        )
+        kinetic += qd * (U[MOMENT * F + k] * v[0] + U[(MOMENT + 1) * F + k] * v[1] + U[(MOMENT + 2) * F + k] * v[2])
         kinetic += qd * (
             (U[5 * F + k] - U[7 * F + k]) * w[0] + (U[6 * F + k] - U[2 * F + k]) * w[1] + (U[1 * F + k] - U[3 * F + k]) * w[2]
         )

@@ -32,7 +32,7 @@ class ProjectedRoom(NamedTuple):
     T: np.ndarray  # (6, ns)
     Y: np.ndarray  # (nc, ns) G, then G L⁻ᵀ
     S: np.ndarray  # (nc, nc)
-    products: np.ndarray  # (nb, 9 F)
+    products: np.ndarray  # (nb, 12 F)
     x: np.ndarray  # (ns,)
     y: np.ndarray  # (nc,)
 
@@ -248,5 +248,5 @@ class Projected(Formalism):
         F = compiled.system.bodies.matrices.shape[3]
         z = np.zeros
         return ProjectedRoom(
-            z((nb, 6, ns)), z((ns, ns)), z((6, ns)), z((nc, ns)), z((nc, nc)), z((nb, 9 * F)), z(ns), z(nc),
+            z((nb, 6, ns)), z((ns, ns)), z((6, ns)), z((nc, ns)), z((nc, nc)), z((nb, 12 * F)), z(ns), z(nc),
         )  # fmt: skip

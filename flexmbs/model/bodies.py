@@ -166,7 +166,8 @@ class FlexibleBody(Body, kind="flexible"):
     """A flexible body from its file or from ``data`` in memory.
 
     ``damping`` replaces the modal damping ratios of the data (one number or one per mode); ``qf0`` and ``qf_dot0`` are the
-    initial elastic coordinates and their rates (one per mode, default zero). Frames come with the data.
+    initial elastic coordinates and their rates (one per mode, default zero). Frames come with the data. ``stiffening``: with the
+    geometric stiffness of the data, where there is one: loads and rotation stiffen or soften the body.
     """
 
     file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(default=None, kw_only=False)
@@ -174,6 +175,7 @@ class FlexibleBody(Body, kind="flexible"):
     damping: Damping = None
     qf0: OptionalVector = None
     qf_dot0: OptionalVector = None
+    stiffening: bool = True
 
     @model_validator(mode="after")
     def _one_source(self) -> "FlexibleBody":
@@ -185,10 +187,14 @@ class FlexibleBody(Body, kind="flexible"):
         return None if self.data is None else tuple(self.data.frames)
 
     def load(self) -> FlexibleBodyData:
-        """The body's data, read from its file unless in memory. Raises `InputError`; nothing is cached."""
-        if self.data is not None:
-            data: FlexibleBodyData = self.data
-            return data
+        """The body's data, read from its file unless in memory, without geometric stiffness where ``stiffening`` is off.
+
+        Raises `InputError`; nothing is cached.
+        """
+        data = self.data if self.data is not None else self._read()
+        return data if self.stiffening or data.geometric is None else dataclasses.replace(data, geometric=None)
+
+    def _read(self) -> FlexibleBodyData:
         assert self.file is not None
         try:
             return FlexibleBodyData.load(self.file)
@@ -213,7 +219,7 @@ class FlexibleBody(Body, kind="flexible"):
 
     def _identity(self) -> tuple[object, ...]:
         path = None if self.file is None else str(Path(self.file).resolve())
-        return (self.name, path, id(self.data), self.damping, self.qf0, self.qf_dot0)
+        return (self.name, path, id(self.data), self.damping, self.qf0, self.qf_dot0, self.stiffening)
 
     def __eq__(self, other: object) -> bool:
         """Same values; files by their resolved path, data in memory by identity."""

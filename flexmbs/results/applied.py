@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
 from flexmbs.results.histories import applied_history
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import F_BODY, F_NF, F_X, FF_FRAME, QF_AT, SPRING_A, SPRING_B, Forces
+from flexmbs.system.records import F_BODY, F_NF, FF_FRAME, QF_AT, SPRING_A, SPRING_B, Forces
 
 
 def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:
@@ -65,7 +66,6 @@ def _on_bodies(compiled: Compiled, given: Trajectory, forces: Forces) -> FloatAr
 def _about(compiled: Compiled, trajectory: Trajectory, frame: int, wrench: FloatArray) -> FloatArray:
     """The wrench (nt, 6) about the place x + φ q of a frame instead of the origin."""
     records, at = compiled.system.frames, int(compiled.system.tree[compiled.system.frames.info[frame, F_BODY], QF_AT])
-    nf = int(records.info[frame, F_NF])
-    x = records.place[frame, F_X : F_X + 3] + trajectory.q[:, at : at + nf] @ records.shape[frame, :3, :nf].T
+    x = places_in_body(records, frame, trajectory.q[:, at : at + int(records.info[frame, F_NF])])
     moment = wrench[:, 3:] - np.cross(x, wrench[:, :3])
     return np.concatenate([wrench[:, :3], moment], axis=1)

@@ -8,9 +8,10 @@ from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import Model
 from flexmbs.system.records import (
-    D_FF, DIAGONAL_MODES, EXTRA, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SF, F_X, FIRST, K_FF, M_FF, MASS, NF, QF_AT,
+    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIRST, GYROSCOPIC, K_FF, M_FF, MASS, MOMENT,
+    NF, QF_AT,
 )  # fmt: skip
-from flexmbs.system.records import RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames
+from flexmbs.system.records import RIGID_WIDTH, SECOND, SF_AT, STIFFENED, TURNING, Bodies, Frames
 from flexmbs.system.topology import Topology
 
 ROUND_OFF = 1e-12
@@ -20,7 +21,8 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
     """Inertia and modal matrices of all bodies, in the order of the tree."""
     nb = len(shape.tree)
     F = max((d.nf for d in data.values()), default=0)
-    b = Bodies(np.zeros((nb, RIGID_WIDTH)), np.zeros((nb, 12, F)), np.zeros((nb, F, 12, F)), np.zeros((nb, 3, F, F)))
+    rows = TURNING + (3 if any(d.geometric is not None for d in data.values()) else 0)
+    b = Bodies(np.zeros((nb, RIGID_WIDTH)), np.zeros((nb, 12, F)), np.zeros((nb, F, rows, F)), np.zeros((nb, 3, F, F)))
     for i, name in enumerate(shape.bodies):
         body = model.bodies[name]
         if isinstance(body, RigidBody):
@@ -36,17 +38,22 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
             _flexible(b, i, body, data[name])
         else:
             raise InputError(f"bodies.{name}: kind '{body.kind}' has no inertia in the equations")
-    return b._replace(linear=b.linear.reshape(nb, 12 * F), quadratic=b.quadratic.reshape(nb, F, 12 * F))
+    return b._replace(linear=b.linear.reshape(nb, 12 * F), quadratic=b.quadratic.reshape(nb, F, rows * F))
 
 
 def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData) -> None:
     n = d.nf
     b.rigid[i, :DIAGONAL_MODES] = [d.mass, *d.first_moment, *d.second_moment.ravel()]
     b.linear[i, :9, :n] = d.xS.reshape(9, n)
-    b.linear[i, EXTRA:, :n] = d.S_bar
+    b.linear[i, MOMENT:, :n] = d.S_bar
     b.quadratic[i, :n, :9, :n] = d.SS.reshape(9, n, n).transpose(1, 0, 2)
     for c, (a, e) in enumerate(((1, 2), (2, 0), (0, 1))):
-        b.quadratic[i, :n, EXTRA + c, :n] = d.SS[a, e] - d.SS[e, a]
+        b.quadratic[i, :n, GYROSCOPIC + c, :n] = d.SS[a, e] - d.SS[e, a]
+    if d.geometric is not None:
+        b.rigid[i, STIFFENED] = 1.0
+        b.quadratic[i, :n, :MOMENT, :n] += d.geometric.second_moments.reshape(9, n, n).transpose(1, 0, 2)
+        b.quadratic[i, :n, MOMENT:GYROSCOPIC, :n] = d.geometric.acceleration.transpose(1, 0, 2)
+        b.quadratic[i, :n, TURNING:, :n] = d.geometric.angular_acceleration.transpose(1, 0, 2)
     b.matrices[i, M_FF, :n, :n] = d.m_ff
     b.matrices[i, K_FF, :n, :n] = d.K_ff
     b.matrices[i, D_FF, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)
@@ -100,10 +107,13 @@ class FrameTable:
     def record(self, tree: np.ndarray) -> Frames:
         """Flat record of all frames."""
         n, F = len(self.numbers), max((d.nf for d in self.data.values()), default=0)
-        frames = Frames(np.zeros((n, 5), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)))
+        frames = Frames(
+            np.zeros((n, 6), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)), np.zeros((0, 6, F, F)), np.zeros((n, 6, F))
+        )
+        second: list[np.ndarray] = []
         for ref, m in self.numbers.items():
             i = self.bodies[ref.body]
-            frames.info[m, F_BODY] = i
+            frames.info[m, F_BODY], frames.info[m, F_SECOND] = i, -1
             if i >= 0:
                 frames.info[m, F_NF], frames.info[m, F_QF], frames.info[m, F_SF] = tree[i, NF], tree[i, QF_AT], tree[i, SF_AT]
             x, R = np.zeros(3), np.eye(3)
@@ -112,9 +122,20 @@ class FrameTable:
                 x, R = place.x, place.R
                 frames.shape[m, :3, : place.phi.shape[1]] = place.phi
                 frames.shape[m, 3:, : place.psi.shape[1]] = place.psi
+                _second_order(frames, m, self.data[ref.body], ref.frame, second)
             elif ref.frame:
                 given: Frame = (self.model.frames if i < 0 else self.model.bodies[ref.body].frames)[ref.frame]  # type: ignore[attr-defined]
                 x, R = np.array(given.position), np.array(given.rotation)
             frames.place[m, F_X : F_X + 3], frames.place[m, F_R:] = x, np.ravel(R)
-            frames.info[m, F_ELASTIC] = int(np.abs(frames.shape[m]).max(initial=0.0) > 0.0)
-        return frames
+            frames.info[m, F_ELASTIC] = int(np.abs(frames.shape[m]).max(initial=0.0) > 0.0 or frames.info[m, F_SECOND] >= 0)
+        frames.now[:] = frames.shape
+        return frames._replace(second=np.array(second)) if second else frames
+
+
+def _second_order(frames: Frames, m: int, d: FlexibleBodyData, name: str, second: list[np.ndarray]) -> None:
+    """Second-order displacement of a frame, where its body has one."""
+    K0 = d.geometric.frames.get(name) if d.geometric is not None else None
+    if K0 is not None and K0.any():
+        frames.info[m, F_SECOND] = len(second)
+        second.append(np.zeros(frames.second.shape[1:]))
+        second[-1][:, : d.nf, : d.nf] = K0

@@ -22,14 +22,15 @@ JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING = range(4)
 # twist itself
 PARENT, FRAME_P, FRAME_C, JOINT, PLAIN, NV, NF, Q_AT, S_AT, QF_AT, SF_AT = range(11)
 # columns of Bodies.rigid
-MASS, FIRST, SECOND, DIAGONAL_MODES = 0, 1, 4, 13  # the last: 1 when m_ff, K_ff and D_ff are diagonal
-RIGID_WIDTH = 14
-# rows of Bodies.linear and Bodies.quadratic: 3a+b for ∫x_a φ_b dm, ∫φ_a φ_b dm; then S = ∫φ dm, ∫φ×φ dm
-EXTRA = 9
+MASS, FIRST, SECOND, DIAGONAL_MODES, STIFFENED = 0, 1, 4, 13, 14  # diagonal: m_ff, K_ff, D_ff; stiffened: γ stands
+RIGID_WIDTH = 15
+# rows of Bodies.linear and Bodies.quadratic: 3a+b for ∫x_a φ_b dm, ∫(φ_a φ_b + x_a γ_b) dm; a for ∫φ_a dm, ∫γ_a dm;
+# of Bodies.quadratic alone: a for ∫φ×φ dm, ∫x×γ dm (this one where a body is stiffened)
+MOMENT, GYROSCOPIC, TURNING = 9, 12, 15
 # Bodies.matrices
 M_FF, K_FF, D_FF = range(3)
 # columns of Frames.info and Frames.place
-F_BODY, F_ELASTIC, F_NF, F_QF, F_SF = range(5)
+F_BODY, F_ELASTIC, F_NF, F_QF, F_SF, F_SECOND = range(6)  # the last: place in Frames.second or −1
 F_X, F_R = 0, 3
 # columns of Joints.chain and Joints.value
 CHAIN_AT, CHAIN_END, CHAIN_NV, CHAIN_NQ = range(4)
@@ -71,20 +72,22 @@ POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 
 
 class Bodies(NamedTuple):
-    """Inertia shape integrals and modal matrices (theory §1), body axes."""
+    """Inertia shape integrals and modal matrices (theory §1) of u = x + φ q + ½ γ(q, q), body axes."""
 
-    rigid: np.ndarray  # (nb, 14) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices
+    rigid: np.ndarray  # (nb, 15) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices, stiffened
     linear: np.ndarray  # (nb, 12 F) row by row
-    quadratic: np.ndarray  # (nb, F, 12 F)  [l, row F + k]
+    quadratic: np.ndarray  # (nb, F, 15 F or 18 F)  [l, row F + k]
     matrices: np.ndarray  # (nb, 3, F, F)
 
 
 class Frames(NamedTuple):
-    """Frames on bodies: position x + φ q, orientation exp(ψ q) R."""
+    """Frames on bodies: position x + φ q − ½ qᵀ K0 q, orientation exp(ψ q − ½ qᵀ K0 q) R; K0 where geometric stiffness stands."""
 
-    info: np.ndarray  # (nm, 5)
+    info: np.ndarray  # (nm, 6)
     place: np.ndarray  # (nm, 12)
     shape: np.ndarray  # (nm, 6, F)  φ, ψ
+    second: np.ndarray  # (n, 6, F, F)  K0 of unit forces and moments
+    now: np.ndarray  # (nm, 6, F)  φ − K0 q, ψ − K0 q of the last kinematics: scratch of one run at a time
 
 
 class Joints(NamedTuple):
@@ -140,7 +143,7 @@ class Work(NamedTuple):
     cut: np.ndarray  # (ncut, CUT_WIDTH)
     beta: np.ndarray  # coordinates of the cut joints, kept between calls, and 8 spare places
     gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
-    U: np.ndarray  # (9 F,)
+    U: np.ndarray  # (12 F,)
     E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
     X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
     M: np.ndarray  # (nb, n, n) (composite) mass matrices

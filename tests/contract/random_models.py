@@ -96,7 +96,9 @@ def _body(name: str, rng: Random, *, leaf: bool) -> Any:
     choice = rng.random()
     if leaf and choice < 0.5:
         return fm.PointMass(name, mass=rng.uniform(0.5, 2.0), frames={"a": some_frame(rng)})
-    return flexible(name, rng, int(rng.integers(1, 4))) if rng.random() < 0.6 else rigid(name, rng)
+    if rng.random() < 0.6:
+        return flexible(name, rng, int(rng.integers(1, 4)), stiffened=int(name[1:]) % 2 == 0)
+    return rigid(name, rng)
 
 
 class Poses:

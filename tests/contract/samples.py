@@ -1,5 +1,6 @@
 """Random bodies, joints and models for the contract tests, and the state of a model in either coordinates."""
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from flexmbs.analysis.initial import consistent_state, in_coordinates, settle
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.frames import frame_pose, world_pose
 from flexmbs.dynamics.work import make_work
+from flexmbs.flexible_body import GeometricStiffness
 from flexmbs.model.frames import frame_ref
 from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, Shift, Slide, Turn, Twist
 from flexmbs.system.compile import Compiled
@@ -46,6 +48,22 @@ class Cloud:
             D_ff=0.01 * stiffness * (B @ B.T + np.eye(nf)), frames=frames,
         )  # fmt: skip
 
+    def geometric(self, rng: Random) -> GeometricStiffness:
+        """Geometric stiffness of random second-order displacements ½ γ(q, q) of its masses; the frame "b" has none."""
+        m, x = self.mass, self.x
+        nf = self.phi.shape[2]
+        gamma = 0.4 * rng.normal(size=(len(m), 3, nf, nf))
+        gamma += gamma.transpose(0, 1, 3, 2)
+        turning = rng.normal(size=(2, 3, nf, nf))
+        turning += turning.transpose(0, 1, 3, 2)
+        D = np.einsum("n,na,nbkl->abkl", m, x, gamma)
+        cyclic = ((1, 2), (2, 0), (0, 1))
+        rotation = [-D[a, a] - D[b, b] for a, b in cyclic] + [D[a, b] + D[b, a] for a, b in ((0, 1), (1, 2), (2, 0))]
+        frames = {"a": np.concatenate([-gamma[0], turning[0]]), "c": np.concatenate([-gamma[2], turning[1]])}
+        return GeometricStiffness(
+            np.einsum("n,nakl->akl", m, gamma), np.array([D[a, b] - D[b, a] for a, b in cyclic]), np.array(rotation), frames
+        )
+
 
 def cloud(rng: Random, nf: int = 3, nodes: int = 7) -> Cloud:
     return Cloud(rng.uniform(0.2, 1.0, nodes), rng.normal(size=(nodes, 3)), rng.normal(size=(nodes, 3, nf)))
@@ -55,11 +73,13 @@ def some_frame(rng: Random) -> fm.Frame:
     return fm.Frame(tuple(rng.normal(size=3)), Rotation.random(rng=rng).as_matrix().tolist())
 
 
-def flexible(name: str, rng: Random, nf: int = 3) -> fm.FlexibleBody:
-    """A flexible body in a random state of its shapes."""
-    return fm.FlexibleBody(
-        name, data=cloud(rng, nf).data(rng), qf0=tuple(0.05 * rng.normal(size=nf)), qf_dot0=tuple(rng.normal(size=nf))
-    )
+def flexible(name: str, rng: Random, nf: int = 3, *, stiffened: bool = False) -> fm.FlexibleBody:
+    """A flexible body in a random state of its shapes; ``stiffened``: with geometric stiffness, from the same random numbers."""
+    nodes = cloud(rng, nf)
+    data = nodes.data(rng)
+    if stiffened:
+        data = dataclasses.replace(data, geometric=nodes.geometric(rng.spawn(1)[0]))
+    return fm.FlexibleBody(name, data=data, qf0=tuple(0.05 * rng.normal(size=nf)), qf_dot0=tuple(rng.normal(size=nf)))
 
 
 def rigid(name: str, rng: Random) -> fm.RigidBody:

@@ -1,5 +1,7 @@
 """Inertia of bodies against direct sums over their nodes; frames that move with the shapes."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from samples import GRAVITY, cloud, flexible, rigid, some_frame, some_joint
@@ -11,6 +13,7 @@ from flexmbs.analysis.initial import consistent_state
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics, residual
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
+from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.work import make_work
 from flexmbs.system.records import NF, QF_AT, SF_AT, VEL
@@ -57,11 +60,12 @@ def test_mass_and_quadratic_velocity_forces_are_the_nodal_sums(seed, nf):
     assert np.linalg.eigvalsh(found.M)[0] > 0.0
 
 
-def tree_model(seed):
+def tree_model(seed, stiffened=False):
     """Flexible and rigid bodies and a point mass on a branched tree of joints."""
     rng = np.random.default_rng(seed)
     model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
-    parts = flexible("trunk", rng, 2), flexible("left", rng, 3), rigid("right", rng), flexible("leaf", rng, 1)
+    own = {"stiffened": stiffened}
+    parts = flexible("trunk", rng, 2, **own), flexible("left", rng, 3, **own), rigid("right", rng), flexible("leaf", rng, 1)
     bodies = [model.add(part) for part in parts]
     model.add(some_joint("cylindrical", "root", model.ground["post"], bodies[0]["a"], rng))
     model.add(some_joint("universal", "fork", bodies[0]["b"], bodies[1]["b"], rng))
@@ -126,11 +130,12 @@ def test_mass_matrix_of_a_tree_is_the_sum_over_all_nodes(seed, coordinates):
     assert np.linalg.eigvalsh(found.M)[0] > 0.0
 
 
+@pytest.mark.parametrize("stiffened", [False, True])
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("seed", range(3))
-def test_work_balance(seed, coordinates):
+def test_work_balance(seed, coordinates, stiffened):
     """Q_v does no work of its own: d/dt (½ sᵀ M s) = sᵀ (k(q, s = 0) + Gᵀ λ) − q̇ᵀ D q̇ along the motion."""
-    now = model_state(tree_model(seed), coordinates)
+    now = model_state(tree_model(seed, stiffened), coordinates)
     system, work = now.system, now.work
 
     def kinetic(h):
@@ -157,10 +162,11 @@ def central(f, h):
     return (45 * (f(h) - f(-h)) - 9 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60 * h)
 
 
-@pytest.mark.parametrize("frame", ["left/a", "leaf/b", "leaf/c", "trunk/b", "trunk"])
-def test_frames_move_with_the_shapes(frame):
-    """Pose x + φq, exp(ψq) R; its first and second derivative along the motion are the twist and its rate."""
-    model = tree_model(3)
+@pytest.mark.parametrize("stiffened", [False, True])
+@pytest.mark.parametrize("frame", ["left/a", "left/c", "leaf/b", "leaf/c", "trunk/b", "trunk"])
+def test_frames_move_with_the_shapes(frame, stiffened):
+    """Pose x + φq − ½qᵀK0q, exp(ψq − ½qᵀK0q) R; its derivatives along the motion are the twist and its rate."""
+    model = tree_model(3, stiffened)
     now = model_state(model)
     system, work = now.system, now.work
     body, _, name = frame.partition("/")
@@ -169,9 +175,12 @@ def test_frames_move_with_the_shapes(frame):
     q = now.q[system.tree[i, QF_AT] :][: system.tree[i, NF]]
     R, x = frame_pose(system.frames, m, now.q)
     if name:
-        place = now.compiled.data[body].frames[name]
-        assert np.abs(np.reshape(R, (3, 3)) - Rotation.from_rotvec(place.psi @ q).as_matrix() @ place.R).max() < 1e-15
-        assert np.abs(np.array(x) - place.x - place.phi @ q).max() < 1e-15
+        place, geometric = now.compiled.data[body].frames[name], now.compiled.data[body].geometric
+        K0 = np.zeros((6, len(q), len(q))) if geometric is None else geometric.frames.get(name, np.zeros((6, len(q), len(q))))
+        assert stiffened == (geometric is not None) or body == "leaf"
+        turn = Rotation.from_rotvec(place.psi @ q - 0.5 * q @ K0[3:] @ q).as_matrix()
+        assert np.abs(np.reshape(R, (3, 3)) - turn @ place.R).max() < 2e-15
+        assert np.abs(np.array(x) - place.x - place.phi @ q + 0.5 * q @ K0[:3] @ q).max() < 1e-15
 
     def moved(h):
         q = now.q.copy()
@@ -199,6 +208,68 @@ def test_frames_move_with_the_shapes(frame):
     scale = np.abs(np.concatenate([a, al])).max()
     assert np.abs(a - (vd - gravity)).max() < 1e-8 * scale
     assert np.abs(al - wd).max() < 1e-8 * scale
+
+
+@pytest.mark.parametrize("frame", ["a", "b", "c"])
+@pytest.mark.parametrize("seed", range(2))
+def test_forces_of_a_stiffened_body_are_those_of_lagrange(seed, frame):
+    """k = −Ṁ s + ½ ∂(sᵀ M s)/∂q − ∂V/∂q − D q̇ in coordinates whose rates are the velocities, M and V at displaced positions."""
+    rng = np.random.default_rng(seed)
+    model = fm.Model("gantry", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    body = model.add(flexible("b", rng, 3, stiffened=True))
+    motions = [motion(axis) for motion in (fm.Slide, fm.Rotate) for axis in "xyz"]
+    start = {"q0": tuple(rng.uniform(-0.8, 0.8, 6)), "v0": tuple(rng.normal(size=6))}
+    model.add(fm.Chain("gantry", model.ground["post"], body[frame], motions=motions, **start))
+    compiled, first = consistent_state(model)
+    system, work, q, s = compiled.system, make_work(compiled.system, first.beta), first.q, first.s
+
+    def along(direction, value):
+        return central(lambda h: value(q + h * direction), 1e-3)
+
+    def mass(q):
+        return terms(system, work, 0.0, q, s).M
+
+    def potential(q):
+        terms(system, work, 0.0, q, s)
+        return sum(body_energy(system.bodies, system.tree, system.gravity, work.motion, 0, q, s, work.U)[1:])
+
+    found = terms(system, work, 0.0, q, s)
+    kinetic = body_energy(system.bodies, system.tree, system.gravity, work.motion, 0, q, s, work.U)[0]
+    assert kinetic == pytest.approx(0.5 * s @ found.M @ s, rel=1e-13)
+    expected = -along(s, mass) @ s
+    for k, e in enumerate(np.eye(9)):
+        expected[k] += 0.5 * s @ along(e, mass) @ s - along(e, potential)
+    expected[6:] -= compiled.data["b"].D_ff @ s[6:]
+    assert np.abs(found.k - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("nf", [1, 4])
+def test_inertia_of_a_stiffened_body_is_the_nodal_sum_to_second_order(nf):
+    """u = x + φq + ½γ(q,q): ∫u dm, ∫u uᵀ dm and ∫u × ∂u/∂q dm at small q differ from the nodal sums by terms of third and second
+    order."""
+    rng = np.random.default_rng(nf)
+    nodes = cloud(rng, nf)
+    data = dataclasses.replace(nodes.data(rng), geometric=nodes.geometric(np.random.default_rng(5)))
+    twice = np.random.default_rng(5)
+    gamma = 0.4 * twice.normal(size=(len(nodes.mass), 3, nf, nf))
+    gamma += gamma.transpose(0, 1, 3, 2)
+    model = fm.Model("free")
+    model.add(fm.FlexibleBody("b", data=data))
+    model.add(fm.Free("float", "ground", "b"))
+    compiled, first = consistent_state(model)
+    work = make_work(compiled.system, first.beta)
+    left = []
+    for size in (1e-2, 1e-3):
+        q = size * rng.normal(size=nf)
+        M = terms(compiled.system, work, 0.0, np.concatenate([first.q[:7], q]), first.s).M
+        slope = nodes.phi + gamma @ q
+        u = nodes.x + nodes.phi @ q + 0.5 * (gamma @ q) @ q
+        J = node_jacobians(u, slope)
+        error = np.abs(M - np.einsum("n,nai,naj->ij", nodes.mass, J, J))
+        assert error[:3].max() < 1e-13
+        left.append([error[3:6, 3:6].max() / np.linalg.norm(q) ** 3, error[3:6, 6:].max() / np.linalg.norm(q) ** 2])
+    assert np.all(np.array(left) < 100.0)
+    assert np.all(np.array(left) > 0.01)
 
 
 def test_a_rigid_body_is_a_flexible_body_without_shapes():

@@ -3,17 +3,20 @@
 import numpy as np
 import pytest
 import skfem
+from scipy.linalg import eigh
 from scipy.optimize import brentq
 from scipy.spatial import cKDTree
 from skfem.helpers import sym_grad
 from test_assemble import PEERS, PINE, peer_grid, uneven_box
 
+from flexmbs.errors import InputError
 from preprocess.assembly import assemble
 from preprocess.build import reduce
 from preprocess.elements import ELEMENTS
+from preprocess.initial_stress import initial_stress_stiffness
 from preprocess.interfaces import Rigid, rigid_motion
 from preprocess.material import Isotropic, elasticity_tensor
-from preprocess.prestress import initial_stress_stiffness
+from preprocess.prestress import Prestress
 from preprocess.structured import box_mesh
 
 
@@ -120,3 +123,36 @@ def test_reference_conditions_agree(cantilevers):
         both = np.hstack([free.surface.phi.reshape(len(R), -1), R])
         q_free = np.linalg.lstsq(both, held.surface.phi.reshape(len(R), -1) @ q, rcond=None)[0][: free.nf]
         assert second_order_distance(free, q_free) == pytest.approx(second_order_distance(held, q), rel=1e-6)
+
+
+def frequencies_under_tension(force):
+    """Angular frequencies of a cantilever under an axial end force: Ritz with polynomials, EI w'' v'' + N w' v' = ω² m w v."""
+    EI, m = 2.1e11 * H**4 / 12.0, RHO * H * H
+    shapes = [np.polynomial.Polynomial.basis(k) for k in range(2, 11)]
+
+    def gram(order):
+        given = [p.deriv(order) if order else p for p in shapes]
+        return np.array([[(a * b).integ()(L) for a in given] for b in given])
+
+    return np.sqrt(eigh(EI * gram(2) + force * gram(1), m * gram(0), eigvals_only=True))
+
+
+@pytest.mark.parametrize("part", [0.8, -0.5])
+def test_frequencies_of_a_beam_under_an_axial_load(part):
+    """Tension and compression by a part of the buckling load; above that load the part is refused."""
+    mesh = box_mesh((L, H, 1.5 * H), (40, 1, 1), "hex8", origin=(0.0, -H / 2, -0.75 * H))
+    fe = assemble(mesh, Isotropic(E=2.1e11, nu=0.0, rho=RHO))
+    ends = {"hub": Rigid("x0"), "tip": Rigid("x1")}
+    critical = np.pi**2 * 2.1e11 * 1.5 * H**4 / 12.0 / (4.0 * L**2)
+
+    def body(force):
+        load = Prestress(wrenches={"tip": (force, 0.0, 0.0, 0.0, 0.0, 0.0)})
+        return reduce(fe, interfaces=ends, reference="hub", prestress=load, stress=None, estimate=False)
+
+    found = body(part * critical)
+    along_y = np.abs(found.frames["tip"].phi[1]) > 10.0 * np.abs(found.frames["tip"].phi[2])
+    expected = frequencies_under_tension(part * critical / 1.5)[:2]
+    np.testing.assert_allclose(2.0 * np.pi * found.modes.frequency[along_y][:2], expected, rtol=3e-3)
+    assert found.validate().ok
+    with pytest.raises(InputError, match=r"buckles under 0\.9"):
+        body(-critical / 0.98)

@@ -43,7 +43,7 @@ def arms(data: fm.FlexibleBodyData, number: int) -> fm.Model:
     model = fm.Model("arms", gravity=(0.0, -9.81, 0.0))
     end: fm.FrameRef = model.ground
     for i in range(number):
-        arm = model.add(fm.FlexibleBody(f"arm{i}", data=data))
+        arm = model.add(fm.FlexibleBody(f"arm{i}", data=data, stiffening=False))
         model.add(fm.Revolute(f"joint{i}", end, arm["base"]))
         end = arm["tip"]
     return model
