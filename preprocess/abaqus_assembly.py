@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 
 Array = NDArray[np.float64]
-Rows = list[tuple[str, list[str]]]
+Rows = list[tuple[str, str]]  # place in the file, and text
 
 
 @dataclass
@@ -39,6 +39,11 @@ class Reading:
             node_surfaces=list(self.node_surfaces),
             shifts={},
         )
+
+
+def split(text: str) -> list[str]:
+    """Fields between commas."""
+    return [part.strip() for part in text.split(",")]
 
 
 def add_instance(model: Reading, name: str, instance: Reading, motion: tuple[Array, Array]) -> None:
@@ -94,7 +99,7 @@ def instance_motion(rows: Rows) -> tuple[Array, Array]:
 
     Source: Abaqus Keywords Reference Guide, *INSTANCE.
     """
-    numbers = [_numbers(where, fields) for where, fields in rows[:2]]
+    numbers = [_numbers(where, split(text)) for where, text in rows[:2]]
     t = np.array((numbers[0] + [0.0] * 3)[:3]) if numbers else np.zeros(3)
     if len(numbers) < 2:
         return np.eye(3), t

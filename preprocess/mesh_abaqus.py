@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.abaqus_assembly import Reading, Rows, add_instance, instance_motion, with_plain_names
+from preprocess.abaqus_assembly import Reading, Rows, add_instance, instance_motion, split, with_plain_names
 from preprocess.elements import ELEMENTS
 from preprocess.mesh_include import Includes
 
@@ -127,12 +127,9 @@ def _blocks(path: Path) -> Iterator[Block]:
             keyword, options = _options(text)
             current, rows = (keyword, options, line), []
             if "INPUT" in options and keyword != "INCLUDE":
-                rows += [
-                    (where, _split(t)) for where, t in _lines(options["INPUT"], includes.lines(line, options["INPUT"]), includes)
-                ]
-                includes.close()
+                rows += _included(options["INPUT"], line, includes)
         elif current:
-            rows.append((line, _split(text)))
+            rows.append((line, text))
     if current:
         yield *current, rows
 
@@ -142,13 +139,9 @@ def _included(name: str, where: str, includes: Includes) -> Iterator[tuple[str, 
     includes.close()
 
 
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
-
-
 def _options(text: str) -> tuple[str, dict[str, str]]:
     """Keyword and options of a keyword line."""
-    name, *options = _split(text[1:])
+    name, *options = split(text[1:])
     pairs = (option.partition("=") for option in options)
     return " ".join(name.upper().split()), {key.strip().upper(): value.strip().strip('"') for key, _, value in pairs}
 
@@ -183,10 +176,30 @@ def _numbers(line: str, fields: list[str]) -> list[int]:
         raise _fail(line, f"expected whole numbers, found '{', '.join(fields)[:60]}'") from None
 
 
+def _table(texts: list[str], dtype: type, width: int) -> np.ndarray | None:
+    """Rows of numbers (n, width), fast; None where lines need to be looked at one by one."""
+    if len(texts) % 2 == 0 and texts[:1] and texts[0].endswith(",") and texts[0].count(",") < width:
+        texts = [a + b for a, b in zip(texts[::2], texts[1::2])]  # each row on two lines
+    if not texts or any(text.count(",") != width - 1 for text in texts):
+        return None
+    try:
+        return np.loadtxt(texts, dtype, delimiter=",", comments=None, ndmin=2)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
     if options.get("SYSTEM", "R").upper() != "R":
         raise _fail(line, f"*NODE, SYSTEM={options['SYSTEM']} is not read; give the nodes in rectangular coordinates")
-    for number, fields in rows:
+    table = _table([text for _, text in rows], float, 4)
+    if table is not None and (np.abs(table[:, 0]) < 2**53).all() and (table[:, 0] % 1 == 0).all():
+        ids = table[:, 0].astype(np.int64).tolist()
+        reading.nodes |= zip(ids, map(tuple, table[:, 1:].tolist()))
+        if "NSET" in options:
+            reading.node_sets.setdefault(options["NSET"], []).extend(ids)
+        return
+    for number, text in rows:
+        fields = split(text)
         try:
             node, position = int(fields[0]), tuple(float(f.upper().replace("D", "E") or 0) for f in fields[1:4])
         except ValueError:
@@ -203,9 +216,19 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
     if not kind:
         raise _fail(line, "*ELEMENT has no TYPE=")
     name, size = _type(kind)
+    table = _table([text for _, text in rows], np.int64, size + 1) if size else None
+    if (
+        table is not None
+        and len(np.unique(table[:, 0])) == len(table)
+        and reading.elements.keys().isdisjoint(table[:, 0].tolist())
+    ):
+        reading.elements |= {n: (name, nodes) for n, *nodes in table.tolist()}
+        if "ELSET" in options:
+            reading.element_sets.setdefault(options["ELSET"], []).extend(table[:, 0].tolist())
+        return
     fields: list[int] = []
-    for number, row in rows:
-        fields += _numbers(number, row)
+    for number, text in rows:
+        fields += _numbers(number, split(text))
         if size and len(fields) >= size + 1:
             if len(fields) > size + 1:
                 raise _fail(number, f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
@@ -241,12 +264,14 @@ def _set(reading: Reading, nodes: bool, options: dict[str, str], line: str, rows
         raise _fail(line, f"set '{name}' is of instance '{instance}', which is not there")
     shift = reading.shifts[instance.upper()][int(not nodes)] if instance else 0
     members = sets.setdefault(name, [])
-    for number, fields in rows:
-        entries = [f for f in fields if f]
+    for number, text in rows:
+        entries = [f for f in split(text) if f]
         if "GENERATE" in options:
             members += _range(name, number, entries, shift)
         else:
             members += [n for entry in entries for n in _members(reading, sets, name, (number, entry, instance, shift))]
+        if len(members) > LONGEST_SET:
+            raise _fail(number, f"set '{name}' has more than {LONGEST_SET} members; the file is damaged")
 
 
 def _range(name: str, line: str, entries: list[str], shift: int) -> range:
@@ -296,7 +321,8 @@ def _surface(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
     name = options.get("NAME", "")
     if not name:
         raise _fail(line, "*SURFACE has no NAME=")
-    reading.surfaces[name] = [(fields[0], fields[1].upper() if len(fields) > 1 else "") for _, fields in rows]
+    sides = (split(text) for _, text in rows)
+    reading.surfaces[name] = [(fields[0], fields[1].upper() if len(fields) > 1 else "") for fields in sides]
     if options.get("TYPE", "ELEMENT").upper() == "NODE":
         reading.node_surfaces.append(name)
 
@@ -308,29 +334,39 @@ def _deck(path: Path, reading: Reading, notices: tuple[str, ...]) -> Deck:
     """Arrays of what was read, with places instead of node numbers."""
     node_ids = np.array(list(reading.nodes), dtype=np.int64)
     place = {node: n for n, node in enumerate(reading.nodes)}
-    problems = [
-        f"{path}: element {number} refers to node {node}, which is not there; complete the nodes"
-        for number, (_, nodes) in reading.elements.items()
-        for node in nodes
-        if node not in place
-    ]
-    if problems:
-        raise InputError(*problems[:5])
     by_type: dict[str, tuple[list[list[int]], list[int]]] = {}
     for number, (kind, nodes) in reading.elements.items():
         rows, ids = by_type.setdefault(kind, ([], []))
-        rows.append([place[node] for node in nodes])
+        rows.append(nodes)
         ids.append(number)
     sets = {name: [place[n] for n in nodes if n in place] for name, nodes in reading.node_sets.items()}
     sets |= {name: [place[n] for n in _surface_nodes(path, reading, name)] for name in reading.surfaces}
     return Deck(
         points=np.array(list(reading.nodes.values())),
         node_ids=node_ids,
-        elements=[(kind, np.array(rows, dtype=np.int64), np.array(ids, dtype=np.int64)) for kind, (rows, ids) in by_type.items()],
+        elements=[
+            (kind, _places(path, node_ids, rows, ids), np.array(ids, dtype=np.int64)) for kind, (rows, ids) in by_type.items()
+        ],
         node_sets={name: np.unique(np.array(places, dtype=np.int64)) for name, places in sets.items()},
         element_sets={name: np.unique(np.array(ids, dtype=np.int64)) for name, ids in reading.element_sets.items()},
         notices=notices,
     )
+
+
+def _places(path: Path, node_ids: Indices, rows: list[list[int]], ids: list[int]) -> Indices:
+    """Places of the nodes of elements. Raises InputError naming elements and the nodes that are not there."""
+    order = np.argsort(node_ids, kind="stable")
+    wanted = np.array(rows, dtype=np.int64)
+    at = order[np.minimum(np.searchsorted(node_ids, wanted, sorter=order), len(order) - 1)]
+    missing = np.argwhere(node_ids[at] != wanted)
+    if len(missing):
+        raise InputError(
+            *(
+                f"{path}: element {ids[row]} refers to node {wanted[row, column]}, which is not there; complete the nodes"
+                for row, column in missing[:5]
+            )
+        )
+    return at
 
 
 def _surface_nodes(path: Path, reading: Reading, name: str) -> Iterator[int]:

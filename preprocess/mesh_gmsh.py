@@ -78,6 +78,22 @@ class _Lines:
             raise InputError(f"{self.path}:{self.number}: expected {what}, found '{line.strip()[:60]}'")
         return fields
 
+    def table(self, count: int, dtype: type, width: int = 0) -> np.ndarray | None:
+        """The next lines as numbers (count, width), fast; None, and nothing taken, where they must be read one by one.
+
+        width: least number of columns when positive, exactly that many when negative, any when zero
+        """
+        chunk = list(itertools.islice(self.lines, count))
+        try:
+            table = np.loadtxt(chunk, dtype, comments=None, ndmin=2) if chunk else np.zeros((0, 0))
+        except (ValueError, OverflowError):
+            table = np.zeros((0, 0))
+        if len(table) == count > 0 and table.shape[1] >= width and (width >= 0 or table.shape[1] == -width):
+            self.number += count
+            return table
+        self.lines = itertools.chain(chunk, self.lines)
+        return None
+
     def position(self, least: int, what: str) -> tuple[list[str], list[float]]:
         """Fields of the next line, and the last three of them as numbers."""
         fields = self.numbers(least, what)
@@ -201,6 +217,9 @@ def _entities(lines: _Lines, n_bytes: int) -> Entities:
 
 def _nodes_2(lines: _Lines, n_bytes: int) -> tuple[Indices, Array]:
     count = _possible(lines, lines.integers(1, "the number of nodes")[0], "nodes", n_bytes)
+    table = lines.table(count, float, 4)
+    if table is not None and (np.abs(table[:, 0]) < 2**53).all() and (table[:, 0] % 1 == 0).all():
+        return table[:, 0].astype(np.int64), table[:, 1:4]
     ids, points = [], []
     for _ in range(count):
         fields, position = lines.position(4, "a node: number x y z")
@@ -216,8 +235,13 @@ def _nodes_4(lines: _Lines, n_bytes: int) -> tuple[Indices, Array]:
     points: list[list[float]] = []
     for _ in range(_possible(lines, n_blocks, "node blocks", n_bytes)):
         count = _possible(lines, lines.integers(4, "a node block: dimension tag parametric count")[3], "nodes", n_bytes)
-        ids += [lines.integers(1, "a node number")[0] for _ in range(count)]
-        points += [lines.position(3, "a position: x y z")[1] for _ in range(count)]
+        numbers = lines.table(count, np.int64, 1)
+        found = [lines.integers(1, "a node number")[:1] for _ in range(count)] if numbers is None else numbers[:, :1].tolist()
+        ids += [row[0] for row in found]
+        positions = lines.table(count, float, 3)
+        points += (
+            [lines.position(3, "a position: x y z")[1] for _ in range(count)] if positions is None else positions[:, :3].tolist()
+        )
     if len(ids) != total:
         raise InputError(f"{lines.path}: $Nodes declares {total} nodes, its blocks have {len(ids)}")
     return np.array(ids, dtype=np.int64), np.array(points).reshape(-1, 3)
@@ -237,7 +261,12 @@ def _elements_4(lines: _Lines, n_bytes: int, entities: Entities) -> Iterator[Ele
     for _ in range(_possible(lines, n_blocks, "element blocks", n_bytes)):
         dimension, tag, kind, count = lines.integers(4, "an element block: dimension tag type count")[:4]
         groups = entities.get((dimension, tag), ())
-        for _ in range(_possible(lines, count, "elements", n_bytes)):
+        _possible(lines, count, "elements", n_bytes)
+        table = lines.table(count, np.int64, -1 - TYPES[kind][1]) if kind in TYPES else None
+        if table is not None:
+            yield from ((row[0], kind, groups, row[1:]) for row in table.tolist())
+            continue
+        for _ in range(count):
             number, *nodes = lines.integers(2, "an element: number nodes")
             yield number, kind, groups, _element_nodes(lines, kind, nodes)
 

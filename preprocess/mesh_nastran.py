@@ -50,7 +50,7 @@ class Card:
 class Bulk:
     """What the file says; nodes of sets and elements by number."""
 
-    positions: dict[int, Array] = field(default_factory=dict)
+    positions: dict[int, Array | tuple[float, float, float]] = field(default_factory=dict)
     solids: list[tuple[str, int, int, list[int]]] = field(default_factory=list)  # kind, number, property, nodes
     skin: list[tuple[str, int, int, list[int]]] = field(default_factory=list)
     node_sets: dict[str, list[int]] = field(default_factory=dict)
@@ -109,7 +109,7 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
         if not text.strip():
             continue
         where = f"{path}:{number}"
-        included = re.match(r"\s*INCLUDE\s+(.+)$", text, re.I)
+        included = re.match(r"\s*INCLUDE\s+(.+)$", text, re.I) if "INCLUDE" in text[:16].upper() else None
         if included:
             yield from [card] if card else []
             card = None
@@ -148,6 +148,8 @@ def _text(card: Card, place: int) -> str:
 def _whole(card: Card, place: int, default: int | None = None) -> int:
     """A whole number. Raises InputError naming the card."""
     text = _text(card, place)
+    if text.isdecimal() and len(text) <= 15:
+        return int(text)
     if not text and default is not None:
         return default
     if not re.fullmatch(r"[+-]?\d{1,15}", text):
@@ -158,7 +160,10 @@ def _whole(card: Card, place: int, default: int | None = None) -> int:
 def _real(card: Card, place: int) -> float:
     """A real number, nought when blank; Nastran may leave out the E of the exponent."""
     text = _text(card, place)
-    plain = text.upper().replace("D", "E")
+    try:
+        return float(text)
+    except ValueError:
+        plain = text.upper().replace("D", "E")
     short = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)", plain)
     try:
         return float(f"{short.group(1)}E{short.group(2)}" if short else plain or "0")
@@ -173,8 +178,9 @@ def _add_node(bulk: Bulk, card: Card, default: int, systems: dict[int, Card], pl
     number = _whole(card, 0)
     if number in bulk.positions:
         raise InputError(f"{card.line}: node number {number} occurs twice")
-    given = np.array([_real(card, k) for k in (2, 3, 4)])
-    bulk.positions[number] = _in_basic(_whole(card, 1, default), given, card, systems, placed)
+    given = _real(card, 2), _real(card, 3), _real(card, 4)
+    system = _whole(card, 1, default)
+    bulk.positions[number] = _in_basic(system, np.array(given), card, systems, placed) if system else given
 
 
 def _in_basic(system: int, given: Array, card: Card, systems: dict[int, Card], placed: Frames, depth: int = 0) -> Array:

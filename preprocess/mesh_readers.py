@@ -72,7 +72,7 @@ def raw_mesh(path: Path) -> RawMesh:
         return reader(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError, MemoryError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:
         raise InputError(f"{path}: is damaged ({_reason(error)}); export it anew") from error
 
 

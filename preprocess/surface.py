@@ -40,10 +40,8 @@ def all_faces(connectivity: Mapping[str, Indices]) -> Faces:
         elements.append(np.repeat(np.arange(first, first + len(table)), n_faces))
         tables.append(np.full(len(table) * n_faces, number))
         sides.append(np.tile(np.arange(n_faces), len(table)))
-    _, group, count = np.unique(np.concatenate(keys), axis=0, return_inverse=True, return_counts=True)
-    return Faces(
-        np.concatenate(nodes), np.concatenate(elements), np.concatenate(tables), np.concatenate(sides), group.ravel(), count
-    )
+    group, count = _grouped(np.concatenate(keys))
+    return Faces(np.concatenate(nodes), np.concatenate(elements), np.concatenate(tables), np.concatenate(sides), group, count)
 
 
 def _face_tables(connectivity: Mapping[str, Indices]) -> Iterator[tuple[int, FaceTable, Indices]]:
@@ -53,6 +51,17 @@ def _face_tables(connectivity: Mapping[str, Indices]) -> Iterator[tuple[int, Fac
         for faces in ELEMENTS[name].faces:
             yield first, faces, table
         first += len(table)
+
+
+def _grouped(keys: Indices) -> tuple[Indices, Indices]:
+    """Group of each row (n, 4) of numbers from -1, equal rows together, and the size of each group."""
+    base = int(keys.max()) + 2
+    a, b = (keys[:, 0] + 1) * base + keys[:, 1] + 1, (keys[:, 2] + 1) * base + keys[:, 3] + 1
+    order = np.lexsort((b, a))
+    first = np.concatenate([[True], (np.diff(a[order]) != 0) | (np.diff(b[order]) != 0)])
+    group = np.empty(len(keys), dtype=np.int64)
+    group[order] = np.cumsum(first) - 1
+    return group, np.bincount(group)
 
 
 def _sorted_padded(faces: Indices, width: int) -> Indices:
