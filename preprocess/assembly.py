@@ -1,5 +1,6 @@
 """Stiffness and mass of a meshed solid."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ from preprocess.elements.pattern import block_columns, elements_of_nodes, neighb
 from preprocess.fe_model import FEModel
 from preprocess.material import Material, elasticity_tensor
 from preprocess.memory import check_memory
-from preprocess.mesh import Mesh
+from preprocess.mesh import Mesh, PreprocessWarning
 from preprocess.regions import ElementGroup, Materials, element_groups
 
 Array = NDArray[np.float64]
@@ -46,6 +47,7 @@ def assemble(
         check_memory(len(mesh.nodes), mesh.source)
     indptr, indices = node_pattern(mesh)
     groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
+    _warn_of_stiff_elements(mesh)
     K_values, m_values = np.zeros(9 * len(indices)), np.zeros(len(indices))
     for group in groups:
         element = group.element
@@ -106,6 +108,15 @@ def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
     """(N, dN/dξ, w) at the points of the mass rule."""
     points, weights = element.mass_rule.points, element.mass_rule.weights
     return np.ascontiguousarray(element.shape_functions(points)), np.ascontiguousarray(element.gradients(points)), weights
+
+
+def _warn_of_stiff_elements(mesh: Mesh) -> None:
+    """Linear tetrahedra and wedges are far too stiff in bending."""
+    stiff = {name: len(mesh.blocks[name].ids) for name in ("tet4", "wedge6") if name in mesh.blocks}
+    if stiff:
+        what = " and ".join(f"{n} {name}" for name, n in stiff.items())
+        message = f"{mesh.source}: {what} elements are far too stiff in bending; use tet10 and wedge15"
+        warnings.warn(message, PreprocessWarning, stacklevel=3)
 
 
 def _counted(groups: tuple[ElementGroup, ...]) -> str:

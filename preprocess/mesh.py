@@ -147,6 +147,8 @@ class Mesh:
             *mesh_checks.loose_parts(self.nodes, connectivity, faces, len(pairs)),
         ]
         self._refuse(problems)
+        for doubt in mesh_checks.unlike_neighbours(faces, ids):
+            self._warn(doubt)
         if len(pairs):
             a, b = self.node_ids[pairs[0]]
             self._warn(

@@ -82,6 +82,27 @@ def unlike_faces(faces: Faces, ids: Tables) -> list[str]:
     return problems
 
 
+def unlike_neighbours(faces: Faces, ids: Tables) -> list[str]:
+    """Outer triangles whose corners are three of those of an outer quadrilateral: the displacements differ between them."""
+    outer = faces.count[faces.group] == 1
+    four = faces.corners[:, 0] >= 0
+    triangles, quadrilaterals = np.flatnonzero(outer & ~four), np.flatnonzero(outer & four)
+    if not len(triangles) or not len(quadrilaterals):
+        return []
+    own = faces.corners[triangles, 1:]
+    parts = [np.delete(faces.corners[quadrilaterals], k, axis=1) for k in range(4)]
+    _, place = np.unique(np.concatenate([own, *parts]), axis=0, return_inverse=True)
+    place = place.ravel()
+    met = np.flatnonzero(np.isin(place[: len(own)], place[len(own) :]))
+    if not len(met):
+        return []
+    first = np.concatenate(list(ids.values()))[faces.element[triangles[met[0]]]]
+    return [
+        f"{len(met)} triangular face(s) meet quadrilateral ones, first that of element {first}; "
+        "the displacements do not match there: put wedges between tetrahedra and hexahedra, or one kind of element"
+    ]
+
+
 def coincident_nodes(nodes: Array) -> tuple[Indices, float]:
     """Pairs (n, 2) of nodes nearer than 1e-7 of the mesh size, and that tolerance in m."""
     tolerance = 1e-7 * float(np.linalg.norm(np.ptp(nodes, axis=0)))

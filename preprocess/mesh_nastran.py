@@ -180,7 +180,8 @@ def _add_node(bulk: Bulk, card: Card, default: int, systems: dict[int, Card], pl
         raise InputError(f"{card.line}: node number {number} occurs twice")
     given = _real(card, 2), _real(card, 3), _real(card, 4)
     system = _whole(card, 1, default)
-    bulk.positions[number] = _in_basic(system, np.array(given), card, systems, placed) if system else given
+    with np.errstate(invalid="ignore", over="ignore"):  # of positions that the checks refuse
+        bulk.positions[number] = _in_basic(system, np.array(given), card, systems, placed) if system else given
 
 
 def _in_basic(system: int, given: Array, card: Card, systems: dict[int, Card], placed: Frames, depth: int = 0) -> Array:

@@ -15,12 +15,13 @@ Indices = NDArray[np.int64]
 class Faces:
     """All faces of a mesh.
 
-    key (n, 4): sorted corner nodes, -1 before those of a triangle; nodes (n, 9): all nodes, sorted, -1 before
+    corners (n, 4): sorted corner nodes, -1 before those of a triangle; nodes (n, 9): all nodes, sorted, -1 before
     element (n,): running number of the element over the blocks; table (n,): running number of the face table over the blocks;
     face (n,): place in that table
     group (n,): equal for faces with the same corners; count (groups,): faces in each group
     """
 
+    corners: Indices
     nodes: Indices
     element: Indices
     table: Indices
@@ -40,8 +41,11 @@ def all_faces(connectivity: Mapping[str, Indices]) -> Faces:
         elements.append(np.repeat(np.arange(first, first + len(table)), n_faces))
         tables.append(np.full(len(table) * n_faces, number))
         sides.append(np.tile(np.arange(n_faces), len(table)))
-    group, count = _grouped(np.concatenate(keys))
-    return Faces(np.concatenate(nodes), np.concatenate(elements), np.concatenate(tables), np.concatenate(sides), group, count)
+    corners = np.concatenate(keys)
+    group, count = _grouped(corners)
+    return Faces(
+        corners, np.concatenate(nodes), np.concatenate(elements), np.concatenate(tables), np.concatenate(sides), group, count
+    )
 
 
 def _face_tables(connectivity: Mapping[str, Indices]) -> Iterator[tuple[int, FaceTable, Indices]]:

@@ -17,9 +17,10 @@ from preprocess.elements.formulation import Formulation
 from preprocess.fe_model import FEModel
 from preprocess.material import Isotropic, Orthotropic, elasticity_tensor
 from preprocess.matrices import read_matrices
-from preprocess.mesh import Mesh
+from preprocess.mesh import Mesh, PreprocessWarning
 from preprocess.structured import box_mesh
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*far too stiff in bending")
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
 PINE = Orthotropic(
     E=(12e9, 0.9e9, 0.6e9),
@@ -106,13 +107,19 @@ def test_pattern_is_sorted_blocks_of_three_and_symmetric():
     assert fe.K.nnz == 9 * fe.m.nnz
 
 
+def test_linear_tetrahedra_and_wedges_are_warned_of():
+    with pytest.warns(PreprocessWarning, match="tet4 box: 48 tet4 elements are far too stiff in bending"):
+        assemble(box_mesh((1, 1, 1), (2, 2, 2), "tet4"), STEEL)
+
+
 def test_blocks_of_two_types_add_up():
     """A box of hexahedra and, beside it, tetrahedra that share only three nodes of a face with it: matrices add up."""
     hexahedra, tetrahedron = box_mesh((1, 1, 1), (1, 1, 1), "hex8"), np.array([[2.0, 0.5, 0.5]])
     nodes = np.concatenate([hexahedra.nodes, tetrahedron])
     place = {tuple(x): n for n, x in enumerate(nodes)}
     face = [place[1.0, 0.0, 0.0], place[1.0, 1.0, 0.0], place[1.0, 0.0, 1.0]]
-    mesh = Mesh.from_arrays(nodes, {"hex8": hexahedra.blocks["hex8"].connectivity, "tet4": [[*face, 8]]})
+    with pytest.warns(PreprocessWarning, match=r"1 triangular face\(s\) meet quadrilateral ones, first that of element 2"):
+        mesh = Mesh.from_arrays(nodes, {"hex8": hexahedra.blocks["hex8"].connectivity, "tet4": [[*face, 8]]})
     fe = assemble(mesh, STEEL)
     assert fe.elements == "1 hex8, 1 tet4"
     assert fe.mass == pytest.approx(7850.0 * (1 + 1 / 6), rel=1e-13)

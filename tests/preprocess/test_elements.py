@@ -25,6 +25,7 @@ from preprocess.material import VOIGT, Isotropic, Orthotropic, elasticity_tensor
 from preprocess.mesh import Mesh
 from preprocess.structured import box_mesh
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*far too stiff in bending")
 SIZE = (0.3, 0.2, 0.1)
 WOOD = Orthotropic(
     E=(12e9, 0.9e9, 0.6e9),

@@ -114,7 +114,9 @@ FORMATS = {
     "med": (".med", med),
 }
 PLACE = st.floats(0, 1, exclude_max=True)
-NUMBER = st.sampled_from([b"-1", b"0", b"999999999999", b"1e400", b"nan", b"-", b"*", b"THRU", b"\0", b"1.5", b"2147483648", b"9" * 30])
+NUMBER = st.sampled_from(
+    [b"-1", b"0", b"999999999999", b"1e400", b"nan", b"-", b"*", b"THRU", b"\0", b"1.5", b"2147483648", b"9" * 30]
+)
 CHANGES = st.lists(
     st.one_of(
         st.tuples(st.just("byte"), PLACE, st.integers(0, 255)),
