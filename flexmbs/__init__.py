@@ -36,6 +36,7 @@ _HOMES = {
     "flexmbs.formalisms.partitioning": "Partitioning",
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
     "flexmbs.analysis.event": "Event",
+    "flexmbs.robots.robot": "Robot",
     "flexmbs.integrators": "BDF DormandPrince GeneralizedAlpha Radau Rattle",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from flexmbs.model.motions import Ball, FreeMotion, Rotate, Shift, Slide, Turn, Twist
     from flexmbs.model.run import Run
     from flexmbs.results import Solution
+    from flexmbs.robots.robot import Robot
 
 __all__ = [  # noqa: RUF022
     "Model", "load", "Frame", "FrameRef",
@@ -92,7 +94,7 @@ __all__ = [  # noqa: RUF022
     "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
-    "Run", "simulate", "compare", "assemble", "Assemble", "Solution", "Event",
+    "Robot", "Run", "simulate", "compare", "assemble", "Assemble", "Solution", "Event",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "Multiplier", "Embedding", "Partitioning", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
     "Rattle", "Radau", "BDF",

@@ -1,0 +1,16 @@
+"""Robots: Denavit–Hartenberg tables and URDF files as ordinary models, kinematics, terms, paths, input shapers, controllers."""
+
+from flexmbs.robots.control import ComputedTorque, Controller, PDGravity, controlled
+from flexmbs.robots.flexible import FlexibleLink
+from flexmbs.robots.inverse import Found
+from flexmbs.robots.links import Link, Motor
+from flexmbs.robots.paths import Line, Motion, Path, Quintic, Trapezoid
+from flexmbs.robots.puma import puma560
+from flexmbs.robots.robot import Robot
+from flexmbs.robots.shaping import Shaped, Shaper, zero_vibration, zero_vibration_derivative
+
+__all__ = [  # noqa: RUF022
+    "Robot", "Link", "Motor", "FlexibleLink", "Found", "puma560",
+    "Path", "Motion", "Quintic", "Trapezoid", "Line", "Shaped", "Shaper", "zero_vibration", "zero_vibration_derivative",
+    "Controller", "ComputedTorque", "PDGravity", "controlled",
+]  # fmt: skip

@@ -1,0 +1,157 @@
+"""Controllers: joint forces of a robot from its coordinates and rates, and models with them.
+
+A joint force of a model is a function of its own coordinate. A controller of the whole robot has them all: in the list of forces
+stand first the sensors, one per coordinate, joint forces of zero that keep what they are given, then the actuators; joint forces
+are evaluated in the order in which they are declared. Where the iteration matrix asks for slopes, each function is called again
+with its own coordinate or rate changed: sensors keep their first value, actuators add their slope times the change.
+"""
+
+import abc
+import functools
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexmbs.errors import InputError
+from flexmbs.model.forces import JointSpring, JointTorque
+from flexmbs.model.model import Model
+from flexmbs.robots.arguments import copy_of
+from flexmbs.robots.paths import Path
+from flexmbs.robots.robot import Robot
+
+SLIDING = 1e-3  # rad/s or m/s, at which Coulomb friction in a model has reached tanh(1) of its value
+
+
+class Controller(abc.ABC):
+    """Joint forces τ (n,) = f(t, q, q̇) of a robot's motors."""
+
+    robot: Robot
+
+    @abc.abstractmethod
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """τ (n,) at time t (s), coordinates q and rates q̇ (n,)."""
+
+    def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(−∂τ_i/∂q_i, −∂τ_i/∂q̇_i) about: they make an implicit step converge and do not change its result."""
+        return np.zeros(len(q)), np.zeros(len(q))
+
+
+@final
+class ComputedTorque(Controller):
+    """τ = D(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + friction with e = q_d − q: the error obeys ë + Kd ė + Kp e = 0.
+
+    robot: whose terms it takes, with payload if it shall know of it.  kp (1/s²), kd (1/s): numbers or one per coordinate.
+    Luh, Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
+    """
+
+    def __init__(self, robot: Robot, path: Path, kp: ArrayLike, kd: ArrayLike) -> None:
+        self.robot, self.path = robot, _fitting(path, robot)
+        self.kp, self.kd = _gains(robot, kp=kp, kd=kd)
+
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        wanted = self.path.at(t)
+        return self.robot.inverse_dynamics(q, qd, wanted.qdd + self.kd * (wanted.qd - qd) + self.kp * (wanted.q - q))
+
+    def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        inertia = np.diag(self.robot.mass_matrix(q))
+        return inertia * self.kp, inertia * self.kd
+
+
+@final
+class PDGravity(Controller):
+    """τ = Kp e + Kd ė + g(q) with e = q_d − q: asymptotically stable about rest.
+
+    Takegaki, Arimoto, J. Dyn. Sys. Meas. Control 103 (1981) 119.
+    kp (N m/rad or N/m), kd (N m s/rad or N s/m): numbers or one per coordinate.
+    """
+
+    def __init__(self, robot: Robot, path: Path, kp: ArrayLike, kd: ArrayLike) -> None:
+        self.robot, self.path = robot, _fitting(path, robot)
+        self.kp, self.kd = _gains(robot, kp=kp, kd=kd)
+
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        wanted = self.path.at(t)
+        return np.asarray(self.kp * (wanted.q - q) + self.kd * (wanted.qd - qd) + self.robot.gravity_forces(q))
+
+    def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.kp, self.kd
+
+
+def controlled(robot: Robot, controller: Controller) -> Model:
+    """A copy of the robot's model with the controller's forces and the friction of its motors, for `simulate`.
+
+    The controller may know another robot of the same coordinates, such as the rigid one of a flexible model. Coulomb friction
+    acts as T tanh(q̇/10⁻³). Motors with inertia are refused: bodies have none that counts relative to the link only.
+    Raises `InputError`.
+    """
+    if controller.robot.coordinates != robot.coordinates:
+        raise InputError(
+            f"controller: it is for the coordinates {', '.join(controller.robot.coordinates)}, not {', '.join(robot.coordinates)}"
+        )
+    heavy = [joint for joint, motor in robot.motors.items() if motor.inertia > 0.0]
+    if heavy:
+        raise InputError(f"motor of '{heavy[0]}': a model holds no rotor inertia G²J; leave it out or use forward_dynamics")
+    model, loop = copy_of(robot.model), _Loop(controller, robot.n)
+    ends = list(enumerate(robot.tree.coordinates))
+    for i, (joint, number) in ends:
+        model.add(JointTorque(f"sensor {robot.coordinates[i]}", joint, functools.partial(loop.sense, i), coordinate=number))
+    for i, (joint, number) in ends:
+        model.add(JointTorque(f"motor {robot.coordinates[i]}", joint, functools.partial(loop.act, i), coordinate=number))
+    for joint, motor in robot.motors.items():
+        if motor.viscous:
+            model.add(JointSpring(f"viscous friction {joint}", joint, c=motor.gear**2 * motor.viscous))
+        if any(motor.coulomb):
+            up, down = (abs(motor.gear) * T for T in motor.coulomb)
+            model.add(JointTorque(f"friction {joint}", joint, functools.partial(_coulomb, up, -down)))
+    return model
+
+
+class _Loop:
+    """What the sensors of one evaluation gave, and the controller's forces there."""
+
+    def __init__(self, controller: Controller, n: int) -> None:
+        self.controller = controller
+        self.q, self.qd = np.zeros(n), np.zeros(n)
+        self.seen: set[int] = set()
+        self.t = 0.0
+        self.known: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def sense(self, i: int, t: float, x: float, v: float) -> float:
+        """Keep the first values of coordinate i in this evaluation; they begin a new one after the actuators of the last."""
+        if self.known is not None:
+            self.seen, self.known = set(), None
+        if i not in self.seen:
+            self.seen.add(i)
+            self.t, self.q[i], self.qd[i] = t, x, v
+        return 0.0
+
+    def act(self, i: int, t: float, x: float, v: float) -> float:
+        """Force of coordinate i."""
+        if self.known is None:
+            if len(self.seen) < len(self.q) or t != self.t:
+                raise RuntimeError("the sensors of a controller did not come before its actuators")
+            q, qd = self.q.copy(), self.qd.copy()
+            self.known = (self.controller.forces(t, q, qd), *self.controller.slopes(q))
+        tau, stiffness, damping = self.known
+        return float(tau[i] - stiffness[i] * (x - self.q[i]) - damping[i] * (v - self.qd[i]))
+
+
+def _coulomb(up: float, down: float, t: float, x: float, v: float) -> float:
+    return -(up if v > 0.0 else down) * float(np.tanh(v / SLIDING))
+
+
+def _gains(robot: Robot, **given: ArrayLike) -> tuple[np.ndarray, ...]:
+    found = []
+    for key, value in given.items():
+        gain = np.asarray(value, float)
+        if gain.shape not in ((), (robot.n,)) or not (np.isfinite(gain) & (gain >= 0.0)).all():
+            raise InputError(f"{key}: must be one number >= 0 or {robot.n} of them, not {value!r}")
+        found.append(np.broadcast_to(gain, robot.n))
+    return tuple(found)
+
+
+def _fitting(path: Path, robot: Robot) -> Path:
+    if path.n != robot.n:
+        raise InputError(f"path: has {path.n} coordinates and the robot {robot.n}")
+    return path

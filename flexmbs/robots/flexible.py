@@ -1,0 +1,123 @@
+"""Flexible bodies in the place of rigid links: the same joints, on the interfaces of the body."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BeforeValidator
+from scipy.spatial.transform import Rotation
+
+from flexmbs.declaration import Declaration, close_names
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.fields import Nonnegative
+from flexmbs.model.frames import Frame, FrameRef, frame
+from flexmbs.model.joints import Chain, Joint
+from flexmbs.model.model import Model
+from flexmbs.model.motions import Motion, Shift, Turn
+
+ROUND_OFF = 1e-12  # m, rad
+COINCIDENT = 1e-6  # m
+
+Constant = tuple[np.ndarray, np.ndarray]  # rotation (3, 3) and displacement (3,)
+
+
+class FlexibleLink(Declaration):
+    """A flexible body in the place of a rigid link.
+
+    body: `FlexibleBodyData`, or the path of its file.  frames: joint, or frame of the link such as "tool" → interface of the body
+    that holds it; one not given has the interface of its own name.  pose: of the body's axes in the link's frame, undeformed.
+    offset (m): how far a joint may be from its interface; between the two the link is rigid.
+    """
+
+    body: Any = dataclasses.field(kw_only=False)
+    frames: dict[str, str] = dataclasses.field(default_factory=dict, kw_only=False)
+    pose: Annotated[Any, BeforeValidator(frame)] = (0.0, 0.0, 0.0)
+    offset: Nonnegative = COINCIDENT
+
+    def declared(self, name: str) -> FlexibleBody:
+        """The flexible body under the link's name."""
+        if isinstance(self.body, FlexibleBodyData):
+            return FlexibleBody(name, data=self.body)
+        return FlexibleBody(name, self.body)
+
+
+def with_flexible_links(model: Model, links: Mapping[str, Any], tool: FrameRef) -> tuple[Model, FrameRef]:
+    """A copy of a model of rigid links with some of them flexible, and where its tool frame is now. Raises `InputError`.
+
+    A joint whose frames are not those of the interfaces keeps its axis: constant motions in its chain lead from one to the other.
+    """
+    unknown = [name for name in links if name not in model.bodies]
+    if unknown:
+        raise InputError(*(f"links: no link '{name}'; {close_names(name, model.bodies)}" for name in unknown))
+    chosen = {name: link if isinstance(link, FlexibleLink) else FlexibleLink(link) for name, link in links.items()}
+    made = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
+    made.folder = model.folder
+    replaced = {}
+    for name, body in model.bodies.items():
+        made.add(chosen[name].declared(name) if name in chosen else body)
+        if name in chosen:
+            replaced[name] = _Replaced(name, chosen[name], {key: _pose(value) for key, value in body.frames.items()})  # type: ignore[attr-defined]
+    for joint in model.joints.values():
+        made.add(_moved(joint, replaced))
+    for force in model.forces.values():
+        made.add(force)
+    return made, replaced[tool.body].frame(tool.frame or "tool", tool.frame)[0] if tool.body in replaced else tool
+
+
+class _Replaced:
+    """Where the frames of a rigid link are on the flexible body in its place."""
+
+    def __init__(self, name: str, link: FlexibleLink, frames: Mapping[str, Constant]) -> None:
+        self.name, self.link, self.frames = name, link, frames
+        self.data = link.declared(name).load()
+
+    def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:
+        """The interface that holds a joint or frame ``key``, and the pose there of the link's ``frame``. Raises `InputError`."""
+        item = f"links.{self.name}"
+        interface = self.link.frames.get(key, key)
+        if interface not in self.data.frames:
+            hint = f"the body has: {', '.join(self.data.frames)}"
+            raise InputError(f"{item}.frames: '{key}' needs an interface, and there is no '{interface}'; {hint}")
+        A, r = _pose(self.link.pose)
+        place = self.data.frames[interface]
+        R, x = A @ place.R, r + A @ place.x
+        wanted, at = self.frames.get(frame, (np.eye(3), np.zeros(3)))
+        apart = R.T @ (at - x)
+        distance = float(np.linalg.norm(apart))
+        if distance > self.link.offset:
+            raise InputError(
+                f"{item}: '{key}' is {distance:.4g} m from interface '{interface}'; mend pose or frames, or give offset if rigid"
+            )
+        return FrameRef(self.name, interface), (R.T @ wanted, apart)
+
+
+def _moved(joint: Joint, replaced: Mapping[str, _Replaced]) -> Joint:
+    """A joint between the interfaces."""
+    ends = {"parent": joint.parent, "child": joint.child}
+    before: tuple[Motion, ...] = ()
+    after: tuple[Motion, ...] = ()
+    if joint.parent.body in replaced:
+        ends["parent"], (R, x) = replaced[joint.parent.body].frame(joint.name, joint.parent.frame)
+        before = _constants(R, x)
+    if joint.child.body in replaced:
+        ends["child"], (R, x) = replaced[joint.child.body].frame(joint.name, joint.child.frame)
+        after = _constants(R.T, -R.T @ x)
+    if not before and not after:
+        return dataclasses.replace(joint, **ends)
+    motions: tuple[Motion, ...] = (*before, *joint.motions, *after)
+    return Chain(joint.name, **ends, motions=motions, q0=joint.q0, v0=joint.v0)  # type: ignore[arg-type]
+
+
+def _constants(R: np.ndarray, x: np.ndarray) -> tuple[Motion, ...]:
+    """Constant motions to a pose; none where it is no motion."""
+    turned = Rotation.from_matrix(R).as_rotvec()
+    angle = float(np.linalg.norm(turned))
+    moved = (Shift(tuple(x)),) if float(np.abs(x).max()) > ROUND_OFF else ()
+    return (*moved, Turn(tuple(turned / angle), angle)) if angle > ROUND_OFF else moved
+
+
+def _pose(place: Frame) -> Constant:
+    return np.array(place.rotation), np.array(place.position)

@@ -1,0 +1,112 @@
+"""Inverse kinematics: damped least squares with joint limits, from several starts, for many poses at once."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from flexmbs.robots.motion import jacobian, pose_of, poses
+from flexmbs.robots.tree import Place, Tree
+
+FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-13
+LESS, MORE = 0.1, 4.0
+LONGEST_STEP = 0.7  # rad or reach
+FULL_TURN = 2.0 * np.pi
+STUCK = 1e3  # damping at which no step helps
+
+
+class Found(NamedTuple):
+    """Joint coordinates for poses.
+
+    q (..., n).  success (...,): position and orientation agree within the tolerance, inside the limits.  error (..., 2): distance
+    (m) and angle (rad) left.  starts (...,): starts that were tried.
+    """
+
+    q: np.ndarray
+    success: np.ndarray
+    error: np.ndarray
+    starts: np.ndarray
+
+
+class Task(NamedTuple):
+    """Poses wanted of a place: rotation matrices (B, 3, 3) and positions (B, 3), with the limits (n, 2) of the coordinates."""
+
+    tree: Tree
+    place: Place
+    R: np.ndarray
+    x: np.ndarray
+    limits: np.ndarray
+    reach: float
+    turned: bool  # False: positions only
+
+    def of(self, rows: np.ndarray) -> "Task":
+        """The task of some of the poses."""
+        return self._replace(R=self.R[rows], x=self.x[rows])
+
+    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Errors (B, 6), the distance over the reach and the rotation vector, and their Jacobian (B, 6, n) over q (B, n)."""
+        pose = poses(self.tree, q)
+        R, x = pose_of(pose, self.place)
+        angle = Rotation.from_matrix(self.R @ np.swapaxes(R, -1, -2)).as_rotvec()
+        J = jacobian(self.tree, pose, self.place) / np.repeat([self.reach, 1.0], 3)[:, None]
+        if not self.turned:
+            angle, J[:, 3:] = np.zeros_like(angle), 0.0
+        return np.concatenate([(self.x - x) / self.reach, angle], axis=-1), J
+
+
+def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> Found:
+    """Joint coordinates for B poses from starts (m, B, n), the next start where the last did not succeed."""
+    B = len(task.x)
+    found = Found(starts[0].copy(), np.zeros(B, bool), np.full((B, 2), np.inf), np.zeros(B, int))
+    for start in starts:
+        rows = np.flatnonzero(~found.success)
+        if len(rows) == 0:
+            break
+        q, error = _within(task.of(rows), start[rows], tolerance, iterations)
+        distance = np.stack([np.linalg.norm(error[:, :3], axis=1) * task.reach, np.linalg.norm(error[:, 3:], axis=1)], axis=-1)
+        better = distance.max(axis=1) < found.error[rows].max(axis=1)
+        found.q[rows[better]], found.error[rows[better]] = q[better], distance[better]
+        found.success[rows] = found.error[rows].max(axis=1) <= tolerance
+        found.starts[rows] += 1
+    return found
+
+
+def _within(task: Task, q: np.ndarray, tolerance: float, iterations: int) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates inside the limits: at first without limits and back by whole turns, from there with limits if need be."""
+    q, _ = _descend(task._replace(limits=np.full_like(task.limits, np.inf) * [-1.0, 1.0]), q, tolerance, iterations)
+    low, high = task.limits.T
+    turns = (np.abs(task.tree.turn).max(axis=1) > 0.0) & (np.abs(task.tree.slide).max(axis=1) == 0.0)
+    with np.errstate(invalid="ignore"):
+        over = np.where(q > high, np.ceil((q - high) / FULL_TURN), np.where(q < low, -np.ceil((low - q) / FULL_TURN), 0.0))
+    return _descend(task, q - FULL_TURN * over * turns, tolerance, iterations)
+
+
+def _descend(task: Task, q: np.ndarray, tolerance: float, iterations: int) -> tuple[np.ndarray, np.ndarray]:
+    """Levenberg–Marquardt steps (JᵀJ + μ 1) δ = Jᵀe within the limits; coordinates pressed against a limit stay there.
+
+    Nakamura, Hanafusa, J. Dyn. Sys. Meas. Control 108 (1986) 163; Levenberg's damping grows where a step does not help.
+    """
+    low, high = task.limits.T
+    q = np.clip(q, low, high)
+    error, J = task.at(q)
+    damping = np.full(len(q), FIRST_DAMPING)
+    for _ in range(iterations):
+        rows = np.flatnonzero((np.abs(error).max(axis=1) > 0.01 * tolerance) & (damping < STUCK))
+        if len(rows) == 0:
+            break
+        trial = np.clip(q[rows] + _step(J[rows], error[rows], damping[rows], q[rows], task.limits), low, high)
+        reached, slope = task.of(rows).at(trial)
+        better = (reached**2).sum(axis=1) < (error[rows] ** 2).sum(axis=1)
+        good = rows[better]
+        q[good], error[good], J[good] = trial[better], reached[better], slope[better]
+        damping[rows] = np.where(better, np.maximum(damping[rows] * LESS, LEAST_DAMPING), damping[rows] * MORE)
+    return q, error
+
+
+def _step(J: np.ndarray, error: np.ndarray, damping: np.ndarray, q: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    slope = (np.swapaxes(J, -1, -2) @ error[..., None])[..., 0]
+    free = ~(((q <= limits[:, 0]) & (slope < 0.0)) | ((q >= limits[:, 1]) & (slope > 0.0)))
+    J, slope = J * free[:, None, :], slope * free
+    A = np.swapaxes(J, -1, -2) @ J + damping[:, None, None] * np.eye(q.shape[1])
+    step = np.linalg.solve(A, slope[..., None])[..., 0]
+    return np.asarray(step * np.minimum(1.0, LONGEST_STEP / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None])

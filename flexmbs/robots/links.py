@@ -1,0 +1,70 @@
+"""Links: rows of Denavit–Hartenberg tables, and the motors of their joints."""
+
+import dataclasses
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BeforeValidator
+
+from flexmbs.declaration import Declaration, shown
+from flexmbs.model.bodies import inertia_matrix
+from flexmbs.model.fields import Nonnegative, Number, Vector3, vector
+
+
+def two_rates(value: object) -> tuple[float, ...]:
+    """Coulomb friction in both directions from one number (both alike) or two, (positive, negative)."""
+    given = vector(value) if np.ndim(value) else vector((value,))  # type: ignore[arg-type]
+    if len(given) == 1:
+        given = (given[0], -given[0])
+    if len(given) != 2 or given[0] < 0.0 or given[1] > 0.0:
+        raise ValueError(f"must be one number >= 0, or two for motion in + and − with signs + and −, not {shown(value)}")
+    return given
+
+
+class Motor(Declaration):
+    """Motor of a joint behind a gear, values on the motor's side.
+
+    inertia J (kg m²), gear ratio G = motor rate over joint rate, viscous friction B (N m s/rad), Coulomb friction T (N m) for
+    positive and negative rates.  At the joint: G²J q̈ + |G|(|G| B q̇ + T); the rotor's spin about its own axis relative to the
+    link is all of its motion that counts. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
+    """
+
+    inertia: Nonnegative = 0.0
+    gear: Number = 1.0
+    viscous: Nonnegative = 0.0
+    coulomb: Annotated[Any, BeforeValidator(two_rates)] = (0.0, 0.0)
+
+
+def _kind(value: object) -> str:
+    if value not in ("revolute", "prismatic"):
+        raise ValueError(f"must be 'revolute' or 'prismatic', not {shown(value)}")
+    return str(value)
+
+
+def _limits(value: object) -> Any:
+    if value is None:
+        return None
+    given = vector(value)
+    if len(given) != 2 or given[0] > given[1]:
+        raise ValueError(f"must be two numbers, lower and upper, not {shown(value)}")
+    return given
+
+
+class Link(Declaration):
+    """A row of a Denavit–Hartenberg table with the inertia of its link.
+
+    a, d in m; alpha, theta in rad; ``joint`` "revolute" (θ + q) or "prismatic" (d + q). limits of q. mass (kg), com (m) and
+    inertia about the centre of mass (kg m², as of `RigidBody`) in the axes of the link's frame. name: of the body.
+    """
+
+    a: Number = dataclasses.field(default=0.0, kw_only=False)
+    alpha: Number = dataclasses.field(default=0.0, kw_only=False)
+    d: Number = dataclasses.field(default=0.0, kw_only=False)
+    theta: Number = dataclasses.field(default=0.0, kw_only=False)
+    joint: Annotated[str, BeforeValidator(_kind)] = "revolute"
+    limits: Annotated[Any, BeforeValidator(_limits)] = None
+    mass: Nonnegative = 0.0
+    com: Vector3 = (0.0, 0.0, 0.0)
+    inertia: Annotated[Any, BeforeValidator(inertia_matrix)] = (0.0, 0.0, 0.0)
+    motor: Motor | None = None
+    name: str = ""

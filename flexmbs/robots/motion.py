@@ -1,0 +1,66 @@
+"""Positions, velocities and accelerations of a tree for many coordinates at once: arrays q (..., n)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.robots.tree import Place, Tree
+
+NEXT, AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+class Pose(NamedTuple):
+    """Rotation matrices (..., n, 3, 3) and origins (..., n, 3) of all nodes in the world."""
+
+    R: np.ndarray
+    o: np.ndarray
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a × b over the last axis; `numpy.cross` is several times slower for few vectors."""
+    return a.take(NEXT, -1) * b.take(AFTER, -1) - a.take(AFTER, -1) * b.take(NEXT, -1)
+
+
+def poses(tree: Tree, q: np.ndarray) -> Pose:
+    """Poses of all nodes: A_k = A_p · [R, x] · [exp(q ñ), q d]."""
+    angle = q[..., None, None]
+    relative = tree.R + np.sin(angle) * tree.RK + 2.0 * np.sin(0.5 * angle) ** 2 * tree.RKK
+    displaced = tree.x + q[..., None] * tree.Rd
+    R, o = np.empty(relative.shape), np.empty(displaced.shape)
+    for k, p in enumerate(tree.parent):
+        if p < 0:
+            R[..., k, :, :], o[..., k, :] = relative[..., k, :, :], displaced[..., k, :]
+        else:
+            R[..., k, :, :] = R[..., p, :, :] @ relative[..., k, :, :]
+            o[..., k, :] = o[..., p, :] + (R[..., p, :, :] @ displaced[..., k, :, None])[..., 0]
+    return Pose(R, o)
+
+
+def homogeneous(R: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """[[R, x], [0, 1]] (..., 4, 4)."""
+    result = np.zeros((*x.shape[:-1], 4, 4))
+    result[..., :3, :3], result[..., :3, 3], result[..., 3, 3] = R, x, 1.0
+    return result
+
+
+def pose_of(pose: Pose, place: Place) -> tuple[np.ndarray, np.ndarray]:
+    """World rotation (..., 3, 3) and position (..., 3) of a place."""
+    if place.node < 0:
+        shape = pose.o.shape[:-2]
+        return np.broadcast_to(place.R, (*shape, 3, 3)), np.broadcast_to(place.x, (*shape, 3))
+    R = pose.R[..., place.node, :, :]
+    return R @ place.R, pose.o[..., place.node, :] + R @ place.x
+
+
+def axes(tree: Tree, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
+    """World angular velocity and velocity (..., n, 3) of each node relative to its parent, per unit rate."""
+    return (pose.R @ tree.turn[:, :, None])[..., 0], (pose.R @ tree.slide[:, :, None])[..., 0]
+
+
+def jacobian(tree: Tree, pose: Pose, place: Place) -> np.ndarray:
+    """J (..., 6, n): velocity and angular velocity of a place in world axes are J q̇."""
+    z, d = axes(tree, pose)
+    moves = tree.above[place.node] if place.node >= 0 else np.zeros(len(tree.parent))
+    arm = pose_of(pose, place)[1][..., None, :] - pose.o
+    rows = np.concatenate([cross(z, arm) + d, z], axis=-1) * moves[:, None]
+    return np.asarray(np.swapaxes(rows, -1, -2))

@@ -1,0 +1,226 @@
+"""Reference motions of the joint coordinates: values, rates and accelerations (n,) over time, and laws for drives and forces."""
+
+import abc
+import functools
+from typing import TYPE_CHECKING, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import BSpline, make_interp_spline
+from scipy.spatial.transform import Rotation
+
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError, SolverError
+from flexmbs.model.fields import number, positive
+from flexmbs.model.frames import FrameRef
+from flexmbs.model.laws import Function, SmoothStep, Table, TimeLaw
+
+if TYPE_CHECKING:
+    from flexmbs.robots.robot import Robot
+
+QUINTIC = 5
+
+
+class Motion(NamedTuple):
+    """Coordinates, rates and accelerations (n,) at one time."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+class Path(abc.ABC):
+    """A motion of n coordinates; it rests before ``start`` and after ``end`` (s)."""
+
+    start: float
+    end: float
+
+    @property
+    @abc.abstractmethod
+    def n(self) -> int:
+        """Number of coordinates."""
+
+    @abc.abstractmethod
+    def at(self, t: float) -> Motion:
+        """Coordinates, rates and accelerations at time t (s)."""
+
+    def table(self, times: ArrayLike) -> Motion:
+        """Coordinates, rates and accelerations (nt, n) at many times."""
+        rows = [self.at(float(t)) for t in np.asarray(times, float)]
+        return Motion(*(np.array(part) for part in zip(*rows)))
+
+    def laws(self) -> tuple[TimeLaw, ...]:
+        """A law of time per coordinate, for drives and references of controllers: functions of this path."""
+        return tuple(Function(functools.partial(_component, self, i)) for i in range(self.n))
+
+    def tables(self, step: float) -> tuple[Table, ...]:
+        """Cubic splines through the path every ``step`` (s), one per coordinate: laws that stand in model files."""
+        count = max(2, 1 + round((self.end - self.start) / positive(step)))
+        times = np.linspace(self.start, self.end, count)
+        return tuple(Table(times, values) for values in self.table(times).q.T)
+
+
+def _component(path: Path, i: int, t: float) -> tuple[float, float, float]:
+    q, qd, qdd = path.at(t)
+    return float(q[i]), float(qd[i]), float(qdd[i])
+
+
+@final
+class Quintic(Path):
+    """The polynomial of fifth degree with given values, rates and accelerations at both ends; at rest there by default.
+
+    q0, q1 (n,) at ``start`` and ``start + duration`` (s); v0, v1, a0, a1: rates and accelerations. Craig (1989) §7.3.
+    """
+
+    def __init__(
+        self, q0: ArrayLike, q1: ArrayLike, duration: float, *, start: float = 0.0, v0: ArrayLike = 0.0, v1: ArrayLike = 0.0,
+        a0: ArrayLike = 0.0, a1: ArrayLike = 0.0,
+    ) -> None:  # fmt: skip
+        self.start, T = checked_number("start", start), _duration(duration)
+        self.end = self.start + T
+        p0, p1 = _ends(q0, q1)
+        ends = [np.broadcast_to(np.asarray(x, float), p0.shape) for x in (p0, v0, a0, p1, v1, a1)]
+        self._rest = not any(np.any(x) for x in (v0, v1, a0, a1))
+        powers = np.array([[_falling(k, d) * t ** max(k - d, 0) for k in range(6)] for t in (0.0, 1.0) for d in range(3)])
+        scaled = np.array([x * T ** (i % 3) for i, x in enumerate(ends)])
+        self._T, self._c, self._ends = T, np.linalg.solve(powers, scaled), (p0, p1)
+
+    @property
+    def n(self) -> int:
+        return int(self._c.shape[1])
+
+    def at(self, t: float) -> Motion:
+        if not self.start <= t <= self.end:
+            held = self._ends[t > self.end]
+            return Motion(held, np.zeros_like(held), np.zeros_like(held))
+        tau, k = (t - self.start) / self._T, np.arange(6)
+        first, second = k * tau ** np.maximum(k - 1, 0), k * (k - 1) * tau ** np.maximum(k - 2, 0)
+        return Motion(tau**k @ self._c, first @ self._c / self._T, second @ self._c / self._T**2)
+
+    def laws(self) -> tuple[TimeLaw, ...]:
+        """`SmoothStep` laws, which are compiled, where the motion is from rest to rest."""
+        if not self._rest:
+            return super().laws()
+        return tuple(
+            SmoothStep(value, start=self.start, duration=self._T, initial=initial)
+            for initial, value in zip(*(np.asarray(end).tolist() for end in self._ends))
+        )
+
+
+def _falling(k: int, d: int) -> float:
+    """d-th derivative's factor k (k − 1) … of x^k."""
+    return float(np.prod([k - i for i in range(d)])) if k >= d else 0.0
+
+
+@final
+class Trapezoid(Path):
+    """Constant acceleration, constant rate, constant deceleration; all coordinates begin and end together.
+
+    q0, q1 (n,); rate, acceleration: the most that each coordinate may have. The slowest coordinate sets the time; where it does
+    not reach its rate the trapezoid is a triangle. Siciliano et al. (2009) §4.2.
+    """
+
+    def __init__(self, q0: ArrayLike, q1: ArrayLike, *, rate: ArrayLike, acceleration: ArrayLike, start: float = 0.0) -> None:
+        self._q0, q1 = _ends(q0, q1)
+        self._way = q1 - self._q0
+        v, a = (np.broadcast_to(np.asarray(x, float), self._way.shape) for x in (rate, acceleration))
+        if not ((v > 0.0) & (a > 0.0)).all():
+            raise InputError("rate and acceleration: must be > 0 for every coordinate")
+        # over the common path s = 0 … 1 the least of all coordinates' limits holds
+        way = np.maximum(np.abs(self._way), 1e-300)
+        self._a, most = float((a / way).min()), float((v / way).min())
+        self._v = min(most, np.sqrt(self._a))
+        self._rise = self._v / self._a
+        self.start = checked_number("start", start)
+        self._T = 1.0 / self._v + self._rise if self._way.any() else 0.0
+        self.end = self.start + self._T
+
+    @property
+    def n(self) -> int:
+        return len(self._way)
+
+    def at(self, t: float) -> Motion:
+        tau = min(max(t - self.start, 0.0), self._T)
+        left = self._T - tau
+        if tau == 0.0 or left == 0.0:
+            s, v, a = float(tau > 0.0), 0.0, 0.0
+        elif tau < self._rise:
+            s, v, a = 0.5 * self._a * tau**2, self._a * tau, self._a
+        elif left < self._rise:
+            s, v, a = 1.0 - 0.5 * self._a * left**2, self._a * left, -self._a
+        else:
+            s, v, a = self._v * (tau - 0.5 * self._rise), self._v, 0.0
+        return Motion(self._q0 + s * self._way, v * self._way, a * self._way)
+
+
+@final
+class Line(Path):
+    """A straight line of a frame with rotation about one axis (slerp), from rest to rest by the quintic step.
+
+    robot; q0 (n,): coordinates at the start; pose (4, 4): where the frame goes; ``duration`` (s); frame: default the tool.
+    Coordinates follow by inverse kinematics at ``points`` poses, each from the one before, joined by a spline of fifth degree.
+    Raises `SolverError` where the line leaves the reach or the limits of the robot.
+    """
+
+    def __init__(
+        self, robot: "Robot", q0: ArrayLike, pose: ArrayLike, duration: float, *, frame: str | FrameRef | None = None,
+        start: float = 0.0, points: int = 61,
+    ) -> None:  # fmt: skip
+        self.start, T = checked_number("start", start), _duration(duration)
+        self.end = self.start + T
+        tau = np.linspace(0.0, 1.0, max(int(points), 7))
+        s = tau**3 * (10.0 - 15.0 * tau + 6.0 * tau**2)
+        first = robot.pose(q0, frame)
+        last = np.asarray(pose, float)
+        if last.shape != (4, 4):
+            raise InputError(f"pose: must be a 4×4 matrix, not the shape {last.shape}")
+        turn = Rotation.from_matrix(first[:3, :3].T @ last[:3, :3]).as_rotvec()
+        q = [np.asarray(q0, float)]
+        for k in range(1, len(s)):
+            wanted = np.eye(4)
+            wanted[:3, :3] = first[:3, :3] @ Rotation.from_rotvec(s[k] * turn).as_matrix()
+            wanted[:3, 3] = first[:3, 3] + s[k] * (last[:3, 3] - first[:3, 3])
+            found = robot.inverse_kinematics(wanted, frame, start=q[-1] + (q[-1] - q[-2] if k > 1 else 0.0), starts=1)
+            if not found.success or np.abs(found.q - q[-1]).max() > 1.0:
+                raise SolverError(
+                    f"line: the robot cannot follow it beyond {100.0 * s[k - 1]:.3g} %; mind reach, limits and singular positions"
+                )
+            q.append(found.q)
+        rest = [(d, np.zeros(robot.n)) for d in (1, 2)]
+        self._spline: BSpline = make_interp_spline(self.start + T * tau, np.array(q), k=QUINTIC, bc_type=(rest, rest))
+        self._rates = self._spline.derivative(1), self._spline.derivative(2)
+        self._n = robot.n
+
+    @property
+    def n(self) -> int:
+        return self._n
+
+    def at(self, t: float) -> Motion:
+        inside = min(max(t, self.start), self.end)
+        moving = float(inside == t)
+        return Motion(self._spline(inside), moving * self._rates[0](inside), moving * self._rates[1](inside))
+
+
+def _ends(q0: ArrayLike, q1: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        first, last = np.atleast_1d(np.asarray(q0, float)), np.atleast_1d(np.asarray(q1, float))
+    except (TypeError, ValueError):
+        raise InputError(f"q0 and q1: must be numbers, not {shown(q0)} and {shown(q1)}") from None
+    if first.ndim != 1 or first.shape != last.shape or not np.isfinite([first, last]).all():
+        raise InputError(f"q0 and q1: must be as many finite numbers, not the shapes {first.shape} and {last.shape}")
+    return first, last
+
+
+def checked_number(key: str, value: float) -> float:
+    """A finite number. Raises `InputError`."""
+    try:
+        return number(value)
+    except ValueError as error:
+        raise InputError(f"{key}: {error}") from None
+
+
+def _duration(value: float) -> float:
+    try:
+        return positive(value)
+    except ValueError as error:
+        raise InputError(f"duration: {error}") from None

@@ -1,0 +1,299 @@
+"""`Robot`: a model of links in a chain or tree, with the terms and views of robotics."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexmbs.analysis.state import State, state
+from flexmbs.declaration import close_names, shown
+from flexmbs.errors import InputError
+from flexmbs.model.bodies import Body
+from flexmbs.model.fields import number
+from flexmbs.model.frames import FrameRef, frame_ref
+from flexmbs.model.joints import Fixed
+from flexmbs.model.model import Model
+from flexmbs.robots import terms
+from flexmbs.robots.arguments import copy_of, given_frame, given_poses
+from flexmbs.robots.dh import dh_model, joint_name, table_rows
+from flexmbs.robots.euler import euler_rates
+from flexmbs.robots.flexible import with_flexible_links
+from flexmbs.robots.inverse import Found, Task, solve
+from flexmbs.robots.links import Motor
+from flexmbs.robots.motion import homogeneous, jacobian, pose_of, poses
+from flexmbs.robots.tree import Place, Tree, tree_of
+from flexmbs.robots.urdf import urdf_model
+from flexmbs.robots.urdf_read import read_urdf
+
+DOWN = (0.0, 0.0, -9.81)
+CONVENTIONS = ("standard", "modified")
+PAYLOAD = "payload"
+
+
+class Robot:
+    """A robot of n joint coordinates q in the order of its tree.
+
+    model: the ordinary `Model`, of rigid or flexible links; forces, drives and analyses are the model's.  tool: the frame meant
+    where none is named.  limits (n, 2): of the coordinates, infinite where there are none.  motors: joint → `Motor`.
+    Terms treat every link as rigid in its undeformed shape and take arrays of states: q (..., n) gives D (..., n, n).
+    Equations: D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ, D with the motors' inertia. Siciliano et al., Robotics (2009), ch. 7.
+    Raises `InputError` for closed loops and joints that have no coordinates of one rotation or translation each.
+    """
+
+    model: Model
+    tree: Tree
+    tool: FrameRef
+    limits: np.ndarray
+    motors: Mapping[str, Motor]
+
+    def __init__(
+        self, model: Model, *, tool: str | FrameRef | None = None, limits: Mapping[str, Sequence[float]] | None = None,
+        motors: Mapping[str, Motor] | None = None, frames: Mapping[str, FrameRef] | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self.tree = model, tree_of(model)
+        self.motors, self._named = dict(motors or {}), dict(frames or {})
+        self.tool = FrameRef(list(model.bodies)[-1])
+        self.tool = self._ref(tool) if tool is not None else self.tool
+        unknown = [name for name in (*self.motors, *(limits or {})) if name not in model.joints]
+        if unknown:
+            raise InputError(f"joint '{unknown[0]}' is not in the model; {close_names(unknown[0], model.joints)}")
+        free = (-np.inf, np.inf)
+        none = Motor()
+        chosen = [self.motors.get(c.joint, none) for c in self.tree.coordinates]
+        self._armature = np.array([m.gear**2 * m.inertia for m in chosen])
+        self._friction = np.array([(m.gear**2 * m.viscous, *(abs(m.gear) * T for T in m.coulomb)) for m in chosen]).reshape(-1, 3)
+        self.limits = np.array([(limits or {}).get(c.joint) or free for c in self.tree.coordinates], float).reshape(-1, 2)
+
+    @classmethod
+    def from_dh(
+        cls, table: Sequence[Any], convention: str = "standard", *, name: str = "robot", gravity: Sequence[float] = DOWN,
+        base: Any = (0.0, 0.0, 0.0), tool: Any = (0.0, 0.0, 0.0), payload: Body | None = None,
+        links: Mapping[str, Any] | None = None,
+    ) -> "Robot":  # fmt: skip
+        """A robot from its Denavit–Hartenberg table.
+
+        table: `Link` rows, tables of their fields or numbers (a, alpha, d, theta).  convention: "standard" (frame i at the far
+        end of link i) or "modified" (at its joint).  base, tool: poses of the first frame in the world, of the tool in the last.
+        payload: a body whose frame is fixed to the tool.  links: link → `FlexibleLink` or the path of a flexible body.
+        Bodies are "link1" …, joints "joint1" …. Raises `InputError`.
+        """
+        if convention not in CONVENTIONS:
+            raise InputError(f"convention: must be 'standard' or 'modified', not {shown(convention)}")
+        rows = table_rows(table)
+        model, end = dh_model(
+            rows,
+            standard=convention == "standard",
+            name=name,
+            gravity=gravity,
+            base=given_frame("base", base),
+            tool=given_frame("tool", tool),
+        )
+        named = {joint_name(i): row for i, row in enumerate(rows)}
+        return cls._made(
+            model, end, payload, links, {joint: row.limits for joint, row in named.items() if row.limits},
+            {joint: row.motor for joint, row in named.items() if row.motor}, {},
+        )  # fmt: skip
+
+    @classmethod
+    def from_urdf(
+        cls, path: str | Path, *, tool: str | None = None, base: str = "fixed", gravity: Sequence[float] = DOWN,
+        payload: Body | None = None, links: Mapping[str, Any] | None = None, allow_outside: bool = False,
+    ) -> "Robot":  # fmt: skip
+        """A robot from a URDF file (XML without document types; meshes are not read).
+
+        tool: name of a link, by default the last one without children.  base: "fixed" or "floating" root link.  Links without
+        inertia on fixed joints become frames of the link that carries them, under their names. payload, links: as of `from_dh`.
+        Damping and friction of <dynamics> become `motors`. Raises `InputError` with every problem of the file and its line.
+        """
+        built = urdf_model(read_urdf(path, allow_outside=allow_outside), base=base, gravity=gravity)
+        if tool is not None and tool not in built.frames:
+            raise InputError(f"tool: no link {shown(tool)}; {close_names(tool, built.frames)}")
+        end = built.tip if tool is None else built.frames[tool]
+        return cls._made(built.model, end, payload, links, built.limits, built.motors, built.frames)
+
+    @classmethod
+    def _made(
+        cls, model: Model, tool: FrameRef, payload: Body | None, links: Mapping[str, Any] | None, limits: Mapping[str, Any],
+        motors: Mapping[str, Motor], frames: Mapping[str, FrameRef],
+    ) -> "Robot":  # fmt: skip
+        if payload is not None:
+            model.add(Fixed(PAYLOAD, tool, model.add(payload)))
+        if links:
+            model, tool = with_flexible_links(model, links, tool)
+            frames = {name: ref for name, ref in frames.items() if ref.body not in links or not ref.frame}
+        return cls(model, tool=tool, limits=limits, motors=motors, frames=frames)
+
+    @property
+    def n(self) -> int:
+        """Number of joint coordinates."""
+        return len(self.tree.coordinates)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates: the joint, "joint[k]" where it has several."""
+        joints = [c.joint for c in self.tree.coordinates]
+        return tuple(c.joint if joints.count(c.joint) == 1 else f"{c.joint}[{c.number}]" for c in self.tree.coordinates)
+
+    def pose(self, q: ArrayLike, frame: str | FrameRef | None = None) -> np.ndarray:
+        """Homogeneous transformation (..., 4, 4) from a frame to the world: forward kinematics."""
+        place = self._place(frame)
+        return homogeneous(*pose_of(poses(self.tree, self._q(q)), place))
+
+    def transforms(self, q: ArrayLike) -> dict[str, np.ndarray]:
+        """Body → A_{i−1,i} (..., 4, 4), its frame in that of the body before it; of a DH table the matrices of its rows."""
+        all_ = poses(self.tree, self._q(q))
+        before = {joint.child.body: joint.parent.body for joint in self.model.joints.values()}
+        world = {name: homogeneous(*pose_of(all_, self.tree.frames[FrameRef(name)])) for name in ("ground", *self.model.bodies)}
+        first = next(iter(self.model.joints.values())).parent
+        world["ground"] = homogeneous(*pose_of(all_, self.tree.frames[FrameRef(first.body, first.frame)]))
+        return {name: np.linalg.solve(world[before[name]], world[name]) for name in self.model.bodies if name in before}
+
+    def jacobian(self, q: ArrayLike, frame: str | FrameRef | None = None) -> np.ndarray:
+        """Geometric Jacobian J (..., 6, n): (velocity, angular velocity) of a frame in world axes are J q̇."""
+        return jacobian(self.tree, poses(self.tree, self._q(q)), self._place(frame))
+
+    def analytic_jacobian(self, q: ArrayLike, frame: str | FrameRef | None = None, *, angles: str = "ZYX") -> np.ndarray:
+        """J (..., 6, n): rates of position and of Euler angles are J q̇.
+
+        angles: three axes of turns about moved axes, such as "ZYX" (yaw, pitch, roll) or "ZYZ". Raises `InputError` for other
+        sequences and where the angles are singular.
+        """
+        J, R = self.jacobian(q, frame), self.pose(q, frame)[..., :3, :3]
+        return np.concatenate([J[..., :3, :], np.linalg.solve(euler_rates(R, angles), J[..., 3:, :])], axis=-2)
+
+    def manipulability(self, q: ArrayLike, frame: str | FrameRef | None = None, *, part: str = "all") -> np.ndarray:
+        """√det(J Jᵀ) (...): zero in singular positions. Yoshikawa, Int. J. Robotics Research 4 (1985) 3.
+
+        part: rows of J, "all", "translation" or "rotation". For n below the number of rows √det(JᵀJ).
+        """
+        rows = {"all": slice(0, 6), "translation": slice(0, 3), "rotation": slice(3, 6)}
+        if part not in rows:
+            raise InputError(f"part: must be one of {', '.join(rows)}, not {shown(part)}")
+        return np.asarray(np.linalg.svd(self.jacobian(q, frame)[..., rows[part], :], compute_uv=False).prod(axis=-1))
+
+    def inverse_kinematics(
+        self, pose: ArrayLike, frame: str | FrameRef | None = None, *, start: ArrayLike | None = None, starts: int = 30,
+        tolerance: float = 1e-10, iterations: int = 60, turned: bool = True, seed: int = 0,
+    ) -> Found:  # fmt: skip
+        """Coordinates within the limits at which a frame has a pose (..., 4, 4), by damped least squares from several starts.
+
+        start (..., n): first start, by default the middle of the limits; the others are random (``seed``) within the limits, or
+        a half turn or the robot's reach to both sides.  tolerance: in m and rad.  turned=False: positions only, any rotation.
+        ``success`` tells where it worked. Raises `InputError`.
+        """
+        wanted = given_poses(pose)
+        flat = wanted.reshape(-1, 4, 4)
+        place, span = self._place(frame), self._span()
+        given = span.mean(axis=1) if start is None else np.clip(self._q(start, "start"), *self.limits.T)
+        first = np.broadcast_to(given, (*wanted.shape[:-2], self.n)).reshape(1, -1, self.n)
+        others = np.random.default_rng(seed).uniform(span[:, 0], span[:, 1], (max(starts, 1) - 1, len(flat), self.n))
+        task = Task(self.tree, place, flat[:, :3, :3], flat[:, :3, 3], self.limits, self._reach(), turned)
+        found = solve(task, np.concatenate([first, others]), number(tolerance), iterations)
+        return Found(*(part.reshape((*wanted.shape[:-2], *part.shape[1:])) for part in found))
+
+    def mass_matrix(self, q: ArrayLike) -> np.ndarray:
+        """D (..., n, n), symmetric positive definite, with the motors' inertia G²J on its diagonal."""
+        return terms.mass_matrix(self.tree, self._q(q)) + np.diag(self._armature)
+
+    def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
+        """C (..., n, n) of Christoffel's symbols: C q̇ are the velocity forces, Ḋ − 2C is skew."""
+        return terms.coriolis_matrix(self.tree, *self._states(q, qd))
+
+    def gravity_forces(self, q: ArrayLike) -> np.ndarray:
+        """g (..., n): joint forces that hold the robot at rest."""
+        return terms.gravity_forces(self.tree, self._q(q))
+
+    def friction(self, qd: ArrayLike) -> np.ndarray:
+        """|G|(|G| B q̇ + T) (..., n) of the motors; at rest there is none."""
+        rate = self._q(qd, "qd")
+        viscous, up, down = self._friction.T
+        return np.asarray(viscous * rate + up * (rate > 0.0) + down * (rate < 0.0))
+
+    def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
+        """τ (..., n) for a motion: recursive Newton–Euler sweeps, motor inertia and friction."""
+        q, qd, qdd = self._states(q, qd, qdd)
+        return terms.newton_euler(self.tree, q, qd, qdd) + self._armature * qdd + self.friction(qd)
+
+    def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
+        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction."""
+        q, qd, tau = self._states(q, qd, tau)
+        needed = self.inverse_dynamics(q, qd, np.zeros_like(q))
+        return np.asarray(np.linalg.solve(self.mass_matrix(q), (tau - needed)[..., None])[..., 0])
+
+    def state(self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> State:
+        """The model's `State` at coordinates q (n,), rates and accelerations, for all analyses of the model."""
+        values = [None if given is None else self._joints(self._single(given)) for given in (q, qd, qdd)]
+        return state(self.model, position=values[0], velocity=values[1], acceleration=values[2])
+
+    def started(self, q: ArrayLike, qd: ArrayLike | None = None) -> "Robot":
+        """The same robot whose model starts at coordinates q (n,) with rates q̇, by default at rest."""
+        position, velocity = self._joints(self._single(q)), self._joints(self._single(np.zeros(self.n) if qd is None else qd))
+        model = copy_of(self.model)
+        for name, values in position.items():
+            model.joints[name] = dataclasses.replace(self.model.joints[name], q0=values, v0=velocity[name])
+        limits = {c.joint: tuple(row) for c, row in zip(self.tree.coordinates, self.limits)}
+        return Robot(model, tool=self.tool, limits=limits, motors=self.motors, frames=self._named)
+
+    def _joints(self, values: np.ndarray) -> dict[str, list[float]]:
+        """Values by joint in the order of its own coordinates."""
+        found: dict[str, dict[int, float]] = {}
+        for coordinate, value in zip(self.tree.coordinates, values):
+            found.setdefault(coordinate.joint, {})[coordinate.number] = float(value)
+        return {joint: [numbered[k] for k in sorted(numbered)] for joint, numbered in found.items()}
+
+    def _ref(self, given: str | FrameRef) -> FrameRef:
+        if isinstance(given, str) and given in self._named:
+            given = self._named[given]
+        try:
+            ref = frame_ref(given)
+        except ValueError as error:
+            raise InputError(f"frame: {error}") from None
+        if ref not in self.tree.frames:
+            known = [*self._named, *map(str, self.tree.frames)]
+            raise InputError(f"frame '{ref}' is not on the robot; {close_names(str(ref), known)}")
+        return ref
+
+    def _place(self, frame: str | FrameRef | None) -> Place:
+        return self.tree.frames[self.tool if frame is None else self._ref(frame)]
+
+    def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
+        try:
+            values = np.asarray(q, float)
+        except (TypeError, ValueError):
+            raise InputError(f"{key}: must be numbers, not {shown(q)}") from None
+        if values.ndim < 1 or values.shape[-1] != self.n:
+            raise InputError(f"{key}: must have {self.n} coordinates last, one per joint, not the shape {values.shape}")
+        if not np.isfinite(values).all():
+            raise InputError(f"{key}: must be finite")
+        return values
+
+    def _states(self, *given: ArrayLike) -> tuple[np.ndarray, ...]:
+        values = [self._q(each, key) for each, key in zip(given, ("q", "qd", "qdd or tau"))]
+        if all(each.shape == values[0].shape for each in values):
+            return tuple(values)
+        return tuple(np.broadcast_arrays(*values))
+
+    def _single(self, q: ArrayLike) -> np.ndarray:
+        values = self._q(q)
+        if values.ndim != 1:
+            raise InputError(f"q: must be one state of {self.n} coordinates, not the shape {values.shape}")
+        return values
+
+    def _span(self) -> np.ndarray:
+        """(n, 2) range of the coordinates for random starts."""
+        half = np.where(np.abs(self.tree.turn).max(axis=1) > 0.0, np.pi, self._reach())
+        low, high = self.limits.T
+        low, high = np.where(np.isinf(low), np.where(np.isinf(high), -half, high - 2.0 * half), low), high
+        return np.stack([low, np.where(np.isinf(high), low + 2.0 * half, high)], axis=1)
+
+    def _reach(self) -> float:
+        """A length of the robot (m)."""
+        sizes = np.linalg.norm(self.tree.x, axis=1)
+        reach = float(sizes.sum() + np.linalg.norm(self._place(None).x))
+        return reach if reach > 0.0 else 1.0
+
+    def __repr__(self) -> str:
+        return f"<Robot '{self.model.name}': {self.n} coordinates, tool {self.tool}>"

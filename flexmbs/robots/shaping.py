@@ -1,0 +1,61 @@
+"""Input shapers: references that leave no vibration of known modes behind."""
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.robots.paths import Motion, Path, checked_number
+
+
+class Shaper(NamedTuple):
+    """Impulses of an input shaper: amplitudes that sum to 1, and their times (s)."""
+
+    amplitudes: tuple[float, ...]
+    times: tuple[float, ...]
+
+
+def zero_vibration(frequency: float, damping: float = 0.0) -> Shaper:
+    """ZV shaper of a mode (Hz, damping ratio): two impulses whose vibrations cancel.
+
+    Singer, Seering, J. Dyn. Sys. Meas. Control 112 (1990) 76.
+    """
+    K, half = _decay(frequency, damping)
+    return Shaper((1.0 / (1.0 + K), K / (1.0 + K)), (0.0, half))
+
+
+def zero_vibration_derivative(frequency: float, damping: float = 0.0) -> Shaper:
+    """ZVD shaper: three impulses, whose cancellation also has no first derivative over the frequency; same source."""
+    K, half = _decay(frequency, damping)
+    total = (1.0 + K) ** 2
+    return Shaper((1.0 / total, 2.0 * K / total, K * K / total), (0.0, half, 2.0 * half))
+
+
+def _decay(frequency: float, damping: float) -> tuple[float, float]:
+    """Decay of a mode in half a damped period, and the half period."""
+    f, zeta = checked_number("frequency", frequency), checked_number("damping", damping)
+    if f <= 0.0 or not 0.0 <= zeta < 1.0:
+        raise InputError(f"shaper: frequency must be > 0 Hz and damping in 0 … 1, not {f:g} and {zeta:g}")
+    root = np.sqrt(1.0 - zeta**2)
+    return float(np.exp(-zeta * np.pi / root)), float(0.5 / (f * root))
+
+
+@final
+class Shaped(Path):
+    """A path through shapers: Σ A_k path(t − t_k), longer by the last t_k of each. Several shapers act one after another."""
+
+    def __init__(self, path: Path, *shapers: Shaper) -> None:
+        amplitudes, times = np.ones(1), np.zeros(1)
+        for shaper in shapers:
+            amplitudes = np.outer(amplitudes, shaper.amplitudes).ravel()
+            times = np.add.outer(times, shaper.times).ravel()
+        self._path, self._terms = path, tuple(zip(amplitudes.tolist(), times.tolist()))
+        self.start, self.end = path.start, path.end + float(times.max())
+
+    @property
+    def n(self) -> int:
+        return self._path.n
+
+    def at(self, t: float) -> Motion:
+        parts = [(A, self._path.at(t - delay)) for A, delay in self._terms]
+        return Motion(*(np.asarray(sum(A * motion[i] for A, motion in parts)) for i in range(3)))

@@ -1,0 +1,63 @@
+"""Terms of the equations of motion of a tree, D q̈ + C q̇ + g = τ, for many states at once."""
+
+import numpy as np
+
+from flexmbs.robots.motion import axes, cross, poses
+from flexmbs.robots.tree import Tree
+
+
+def newton_euler(
+    tree: Tree, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, gravity: np.ndarray | None = None
+) -> np.ndarray:  # fmt: skip
+    """τ (..., n) of positions, velocities and accelerations (..., n): the recursive Newton–Euler algorithm.
+
+    Outward ω, ω̇ and the accelerations of the nodes, inward forces and moments; both recursions are sums over the links above
+    and below a joint. Luh, Walker, Paul, J. Dyn. Sys. Meas. Control 102 (1980) 69.
+    """
+    g = tree.gravity if gravity is None else gravity
+    pose = poses(tree, q)
+    z, d = axes(tree, pose)
+    above, below = tree.above, tree.above.T
+    arm = pose.o - np.where(tree.parent[:, None] < 0, pose.o, pose.o[..., tree.parent, :])
+    spin, rise = z * qd[..., None], d * qd[..., None]
+    w = above @ spin
+    wp = w - spin
+    gain = z * qdd[..., None] + cross(wp, spin)
+    wd = above @ gain
+    wdp = wd - gain
+    step = cross(wdp, arm) + cross(wp, cross(wp, arm) + 2.0 * rise) + d * qdd[..., None]
+    a = above @ step - g
+    first = (pose.R @ tree.first[:, :, None])[..., 0]
+    inertia = pose.R @ tree.inertia @ np.swapaxes(pose.R, -1, -2)
+    F = tree.mass[:, None] * a + cross(wd, first) + cross(w, cross(w, first))
+    N = (inertia @ wd[..., None])[..., 0] + cross(w, (inertia @ w[..., None])[..., 0]) + cross(first, a)
+    f = below @ F
+    n = below @ (N + cross(pose.o, F)) - cross(pose.o, f)
+    return np.asarray((z * n + d * f).sum(axis=-1))
+
+
+def mass_matrix(tree: Tree, q: np.ndarray) -> np.ndarray:
+    """D (..., n, n): its columns are the forces of unit accelerations."""
+    n = len(tree.parent)
+    rest = np.zeros((*q.shape[:-1], n, n))
+    D = newton_euler(tree, np.broadcast_to(q[..., None, :], rest.shape), rest, rest + np.eye(n), np.zeros(3))
+    return 0.5 * (D + np.swapaxes(D, -1, -2))
+
+
+def gravity_forces(tree: Tree, q: np.ndarray) -> np.ndarray:
+    """g (..., n) that holds the tree at rest."""
+    rest = np.zeros(q.shape)
+    return newton_euler(tree, q, rest, rest)
+
+
+def coriolis_matrix(tree: Tree, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """C (..., n, n) of Christoffel's symbols: C_ij = Σ_k Γ_ijk q̇_k, Γ_ijk = ½(∂D_ij/∂q_k + ∂D_ik/∂q_j − ∂D_jk/∂q_i).
+
+    The velocity forces h(q, q̇) = C q̇ are quadratic in q̇, so that Γ, symmetric in j and k, follows by polarisation without any
+    derivative: column j is ¼[h(q̇ + e_j) − h(q̇ − e_j)].
+    """
+    n = len(tree.parent)
+    q, unit = np.broadcast_to(q[..., None, :], (*q.shape[:-1], n, n)), np.eye(n)
+    none, rest = np.zeros(3), np.zeros(q.shape)
+    up, low = (newton_euler(tree, q, qd[..., None, :] + sign * unit, rest, none) for sign in (1.0, -1.0))
+    return np.asarray(np.swapaxes(0.25 * (up - low), -1, -2))

@@ -1,0 +1,187 @@
+"""The rigid tree of a model as flat arrays: what NumPy needs for many positions at once.
+
+Every joint is taken apart into axes of one coordinate; a node is the frame that moves with an axis. Bodies on fixed joints are
+lumped on their node, flexible bodies are taken as rigid in their undeformed shape.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.model.bodies import Body, BodyWithFrames, FlexibleBody, PointMass, RigidBody
+from flexmbs.model.frames import GROUND, Frame, FrameRef, axis_angle_matrix
+from flexmbs.model.model import Model
+from flexmbs.model.motions import Motion, Rotate, Shift, Slide, Turn, Twist
+from flexmbs.system.topology import PrimaryJoint, topology
+
+
+class Place(NamedTuple):
+    """A pose fixed on a node (−1 the ground): x = R x' + o."""
+
+    node: int
+    R: np.ndarray  # (3, 3)
+    x: np.ndarray  # (3,)
+
+    def then(self, R: np.ndarray, x: np.ndarray) -> "Place":
+        """This place followed by a constant pose."""
+        return Place(self.node, self.R @ R, self.x + self.R @ x)
+
+
+class Coordinate(NamedTuple):
+    """One coordinate of a joint, by its number there."""
+
+    joint: str
+    number: int
+
+
+class Tree(NamedTuple):
+    """n axes in the order of the tree, a parent before its children; lengths in m, masses in kg.
+
+    above[m, k] = 1 where axis k moves node m.
+    """
+
+    coordinates: tuple[Coordinate, ...]
+    parent: np.ndarray  # (n,) node that carries the axis, −1 the ground
+    above: np.ndarray  # (n, n)
+    R: np.ndarray  # (n, 3, 3) pose of the axis' frame in its parent node
+    x: np.ndarray  # (n, 3)
+    RK: np.ndarray  # (n, 3, 3) R ñ and
+    RKK: np.ndarray  # (n, 3, 3) R ñ² of the unit axes n of rotations
+    Rd: np.ndarray  # (n, 3) R d
+    turn: np.ndarray  # (n, 3) rotation vector per unit coordinate
+    slide: np.ndarray  # (n, 3) displacement per unit coordinate
+    mass: np.ndarray  # (n,)
+    first: np.ndarray  # (n, 3) ∫x dm from the node, node axes
+    inertia: np.ndarray  # (n, 3, 3) about the node, node axes
+    gravity: np.ndarray  # (3,)
+    frames: Mapping[FrameRef, Place]
+
+
+class _Inertia(NamedTuple):
+    """Mass, first moment and inertia of a body about its frame's origin."""
+
+    mass: float
+    first: np.ndarray
+    inertia: np.ndarray
+
+
+def tree_of(model: Model) -> Tree:
+    """The rigid tree of a model. Raises `InputError` for closed loops and for balls, free joints and bodies without joint."""
+    shape = topology(model, "joint")
+    if shape.cuts:
+        raise InputError(f"model '{model.name}': a robot is an open chain or tree; joint {', '.join(shape.cuts)} closes a loop")
+    data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
+    frames = {FrameRef(GROUND): Place(-1, np.eye(3), np.zeros(3))}
+    _add_frames(frames, GROUND, _declared(model.frames))
+    axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]] = []
+    for primary in shape.tree:
+        node, R, x = frames[_plain(primary.frame_p)]
+        place = _through(primary, Place(node, R, x), axes)
+        own = _frames_of(model.bodies[primary.body], data)
+        R, x = own.get(primary.frame_c.frame, (np.eye(3), np.zeros(3)))
+        frames[FrameRef(primary.body)] = place.then(R.T, -R.T @ x)
+        _add_frames(frames, primary.body, own)
+    n = len(axes)
+    mass, first, inertia = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
+    for name, body in model.bodies.items():
+        node, R, x = frames[FrameRef(name)]
+        if node >= 0:
+            part = _moved(_inertia(body, data), R, x)
+            mass[node] += part.mass
+            first[node] += part.first
+            inertia[node] += part.inertia
+    parent = np.array([axis[1] for axis in axes], int)
+    above = np.eye(n)
+    for k in range(n):
+        if parent[k] >= 0:
+            above[k] += above[parent[k]]
+    turn, slide = (np.array([rate(axis[4]) for axis in axes]).reshape(n, 3) for rate in (_turn, _slide))
+    R, x = np.array([axis[2] for axis in axes]).reshape(n, 3, 3), np.array([axis[3] for axis in axes]).reshape(n, 3)
+    K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
+    return Tree(
+        tuple(axis[0] for axis in axes), parent, above, R, x, R @ K, R @ K @ K, (R @ slide[:, :, None])[..., 0],
+        turn, slide, mass, first, inertia, np.array(model.gravity), frames,
+    )  # fmt: skip
+
+
+def _through(primary: PrimaryJoint, place: Place, axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]]) -> Place:
+    """The child's frame of a joint, with an axis added for each coordinate."""
+    count = sum(motion.nq for motion in primary.motions)
+    number = 0
+    for motion in primary.motions:
+        if motion.nq > 1 or primary.joint is None:
+            raise InputError(
+                f"joint '{primary.label}': the terms of a robot need single rotations and translations, not '{motion.kind}'; "
+                "take matrices(robot.model) and its kind"
+            )
+        if motion.nq == 0:
+            place = place.then(*_constant(motion))
+            continue
+        coordinate = Coordinate(primary.joint, count - 1 - number if primary.reversed else number)
+        axes.append((coordinate, place.node, place.R, place.x, motion))
+        place = Place(len(axes) - 1, np.eye(3), np.zeros(3))
+        number += 1
+    return place
+
+
+def _constant(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation and displacement of a motion without coordinate."""
+    if isinstance(motion, Turn):
+        return np.array(axis_angle_matrix(motion.axis, motion.angle)), np.zeros(3)
+    assert isinstance(motion, Shift)
+    return np.eye(3), np.array(motion.displacement)
+
+
+def _turn(motion: Motion) -> np.ndarray:
+    return np.array(motion.axis) if isinstance(motion, (Rotate, Twist)) else np.zeros(3)
+
+
+def _slide(motion: Motion) -> np.ndarray:
+    if isinstance(motion, Slide):
+        return np.array(motion.axis)
+    return motion.pitch * np.array(motion.axis) if isinstance(motion, Twist) else np.zeros(3)
+
+
+def _plain(ref: FrameRef) -> FrameRef:
+    return FrameRef(ref.body, ref.frame)
+
+
+def _declared(frames: Mapping[str, Frame]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    return {name: (np.array(frame.rotation), np.array(frame.position)) for name, frame in frames.items()}
+
+
+def _frames_of(body: Body, data: Mapping[str, FlexibleBodyData]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    if isinstance(body, BodyWithFrames):
+        return _declared(body.frames)
+    return {name: (frame.R, frame.x) for name, frame in data[body.name].frames.items()}
+
+
+def _add_frames(frames: dict[FrameRef, Place], body: str, own: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> None:
+    for name, (R, x) in own.items():
+        frames[FrameRef(body, name)] = frames[FrameRef(body)].then(R, x)
+
+
+def _inertia(body: Body, data: Mapping[str, FlexibleBodyData]) -> _Inertia:
+    match body:
+        case RigidBody():
+            com = np.array(body.com)
+            return _Inertia(
+                body.mass, body.mass * com, np.array(body.inertia) + body.mass * (com @ com * np.eye(3) - np.outer(com, com))
+            )
+        case PointMass():
+            return _Inertia(body.mass, np.zeros(3), np.zeros((3, 3)))
+        case _:
+            known = data[body.name]
+            second = np.asarray(known.second_moment)
+            return _Inertia(float(known.mass), np.asarray(known.first_moment), np.trace(second) * np.eye(3) - second)
+
+
+def _moved(part: _Inertia, R: np.ndarray, x: np.ndarray) -> _Inertia:
+    """The inertia of a body about another origin and in other axes: those in which its frame stands at (R, x)."""
+    first = R @ part.first
+    cross = x @ first * np.eye(3) - np.outer(x, first)
+    shifted = part.mass * (x @ x * np.eye(3) - np.outer(x, x)) + cross + cross.T
+    return _Inertia(part.mass, first + part.mass * x, R @ part.inertia @ R.T + shifted)

@@ -1,0 +1,104 @@
+"""Models of robots from what URDF files say."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError
+from flexmbs.model.bodies import RigidBody
+from flexmbs.model.frames import Frame, FrameRef
+from flexmbs.model.joints import Fixed, Free, Joint
+from flexmbs.model.model import Model
+from flexmbs.robots.links import Motor
+from flexmbs.robots.urdf_read import JOINTS, Inertial, Urdf, UrdfJoint
+
+BASES = ("fixed", "floating")
+
+
+class Built(NamedTuple):
+    """The model of a file, where its links are, limits and motors by joint."""
+
+    model: Model
+    frames: dict[str, FrameRef]
+    limits: dict[str, tuple[float, float]]
+    motors: dict[str, Motor]
+    tip: FrameRef
+
+
+def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
+    """The model: a body for each link with inertia or a moving joint; other links are frames on what carries them."""
+    if base not in BASES:
+        raise InputError(f"base: must be 'fixed' or 'floating', not {shown(base)}")
+    order = _outward(urdf)
+    places = _places(urdf, order, base)
+    frames: dict[str, dict[str, Frame]] = {"": {}}
+    for link in order:
+        body, pose = places[link]
+        own = frames.setdefault(body, {})
+        if body != link:
+            own[link] = pose
+        held = [joint for joint in urdf.joints.values() if joint.parent == link and places[joint.child][0] == joint.child]
+        own.update({joint.name: _then(pose, joint.origin) for joint in held})
+    model = Model(urdf.name, gravity=gravity, frames=frames[""])
+    bodies: dict[str, Any] = {"": model.ground}
+    for link in order:
+        if places[link][0] == link:
+            bodies[link] = model.add(_body(link, urdf.links[link], frames[link]))
+            carrier = urdf.joints.get(link)
+            parent = bodies[""] if carrier is None else bodies[places[carrier.parent][0]]
+            model.add(_root_joint(base, parent, bodies[link]) if carrier is None else _joint(carrier, parent, bodies[link]))
+    where = {link: FrameRef(bodies[body].body, "" if body == link else link) for link, (body, _) in places.items()}
+    leaves = [link for link in order if all(joint.parent != link for joint in urdf.joints.values())]
+    moving = [joint for joint in urdf.joints.values() if places[joint.child][0] == joint.child]
+    return Built(
+        model, where, {joint.name: joint.limits for joint in moving},
+        {joint.name: joint.motor for joint in moving if joint.motor}, where[leaves[-1]],
+    )  # fmt: skip
+
+
+def _outward(urdf: Urdf) -> list[str]:
+    """Links, a parent before its children, in the order of the file."""
+    order, stack = [], [urdf.root]
+    while stack:
+        order.append(stack.pop())
+        stack += [joint.child for joint in reversed(list(urdf.joints.values())) if joint.parent == order[-1]]
+    return order
+
+
+def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str, Frame]]:
+    """Link → the body that it is or is fixed on ("" the ground), and its pose there."""
+    places: dict[str, tuple[str, Frame]] = {}
+    for link in order:
+        joint = urdf.joints.get(link)
+        if urdf.links[link] is None and (base == "fixed" if joint is None else joint.kind == "fixed"):
+            body, pose = ("", Frame()) if joint is None else places[joint.parent]
+            places[link] = (body, Frame() if joint is None else _then(pose, joint.origin))
+        else:
+            places[link] = (link, Frame())
+    return places
+
+
+def _then(first: Frame, second: Frame) -> Frame:
+    R = np.array(first.rotation)
+    return Frame(np.array(first.position) + R @ np.array(second.position), R @ np.array(second.rotation))
+
+
+def _body(link: str, inertial: Inertial | None, frames: dict[str, Frame]) -> RigidBody:
+    if inertial is None:
+        return RigidBody(link, mass=0.0, inertia=(0.0, 0.0, 0.0), frames=frames)
+    return RigidBody(link, mass=inertial.mass, com=inertial.com, inertia=inertial.inertia, frames=frames)
+
+
+def _root_joint(base: str, ground: Any, body: Any) -> Joint:
+    name = f"{body.body} base"
+    return Free(name, ground, body) if base == "floating" else Fixed(name, ground, body)
+
+
+def _joint(joint: UrdfJoint, parent: Any, child: Any) -> Joint:
+    kind = JOINTS[joint.kind]
+    place = parent[joint.name]
+    if kind in (Fixed, Free):
+        return kind(joint.name, place, child)
+    return kind(joint.name, place, child, axis=joint.axis)  # type: ignore[call-arg]

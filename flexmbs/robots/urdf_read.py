@@ -1,0 +1,286 @@
+"""Links and joints of URDF files (Unified Robot Description Format, wiki.ros.org/urdf/XML)."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError
+from flexmbs.model.fields import name as checked_name
+from flexmbs.model.frames import Frame
+from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from flexmbs.robots.links import Motor
+from flexmbs.robots.xml_tree import Element, read_xml
+
+JOINTS: dict[str, type[Joint]] = {
+    "revolute": Revolute,
+    "continuous": Revolute,
+    "prismatic": Prismatic,
+    "fixed": Fixed,
+    "floating": Free,
+    "planar": Planar,
+}
+LIMITED = ("revolute", "prismatic")
+
+
+class Inertial(NamedTuple):
+    """Mass, centre of mass and inertia about it in the axes of the link."""
+
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
+
+
+class UrdfJoint(NamedTuple):
+    """A joint element."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    origin: Frame
+    axis: tuple[float, ...]
+    limits: tuple[float, float]
+    motor: Motor | None
+    line: int
+
+
+class Urdf(NamedTuple):
+    """What a file says: links in order with their inertia or None, joints by the link they carry, the root link."""
+
+    name: str
+    links: dict[str, Inertial | None]
+    joints: dict[str, UrdfJoint]
+    root: str
+
+
+def read_urdf(path: str | Path, *, allow_outside: bool = False) -> Urdf:
+    """The links and joints of a file; meshes are not read, only their places checked. Raises `InputError`, a line per problem."""
+    path = Path(path)
+    root = read_xml(path)
+    if root.tag != "robot":
+        raise InputError(f"{path}:{root.line}: the root element must be <robot>, not <{root.tag[:40]}>")
+    reader = _Reader(path, allow_outside)
+    reader.look_for_xacro(root)
+    links = {name: reader.inertial(element, name) for name, element in reader.named(root, "link").items()}
+    joints = [found for name, element in reader.named(root, "joint").items() if (found := reader.joint(element, name, links))]
+    carried = reader.carried(joints)
+    reader.check_meshes(root)
+    roots = [name for name in links if name not in carried]
+    if not reader.problems:
+        reader.check_roots(roots, links, carried)
+    if reader.problems:
+        raise InputError(*reader.problems)
+    return Urdf(root.attributes.get("name", path.stem), links, carried, roots[0])
+
+
+class _Reader:
+    """Elements to values; problems are gathered with their lines."""
+
+    def __init__(self, path: Path, allow_outside: bool) -> None:
+        self.path, self.allow_outside = path, allow_outside
+        self.problems: list[str] = []
+
+    def say(self, element: Element, message: str) -> None:
+        self.problems.append(f"{self.path}:{element.line}: {message}")
+
+    def look_for_xacro(self, root: Element) -> None:
+        for child in root.children:
+            if child.tag.startswith("xacro:"):
+                self.say(child, f"<{child.tag}> is a macro; expand the file with xacro first")
+                return
+
+    def named(self, root: Element, tag: str) -> dict[str, Element]:
+        """The elements of a tag by their names."""
+        found: dict[str, Element] = {}
+        for element in root.all(tag):
+            name = self.value(element, "name", checked_name, f"<{tag}>")
+            if name in found:
+                self.say(element, f"{tag} '{name}' is there twice, first in line {found[name].line}; rename one")
+            elif name is not None:
+                found[name] = element
+        return found
+
+    def value(self, element: Element, key: str, check: Callable[[Any], Any], item: str) -> Any:
+        """An attribute; None and a problem where it is missing or wrong."""
+        if key not in element.attributes:
+            self.say(element, f"{item}: attribute '{key}' is missing")
+            return None
+        try:
+            return check(element.attributes[key])
+        except ValueError as error:
+            self.say(element, f"{item}.{key}: {error}")
+            return None
+
+    def number(self, element: Element | None, key: str, item: str, default: float | None = None) -> float:
+        """A number of an attribute, 0 with a problem where it is wrong."""
+        if element is None or (default is not None and key not in element.attributes):
+            return 0.0 if default is None else default
+        found = self.value(element, key, lambda text: _numbers(text, 1)[0], item)
+        return 0.0 if found is None else float(found)
+
+    def origin(self, element: Element, item: str) -> Frame:
+        """<origin xyz rpy>: turned by roll, pitch, yaw about the fixed axes x, y, z."""
+        origin = element.first("origin")
+        if origin is None:
+            return Frame()
+        three = (lambda text: _numbers(text, 3)) if origin.attributes else _zero
+        values = [
+            self.value(origin, key, three, f"{item}.origin") if key in origin.attributes else _zero() for key in ("xyz", "rpy")
+        ]
+        xyz, rpy = (value or _zero() for value in values)
+        return Frame(xyz, Rotation.from_euler("xyz", rpy).as_matrix())
+
+    def inertial(self, link: Element, name: str) -> Inertial | None:
+        element, item = link.first("inertial"), f"link '{name}'.inertial"
+        if element is None:
+            return None
+        mass, inertia = element.first("mass"), element.first("inertia")
+        for tag, found in (("mass", mass), ("inertia", inertia)):
+            if found is None:
+                self.say(element, f"{item}: <{tag}> is missing")
+        m = self.number(mass, "value", f"{item}.mass")
+        xx, xy, xz, yy, yz, zz = (
+            self.number(inertia, key, f"{item}.inertia", None if key[1] == key[2] else 0.0)
+            for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        )
+        place = self.origin(element, item)
+        R = np.array(place.rotation)
+        I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return Inertial(m, np.array(place.position), R @ I @ R.T)
+
+    def joint(self, element: Element, name: str, links: dict[str, Inertial | None]) -> UrdfJoint | None:
+        item = f"joint '{name}'"
+        known = len(self.problems)
+        kind = self.value(element, "type", str, item)
+        if kind is not None and kind not in JOINTS:
+            self.say(element, f"{item}: type {shown(kind)} is unknown; it is one of {', '.join(JOINTS)}")
+        ends = [self._end(element, tag, item, links) for tag in ("parent", "child")]
+        if element.first("mimic") is not None:
+            self.say(element, f"{item}: <mimic> is not known here; remove it and drive the joint by a law")
+        axis = element.first("axis")
+        direction = (1.0, 0.0, 0.0) if axis is None else self.value(axis, "xyz", _axis, f"{item}.axis")
+        limits, motor = self._limits(element, kind, item), self._motor(element, item)
+        origin = self.origin(element, item)
+        if len(self.problems) > known:
+            return None
+        return UrdfJoint(name, kind, ends[0], ends[1], origin, direction, limits, motor, element.line)
+
+    def _end(self, element: Element, tag: str, item: str, links: dict[str, Inertial | None]) -> str:
+        end = element.first(tag)
+        if end is None:
+            self.say(element, f"{item}: <{tag}> is missing")
+            return ""
+        link = self.value(end, "link", str, f"{item}.{tag}")
+        if link is not None and link not in links:
+            self.say(end, f"{item}.{tag}: there is no link {shown(link)}; add it or mend the name")
+        return str(link)
+
+    def _limits(self, element: Element, kind: str, item: str) -> tuple[float, float]:
+        limit = element.first("limit")
+        if kind not in LIMITED:
+            return (-np.inf, np.inf)
+        if limit is None:
+            self.say(element, f"{item}: <limit> is missing; a joint without limits is of type continuous")
+            return (-np.inf, np.inf)
+        low, high = (self.number(limit, key, f"{item}.limit", 0.0) for key in ("lower", "upper"))
+        if low > high:
+            self.say(limit, f"{item}.limit: lower = {low:g} is above upper = {high:g}")
+        return low, high
+
+    def _motor(self, element: Element, item: str) -> Motor | None:
+        """Friction of <dynamics>."""
+        dynamics = element.first("dynamics")
+        if dynamics is None:
+            return None
+        damping, friction = (self.number(dynamics, key, f"{item}.dynamics", 0.0) for key in ("damping", "friction"))
+        if damping < 0.0 or friction < 0.0:
+            self.say(dynamics, f"{item}.dynamics: damping and friction must be >= 0, not {damping:g} and {friction:g}")
+            return None
+        return Motor(viscous=damping, coulomb=friction) if damping or friction else None
+
+    def carried(self, joints: Sequence[UrdfJoint]) -> dict[str, UrdfJoint]:
+        """Joints by the link they carry."""
+        found: dict[str, UrdfJoint] = {}
+        for joint in joints:
+            if joint.child in found:
+                names = f"joints '{found[joint.child].name}' and '{joint.name}'"
+                self.problems.append(
+                    f"{self.path}:{joint.line}: link '{joint.child}' has two parents, by {names}; URDF knows trees only: "
+                    "remove one and close the loop in the model"
+                )
+            found.setdefault(joint.child, joint)
+        return found
+
+    def check_roots(self, roots: list[str], links: dict[str, Any], carried: dict[str, UrdfJoint]) -> None:
+        """One root, from which every link is reached."""
+        if not links:
+            self.problems.append(f"{self.path}: has no <link>")
+        if len(roots) > 1:
+            self.problems.append(f"{self.path}: {len(roots)} links have no parent: {', '.join(roots[:10])}; join them to one")
+            return
+        for name in links:
+            seen = [name]
+            while seen[-1] in carried:
+                seen.append(carried[seen[-1]].parent)
+                if seen[-1] in seen[:-1]:
+                    ring = seen[seen.index(seen[-1]) :]
+                    self.problems.append(
+                        f"{self.path}: links {' → '.join(ring)} carry each other in a ring; URDF knows trees only"
+                    )
+                    return
+
+    def check_meshes(self, root: Element) -> None:
+        """Meshes must be named within the folder of the file."""
+        stack = [root]
+        while stack:
+            element = stack.pop()
+            stack += reversed(element.children)
+            if element.tag in ("mesh", "texture") and not self.allow_outside:
+                name = element.attributes.get("filename", "")
+                if name and not _inside(name, self.path.parent):
+                    self.say(
+                        element, f"{element.tag} {shown(name)} is outside the file's folder; copy it there or give allow_outside"
+                    )
+
+
+def _inside(name: str, folder: Path) -> bool:
+    """Whether a mesh, relative or ``package://``, is within the folder."""
+    package, count = re.subn(r"^package://", "", name)
+    if not count and re.match(r"[A-Za-z][\w+.-]*:", name):
+        return False
+    place = PurePosixPath(package.replace("\\", "/"))
+    if place.is_absolute() or ".." in place.parts or "\0" in name:
+        return False
+    try:
+        return (folder / place).resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        return False
+
+
+def _numbers(text: str, count: int) -> tuple[float, ...]:
+    parts = text.split()
+    if len(parts) != count:
+        raise ValueError(f"must be {count} number{'' if count == 1 else 's'}, not {shown(text)}")
+    try:
+        values = tuple(float(part) for part in parts)
+    except ValueError:
+        raise ValueError(f"must be {'a number' if count == 1 else 'numbers'}, not {shown(text)}") from None
+    if not np.isfinite(values).all():
+        raise ValueError(f"must be finite, not {shown(text)}")
+    return values
+
+
+def _axis(text: str) -> tuple[float, ...]:
+    values = _numbers(text, 3)
+    if not any(values):
+        raise ValueError("the axis has length zero; give a direction such as 0 0 1")
+    return values
+
+
+def _zero(_: str = "") -> tuple[float, ...]:
+    return (0.0, 0.0, 0.0)

@@ -1,0 +1,69 @@
+"""Elements of an XML file, read without document types, entities or anything outside the file."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from flexmbs.errors import InputError
+
+MOST_BYTES = 20_000_000
+MOST_ELEMENTS = 200_000
+DEEPEST = 50
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element with its line in the file."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list["Element"] = field(default_factory=list)
+
+    def all(self, tag: str) -> list["Element"]:
+        """The children of one tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def first(self, tag: str) -> "Element | None":
+        """The first child of a tag."""
+        return next(iter(self.all(tag)), None)
+
+
+def read_xml(path: Path) -> Element:
+    """The root element of a file. Raises `InputError` for what is no XML, too large, too deep, or has a document type."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{path}: larger than {MOST_BYTES // 1_000_000} MB; no robot needs that much")
+    parser, count = expat.ParserCreate(), 0
+    stack: list[Element] = []
+    roots: list[Element] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        if count > MOST_ELEMENTS or len(stack) >= DEEPEST:
+            limit = f"{MOST_ELEMENTS} elements" if count > MOST_ELEMENTS else f"{DEEPEST} levels"
+            raise InputError(f"{path}:{parser.CurrentLineNumber}: more than {limit}")
+        element = Element(tag, attributes, parser.CurrentLineNumber)
+        (stack[-1].children if stack else roots).append(element)
+        stack.append(element)
+
+    def refuse(*_: object) -> None:
+        raise InputError(
+            f"{path}:{parser.CurrentLineNumber}: declares a document type (DTD); entities are not read: remove <!DOCTYPE …>"
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: stack.pop()
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise InputError(f"{path}:{error.lineno}: is not XML: {expat.errors.messages[error.code]}") from None
+    except (ValueError, LookupError) as error:
+        raise InputError(f"{path}: is not XML in a known encoding: {error}") from None
+    return roots[0]

@@ -1,0 +1,206 @@
+"""Reference motions, input shapers, controllers and flexible links."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.robots import (
+    ComputedTorque,
+    FlexibleLink,
+    Line,
+    Link,
+    Motor,
+    Path,
+    PDGravity,
+    Quintic,
+    Shaped,
+    Shaper,
+    Trapezoid,
+    controlled,
+    puma560,
+    zero_vibration,
+    zero_vibration_derivative,
+)  # fmt: skip
+
+A, B = np.array([0.1, -0.4]), np.array([1.3, 0.2])
+STILL = Quintic([0] * 6, [0] * 6, 1.0)
+ARM = [
+    Link(a=0.5, mass=3.0, com=(-0.25, 0, 0), inertia=(0.01, 0.07, 0.07)),
+    Link(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0.01, 0.03, 0.03)),
+]
+
+
+def arm(**more: object) -> fm.Robot:
+    """Two links that swing in a vertical plane."""
+    return fm.Robot.from_dh(ARM, base=fm.Frame((0, 0, 0), ("x", np.pi / 2)), **more)  # type: ignore[arg-type]
+
+
+def same_rates(path: Path, times: np.ndarray, h: float = 1e-5) -> None:
+    before, now, after = path.table(times - h), path.table(times), path.table(times + h)
+    np.testing.assert_allclose(now.qd, (after.q - before.q) / (2.0 * h), atol=1e-7)
+    np.testing.assert_allclose(now.qdd, (after.qd - before.qd) / (2.0 * h), atol=1e-6)
+
+
+def test_quintic_meets_its_ends() -> None:
+    path = Quintic(A, B, 2.0, start=1.0, v0=(0.3, 0.0), v1=(0.0, -1.0), a0=2.0, a1=(1.0, 3.0))
+    same_rates(path, np.linspace(1.01, 2.99, 7))
+    for found, wanted in ((path.at(1.0), (A, (0.3, 0.0), (2.0, 2.0))), (path.at(3.0), (B, (0.0, -1.0), (1.0, 3.0)))):
+        for value, expected in zip(found, wanted):
+            np.testing.assert_allclose(value, expected, atol=1e-12)
+    np.testing.assert_allclose(path.at(5.0).q, B)
+    assert not path.at(5.0).qd.any()
+
+
+def test_quintic_from_rest_is_the_smooth_step() -> None:
+    path = Quintic(A, B, 2.0, start=1.0)
+    laws = path.laws()
+    assert [law.kind for law in laws] == ["smooth-step", "smooth-step"]
+    for t in (0.5, 1.3, 2.0, 2.9, 4.0):
+        np.testing.assert_allclose(np.transpose([law.state(t) for law in laws]), path.at(t), atol=1e-13)
+
+
+@pytest.mark.parametrize("rate", [0.8, 5.0])
+def test_trapezoid_keeps_its_limits_and_is_no_slower(rate: float) -> None:
+    path = Trapezoid(A, B, rate=rate, acceleration=(2.0, 1.5), start=0.5)
+    way = np.abs(B - A).max()
+    time = way / rate + rate / 2.0 if way > rate**2 / 2.0 else 2.0 * np.sqrt(way / 2.0)
+    assert path.end == pytest.approx(0.5 + time)
+    motion = path.table(np.linspace(0.5, path.end, 1001)[1:-1])
+    assert np.abs(motion.qd).max() <= rate * (1.0 + 1e-12)
+    np.testing.assert_allclose(np.abs(motion.qdd).max(axis=0)[0], 2.0)
+    rise = path.end - 0.5
+    same_rates(path, 0.5 + rise * np.array([0.11, 0.35, 0.62, 0.93]))
+    np.testing.assert_allclose(path.at(path.end).q, B, atol=1e-14)
+
+
+def test_line_is_straight_and_turns_evenly() -> None:
+    puma = puma560()
+    q0 = np.array([0.2, 0.7, -2.2, 0.3, 0.6, 0.1])
+    last = puma.pose(q0 + np.array([0.3, -0.1, 0.2, 0.2, 0.1, 0.3]))
+    path, first = Line(puma, q0, last, 1.0), puma.pose(q0)
+    motion = path.table(np.linspace(0.0, 1.0, 21))
+    poses = puma.pose(motion.q)
+    way = last[:3, 3] - first[:3, 3]
+    s = (poses[:, :3, 3] - first[:3, 3]) @ way / (way @ way)
+    tau = np.linspace(0.0, 1.0, 21)
+    np.testing.assert_allclose(s, tau**3 * (10.0 - 15.0 * tau + 6.0 * tau**2), atol=1e-6)
+    np.testing.assert_allclose(poses[:, :3, 3], first[:3, 3] + s[:, None] * way, atol=1e-6)
+    turned = [np.arccos(np.clip((np.trace(first[:3, :3].T @ X[:3, :3]) - 1.0) / 2.0, -1.0, 1.0)) for X in poses]
+    np.testing.assert_allclose(turned, s * turned[-1], atol=1e-5)
+    np.testing.assert_allclose(motion.qd[[0, -1]], 0.0, atol=1e-12)
+    far = np.eye(4)
+    far[:3, 3] = (2.0, 0.0, 0.0)
+    with pytest.raises(fm.SolverError, match="line: the robot cannot follow it beyond"):
+        Line(puma, q0, far, 1.0)
+
+
+@pytest.mark.parametrize(("make", "order"), [(zero_vibration, 1), (zero_vibration_derivative, 2)])
+def test_shapers_leave_no_vibration(make: Callable[[float, float], Shaper], order: int) -> None:
+    """Residual |Σ A exp((ζ ω + i ω_d) t)| of an oscillator after impulses; |cos(π f/2f₀)| or its square for others."""
+
+    def residual(f: float, damping: float) -> float:
+        w, shaper = 2.0 * np.pi * f, make(3.0, damping)
+        pole = damping * w + 1j * w * np.sqrt(1.0 - damping**2)
+        return float(abs(sum(a * np.exp(pole * (t - shaper.times[-1])) for a, t in zip(*shaper))))
+
+    assert residual(3.0, 0.05) < 1e-14
+    assert residual(3.6, 0.0) == pytest.approx(abs(np.cos(0.6 * np.pi)) ** order)
+    assert sum(make(3.0, 0.05).amplitudes) == pytest.approx(1.0)
+
+
+def test_shaped_paths_arrive_later() -> None:
+    path = Shaped(Quintic(A, B, 1.0), zero_vibration(2.0), zero_vibration(5.0, 0.1))
+    assert path.end == pytest.approx(1.0 + 0.25 + 0.1 / np.sqrt(0.99))
+    np.testing.assert_allclose(path.at(path.end).q, B)
+    same_rates(path, np.linspace(0.05, 1.3, 9))
+
+
+def test_computed_torque_gives_a_linear_error() -> None:
+    """ë + Kd ė + Kp e = 0: with Kd = 2 ω, Kp = ω² from rest e = e0 (1 + ω t) exp(−ω t), whatever the path."""
+    robot, path, w, e0 = arm(), Quintic(A, B, 0.3), 20.0, np.array([0.05, -0.03])
+    start = robot.started(A - e0)
+    model = controlled(start, ComputedTorque(robot, path, kp=w**2, kd=2.0 * w))
+    run = fm.simulate(model, t_end=0.3, step=1e-3)
+    error = path.table(run.t).q - np.hstack([run.joint(name).position for name in ("joint1", "joint2")])
+    expected = e0 * ((1.0 + w * run.t) * np.exp(-w * run.t))[:, None]
+    np.testing.assert_allclose(error, expected, atol=2e-5)
+
+
+def test_pd_with_gravity_comes_to_rest_at_its_goal() -> None:
+    """No error is left under the weight, which PD alone would leave; the model's forces are the controller's."""
+    robot = arm()
+    still = Quintic(A, A, 1.0)
+    model = controlled(robot.started(A), PDGravity(robot, still, kp=100.0, kd=10.0))
+    run = fm.simulate(model, t_end=0.05, step=1e-3)
+    np.testing.assert_allclose(run.joint("joint1").position[:, 0], A[0], atol=1e-9)
+    np.testing.assert_allclose(run.joint("joint1").effort[-1, 0], robot.gravity_forces(A)[0], rtol=1e-9)
+
+
+def beam(length: float, mass: float) -> fm.FlexibleBodyData:
+    """A slender beam along x from its root, with one bending shape x²/L² in y."""
+    S, xS, SS = np.zeros((3, 1)), np.zeros((3, 3, 1)), np.zeros((3, 3, 1, 1))
+    S[1], xS[0, 1], SS[1, 1] = mass / 3.0, mass * length / 4.0, mass / 5.0
+    zero, one, slope = np.zeros((3, 1)), np.array([[0.0], [1.0], [0.0]]), np.array([[0.0], [0.0], [2.0 / length]])
+    return fm.FlexibleBodyData.from_integrals(
+        "beam", mass=mass, first_moment=(mass * length / 2.0, 0, 0), second_moment=np.diag([mass * length**2 / 3.0, 1e-4, 1e-4]),
+        S_bar=S, xS=xS, SS=SS, K_ff=np.array([[4e3]]),
+        frames={
+            "root": fm.FlexibleFrame.at_node((0, 0, 0), zero),
+            "end": fm.FlexibleFrame.at_node((length, 0, 0), one, psi=slope),
+        },
+    )  # fmt: skip
+
+
+def test_flexible_link_in_the_place_of_a_rigid_one() -> None:
+    """Undeformed it has the terms of the rigid robot; the joints keep their axes on interfaces with other axes."""
+    L, m, twist = 0.5, 1.2, 0.7
+    moments = np.diag([2e-4, m * L**2 / 12.0 + 1e-4, m * L**2 / 12.0 + 1e-4])
+    c, s = np.cos(twist), np.sin(twist)
+    turn = np.array([[1, 0, 0], [0, c, -s], [0, s, c]]).T  # beam axes to link axes, turned by −α about x
+    rows = [
+        Link(a=L, alpha=twist, mass=m, com=(-L / 2, 0, 0), inertia=turn @ moments @ turn.T),
+        Link(a=0.3, mass=1.0, inertia=(1e-2,) * 3),
+    ]
+    link = FlexibleLink(beam(L, m), {"joint1": "root", "joint2": "end"}, pose=fm.Frame((-L, 0, 0), turn))
+    rigid, soft = fm.Robot.from_dh(rows), fm.Robot.from_dh(rows, links={"link1": link})
+    q, qd = np.array([0.4, -0.9]), np.array([1.0, 2.0])
+    np.testing.assert_allclose(soft.pose(q), rigid.pose(q), atol=1e-14)
+    np.testing.assert_allclose(soft.mass_matrix(q), rigid.mass_matrix(q), atol=1e-14)
+    np.testing.assert_allclose(soft.inverse_dynamics(q, qd, q), rigid.inverse_dynamics(q, qd, q), atol=1e-13)
+    found = fm.matrices(soft.model, at=soft.state(q, qd))
+    rows_ = [found.velocities.index(name) for name in soft.coordinates]
+    assert len(found.velocities) == 3
+    np.testing.assert_allclose(found.M[np.ix_(rows_, rows_)], rigid.mass_matrix(q), atol=1e-12)
+    with pytest.raises(fm.InputError, match=r"links.link1: 'joint2' is 0.1 m from interface 'end'; mend pose or frames"):
+        fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L - 0.1, m), link.frames, pose=link.pose)})
+    with pytest.raises(fm.InputError, match="'joint1' needs an interface, and there is no 'joint1'; the body has: root"):
+        fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L, m))})
+
+
+def test_payload_is_carried_by_the_tool() -> None:
+    load = fm.RigidBody("load", mass=4.0, inertia=(0.0, 0.0, 0.0), com=(0.1, 0.0, 0.0))
+    q = np.array([0.3, 0.5])
+    weight = arm(payload=load).gravity_forces(q) - arm().gravity_forces(q)
+    x = 0.5 * np.cos(0.3), 0.5 * np.cos(0.8)  # tool 0.4, load 0.1 further
+    np.testing.assert_allclose(weight, 4.0 * 9.81 * np.array([sum(x), x[1]]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Quintic(A, (1.0,), 1.0), "q0 and q1: must be as many finite numbers"),
+        (lambda: Quintic(A, B, 0.0), "duration: must be > 0"),
+        (lambda: Trapezoid(A, B, rate=0.0, acceleration=1.0), "rate and acceleration: must be > 0"),
+        (lambda: zero_vibration(-1.0), "shaper: frequency must be > 0 Hz"),
+        (lambda: ComputedTorque(puma560(), Quintic(A, B, 1.0), 1.0, 1.0), "path: has 2 coordinates and the robot 6"),
+        (lambda: PDGravity(arm(), Quintic(A, B, 1.0), (1.0, -1.0), 1.0), "kp: must be one number >= 0 or 2 of them"),
+        (lambda: controlled(puma560(), PDGravity(arm(), Quintic(A, B, 1.0), 1.0, 1.0)), "controller: it is for the coord"),
+        (lambda: controlled(puma560(), PDGravity(puma560(), STILL, 1.0, 1.0)), "motor of 'joint1': a model"),
+        (lambda: Motor(coulomb=(1.0, 2.0)), r"coulomb: must be one number >= 0, or two for motion in \+ and −"),
+    ],
+)  # fmt: skip
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(fm.InputError, match=message):
+        call()

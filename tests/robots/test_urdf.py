@@ -1,0 +1,174 @@
+"""Robots from URDF files: the KUKA LBR iiwa of Drake's tests, Pinocchio on the same file, files that are wrong."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.robots.xml_tree import DEEPEST
+
+FILE = Path(__file__).parent / "data" / "iiwa.urdf"
+BENT = np.radians([60.0, 30.0, 60.0, 30.0, 60.0, 30.0, 60.0])
+
+
+@pytest.fixture(scope="module")
+def iiwa() -> fm.Robot:
+    return fm.Robot.from_urdf(FILE)
+
+
+def test_iiwa_as_in_the_benchmark(iiwa: fm.Robot) -> None:
+    """Drake's MotionGenesis benchmark (BSD-3): position to all digits; torques from an independent recursive evaluation."""
+    pose = iiwa.pose(BENT, "link7")
+    np.testing.assert_allclose(pose[:3, 3], (0.2970356451892219, 0.1727696964662288, 1.154681973689345), atol=1e-15)
+    first = (-0.5939002959880229, 0.8043869080239552, -0.015625000000000187)
+    np.testing.assert_allclose(pose[0, :3], first, atol=1e-15)
+    gravity = (0.0, -33.92939760238633, -4.858966393519989, -4.406252126063217, 0.36232707403429004, -0.022780341623847396, 0.0)
+    np.testing.assert_allclose(iiwa.gravity_forces(BENT), gravity, atol=1e-13)
+    spin = 1000.0 * np.eye(7)[6]
+    found = iiwa.inverse_dynamics(np.zeros(7), np.zeros(7), spin)
+    np.testing.assert_allclose(found, (1.0, 0.02212155, 1.0, -0.0034335, 1.0, 0.0, 1.0), atol=1e-14)
+    rates, growth = (0.1, -0.2, 0.3, -0.4, 0.5, -0.6, 0.7), (1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0)
+    full = (
+        1.9366448327737524, -35.30937955034325, -5.1743052779245025, -5.855465426698118, 0.45498419128325657,
+        0.013780755377075208, 0.010336700794995012,
+    )  # fmt: skip
+    np.testing.assert_allclose(iiwa.inverse_dynamics(BENT, rates, growth), full, atol=1e-13)
+
+
+def test_iiwa_terms_are_those_of_the_model(iiwa: fm.Robot) -> None:
+    q, qd = np.random.default_rng(3).uniform(-1.5, 1.5, (2, 7))
+    found = fm.matrices(iiwa.model, at=iiwa.state(q, qd))
+    np.testing.assert_allclose(iiwa.mass_matrix(q), found.M, atol=1e-12)
+    np.testing.assert_allclose(iiwa.coriolis_matrix(q, qd) @ qd + iiwa.gravity_forces(q), -found.k, atol=1e-12)
+
+
+def test_iiwa_inverse_kinematics_returns(iiwa: fm.Robot) -> None:
+    low, high = iiwa.limits.T
+    wanted = iiwa.pose(np.random.default_rng(8).uniform(low, high, (50, 7)))
+    found = iiwa.inverse_kinematics(wanted)
+    assert found.success.all()
+    assert ((found.q >= low) & (found.q <= high)).all()
+    np.testing.assert_allclose(iiwa.pose(found.q), wanted, atol=1e-10)
+
+
+def test_pinocchio_on_the_same_file(iiwa: fm.Robot) -> None:
+    pinocchio = pytest.importorskip("pinocchio")
+    model = pinocchio.buildModelFromUrdf(str(FILE))
+    data = model.createData()
+    for q, qd, qdd in np.random.default_rng(4).uniform(-1.5, 1.5, (20, 3, 7)):
+        np.testing.assert_allclose(iiwa.inverse_dynamics(q, qd, qdd), pinocchio.rnea(model, data, q, qd, qdd), atol=1e-11)
+        np.testing.assert_allclose(iiwa.coriolis_matrix(q, qd), pinocchio.computeCoriolisMatrix(model, data, q, qd), atol=1e-11)
+
+
+def test_links_without_inertia_are_frames(iiwa: fm.Robot) -> None:
+    assert "tool0" not in iiwa.model.bodies
+    assert str(iiwa.tool) == "link7/tool0"
+    way = iiwa.pose(BENT, "tool0")[:3, 3] - iiwa.pose(BENT, "link7")[:3, 3]
+    np.testing.assert_allclose(way, 0.045 * iiwa.pose(BENT)[:3, 2], atol=1e-15)
+
+
+def test_other_joints_become_joints_of_the_model(tmp_path: Path) -> None:
+    file = tmp_path / "cart.urdf"
+    file.write_text(
+        robot(
+            *(link(name) for name in ("cart", "mast", "boom", "hook", "hat")), '<link name="world"/>',
+            joint("drive", "planar", "world", "cart", '<axis xyz="0 0 1"/>'),
+            joint("lift", "prismatic", "cart", "mast", '<axis xyz="0 0 2"/><limit lower="0" upper="1.5"/>'),
+            joint("slew", "continuous", "mast", "boom", '<axis xyz="0 0 1"/><dynamics damping="0.5" friction="2"/>'),
+            joint("rope", "floating", "boom", "hook"), joint("glue", "fixed", "mast", "hat"),
+        )
+    )  # fmt: skip
+    with pytest.raises(fm.InputError, match="joint 'rope': the terms of a robot need single rotations and translations"):
+        fm.Robot.from_urdf(file)
+    text = file.read_text().replace('type="floating"', 'type="fixed"')
+    file.write_text(text)
+    crane = fm.Robot.from_urdf(file)
+    assert {name: found.kind for name, found in crane.model.joints.items()} == {
+        "drive": "planar", "lift": "prismatic", "slew": "revolute", "rope": "fixed", "glue": "fixed",
+    }  # fmt: skip
+    assert crane.coordinates == ("drive[0]", "drive[1]", "drive[2]", "lift", "slew")
+    np.testing.assert_allclose(crane.limits[3], (0.0, 1.5))
+    np.testing.assert_allclose(crane.friction((0, 0, 0, 0, -2.0)), (0, 0, 0, 0, -3.0))
+    np.testing.assert_allclose(crane.pose((0.3, 0.2, 0.1, 0.5, 0.0), "mast")[:3, 3], (0.3, 0.2, 0.5), atol=1e-15)
+
+
+def robot(*elements: str, head: str = "") -> str:
+    return f'<?xml version="1.0"?>{head}<robot name="r">\n' + "\n".join(elements) + "\n</robot>"
+
+
+def link(name: str, more: str = "") -> str:
+    inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    return f'<link name="{name}"><inertial><mass value="1"/>{inertia}</inertial>{more}</link>'
+
+
+def joint(name: str, kind: str, parent: str, child: str, more: str = "") -> str:
+    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{more}</joint>'
+
+
+def mesh(name: str) -> str:
+    return f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
+
+
+AB, CD = (link("a"), link("b")), (link("c"), link("d"))
+FIXED = joint("j", "fixed", "a", "b")
+BOMB = '<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
+WRONG = {
+    "document type": (robot(*AB, FIXED, head=BOMB), r":1: declares a document type \(DTD\); entities are not read"),
+    "external entity": (robot(*AB, FIXED, head='<!DOCTYPE r SYSTEM "file:///etc/passwd">'), "declares a document type"),
+    "undefined entity": (robot(*AB, joint("&a;", "fixed", "a", "b")), ":4: is not XML: undefined entity"),
+    "not closed": ("<robot><link name='a'>", ":1: is not XML"),
+    "empty": ("", "is not XML: no element found"),
+    "deep": ("<robot>" + "<a>" * DEEPEST + "</a>" * DEEPEST + "</robot>", f"more than {DEEPEST} levels"),
+    "other root": ("<model/>", ":1: the root element must be <robot>, not <model>"),
+    "no links": (robot(), "has no <link>"),
+    "macro": (robot('<xacro:include filename="a"/>').replace("<robot", '<robot xmlns:xacro="x"'), "expand the file with xacro"),
+    "missing link": (robot(AB[0], joint("j", "fixed", "a", "c")), ":3: joint 'j'.child: there is no link 'c'"),
+    "link twice": (robot(AB[0], AB[0]), "link 'a' is there twice, first in line 2"),
+    "two parents": (robot(*AB, FIXED, link("c"), joint("k", "fixed", "c", "b")), "link 'b' has two parents"),
+    "ring": (robot(*AB, FIXED, *CD, joint("k", "fixed", "c", "d"), joint("m", "fixed", "d", "c")), "c → d → c carry"),
+    "two roots": (robot(*AB), "2 links have no parent: a, b; join them to one"),
+    "joint type": (robot(*AB, joint("j", "ball", "a", "b")), "joint 'j': type 'ball' is unknown; it is one of revolute"),
+    "mimic": (robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="k"/>')), "joint 'j': <mimic> is not known here"),
+    "no parent": (robot(*AB, '<joint name="j" type="fixed"><child link="b"/></joint>'), "joint 'j': <parent> is missing"),
+    "no limits": (robot(*AB, joint("j", "revolute", "a", "b")), "joint 'j': <limit> is missing"),
+    "limits": (robot(*AB, joint("j", "prismatic", "a", "b", '<limit lower="1" upper="0"/>')), "lower = 1 is above upper = 0"),
+    "axis": (robot(*AB, joint("j", "continuous", "a", "b", '<axis xyz="0 0 0"/>')), "joint 'j'.axis.xyz: the axis has length"),
+    "numbers": (robot(*AB, joint("j", "fixed", "a", "b", '<origin xyz="0 zero 0"/>')), "joint 'j'.origin.xyz: must be numbers"),
+    "not finite": (robot(*AB, joint("j", "fixed", "a", "b", '<origin xyz="0 nan 0"/>')), "must be finite"),
+    "no mass": (robot(AB[0].replace('<mass value="1"/>', '')), "link 'a'.inertial: <mass> is missing"),
+    "inertia": (robot(AB[0].replace('izz="1"', 'izz="3"'), AB[1], FIXED), "bodies.a.inertia: no body has it"),
+    "mesh": (robot(link("a", mesh("package://../../x.stl"))), "mesh 'package://../../x.stl'"),
+    "mesh of the net": (robot(link("a", mesh("http://x.org/x.stl"))), "is outside the file's"),
+    "name": (robot(link("a/b")), "<link>.name: a name must not contain '/'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_files_are_refused_in_one_line(case: str, tmp_path: Path) -> None:
+    text, message = WRONG[case]
+    file = tmp_path / "robot.urdf"
+    file.write_text(text)
+    with pytest.raises(fm.InputError, match=message) as error:
+        fm.Robot.from_urdf(file)
+    assert len(error.value.problems) == 1
+    assert "\n" not in str(error.value)
+    assert case == "inertia" or "robot.urdf" in str(error.value)
+
+
+def test_all_problems_of_a_file_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "robot.urdf"
+    file.write_text(robot(link("a"), joint("j", "ball", "a", "c", '<axis xyz="1"/>'), joint("k", "fixed", "b", "a")))
+    with pytest.raises(fm.InputError) as error:
+        fm.Robot.from_urdf(file)
+    assert len(error.value.problems) == 4
+
+
+def test_a_missing_and_a_huge_file(tmp_path: Path) -> None:
+    with pytest.raises(fm.InputError, match="cannot be read: No such file"):
+        fm.Robot.from_urdf(tmp_path / "none.urdf")
+    huge = tmp_path / "huge.urdf"
+    with huge.open("wb") as file:
+        file.truncate(30_000_000)
+    with pytest.raises(fm.InputError, match="larger than 20 MB"):
+        fm.Robot.from_urdf(huge)
