@@ -210,9 +210,10 @@ def _frame(interface: BoundInterface, motion: FloatArray, modes: BodyModes) -> F
 
 
 def _table(modes: BodyModes, basis: Basis, ratio: FloatArray, integrals: ShapeIntegrals) -> ModeTable:
-    """Mode table; a mode above the last normal mode of the basis is "static": it completes the compliance at the interfaces."""
+    """Mode table; a mode above the normal modes and the band of the basis is "static": it completes the compliance."""
     frequency = modes.omega / (2 * np.pi)
-    kind = tuple(modes.kind if f <= basis.normal_frequencies.max(initial=0.0) else "static" for f in frequency)
+    accurate = max(basis.band, float(basis.normal_frequencies.max(initial=0.0)))
+    kind = tuple(modes.kind if f <= accurate else "static" for f in frequency)
     L = np.vstack([integrals.S_bar, x_cross_shapes(integrals.xS)])
     return ModeTable(frequency, kind, (L**2).T, ratio)
 

@@ -108,7 +108,7 @@ class AttachedNode(Reference):
                 f"reference: the mesh has no node {self.node}; its numbers are {fe.node_ids.min()}..{fe.node_ids.max()}"
             )
         row = int(found[0])
-        near = np.setdiff1d(fe.m[row].indices, row)
+        near = np.setdiff1d(fe.K[3 * row : 3 * row + 3].indices // 3, row)
         turns = rigid_motion(fe.nodes[near] - fe.nodes[row])[:, :, 3:].reshape(-1, 3)
         gram = turns.T @ turns
         if not np.linalg.cond(gram) < 1e12:

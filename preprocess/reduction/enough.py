@@ -34,7 +34,7 @@ def fewest(
         if limit > _HIGHEST:
             raise InputError(
                 f"method.tolerance: the error is still {worst:.2g} with {len(pool.omega)} {normal} modes; raise it above "
-                f"{tolerance:g}, lower the band, or take a reduction that is exact for static loads"
+                f"{tolerance:g}, lower the band, or take another reduction, of which Rubin's needs the fewest modes"
             )
     return _bisected(statics, static, normal, pool, omega, tolerance)
 

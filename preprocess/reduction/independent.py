@@ -10,9 +10,11 @@ import scipy.linalg
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
+from flexmbs.flexible_body_file import MAX_MODES
 from preprocess.reduction.statics import InterfaceStatics
 
 DEPENDENT = 1e-6  # share of a shape, in the norm √(φᵀMφ), that others must leave of it for it to count
+_CLEAR = 1e-3  # share that counts as much
 
 
 class ElasticShapes(NamedTuple):
@@ -26,10 +28,12 @@ def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) 
     """Elastic part ``(1 − R Rᵀ M) φ`` of all shapes, M-orthonormal, those left out that depend on the ones before.
 
     A shape is dropped where less than ``DEPENDENT`` of its M-norm is left outside the span of the rigid-body motions and the
-    shapes before it: such a remainder is dominated by round-off.  Raises InputError when nothing is left.
+    shapes before it: such a remainder is dominated by round-off.  Raises InputError for too many, and when nothing is left.
     """
     R, mass = statics.rigid_modes, statics.fe.mass_product
     given = np.hstack(list(blocks.values()))
+    if given.shape[1] > MAX_MODES:
+        raise InputError(f"method: gives {given.shape[1]} shapes; a flexible body holds at most {MAX_MODES}")
     norms = np.sqrt(np.einsum("ik,ik->k", given, mass(given)))
     elastic = given - R @ (mass(R).T @ given)
     keep, shapes = orthonormal(elastic, mass, norms)
@@ -48,32 +52,46 @@ def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) 
 def orthonormal(
     shapes: FloatArray, mass: Callable[[FloatArray], FloatArray], norms: FloatArray, tolerance: float = DEPENDENT
 ) -> tuple[np.ndarray, FloatArray]:
-    """Which of the shapes (3N, n) are kept, and their M-orthonormal span (3N, rank), in order.
+    """Which of the shapes (3N, n) are kept, and their M-orthonormal span (3N, rank).
 
-    A shape goes when its remainder outside the span of those before is below ``tolerance`` times its ``norms`` (n,).
+    A shape goes when its remainder outside the span of the others is below ``tolerance`` times its ``norms`` (n,). Shapes that
+    leave much of themselves are made orthonormal at once, by Cholesky factors of their Gram matrix; the rest, freed of those with
+    full accuracy, has another turn.
     """
-    scale = np.where(norms > 0, norms, 1.0)
-    unit = shapes / scale
-    keep = _kept(unit.T @ mass(unit), tolerance)
-    unit = unit[:, keep]
-    for _ in range(2 if unit.shape[1] else 0):
-        gram = unit.T @ mass(unit)
+    keep, left, found = np.zeros(len(norms), bool), np.arange(len(norms)), np.zeros((len(shapes), 0))
+    rest, share = shapes / np.where(norms > 0, norms, 1.0), np.ones(len(norms))
+    while left.size:
+        size = np.sqrt(np.maximum(np.einsum("ik,ik->k", rest, mass(rest)), 0.0))
+        share = share * size
+        large = share > tolerance
+        left, rest, share = left[large], rest[:, large] / size[large], share[large]
+        chosen = _independent(rest.T @ mass(rest))
+        found = np.hstack([found, _orthonormal(rest[:, chosen], mass)])
+        keep[left[chosen]] = True
+        left, rest, share = left[~chosen], rest[:, ~chosen], share[~chosen]
+        for _ in range(2):
+            rest = rest - found @ (found.T @ mass(rest))
+    return keep, found
+
+
+def _orthonormal(shapes: FloatArray, mass: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    for _ in range(2 if shapes.shape[1] else 0):
+        gram = shapes.T @ mass(shapes)
         L = np.linalg.cholesky(0.5 * (gram + gram.T))
-        unit = scipy.linalg.solve_triangular(L, unit.T, lower=True).T
-    return keep, np.asarray(unit)
+        shapes = scipy.linalg.solve_triangular(L, shapes.T, lower=True).T
+    return np.asarray(shapes)
 
 
-def _kept(gram: FloatArray, tolerance: float) -> np.ndarray:
-    """Rows of a Gram matrix (n, n) that a Cholesky factorization keeps when it skips pivots below tolerance²."""
+def _independent(gram: FloatArray) -> np.ndarray:
+    """Rows of a Gram matrix (n, n) of unit vectors that a Cholesky factorization keeps when it skips pivots below _CLEAR²."""
     n = len(gram)
     L, keep = np.zeros((n, n)), np.zeros(n, bool)
     for j in range(n):
-        row = L[:j][keep[:j]][:, :j][:, keep[:j]]
         done = np.flatnonzero(keep[:j])
         if done.size:
-            L[j, done] = scipy.linalg.solve_triangular(row, gram[done, j], lower=True)
+            L[j, done] = scipy.linalg.solve_triangular(L[np.ix_(done, done)], gram[done, j], lower=True)
         pivot = gram[j, j] - L[j, done] @ L[j, done]
-        if pivot > tolerance**2:
+        if pivot > _CLEAR**2:
             keep[j] = True
             L[j, j] = np.sqrt(pivot)
     return keep

@@ -62,9 +62,10 @@ class Krylov(Reduction):
         found = np.zeros((statics.size, 0))
         for _ in range(self.moments):
             X = _shifted_response(statics, loads, low, shift)
+            norms = np.sqrt(_products(X, mass(X)))
             for _again in range(2):
                 X = X - found @ (found.T @ mass(X))
-            X = orthonormal(X, mass, np.sqrt(np.einsum("ik,ik->k", X, mass(X))))[1]
+            X = orthonormal(X, mass, norms)[1]
             if not X.shape[1]:
                 break
             found, loads = np.hstack([found, X]), mass(X)

@@ -10,12 +10,12 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
+from flexmbs.flexible_body_file import MAX_MODES
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.eigen import Modes, Operator, modes_of
 from preprocess.reduction.enough import fewest
 from preprocess.reduction.statics import InterfaceStatics
 
-MOST_MODES = 2000  # that a file of a flexible body holds
 AUTO = "auto"
 
 
@@ -58,8 +58,8 @@ class NormalModeReduction(Reduction):
             raise InputError(f'method.modes: is {modes!r}; give a whole number or "auto"')
         if modes < 1:
             raise InputError(f"method.modes: is {modes}; ask for at least one {self.normal} mode")
-        if modes > MOST_MODES:
-            raise InputError(f"method.modes: is {modes}; a flexible body holds at most {MOST_MODES}")
+        if modes > MAX_MODES:
+            raise InputError(f"method.modes: is {modes}; a flexible body holds at most {MAX_MODES}")
 
     @abstractmethod
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:

@@ -9,6 +9,7 @@ import scipy.linalg
 
 from flexmbs.flexible_body import FloatArray
 from preprocess.assembly import assemble
+from preprocess.build import reduce
 from preprocess.fe_model import FEModel
 from preprocess.interfaces import Averaged, Interface, Rigid, bind_interfaces
 from preprocess.material import Isotropic
@@ -130,6 +131,21 @@ def test_shapes_are_orthonormal_elastic_and_respect_rigid_interfaces(method: str
     np.testing.assert_allclose(each.shapes.T @ M_shapes, np.eye(each.shapes.shape[1]), atol=1e-12)
     assert np.abs(each.statics.rigid_modes.T @ M_shapes).max() < 1e-12
     np.testing.assert_allclose(each.statics.admissible(each.shapes), each.shapes, atol=1e-12 * np.abs(each.shapes).max())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_bodies_are_sound_and_their_rigid_body_part_is_that_of_the_solid(method: str) -> None:
+    """Mass, centre of mass and inertia of the box in closed form; the shapes add no rigid-body motion."""
+    ends = {"a": Rigid("x0"), "b": Averaged("x1")}
+    body = reduce(bar(), interfaces=ends, method=METHODS[method], reference="mean axes", stiffening=False, stress=None)
+    report = body.validate()
+    assert report.ok, str(report)
+    mass = 7850.0 * 0.6 * 0.1 * 0.07
+    assert body.mass == pytest.approx(mass, rel=1e-12)
+    np.testing.assert_allclose(body.frames["a"].x, [-0.3, 0, 0], atol=1e-12)
+    moments = mass / 12 * np.array([0.1**2 + 0.07**2, 0.6**2 + 0.07**2, 0.6**2 + 0.1**2])
+    np.testing.assert_allclose(body.inertia, np.diag(moments), atol=1e-12 * mass)
+    assert body.nf == case(method, "mixed").shapes.shape[1]
 
 
 @each_case

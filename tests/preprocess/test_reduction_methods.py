@@ -1,5 +1,7 @@
 """What sets the reductions apart: moments, spans, dependent shapes, automatic numbers of modes, and what they refuse."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -7,7 +9,7 @@ import scipy.linalg
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData, FloatArray
 from preprocess.assembly import assemble
-from preprocess.build import reduce
+from preprocess.build import reduce as full_reduce
 from preprocess.fe_model import FEModel, rigid_motions
 from preprocess.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.material import Isotropic
@@ -20,6 +22,7 @@ from preprocess.reduction.statics import InterfaceStatics
 from preprocess.structured import box_mesh
 
 ENDS = {"a": Rigid("x0"), "b": Averaged("x1")}
+reduce = functools.partial(full_reduce, stiffening=False, stress=None)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,7 @@ def transfer(K: FloatArray, M: FloatArray, L: FloatArray, f: float) -> FloatArra
 @pytest.mark.parametrize("f", [0.0, 1800.0])
 def test_krylov_matches_moments_of_the_elastic_transfer_function(statics: InterfaceStatics, f: float) -> None:
     """With m blocks, 2m derivatives in ω² are matched: the error at σ + δ grows like δ^(2m). Oracle: dense modes."""
-    Z = scipy.linalg.null_space(np.vstack([_distortion(statics)]))
+    Z = scipy.linalg.null_space(_distortion(statics))
     omega2, y = scipy.linalg.eigh(Z.T @ statics.fe.K.toarray() @ Z, Z.T @ statics.fe.M.toarray() @ Z)
     modes, omega2 = (Z @ y)[:, 6:], omega2[6:]
     L = statics.interface_loads
@@ -73,6 +76,15 @@ def test_krylov_matches_moments_of_the_elastic_transfer_function(statics: Interf
         if moments == 1:
             assert 3 < far / near < 5.5
         assert far < (1e-2, 1e-5)[moments - 1]
+
+
+def test_krylov_ends_with_the_whole_space(statics: InterfaceStatics) -> None:
+    """Many more moments than the body has degrees of freedom give its own frequencies, and nothing besides."""
+    shapes = shapes_of(Krylov(moments=40), statics)
+    assert shapes.shape[1] <= statics.free_degrees_of_freedom - 6
+    Z = scipy.linalg.null_space(_distortion(statics))
+    omega2 = scipy.linalg.eigh(Z.T @ statics.fe.K.toarray() @ Z, Z.T @ statics.fe.M.toarray() @ Z, eigvals_only=True)[6:46]
+    np.testing.assert_allclose(np.linalg.eigvalsh(shapes.T @ (statics.fe.K @ shapes))[:40], omega2, rtol=1e-8)
 
 
 def _distortion(statics: InterfaceStatics) -> FloatArray:
@@ -229,6 +241,7 @@ def test_bad_options(make, message: str) -> None:
         (Rubin(modes=500), "method.modes: 500 asked for; the body has 144 degrees of freedom besides its rigid-body motions"),
         (Rubin(frequency=1.0), "method.frequency: no free-interface mode up to 1.0 Hz; raise the limit"),
         (ClampedModes(at="aa", modes=3), "method.at: no interface 'aa'; choose one of: a"),
+        (GivenShapes(np.ones((168, 2001))), "method: gives 2001 shapes; a flexible body holds at most 2000"),
         (GivenShapes(np.ones((7, 1))), "method.shapes: has 7 rows; the mesh has 56 nodes, three rows to each"),
     ],
 )
