@@ -18,7 +18,7 @@ import preprocess as pp
 from flexmbs.errors import InputError, MachineError
 from preprocess import importers
 
-SECONDS, MEGABYTES = 10, 500
+SECONDS, MEGABYTES = 5, 500
 WORDS = [
     b"-1",
     b"0",
@@ -68,15 +68,15 @@ def _interrupt(*_: object) -> None:
 def survives(path: Path, **options: object) -> None:
     """Read the file: a part, or one of the project's errors, within the time and the memory allowed."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    signal.signal(signal.SIGALRM, _interrupt)
-    signal.alarm(SECONDS)
+    signal.signal(signal.SIGPROF, _interrupt)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of processor time
     said = ""
     try:
         importers.read(path, **options)
     except (InputError, MachineError) as error:
         said = str(error)
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     assert len(said) < 5000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEGABYTES * 1024
 
