@@ -1,11 +1,14 @@
 """Files that a mesh file includes: only from its own folder, and never itself."""
 
+import re
 from pathlib import Path
 
 from flexmbs.errors import InputError
 
 DEEPEST = 10
 LARGEST = 2**31  # bytes of all included files
+TEXT_SUFFIXES = (".inp", ".bdf", ".nas", ".dat")
+_NAME = re.compile(r"(?:\bINPUT\s*=|^\s*INCLUDE\s)\s*([^,\r\n]{1,400})", re.I | re.M)
 
 
 class Includes:
@@ -37,3 +40,16 @@ class Includes:
     def close(self) -> None:
         """The file opened last has been read."""
         self._open.pop()
+
+
+def included_files(path: Path) -> tuple[Path, ...]:
+    """Files in its folder that a text mesh file reads, directly or through others; those that are not there are left out."""
+    found: list[Path] = []
+    pending = [path.resolve()]
+    while pending and path.suffix.lower() in TEXT_SUFFIXES and path.is_file():
+        for name in _NAME.findall(pending.pop().read_text(encoding="utf-8", errors="replace")):
+            other = (path.resolve().parent / name.strip().strip("'\"")).resolve() if "\0" not in name else path
+            if other.is_relative_to(path.resolve().parent) and other not in (*found, path.resolve()) and other.is_file():
+                found.append(other)
+                pending.append(other)
+    return tuple(found)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import flexmbs
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
+from preprocess.mesh_include import included_files
 
 if TYPE_CHECKING:
     from preprocess.part_file.part import Part
@@ -19,10 +20,10 @@ BLOCK = 1 << 20
 
 
 def input_digest(part: Part) -> str:
-    """SHA-256 of the part file's keys and values, the bytes of every file it names, and the program. Raises InputError."""
+    """SHA-256 of the part file's keys and values, the bytes of every file it reads, and the program. Raises InputError."""
     digest = hashlib.sha256(program_digest().encode())
     digest.update(json.dumps(part.document.table, sort_keys=True, default=str).encode())
-    for path in part.files:
+    for path in (each for named in part.files for each in (named, *included_files(named))):
         digest.update(f"\n{path.name}\n".encode())
         _update(digest, path)
     return digest.hexdigest()

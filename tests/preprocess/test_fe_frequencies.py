@@ -1,5 +1,9 @@
 """Natural frequencies of solids against published tables and closed forms."""
 
+import importlib.util
+import json
+import pathlib
+
 import numpy as np
 import pytest
 
@@ -73,6 +77,29 @@ def test_nafems_fv32_tapered_membrane_as_a_thin_solid():
     mesh = flat.moved(lambda x: x * np.column_stack([np.ones(len(x)), 5.0 - 0.4 * x[:, 0], np.ones(len(x))]))
     found = held_frequencies(mesh, NAFEMS, 6, [(mesh.node_set("x0"), (0, 1)), (mesh.node_set("z0"), (2,))])
     np.testing.assert_allclose(found, [44.6176, 130.0112, 162.6896, 245.988, 379.719, 391.407], rtol=5e-4)
+
+
+STUDY = pathlib.Path(__file__).parents[2] / "reports" / "elements"
+SAME_AS_CALCULIX = ("C3D4", "C3D6", "C3D8", "C3D10", "C3D15", "C3D20")
+
+
+@pytest.fixture(scope="module")
+def calculix():
+    """The study that compares with CalculiX, as a module, and the frequencies in Hz that ccx 2.20 has printed to seven digits."""
+    spec = importlib.util.spec_from_file_location("calculix_study", STUDY / "calculix.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, json.loads((STUDY / "calculix.json").read_text())
+
+
+@pytest.mark.filterwarnings("ignore:.*far too stiff in bending")
+@pytest.mark.parametrize("kind", SAME_AS_CALCULIX)
+def test_frequencies_of_calculix(calculix, kind):
+    """Ten frequencies of a bent and tapered clamped box, the same mesh and formulation: equal to the digits printed."""
+    study, found = calculix
+    name, divisions, formulation, rules = study.CASES[kind]
+    ours = study.by_us(study.bent_box(name, divisions), formulation, rules)
+    np.testing.assert_allclose(ours, found[kind]["ccx [Hz]"], rtol=5e-7)
 
 
 FREE_BOX = [2794.9393, 2947.0276, 4211.7034, 5855.0362, 6210.3753, 6375.1963]  # reports/elements/ritz.py, Legendre of degree 14

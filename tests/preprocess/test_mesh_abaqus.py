@@ -5,6 +5,7 @@ import pytest
 
 from flexmbs.errors import InputError
 from preprocess.mesh import PreprocessWarning, read_mesh
+from preprocess.mesh_include import included_files
 
 BRICK = """*NODE
 1, 0., 0., 0.
@@ -94,6 +95,7 @@ def test_includes_and_continued_keywords(tmp_path):
     mesh = read_mesh(path, unit="m")
     assert mesh.element_sets["all"].tolist() == [1]
     assert len(mesh.nodes) == 8
+    assert [each.name for each in included_files(path)] == ["mesh.inc", "bricks.txt"]
 
 
 def test_faces_of_wedges(tmp_path):
