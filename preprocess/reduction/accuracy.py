@@ -78,38 +78,49 @@ class Accuracy(NamedTuple):
         return "\n".join(lines)
 
 
+class ReducedModel(NamedTuple):
+    """A finite-element model in the span of rigid-body motions and of elastic, M-orthonormal shapes (3N, n) with stiffness K."""
+
+    statics: InterfaceStatics
+    shapes: FloatArray
+    K: FloatArray
+
+    @classmethod
+    def of(cls, statics: InterfaceStatics, shapes: FloatArray) -> ReducedModel:
+        """The model of given shapes."""
+        K = shapes.T @ (statics.fe.K @ shapes)
+        return cls(statics, shapes, 0.5 * (K + K.T))
+
+
 def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accuracy:
     """Accuracy of the elastic, M-orthonormal shapes (3N, n) up to ``band`` [Hz], of three frequencies at least."""
-    omega_max = 2 * np.pi * band
+    reduced, omega_max = ReducedModel.of(statics, shapes), 2 * np.pi * band
     held = range(len(statics.interfaces))
-    found = tuple(frequency_errors(statics, shapes, k, omega_max) for k in (None, *held))
-    return Accuracy(band, found, compliance_errors(statics, shapes))
+    found = tuple(frequency_errors(reduced, k, omega_max) for k in (None, *held))
+    return Accuracy(band, found, compliance_errors(reduced))
 
 
-def frequency_errors(
-    statics: InterfaceStatics, shapes: FloatArray, held: int | None, omega_max: float, at_least: int = 3
-) -> FrequencyErrors:
+def frequency_errors(reduced: ReducedModel, held: int | None, omega_max: float, at_least: int = 3) -> FrequencyErrors:
     """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the ``at_least`` lowest, of the body that
-    is free or held at interface ``held``; shapes (3N, n) elastic and M-orthonormal."""
-    moved, lam, V = _ritz(statics, shapes, held)
+    is free or held at interface ``held``."""
+    moved, lam, V = _ritz(reduced, held)
     m = max(int(np.sum(lam <= omega_max**2)), min(at_least, len(lam)))
     tried = min(max(int(np.sum(lam <= (_BEYOND * omega_max) ** 2)), m + _MORE), len(lam))
-    support = FREE if held is None else f"held at {statics.interfaces[held].name}"
-    improved = _improved(statics, moved @ V, lam, tried, held)[:m]
+    support = FREE if held is None else f"held at {reduced.statics.interfaces[held].name}"
+    improved = _improved(reduced.statics, moved @ V, lam, tried, held)[:m]
     error = np.sqrt(np.maximum(lam[:m] / improved, 1.0)) - 1.0
     return FrequencyErrors(support, np.sqrt(lam[:m]) / (2 * np.pi), error)
 
 
-def _ritz(statics: InterfaceStatics, shapes: FloatArray, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shapes that obey the support (3N, n), the eigenvalues (n,) of (K, M) in their span, ascending, and the vectors (n, n)."""
-    K = shapes.T @ (statics.fe.K @ shapes)
-    M = np.eye(len(K))
+    statics, shapes, M = reduced.statics, reduced.shapes, np.eye(len(reduced.K))
     if held is not None:
         rows = slice(6 * held, 6 * held + 6)
         L, R = statics.interface_loads[:, rows], statics.rigid_modes
         follow = np.linalg.solve(L.T @ R, L.T @ shapes)
         shapes, M = shapes - R @ follow, M + follow.T @ follow
-    lam, V = scipy.linalg.eigh(0.5 * (K + K.T), M)
+    lam, V = scipy.linalg.eigh(reduced.K, M)
     return shapes, np.maximum(lam, np.finfo(float).tiny), V
 
 
@@ -142,25 +153,24 @@ def _static_shapes(statics: InterfaceStatics, held: int | None) -> FloatArray:
     return np.asarray(shapes / np.sqrt(np.einsum("ik,ik->k", shapes, mass(shapes))))
 
 
-def compliance_errors(statics: InterfaceStatics, shapes: FloatArray) -> dict[str, float]:
+def compliance_errors(reduced: ReducedModel) -> dict[str, float]:
     """Relative errors of the displacement at each interface under its own unit loads, with the first other interface held."""
-    interfaces = statics.interfaces
+    interfaces = reduced.statics.interfaces
     if len(interfaces) < 2:
         return {}
     errors: dict[str, float] = {}
     for k, interface in enumerate(interfaces):
         held = 1 if k == 0 else 0
-        full = np.diag(statics.interface_compliance(held))[6 * k : 6 * k + 6]
-        reduced = np.diag(reduced_compliance(statics, shapes, held))[6 * k : 6 * k + 6]
-        relative = np.abs(full - reduced) / full
+        full = np.diag(reduced.statics.interface_compliance(held))[6 * k : 6 * k + 6]
+        found = np.diag(reduced_compliance(reduced, held))[6 * k : 6 * k + 6]
+        relative = np.abs(full - found) / full
         errors |= {f"{interface.name} {load}": float(error) for load, error in zip(LOADS, relative)}
     return errors
 
 
-def reduced_compliance(statics: InterfaceStatics, shapes: FloatArray, held: int) -> FloatArray:
-    """Displacements of the interface coordinates (6 × interfaces, 6 × interfaces) under their unit loads in the span of elastic
-    shapes (3N, n) and rigid-body motions, interface ``held`` held."""
-    moved, lam, V = _ritz(statics, shapes, held)
-    E = statics.interface_loads.T @ (moved @ V)
+def reduced_compliance(reduced: ReducedModel, held: int) -> FloatArray:
+    """Displacements of the interface coordinates (6 × interfaces, 6 × interfaces) under their unit loads, ``held`` held."""
+    moved, lam, V = _ritz(reduced, held)
+    E = (reduced.statics.interface_loads.T @ moved) @ V
     E[6 * held : 6 * held + 6] = 0.0
     return np.asarray((E / lam) @ E.T)

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
-from preprocess.reduction.accuracy import frequency_errors
+from preprocess.reduction.accuracy import ReducedModel, frequency_errors
 from preprocess.reduction.eigen import Modes, Operator, modes_of
 from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
@@ -63,7 +63,8 @@ def _worst(
         return float("inf")
     shapes = elastic_shapes(statics, blocks).shapes
     supports = (None, *range(len(statics.interfaces)))
-    found = [frequency_errors(statics, shapes, held, omega, at_least=0) for held in supports]
+    reduced = ReducedModel.of(statics, shapes)
+    found = [frequency_errors(reduced, held, omega, at_least=0) for held in supports]
     if count == len(pool.omega) and not any(errors.frequency.size for errors in found):
         raise InputError(f"method.band: the body has no mode up to {omega / (2 * np.pi):g} Hz; raise the band")
     return max(float(errors.error.max(initial=0.0)) for errors in found)

@@ -35,12 +35,13 @@ def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) 
     if given.shape[1] > MAX_MODES:
         raise InputError(f"method: gives {given.shape[1]} shapes; a flexible body holds at most {MAX_MODES}")
     norms = np.sqrt(np.einsum("ik,ik->k", given, mass(given)))
-    elastic = given - R @ (mass(R).T @ given)
+    MR = mass(R)
+    elastic = given - R @ (MR.T @ given)
     keep, shapes = orthonormal(elastic, mass, norms)
     if not shapes.shape[1]:
         raise InputError(f"method: its {given.shape[1]} shapes are rigid-body motions alone; give shapes that deform the body")
     shapes = statics.admissible(shapes)  # without what round-off has let in where shapes are nearly dependent
-    shapes = shapes - R @ (mass(R).T @ shapes)
+    shapes = shapes - R @ (MR.T @ shapes)
     shapes = orthonormal(shapes, mass, np.ones(shapes.shape[1]))[1]
     names = np.repeat(list(blocks), [block.shape[1] for block in blocks.values()])
     dropped = tuple(
@@ -61,25 +62,34 @@ def orthonormal(
     keep, left, found = np.zeros(len(norms), bool), np.arange(len(norms)), np.zeros((len(shapes), 0))
     rest, share = shapes / np.where(norms > 0, norms, 1.0), np.ones(len(norms))
     while left.size:
-        size = np.sqrt(np.maximum(np.einsum("ik,ik->k", rest, mass(rest)), 0.0))
+        product = mass(rest)
+        size = np.sqrt(np.maximum(np.einsum("ik,ik->k", rest, product), 0.0))
         share = share * size
         large = share > tolerance
-        left, rest, share = left[large], rest[:, large] / size[large], share[large]
-        chosen = _independent(rest.T @ mass(rest))
-        found = np.hstack([found, _orthonormal(rest[:, chosen], mass)])
+        left, share = left[large], share[large]
+        rest, product = rest[:, large] / size[large], product[:, large] / size[large]
+        gram = rest.T @ product
+        chosen = _independent(gram)
+        found = np.hstack([found, _orthonormal(rest[:, chosen], gram[np.ix_(chosen, chosen)], mass)])
         keep[left[chosen]] = True
         left, rest, share = left[~chosen], rest[:, ~chosen], share[~chosen]
-        for _ in range(2):
+        for _ in range(2 if left.size else 0):
             rest = rest - found @ (found.T @ mass(rest))
     return keep, found
 
 
-def _orthonormal(shapes: FloatArray, mass: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    for _ in range(2 if shapes.shape[1] else 0):
-        gram = shapes.T @ mass(shapes)
-        L = np.linalg.cholesky(0.5 * (gram + gram.T))
-        shapes = scipy.linalg.solve_triangular(L, shapes.T, lower=True).T
-    return np.asarray(shapes)
+def _orthonormal(shapes: FloatArray, gram: FloatArray, mass: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Orthonormal span of shapes (3N, k) whose Gram matrix (k, k) is known, by its Cholesky factor and that of the result."""
+    if not shapes.shape[1]:
+        return shapes
+    shapes = _divided(shapes, gram)
+    return _divided(shapes, shapes.T @ mass(shapes))
+
+
+def _divided(shapes: FloatArray, gram: FloatArray) -> FloatArray:
+    """Φ L⁻ᵀ with L Lᵀ the Gram matrix."""
+    L = np.linalg.cholesky(0.5 * (gram + gram.T))
+    return np.asarray(scipy.linalg.solve_triangular(L, shapes.T, lower=True).T)
 
 
 def _independent(gram: FloatArray) -> np.ndarray:

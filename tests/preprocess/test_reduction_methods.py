@@ -15,7 +15,7 @@ from preprocess.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.material import Isotropic
 from preprocess.mesh import PreprocessWarning
 from preprocess.reduction import ClampedModes, CraigBampton, CraigChang, FreeModes, GivenShapes, Guyan, Krylov, Reduction, Rubin
-from preprocess.reduction.accuracy import frequency_errors
+from preprocess.reduction.accuracy import ReducedModel, frequency_errors
 from preprocess.reduction.eigen import modes_of
 from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
@@ -176,7 +176,7 @@ def test_auto_takes_the_fewest_modes(bar: FEModel, statics: InterfaceStatics, me
         for held in (None, 0, 1):
             response = statics.free_response if held is None else lambda f, k=held: statics.held_response(f, k)
             full = modes_of(response, bar.mass_product, statics.size, omega_max=2 * np.pi * band).omega / (2 * np.pi)
-            found = frequency_errors(statics, shapes, held, 2 * np.pi * band, at_least=len(full)).frequency
+            found = frequency_errors(ReducedModel.of(statics, shapes), held, 2 * np.pi * band, at_least=len(full)).frequency
             worst = max(worst, float(np.max(found[: len(full)] / full - 1)))
         return worst
 
