@@ -32,6 +32,7 @@ Indices = NDArray[np.int64]
 
 LARGEST_EXPANSION = {b"vtkZLibDataCompressor": 1032, b"vtkLZMADataCompressor": 7100}
 SOLIDS = {element.meshio_name: element.name for element in ELEMENTS.values()}
+MOST_REGIONS = 200  # distinct values of a number at cells that can be sets
 LOWER = {"vertex": 0, "line": 1, "line3": 1, "triangle": 2, "triangle6": 2, "triangle7": 2, "quad": 2, "quad8": 2, "quad9": 2}
 
 
@@ -113,7 +114,10 @@ def _read_gmsh(path: Path) -> RawMesh:
 
 
 def _read_vtu(path: Path) -> RawMesh:
-    """VTK unstructured grid; point data of zeros and ones become node sets. Nodes and elements are numbered from 0."""
+    """VTK unstructured grid; point data of zeros and ones become node sets, whole numbers at cells element sets.
+
+    Nodes and elements are numbered from 0.
+    """
     from meshio import vtu
 
     _refuse_document_types(path)
@@ -127,7 +131,23 @@ def _read_vtu(path: Path) -> RawMesh:
         first += len(block.data)
     flags = {name: np.asarray(values) for name, values in mesh.point_data.items()}
     sets = {n: np.flatnonzero(v) for n, v in flags.items() if v.dtype.kind in "iub" and v.ndim == 1 and np.isin(v, (0, 1)).all()}
-    return _assembled(path, mesh.points, np.arange(len(mesh.points)), cells, sets)
+    raw = _assembled(path, mesh.points, np.arange(len(mesh.points)), cells, sets)
+    return replace(raw, element_sets=_cell_sets(mesh.cell_data, np.concatenate(list(raw.element_ids.values()))))
+
+
+def _cell_sets(data: dict[str, list[Array]], solid: Indices) -> dict[str, Indices]:
+    """Element sets of whole numbers at cells: "name" where there are but nought and one, else "name value" for each value."""
+    sets: dict[str, Indices] = {}
+    for name, parts in data.items():
+        if not parts or any(np.asarray(part).dtype.kind not in "iub" or np.ndim(part) != 1 for part in parts):
+            continue
+        values = np.concatenate([np.asarray(part).astype(np.int64) for part in parts])
+        found = np.unique(values)
+        if np.isin(found, (0, 1)).all():
+            sets[name] = np.intersect1d(np.flatnonzero(values == 1), solid)
+        elif len(found) <= MOST_REGIONS:
+            sets |= {f"{name} {value}": np.intersect1d(np.flatnonzero(values == value), solid) for value in found}
+    return {name: members for name, members in sets.items() if len(members)}
 
 
 def _refuse_document_types(path: Path) -> None:

@@ -202,6 +202,15 @@ def test_skin_elements_of_a_gmsh_export_become_sets(tmp_path):
     assert len(mesh.blocks["hex8"].ids) == 2
 
 
+def test_vtu_keeps_regions(tmp_path):
+    box = box_mesh((4.0, 2.0, 1.0), (4, 1, 1), "hex8")
+    data = {"material": [np.array([3, 3, 7, 7])], "kept": [np.array([0, 1, 1, 0])], "error": [np.linspace(0, 1, 4)]}
+    meshio.Mesh(box.nodes, [("hexahedron", box.blocks["hex8"].connectivity)], cell_data=data).write(tmp_path / "box.vtu")
+    mesh = read_mesh(tmp_path / "box.vtu", unit="m")
+    found = {name: ids.tolist() for name, ids in mesh.element_sets.items()}
+    assert found == {"material 3": [0, 1], "material 7": [2, 3], "kept": [1, 2]}
+
+
 def test_nodes_on_a_plane():
     mesh = box_mesh((1.0, 1.0, 1.0), (2, 2, 2), "hex20")
     np.testing.assert_array_equal(mesh.nodes_on_plane((1, 0, 0), (2.0, 0, 0)), mesh.node_set("x1"))
