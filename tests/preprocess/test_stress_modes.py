@@ -164,8 +164,10 @@ def under(body: FlexibleBodyData, **loads: float) -> StressView:
     names = ["a_x", "a_y", "a_z", "al_x", "al_y", "al_z", "xx", "yy", "zz", "xy", "yz", "zx"]
     names += [f"{place}_{axis}" for place in body.stress.interfaces for axis in ("x", "y", "z", "mx", "my", "mz")]
     zeta = np.array([loads.get(name, 0.0) for name in names])
-    # modal forces: −∫φ·a dm, −∫φ·(α × x) dm, −∫φ·(ω × (ω × x)) dm with ω = ω_z e_z, and the interfaces' shapes
-    force = -(body.S_bar.T @ zeta[:3] + body.x_cross_S.T @ zeta[3:6]) + zeta[8] * (body.xS[0, 0] + body.xS[1, 1])
+    # modal forces: −∫φ·a dm, −∫φ·(α × x) dm, −∫φ·(ω (ω·x) − ω² x) dm, and the interfaces' shapes
+    xx, yy, zz, xy, yz, zx = zeta[6:12]
+    products = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) - (xx + yy + zz) * np.eye(3)
+    force = -(body.S_bar.T @ zeta[:3] + body.x_cross_S.T @ zeta[3:6] + np.einsum("ab,abk->k", products, body.xS))
     for k, place in enumerate(body.stress.interfaces):
         frame, wrench = body.frames[place], zeta[12 + 6 * k : 18 + 6 * k]
         force = force + frame.phi.T @ wrench[:3] + frame.psi.T @ wrench[3:]
@@ -204,6 +206,24 @@ def test_spinning_bar(bar: FlexibleBodyData) -> None:
     np.testing.assert_allclose(field.strain[inside, 1], -STEEL.nu * field.strain[inside, 0], rtol=1e-2)
     modes_alone = np.asarray(bar.stress.modes)[inside, 0] @ view._elastic[0]  # type: ignore[union-attr]
     assert np.abs(modes_alone - expected).max() > 0.2 * total
+
+
+@pytest.mark.parametrize("turning", ["angular acceleration about z", "spin about an axis across the corner"])
+def test_inertia_that_bends(bar: FlexibleBodyData, turning: str) -> None:
+    """Load −ρ β x along y: M = ρ A β (L³/3 − L² x/2 + x³/6), σ_xx = M y / I; β = ω̇_z, or ω_x ω_y, which with ω_y² also pulls."""
+    beta, section, middle = 4e4, WIDTH * HEIGHT, -bar.frames["root"].x[0]
+    line = 7850.0 * section * beta
+    carried = {"root_y": line * LENGTH**2 / 2, "root_mz": line * LENGTH**3 / 3, "a_y": beta * middle}
+    if turning.startswith("angular"):
+        view, pull = under(bar, al_z=beta, **carried), 0.0
+    else:
+        carried["a_x"], carried["root_x"] = -beta * middle, -line * LENGTH**2 / 2
+        view, pull = under(bar, xx=beta, yy=beta, xy=beta, **carried), 0.5 * 7850.0 * beta
+    x, inside = stations(view, bar)
+    M = line * (LENGTH**3 / 3 - LENGTH**2 * x / 2 + x**3 / 6)
+    expected = M * view.positions[inside, 1] / (HEIGHT * WIDTH**3 / 12) + pull * (LENGTH**2 - x**2)
+    found = view.field(0.0).stress[inside, 0]
+    np.testing.assert_allclose(found, expected, atol=5e-3 * np.abs(expected).max())
 
 
 def test_precision_and_nodes_are_chosen() -> None:
