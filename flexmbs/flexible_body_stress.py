@@ -1,6 +1,6 @@
 """Stress of a flexible body from its elastic coordinates and its loads.
 
-    σ = σ₀ + Σ_k q_k σ_k + Σ_j ζ_j τ_j,    τ_j = σ(u_j) − Σ_k c_jk σ_k,    c_j = K_ff⁻¹ Φᵀ K u_j
+    σ = σ₀ + Σ_k q_k σ_k + Σ_j ζ_j τ_j,    τ_j = σ(u_j) − Σ_k c_jk σ_k,    c_j = (Φᵀ K Φ)⁻¹ Φᵀ K u_j
 
 σ_k is the stress of mode shape k; u_j and σ(u_j) are the displacement and the stress under the static unit load j, c_j is what
 of u_j the modes already carry, so that τ_j is the rest. With loads ζ_j(t) that the modes follow quasi-statically, q = Σ ζ_j c_j,

@@ -27,7 +27,7 @@ from preprocess.reduction.independent import ElasticShapes, elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reference import BodyModes, Reference, body_modes, reference_of, rigid_mode_count
 from preprocess.regions import Materials
-from preprocess.stress import SURFACE_STRESS, BodyShapes, Stress, stress_modes
+from preprocess.stress import SURFACE_STRESS, BodyFields, Stress, stress_modes
 from preprocess.unit_loads import unit_loads
 
 _RIGID_RESIDUAL = 1e-6  # met even by matrices that were printed with seven digits
@@ -98,8 +98,9 @@ def reduce(
         geometric = reduced_geometric_stiffness(statics, cases, shapes, motion)
     if recovers:
         steps("stress", 0.98)
-        body = BodyShapes(shapes, np.diag(modes.omega**2), modes.axes)
-        recovered = stress_modes(fe, body, cases.displacements, [interface.name for interface in bound], recovers)
+        names = [interface.name for interface in bound]
+        given = None if prestress is None else prestress.factors(names)
+        recovered = stress_modes(fe, BodyFields(shapes, cases.displacements, modes.axes, given), names, recovers)
     found = _accuracy(statics, basis, elastic, steps) if estimate else {}
     steps("done", 1.0)
     return FlexibleBodyData(

@@ -65,20 +65,23 @@ class StressRows(NamedTuple):
     materials: tuple[Material, ...]
 
 
-class BodyShapes(NamedTuple):
-    """Shapes (3N, nf) with components in mesh axes, their stiffness K_ff (nf, nf), and the body's axes (3, 3) in mesh axes."""
+class BodyFields(NamedTuple):
+    """Displacements with components in mesh axes, and the body's axes (3, 3) in mesh axes.
+
+    shapes (3N, nf): mode shapes; unit (3N, 12 + 6k): under the unit loads, supported in any way; factors (12 + 6k,): how much of
+    the unit loads the part carries before it moves, or None.
+    """
 
     shapes: FloatArray
-    K_ff: FloatArray
+    unit: FloatArray
     axes: FloatArray
+    factors: FloatArray | None = None
 
 
-def stress_modes(
-    fe: FEModel, body: BodyShapes, unit: FloatArray, interfaces: Sequence[str], choice: Stress = SURFACE_STRESS
-) -> StressModes:
-    """Stress of the shapes and static correction ``τ_j = σ(u_j) − Σ_k c_jk σ_k`` with ``c_j = K_ff⁻¹ Φᵀ K u_j``.
+def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choice: Stress = SURFACE_STRESS) -> StressModes:
+    """Stress of the shapes, static correction ``τ_j = σ(u_j) − Σ_k c_jk σ_k`` with ``c_j = (Φᵀ K Φ)⁻¹ Φᵀ K u_j``, and the stress
+    that is there before the part moves.
 
-    unit: displacements u_j (3N, 12 + 6k) under the unit loads, supported in any way.
     interfaces: names in the order of the unit loads.  Raises InputError when the model has no elements (given matrices).
     """
     if not fe.groups:
@@ -86,9 +89,13 @@ def stress_modes(
     kind = _PRECISION[choice.precision]
     rows = stress_rows(fe.groups, choice.node_rows(fe), len(fe.nodes))
     turn = stress_rotation(body.axes)
-    static = scipy.linalg.solve(body.K_ff, body.shapes.T @ (fe.K @ unit), assume_a="pos")
-    fields = body.shapes, unit - body.shapes @ static
+    loads = (fe.K @ body.shapes).T
+    static = scipy.linalg.solve(loads @ body.shapes, loads @ body.unit, assume_a="pos")
+    fields = body.shapes, body.unit - body.shapes @ static
     modes, correction = ((turn @ nodal_stress(fe.groups, fe.nodes, u, rows)).astype(kind) for u in fields)
+    initial = None
+    if body.factors is not None:
+        initial = (turn @ nodal_stress(fe.groups, fe.nodes, (body.unit @ body.factors)[:, None], rows))[:, :, 0]
     return StressModes(
         rows=rows.nodes,
         modes=modes,
@@ -97,6 +104,7 @@ def stress_modes(
         material=rows.material,
         compliance=np.array([np.linalg.inv(turn @ elasticity(material) @ turn.T) for material in rows.materials]),
         yield_stress=np.array([material.yield_stress or np.inf for material in rows.materials]),
+        initial=initial,
     )
 
 

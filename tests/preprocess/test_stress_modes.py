@@ -23,6 +23,7 @@ from preprocess.fe_model import FEModel
 from preprocess.interfaces import Rigid
 from preprocess.material import Isotropic, Orthotropic
 from preprocess.mesh import Mesh
+from preprocess.prestress import Prestress
 from preprocess.reduction import CraigBampton
 from preprocess.stress import Stress, elasticity, nodal_stress, stress_rotation, stress_rows
 from preprocess.structured import box_mesh
@@ -224,6 +225,26 @@ def test_inertia_that_bends(bar: FlexibleBodyData, turning: str) -> None:
     expected = M * view.positions[inside, 1] / (HEIGHT * WIDTH**3 / 12) + pull * (LENGTH**2 - x**2)
     found = view.field(0.0).stress[inside, 0]
     np.testing.assert_allclose(found, expected, atol=5e-3 * np.abs(expected).max())
+
+
+def test_prestress_is_there_at_rest() -> None:
+    """A bar pulled by N = 20 kN before it moves: σ_xx = N / A at rest; a force F across the tip bends it less than without, by
+    M = (F / k) sinh k(L − x) / cosh kL, k² = N / EI (Timoshenko, Strength of Materials, part II, tie-rods)."""
+    mesh = box_mesh((LENGTH, WIDTH, HEIGHT), (16, 2, 2), "hex20", origin=(0, -WIDTH / 2, -HEIGHT / 2))
+    ends, pull = {"root": Rigid("x0"), "tip": Rigid("x1")}, 20e3
+    body = reduce(
+        mesh, STEEL, interfaces=ends, method=CraigBampton(modes=4), reference="root",
+        prestress=Prestress({"tip": (pull, 0, 0, 0, 0, 0)}), stress=Stress(nodes="all", precision="double"),
+    )  # fmt: skip
+    still, bent = under(body), under(body, tip_z=100.0)
+    x, inside = stations(still, body)
+    np.testing.assert_allclose(still.field(0.0).stress[inside, 0], pull / (WIDTH * HEIGHT), rtol=1e-3)
+    inertia = WIDTH * HEIGHT**3 / 12
+    k = np.sqrt(pull / (STEEL.E * inertia))
+    M = 100.0 / k * np.sinh(k * (LENGTH - x)) / np.cosh(k * LENGTH)
+    added = bent.field(0.0).stress[inside, 0] - still.field(0.0).stress[inside, 0]
+    expected = -M * bent.positions[inside, 2] / inertia
+    np.testing.assert_allclose(added, expected, atol=1e-2 * np.abs(expected).max())
 
 
 def test_precision_and_nodes_are_chosen() -> None:
