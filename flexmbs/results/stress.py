@@ -22,6 +22,7 @@ from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
 
 BLOCK = 64 * 2**20  # bytes of the stresses of one block of nodes
+MOST_TIMES = 2000  # that summary and report look at
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,15 @@ class StressView:
         """The ``count`` nodes of largest von Mises stress over the run, no two nearer than ``spacing`` (m; default 5 % of the
         body's size), with time, principal stresses and what is left to yielding; printable. Raises InputError."""
         return hot_spots(self, count, spacing)
+
+    @cached_property
+    def glance(self) -> StressView:
+        """The stress at no more than `MOST_TIMES` of the output times, equally spaced: what summary and report look at."""
+        if len(self.t) <= MOST_TIMES:
+            return self
+        pick = np.unique(np.linspace(0, len(self.t) - 1, MOST_TIMES).astype(int))
+        loads = self._loads._replace(factors=self._loads.factors[pick])
+        return StressView(self.name, self.t[pick], self._modes, self._surface, self._elastic[pick], lambda: loads)
 
     def at_times(self, rows: IntArray, times: IntArray) -> FloatArray:
         """Stress (m, 6) of rows (m,), each at its own place in the output times (m,)."""

@@ -42,13 +42,15 @@ def stressed_bodies(solution: Solution) -> tuple[str, ...]:
 
 
 def _report(solution: Solution, name: str) -> StressReport:
-    view = solution.body(name).stress
+    view = solution.body(name).stress.glance
     spots = view.hot_spots()
     notes = spots.warnings
     if not notes and view.utilization.max(initial=0.0) > 1.0:  # beside a hot spot of another material
         notes += (most_used(view),)
     if view.uncorrected:
         notes += (f"loads on {', '.join(view.uncorrected)} are carried by the modes alone; make an interface there",)
+    if len(view.t) < len(solution.t):
+        notes += (f"found among {len(view.t)} of {len(solution.t)} output times; the envelope of the body's stress takes all",)
     if view.open_joints:
         notes += (f"reactions of {', '.join(view.open_joints)} are not unique; the stress near them is one of many",)
     caption = f"Von Mises stress at t = {spots[0].time:.4g} s, when it is largest; the numbers are those of the hot spots."
@@ -66,7 +68,7 @@ def most_used(view: StressView) -> str:
 
 def stress_picture(solution: Solution, body: str) -> Figure:
     """Von Mises stress [MPa] on the surface of a body at the time of its largest value, with the hot spots' numbers."""
-    view, surface = solution.body(body).stress, solution.compiled.data[body].surface
+    view, surface = solution.body(body).stress.glance, solution.compiled.data[body].surface
     assert surface is not None
     spots = view.hot_spots()
     values = surface_values(view.field(spots[0].time), surface.node_ids)

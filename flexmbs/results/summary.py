@@ -108,7 +108,7 @@ def _deflection(solution: Solution, name: str, data: FlexibleBodyData) -> Check 
 
 def _yielding(solution: Solution, name: str) -> Check | None:
     """Largest von Mises stress over the yield stress, where that is known."""
-    view = solution.body(name).stress
+    view = solution.body(name).stress.glance
     used = float(view.utilization.max(initial=0.0))
     return Check(f"Stress of {name}", WARN if used > 1.0 else PASS, most_used(view)) if used > 0.0 else None
 

@@ -177,6 +177,18 @@ def test_envelope_in_blocks(solution: Solution, monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(fresh.field(0.0).stress, histories.stress[0], rtol=1e-12)
 
 
+def test_report_of_a_long_run_looks_at_some_of_its_times(solution: Solution, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stress, "MOST_TIMES", 4)
+    fresh = replace(solution)
+    glance = fresh.body("beam").stress.glance
+    np.testing.assert_array_equal(glance.t, solution.t[[0, 3, 6, 10]])
+    np.testing.assert_allclose(glance.history(26).stress, view_of(solution).history(26).stress[[0, 3, 6, 10]], rtol=1e-12)
+    assert "among 4 of 11 output times" in " ".join(summary(fresh)["stress"]["beam"]["notes"])
+    monkeypatch.undo()
+    short = replace(solution).body("beam").stress
+    assert short.glance is short
+
+
 def test_hot_spots_keep_their_distance_and_tell_of_yielding(solution: Solution) -> None:
     view = view_of(solution)
     spots = view.hot_spots(5, spacing=0.15)
