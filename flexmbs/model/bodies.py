@@ -18,6 +18,7 @@ from flexmbs.model.fields import (
     Nonnegative,
     OptionalVector,
     Positive,
+    Switch,
     Vector,
     Vector3,
     items,
@@ -175,7 +176,7 @@ class FlexibleBody(Body, kind="flexible"):
     damping: Damping = None
     qf0: OptionalVector = None
     qf_dot0: OptionalVector = None
-    stiffening: bool = True
+    stiffening: Switch = True
 
     @model_validator(mode="after")
     def _one_source(self) -> "FlexibleBody":

@@ -35,6 +35,13 @@ def number(value: object) -> float:
     return result
 
 
+def switch(value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, not {shown(value)}")
+    return value
+
+
 def positive(value: object) -> float:
     """A finite float above zero."""
     result = number(value)
@@ -159,6 +166,7 @@ Number = Annotated[float, BeforeValidator(number)]
 Positive = Annotated[float, BeforeValidator(positive)]
 Nonnegative = Annotated[float, BeforeValidator(nonnegative)]
 Time = Annotated[float, BeforeValidator(end_time)]
+Switch = Annotated[bool, BeforeValidator(switch)]
 Index = Annotated[int, BeforeValidator(index)]
 Vector3 = Annotated[Any, BeforeValidator(sized(3))]
 AnyVector = Annotated[Any, BeforeValidator(vector)]

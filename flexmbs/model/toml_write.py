@@ -93,6 +93,8 @@ class Writer:
         match value:
             case str():
                 return text_of(value)
+            case bool():
+                return "true" if value else "false"
             case int() | float():
                 return repr(value)
             case FrameRef():

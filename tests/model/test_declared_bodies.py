@@ -1,11 +1,14 @@
 """Bodies and frames: what is kept of what the user gives, and what is refused."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from declared import problems_of, rod
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
+from flexmbs.flexible_body import GeometricStiffness
 
 
 def rigid(**changes):
@@ -95,6 +98,24 @@ def test_rotation_by_axis_and_angle(axis) -> None:
     vector = {"x": (1, 0, 0), "-y": (0, -1, 0)}.get(axis, axis)
     oracle = Rotation.from_rotvec(0.7 * np.array(vector) / np.linalg.norm(vector)).as_matrix()
     np.testing.assert_allclose(fm.Frame((0, 0, 0), (axis, 0.7)).rotation, oracle, atol=1e-15)
+
+
+def test_stiffening_is_a_switch(tmp_path) -> None:
+    """The geometric stiffness of the data or none of it; the switch is kept in the model's file."""
+    zero = np.zeros((3, rod().nf, rod().nf))
+    data = dataclasses.replace(rod(), geometric=GeometricStiffness(zero, zero, np.concatenate([zero, zero])))
+    assert fm.FlexibleBody("arm", data=data).load() is data
+    assert fm.FlexibleBody("arm", data=data, stiffening=False).load().geometric is None
+    data.save(tmp_path / "rod.h5")
+    model = fm.Model("arm")
+    model.add(fm.FlexibleBody("arm", str(tmp_path / "rod.h5"), stiffening=False))
+    model.save(tmp_path / "m.toml")
+    assert "stiffening = false" in (tmp_path / "m.toml").read_text()
+    assert fm.load(tmp_path / "m.toml") == model
+    assert fm.load(tmp_path / "m.toml").bodies["arm"] != fm.FlexibleBody("arm", str(tmp_path / "rod.h5"))
+    assert problems_of(lambda: fm.FlexibleBody("arm", data=data, stiffening="no")) == [
+        "bodies.arm.stiffening: must be true or false, not 'no'"
+    ]
 
 
 def test_rotation_by_quaternion_scalar_first() -> None:

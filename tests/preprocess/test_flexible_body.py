@@ -1,6 +1,7 @@
 """The flexible-body record and its file."""
 
 import contextlib
+import dataclasses
 import os
 
 import h5py
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from flexmbs.errors import InputError, MachineError
-from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, Surface
+from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, GeometricStiffness, Surface
 
 
 def rod(*, surface: bool = True) -> FlexibleBodyData:
@@ -312,3 +313,47 @@ def test_flipped_bytes_never_pass_silently(tmp_path) -> None:
         path.write_bytes(damaged)
         with contextlib.suppress(InputError):
             assert FlexibleBodyData.load(path).digest == body.digest
+
+
+def stiffened_rod() -> FlexibleBodyData:
+    """The rod with random geometric stiffness of its loads and of one frame."""
+    rng = np.random.default_rng(0)
+    acceleration, turning, rotation, tip = (A + A.transpose(0, 2, 1) for A in (rng.normal(size=(n, 2, 2)) for n in (3, 3, 6, 6)))
+    return dataclasses.replace(rod(), geometric=GeometricStiffness(acceleration, turning, rotation, {"a tip": tip}))
+
+
+def test_geometric_stiffness_is_kept_in_the_file(tmp_path) -> None:
+    body = stiffened_rod()
+    body.save(tmp_path / "rod.h5")
+    back = FlexibleBodyData.load(tmp_path / "rod.h5")
+    assert back.geometric is not None
+    assert body.geometric is not None
+    for name in ("acceleration", "angular_acceleration", "rotation"):
+        np.testing.assert_array_equal(getattr(back.geometric, name), getattr(body.geometric, name))
+    assert list(back.geometric.frames) == ["a tip"]
+    np.testing.assert_array_equal(back.geometric.frames["a tip"], body.geometric.frames["a tip"])
+    assert back.digest == body.digest != rod().digest
+    assert body.validate().ok
+
+
+def test_second_moments_of_the_geometric_stiffness() -> None:
+    """They give back the work of every inertia load: −ρ ω×(ω×x) and −ρ e×x on a displacement with the moments D[a, b]."""
+    geometric = stiffened_rod().geometric
+    assert geometric is not None
+    D, cyclic = geometric.second_moments, ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+    for a, b, c in cyclic:
+        np.testing.assert_allclose(-D[b, b] - D[c, c], geometric.rotation[a], atol=1e-14)
+        np.testing.assert_allclose(D[b, c] - D[c, b], geometric.angular_acceleration[a], atol=1e-14)
+        np.testing.assert_allclose(D[a, b] + D[b, a], geometric.rotation[3 + a], atol=1e-14)
+
+
+def test_wrong_geometric_stiffness_is_refused() -> None:
+    zero, six = np.zeros((3, 2, 2)), np.zeros((6, 2, 2))
+    with pytest.raises(InputError, match=r"geometric.rotation: has shape \(3, 2, 2\)"):
+        GeometricStiffness(zero, zero, zero)
+    with pytest.raises(InputError, match="geometric: there is no frame 'end'"):
+        dataclasses.replace(rod(), geometric=GeometricStiffness(zero, zero, six, {"end": six}))
+    with pytest.raises(InputError, match="geometric: has 3 shapes, the body has 2"):
+        dataclasses.replace(rod(), geometric=GeometricStiffness(*(np.zeros((n, 3, 3)) for n in (3, 3, 6))))
+    skewed = dataclasses.replace(rod(), geometric=GeometricStiffness(zero + np.triu(np.ones((2, 2)), 1), zero, six))
+    assert [check.name for check in skewed.validate() if not check.ok] == ["K0 of every unit load is symmetric"]
