@@ -31,9 +31,16 @@ _WANTED = {
 _ITEMSIZE = {"f": 8, "i": 8, "u": 1}
 
 
+def _path(path: object) -> pathlib.Path:
+    """The path of a file. Raises InputError."""
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
+        raise InputError(f"file: must be a path, not {path!r:.60}")
+    return pathlib.Path(path)
+
+
 def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None]) -> None:
     """File that ``fill`` fills, written under a temporary name and moved into place. Raises MachineError; the old file stays."""
-    target = pathlib.Path(path)
+    target = _path(path)
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with h5py.File(draft, "w", track_order=True, locking=False) as file:
@@ -49,7 +56,7 @@ def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None])
 
 def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], origin: str) -> T:
     """What ``read`` makes of the file; every problem becomes an InputError naming the file. ``origin`` tells how one is made."""
-    target = pathlib.Path(path)
+    target = _path(path)
     try:
         with open(target, "rb") as start:
             if start.read(len(_SIGNATURE)) != _SIGNATURE:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from preprocess.arguments import instance
 from preprocess.elements import ELEMENTS
 from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
@@ -43,6 +44,10 @@ def assemble(
     Raises InputError when the estimated memory of assembly and factorization exceeds what is free, unless allow_large, and for
     elements without material or with several.
     """
+    instance(mesh, Mesh, "mesh", "a Mesh, see read_mesh")
+    instance(formulation, Formulation, "formulation", "a Formulation, such as Formulation(hex8='full')")
+    for each in material.values() if isinstance(material, Mapping) else (material,):
+        instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")
     if not allow_large:
         check_memory(len(mesh.nodes), mesh.source)
     indptr, indices = node_pattern(mesh)

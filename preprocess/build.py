@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, FloatArray, ModeTable, Surface, x_cross_shapes
+from preprocess.arguments import instance
 from preprocess.assembly import assemble
 from preprocess.damping import Damping, damping_matrix, damping_ratios
 from preprocess.fe_model import FEModel
@@ -66,6 +67,12 @@ def reduce(
     steps = _Steps(progress)
     steps("assemble", 0.0)
     fe = _model(part, material)
+    if method is not None:
+        instance(method, Reduction, "method", "a reduction, such as CraigBampton(modes=12)")  # type: ignore[type-abstract]
+    if name is not None:
+        instance(name, str, "name", "a text")
+    if stress is not None:
+        instance(stress, Stress, "stress", "Stress() or None")
     bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles)
     rule = reference_of(reference, [interface.name for interface in bound])
     chosen = method or CraigBampton(modes=12)
@@ -154,6 +161,7 @@ class _RigidModes(NamedTuple):
 
 
 def _model(part: Mesh | FEModel, material: Materials | None) -> FEModel:
+    instance(part, (Mesh, FEModel), "part", "a Mesh or an FEModel, see read_mesh and assemble")
     if isinstance(part, FEModel):
         if material is not None:
             raise InputError("material: given together with finished matrices, which hold it already; leave it out")

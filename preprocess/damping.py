@@ -20,7 +20,10 @@ def damping_ratios(damping: Damping, frequency: FloatArray) -> FloatArray:
     Raises InputError for negative or missing ratios; warns of ratios above one.
     """
     given = damping(frequency) if callable(damping) else damping
-    ratio = np.asarray(given, dtype=float)
+    ratio = np.asarray(given)
+    if ratio.dtype.kind not in "iuf":
+        raise InputError(f"damping: {given!r:.60} is no ratio; give one number, one per mode or a function of Hz")
+    ratio = ratio.astype(float)
     if ratio.shape not in ((), frequency.shape):
         raise InputError(
             f"damping: {ratio.size} ratios for {frequency.size} modes; give one number, one per mode or a function of Hz"

@@ -10,7 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+from preprocess.arguments import floats, places
 
 if TYPE_CHECKING:
     from preprocess.mesh import Mesh
@@ -61,22 +63,28 @@ class FEModel:
         node_sets: Mapping[str, ArrayLike] | None = None,
         triangles: ArrayLike | None = None,
         source: str = "matrices",
+        mass_source: str | None = None,
         accuracy: float = PRINTED,
     ) -> FEModel:
         """Model of given matrices in SI units: K (3N, 3N) and M as (3N, 3N) or nodal (N, N), degrees of freedom node by node.
 
+        source, mass_source: where they come from, for messages; mass_source when M comes from elsewhere.
         accuracy: of the positions and of K; rigid motions may meet no more resistance than that part of K.
         Raises InputError unless both are finite and symmetric, M = m ⊗ 1₃ with positive mass, and K has the six rigid-body modes.
         """
-        x = np.asarray(nodes, dtype=float)
+        x = np.asarray(nodes)
+        x = x.astype(float) if x.dtype.kind in "iuf" else np.zeros(0)
         if x.ndim != 2 or x.shape[1] != 3 or not np.isfinite(x).all():
             raise InputError(f"{source}: nodes have shape {x.shape}; give finite positions (N, 3) in m")
-        stiffness, mass = _matrix(K, "K", source, (3 * len(x),)), _matrix(M, "M", source, (len(x), 3 * len(x)))
+        masses = mass_source or source
+        stiffness, mass = _matrix(K, "K", source, (3 * len(x),)), _matrix(M, "M", masses, (len(x), 3 * len(x)))
         _check_rigid_modes(stiffness, x, source, accuracy)
-        ids = np.arange(len(x)) if node_ids is None else np.asarray(node_ids, dtype=np.int64)
-        sets = {name: np.asarray(places, dtype=np.int64) for name, places in (node_sets or {}).items()}
+        ids = np.arange(len(x)) if node_ids is None else floats(node_ids, f"{source}: node_ids").astype(np.int64)
+        if ids.shape != (len(x),):
+            raise InputError(f"{source}: node_ids has shape {ids.shape}; give one number for each of {len(x)} nodes")
+        sets = {name: places(rows, f"{source}: set {name!r}", len(x)) for name, rows in (node_sets or {}).items()}
         faces = np.zeros((0, 3), dtype=np.int64) if triangles is None else np.asarray(triangles, dtype=np.int64)
-        return cls(stiffness, _nodal_mass(mass, len(x), source), x, ids, sets, faces, source)
+        return cls(stiffness, _nodal_mass(mass, len(x), masses), x, ids, sets, faces, source)
 
     @property
     def M(self) -> sp.csr_matrix:
@@ -108,7 +116,10 @@ def rigid_motions(x: Array) -> Array:
 
 def _matrix(given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple[int, ...]) -> sp.csr_matrix:
     """Finite symmetric matrix in row storage, of one of the sizes."""
-    A = sp.csr_matrix(given, dtype=float)
+    try:
+        A = sp.csr_matrix(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{source}: {name} is no matrix of numbers: {shown(given)}") from None
     if A.shape[0] != A.shape[1] or A.shape[0] not in sizes:
         wanted = " or ".join(f"({n}, {n})" for n in sizes)
         raise InputError(f"{source}: {name} has shape {A.shape}, the nodes need {wanted}; give three rows to each node")

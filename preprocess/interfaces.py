@@ -18,12 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
+from preprocess.arguments import floats, instance, number, vector
 
 NodeRows = NDArray[np.int64]
 IntArray = NDArray[np.int64]
 NodeSets = Mapping[str, IntArray]
 NO_TRIANGLES: IntArray = np.zeros((0, 3), np.int64)
 _COLLINEAR = 1e-6
+SAMPLE = "hub_face"
 
 
 class Region(ABC):
@@ -55,9 +57,10 @@ class Point(Region):
     radius: float | None = None
 
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
-        distance = np.linalg.norm(nodes - np.asarray(self.position, float), axis=1)
+        distance = np.linalg.norm(nodes - vector(self.position, "point"), axis=1)
         if self.radius is None:
             return np.array([np.argmin(distance)])
+        number(self.radius, "radius")
         found = np.flatnonzero(distance <= self.radius)
         if not found.size:
             raise InputError(f"no node within {self.radius:g} m of {self.position}; the nearest is {distance.min():.4g} m away")
@@ -73,11 +76,13 @@ class Plane(Region):
     tolerance: float | None = None
 
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
-        normal = np.asarray(self.normal, float)
+        normal, point = vector(self.normal, "plane normal"), vector(self.point, "plane point")
         length = np.linalg.norm(normal)
+        if self.tolerance is not None:
+            number(self.tolerance, "tolerance")
         if not length > 0:
             raise InputError(f"plane normal {self.normal} has no length; give a direction")
-        distance = np.abs((nodes - np.asarray(self.point, float)) @ (normal / length))
+        distance = np.abs((nodes - point) @ (normal / length))
         size = np.ptp(nodes, axis=0).max()
         found = np.flatnonzero(distance <= (1e-6 * size if self.tolerance is None else self.tolerance))
         if not found.size:
@@ -132,7 +137,7 @@ class Interface(ABC):
     def bind(self, name: str, nodes: FloatArray, sets: NodeSets, triangles: IntArray = NO_TRIANGLES) -> BoundInterface:
         """The interface on a mesh with nodes (N, 3), named sets, surface triangles (T, 3). Raises InputError naming it."""
         try:
-            region = NamedSet(self.where) if isinstance(self.where, str) else self.where
+            region = region_of(self.where)
             rows = region.rows(nodes, sets)
             _check_spread(nodes[rows])
             position = surface_centroid(nodes, rows, triangles) if self.position is None else _vector(self.position)
@@ -164,13 +169,18 @@ class Averaged(Interface):
     drives_nodes = False
 
     def node_weights(self, count: int) -> FloatArray:
-        weights = np.ones(count) if self.weights is None else np.asarray(self.weights, float)
+        weights = np.ones(count) if self.weights is None else floats(self.weights, "weights")
         if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() <= 0:
             raise InputError(f"weights: {weights.size} given for {count} nodes; give one positive weight per node")
         return weights
 
 
 INTERFACES: dict[str, type[Interface]] = {interface.kind: interface for interface in (Rigid, Averaged)}
+
+
+def region_of(where: str | Region) -> Region:
+    """The region that a set's name or a region stands for. Raises InputError."""
+    return NamedSet(where) if isinstance(where, str) else instance(where, Region, "place", "the name of a set, Point or Plane")
 
 
 def rigid_motion(arm: FloatArray) -> FloatArray:
@@ -203,12 +213,16 @@ def bind_interfaces(
     interfaces: Mapping[str, Interface], nodes: FloatArray, sets: NodeSets, triangles: IntArray = NO_TRIANGLES
 ) -> list[BoundInterface]:
     """All interfaces on one mesh. Raises InputError listing every problem: sets, spread, nodes claimed twice."""
+    instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name")
     if not interfaces:
         raise InputError("interfaces: none given; name at least one place where a joint can take hold")
     bound: list[BoundInterface] = []
     problems: list[str] = []
     for name, interface in interfaces.items():
         try:
+            if not isinstance(name, str) or not name or "/" in name or name == "." or "\0" in name:
+                raise InputError(f"interfaces: {name!r:.60} is no name of a frame; give a text without '/'")
+            instance(interface, Interface, f"interfaces.{name}", f"Rigid or Averaged, such as Rigid({SAMPLE!r})")
             bound.append(interface.bind(name, nodes, sets, triangles))
         except InputError as error:
             problems.extend(error.problems)
@@ -221,7 +235,7 @@ def bind_interfaces(
 def interface_index(name: str, names: Sequence[str], where: str, others: Sequence[str] = ()) -> int:
     """Place of the interface ``name`` among ``names``. Raises InputError, which begins with ``where`` and has close names, of
     ``others`` too."""
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         near = difflib.get_close_matches(str(name), [*names, *others], n=3) or [*names, *others]
         raise InputError(f"{where}: no interface {name!r}; choose one of: {', '.join(near)}")
     return list(names).index(name)
@@ -250,14 +264,13 @@ def _check_spread(points: FloatArray) -> None:
 
 
 def _vector(value: ArrayLike) -> FloatArray:
-    vector = np.asarray(value, float)
-    if vector.shape != (3,) or not np.all(np.isfinite(vector)):
+    if np.shape(value) != (3,) or not np.all(np.isfinite(point := floats(value, "position"))):
         raise InputError(f"position: {value!r:.60} is not a point; give three coordinates in metres")
-    return vector
+    return point
 
 
 def _rotation(value: ArrayLike) -> FloatArray:
-    axes = np.asarray(value, float)
+    axes = floats(value, "axes")
     good = axes.shape == (3, 3) and np.all(np.isfinite(axes))
     if not good or np.abs(axes.T @ axes - np.eye(3)).max() > 1e-6 or np.linalg.det(axes) < 0:
         raise InputError("axes: must be a right-handed orthonormal 3x3 matrix, one axis per column")

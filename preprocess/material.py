@@ -1,13 +1,14 @@
 """Linear elastic materials: elasticity matrix C (6, 6) with σ = C ε in the order xx, yy, zz, yz, zx, xy (engineering shears)."""
 
 import warnings
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
+from preprocess.arguments import floats, number
 from preprocess.mesh import PreprocessWarning
 
 Array = NDArray[np.float64]
@@ -17,6 +18,7 @@ WAVE_SPEEDS = (100.0, 2e4)  # m/s, from soft rubber to diamond
 VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 
 
+@runtime_checkable
 class Material(Protocol):
     """What assembly needs of a material."""
 
@@ -46,6 +48,8 @@ class Isotropic:
     yield_stress: float | None = None
 
     def __post_init__(self) -> None:
+        for name in ("E", "nu", "rho"):
+            object.__setattr__(self, name, number(getattr(self, name), f"material.{name}"))
         problems = [*_not_positive(E=self.E, rho=self.rho), *_bad_yield(self.yield_stress)]
         if not -1 < self.nu < 0.5:
             problems.append(f"material: nu = {self.nu:g} is outside -1 < nu < 0.5; give Poisson's ratio of a stable material")
@@ -79,13 +83,15 @@ class Orthotropic:
     nu: Triple
     G: Triple
     rho: float
-    axes: ArrayLike | None = field(default=None, compare=False)
+    axes: ArrayLike | None = None
     yield_stress: float | None = None
 
     def __post_init__(self) -> None:
-        problems = _wrong_length(E=self.E, nu=self.nu, G=self.G)
-        if problems:
-            raise InputError(*problems)
+        for name in ("E", "nu", "G"):
+            object.__setattr__(self, name, _three(getattr(self, name), name))
+        object.__setattr__(self, "rho", number(self.rho, "material.rho"))
+        if self.axes is not None:
+            object.__setattr__(self, "axes", _nested(floats(self.axes, "material.axes")))
         named = {f"E[{i}]": value for i, value in enumerate(self.E)} | {f"G[{i}]": value for i, value in enumerate(self.G)}
         problems = _not_positive(**named, rho=self.rho) + _bad_yield(self.yield_stress)
         if not problems and not np.linalg.eigvalsh(self._compliance()).min() > 0:
@@ -134,11 +140,19 @@ def _not_positive(**values: float) -> list[str]:
 
 
 def _bad_yield(stress: float | None) -> list[str]:
-    return [] if stress is None else _not_positive(yield_stress=stress)
+    return [] if stress is None else _not_positive(yield_stress=number(stress, "material.yield_stress"))
 
 
-def _wrong_length(**values: Triple) -> list[str]:
-    return [f"material: {name} needs three values, has {np.size(value)}" for name, value in values.items() if np.size(value) != 3]
+def _three(value: ArrayLike, name: str) -> Triple:
+    values = floats(value, f"material.{name}")
+    if values.shape != (3,):
+        raise InputError(f"material: {name} needs three values, has {values.size}")
+    return float(values[0]), float(values[1]), float(values[2])
+
+
+def _nested(array: Array) -> Any:
+    """The array as tuples, which compare."""
+    return tuple(map(_nested, array)) if array.ndim else float(array)
 
 
 def _warn_of_speed(E: float, rho: float) -> None:

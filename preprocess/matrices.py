@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
+from preprocess.arguments import file_path
 from preprocess.fe_model import FEModel
 from preprocess.number_text import content, numbers, whole
 
@@ -28,13 +29,16 @@ def read_matrices(
     nodes: rows x y z in m, or number x y z.  node_sets: places of nodes by name.
     Raises InputError for anything that cannot be read, and for what `FEModel.from_matrices` refuses.
     """
-    table = _guarded(Path(nodes), _node_table)
+    paths = [file_path(path, what) for path, what in ((K, "K"), (M, "M"), (nodes, "nodes"))]
+    table = _guarded(paths[2], _node_table)
     if table.ndim != 2 or table.shape[1] not in (3, 4) or not len(table):
         raise InputError(f"{nodes}: has shape {table.shape}; expected rows of x y z or number x y z")
     limit = 3 * len(table)
-    stiffness, mass = (matrix_of_file(Path(path), limit) for path in (K, M))
+    stiffness, mass = (matrix_of_file(path, limit) for path in paths[:2])
     ids = table[:, 0].astype(np.int64) if table.shape[1] == 4 else None
-    return FEModel.from_matrices(stiffness, mass, table[:, -3:], node_ids=ids, node_sets=node_sets, source=str(K))
+    return FEModel.from_matrices(
+        stiffness, mass, table[:, -3:], node_ids=ids, node_sets=node_sets, source=str(K), mass_source=str(M)
+    )
 
 
 def matrix_of_file(path: Path, limit: int) -> sp.csr_matrix:

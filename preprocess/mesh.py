@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from preprocess import mesh_checks, surface
+from preprocess.arguments import file_path, instance, places, vector
 from preprocess.elements import ELEMENTS
 from preprocess.mesh_quality import MeshQuality, mesh_quality
 from preprocess.mesh_readers import RawMesh, raw_mesh
@@ -67,16 +69,17 @@ class Mesh:
         Elements are numbered from 1 through all types; element_sets hold such numbers, node_sets the places of nodes.
         Raises InputError for an unknown element type and for everything `check` finds.
         """
+        instance(elements, Mapping, f"{source}: elements", "connectivities by element type")
         unknown = [name for name in elements if name not in ELEMENTS]
         if unknown:
             raise InputError(f"{source}: no element type '{unknown[0]}'; there are {', '.join(ELEMENTS)}")
+        positions = _rows(nodes, 3, f"{source}: nodes").astype(float)
         blocks, first = {}, 1
         for name, connectivity in elements.items():
-            table = np.asarray(connectivity, dtype=np.int64).reshape(-1, len(ELEMENTS[name].nodes))
+            table = _rows(connectivity, len(ELEMENTS[name].nodes), f"{source}: {name}").astype(np.int64)
             blocks[name] = ElementBlock(table, np.arange(first, first + len(table)))
             first += len(table)
-        positions = np.asarray(nodes, dtype=float).reshape(-1, 3)
-        sets = {name: np.asarray(places, dtype=np.int64) for name, places in (node_sets or {}).items()}
+        sets = {name: places(rows, f"{source}: set {name!r}", len(positions)) for name, rows in (node_sets or {}).items()}
         regions = {name: np.asarray(ids, dtype=np.int64) for name, ids in (element_sets or {}).items()}
         mesh = cls(positions, np.arange(len(positions)), blocks, sets, regions, source=source)
         mesh.check()
@@ -89,8 +92,8 @@ class Mesh:
 
     def node_set(self, name: str) -> Indices:
         """Places of the nodes of a named set. Raises InputError with close names when there is none."""
-        if name not in self.node_sets:
-            close = difflib.get_close_matches(name, self.node_sets, n=3) or sorted(self.node_sets)
+        if not isinstance(name, str) or name not in self.node_sets:
+            close = difflib.get_close_matches(str(name), self.node_sets, n=3) or sorted(self.node_sets)
             hint = f"did you mean: {', '.join(close)}" if close else "it has no sets"
             raise InputError(f"{self.source}: no node or surface set '{name}'; {hint}")
         places = self.node_sets[name]
@@ -103,11 +106,11 @@ class Mesh:
 
         Raises InputError for a zero normal and when no node is that near.
         """
-        direction = np.asarray(normal, dtype=float)
+        direction, start = vector(normal, "normal"), vector(point, "point")
         length = np.linalg.norm(direction)
         if not length > 0:
             raise InputError(f"plane normal {direction.tolist()} has no length; give a non-zero vector")
-        distance = np.abs((self.nodes - np.asarray(point, dtype=float)) @ (direction / length))
+        distance = np.abs((self.nodes - start) @ (direction / length))
         limit = 1e-6 * self.size if tol is None else tol
         places = np.flatnonzero(distance <= limit)
         if not len(places):
@@ -172,10 +175,10 @@ def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> 
     Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without a solid element are left out.
     Raises InputError for anything that cannot be read or is not a sound solid mesh.
     """
-    source = str(path)
-    if unit not in UNITS:
-        raise InputError(f"{source}: unit {unit!r} is not known; give one of {', '.join(UNITS)}")
-    fix = (fix,) if isinstance(fix, str) else tuple(fix)
+    source = str(file_path(path, "mesh"))
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise InputError(f"{source}: unit {unit!r:.60} is not known; give one of {', '.join(UNITS)}")
+    fix = (fix,) if isinstance(fix, str) else tuple(instance(fix, Iterable, f"{source}: fix", "'orientation' or nothing"))
     unknown = [name for name in fix if name != "orientation"]
     if unknown:
         raise InputError(f"{source}: fix {unknown[0]!r} is not known; there is: orientation")
@@ -187,6 +190,17 @@ def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> 
         mesh = _reoriented(mesh)
     mesh.check()
     return mesh
+
+
+def _rows(values: ArrayLike, width: int, what: str) -> Array:
+    """Rows (n, width) of numbers, which `Mesh.check` looks through. Raises InputError."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.array("")
+    if array.dtype.kind not in "iuf" or not array.size or array.size % width:
+        raise InputError(f"{what}: must be rows of {width} numbers, not {shown(values)}")
+    return array.reshape(-1, width)
 
 
 def _solid_mesh(raw: RawMesh, source: str, unit: str) -> Mesh:

@@ -21,8 +21,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
+from preprocess.arguments import instance, number
 from preprocess.fe_model import FEModel
-from preprocess.interfaces import NamedSet, Region
+from preprocess.interfaces import Region, region_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -49,7 +50,8 @@ class PointMass:
     position: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        problems = []
+        problems: list[str] = []
+        object.__setattr__(self, "mass", number(self.mass, "point mass"))
         if not 0 < self.mass < np.inf:
             problems.append(f"point mass {self.mass!r} kg is not positive and finite; give kilograms")
         if self.position is not None and not _finite(self.position, (3,)):
@@ -72,16 +74,17 @@ def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     the slope of the displacements across it is then the mean over these.
     Raises InputError for regions that are not there or cannot carry the mass.
     """
-    masses = tuple(masses)
+    masses = tuple(instance(masses, Iterable, "point masses", "a list of PointMass"))  # type: ignore[type-abstract]
+    for mass in masses:
+        instance(mass, PointMass, "point masses", "a list of PointMass")
     added = [_nodal_mass(fe, mass) for mass in masses]
     return replace(fe, m=sp.csr_matrix(sum(added, fe.m)), point_masses=fe.point_masses + masses)
 
 
 def _nodal_mass(fe: FEModel, attached: PointMass) -> sp.csr_matrix:
     """Δm (N, N)."""
-    region = NamedSet(attached.where) if isinstance(attached.where, str) else attached.where
     try:
-        rows = region.rows(fe.nodes, fe.node_sets)
+        rows = region_of(attached.where).rows(fe.nodes, fe.node_sets)
     except InputError as error:
         raise InputError(*(f"point mass: {problem}" for problem in error.problems)) from None
     centre = fe.nodes[rows].mean(axis=0) if attached.position is None else np.asarray(attached.position, dtype=float)
@@ -117,8 +120,7 @@ def _widened(fe: FEModel, rows: Indices) -> Indices:
 
 
 def _finite(value: ArrayLike, shape: tuple[int, ...]) -> bool:
-    array = np.asarray(value, dtype=float)
-    return array.shape == shape and bool(np.isfinite(array).all())
+    return np.shape(value) == shape and np.asarray(value).dtype.kind in "iuf" and bool(np.isfinite(value).all())
 
 
 def _matrix(inertia: ArrayLike) -> Array:

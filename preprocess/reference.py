@@ -27,6 +27,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
+from preprocess.arguments import instance, whole
 from preprocess.interfaces import BoundInterface, interface_index, rigid_motion
 from preprocess.reduction.statics import InterfaceStatics
 
@@ -102,7 +103,7 @@ class AttachedNode(Reference):
 
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
         fe = statics.fe
-        found = np.flatnonzero(fe.node_ids == self.node)
+        found = np.flatnonzero(fe.node_ids == whole(self.node, "reference: node"))
         if not found.size:
             raise InputError(
                 f"reference: the mesh has no node {self.node}; its numbers are {fe.node_ids.min()}..{fe.node_ids.max()}"
@@ -216,6 +217,7 @@ def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
     """
     if isinstance(given, Reference):
         return given
+    instance(given, str, "reference", "the name of an interface, 'mean axes' or a Reference")
     word, _, number = given.partition(" ")
     if given in names:
         return AttachedInterface(given)

@@ -44,7 +44,7 @@ class Stress:
 
     def __post_init__(self) -> None:
         for name, value, known in (("nodes", self.nodes, ("surface", "all")), ("precision", self.precision, tuple(_PRECISION))):
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
                 raise InputError(f"stress.{name}: {value!r} is unknown; it is {' or '.join(map(repr, known))}")
 
     def node_rows(self, fe: FEModel) -> IntArray:

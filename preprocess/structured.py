@@ -3,11 +3,14 @@
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
+from preprocess.arguments import vector
 from preprocess.elements import ELEMENTS, Element
 from preprocess.mesh import Mesh
+
+MOST_CELLS = 10**7
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -24,18 +27,29 @@ def box_mesh(
 
     Its node sets x0, x1, y0, y1, z0, z1 are the faces at the low and the high end of each axis.
     """
-    if element not in ELEMENTS:
-        raise InputError(f"no element type '{element}'; there are {', '.join(ELEMENTS)}")
-    counts = np.asarray(divisions, dtype=np.int64)
+    if not isinstance(element, str) or element not in ELEMENTS:
+        raise InputError(f"element: there is no {element!r:.60}; there are {', '.join(ELEMENTS)}")
+    lengths, corner = vector(size, "size"), vector(origin, "origin")
+    if not lengths.min() > 0:
+        raise InputError(f"size: {size!r:.60} is no box; give three positive lengths in m")
+    counts = _counts(divisions)
     patterns = _cell_patterns(ELEMENTS[element])
     cells = 2 * np.array(list(itertools.product(*(range(n) for n in counts))))
     places = (cells[:, None, None, :] + patterns[None]).reshape(-1, patterns.shape[1], 3)
     lattice = np.ravel_multi_index(tuple(np.moveaxis(places, -1, 0)), tuple(2 * counts + 1))
     used, connectivity = np.unique(lattice, return_inverse=True)
     steps = np.column_stack(np.unravel_index(used, tuple(2 * counts + 1)))
-    nodes = np.asarray(origin) + steps * (np.asarray(size, dtype=float) / (2 * counts))
+    nodes = corner + steps * (lengths / (2 * counts))
     sets = {f"{axis}{end}": np.flatnonzero(steps[:, k] == end * 2 * counts[k]) for k, axis in enumerate("xyz") for end in (0, 1)}
     return Mesh.from_arrays(nodes, {element: connectivity.reshape(lattice.shape)}, node_sets=sets, source=f"{element} box")
+
+
+def _counts(divisions: ArrayLike) -> Indices:
+    """Divisions (3,) along the axes."""
+    given = vector(divisions, "divisions")
+    if (given != np.floor(given)).any() or given.min() < 1 or given.prod() > MOST_CELLS:
+        raise InputError(f"divisions: {divisions!r:.60}; give three whole numbers from 1, at most {MOST_CELLS:.0e} cells in all")
+    return given.astype(np.int64)
 
 
 def _cell_patterns(element: Element) -> Indices:

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, shown
-from flexmbs.model.fields import Index, NonnegativeSix, Number, OptionalPositive
+from flexmbs.model.fields import Index, Nonnegative, NonnegativeSix, Number, OptionalPositive
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.functions import OptionalFunction, UserFunction, function_of
 from flexmbs.model.item import CoordinateUse, Item
@@ -36,8 +36,8 @@ class JointSpring(Force, kind="joint-spring"):
     """Q = −k·(x − x0) − c·v on one freedom of a joint; k in N/m or N m/rad, c in N s/m or N m s/rad."""
 
     joint: JointLike = dataclasses.field(kw_only=False)
-    k: Number = 0.0
-    c: Number = 0.0
+    k: Nonnegative = 0.0
+    c: Nonnegative = 0.0
     x0: Number = 0.0
     coordinate: Index = 0
 
@@ -83,8 +83,8 @@ class PointSpring(BetweenFrames, kind="point-spring"):
     ``length`` is the unloaded length (m; None: the initial one). ``law(t, elongation, rate) → tension`` replaces k and c.
     """
 
-    k: Number = 0.0
-    c: Number = 0.0
+    k: Nonnegative = 0.0
+    c: Nonnegative = 0.0
     length: OptionalPositive = None
     law: TensionFunction = None
 

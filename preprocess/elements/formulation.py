@@ -27,7 +27,7 @@ class Formulation:
 
     def __post_init__(self) -> None:
         for option, value, names in (("hex8", self.hex8, HEX8), ("mass_rule", self.mass_rule, MASS_RULES)):
-            if value not in names:
+            if not isinstance(value, str) or value not in names:
                 raise InputError(f"formulation.{option}: is {value!r}; give one of {', '.join(map(repr, names))}")
 
     def chosen(self, elements: Mapping[str, Element]) -> dict[str, Element]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
+from preprocess.arguments import file_path, instance
 from preprocess.exporters.base import Exporter
 from preprocess.exporters.flexmbs import Flexmbs
 from preprocess.exporters.mbdyn import MBDyn
@@ -27,7 +28,8 @@ def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None =
     format: a name in `FORMATS`, by default known by the suffix.
     Raises InputError for an unknown format or a body that it cannot hold, MachineError when the file cannot be written.
     """
-    target = Path(path)
+    instance(body, FlexibleBodyData, "body", "a FlexibleBodyData")
+    target = file_path(path, "file")
     if format is not None and format not in FORMATS:
         raise InputError(f"format: {format!r} is not known; there are {', '.join(FORMATS)}")
     chosen = FORMATS.get(format) if format is not None else _of_suffix(target)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
+from preprocess.arguments import file_path
 from preprocess.fe_model import FEModel
 from preprocess.importers.abaqus_matrix import AbaqusMatrix
 from preprocess.importers.abaqus_substructure import AbaqusSubstructure
@@ -55,7 +56,7 @@ def read(
     that become frames, by name.
     Raises InputError for anything that cannot be read or is not a sound part, MachineError where an extra is missing.
     """
-    source = Path(path)
+    source = file_path(path, "file")
     importer = _named(format) if format is not None else _recognised(source)
     report = ImportReport(str(source), importer.kind)
     request = Request(source, units_named(units), _path(mass), _path(nodes), frames)

@@ -10,6 +10,7 @@ from typing import Any
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.toml.document import Collector, Locator, read_document
+from preprocess.arguments import file_path
 from preprocess.elements.formulation import Formulation
 from preprocess.material import MATERIALS, Material
 from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
@@ -24,9 +25,10 @@ OF_MESH = ("mesh", "unit", "fix", "lumped", "material", "materials", "formulatio
 
 def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
     """The part in a file. Raises InputError with every problem, one line each: ``file:line: key: what``."""
-    document = read_document(Path(path), "part")
+    path = file_path(path, "part file")
+    document = read_document(path, "part")
     table, notes = document.table, Collector()
-    files = Files(Locator(Path(path).parent, allow_outside, "part"))
+    files = Files(Locator(path.parent, allow_outside, "part"))
     _check_format(table, notes)
     notes.problems += _source_problems(table)
 

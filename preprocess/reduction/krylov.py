@@ -8,6 +8,7 @@ import numpy as np
 
 from flexmbs.errors import InputError, SolverError
 from flexmbs.flexible_body import FloatArray
+from preprocess.arguments import whole
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.eigen import Modes, Operator, modes_of
 from preprocess.reduction.independent import orthonormal
@@ -42,7 +43,7 @@ class Krylov(Reduction):
             raise InputError(f"method.frequencies: {self.frequencies!r:.60} is no list of frequencies in Hz") from None
         if not points or not all(np.isfinite(f) and f >= 0 for f in points):
             raise InputError(f"method.frequencies: {points}; give one or more frequencies in Hz, none negative")
-        if isinstance(self.moments, bool) or self.moments != int(self.moments) or not 1 <= self.moments <= 100:
+        if not 1 <= whole(self.moments, "method.moments") <= 100:
             raise InputError(f"method.moments: is {self.moments}; give a whole number from 1 to 100")
         object.__setattr__(self, "frequencies", points)
 

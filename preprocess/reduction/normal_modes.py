@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
 from flexmbs.flexible_body_file import MAX_MODES
+from preprocess.arguments import is_number, number
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.eigen import Modes, Operator, modes_of
 from preprocess.reduction.enough import fewest
@@ -35,9 +36,12 @@ class NormalModeReduction(Reduction):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
+        for option in ("frequency", "band", "tolerance"):
+            if getattr(self, option) is not None:
+                number(getattr(self, option), f"method.{option}")
         if (self.modes is None) == (self.frequency is None):
             raise InputError(f"method: {name} takes either modes=n or frequency=f_max [Hz]")
-        if self.modes == AUTO:
+        if isinstance(self.modes, str) and self.modes == AUTO:
             self._check_auto(name)
         elif self.band is not None or self.tolerance is not None:
             raise InputError('method: band and tolerance are for modes="auto"; leave them out or ask for that')
@@ -53,9 +57,9 @@ class NormalModeReduction(Reduction):
         if self.tolerance is not None and not 0 < self.tolerance < 1:
             raise InputError(f"method.tolerance: is {self.tolerance}; give a relative error between 0 and 1, such as 0.01")
 
-    def _check_number(self, modes: object) -> None:
-        if isinstance(modes, bool) or not isinstance(modes, (int, float)) or modes != int(modes):
-            raise InputError(f'method.modes: is {modes!r}; give a whole number or "auto"')
+    def _check_number(self, modes: Any) -> None:
+        if not is_number(modes) or not np.isfinite(modes) or modes != int(modes):
+            raise InputError(f'method.modes: is {modes!r:.60}; give a whole number or "auto"')
         if modes < 1:
             raise InputError(f"method.modes: is {modes}; ask for at least one {self.normal} mode")
         if modes > MAX_MODES:
