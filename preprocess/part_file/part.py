@@ -21,7 +21,8 @@ set = "motor_feet"
 mass = 0.4
 
 In place of mesh, unit and material: [matrices] with the file of another program (format, units, mass, nodes: see `read_model`).
-Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, allow_large, stress = false or a table, [formulation].
+Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, allow_large, stress = false or a table,
+[prestress], [formulation].
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from preprocess.interfaces import Interface
 from preprocess.material import Material
 from preprocess.part_file.records import field_names
 from preprocess.point_mass import PointMass
+from preprocess.prestress import Prestress
 from preprocess.reduction import Progress, Reduction
 from preprocess.stress import Stress
 
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from preprocess.mesh import Mesh
 
 FORMAT = "flexmbs-part/1"
-TABLES = ("material", "materials", "interfaces", "method", "point_masses", "formulation", "stress", "matrices")
+TABLES = ("material", "materials", "interfaces", "method", "point_masses", "formulation", "stress", "prestress", "matrices")
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Part:
     point_masses: Mapping[str, PointMass]
     formulation: Formulation
     stress: Stress | None
+    prestress: Prestress | None
     files: tuple[Path, ...]
 
     def read_mesh(self) -> Mesh:
@@ -140,8 +143,8 @@ class Part:
         with self.told():
             data = reduce(
                 fe, interfaces=self.interfaces, method=self.method, reference=options.reference, damping=options.damping,
-                stiffening=options.stiffening, stress=self.stress, estimate=options.estimate, name=options.name,
-                progress=progress,
+                stiffening=options.stiffening, stress=self.stress, prestress=self.prestress, estimate=options.estimate,
+                name=options.name, progress=progress,
             )  # fmt: skip
         return replace(data, provenance={**origin, **data.provenance, INPUTS: input_digest(self)})
 

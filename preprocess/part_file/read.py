@@ -17,6 +17,7 @@ from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options
 from preprocess.part_file.places import read_interface, read_placed
 from preprocess.part_file.records import Files, as_table, key_problems, placed, read_kind, read_record
 from preprocess.point_mass import PointMass
+from preprocess.prestress import Prestress
 from preprocess.reduction import REDUCTIONS, Reduction
 from preprocess.stress import SURFACE_STRESS, Stress
 
@@ -51,6 +52,7 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
         method=one("method", table.get("method", {"modes": 12}), _method),
         point_masses=named("point_masses", _point_mass) if "point_masses" in table else {},
         formulation=one("formulation", table.get("formulation", {}), _formulation),
+        prestress=one("prestress", table["prestress"], _prestress) if "prestress" in table else None,
         stress=one("stress", table.get("stress", True), _stress),
         files=tuple(files.used),
     )
@@ -114,6 +116,10 @@ def _method(given: Any, files: Files) -> Reduction:
 
 def _point_mass(given: Any, files: Files) -> PointMass:
     return read_placed(PointMass, given, files)
+
+
+def _prestress(given: Any, files: Files) -> Prestress:
+    return read_record(Prestress, as_table(given), files)
 
 
 def _formulation(given: Any, files: Files) -> Formulation:

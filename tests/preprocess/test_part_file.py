@@ -112,6 +112,15 @@ def test_part_equals_the_call(tmp_path: Path) -> None:
     assert read_part(path).reduce().digest == called.digest
 
 
+def test_part_file_of_the_link_is_the_call_of_the_readme() -> None:
+    part = read_part(Path(__file__).parents[2] / "meshes" / "link.toml")
+    assert part.material == pp.Isotropic(E=70e9, nu=0.33, rho=2700.0)
+    assert part.method == pp.CraigBampton(modes=12)
+    for name in ("hub", "tip"):
+        same(part.interfaces[name], pp.Rigid(f"{name}_face"))
+    assert (part.options.reference, part.options.unit, part.options.damping) == ("hub", "mm", 0.01)
+
+
 def test_materials_by_region(tmp_path: Path) -> None:
     path = bar(tmp_path, PART.replace("[material]", '[materials."low end"]'))
     assert read_part(path).material == {"low end": pp.Isotropic(E=2e11, nu=0.3, rho=7800.0)}
@@ -132,6 +141,23 @@ def test_masses_and_formulation(tmp_path: Path) -> None:
         "17: point_masses.motor: point mass -3.0 kg is not positive and finite; give kilograms",
         "23: formulation.hex8: is 'half'; give one of 'incompatible modes', 'full'",
     ]
+
+
+def test_stress_and_prestress(tmp_path: Path) -> None:
+    assert read_part(bar(tmp_path)).stress == pp.Stress()
+    assert read_part(bar(tmp_path, PART.replace("damping", "stress = false\ndamping"))).stress is None
+    more = '[stress]\nnodes = "all"\n[prestress]\nrotation = [0, 0, 100]\nwrenches = { right = [1e3, 0, 0, 0, 0, 0] }\n'
+    part = read_part(bar(tmp_path, PART + more))
+    assert part.stress == pp.Stress(nodes="all")
+    assert part.prestress is not None
+    assert list(part.prestress.wrenches["right"]) == [1e3, 0, 0, 0, 0, 0]
+    assert tuple(part.prestress.rotation) == (0, 0, 100)
+    pulled = read_part(bar(tmp_path, PART + "[prestress]\nwrenches = { right = [1e6, 0, 0, 0, 0, 0] }\n")).reduce()
+    plain = read_part(bar(tmp_path)).reduce()
+    assert pulled.modes.frequency[0] > plain.modes.frequency[0]
+    path = bar(tmp_path, PART + more.replace("right =", "rihgt ="))
+    with pytest.raises(InputError, match=f"{path}:21: prestress.wrenches: there is no interface 'rihgt'"):
+        read_part(path).reduce()
 
 
 def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
