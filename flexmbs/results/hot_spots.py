@@ -65,7 +65,7 @@ class HotSpots(list[HotSpot]):
         titles = ("x", "y", "z [m]", "t [s]", " von Mises", "σ1", "σ2", "σ3 [MPa]")
         head = f"{'node':>8} {' '.join(f'{title:>9}' for title in titles)}  yield"
         rows = [
-            f"{spot.node:8d} {' '.join(f'{x:9.4g}' for x in spot.position)} {spot.time:9.4g} {1e-6 * spot.von_mises:10.4g} "
+            f"{spot.node:8d} {' '.join(f'{x:9.4g}' for x in spot.position.round(9))} {spot.time:9.4g} {1e-6 * spot.von_mises:10.4g} "
             f"{' '.join(f'{1e-6 * s:9.4g}' for s in spot.principal)}  {_use(spot)}"
             for spot in self
         ]
