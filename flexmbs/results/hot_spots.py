@@ -65,8 +65,8 @@ class HotSpots(list[HotSpot]):
         titles = ("x", "y", "z [m]", "t [s]", " von Mises", "σ1", "σ2", "σ3 [MPa]")
         head = f"{'node':>8} {' '.join(f'{title:>9}' for title in titles)}  yield"
         rows = [
-            f"{spot.node:8d} {' '.join(f'{x:9.4g}' for x in spot.position.round(9))} {spot.time:9.4g} {1e-6 * spot.von_mises:10.4g} "
-            f"{' '.join(f'{1e-6 * s:9.4g}' for s in spot.principal)}  {_use(spot)}"
+            f"{spot.node:8d} {' '.join(f'{x:9.4g}' for x in spot.position.round(9))} {spot.time:9.4g} "
+            f"{1e-6 * spot.von_mises:10.4g} {' '.join(f'{1e-6 * s:9.4g}' for s in spot.principal)}  {_use(spot)}"
             for spot in self
         ]
         return "\n".join([head, *rows, *self.warnings])
