@@ -15,6 +15,7 @@ def reduce_file(path: Path, output: Path | None, *, force: bool, allow_outside: 
     Raises InputError, SolverError, MachineError.
     """
     from preprocess.command.inspect import described
+    from preprocess.mesh import PreprocessWarning
     from preprocess.part_file import read_part
     from preprocess.part_file.digest import is_current
 
@@ -29,7 +30,8 @@ def reduce_file(path: Path, output: Path | None, *, force: bool, allow_outside: 
             return
         with progress_bar("read and assemble", memory=True) as progress:
             data = part.reduce(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large)
-    for line in dict.fromkeys(str(warning.message) for warning in caught):
+    doubts = [str(warning.message) for warning in caught if issubclass(warning.category, PreprocessWarning)]
+    for line in dict.fromkeys(doubts):  # a compiler's warnings are not the user's
         tell(f"warning: {line}")
     data.save(target)
     put(described(data))
