@@ -1,6 +1,6 @@
 """Robots: Denavit–Hartenberg tables and URDF files as ordinary models, kinematics, terms, paths, input shapers, controllers."""
 
-from flexmbs.robots.control import ComputedTorque, Controller, PDGravity, controlled
+from flexmbs.robots.control import ComputedTorque, Controller, PDFeedforward, PDGravity, controlled
 from flexmbs.robots.flexible import FlexibleLink
 from flexmbs.robots.inverse import Found
 from flexmbs.robots.links import Link, Motor
@@ -12,5 +12,5 @@ from flexmbs.robots.shaping import Shaped, Shaper, zero_vibration, zero_vibratio
 __all__ = [  # noqa: RUF022
     "Robot", "Link", "Motor", "FlexibleLink", "Found", "puma560",
     "Path", "Motion", "Quintic", "Trapezoid", "Line", "Shaped", "Shaper", "zero_vibration", "zero_vibration_derivative",
-    "Controller", "ComputedTorque", "PDGravity", "controlled",
+    "Controller", "ComputedTorque", "PDFeedforward", "PDGravity", "controlled",
 ]  # fmt: skip

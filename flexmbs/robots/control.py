@@ -33,7 +33,7 @@ class Controller(abc.ABC):
         """τ (n,) at time t (s), coordinates q and rates q̇ (n,)."""
 
     def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(−∂τ_i/∂q_i, −∂τ_i/∂q̇_i) about: they make an implicit step converge and do not change its result."""
+        """(−∂τ_i/∂q_i, −∂τ_i/∂q̇_i), zero by default: for the iterations of implicit steps, whose result they do not change."""
         return np.zeros(len(q)), np.zeros(len(q))
 
 
@@ -42,6 +42,8 @@ class ComputedTorque(Controller):
     """τ = D(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + friction with e = q_d − q: the error obeys ë + Kd ė + Kp e = 0.
 
     robot: whose terms it takes, with payload if it shall know of it.  kp (1/s²), kd (1/s): numbers or one per coordinate.
+    It couples all joints, which the iteration matrix of implicit steps h does not know: for rigid links they converge where h kd
+    is below 1; for flexible links take Radau or BDF, or `PDFeedforward`.
     Luh, Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
     """
 
@@ -52,10 +54,6 @@ class ComputedTorque(Controller):
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         wanted = self.path.at(t)
         return self.robot.inverse_dynamics(q, qd, wanted.qdd + self.kd * (wanted.qd - qd) + self.kp * (wanted.q - q))
-
-    def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        inertia = np.diag(self.robot.mass_matrix(q))
-        return inertia * self.kp, inertia * self.kd
 
 
 @final
@@ -73,6 +71,27 @@ class PDGravity(Controller):
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         wanted = self.path.at(t)
         return np.asarray(self.kp * (wanted.q - q) + self.kd * (wanted.qd - qd) + self.robot.gravity_forces(q))
+
+    def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.kp, self.kd
+
+
+@final
+class PDFeedforward(Controller):
+    """τ = τ_d(t) + Kp e + Kd ė with e = q_d − q and the inverse dynamics τ_d = D(q_d) q̈_d + C q̇_d + g + friction of the path.
+
+    An, Atkeson, Hollerbach, Model-Based Control of a Robot Manipulator (1988).
+    kp (N m/rad or N/m), kd (N m s/rad or N s/m): numbers or one per coordinate.
+    """
+
+    def __init__(self, robot: Robot, path: Path, kp: ArrayLike, kd: ArrayLike) -> None:
+        self.robot, self.path = robot, _fitting(path, robot)
+        self.kp, self.kd = _gains(robot, kp=kp, kd=kd)
+
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        wanted = self.path.at(t)
+        known = self.robot.inverse_dynamics(wanted.q, wanted.qd, wanted.qdd)
+        return np.asarray(known + self.kp * (wanted.q - q) + self.kd * (wanted.qd - qd))
 
     def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.kp, self.kd
@@ -115,12 +134,13 @@ class _Loop:
         self.q, self.qd = np.zeros(n), np.zeros(n)
         self.seen: set[int] = set()
         self.t = 0.0
-        self.known: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self.known: np.ndarray | None = None
+        self.slopes: tuple[np.ndarray, np.ndarray] | None = None
 
     def sense(self, i: int, t: float, x: float, v: float) -> float:
         """Keep the first values of coordinate i in this evaluation; they begin a new one after the actuators of the last."""
         if self.known is not None:
-            self.seen, self.known = set(), None
+            self.seen, self.known, self.slopes = set(), None, None
         if i not in self.seen:
             self.seen.add(i)
             self.t, self.q[i], self.qd[i] = t, x, v
@@ -131,10 +151,13 @@ class _Loop:
         if self.known is None:
             if len(self.seen) < len(self.q) or t != self.t:
                 raise RuntimeError("the sensors of a controller did not come before its actuators")
-            q, qd = self.q.copy(), self.qd.copy()
-            self.known = (self.controller.forces(t, q, qd), *self.controller.slopes(q))
-        tau, stiffness, damping = self.known
-        return float(tau[i] - stiffness[i] * (x - self.q[i]) - damping[i] * (v - self.qd[i]))
+            self.known = self.controller.forces(t, self.q.copy(), self.qd.copy())
+        if x == self.q[i] and v == self.qd[i]:
+            return float(self.known[i])
+        if self.slopes is None:
+            self.slopes = self.controller.slopes(self.q.copy())
+        stiffness, damping = self.slopes
+        return float(self.known[i] - stiffness[i] * (x - self.q[i]) - damping[i] * (v - self.qd[i]))
 
 
 def _coulomb(up: float, down: float, t: float, x: float, v: float) -> float:

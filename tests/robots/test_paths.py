@@ -13,6 +13,7 @@ from flexmbs.robots import (
     Link,
     Motor,
     Path,
+    PDFeedforward,
     PDGravity,
     Quintic,
     Shaped,
@@ -136,6 +137,31 @@ def test_pd_with_gravity_comes_to_rest_at_its_goal() -> None:
     run = fm.simulate(model, t_end=0.05, step=1e-3)
     np.testing.assert_allclose(run.joint("joint1").position[:, 0], A[0], atol=1e-9)
     np.testing.assert_allclose(run.joint("joint1").effort[-1, 0], robot.gravity_forces(A)[0], rtol=1e-9)
+
+
+def test_feedforward_follows_up_to_the_error_of_the_integrator() -> None:
+    """The inverse dynamics of the path alone keep the robot on it: what is left falls with the square of the step."""
+    robot, path = arm(), Quintic(A, B, 0.1)
+    model = controlled(robot.started(A), PDFeedforward(robot, path, kp=200.0, kd=20.0))
+
+    def largest_error(step: float) -> float:
+        run = fm.simulate(model, t_end=0.1, step=step)
+        found = np.hstack([run.joint(name).position for name in ("joint1", "joint2")])
+        return float(np.abs(path.table(run.t).q - found).max())
+
+    coarse, fine = largest_error(1e-3), largest_error(5e-4)
+    assert fine < 1e-4
+    assert coarse / fine == pytest.approx(4.0, rel=0.1)
+
+
+def test_friction_of_motors_acts_in_the_model() -> None:
+    motors = {"joint1": Motor(gear=-50.0, viscous=1e-3, coulomb=(0.02, -0.03)), "joint2": Motor(gear=10.0, coulomb=0.1)}
+    robot = fm.Robot(arm().model, motors=motors)
+    qd = np.array([-0.8, 1.5])
+    model = controlled(robot, PDGravity(robot, Quintic(A, A, 1.0), kp=0.0, kd=0.0))
+    found = fm.matrices(model, at=robot.state(A, qd)).k + robot.coriolis_matrix(A, qd) @ qd
+    np.testing.assert_allclose(found, (50.0 * (50.0 * 1e-3 * 0.8 + 0.03), -1.0), rtol=1e-12)
+    np.testing.assert_allclose(robot.friction(qd), -found, rtol=1e-12)
 
 
 def beam(length: float, mass: float) -> fm.FlexibleBodyData:
