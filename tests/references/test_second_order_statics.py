@@ -1,6 +1,6 @@
 """A loaded beam in equilibrium, told in three body frames: attached to its root, mean axes, chord.
 
-The frames differ by finite rotations, so the three bodies agree where their displacements are right to second order: the difference
+The frames differ by finite rotations: the bodies agree where their displacements are right to second order, and their difference
 falls with the third power of the load. Linear shapes alone leave one of second order, in positions and in rotations.
 """
 
