@@ -6,13 +6,13 @@ from flexmbs.errors import InputError, MachineError
 
 
 def memory_estimate(n_nodes: int) -> float:
-    """Bytes for matrices and factors of a solid of n_nodes nodes.
+    """Bytes for the matrices, the Cholesky factor and the modes of a solid of n_nodes nodes.
 
-    Fitted to nested dissection of quadratic tetrahedra: 34 million entries of L at 98 thousand degrees of freedom, growing with
-    the power 1.4 (0.33, 1.8, 10 GB at 0.1, 0.3, 1.1 million); L and U with indices take 24 bytes an entry, K about 2.4 kB a node.
+    Fitted to nested dissection of quadratic tetrahedra: 0.47, 2.1 and 11 GB of factor at 0.1, 0.29 and 1.0 million degrees of
+    freedom, and an eighth of that as work space; K, a copy of its free part, and 150 vectors.
     """
     dof = 3.0 * n_nodes
-    return 24 * 34e6 * (dof / 98e3) ** 1.4 + 2.4e3 * n_nodes
+    return 1.13 * 0.47e9 * (dof / 1e5) ** 1.37 + (2 * 2.4e3 + 3 * 8 * 150) * n_nodes
 
 
 def free_memory() -> float:

@@ -16,6 +16,7 @@ from flexmbs.errors import InputError
 from preprocess.abaqus_assembly import Reading, Rows, add_instance, instance_motion, split, with_plain_names
 from preprocess.elements import ELEMENTS
 from preprocess.mesh_include import Includes
+from preprocess.mesh_tables import extracted
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -75,7 +76,7 @@ def read_abaqus(path: Path) -> Deck:
     model, parts = Reading(), dict[str, Reading]()
     stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
     left: Counter[str] = Counter()
-    for keyword, options, line, rows in _blocks(path):
+    for keyword, options, line, rows, table in _blocks(path):
         if keyword == "PART":
             parts[_name(options, line, keyword).upper()] = part = Reading()
             stack.append((part, "", stack[0][2]))
@@ -91,6 +92,8 @@ def read_abaqus(path: Path) -> Deck:
             if keyword == "END INSTANCE":
                 add_instance(stack[-1][0], name, reading, motion)
         elif keyword in _KEYWORDS:
+            if table is not None:
+                _TABLES[keyword](stack[-1][0], options, line, table)
             _KEYWORDS[keyword](stack[-1][0], options, line, rows)
         elif keyword in LEFT_OUT:
             left[keyword] += 1
@@ -112,26 +115,41 @@ def _name(options: dict[str, str], line: str, keyword: str) -> str:
     return options["NAME"]
 
 
-Block = tuple[str, dict[str, str], str, Rows]
+Block = tuple[str, dict[str, str], str, Rows, Array | None]
 
 
 def _blocks(path: Path) -> Iterator[Block]:
-    """Keyword, options, place and data rows of each keyword block, through all included files."""
+    """Keyword, options, place, data rows and the table before them of each keyword block, through all included files."""
     includes = Includes(path)
     current: tuple[str, dict[str, str], str] | None = None
     rows: Rows = []
-    for line, text in _lines(str(path), path.read_text(encoding="utf-8", errors="replace").splitlines(), includes):
+    table: Array | None = None
+    extract = extracted(path.read_text(encoding="utf-8", errors="replace"), _columns)
+    for line, text in _lines(str(path), extract.text.splitlines(), includes):
         if text.startswith("*"):
             if current:
-                yield *current, rows
+                yield *current, rows, table
             keyword, options = _options(text)
-            current, rows = (keyword, options, line), []
+            current, rows, table = (keyword, options, line), [], None
             if "INPUT" in options and keyword != "INCLUDE":
                 rows += _included(options["INPUT"], line, includes)
+        elif text in extract.tables:
+            table = extract.tables[text]
         elif current:
             rows.append((line, text))
     if current:
-        yield *current, rows
+        yield *current, rows, table
+
+
+def _columns(header: str) -> int:
+    """Numbers on each line below a keyword line *NODE or *ELEMENT, where it can be read as a table; else 0."""
+    keyword, options = _options(header)
+    if "INPUT" in options:
+        return 0
+    if keyword == "NODE":
+        return 4 if options.get("SYSTEM", "R").upper() == "R" else 0
+    size = _type(options.get("TYPE", "").upper())[1]
+    return size + 1 if size else 0
 
 
 def _included(name: str, where: str, includes: Includes) -> Iterator[tuple[str, str]]:
@@ -209,6 +227,27 @@ def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> N
         reading.nodes[node] = position
         if "NSET" in options:
             reading.node_sets.setdefault(options["NSET"], []).append(node)
+
+
+def _node_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
+    numbers = table[:, 0].astype(np.int64).tolist()
+    reading.nodes.update(zip(numbers, map(tuple, table[:, 1:].tolist())))
+    if "NSET" in options:
+        reading.node_sets.setdefault(options["NSET"], []).extend(numbers)
+
+
+def _element_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
+    name, _ = _type(options["TYPE"].upper())
+    members = table.astype(np.int64)
+    if not np.array_equal(members, table):
+        raise _fail(line, "expected whole numbers below it")
+    numbers = members[:, 0].tolist()
+    twice = reading.elements.keys() & set(numbers)
+    if twice:
+        raise _fail(line, f"element number {min(twice)} occurs twice")
+    reading.elements.update(zip(numbers, ((name, row) for row in members[:, 1:].tolist())))
+    if "ELSET" in options:
+        reading.element_sets.setdefault(options["ELSET"], []).extend(numbers)
 
 
 def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
@@ -327,6 +366,7 @@ def _surface(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
         reading.node_surfaces.append(name)
 
 
+_TABLES = {"NODE": _node_table, "ELEMENT": _element_table}
 _KEYWORDS = {"NODE": _node, "ELEMENT": _element, "NSET": _nset, "ELSET": _elset, "SURFACE": _surface}
 
 

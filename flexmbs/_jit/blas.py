@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 ROUTINES = {"dpotrf": ("lapack", 5), "dtrsm": ("blas", 11), "dsyrk": ("blas", 10), "dgemm": ("blas", 13)}
 LOWER, PLAIN, TURNED, RIGHT = (ord(letter) for letter in "LNTR")
+LEFT = LOWER
 
 
 def _routine(name: str) -> Callable[..., None]:
@@ -99,6 +100,15 @@ def divide_right(m: int, n: int, L: Array, l: int, ldl: int, turn: int, B: Array
 
 
 @part
+def divide_left(m: int, n: int, L: Array, l: int, ldl: int, turn: int, B: Array, b: int, ldb: int) -> None:
+    """B := L⁻¹ B (turn = PLAIN) or L⁻ᵀ B (TURNED) for B (m, n) and lower triangular L (m, m)."""
+    _dtrsm(
+        _integer(LEFT), _integer(LOWER), _integer(turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0),
+        _entry(L, l), _integer(ldl), _entry(B, b), _integer(ldb),
+    )  # fmt: skip
+
+
+@part
 def add_square(n: int, k: int, factor: float, A: Array, a: int, lda: int, C: Array, c: int, ldc: int) -> None:
     """C := C + factor A Aᵀ, lower triangle, for A (n, k)."""
     _dsyrk(
@@ -109,11 +119,13 @@ def add_square(n: int, k: int, factor: float, A: Array, a: int, lda: int, C: Arr
 
 @part
 def add_product(
-    m: int, n: int, k: int, factor: float, A: Array, a: int, lda: int, turn: int,
+    m: int, n: int, k: int, factor: float, A: Array, a: int, lda: int, turn_A: int, turn_B: int,
     B: Array, b: int, ldb: int, keep: float, C: Array, c: int, ldc: int,
 ) -> None:  # fmt: skip
-    """C := keep C + factor A B for A (m, k) and B (k, n), or its transpose (n, k) with turn = TURNED."""
-    _dgemm(
-        _integer(PLAIN), _integer(turn), _integer(m), _integer(n), _integer(k), _number(factor), _entry(A, a), _integer(lda),
-        _entry(B, b), _integer(ldb), _number(keep), _entry(C, c), _integer(ldc),
-    )  # fmt: skip
+    """C := keep C + factor A B for A (m, k) and B (k, n), either of them given as its transpose with turn = TURNED; no-op where
+    one of m, n, k is zero."""
+    if m > 0 and n > 0 and k > 0:
+        _dgemm(
+            _integer(turn_A), _integer(turn_B), _integer(m), _integer(n), _integer(k), _number(factor), _entry(A, a),
+            _integer(lda), _entry(B, b), _integer(ldb), _number(keep), _entry(C, c), _integer(ldc),
+        )  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import part
-from flexmbs._jit.blas import TURNED, add_product, add_square, cholesky_in_place, divide_right
+from flexmbs._jit.blas import PLAIN, TURNED, add_product, add_square, cholesky_in_place, divide_right
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -62,13 +62,16 @@ def load_entries(tree: Any, s: int, matrix: Any, places: Any, F: Array, f: int, 
 
 
 @part
-def add_update(tree: Any, c: int, places: Any, C: Array, at: int, F: Array, f: int, U: Array, u: int, columns: int) -> None:
-    """Add the update of child c, at C[at:], to its parent's panel F[f:] (of ``columns`` columns) and update U[u:]."""
+def add_update(
+    tree: Any, c: int, first: int, end: int, places: Any, C: Array, at: int, F: Array, f: int, U: Array, u: int, columns: int
+) -> None:
+    """Add columns of the update of child c, at C[at:], to its parent's panel F[f:] (of ``columns`` columns) and update U[u:]:
+    those of the nodes first … end - 1 of its rows."""
     low = tree.start[c]
     count = tree.start[c + 1] - low
     below = tree.start[tree.parent[c] + 1] - tree.start[tree.parent[c]]
     height = columns + 3 * below
-    for b in range(count):
+    for b in range(first, end):
         target = places[tree.rows[low + b]]
         for k in range(3):
             source = at + (3 * b + k) * 3 * count
@@ -113,7 +116,7 @@ def signed_cholesky(n: int, A: Array, a: int, lda: int, signs: Any, W: Array) ->
         for low in range(0, rest, STRIP):  # by strips of columns: half the work of the full square
             width, height = min(STRIP, rest - low), rest - low
             below, corner = a + first * lda + end + low, a + (end + low) * (lda + 1)
-            add_product(height, width, end - first, -1.0, A, below, lda, TURNED, W, low, rest, 1.0, A, corner, lda)
+            add_product(height, width, end - first, -1.0, A, below, lda, PLAIN, TURNED, W, low, rest, 1.0, A, corner, lda)
     return 0
 
 

@@ -50,7 +50,7 @@ def factor_subtree(
         child = s - 1
         while child >= tree.least[s]:
             begin = ends[tree.least[child] - low]
-            add_update(tree, child, places, stack, begin, L, f, stack, u, columns)
+            add_update(tree, child, 0, tree.start[child + 1] - tree.start[child], places, stack, begin, L, f, stack, u, columns)
             child = tree.least[child] - 1
         own = signs[3 * tree.first[s] :]
         failed = factor_corner(columns, L, f, height, signed, own, spare, pivot)

@@ -32,6 +32,9 @@ class ClampedModes(NormalModeReduction):
         k = self._held(statics)
         return lambda loads: statics.held_response(loads, k)
 
+    def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
+        return (self._held(statics),)
+
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
         return statics.free_degrees_of_freedom - 6
 

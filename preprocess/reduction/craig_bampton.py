@@ -36,6 +36,9 @@ class CraigBampton(NormalModeReduction):
     def normal_response(self, statics: InterfaceStatics) -> Operator:
         return statics.response
 
+    def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
+        return tuple(range(len(statics.interfaces)))
+
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
         return statics.free_count
 

@@ -16,7 +16,8 @@ from flexmbs.errors import SolverError
 from flexmbs.flexible_body import FloatArray
 
 Operator = Callable[[FloatArray], FloatArray]
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-7  # residual of a Ritz vector; the error of its ω² is of the order of its square
+_SWEEPS = 3  # at most, through the basis, to make a block orthogonal to it
 _MAX_RESTARTS = 30
 _DENSE_SIZE = 400
 
@@ -72,35 +73,75 @@ def _dense(response: Operator, mass: Operator, size: int) -> tuple[FloatArray, F
 
 def _block_lanczos(response: Operator, mass: Operator, size: int, wanted: _Wanted, block: int) -> tuple[FloatArray, FloatArray]:
     """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick restart."""
-    start = np.random.default_rng(0).standard_normal((size, block))
-    V, MV = _orthonormal(response(mass(start)), mass)[:2]
-    T = np.zeros((0, 0))
+    start = response(mass(np.random.default_rng(0).standard_normal((size, block))))
+    krylov = _Krylov(start, mass, max(12 * block, 6 * wanted.number + 4 * block))
     for _ in range(_MAX_RESTARTS):
-        room = max(10 * block, 4 * wanted.number, 3 * T.shape[0])
         while True:
-            k = T.shape[0]
-            W = response(MV[:, k:])
-            H = MV.T @ W
-            W -= V @ H
-            again = MV.T @ W
-            W -= V @ again
-            H += again
-            T = _bordered(T, H, block)
-            W, MW, R = _orthonormal(W, mass)
-            theta, y = scipy.linalg.eigh(T)
-            theta, y = theta[::-1], y[:, ::-1]
-            residual = np.linalg.norm(R @ y[-block:], axis=0) / np.abs(theta)
+            krylov.extend(response)
+            theta, y, residual = krylov.ritz()
             target = min(wanted.target(theta), len(theta))
             if len(theta) > target and residual[:target].max() < _TOLERANCE:
-                return theta[:target], V @ y[:, :target]
-            if len(theta) + block > room:
+                return theta[:target], krylov.vectors(y[:, :target])
+            if krylov.full:
                 break
-            V, MV = np.hstack([V, W]), np.hstack([MV, MW])
         keep = min(target + block, len(theta) - block)
-        V, MV = np.hstack([V @ y[:, :keep], W]), np.hstack([MV @ y[:, :keep], MW])
-        T = np.diag(theta[:keep])
+        krylov.restart(theta[:keep], y[:, :keep])
     done = int(np.sum(residual[:target] < _TOLERANCE))
     raise SolverError(f"modes: {done} of {target} converged after {_MAX_RESTARTS} restarts; ask for fewer modes or mend the mesh")
+
+
+class _Krylov:
+    """M-orthonormal basis V of the block Krylov space, one block ahead of the projection ``T = Vᵀ M A M V``."""
+
+    def __init__(self, start: FloatArray, mass: Operator, room: int) -> None:
+        self._mass, self._block, self._T = mass, start.shape[1], np.zeros((0, 0))
+        self._V = np.empty((len(start), room + self._block), order="F")
+        self._V[:, : self._block], self._MQ, self._R = _orthonormal(start, mass)
+
+    @property
+    def full(self) -> bool:
+        """Whether no other block has room."""
+        return len(self._T) + 2 * self._block > self._V.shape[1]
+
+    def extend(self, response: Operator) -> None:
+        """T grown by the block ahead, and the next block ahead: A M Q, orthogonalized to all before.
+
+        What the blocks before contribute is known but for round-off, except right after a restart; the whole basis is swept once,
+        and again where that took nearly everything.
+        """
+        k = len(self._T) + self._block
+        V = self._V[:, :k]
+        W = response(self._MQ)
+        H = np.zeros((k, self._block))
+        for _ in range(_SWEEPS):
+            MW = self._mass(W)
+            before = np.einsum("ik,ik->k", W, MW)
+            part = V.T @ MW
+            W = W - V @ part
+            H += part
+            if (np.einsum("ik,ik->k", part, part) < 0.99 * before).all():
+                break
+        self._T = _bordered(self._T, H, self._block)
+        self._V[:, k : k + self._block], self._MQ, self._R = _orthonormal(W, self._mass)
+
+    def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Eigenvalues θ of T (k,), descending, their vectors (k, k) and relative residuals ``|A M φ − θ φ| / θ``."""
+        theta, y = scipy.linalg.eigh(self._T)
+        theta, y = theta[::-1], y[:, ::-1]
+        return theta, y, np.linalg.norm(self._R @ y[-self._block :], axis=0) / np.abs(theta)
+
+    def vectors(self, y: FloatArray) -> FloatArray:
+        """V y, (n, m)."""
+        return np.asarray(self._V[:, : len(y)] @ y)
+
+    def restart(self, theta: FloatArray, y: FloatArray) -> None:
+        """Keep the Ritz vectors y and the block ahead; room for three times as much."""
+        keep, ahead = len(theta), self._V[:, len(y) : len(y) + self._block].copy()
+        kept = self.vectors(y)
+        if self._V.shape[1] < 3 * keep:
+            self._V = np.empty((len(ahead), 3 * keep + self._block), order="F")
+        self._V[:, :keep], self._V[:, keep : keep + self._block] = kept, ahead
+        self._T = np.diag(theta)
 
 
 def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:

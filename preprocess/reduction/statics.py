@@ -206,20 +206,25 @@ def _dofs(nodes: np.ndarray) -> np.ndarray:
 
 def _driven(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_matrix, np.ndarray]:
     """Motion T of all nodes by the rigid interfaces' coordinates, (3N, 6r), and which coordinates these are."""
-    columns = _coordinates(interfaces, True)
-    T = sp.lil_matrix((size, len(columns)))
-    for k, interface in enumerate(i for i in interfaces if i.drives_nodes):
-        T[_dofs(interface.nodes), 6 * k : 6 * k + 6] = interface.rigid_motion.reshape(-1, 6)
-    return T.tocsr(), columns
+    driving = [interface for interface in interfaces if interface.drives_nodes]
+    return _columns(driving, [each.rigid_motion.reshape(-1, 6) for each in driving], size), _coordinates(interfaces, True)
 
 
 def _averages(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_matrix, np.ndarray]:
     """Averages G of the nodes' motion, (6a, 3N), and which coordinates these are."""
-    rows = _coordinates(interfaces, False)
-    G = sp.lil_matrix((len(rows), size))
-    for k, interface in enumerate(i for i in interfaces if not i.drives_nodes):
-        G[6 * k : 6 * k + 6, _dofs(interface.nodes)] = interface.average
-    return G.tocsr(), rows
+    averaging = [interface for interface in interfaces if not interface.drives_nodes]
+    G = _columns(averaging, [each.average.T for each in averaging], size).T.tocsr()
+    return G, _coordinates(interfaces, False)
+
+
+def _columns(interfaces: Sequence[BoundInterface], values: Sequence[FloatArray], size: int) -> sp.csr_matrix:
+    """Six columns (size, 6 × interfaces) for each interface, from their values at its nodes (3n, 6)."""
+    rows = [np.repeat(_dofs(each.nodes), 6) for each in interfaces]
+    columns = [np.tile(6 * k + np.arange(6), 3 * len(each.nodes)) for k, each in enumerate(interfaces)]
+    if not interfaces:
+        return sp.csr_matrix((size, 0))
+    entries = np.concatenate([value.ravel() for value in values])
+    return sp.csr_matrix((entries, (np.concatenate(rows), np.concatenate(columns))), shape=(size, 6 * len(interfaces)))
 
 
 def _springs(fe: FEModel, R: FloatArray) -> sp.csr_matrix:

@@ -17,13 +17,13 @@ def chain(n: int) -> scipy.sparse.csr_matrix:
 
 
 def test_43_modes_that_do_not_converge_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A response that is right to five digits only has no mode to nine."""
+    """A response that is right to three digits only has no mode to seven."""
     monkeypatch.setattr(eigen, "_MAX_RESTARTS", 2)
     n = 500
     factor, rng = scipy.sparse.linalg.splu(chain(n).tocsc()), np.random.default_rng(0)
 
     def inexact(loads: np.ndarray) -> np.ndarray:
-        return factor.solve(loads) * (1.0 + 1e-5 * rng.standard_normal(loads.shape))
+        return factor.solve(loads) * (1.0 + 1e-3 * rng.standard_normal(loads.shape))
 
     with pytest.raises(SolverError) as stopped:
         eigen.modes_of(inexact, lambda u: u, n, count=30, block=2)

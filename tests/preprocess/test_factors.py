@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from flexmbs.errors import InputError, MachineError
 from preprocess.assembly import assemble
+from preprocess.cholesky import schedule
 from preprocess.factorize import factorize
 from preprocess.factors import BACKENDS
 from preprocess.material import Isotropic
@@ -70,6 +72,21 @@ def test_an_indefinite_matrix_is_no_stiffness(block, dense, backend):
         pytest.skip("LU takes pivots of any sign")
     with pytest.raises(InputError, match="stiffness: singular"):
         factorize((K - 1.5 * dense[2] * M).tocsr(), backend=backend)
+
+
+def test_the_factor_is_the_same_on_any_number_of_threads(block, monkeypatch):
+    """Many tasks, shared fronts among them, since nothing is too small to divide."""
+    monkeypatch.setattr(schedule, "LEAST", 1e5)
+    K, M = block
+    b = np.random.default_rng(3).standard_normal((K.shape[0], 3))
+    for A, definite in ((K, True), ((K - 1e10 * M).tocsr(), False)):
+        found = []
+        for threads in (1, 2, 3):
+            with threadpool_limits(threads):
+                found.append(factorize(A, definite=definite).solve(b))
+        np.testing.assert_array_equal(found[1], found[0])
+        np.testing.assert_array_equal(found[2], found[0])
+        assert np.linalg.norm(A @ found[0] - b) < 1e-7 * np.linalg.norm(b)
 
 
 def test_a_matrix_without_the_blocks_of_a_mesh():

@@ -1,0 +1,105 @@
+"""Elimination of one large front by several threads: pieces of its columns, rows and update as separate tasks."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs._jit import kernel
+from flexmbs._jit.blas import PLAIN, TURNED, add_product
+from preprocess.cholesky.fronts import STRIP, add_update, factor_below, factor_corner, load_entries, set_places
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Together = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], list[Any]]
+
+WIDTH = 192  # columns of a panel eliminated at once
+TILE = 384  # rows and columns of the update in one task
+
+
+@kernel
+def load_front(tree: Any, s: int, matrix: Any, L: Array, places: Any) -> None:
+    """Panel of supernode s with the entries of the matrix; places of its nodes."""
+    set_places(tree, s, places)
+    height = 3 * (tree.first[s + 1] - tree.first[s] + tree.start[s + 1] - tree.start[s])
+    load_entries(tree, s, matrix, places, L, tree.panel[s], height)
+
+
+@kernel
+def add_columns(tree: Any, c: int, low: int, high: int, places: Any, C: Array, L: Array, U: Array) -> None:
+    """Add the columns of nodes low … high - 1 of the update C of child c to its parent."""
+    s = tree.parent[c]
+    add_update(tree, c, low, high, places, C, 0, L, tree.panel[s], U, 0, 3 * (tree.first[s + 1] - tree.first[s]))
+
+
+@kernel
+def factor_strip(L: Array, f: int, height: int, first: int, width: int, signed: bool, signs: Any) -> int:
+    """Corner of a strip of columns; the number of the pivot that fails, or 0."""
+    spare = np.empty(width * (width + STRIP) if signed else 0)
+    failed = np.zeros(1, np.int32)
+    return int(factor_corner(width, L, f + first * (height + 1), height, signed, signs[first:], spare, failed))
+
+
+@kernel
+def divide_rows(L: Array, f: int, height: int, first: int, width: int, row: int, count: int, signs: Any) -> None:
+    """Rows row … row + count - 1 of a strip divided by its corner."""
+    factor_below(count, width, L, f + first * (height + 1), height, row - first, signs[first:])
+
+
+@kernel
+def subtract_tile(
+    L: Array, f: int, height: int, first: int, width: int, rows: Any, columns: Any, signs: Any, U: Array, u: int, ldu: int
+) -> None:
+    """U − A S Bᵀ for the rows and the columns (from, number) of the front as rows A, B of the strip; u: place of the tile."""
+    a, b = f + first * height + rows[0], f + first * height + columns[0]
+    add_product(rows[1], columns[1], width, -1.0, L, a, height, PLAIN, TURNED, L, b, height, 1.0, U, u, ldu)
+    for j in range(width):
+        if signs[first + j] < 0:
+            i = j * height
+            add_product(rows[1], columns[1], 1, 2.0, L, a + i, height, PLAIN, TURNED, L, b + i, height, 1.0, U, u, ldu)
+
+
+def factor_panel(L: Array, f: int, columns: int, below: int, signed: bool, signs: Any, together: Together) -> int:
+    """Eliminate the columns of a panel strip by strip; the number of the pivot that fails, or 0."""
+    height = columns + below
+    for first in range(0, columns, WIDTH):
+        width = min(WIDTH, columns - first)
+        failed = factor_strip(L, f, height, first, width, signed, signs)
+        if failed:
+            return first + int(failed)
+        end = first + width
+        rows = _pieces(end, height, max(TILE, (height - end) // 8))
+        together(divide_rows, ((L, f, height, first, width, row, count, signs) for row, count in rows))
+        rest = _pieces(end, columns, WIDTH)
+        together(
+            subtract_tile,
+            ((L, f, height, first, width, (at, height - at), (at, n), signs, L, f + at * (height + 1), height) for at, n in rest),
+        )
+    return 0
+
+
+def subtract_update(L: Array, f: int, columns: int, below: int, signs: Any, U: Array, together: Together) -> None:
+    """U − L21 S L21ᵀ, by tiles on and below the diagonal."""
+    height = columns + below
+    pieces = _pieces(0, below, TILE)
+    together(
+        subtract_tile,
+        (
+            (L, f, height, 0, columns, (columns + i, m), (columns + j, n), signs, U, j * below + i, below)
+            for j, n in pieces
+            for i, m in pieces
+            if i >= j
+        ),
+    )
+
+
+def column_shares(count: int) -> list[tuple[int, int]]:
+    """Ranges of ``count`` columns of a lower triangle, of about equal area."""
+    edges = np.unique(np.rint(count * (1 - np.sqrt(1 - np.arange(5) / 4))).astype(int))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist()))
+
+
+def _pieces(low: int, high: int, size: int) -> list[tuple[int, int]]:
+    """(from, number) of the pieces of low … high."""
+    return [(at, min(size, high - at)) for at in range(low, high, size)]

@@ -1,0 +1,80 @@
+"""Proof that no mode was missed: the number of eigenvalues below a value, from the signs of pivots.
+
+With the nodes of rigid interfaces taken out, ``A = K − σ M`` of the other nodes, the coordinates q of rigid interfaces that move,
+and the averages G that are held, the structure's eigenvalues below σ number
+
+    ν(A) + ν(S) − rank G,    S = [A_qq 0; 0 0] − [A_qf; G] A⁻¹ [A_fq Gᵀ],
+
+ν being the number of negative eigenvalues (Sylvester's law of inertia, twice).
+
+Source: Parlett, The Symmetric Eigenvalue Problem (1998), section 3.3; Gould, Math. Programming 32 (1985) 90 (with constraints).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from flexmbs.errors import SolverError
+from flexmbs.flexible_body import FloatArray
+from preprocess.factorize import factorize
+from preprocess.reduction.statics import InterfaceStatics
+
+CHEAP = 30_000  # degrees of freedom up to which the second factorization is not noticed
+_SEPARATE = 1e-6  # relative distance of eigenvalues between which a value is safe
+
+
+def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -> int:
+    """Number of eigenvalues of K φ = ω² M φ below ``omega2`` [rad²/s²] with the interfaces numbered ``held`` held; the six
+    rigid-body modes of a free body are among them.
+
+    Raises InputError when ``omega2`` is an eigenvalue to working accuracy.
+    """
+    fe = statics.fe
+    dynamic = (fe.K - omega2 * sp.kron(fe.m, sp.eye(3), format="csr")).tocsr()
+    rigid = [(k, each) for k, each in enumerate(statics.interfaces) if each.drives_nodes]
+    nodes = np.setdiff1d(np.arange(len(fe.nodes)), np.concatenate([np.zeros(0, np.int64), *(each.nodes for _, each in rigid)]))
+    free = (3 * nodes[:, None] + np.arange(3)).ravel()
+    factor = factorize(dynamic[free][:, free].tocsr(), coordinates=fe.nodes[nodes], definite=False)
+    border, corner, constraints = _border(statics, dynamic, held)
+    count = factor.negative_pivots() - constraints
+    if border.shape[1]:
+        S = corner - border[free].T @ factor.solve(border[free])
+        scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(S)), np.finfo(float).tiny))
+        count += int((scipy.linalg.eigvalsh(0.5 * scale[:, None] * (S + S.T) * scale) < 0).sum())
+    return count
+
+
+def _border(statics: InterfaceStatics, dynamic: sp.csr_matrix, held: Sequence[int]) -> tuple[FloatArray, FloatArray, int]:
+    """Columns [A_fq Gᵀ] on all nodes, the matrix [A_qq 0; 0 0], and the number of rows of G."""
+    moves, averages = [np.zeros((statics.size, 0))], [np.zeros((statics.size, 0))]
+    for k, interface in enumerate(statics.interfaces):
+        columns = np.zeros((statics.size, 6))
+        rows = (3 * interface.nodes[:, None] + np.arange(3)).ravel()
+        if interface.drives_nodes and k not in held:
+            columns[rows] = interface.rigid_motion.reshape(-1, 6)
+            moves.append(columns)
+        elif not interface.drives_nodes and k in held:
+            columns[rows] = interface.average.T
+            averages.append(columns)
+    T, G = np.hstack(moves), np.hstack(averages)
+    AT = dynamic @ T
+    return np.hstack([AT, G]), scipy.linalg.block_diag(T.T @ AT, np.zeros((G.shape[1],) * 2)), G.shape[1]
+
+
+def prove_complete(statics: InterfaceStatics, omega: FloatArray, held: Sequence[int]) -> None:
+    """SolverError unless the angular frequencies omega (n,) of elastic modes, ascending, are all up to the last that is separate
+    from those above it."""
+    values = omega**2
+    gaps = np.flatnonzero(np.diff(values) > _SEPARATE * values[-1])
+    if not gaps.size:
+        return
+    found = int(gaps[-1]) + 1
+    rigid = 0 if held else 6
+    there = modes_below(statics, 0.5 * (values[found - 1] + values[found]), held) - rigid
+    if there != found:
+        frequency = np.sqrt(values[found - 1]) / (2 * np.pi)
+        raise SolverError(f"modes: {found} found up to {frequency:.6g} Hz where there are {there}; ask for more modes")
