@@ -8,9 +8,10 @@ from flexmbs.robots.paths import Line, Motion, Path, Quintic, Trapezoid
 from flexmbs.robots.puma import puma560
 from flexmbs.robots.robot import Robot
 from flexmbs.robots.shaping import Shaped, Shaper, zero_vibration, zero_vibration_derivative
+from flexmbs.robots.urdf import model_from_urdf
 
 __all__ = [  # noqa: RUF022
-    "Robot", "Link", "Motor", "FlexibleLink", "Found", "puma560",
+    "Robot", "Link", "Motor", "FlexibleLink", "Found", "puma560", "model_from_urdf",
     "Path", "Motion", "Quintic", "Trapezoid", "Line", "Shaped", "Shaper", "zero_vibration", "zero_vibration_derivative",
     "Controller", "ComputedTorque", "PDFeedforward", "PDGravity", "controlled",
 ]  # fmt: skip

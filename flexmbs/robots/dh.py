@@ -15,7 +15,7 @@ from flexmbs.model.joints import Prismatic, Revolute
 from flexmbs.model.model import Model
 from flexmbs.robots.links import Link
 
-TOOL = "tool"
+TOOL, BASE = "tool", "base"
 
 
 def table_rows(table: Sequence[Any]) -> list[Link]:
@@ -63,7 +63,7 @@ def dh_model(
     zero = Frame()
     before = [zero if standard else _x_part(row) for row in rows]  # joint in the frame of the link before
     after = [_product(_z_part(row), _x_part(row)) if standard else _z_part(row) for row in rows]
-    model = Model(name, gravity=gravity, frames={joint_name(0): _product(base, before[0])})
+    model = Model(name, gravity=gravity, frames={BASE: base, joint_name(0): _product(base, before[0])})
     parent: FrameRef = model.ground[joint_name(0)]
     for i, row in enumerate(rows):
         last = i == len(rows) - 1

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from flexmbs.declaration import Declaration, close_names
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
-from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.bodies import FlexibleBody, RigidBody
 from flexmbs.model.fields import Nonnegative
 from flexmbs.model.frames import Frame, FrameRef, frame
 from flexmbs.model.joints import Chain, Joint
@@ -20,6 +20,7 @@ from flexmbs.model.motions import Motion, Shift, Turn
 
 ROUND_OFF = 1e-12  # m, rad
 COINCIDENT = 1e-6  # m
+TOOL = "tool"
 
 Constant = tuple[np.ndarray, np.ndarray]  # rotation (3, 3) and displacement (3,)
 
@@ -64,7 +65,18 @@ def with_flexible_links(model: Model, links: Mapping[str, Any], tool: FrameRef) 
         made.add(_moved(joint, replaced))
     for force in model.forces.values():
         made.add(force)
-    return made, replaced[tool.body].frame(tool.frame or "tool", tool.frame)[0] if tool.body in replaced else tool
+    return made, _tool(made, replaced[tool.body], tool) if tool.body in replaced else tool
+
+
+def _tool(model: Model, link: "_Replaced", tool: FrameRef) -> FrameRef:
+    """The tool frame on an interface, on a body without mass where it is not the interface itself."""
+    place, (R, x) = link.frame(tool.frame or TOOL, tool.frame)
+    motions = _constants(R, x)
+    if not motions:
+        return place
+    body = model.add(RigidBody(f"{tool.body} {TOOL}", mass=0.0, inertia=(0.0, 0.0, 0.0)))
+    model.add(Chain(f"{tool.body} {TOOL}", place, body, motions=motions))
+    return FrameRef(body.body)
 
 
 class _Replaced:

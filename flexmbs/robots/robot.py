@@ -18,7 +18,7 @@ from flexmbs.model.joints import Fixed
 from flexmbs.model.model import Model
 from flexmbs.robots import terms
 from flexmbs.robots.arguments import copy_of, given_frame, given_poses
-from flexmbs.robots.dh import dh_model, joint_name, table_rows
+from flexmbs.robots.dh import BASE, dh_model, joint_name, table_rows
 from flexmbs.robots.euler import euler_rates
 from flexmbs.robots.flexible import with_flexible_links
 from flexmbs.robots.inverse import Found, Task, solve
@@ -53,6 +53,8 @@ class Robot:
         self, model: Model, *, tool: str | FrameRef | None = None, limits: Mapping[str, Sequence[float]] | None = None,
         motors: Mapping[str, Motor] | None = None, frames: Mapping[str, FrameRef] | None = None,
     ) -> None:  # fmt: skip
+        if not model.bodies:
+            raise InputError(f"model '{model.name}': has no bodies; a robot needs a link with mass")
         self.model, self.tree = model, tree_of(model)
         self.motors, self._named = dict(motors or {}), dict(frames or {})
         self.tool = FrameRef(list(model.bodies)[-1])
@@ -99,16 +101,17 @@ class Robot:
 
     @classmethod
     def from_urdf(
-        cls, path: str | Path, *, tool: str | None = None, base: str = "fixed", gravity: Sequence[float] = DOWN,
-        payload: Body | None = None, links: Mapping[str, Any] | None = None, allow_outside: bool = False,
+        cls, path: str | Path, *, tool: str | None = None, gravity: Sequence[float] = DOWN, payload: Body | None = None,
+        links: Mapping[str, Any] | None = None, allow_outside: bool = False,
     ) -> "Robot":  # fmt: skip
         """A robot from a URDF file (XML without document types; meshes are not read).
 
-        tool: name of a link, by default the last one without children.  base: "fixed" or "floating" root link.  Links without
-        inertia on fixed joints become frames of the link that carries them, under their names. payload, links: as of `from_dh`.
-        Damping and friction of <dynamics> become `motors`. Raises `InputError` with every problem of the file and its line.
+        tool: name of a link, by default the last one without children.  Links without inertia on fixed joints become frames of
+        the link that carries them, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping
+        and friction of <dynamics> become `motors`. For floating joints take `robots.model_from_urdf`. Raises `InputError` with
+        every problem of the file and its line.
         """
-        built = urdf_model(read_urdf(path, allow_outside=allow_outside), base=base, gravity=gravity)
+        built = urdf_model(read_urdf(path, allow_outside=allow_outside), base="fixed", gravity=gravity)
         if tool is not None and tool not in built.frames:
             raise InputError(f"tool: no link {shown(tool)}; {close_names(tool, built.frames)}")
         end = built.tip if tool is None else built.frames[tool]
@@ -143,12 +146,15 @@ class Robot:
         return homogeneous(*pose_of(poses(self.tree, self._q(q)), place))
 
     def transforms(self, q: ArrayLike) -> dict[str, np.ndarray]:
-        """Body → A_{i−1,i} (..., 4, 4), its frame in that of the body before it; of a DH table the matrices of its rows."""
+        """Body → A_{i−1,i} (..., 4, 4), its frame in that of the body before it; of a DH table the matrices of its rows.
+
+        The first is in the ground's frame "base", or in the world where there is none.
+        """
         all_ = poses(self.tree, self._q(q))
         before = {joint.child.body: joint.parent.body for joint in self.model.joints.values()}
         world = {name: homogeneous(*pose_of(all_, self.tree.frames[FrameRef(name)])) for name in ("ground", *self.model.bodies)}
-        first = next(iter(self.model.joints.values())).parent
-        world["ground"] = homogeneous(*pose_of(all_, self.tree.frames[FrameRef(first.body, first.frame)]))
+        if BASE in self.model.frames:
+            world["ground"] = homogeneous(*pose_of(all_, self.tree.frames[FrameRef("ground", BASE)]))
         return {name: np.linalg.solve(world[before[name]], world[name]) for name in self.model.bodies if name in before}
 
     def jacobian(self, q: ArrayLike, frame: str | FrameRef | None = None) -> np.ndarray:

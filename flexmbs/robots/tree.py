@@ -115,7 +115,7 @@ def _through(primary: PrimaryJoint, place: Place, axes: list[tuple[Coordinate, i
         if motion.nq > 1 or primary.joint is None:
             raise InputError(
                 f"joint '{primary.label}': the terms of a robot need single rotations and translations, not '{motion.kind}'; "
-                "take matrices(robot.model) and its kind"
+                "take the analyses of the model itself"
             )
         if motion.nq == 0:
             place = place.then(*_constant(motion))

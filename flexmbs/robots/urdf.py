@@ -1,6 +1,7 @@
 """Models of robots from what URDF files say."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from flexmbs.model.frames import Frame, FrameRef
 from flexmbs.model.joints import Fixed, Free, Joint
 from flexmbs.model.model import Model
 from flexmbs.robots.links import Motor
-from flexmbs.robots.urdf_read import JOINTS, Inertial, Urdf, UrdfJoint
+from flexmbs.robots.urdf_read import JOINTS, Inertial, Urdf, UrdfJoint, read_urdf
 
 BASES = ("fixed", "floating")
 
@@ -25,6 +26,16 @@ class Built(NamedTuple):
     limits: dict[str, tuple[float, float]]
     motors: dict[str, Motor]
     tip: FrameRef
+
+
+def model_from_urdf(
+    path: str | Path, *, base: str = "fixed", gravity: Sequence[float] = (0.0, 0.0, -9.81), allow_outside: bool = False
+) -> Model:  # fmt: skip
+    """The model of a URDF file with joints of all kinds, also floating ones.
+
+    base: "fixed" root link, or "floating". As of `Robot.from_urdf`, but without motors: <dynamics> and limits are left out.
+    """
+    return urdf_model(read_urdf(path, allow_outside=allow_outside), base=base, gravity=gravity).model
 
 
 def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:

@@ -195,6 +195,10 @@ def test_flexible_link_in_the_place_of_a_rigid_one() -> None:
     np.testing.assert_allclose(soft.pose(q), rigid.pose(q), atol=1e-14)
     np.testing.assert_allclose(soft.mass_matrix(q), rigid.mass_matrix(q), atol=1e-14)
     np.testing.assert_allclose(soft.inverse_dynamics(q, qd, q), rigid.inverse_dynamics(q, qd, q), atol=1e-13)
+    last = FlexibleLink(beam(L, m), {"joint1": "root", "tool": "end"}, pose=link.pose)
+    single = fm.Robot.from_dh(rows[:1], links={"link1": last})
+    np.testing.assert_allclose(single.pose(q[:1]), fm.Robot.from_dh(rows[:1]).pose(q[:1]), atol=1e-14)
+    assert fm.matrices(single.model).M.shape == (2, 2)
     found = fm.matrices(soft.model, at=soft.state(q, qd))
     rows_ = [found.velocities.index(name) for name in soft.coordinates]
     assert len(found.velocities) == 3

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.robots import model_from_urdf
 from flexmbs.robots.xml_tree import DEEPEST
 
 FILE = Path(__file__).parent / "data" / "iiwa.urdf"
@@ -81,6 +82,9 @@ def test_other_joints_become_joints_of_the_model(tmp_path: Path) -> None:
     )  # fmt: skip
     with pytest.raises(fm.InputError, match="joint 'rope': the terms of a robot need single rotations and translations"):
         fm.Robot.from_urdf(file)
+    free = model_from_urdf(file, base="floating")
+    assert free.joints["rope"].kind == "free"
+    assert "world base" in free.joints  # the root, which has no mass of its own
     text = file.read_text().replace('type="floating"', 'type="fixed"')
     file.write_text(text)
     crane = fm.Robot.from_urdf(file)
@@ -122,6 +126,7 @@ WRONG = {
     "deep": ("<robot>" + "<a>" * DEEPEST + "</a>" * DEEPEST + "</robot>", f"more than {DEEPEST} levels"),
     "other root": ("<model/>", ":1: the root element must be <robot>, not <model>"),
     "no links": (robot(), "has no <link>"),
+    "no mass at all": (robot('<link name="a"/>'), "model 'r': has no bodies; a robot needs a link with mass"),
     "macro": (robot('<xacro:include filename="a"/>').replace("<robot", '<robot xmlns:xacro="x"'), "expand the file with xacro"),
     "missing link": (robot(AB[0], joint("j", "fixed", "a", "c")), ":3: joint 'j'.child: there is no link 'c'"),
     "link twice": (robot(AB[0], AB[0]), "link 'a' is there twice, first in line 2"),
@@ -153,7 +158,7 @@ def test_wrong_files_are_refused_in_one_line(case: str, tmp_path: Path) -> None:
         fm.Robot.from_urdf(file)
     assert len(error.value.problems) == 1
     assert "\n" not in str(error.value)
-    assert case == "inertia" or "robot.urdf" in str(error.value)
+    assert case in ("inertia", "no mass at all") or "robot.urdf" in str(error.value)
 
 
 def test_all_problems_of_a_file_at_once(tmp_path: Path) -> None:
