@@ -73,6 +73,8 @@ def reduce(
         instance(name, str, "name", "a text")
     if stress is not None:
         instance(stress, Stress, "stress", "Stress() or None")
+    if prestress is not None:
+        instance(prestress, Prestress, "prestress", "a Prestress, such as Prestress({'tip': (1e3, 0, 0, 0, 0, 0)})")
     bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles)
     rule = reference_of(reference, [interface.name for interface in bound])
     chosen = method or CraigBampton(modes=12)

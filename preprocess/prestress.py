@@ -24,6 +24,7 @@ import scipy.linalg
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray, GeometricStiffness
+from preprocess.arguments import instance
 from preprocess.initial_stress import initial_stress_stiffness
 from preprocess.interfaces import BoundInterface
 from preprocess.reduction.statics import InterfaceStatics
@@ -88,6 +89,7 @@ class Prestress:
     rotation: Sequence[float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
+        instance(self.wrenches, Mapping, "prestress.wrenches", "a table, interface → three forces and three moments")
         given = {f"wrenches.{name}": (wrench, 6) for name, wrench in self.wrenches.items()} | {"rotation": (self.rotation, 3)}
         problems = [
             f"prestress.{item}: needs {size} finite numbers, has {value!r:.60}"

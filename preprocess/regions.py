@@ -55,7 +55,7 @@ def element_groups(mesh: Mesh, material: Materials, elements: Mapping[str, Eleme
 
 def _owners(mesh: Mesh, names: tuple[str, ...]) -> Indices:
     """Which of the named sets each element belongs to, in the order of the blocks."""
-    problems = [_unknown(mesh, name) for name in names if name not in mesh.element_sets]
+    problems = [_unknown(mesh, str(name)) for name in names if name not in mesh.element_sets]
     if problems or not names:
         raise InputError(*(problems or [f"{mesh.source}: material: no region given; give a material for each element set"]))
     ids = np.concatenate([block.ids for block in mesh.blocks.values()])

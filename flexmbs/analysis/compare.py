@@ -190,7 +190,12 @@ def _row(
     form: Formalism, coordinates: str, integrator: str, outcome: str, solution: Solution | None, first: Solution | None,
     states: "_States | None",
 ) -> Row:  # fmt: skip
-    accelerations, reactions = states.differences(form, coordinates) if states and solution is not None else (np.nan, np.nan)
+    accelerations, reactions = np.nan, np.nan
+    if states and solution is not None:
+        try:
+            accelerations, reactions = states.differences(form, coordinates)
+        except FloatingPointError as error:
+            outcome = f"at states of the first run: {error}" if outcome == "finished" else outcome
     same = solution is not None and first is not None and outcome == "finished"
     positions = _motion_difference(solution, first) if same else np.nan  # type: ignore[arg-type]
     if solution is None or len(solution.t) == 0:

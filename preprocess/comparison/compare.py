@@ -56,12 +56,8 @@ class Comparison(NamedTuple):
     def __str__(self) -> str:
         lines = [f"{self.first} against {self.second}"]
         for held, pairs in self.modes.items():
-            lines += [
-                "",
-                held if held == FREE else f"held at {held}",
-                f"{'mode':>4} {'Hz':>12} {'Hz':>12} {'error':>10} {'MAC':>8}",
-            ]
-            lines += [f"{k:4d} {p.first:12.6g} {p.second:12.6g} {p.error:10.2e} {p.mac:8.5f}" for k, p in enumerate(pairs, 1)]
+            lines += ["", held if held == FREE else f"held at {held}", HEAD]
+            lines += [f"{k:4d} {pair}" for k, pair in enumerate(pairs, 1)]
         lines += [""] if self.compliances else []
         lines += [f"compliance of {c.moving}, {c.held} held: differs by {c.error:.2e}" for c in self.compliances]
         return "\n".join(lines)

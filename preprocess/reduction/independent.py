@@ -15,6 +15,7 @@ from preprocess.reduction.statics import InterfaceStatics
 
 DEPENDENT = 1e-6  # share of a shape, in the norm √(φᵀMφ), that others must leave of it for it to count
 _CLEAR = 1e-3  # share that counts as much
+_ROUND_OFF = 1e3 * np.finfo(float).eps
 
 
 class ElasticShapes(NamedTuple):
@@ -93,15 +94,21 @@ def _divided(shapes: FloatArray, gram: FloatArray) -> FloatArray:
 
 
 def _independent(gram: FloatArray) -> np.ndarray:
-    """Rows of a Gram matrix (n, n) of unit vectors that a Cholesky factorization keeps when it skips pivots below _CLEAR²."""
+    """Rows of a Gram matrix (n, n) of unit vectors that a Cholesky factorization keeps when it skips pivots below _CLEAR².
+
+    It also skips pivots that are no larger than their round-off, which grows with the coefficients c of the others in the
+    remainder: of shapes that are dependent together, each may seem to leave much.
+    """
     n = len(gram)
     L, keep = np.zeros((n, n)), np.zeros(n, bool)
     for j in range(n):
         done = np.flatnonzero(keep[:j])
         if done.size:
             L[j, done] = scipy.linalg.solve_triangular(L[np.ix_(done, done)], gram[done, j], lower=True)
-        pivot = gram[j, j] - L[j, done] @ L[j, done]
-        if pivot > _CLEAR**2:
+        pivot, c = gram[j, j] - L[j, done] @ L[j, done], np.zeros(0)
+        if done.size:
+            c = scipy.linalg.solve_triangular(L[np.ix_(done, done)], L[j, done], lower=True, trans="T")
+        if pivot > max(_CLEAR**2, _ROUND_OFF * (c @ c)):
             keep[j] = True
             L[j, j] = np.sqrt(pivot)
     return keep

@@ -1,5 +1,6 @@
 """What the analyses are given and cannot use: one line that names the argument, its value and what to give instead."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -114,3 +115,12 @@ def test_one_name_will_do() -> None:
         fm.linearize(model, independent="hinge").coordinates == fm.matrices(model, independent="hinge").independent == ("hinge",)
     )
     assert set(fm.inverse_dynamics(fm.state(model), actuators="hinge").effort) == {"hinge"}
+
+
+def test_a_formalism_that_fails_at_states_of_the_first_run_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def indefinite(*given: object) -> None:
+        raise FloatingPointError("mass matrix of body 'rod' is not definite")
+
+    monkeypatch.setattr(importlib.import_module("flexmbs.analysis.compare"), "evaluate", indefinite)
+    (row,) = fm.compare(pendulum(), t_end=0.02, step=0.01, formalisms=["recursive"], integrators=["generalized-alpha"]).rows
+    assert row.outcome == "at states of the first run: mass matrix of body 'rod' is not definite"

@@ -77,6 +77,15 @@ def test_reference_conditions_do_not_change_the_body(tmp_path: Path, capsys: Cap
         assert found["compliance"][0]["error"] < 1e-8
 
 
+def test_modes_that_the_body_does_not_have_are_told(tmp_path: Path, capsys: Captured) -> None:
+    part = bar(tmp_path)
+    assert call("reduce", part) == 0
+    capsys.readouterr()
+    assert call("compare", part.with_suffix(".h5")) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert any(row[1:2] == ["none"] for row in rows)
+
+
 def test_what_cannot_be_compared(tmp_path: Path, capsys: Captured) -> None:
     part = bar(tmp_path)
     body = part.with_suffix(".h5")

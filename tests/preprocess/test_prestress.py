@@ -156,3 +156,15 @@ def test_frequencies_of_a_beam_under_an_axial_load(part):
     assert found.validate().ok
     with pytest.raises(InputError, match=r"buckles under 0\.9"):
         body(-critical / 0.98)
+
+
+@pytest.mark.parametrize("wrenches", [3, None, [1.0, 0.0]])
+def test_wrenches_are_a_table(wrenches):
+    with pytest.raises(InputError, match=r"prestress\.wrenches: must be a table, interface → three forces"):
+        Prestress(wrenches)
+
+
+def test_a_table_is_no_prestress() -> None:
+    part, wrenches = box_mesh((0.2, 0.1, 0.1), (1, 1, 1), "hex8"), {"a": (1.0, 0, 0, 0, 0, 0)}
+    with pytest.raises(InputError, match="prestress: must be a Prestress, such as"):
+        reduce(part, Isotropic(E=2e11, nu=0.3, rho=7800.0), interfaces={"a": Rigid("x0")}, reference="a", prestress=wrenches)

@@ -98,6 +98,17 @@ def test_craig_chang_with_modes_spans_what_rubin_spans(statics: InterfaceStatics
     np.testing.assert_allclose(cosines, 1.0, atol=1e-10)
 
 
+def test_shapes_that_are_dependent_together_only(bar: FEModel) -> None:
+    """Each of many free modes leaves much of itself outside the attachment modes and the other modes; all of them do not."""
+    ends = {"a": Rigid("x0"), "b": Rigid("x1")}
+    frequencies = []
+    for method in (CraigChang(modes=100), Rubin(modes=100)):
+        body = reduce(bar, interfaces=ends, method=method, reference="mean axes", estimate=False)
+        assert body.nf <= 112
+        frequencies.append(body.modes.frequency[:90])
+    np.testing.assert_allclose(*frequencies, rtol=1e-7)
+
+
 def test_inertia_relief_modes_make_accelerated_bodies_exact(statics: InterfaceStatics) -> None:
     """Response of the body, interfaces held, to a uniform acceleration: not in Craig and Bampton's basis, but with them."""
     exact = statics.response(statics.fe.mass_product(rigid_motions(statics.fe.nodes)[:, :3]))
