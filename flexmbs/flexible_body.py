@@ -108,12 +108,13 @@ class Surface:
 
 @dataclass(frozen=True, eq=False)
 class GeometricStiffness:
-    """Geometric stiffness matrices K0 (nf, nf) of unit loads on the body held by its reference condition, all symmetric.
+    """Geometric stiffness matrices K0 (nf, nf) of unit loads on the held body, all symmetric.
 
     acceleration (3, nf, nf): inertia force −ρ e_a of a frame acceleration; angular_acceleration (3, nf, nf): −ρ e_c × x;
     rotation (6, nf, nf): −ρ ω×(ω×x) by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x;
     frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, body axes; none for a frame left out.
-    By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the unit load.
+    By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the unit load. Reductions balance the loads by
+    inertia, whatever their reference condition: then the accelerations have none.
     Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428.
     """
 

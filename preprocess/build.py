@@ -99,15 +99,13 @@ def reduce(
     frames = {interface.name: _frame(interface, E, modes) for interface, E in zip(bound, motion)}
     geometric, recovered = None, None
     stiffens, recovers = stiffening and bool(fe.groups), None if stress is SURFACE_STRESS and not fe.groups else stress
-    if stiffens or recovers:
-        steps("unit loads", 0.96)
-        cases = unit_loads(statics, rule, modes.origin, modes.axes)
     if stiffens:
-        steps("geometric stiffness", 0.97)
-        geometric = reduced_geometric_stiffness(statics, cases, shapes, motion)
+        steps("geometric stiffness", 0.96)
+        geometric = reduced_geometric_stiffness(statics, modes, shapes, motion)
     if recovers:
-        steps("stress", 0.98)
+        steps("stress", 0.97)
         names = [interface.name for interface in bound]
+        cases = unit_loads(statics, rule, modes.origin, modes.axes)
         given = None if prestress is None else prestress.factors(names)
         recovered = stress_modes(fe, BodyFields(shapes, cases.displacements, modes.axes, given), names, recovers)
     found = _accuracy(statics, basis, elastic, steps) if estimate else {}

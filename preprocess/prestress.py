@@ -28,7 +28,7 @@ from preprocess.arguments import instance
 from preprocess.initial_stress import initial_stress_stiffness
 from preprocess.interfaces import BoundInterface
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reference import BodyModes, Reference
+from preprocess.reference import MEAN_AXES, BodyModes, Reference
 from preprocess.unit_loads import INERTIAL, PRODUCTS, UnitLoads, unit_loads
 
 
@@ -68,10 +68,15 @@ def _turning_work(interface: BoundInterface, p: FloatArray) -> FloatArray:
 
 
 def reduced_geometric_stiffness(
-    statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, motion: FloatArray
+    statics: InterfaceStatics, modes: BodyModes, shapes: FloatArray, motion: FloatArray
 ) -> GeometricStiffness:
-    """Geometric stiffness of all unit loads on the modes (3N, nf) of a reduced body, with the ``motion`` (interfaces, 6, nf) of
-    its interfaces; both in mesh axes."""
+    """Geometric stiffness of all unit loads on the modes' ``shapes`` (3N, nf), with the ``motion`` (interfaces, 6, nf) of the
+    interfaces; both in mesh axes.
+
+    Whatever the reference condition of the linear shapes, the second-order displacements obey that of mean axes (loads are
+    balanced by inertia): then they carry no momentum, and the mass matrix stays positive definite at any deflection.
+    """
+    cases = unit_loads(statics, MEAN_AXES, modes.origin, modes.axes)
     K0 = geometric_stiffness(statics, cases, shapes, motion[:, 3:])
     frames = {each.name: K0[INERTIAL + 6 * j :][:6] for j, each in enumerate(statics.interfaces)}
     return GeometricStiffness(K0[:3], K0[3:6], K0[6:INERTIAL], frames)

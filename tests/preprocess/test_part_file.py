@@ -180,5 +180,5 @@ def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
         "6: dampign: unknown key; did you mean 'damping'?",
         "8: material.E: must be a number, not 'steel'",
         "12: interfaces.left.plane.point: must be a longer list, not [0.0, 0.0]",
-        "16: method.wheels: unknown key; known: band, frequency, inertia_relief, modes, tolerance",
+        "16: method.wheels: unknown key; known: band, frequency, inertia_relief, modes, tolerance, verify",
     ]

@@ -49,4 +49,4 @@ def test_body_frames_agree_to_second_order(beams: list[fm.FlexibleBodyData], loa
     )
     assert half.max() < on.max() / 6.0  # 1/8 of third order, 1/4 of second
     assert on[:3].max() < 0.06 * off[:3].max()
-    assert on[3:].max() < 0.06 * off[3:].max()
+    assert on[3:].max() < 0.08 * off[3:].max()
