@@ -14,7 +14,8 @@ from typing import TypeVar
 import h5py
 import numpy as np
 
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError
+from flexmbs.page.files import whole_file
 
 T = TypeVar("T")
 
@@ -39,19 +40,9 @@ def _path(path: object) -> pathlib.Path:
 
 
 def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None]) -> None:
-    """File that ``fill`` fills, written under a temporary name and moved into place. Raises MachineError; the old file stays."""
-    target = _path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with h5py.File(draft, "w", track_order=True, locking=False) as file:
-            fill(file)
-        with open(draft, "rb") as written:
-            os.fsync(written.fileno())
-        os.replace(draft, target)
-    except (OSError, RuntimeError) as error:
-        raise MachineError(f"{target}: cannot be written ({error}); mend the folder, its rights or the free space") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    """File that ``fill`` fills, whole or not at all. Raises MachineError; the old file stays."""
+    with whole_file(_path(path)) as draft, h5py.File(draft, "w", track_order=True, locking=False) as file:
+        fill(file)
 
 
 def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], origin: str) -> T:

@@ -56,7 +56,7 @@ def assemble(
     K_values, m_values = np.zeros(9 * len(indices)), np.zeros(len(indices))
     for group in groups:
         element = group.element
-        rules, storage = (_stiffness_tables(element), _mass_tables(element)), (indptr, indices, K_values, m_values)
+        rules, storage = (element.stiffness_tables, _mass_tables(element)), (indptr, indices, K_values, m_values)
         add_elements(mesh.nodes, group.connectivity, *rules, _constants(group.material), storage)
     n = len(mesh.nodes)
     width = np.int32 if 9 * len(indices) < 2**31 else np.int64
@@ -99,14 +99,6 @@ def node_pattern(mesh: Mesh) -> tuple[Indices, Indices]:
     owners, elements = elements_of_nodes(start, members, len(mesh.nodes))
     indptr = neighbour_counts(start, members, owners, elements)
     return indptr, neighbours(start, members, owners, elements, indptr)
-
-
-def _stiffness_tables(element: Element) -> tuple[Array, Array, Array, Array]:
-    """(dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre."""
-    points, weights = element.stiffness_rule.points, element.stiffness_rule.weights
-    tables = element.gradients(points), element.internal_gradients(points), element.gradients(element.centre[None])
-    dN, dP, dN_0 = (np.ascontiguousarray(table) for table in tables)
-    return dN, weights, dP, dN_0
 
 
 def _mass_tables(element: Element) -> tuple[Array, Array, Array]:

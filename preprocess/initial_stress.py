@@ -41,12 +41,10 @@ def initial_stress_stiffness(fe: FEModel, displacements: FloatArray, shapes: Flo
 
 def _add_group(nodes: FloatArray, group: ElementGroup, fields: tuple[FloatArray, ...], lower: FloatArray) -> None:
     """lower += σᵀ B over the points of the elements of one group, piece by piece."""
-    element, rule = group.element, group.element.stiffness_rule
-    own, centre = element.internal_gradients(rule.points), element.gradients(element.centre[None])
-    tables = tuple(map(np.ascontiguousarray, (element.gradients(rule.points), rule.weights, own, centre)))
+    tables = group.element.stiffness_tables
     C = np.ascontiguousarray(group.material.elasticity, dtype=float)
     material = C, np.ascontiguousarray(elasticity_tensor(C))
-    rows = 6 * len(rule.weights)
+    rows = 6 * len(group.element.stiffness_rule.weights)
     piece = max(1, CHUNK // (rows * max(1, lower.shape[1])))
     stress, products = np.empty((rows * piece, len(lower))), np.empty((rows * piece, lower.shape[1]))
     for first in range(0, len(group.connectivity), piece):

@@ -153,10 +153,8 @@ def nodal_stress(groups: Sequence[ElementGroup], x: FloatArray, u: FloatArray, r
 def _tables(element: Element) -> tuple[Any, ...]:
     """What `add_stress` needs of an element type: sampling, and the rule of the stiffness for its incompatible modes."""
     points, extrapolation = stress_points(element)
-    rule, centre = element.stiffness_rule, element.gradients(element.centre[None])
     sampling = element.gradients(points), element.internal_gradients(points), extrapolation
-    stiffness = element.gradients(rule.points), rule.weights, element.internal_gradients(rule.points), centre
-    return tuple(tuple(map(np.ascontiguousarray, each)) for each in (sampling, stiffness))
+    return tuple(map(np.ascontiguousarray, sampling)), element.stiffness_tables
 
 
 def _constants(material: Material) -> tuple[FloatArray, FloatArray]:

@@ -1,29 +1,38 @@
-"""Text files, complete or not there at all; names for them; cells for tables."""
+"""Files that are complete or not there at all; names for them; cells for tables."""
 
+import contextlib
 import os
 import pathlib
 import re
+from collections.abc import Iterator
 
 from flexmbs.errors import MachineError
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """The text at ``path`` in UTF-8, written under a temporary name and moved into place. Raises MachineError."""
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+    """A temporary name beside ``path``; what is written there is moved into place at the end. Raises MachineError; the old file
+    stays."""
     target = pathlib.Path(path)
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with open(draft, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        yield draft
+        with open(draft, "rb") as written:
+            os.fsync(written.fileno())
         os.replace(draft, target)
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, RuntimeError) as error:  # the latter from HDF5
+        reason = (error.strerror or error) if isinstance(error, OSError) else error
         raise MachineError(f"{target}: cannot be written ({reason}); mend the folder, its rights or the free space") from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """The text at ``path`` in UTF-8, whole or not at all. Raises MachineError."""
+    with whole_file(path) as draft, open(draft, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
 
 
 def slug(name: str) -> str:

@@ -37,8 +37,16 @@ class Controller(abc.ABC):
         return np.zeros(len(q)), np.zeros(len(q))
 
 
+class PathController(Controller):
+    """Controller that keeps a robot on a ``path`` with gains kp and kd: numbers or one per coordinate. Raises `InputError`."""
+
+    def __init__(self, robot: Robot, path: Path, kp: ArrayLike, kd: ArrayLike) -> None:
+        self.robot, self.path = robot, _fitting(path, robot)
+        self.kp, self.kd = _gains(robot, kp=kp, kd=kd)
+
+
 @final
-class ComputedTorque(Controller):
+class ComputedTorque(PathController):
     """τ = D(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + friction with e = q_d − q: the error obeys ë + Kd ė + Kp e = 0.
 
     robot: whose terms it takes, with payload if it shall know of it.  kp (1/s²), kd (1/s): numbers or one per coordinate.
@@ -47,26 +55,18 @@ class ComputedTorque(Controller):
     Luh, Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
     """
 
-    def __init__(self, robot: Robot, path: Path, kp: ArrayLike, kd: ArrayLike) -> None:
-        self.robot, self.path = robot, _fitting(path, robot)
-        self.kp, self.kd = _gains(robot, kp=kp, kd=kd)
-
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         wanted = self.path.at(t)
         return self.robot.inverse_dynamics(q, qd, wanted.qdd + self.kd * (wanted.qd - qd) + self.kp * (wanted.q - q))
 
 
 @final
-class PDGravity(Controller):
+class PDGravity(PathController):
     """τ = Kp e + Kd ė + g(q) with e = q_d − q: asymptotically stable about rest.
 
     Takegaki, Arimoto, J. Dyn. Sys. Meas. Control 103 (1981) 119.
     kp (N m/rad or N/m), kd (N m s/rad or N s/m): numbers or one per coordinate.
     """
-
-    def __init__(self, robot: Robot, path: Path, kp: ArrayLike, kd: ArrayLike) -> None:
-        self.robot, self.path = robot, _fitting(path, robot)
-        self.kp, self.kd = _gains(robot, kp=kp, kd=kd)
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         wanted = self.path.at(t)
@@ -77,16 +77,12 @@ class PDGravity(Controller):
 
 
 @final
-class PDFeedforward(Controller):
+class PDFeedforward(PathController):
     """τ = τ_d(t) + Kp e + Kd ė with e = q_d − q and the inverse dynamics τ_d = D(q_d) q̈_d + C q̇_d + g + friction of the path.
 
     An, Atkeson, Hollerbach, Model-Based Control of a Robot Manipulator (1988).
     kp (N m/rad or N/m), kd (N m s/rad or N s/m): numbers or one per coordinate.
     """
-
-    def __init__(self, robot: Robot, path: Path, kp: ArrayLike, kd: ArrayLike) -> None:
-        self.robot, self.path = robot, _fitting(path, robot)
-        self.kp, self.kd = _gains(robot, kp=kp, kd=kd)
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         wanted = self.path.at(t)

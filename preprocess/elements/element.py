@@ -80,6 +80,13 @@ class Element:
         return cast(Array, self.nodes[: self.corners].mean(axis=0))
 
     @functools.cached_property
+    def stiffness_tables(self) -> tuple[Array, Array, Array, Array]:
+        """(dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre, as the kernels take them."""
+        points, weights = self.stiffness_rule.points, self.stiffness_rule.weights
+        dN, dP, dN_0 = self.gradients(points), self.internal_gradients(points), self.gradients(self.centre[None])
+        return np.ascontiguousarray(dN), np.ascontiguousarray(weights), np.ascontiguousarray(dP), np.ascontiguousarray(dN_0)
+
+    @functools.cached_property
     def mirrored(self) -> Indices:
         """Node order that turns an inverted element the right way round: the reflection that exchanges ξ and η."""
         distance = np.abs(self.nodes[None, :, :] - self.nodes[:, None, [1, 0, 2]]).max(axis=2)

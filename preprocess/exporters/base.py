@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
-from flexmbs.errors import MachineError
 from flexmbs.flexible_body import FlexibleBodyData
 
 
@@ -29,15 +27,3 @@ def pictures_lost(body: FlexibleBodyData, format: str) -> list[str]:
     """That surface and stress modes, where the body has them, are not in a file of the format."""
     parts = {"surface for pictures": body.surface, "stress modes": body.stress}
     return [f"the {name} cannot be in a file for {format}" for name, part in parts.items() if part is not None]
-
-
-def write_text(path: Path, text: str) -> None:
-    """Text file, written under a temporary name and moved into place. Raises MachineError."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)
-    except OSError as error:
-        raise MachineError(f"{path}: cannot be written ({error}); mend the folder, its rights or the free space") from error
-    finally:
-        draft.unlink(missing_ok=True)

@@ -15,7 +15,8 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffness
-from preprocess.exporters.base import Exporter, pictures_lost, write_text
+from flexmbs.page.files import write_text
+from preprocess.exporters.base import Exporter, pictures_lost
 from preprocess.inertia_invariants import invariant_5, invariant_8, invariant_9
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, FloatArray
-from preprocess.exporters.base import Exporter, pictures_lost, write_text
+from flexmbs.page.files import write_text
+from preprocess.exporters.base import Exporter, pictures_lost
 from preprocess.standard_input_data import BLOCKS, NODE_BLOCKS, Sid, SidNode, Taylor, inertia_blocks, skew_columns, stiffened
 
 _LABEL = 24  # characters before the equals sign

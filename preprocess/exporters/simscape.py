@@ -12,7 +12,6 @@ Source: MathWorks, Simscape Multibody, Reduced Order Flexible Solid.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +20,9 @@ import scipy.io
 import scipy.linalg
 from scipy.spatial.transform import Rotation
 
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData, FloatArray
+from flexmbs.page.files import whole_file
 from preprocess.exporters.base import Exporter
 from preprocess.interfaces import rigid_motion
 
@@ -43,14 +43,11 @@ class Simscape(Exporter):
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
         variables = {**superelement(body)._asdict(), **_frames(body)}
-        draft = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-        try:
-            _save(draft, variables)
-            os.replace(draft, path)
-        except OSError as error:
-            raise MachineError(f"{path}: cannot be written ({error}); mend the folder, its rights or the free space") from error
-        finally:
-            draft.unlink(missing_ok=True)
+        with whole_file(path) as draft, open(draft, "wb") as file:
+            if path.suffix.lower() == ".npz":
+                np.savez(file, **variables)
+            else:
+                scipy.io.savemat(file, variables)
         return ["shape integrals beyond K and M, the surface and the geometric stiffness are not in the file"]
 
 
@@ -108,10 +105,3 @@ def _frames(body: FlexibleBodyData) -> dict[str, Any]:
     quaternions = Rotation.from_matrix(R).as_quat()[:, [3, 0, 1, 2]]
     origins = np.array([frame.x for frame in body.frames.values()])
     return {"origins": origins, "quaternions": quaternions, "rotations": R, "names": np.array(list(body.frames))}
-
-
-def _save(path: Path, variables: dict[str, Any]) -> None:
-    if path.suffix.lower() == ".npz":
-        np.savez(path, **variables)
-    else:
-        scipy.io.savemat(path, variables, appendmat=False)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import meshio
 
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.page.files import whole_file
 from preprocess.exporters.base import Exporter
 
 
@@ -26,12 +26,6 @@ class Vtu(Exporter):
         grid = meshio.Mesh(
             body.surface.nodes, [("triangle", body.surface.triangles)], {**fields, "node number": body.surface.node_ids}
         )
-        draft = path.with_name(f".{path.stem}.{os.getpid()}.vtu")
-        try:
-            grid.write(draft)
-            os.replace(draft, path)
-        except OSError as error:
-            raise MachineError(f"{path}: cannot be written ({error}); mend the folder, its rights or the free space") from error
-        finally:
-            draft.unlink(missing_ok=True)
+        with whole_file(path) as draft:
+            grid.write(draft, file_format="vtu")
         return ["a .vtu file holds the surface and the modes only"]

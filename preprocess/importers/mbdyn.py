@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffne
 from preprocess.importers.base import Importer, ImportReport, Request
 from preprocess.importers.bodies import Nodes, RawBody, checked_body
 from preprocess.inertia_invariants import invariant_5, moments_of_shapes, shape_products
+from preprocess.invariants import ShapeIntegrals
 from preprocess.number_text import content, numbers, whole
 
 PRINTED = 1e-6
@@ -54,17 +54,6 @@ class MBDyn(Importer):
         geometric = _stiffening(groups, wanted, report) if 19 in groups.texts else None
         raw = RawBody(request.path.stem or "body", *integrals, K, D, frames, None, geometric)
         return checked_body(raw, request, report)
-
-
-class Integrals(NamedTuple):
-    """Mass and the five shape integrals, as in `FlexibleBodyData`."""
-
-    mass: float
-    first_moment: FloatArray
-    second_moment: FloatArray
-    S_bar: FloatArray
-    xS: FloatArray
-    SS: FloatArray
 
 
 class _Groups:
@@ -129,7 +118,7 @@ def _origin(groups: _Groups, nodes: Nodes, report: ImportReport) -> FloatArray:
     return np.asarray(nodes.positions[0])
 
 
-def _of_invariants(groups: _Groups, origin: FloatArray, report: ImportReport) -> Integrals:
+def _of_invariants(groups: _Groups, origin: FloatArray, report: ImportReport) -> ShapeIntegrals:
     """From groups 12, 14, 16 and 18; groups 15 and 17 repeat parts of them. The centre of mass stands from where the nodes do."""
     n = groups.modes
     rigid = groups.values(12, 13)
@@ -144,10 +133,10 @@ def _of_invariants(groups: _Groups, origin: FloatArray, report: ImportReport) ->
         _agree(report, "group 17 (invariant 5) = antisymmetric part of group 18", inv5, invariant_5(SS))
     J = 0.5 * (J + J.T)
     second = 0.5 * np.trace(J) * np.eye(3) - J + mass * np.outer(com, com)
-    return Integrals(mass, mass * com, second, groups.values(14, 3, n), xS, SS)
+    return ShapeIntegrals(mass, mass * com, second, groups.values(14, 3, n), xS, SS)
 
 
-def _of_lumped_masses(groups: _Groups, nodes: Nodes, report: ImportReport) -> Integrals:
+def _of_lumped_masses(groups: _Groups, nodes: Nodes, report: ImportReport) -> ShapeIntegrals:
     """Sums over the nodes with the masses of group 11."""
     if 11 not in groups.texts:
         raise InputError(
@@ -158,7 +147,7 @@ def _of_lumped_masses(groups: _Groups, nodes: Nodes, report: ImportReport) -> In
     _agree(report, "group 11 has one mass for x, y and z", lumped[:, :3], m[:, None] + np.zeros(3))
     report.check(not lumped[:, 3:].any(), "group 11 has no rotary inertia (it would be left out)")
     report.found("shape integrals from the lumped masses of group 11")
-    return Integrals(
+    return ShapeIntegrals(
         float(m.sum()),
         m @ x,
         np.einsum("p,pa,pb->ab", m, x, x),
