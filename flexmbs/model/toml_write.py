@@ -4,17 +4,17 @@ import dataclasses
 import json
 import os
 import re
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.declaration import Declaration, Problem
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError
 from flexmbs.model.fields import AXES
 from flexmbs.model.frames import IDENTITY, Frame, FrameRef
 from flexmbs.model.functions import function_text
+from flexmbs.page.files import write_text
 
 if TYPE_CHECKING:
     from flexmbs.model.model import Model
@@ -44,15 +44,7 @@ def model_text(model: "Model", folder: Path, *, complete: bool = True, allow_out
 
 def save(model: "Model", path: Path, *, allow_outside: bool = False) -> None:
     """Write the file of a model: whole or not at all. Raises `InputError`, `MachineError`."""
-    text = model_text(model, path.parent, allow_outside=allow_outside).encode()
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise MachineError(f"{path}: cannot be written: {error.strerror}") from None
+    write_text(path, model_text(model, path.parent, allow_outside=allow_outside))
 
 
 def key(name: str) -> str:

@@ -222,5 +222,5 @@ def test_data_in_memory_and_unnamed_functions_cannot_be_saved(tmp_path) -> None:
 
 def test_a_folder_that_is_not_there(tmp_path) -> None:
     model = read(tmp_path, HEAD + BODY + JOINT)
-    with pytest.raises(fm.MachineError, match=r"no/m.toml: cannot be written: No such file or directory"):
+    with pytest.raises(fm.MachineError, match=r"no/m.toml: cannot be written \(No such file or directory\); mend the folder"):
         model.save(tmp_path / "no" / "m.toml")
