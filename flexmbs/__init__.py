@@ -12,6 +12,7 @@ _HOMES = {
     "flexmbs.model.joints": (
         "Chain Cylindrical Distance Fixed Free Planar Prismatic Revolute Screw Spherical Translation Universal"
     ),
+    "flexmbs.model.relations": "KnifeEdge RollingDisc RollingSphere",
     "flexmbs.model.motions": "Ball FreeMotion Rotate Shift Slide Turn Twist",
     "flexmbs.model.laws": "PD PID Constant Function Ramp Sine SmoothStep SpringDamper Table",
     "flexmbs.model.forces": "Bushing FrameForce JointSpring JointTorque PointSpring UserForce",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from flexmbs.model.laws import PD, PID, Constant, Function, Ramp, Sine, SmoothStep, SpringDamper, Table
     from flexmbs.model.model import Model, load
     from flexmbs.model.motions import Ball, FreeMotion, Rotate, Shift, Slide, Turn, Twist
+    from flexmbs.model.relations import KnifeEdge, RollingDisc, RollingSphere
     from flexmbs.model.run import Run
     from flexmbs.results import Solution
     from flexmbs.robots.robot import Robot
@@ -90,7 +92,7 @@ __all__ = [  # noqa: RUF022
     "Model", "load", "Frame", "FrameRef",
     "FlexibleBody", "PointMass", "RigidBody", "FlexibleBodyData", "FlexibleFrame",
     "Chain", "Cylindrical", "Distance", "Fixed", "Free", "Planar", "Prismatic", "Revolute", "Screw", "Spherical", "Translation",
-    "Universal",
+    "Universal", "KnifeEdge", "RollingDisc", "RollingSphere",
     "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",

@@ -20,7 +20,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import Model
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CUT_BETA, ETA, NV, S_AT, Work
+from flexmbs.system.records import CUT_BETA, CUT_CLOSED, CUT_POSITIONS, CUT_ROW, ETA, NV, S_AT, Work
 
 STEPS = 80
 LARGEST_STEP = 0.7  # rad or m
@@ -101,6 +101,7 @@ class Closing:
         self.compiled, self.work, self.t, self.q0, self.s0 = compiled, work, t, q0, s0
         self.beta0 = work.beta.copy()
         ns = len(s0)
+        self.holonomic = holonomic_rows(compiled)
         self.root, self.free = np.ones(ns), np.ones(ns, bool)
         model, tree = compiled.model, compiled.system.tree
         yielding = AT_REST if any(is_declared(model.joints[name]) for name in compiled.topology.cuts) else 1.0
@@ -160,7 +161,8 @@ class Closing:
             now, off = self._terms(q, zero), self._offsets()
             H, weight, hard = self._cut_rows(q)
             gap = self._gap(now.g, off, hard)
-            x = self._step(now.M, now.G, now.g, H, off, np.where(hard, weight, stress * weight), hard, d)
+            G, g = now.G[self.holonomic], now.g[self.holonomic]
+            x = self._step(now.M, G, g, H, off, np.where(hard, weight, stress * weight), hard, d)
             length = float(np.abs(x).max(initial=0.0))
             if not np.isfinite(length) or (gap <= CLOSED and length <= SETTLED):
                 break
@@ -238,6 +240,14 @@ class Closing:
         compliance = np.einsum("ij,ji->i", H, np.linalg.solve(M, H.T))
         weight = np.concatenate([cut.weight for cut in self.cuts]) / np.maximum(compliance, 1e-300)
         return H, weight, np.concatenate([np.full(cut.joint.nv, cut.locked) for cut in self.cuts])
+
+
+def holonomic_rows(compiled: Compiled) -> np.ndarray:
+    """(nc,) True for the rows that constrain positions, False for those that constrain velocities alone."""
+    found = np.ones(compiled.n_constraints, bool)
+    for cut in compiled.system.cuts:
+        found[cut[CUT_ROW] + cut[CUT_POSITIONS] : cut[CUT_ROW] + cut[CUT_CLOSED]] = False
+    return found
 
 
 @seldom

@@ -7,6 +7,7 @@ import numpy as np
 
 from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.closing import NEARLY_CLOSED, Assemble, Closing, is_declared
+from flexmbs.analysis.rolling import flat_wheels
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
@@ -117,6 +118,10 @@ def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarr
     compiled.callbacks.where = None
     gap = np.abs(terms(system, work, t, q, s).g).max(initial=0.0) if compiled.n_constraints else 0.0
     compiled.callbacks.raise_error()
+    flat = flat_wheels(compiled, work) if compiled.n_constraints else []
+    if flat:
+        text = "the wheel lies flat on its plane and touches it in no single point; tilt it, or mend axis or normal"
+        raise InputError(*(f"joints.{name}: {text}" for name in flat))
     plain = how.is_default and not any(is_declared(compiled.model.joints[name]) for name in compiled.topology.cuts)
     if compiled.n_constraints and np.isfinite(gap) and not (plain and gap <= NEARLY_CLOSED) and len(s) <= MOST_CLOSED:
         closing = Closing(compiled, work, t, q, s, how)

@@ -101,6 +101,17 @@ def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: I
     return form
 
 
+def check_velocity_rows(model: Model, method: Integrator) -> None:
+    """Raise `InputError` where the model has nonholonomic constraints and the integrator keeps g = 0 alone."""
+    found = [joint.name for joint in model.joints.values() if joint.position_rows < joint.rows]
+    if found and not method.keeps_velocity_rows:
+        able = ", ".join(name for name, kind in INTEGRATORS.items() if kind.keeps_velocity_rows)
+        raise InputError(
+            f"integrator: '{method.name}' keeps constraints on positions alone, not those on velocities of joint "
+            f"{', '.join(map(repr, found))}; take one of {able}"
+        )
+
+
 def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
     """The formalism by name with a stabilization by name."""
     if isinstance(stabilization, Baumgarte | Projection):

@@ -17,6 +17,8 @@ def planar_line(compiled: Compiled, start: InitialState) -> str:
     if plane_normal(compiled, start) is None:
         return ""
     joints = compiled.model.joints.values()
+    if not all(joint.carries for joint in joints):
+        return ""
     n, b = len(compiled.bodies), sum(3 - joint.nv for joint in joints)
     return f"planar motion: f = 3·{n} − {b} = {3 * n - b} (3n − b)"
 

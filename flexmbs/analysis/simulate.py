@@ -12,7 +12,7 @@ from flexmbs.analysis.event import Event, checked_events
 from flexmbs.analysis.initial import consistent_state, in_coordinates
 from flexmbs.analysis.march import state
 from flexmbs.analysis.march.run import Progress, Run, statistics
-from flexmbs.analysis.options import OF_INTEGRATOR, asked, chosen_formalism, chosen_integrator, output_times
+from flexmbs.analysis.options import OF_INTEGRATOR, asked, check_velocity_rows, chosen_formalism, chosen_integrator, output_times
 from flexmbs.analysis.rank import DEPENDENT, NEARLY, pivots, singular_position
 from flexmbs.analysis.singular import passage_notes, passages
 from flexmbs.analysis.state import HasState, given_state, started
@@ -77,6 +77,7 @@ def _simulate(
     times = output_times(chosen["t_end"], method.step, chosen["output_step"])
     report = declaration_report(model)
     report.raise_errors()
+    check_velocity_rows(model, method)
     begun = time.perf_counter()
     if progress:
         progress(0.0, "assembling")

@@ -5,6 +5,7 @@ import numpy as np
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.analysis.march import state
 from flexmbs.analysis.rank import NEARLY, Pivots, lost_on_the_way, pivots
+from flexmbs.analysis.rolling import NEARLY_FLAT, flat_wheels
 from flexmbs.analysis.singular import ahead_of
 from flexmbs.results.joints import start_coordinates
 from flexmbs.results.trajectory import Trajectory
@@ -23,6 +24,7 @@ def outcome(status: int, compiled: Compiled, now: state.Now, work: Work, first: 
         return f"interrupted at t = {t:.6g} s"
     cause = (
         _function(compiled)
+        or _flat(compiled, now, work)
         or _singular(compiled, now, work, first)
         or _passed(compiled, now, first, good)
         or _numbers(status, compiled, now, h)
@@ -34,6 +36,15 @@ def _function(compiled: Compiled) -> str:
     """The user function that gave no finite number, if one did."""
     call = compiled.callbacks.where
     return f"the function of {call.item} gave no finite number at {call.text}; mend the function" if call else ""
+
+
+def _flat(compiled: Compiled, now: state.Now, work: Work) -> str:
+    """The wheels that have fallen over."""
+    found = flat_wheels(compiled, work, NEARLY_FLAT) if np.isfinite(now.q).all() else []
+    if not found:
+        return ""
+    names = ", ".join(map(repr, found))
+    return f"wheel {names} has fallen flat and touches its plane in no single point; end the motion before it"
 
 
 def _singular(compiled: Compiled, now: state.Now, work: Work, first: Pivots) -> str:

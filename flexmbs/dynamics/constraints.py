@@ -15,10 +15,11 @@ from flexmbs.algebra.so3 import log_so3
 from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, relative_pose, relative_twist
 from flexmbs.dynamics.laws import law_of_time
+from flexmbs.dynamics.relations import relation_rows
 from flexmbs.system.records import (
-    CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_NV, CUT_P, CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR,
-    CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION,
-    G_POSITION, G_VELOCITY, INVERSE, Q_AT, READY, S_AT, SPARE,
+    CHAIN, CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_KIND, CUT_NV, CUT_P, CUT_POSITIONS, CUT_RA,
+    CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q, DRIVE_ROW,
+    DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY, INVERSE, Q_AT, READY, SPARE, S_AT,
 )  # fmt: skip
 
 CLOSEST_TOLERANCE = 1e-13
@@ -154,7 +155,7 @@ def closest_coordinates(cuts, joints, cut, beta, k):
 
 
 @part
-def cut_joint(cuts, drives, frames, joints, gravity, motion, cut, beta, gs, k, q, s, sd):
+def cut_joint(cuts, drives, frames, joints, relations, gravity, motion, cut, beta, gs, k, q, s, sd):
     """Kinematics and constraint values of cut joint k."""
     a = cuts[k, CUT_P]
     b = cuts[k, CUT_C]
@@ -176,6 +177,9 @@ def cut_joint(cuts, drives, frames, joints, gravity, motion, cut, beta, gs, k, q
     kv, kw = bracket(v, w, cv, cw)
     av = add(sub(avb, av), kv)
     aw = add(sub(awb, aw), kw)
+    if cuts[k, CUT_KIND] != CHAIN:
+        relation_rows(cuts, relations, cut, gs, k, Rr, tmul(Rr, xr), v, w, av, aw)
+        return
     dx, th = closest_coordinates(cuts, joints, cut, beta, k)
     for c in range(cuts[k, CUT_NV]):
         cut[k, ETA + c] = six_apply(cut, k, INVERSE + 6 * c, v, w)
@@ -213,6 +217,14 @@ def drive_values(tree, drives, laws, io, gs, t, q, s, sd):
         gs[G_POSITION, row] -= f
         gs[G_VELOCITY, row] -= fd
         gs[G_ACCELERATION, row] -= fdd
+
+
+@part
+def velocity_gaps(cuts, gs, factor, b, at):
+    """b[at + row] = −(G s + γ̄)/factor of the nonholonomic rows: δ with G δ = b and δs = factor δ puts velocities right."""
+    for k in range(cuts.shape[0]):
+        for row in range(cuts[k, CUT_ROW] + cuts[k, CUT_POSITIONS], cuts[k, CUT_ROW] + cuts[k, CUT_CLOSED]):
+            b[at + row] = -gs[G_VELOCITY, row] / factor
 
 
 @part

@@ -28,6 +28,7 @@ def kinematics(system, work, t, q, s, sd):
             system.drives,
             system.frames,
             system.joints,
+            system.relations,
             system.gravity,
             work.motion,
             work.cut,

@@ -17,12 +17,13 @@ RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
 class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
-    treatments: stabilizations of constraints that go with it.
+    treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
     """
 
     name: ClassVar[str]
     needs: ClassVar[str]
     treatments: ClassVar[tuple[str, ...]] = ("none",)
+    keeps_velocity_rows: ClassVar[bool] = True
     step: float | None
     rtol: float | None
     atol: float | None

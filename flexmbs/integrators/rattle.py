@@ -45,6 +45,7 @@ class Rattle(Integrator):
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "rattle"
     needs: ClassVar[str] = "residual"
+    keeps_velocity_rows: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.step is None:

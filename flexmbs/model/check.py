@@ -11,6 +11,7 @@ from flexmbs.model.check_references import FrameNames, reference_problems
 from flexmbs.model.check_topology import freedom_lines, topology_problems, topology_warnings
 
 if TYPE_CHECKING:
+    from flexmbs.model.joints import Joint
     from flexmbs.model.model import Model
 
 
@@ -68,7 +69,7 @@ def declaration_report(model: "Model") -> Report:
     report.warnings += [str(caution) for joint in model.joints.values() for caution in joint.cautions()]
     report.sections = {
         "bodies": [_titled(body.name, body.kind, _frames_text(frames[body.name])) for body in model.bodies.values()],
-        "joints": [_joint_line(joint.name, joint.kind, joint.parent, joint.child, joint.nv) for joint in model.joints.values()],
+        "joints": [_joint_line(joint) for joint in model.joints.values()],
         "forces": [_titled(force.name, force.kind) for force in model.forces.values()],
         "drives": [_titled(drive.name, drive.motion.kind, f"joint {drive.joint}") for drive in model.drives.values()],
     }
@@ -122,5 +123,6 @@ def _frames_text(names: Iterable[str] | None) -> str:
     return f"frames {', '.join(names)}" if names else ""
 
 
-def _joint_line(name: str, kind: str, parent: object, child: object, nv: int) -> str:
-    return f"{name}, {kind}, {parent} → {child}, {nv} freedom{'' if nv == 1 else 's'}"
+def _joint_line(joint: "Joint") -> str:
+    n, what = (joint.nv, "freedom") if joint.carries else (joint.rows, "equation")
+    return f"{joint.name}, {joint.kind}, {joint.parent} → {joint.child}, {n} {what}{'' if n == 1 else 's'}"

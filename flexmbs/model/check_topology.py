@@ -1,7 +1,7 @@
 """The graph of bodies and joints: self-joints, doubled joints, free bodies, loops, count of freedoms."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from flexmbs.declaration import Problem
@@ -22,7 +22,7 @@ def topology_problems(model: "Model") -> Iterator[Problem]:
         if joint.parent.body == joint.child.body:
             yield Problem(path, f"joins '{joint.child.body}' to itself; parent and child must be two bodies")
             continue
-        pair = frozenset((str(joint.parent), str(joint.child)))
+        pair = frozenset((str(joint.parent), str(joint.child), "" if joint.carries else joint.kind))
         if pair in seen:
             yield Problem(path, f"joint '{seen[pair]}' joins {joint.parent} and {joint.child} already; make it one joint")
         seen.setdefault(pair, joint.name)
@@ -36,7 +36,7 @@ def _massless_left_free(model: "Model") -> Iterator[Problem]:
             continue
         joints = joints_of(model, body.name)
         path = ("bodies", body.name)
-        if not body.has_mass and len(joints) < 2 and all(joint.nv for joint in joints):
+        if not body.has_mass and len(joints) < 2 and all(joint.rows < 6 for joint in joints):
             yield Problem((*path, "mass"), "is 0 and no other body moves with it; give it a mass or fix it to one")
         elif len(joints) == 1 and _turns_about_itself(model, joints[0], body.name):
             text = f"has no rotational inertia, and joint '{joints[0].name}' lets it turn about itself"
@@ -60,8 +60,13 @@ def joints_of(model: "Model", body: str) -> list["Joint"]:
 
 def components(model: "Model") -> list[list[str]]:
     """Groups of bodies that joints connect; the ground is in the first."""
+    return groups(model, model.joints.values())
+
+
+def groups(model: "Model", joints: "Iterable[Joint]") -> list[list[str]]:
+    """Groups of bodies that the given joints connect; the ground is in the first."""
     group = {name: {name} for name in (GROUND, *model.bodies)}
-    for joint in model.joints.values():
+    for joint in joints:
         a, b = group[joint.parent.body], group[joint.child.body]
         if a is not b:
             large, small = (a, b) if len(a) >= len(b) else (b, a)
@@ -86,7 +91,7 @@ def freedom_lines(model: "Model", modes: int) -> list[str]:
     n = len(model.bodies)
     held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
     lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
-    b = sum(6 - joint.nv for joint in model.joints.values()) + 3 * len(lone_points)
+    b = sum(joint.rows for joint in model.joints.values()) + 3 * len(lone_points)
     lines = [f"f = 6·{n} − {b} = {6 * n - b} rigid-body freedoms (6n − b, dependent constraints not considered)"]
     if all(body.kind == "point-mass" for body in model.bodies.values()):
         lines.append(f"point masses alone: f = 3·{n} − {b - 3 * n} = {6 * n - b} (3n − b)")
@@ -102,8 +107,9 @@ def freedom_lines(model: "Model", modes: int) -> list[str]:
 
 def _loops_line(model: "Model") -> str:
     """n_h = n_c − n; a part that floats hangs on the ground by a free joint of its own."""
-    n, floating = len(model.bodies), len(components(model)) - 1
-    joints = len(model.joints) + floating
+    carrying = [joint for joint in model.joints.values() if joint.carries]
+    n, floating = len(model.bodies), len(groups(model, carrying)) - 1
+    joints = len(carrying) + floating
     loops = joints - n
     added = f" with {floating} free" if floating else ""
     return f"{loops} closed loop{'' if loops == 1 else 's'}: n_h = n_c − n = {joints} joints{added} − {n} bodies"

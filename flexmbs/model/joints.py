@@ -6,7 +6,7 @@ lower pair is a class with its parameters and its chain.
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, model_validator
 
@@ -29,6 +29,8 @@ class Joint(Item, section="joints"):
     q0: ScalarOrVector = 0.0
     v0: ScalarOrVector = 0.0
 
+    carries: ClassVar[bool] = True  # whether a body can hang on it in the tree
+
     if TYPE_CHECKING:
 
         @property
@@ -44,6 +46,16 @@ class Joint(Item, section="joints"):
     def nv(self) -> int:
         """Number of freedoms."""
         return sum(motion.nv for motion in self.motions)
+
+    @property
+    def rows(self) -> int:
+        """Number of constraint equations between the two frames."""
+        return 6 - self.nv
+
+    @property
+    def position_rows(self) -> int:
+        """How many of them constrain positions; the others, behind them, velocities alone."""
+        return self.rows
 
     def cautions(self) -> list[Problem]:
         path = (self.section, self.name)

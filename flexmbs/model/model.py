@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, overload
 
 from pydantic import BeforeValidator
 
+import flexmbs.model.relations  # noqa: F401  their kinds stand among those of joints
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body

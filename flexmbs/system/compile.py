@@ -17,6 +17,7 @@ from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.compile_bodies import FrameTable, body_records
 from flexmbs.system.compile_forces import JointPlace, compile_forces
 from flexmbs.system.compile_laws import LawTable
+from flexmbs.system.compile_relations import parameters
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
     AXIS, BALL, CUT_CLOSED, CUT_NODE, CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, FREE, NF, NV, PAIR_PATH,
@@ -64,14 +65,15 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
     frames = FrameTable(model, shape, data)
     joints, joint_numbers = _joints(model, shape)
     tree, nq, ns = _tree(shape, data, frames, joint_numbers)
-    cuts, paths, places = _cuts(model, shape, frames, joint_numbers)
+    cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers)
     callbacks = Callbacks()
     laws = LawTable(callbacks)
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     system = System(
-        tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts, drives=drives,
-        laws=laws.record(), forces=forces, couplings=couplings, paths=np.array(paths, np.int64),
+        tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
+        relations=relations, drives=drives, laws=laws.record(), forces=forces, couplings=couplings,
+        paths=np.array(paths, np.int64),
         elimination=_elimination(model, shape, tree, cuts, drives, couplings, paths), gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
@@ -126,11 +128,13 @@ def _tree(
 
 def _cuts(
     model: Model, shape: Topology, frames: FrameTable, numbers: dict[str, int]
-) -> tuple[np.ndarray, list[int], dict[str, JointPlace]]:
-    """Rows of the cut joints (constraint rows are numbered with the drives), paths, and where each joint of the model went."""
+) -> tuple[np.ndarray, np.ndarray, list[int], dict[str, JointPlace]]:
+    """Rows of the cut joints (constraint rows are numbered with the drives), parameters of relations, paths, and where each joint
+    of the model went."""
     places = {p.joint: JointPlace(i, -1, p.reversed, p.motions) for i, p in enumerate(shape.tree) if p.joint is not None}
     rows: list[tuple[int, ...]] = []
     paths: list[int] = []
+    values: list[float] = []
     beta = 0
     for k, name in enumerate(shape.cuts):
         joint = model.joints[name]
@@ -139,12 +143,13 @@ def _cuts(
         ends = frames.number(joint.parent), frames.number(joint.child)
         at = len(paths)
         paths += path
+        kind, given = parameters(joint)
         rows.append(
             (
                 numbers[name],
                 *ends,
                 0,
-                6 - joint.nv,
+                joint.rows,
                 0,
                 beta,
                 len(shape.tree) + k,
@@ -153,10 +158,14 @@ def _cuts(
                 len(paths),
                 joint.nv,
                 int(constant_directions(joint.motions)),
+                kind,
+                joint.position_rows,
+                len(values),
             )
         )
+        values += given
         beta += joint.nq
-    return np.array(rows, np.int64).reshape(-1, 13), paths, places
+    return np.array(rows, np.int64).reshape(-1, 16), np.array(values), paths, places
 
 
 def constant_directions(motions: tuple[Motion, ...]) -> bool:

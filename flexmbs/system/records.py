@@ -13,6 +13,8 @@ from flexmbs.algebra.blocks import Elimination
 
 # elementary motions of a joint
 ROTATE, SLIDE, TWIST, BALL, FREE, SHIFT = range(6)
+# kinds of the rows of a cut joint: of its chain, or of a relation with parameters in System.relations
+CHAIN, KNIFE_EDGE, ROLLING_DISC, ROLLING_SPHERE = range(4)
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 # kinds of joint forces
@@ -36,9 +38,13 @@ F_X, F_R = 0, 3
 CHAIN_AT, CHAIN_END, CHAIN_NV, CHAIN_NQ = range(4)
 AXIS, PITCH, TURN = 0, 3, 4
 # columns of System.cuts; rows are the constrained directions (CLOSED of them), then the driven coordinates; CONSTANT: C does not
-# depend on the joint's coordinates
+# depend on the joint's coordinates; POSITIONS: how many of the CLOSED rows, the first ones, are holonomic
 CUT_JOINT, CUT_P, CUT_C, CUT_ROW, CUT_CLOSED, CUT_ROWS, CUT_BETA, CUT_NODE, CUT_TOP, CUT_PATH, CUT_PATH_END = range(11)
-CUT_NV, CUT_CONSTANT = 11, 12
+CUT_NV, CUT_CONSTANT, CUT_KIND, CUT_POSITIONS, CUT_VALUES = range(11, 16)
+# places of the parameters of relations: unit vectors in the parent's axes, in the child's; radii
+KNIFE_AXIS = 0
+PLANE, AXLE, CENTRE_RADIUS, RIM_RADIUS = 0, 3, 6, 7
+FIRST_TANGENT, SECOND_TANGENT, SPHERE_RADIUS = 3, 6, 9
 # columns of System.drives: body of a driven primary joint or −1, cut joint or −1
 DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = range(7)
 # columns of Laws.info
@@ -124,7 +130,8 @@ class System(NamedTuple):
     bodies: Bodies
     frames: Frames
     joints: Joints
-    cuts: np.ndarray  # (ncut, 13)
+    cuts: np.ndarray  # (ncut, 16)
+    relations: np.ndarray  # parameters of relations, one after the other
     drives: np.ndarray  # (nd, 7)
     laws: Laws
     forces: Forces

@@ -30,10 +30,10 @@ def spanning_joints(model: Model) -> set[str]:
 
 
 def _joints_at(model: Model) -> dict[str, list[tuple[int, Joint]]]:
-    """Joints that may be kept, with their number, by the bodies they hold."""
+    """Joints that may carry a body, with their number, by the bodies they hold."""
     at: dict[str, list[tuple[int, Joint]]] = {name: [] for name in (GROUND, *model.bodies)}
     for number, joint in enumerate(model.joints.values()):
-        if joint.name not in model.cuts:
+        if joint.carries and joint.name not in model.cuts:
             at[joint.parent.body].append((number, joint))
             at[joint.child.body].append((number, joint))
     return at

@@ -91,6 +91,8 @@ def independent_loops(model: Model, shape: Topology) -> dict[str, tuple[str, ...
     loops = {}
     for name in shape.cuts:
         joint = model.joints[name]
+        if not joint.carries:
+            continue
         top = shape.common_path(joint.parent.body, joint.child.body)[1]
         of_a, of_b = ([i for i in shape.path(end.body) if i > top] for end in (joint.parent, joint.child))
         loops[name] = tuple(shape.tree[i].label for i in (*of_b, *reversed(of_a)))

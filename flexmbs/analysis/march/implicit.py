@@ -30,6 +30,7 @@ from flexmbs.analysis.march.state import (
     next_step,
     record,
 )  # fmt: skip
+from flexmbs.dynamics.constraints import velocity_gaps
 from flexmbs.dynamics.equations import kinematics, residual
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.formalisms.formalism import Formalism
@@ -96,6 +97,7 @@ def alpha_step(system, work, room, now, p, h, tolerance, iterations):
             x[a] = -work.r[a]
         for a in range(lam.shape[0]):
             x[ns + a] = -work.gs[G_POSITION, a]
+        velocity_gaps(system.cuts, work.gs, c_s, x, ns)
         correction(system, work, room, q, x)
         size = ga.correct(c_sd, c_s, x, now.delta, s, sd)
         change = 0.0

@@ -1,0 +1,209 @@
+"""What knife edges and rolling contacts keep: rows and rates from the geometry, the same accelerations under every formalism."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from instants import instants, reference
+from samples import GRAVITY, Random, State, flexible, rigid, some_axis, some_frame, some_joint, state
+from scipy.optimize import minimize_scalar
+from scipy.spatial.transform import Rotation
+
+import flexmbs as fm
+from flexmbs.analysis.evaluate import evaluate
+from flexmbs.dynamics.constraints import constraint_wrench
+from flexmbs.dynamics.dense import Terms, multipliers_of_least_norm
+from flexmbs.dynamics.equations import kinematics
+from flexmbs.dynamics.kinematics import displace
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.model.joints import Joint
+from flexmbs.model.relations import KnifeEdge, Relation, RollingDisc, RollingSphere
+from flexmbs.system.records import CUT_ROW
+
+RELATIONS = {
+    "knife-edge": lambda rng: (fm.KnifeEdge, {"axis": some_axis(rng)}),
+    "rolling-disc": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7, "rim": 0.2}),
+    "rolling-disc thin": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7}),
+    "rolling-sphere": lambda rng: (fm.RollingSphere, {"normal": some_axis(rng), "radius": 0.7}),
+}
+CASES = [(kind, seed) for kind in RELATIONS for seed in range(3)]
+
+
+def test_every_registered_kind_is_here():
+    assert {name.split()[0] for name in RELATIONS} == {kind for kind, made in Joint.kinds.items() if issubclass(made, Relation)}
+
+
+def upright(normal: tuple[float, ...], axis: tuple[float, ...], rng: Random) -> Rotation:
+    """Rotation of the child in the parent that puts the axle at 60 to 120 degrees from the normal."""
+    across = np.cross(normal, rng.normal(size=3))
+    axle = across / np.linalg.norm(across) + rng.uniform(-0.5, 0.5) * np.array(normal)
+    return Rotation.align_vectors([axle / np.linalg.norm(axle)], [axis])[0]
+
+
+def rolling(kind: str, seed: int) -> fm.Model:
+    """ground – revolute – "first", and "second" free; one carries the plane and the other the blade, wheel or sphere."""
+    rng = np.random.default_rng((seed, sum(map(ord, kind))))
+    model = fm.Model("rolling", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    first = model.add(flexible("first", rng))
+    second = model.add(rigid("second", rng) if seed == 1 else flexible("second", rng, nf=2))
+    model.add(some_joint("revolute", "base", model.ground["post"], first["a"], rng))
+    make, parameters = RELATIONS[kind](rng)
+    ends = (second["a"], first["b"]) if seed == 2 else (first["b"], second["a"])
+    relation = make("contact", *ends, **parameters)
+    normal, axis = getattr(relation, "normal", (0.0, 0.0, 1.0)), getattr(relation, "axis", (0.0, 1.0, 0.0))
+    turn = upright(normal, axis, rng)
+    x = 0.6 * np.array(normal) + np.cross(normal, rng.normal(size=3))
+    if seed == 2:  # the free body carries the plane
+        turn, x = turn.inv(), -turn.inv().apply(x)
+    pose = (*x, *turn.as_quat(scalar_first=True))
+    model.add(fm.Free("motion", first["b"], second["a"], q0=pose, v0=tuple(rng.normal(size=6))))
+    model.add(relation)
+    return model
+
+
+def at(now: State, q: np.ndarray, s: np.ndarray, sd: np.ndarray) -> State:
+    """The state elsewhere, its kinematics in `work`."""
+    kinematics(now.system, now.work, 0.0, q, s, sd)
+    return dataclasses.replace(now, q=q, s=s, sd=sd)
+
+
+def moved(now: State, d: np.ndarray) -> np.ndarray:
+    q = now.q.copy()
+    displace(now.system.tree, now.system.joints, now.q, d, q)
+    return q
+
+
+def central(f, h=1e-3):
+    """f'(0) of order 6."""
+    return (45 * (f(h) - f(-h)) - 9 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60 * h)
+
+
+def ends(now: State) -> tuple[np.ndarray, np.ndarray]:
+    """Pose (R, x) of the child's frame in the parent's."""
+    joint = now.compiled.model.joints["contact"]
+    (A, a), (B, b) = now.pose(str(joint.parent)), now.pose(str(joint.child))
+    return A.T @ B, A.T @ (b - a)
+
+
+def lowest_point(joint: RollingDisc | RollingSphere, R: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The point of the tread nearest to the plane, in the parent's axes, by search."""
+    n = np.array(joint.normal)
+    if isinstance(joint, RollingSphere):
+        return x - joint.radius * n
+    axle = R @ np.array(joint.axis)
+    e = np.cross(axle, n)
+    f = np.cross(axle, e / np.linalg.norm(e))
+    e /= np.linalg.norm(e)
+
+    def point(angle: float) -> np.ndarray:
+        return x + (joint.radius - joint.rim) * (np.cos(angle) * e + np.sin(angle) * f)
+
+    angles = np.linspace(0.0, 2.0 * np.pi, 73)
+    best = angles[np.argmin([n @ point(a) for a in angles])]
+    angle = minimize_scalar(lambda a: n @ point(a), bounds=(best - 0.1, best + 0.1), method="bounded", options={"xatol": 1e-12}).x
+    return point(angle) - joint.rim * n
+
+
+def directions(joint: Relation, R: np.ndarray) -> np.ndarray:
+    """The directions of the rows in the parent's axes, (rows, 3)."""
+    if isinstance(joint, KnifeEdge):
+        return np.array([R @ np.array(joint.axis)])
+    n = np.array(joint.normal)
+    if isinstance(joint, RollingDisc):
+        track = np.cross(R @ np.array(joint.axis), n)
+        track /= np.linalg.norm(track)
+        return np.array([n, track, np.cross(n, track)])
+    first = np.cross(n, [0.3, 0.5, 0.8])
+    first /= np.linalg.norm(first)
+    return np.array([n, first, np.cross(n, first)])
+
+
+def slip_rows(now: State) -> np.ndarray:
+    """Velocity of the child's material point at the contact per unit velocities, along the rows' directions, (rows, ns)."""
+    joint, (R, x) = now.compiled.model.joints["contact"], ends(now)
+    point = R.T @ (lowest_point(joint, R, x) - x) if not isinstance(joint, KnifeEdge) else np.zeros(3)
+    zero = np.zeros(len(now.s))
+
+    def place(d: np.ndarray) -> np.ndarray:
+        B, b = ends(at(now, moved(now, d), zero, zero))
+        return B @ point + b
+
+    columns = [central(lambda h, e=e: place(h * e)) for e in np.eye(len(now.s))]
+    return directions(joint, R) @ np.array(columns).T
+
+
+def contact_rows(now: State) -> slice:
+    k = now.compiled.topology.cuts.index("contact")
+    first = int(now.system.cuts[k, CUT_ROW])
+    return slice(first, first + now.compiled.model.joints["contact"].rows)
+
+
+@pytest.mark.parametrize(("kind", "seed"), CASES)
+def test_rows_are_the_velocity_of_the_contact_point(kind, seed):
+    """G from the motion of the material point; the span of the tangents where the sphere's are free to choose."""
+    now = state(rolling(kind, seed))
+    t = instants(now.compiled.model)["joint"].terms()
+    rows = contact_rows(now)
+    wanted, found = slip_rows(now), t.G[rows]
+    if kind == "rolling-sphere":
+        wanted, found = ([A[0], *A[1:].T @ np.linalg.solve(A[1:] @ A[1:].T, A[1:])] for A in (wanted, found))
+    assert np.abs(np.array(found) - np.array(wanted)).max() < 2e-8
+    assert np.abs(t.gd).max() < 1e-11
+    assert np.abs(t.g).max() < 1e-10
+
+
+@pytest.mark.parametrize(("kind", "seed"), CASES)
+def test_height_and_rates(kind, seed):
+    """g is the height of the lowest point and differentiates to G s, G s to G ṡ − γ."""
+    now = state(rolling(kind, seed))
+    rows = contact_rows(now)
+    rng = np.random.default_rng(seed)
+    s, sd = rng.normal(size=(2, len(now.s)))
+
+    def values(h: float) -> np.ndarray:
+        at(now, moved(now, h * s + 0.5 * h * h * sd), s + h * sd, sd)
+        return now.work.gs[:, rows].copy()
+
+    here = values(0.0)
+    joint = now.compiled.model.joints["contact"]
+    positions = slice(0, joint.position_rows)
+    assert np.abs(here[1, positions] - central(lambda h: values(h)[0, positions])).max(initial=0.0) < 1e-9
+    assert np.abs(here[2] - central(lambda h: values(h)[1])).max() < 1e-8
+    assert not here[0, joint.position_rows :].any()
+    if joint.position_rows:
+        lifted = at(now, moved(now, 0.05 * s), s, sd)
+        R, x = ends(lifted)
+        assert abs(now.work.gs[0, rows.start] - np.array(joint.normal) @ lowest_point(joint, R, x)) < 1e-10
+
+
+@pytest.mark.parametrize(("kind", "seed"), CASES)
+def test_every_formalism_gives_the_same_accelerations(kind, seed):
+    """Those of Udwadia and Kalaba's formula on the dense terms, whose rows come from the motion of the contact point."""
+    model = rolling(kind, seed)
+    now = state(model)
+    for coordinates, instant in instants(model).items():
+        t = instant.terms()
+        assert t.G.shape[0] == model.joints["contact"].rows + (0 if coordinates == "joint" else 5)
+        wanted = reference(t)
+        if coordinates == "joint":
+            joint, G = model.joints["contact"], slip_rows(now)
+            scale = np.linalg.lstsq(G.T, t.G.T, rcond=None)[0]  # the sphere's tangents in those of the test
+            independent = Terms(t.M, t.k, G, np.linalg.solve(scale.T, t.gamma), t.g[: joint.rows], t.gd[: joint.rows])
+            assert np.abs(reference(independent).sd - wanted.sd).max() < 1e-6 * (1.0 + np.abs(wanted.sd).max())
+        for formalism in FORMALISMS.values():
+            if coordinates not in formalism.coordinates:
+                continue
+            sd, lam = evaluate(instant.compiled, formalism(), 0.0, instant.q, instant.s, instant.z, instant.beta)
+            assert np.abs(sd - wanted.sd).max() < 1e-9 * (1.0 + np.abs(wanted.sd).max())
+            assert np.abs(multipliers_of_least_norm(t.G, lam) - wanted.lam).max() < 1e-9 * (1.0 + np.abs(wanted.lam).max())
+
+
+@pytest.mark.parametrize("kind", ["rolling-disc", "rolling-sphere"])
+def test_the_reaction_is_a_force_at_the_contact_point(kind):
+    now = state(rolling(kind, 0))
+    joint, (R, x) = now.compiled.model.joints["contact"], ends(now)
+    f, n = constraint_wrench(now.system.cuts, now.work.cut, now.compiled.topology.cuts.index("contact"), now.lam)
+    arm = R.T @ (lowest_point(joint, R, x) - x)
+    assert np.abs(np.array(n) - np.cross(arm, f)).max() < 1e-6 * np.abs(f).max()
+    normal = now.lam[contact_rows(now)][0]
+    assert abs((R @ np.array(f)) @ np.array(joint.normal) - normal) < 1e-9 * np.abs(f).max()

@@ -1,0 +1,118 @@
+"""Knife edges and rolling contacts as declared: their equations, what is refused, files, checks and what they lack."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+
+ENDS = ("contact", "ground", "wheel")
+EQUATIONS = [
+    (fm.KnifeEdge(*ENDS), 1, 0),
+    (fm.RollingDisc(*ENDS, radius=0.3), 3, 1),
+    (fm.RollingDisc(*ENDS, radius=0.3, rim=0.02, axis=(0, 1, 0.1), normal="-z"), 3, 1),
+    (fm.RollingSphere(*ENDS, radius=0.3, normal="x"), 3, 1),
+]
+
+
+def wheel(relation: fm.KnifeEdge | fm.RollingDisc | fm.RollingSphere, **initial: tuple[float, ...]) -> fm.Model:
+    model = fm.Model("one wheel")
+    model.add(fm.RigidBody("wheel", mass=1.0, inertia=(0.01, 0.02, 0.01)))
+    model.add(fm.Free("motion", "ground", "wheel", **initial))
+    model.add(relation)
+    return model
+
+
+@pytest.mark.parametrize(("relation", "rows", "positions"), EQUATIONS, ids=lambda value: getattr(value, "kind", ""))
+def test_equations_and_file(relation, rows, positions, tmp_path) -> None:
+    assert (relation.rows, relation.position_rows, relation.nq, relation.nv) == (rows, positions, 0, 0)
+    assert not relation.carries
+    model = wheel(relation)
+    model.save(tmp_path / "wheel.toml")
+    assert fm.load(tmp_path / "wheel.toml") == model
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (fm.RollingDisc, {"radius": 0.0}, "joints.contact.radius: must be > 0, not 0"),
+        (fm.RollingDisc, {"radius": -1}, "joints.contact.radius: must be > 0, not -1"),
+        (fm.RollingDisc, {}, "joints.contact.radius: is missing"),
+        (fm.RollingDisc, {"radius": 0.3, "rim": -0.1}, "joints.contact.rim: must be >= 0, not -0.1"),
+        (
+            fm.RollingDisc,
+            {"radius": 0.3, "rim": 0.4},
+            "joints.contact.rim: 0.4 is larger than the radius 0.3; the cross-section of the rim is a part of the wheel",
+        ),
+        (fm.RollingDisc, {"radius": 0.3, "axis": (0, 0, 0)}, "joints.contact.axis: the axis has length zero"),
+        (fm.RollingSphere, {"radius": float("nan")}, "joints.contact.radius: must be finite, not nan"),
+        (fm.RollingSphere, {"radius": 1.0, "axis": "y"}, "joints.contact.axis: unknown key"),
+        (fm.KnifeEdge, {"axis": "w"}, "joints.contact.axis: must be one of x, y, z"),
+        (fm.KnifeEdge, {"v0": 1.0}, "joints.contact.v0: must have 0 numbers, not one"),
+    ],
+)
+def test_bad_relation(make, given, message) -> None:
+    with pytest.raises(fm.InputError) as error:
+        make(*ENDS, **given)
+    assert str(error.value).startswith(message)
+
+
+def test_a_wheel_off_its_plane_is_assembled() -> None:
+    """The leaning wheel is declared 26 mm above its plane: it comes down to z = R cos α."""
+    lean = (np.cos(0.2), np.sin(0.2), 0.0, 0.0)
+    found = fm.assemble(wheel(fm.RollingDisc(*ENDS, radius=0.3), q0=(0, 0, 0.3, *lean)))
+    z, (a, b, c, d) = found.state.q[2], found.state.q[3:]
+    axle = 2.0 * (a * b + c * d)
+    assert abs(z - 0.3 * np.sqrt(1.0 - axle**2)) < 1e-9
+    assert 0.2 < axle < np.sin(0.4)
+    assert [moved.joint for moved in found.moved] == ["motion"]
+
+
+def test_a_wheel_that_lies_flat_is_refused() -> None:
+    with pytest.raises(fm.InputError, match=r"^joints\.contact: the wheel lies flat on its plane .* mend axis or normal$"):
+        fm.simulate(wheel(fm.RollingDisc(*ENDS, radius=0.3, axis="z")), t_end=0.1)
+
+
+def test_rattle_is_refused_with_what_works() -> None:
+    with pytest.raises(fm.InputError) as error:
+        fm.simulate(wheel(fm.KnifeEdge(*ENDS)), t_end=0.1, step=0.01, integrator="rattle")
+    assert str(error.value) == (
+        "integrator: 'rattle' keeps constraints on positions alone, not those on velocities of joint 'contact'; "
+        "take one of generalized-alpha, dormand-prince, radau, bdf"
+    )
+
+
+def test_a_force_cannot_act_in_a_contact() -> None:
+    model = wheel(fm.KnifeEdge(*ENDS))
+    model.add(fm.JointTorque("push", "contact", 1.0))
+    assert any("joint 'contact' has no coordinate 0; it has: none" in line for line in model.check().errors)
+
+
+def test_check_counts_the_equations_and_names_dependent_ones() -> None:
+    """Two wheels on one rigid axle cannot both resist to slip sideways: one row depends on the others."""
+    model = fm.Model("trolley")
+    frames = {"left": (0.0, 0.5, 0.0), "right": (0.0, -0.5, 0.0)}
+    model.add(fm.RigidBody("axle", mass=1.0, inertia=(0.1, 0.1, 0.1), frames=frames))
+    model.add(fm.Free("motion", "ground", "axle", q0=(0, 0, 0.3, 1, 0, 0, 0)))
+    for side in frames:
+        model.add(fm.RigidBody(side, mass=1.0, inertia=(0.02, 0.04, 0.02)))
+        model.add(fm.Revolute(f"{side} hub", f"axle/{side}", side, axis="y"))
+        model.add(fm.RollingDisc(f"{side} wheel", "ground", side, radius=0.3))
+    report = model.check()
+    assert not report.errors
+    assert "left wheel, rolling-disc, ground → left, 3 equations" in report.sections["joints"]
+    assert report.sections["freedoms"][0].startswith("f = 6·3 − 16 = 2 ")
+    assert "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies" in report.sections["freedoms"]
+    assert "8 joint velocities + 0 modes − 6 constraints + 1 redundant = 3 freedoms" in report.sections["system"]
+    assert sum("1 constraint depends on the others" in line for line in report.warnings) == 1
+
+
+def test_two_contacts_between_the_same_frames() -> None:
+    """A joint and a contact may share their frames; two contacts of one kind may not."""
+    model = wheel(fm.KnifeEdge(*ENDS))
+    model.add(fm.KnifeEdge("twin", "ground", "wheel", axis="x"))
+    assert model.check().errors == ["joints.twin.child: joint 'contact' joins ground and wheel already; make it one joint"]
+    other = wheel(fm.KnifeEdge(*ENDS))
+    other.add(dataclasses.replace(EQUATIONS[1][0], name="disc"))
+    assert not [line for line in other.check().errors if "already" in line]
