@@ -17,6 +17,7 @@ _HOMES = {
     "flexmbs.model.laws": "PD PID Constant Function Ramp Sine SmoothStep SpringDamper Table",
     "flexmbs.model.forces": "Bushing FrameForce JointSpring JointTorque PointSpring UserForce",
     "flexmbs.model.drives": "Drive",
+    "flexmbs.model.contacts": "CornerLine JointLimit SpherePlane SphereSphere",
     "flexmbs.model.run": "Run",
     "flexmbs.flexible_body": "FlexibleBodyData FlexibleFrame",
     "flexmbs.errors": "FlexmbsError InputError MachineError SolverError",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from flexmbs.formalisms.stabilization import Baumgarte, Projection
     from flexmbs.integrators import BDF, DormandPrince, GeneralizedAlpha, Radau, Rattle
     from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
+    from flexmbs.model.contacts import CornerLine, JointLimit, SpherePlane, SphereSphere
     from flexmbs.model.drives import Drive
     from flexmbs.model.forces import Bushing, FrameForce, JointSpring, JointTorque, PointSpring, UserForce
     from flexmbs.model.frames import Frame, FrameRef
@@ -96,6 +98,7 @@ __all__ = [  # noqa: RUF022
     "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
+    "SpherePlane", "SphereSphere", "CornerLine", "JointLimit",
     "Robot", "Run", "simulate", "compare", "assemble", "Assemble", "Solution", "Event",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "Multiplier", "Embedding", "Partitioning", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",

@@ -9,6 +9,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.fields import index, items, number
 from flexmbs.model.frames import ItemHandle
+from flexmbs.model.model import Model
 
 
 def instant(value: Any, key: str = "t") -> float:
@@ -53,3 +54,10 @@ def numbers(value: Any, count: int, key: str) -> np.ndarray:
     if len(found) != count:
         raise InputError(f"{key}: must have {count} number{'' if count == 1 else 's'}, not {len(found)}")
     return np.array(found)
+
+
+def require_no_contacts(model: Model, analysis: str) -> None:
+    """Raise `InputError` where an analysis of smooth equations would leave out the contacts of a model."""
+    if model.contacts:
+        name = next(iter(model.contacts))
+        raise InputError(f"contacts.{name}: {analysis} knows no contacts; take them out of the model for it")

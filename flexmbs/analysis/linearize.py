@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.analysis.arguments import require_no_contacts
 from flexmbs.analysis.balance import free_directions
 from flexmbs.analysis.jacobians import partition
 from flexmbs.analysis.modes import Modes, complex_modes
@@ -75,6 +76,7 @@ def linearize(
     Raises `InputError`. Source: Négrut and Ortiz, J. Comput. Nonlinear Dynam. 1 (2006) 230 (reduction on constraints).
     """
     here = state_about(model, at)
+    require_no_contacts(model, "linearize")
     slopes, known = tangents(here), dense(here)
     full, A = _full(here, slopes, known)
     names = velocity_names(here.compiled)

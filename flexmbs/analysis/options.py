@@ -112,6 +112,16 @@ def check_velocity_rows(model: Model, method: Integrator) -> None:
         )
 
 
+def check_contacts(model: Model, method: Integrator) -> None:
+    """Raise `InputError` where a model has rigid contacts and the integrator knows none."""
+    rigid = next((name for name, contact in model.contacts.items() if contact.rigid), None)
+    if rigid is not None and not method.contacts:
+        able = " or ".join(f"'{name}'" for name, each in INTEGRATORS.items() if each.contacts)
+        raise InputError(
+            f"contacts.{rigid}: integrator '{method.name}' knows no rigid contacts; take {able or 'the contact out'}"
+        )
+
+
 def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
     """The formalism by name with a stabilization by name."""
     if isinstance(stabilization, Baumgarte | Projection):

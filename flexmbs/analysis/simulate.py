@@ -12,7 +12,9 @@ from flexmbs.analysis.event import Event, checked_events
 from flexmbs.analysis.initial import consistent_state, in_coordinates
 from flexmbs.analysis.march import state
 from flexmbs.analysis.march.run import Progress, Run, statistics
-from flexmbs.analysis.options import OF_INTEGRATOR, asked, check_velocity_rows, chosen_formalism, chosen_integrator, output_times
+from flexmbs.analysis.options import (
+    OF_INTEGRATOR, asked, check_contacts, check_velocity_rows, chosen_formalism, chosen_integrator, output_times,
+)  # fmt: skip
 from flexmbs.analysis.rank import DEPENDENT, NEARLY, pivots, singular_position
 from flexmbs.analysis.singular import passage_notes, passages
 from flexmbs.analysis.state import HasState, given_state, started
@@ -78,6 +80,7 @@ def _simulate(
     report = declaration_report(model)
     report.raise_errors()
     check_velocity_rows(model, method)
+    check_contacts(model, method)
     begun = time.perf_counter()
     if progress:
         progress(0.0, "assembling")

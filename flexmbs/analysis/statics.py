@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from flexmbs.analysis.arguments import instant
+from flexmbs.analysis.arguments import instant, require_no_contacts
 from flexmbs.analysis.balance import RANK, Balance, balance, moved
 from flexmbs.analysis.initial import consistent_state
 from flexmbs.analysis.sequence import checked_times, solution_of
@@ -94,6 +94,7 @@ def _first(model: Model, t: float, start: HasState | None) -> State:
     """The declared position at rest, or that of ``start``, without multipliers."""
     t = instant(t)
     declaration_report(model).raise_errors()
+    require_no_contacts(model, "statics")
     compiled, first = consistent_state(model, t=t)
     z = np.zeros(int(compiled.system.layout[4]))
     if start is not None:

@@ -8,6 +8,7 @@ from flexmbs._jit import part
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
 from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
 from flexmbs.dynamics.constraints import apply_constraint_forces, cut_joint, drive_power, drive_values
+from flexmbs.dynamics.contacts import apply_contact_forces
 from flexmbs.dynamics.forces import apply_forces
 from flexmbs.dynamics.frames import modal_force
 from flexmbs.dynamics.inertia import inertia_force
@@ -64,6 +65,7 @@ def residual(system, work, t, q, s, sd, lam, z, slopes, r):
         r[a] = 0.0
     kinematics(system, work, t, q, s, sd)
     apply_forces(system, work, t, q, s, z, slopes)
+    apply_contact_forces(system, work, q, s)
     apply_constraint_forces(tree, system.cuts, system.drives, system.frames, motion, work.force, work.cut, q, lam)
     for i in range(tree.shape[0]):
         inertia_force(system.bodies, tree, motion, i, q, s, sd, work.U, r)
@@ -85,6 +87,7 @@ def body_forces(system, work, products, zero, t, q, s, z):
         r[a] = 0.0
     kinematics(system, work, t, q, s, zero)
     apply_forces(system, work, t, q, s, z, False)
+    apply_contact_forces(system, work, q, s)
     for i in range(system.tree.shape[0]):
         inertia_force(system.bodies, system.tree, work.motion, i, q, s, zero, products[i], r)
         for a in range(6):

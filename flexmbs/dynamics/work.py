@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
-from flexmbs.system.records import CUT_WIDTH, MOTION_WIDTH, SPARE, System, Work
+from flexmbs.system.records import CONTACT_WIDTH, CUT_WIDTH, MOTION_WIDTH, SPARE, System, Work
 
 
 def make_work(system: System, beta: np.ndarray | None = None) -> Work:
@@ -21,5 +21,5 @@ def make_work(system: System, beta: np.ndarray | None = None) -> Work:
         gs=z((3, nc)), U=z(12 * F), E=E, X=z((nb, 6, n)), M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)),
         values=z(int(system.elimination.n_values[0])), stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 24)), power=z(3),
         status=z(4, np.int64), zero=z(ns), pivot=z(ns + nc), force_rate=z(nz), slopes=z((len(system.couplings), 12, 6)),
-        joint_slope=z((len(system.forces.joint), 2)),
+        joint_slope=z((len(system.forces.joint), 2)), contact=z((len(system.contacts.info), CONTACT_WIDTH)),
     )  # fmt: skip

@@ -18,12 +18,14 @@ class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
     treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
+    contacts: does it know rigid contacts, with their impacts?
     """
 
     name: ClassVar[str]
     needs: ClassVar[str]
     treatments: ClassVar[tuple[str, ...]] = ("none",)
     keeps_velocity_rows: ClassVar[bool] = True
+    contacts: ClassVar[bool] = False
     step: float | None
     rtol: float | None
     atol: float | None

@@ -72,6 +72,7 @@ def declaration_report(model: "Model") -> Report:
         "joints": [_joint_line(joint) for joint in model.joints.values()],
         "forces": [_titled(force.name, force.kind) for force in model.forces.values()],
         "drives": [_titled(drive.name, drive.motion.kind, f"joint {drive.joint}") for drive in model.drives.values()],
+        "contacts": [_titled(contact.name, contact.kind) for contact in model.contacts.values()],
     }
     if not report.errors:
         report.sections["freedoms"] = freedom_lines(model, modes)

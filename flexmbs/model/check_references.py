@@ -22,7 +22,7 @@ def declared_frames(model: "Model") -> FrameNames:
 def reference_problems(model: "Model", frames: FrameNames, unread: Set[str] = frozenset()) -> Iterator[Problem]:
     """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread`` exist, but are not known."""
     known = {GROUND: tuple(model.frames), **frames}
-    named: list[Item] = [*model.joints.values(), *model.forces.values(), *model.drives.values()]
+    named: list[Item] = [*model.joints.values(), *model.forces.values(), *model.drives.values(), *model.contacts.values()]
     for item in named:
         for key, ref in frames_used(item).items():
             yield from _frame_problem((item.section, item.name, key), ref, known)

@@ -1,4 +1,4 @@
-"""`Model`: named bodies, joints, forces and drives, with gravity and the places on the ground."""
+"""`Model`: named bodies, joints, forces, drives and contacts, with gravity and the places on the ground."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -11,6 +11,7 @@ import flexmbs.model.relations  # noqa: F401  their kinds stand among those of j
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body
+from flexmbs.model.contacts import Contact
 from flexmbs.model.drives import Drive
 from flexmbs.model.fields import Name, Vector, Vector3
 from flexmbs.model.forces import Force
@@ -21,7 +22,9 @@ from flexmbs.model.run import Run
 if TYPE_CHECKING:
     from flexmbs.model.check import Report
 
-SECTIONS: dict[str, type[Declaration]] = {"bodies": Body, "joints": Joint, "forces": Force, "drives": Drive}
+SECTIONS: dict[str, type[Declaration]] = {
+    "bodies": Body, "joints": Joint, "forces": Force, "drives": Drive, "contacts": Contact,
+}  # fmt: skip
 
 
 class Header(Declaration, section="model"):
@@ -38,14 +41,15 @@ class Model:
 
     name: its name.  gravity: acceleration in world axes (m/s²).  frames: named places on the ground (positions or `Frame`).
     cuts: names of the joints to cut in closed loops, where the choice is the user's.
-    ``bodies``, ``joints``, ``forces``, ``drives`` map names to declarations in the order they were added; ``run`` has the
-    options of a run or None; relative file paths start from ``folder``.
+    ``bodies``, ``joints``, ``forces``, ``drives``, ``contacts`` map names to declarations in the order they were added; ``run``
+    has the options of a run or None; relative file paths start from ``folder``.
     """
 
     bodies: dict[str, Body]
     joints: dict[str, Joint]
     forces: dict[str, Force]
     drives: dict[str, Drive]
+    contacts: dict[str, Contact]
 
     def __init__(
         self,
@@ -59,7 +63,7 @@ class Model:
         self._header = Header(name=name, gravity=gravity, frames=frames or {}, cuts=cuts)
         self.run = run
         self.folder = Path()
-        self.bodies, self.joints, self.forces, self.drives = {}, {}, {}, {}
+        self.bodies, self.joints, self.forces, self.drives, self.contacts = {}, {}, {}, {}, {}
 
     @property
     def name(self) -> str:
@@ -100,11 +104,12 @@ class Model:
     @overload
     def add(self, item: Body) -> BodyHandle: ...
     @overload
-    def add(self, item: Joint | Force | Drive) -> ItemHandle: ...
+    def add(self, item: Joint | Force | Drive | Contact) -> ItemHandle: ...
     def add(self, item: Any) -> BodyHandle | ItemHandle:
         """Add an item; returns its handle. Raises `InputError` if it is no item of a model or its name is taken."""
         if not isinstance(item, Declaration) or item.section not in SECTIONS:
-            raise InputError(f"model '{self.name}': cannot add {type(item).__name__}; it takes bodies, joints, forces and drives")
+            takes = "bodies, joints, forces, drives and contacts"
+            raise InputError(f"model '{self.name}': cannot add {type(item).__name__}; it takes {takes}")
         section = self.items(item.section)
         if item.name in section:  # type: ignore[attr-defined]
             raise InputError(f"{item.section}.{item.name}: the name is taken already; choose another")  # type: ignore[attr-defined]
@@ -112,12 +117,13 @@ class Model:
         return item.handle()  # type: ignore[attr-defined,no-any-return]
 
     def items(self, section: str) -> dict[str, Any]:
-        """The items of one section: "bodies", "joints", "forces" or "drives"."""
+        """The items of one section: "bodies", "joints", "forces", "drives" or "contacts"."""
         sections: dict[str, dict[str, Any]] = {
             "bodies": self.bodies,
             "joints": self.joints,
             "forces": self.forces,
             "drives": self.drives,
+            "contacts": self.contacts,
         }
         return sections[section]
 
@@ -154,7 +160,7 @@ class Model:
         return (self._header, self.run, sections)
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{len(self.items(section))} {section}" for section in SECTIONS)
+        counts = ", ".join(f"{len(self.items(key))} {key}" for key in SECTIONS if key != "contacts" or self.contacts)
         return f"<Model '{self.name}': {counts}>"
 
 

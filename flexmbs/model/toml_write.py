@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flexmbs.model.model import Model
 
 FORMAT = "flexmbs-model/1"
-SECTIONS = ("bodies", "joints", "forces", "drives")
+SECTIONS = ("bodies", "joints", "forces", "drives", "contacts")
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -148,7 +148,13 @@ def _one_number(value: tuple[float, ...]) -> Any:
     return value[0] if len(value) == 1 else value
 
 
-SHORT: dict[str, Callable[[Any], Any]] = {"axis": _axis, "q0": _one_number, "v0": _one_number}
+SHORT: dict[str, Callable[[Any], Any]] = {
+    "axis": _axis,
+    "normal": _axis,
+    "direction": _axis,
+    "q0": _one_number,
+    "v0": _one_number,
+}
 
 
 def _is_default(item: Declaration, field: "dataclasses.Field[Any]") -> bool:

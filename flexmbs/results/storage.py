@@ -19,6 +19,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body import GENERATOR, FlexibleBodyData
 from flexmbs.flexible_body_file import body, fill
 from flexmbs.model.bodies import Body
+from flexmbs.model.contacts import Contact
 from flexmbs.model.drives import Drive
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import Model
@@ -149,7 +150,7 @@ def _event(number: int, values: Any) -> EventRecord:
 
 
 def _model(text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
-    """Bodies, joints and driven coordinates of the model: all that views need."""
+    """Bodies, joints, driven coordinates and contacts of the model: all that views need."""
     check_nesting(text, "model")
     table = tomllib.loads(text)
     model = Model(table["name"], gravity=table["gravity"], frames=table.get("frames"), cuts=table.get("cuts", ()))
@@ -161,6 +162,8 @@ def _model(text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
         model.add(Joint.read_kind({**values, "name": name}))
     for name, values in table.get("drives", {}).items():
         model.add(Drive(name, values["joint"], 0.0, coordinate=values.get("coordinate", 0)))
+    for name, values in table.get("contacts", {}).items():
+        model.add(Contact.read_kind({**values, "name": name}))
     return model
 
 

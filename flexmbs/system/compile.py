@@ -15,6 +15,7 @@ from flexmbs.model.model import Model
 from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, Shift, Slide, Turn, Twist
 from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.compile_bodies import FrameTable, body_records
+from flexmbs.system.compile_contacts import compile_contacts
 from flexmbs.system.compile_forces import JointPlace, compile_forces
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.compile_relations import parameters
@@ -48,6 +49,7 @@ class Compiled:
     frames: dict[FrameRef, int]
     callbacks: Callbacks = field(repr=False)
     force_states: tuple[str, ...] = ()
+    contacts: tuple[str, ...] = ()  # names of the rows of `Contacts`
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -70,14 +72,15 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
     laws = LawTable(callbacks)
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
+    contacts, contact_names = compile_contacts(model, places, frames.number, cuts)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
-        relations=relations, drives=drives, laws=laws.record(), forces=forces, couplings=couplings,
+        relations=relations, drives=drives, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,
         paths=np.array(paths, np.int64),
         elimination=_elimination(model, shape, tree, cuts, drives, couplings, paths), gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
-    return Compiled(model, shape, system, data, places, frames.numbers, callbacks, tuple(states))
+    return Compiled(model, shape, system, data, places, frames.numbers, callbacks, tuple(states), contact_names)
 
 
 def _joints(model: Model, shape: Topology) -> tuple[Joints, dict[str, int]]:

@@ -56,6 +56,31 @@ FF_FRAME, FF_FOLLOWER, FF_USER, FF_LAWS = range(4)
 # columns of Forces.spring and spring_value
 SPRING_A, SPRING_B, SPRING_LAW = range(3)
 SPRING_K, SPRING_C, SPRING_LENGTH = range(3)
+# columns of Contacts.info: shape; frames of the contact; law of its force or −1 where it is rigid; Poisson's law of restitution;
+# place of a limited coordinate: body of a primary joint or −1, cut joint or −1, velocity and position
+CO_KIND, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q = range(9)
+SPHERE_PLANE, SPHERE_SPHERE, LIMIT = range(3)  # shapes
+# columns of Contacts.value: normal and tangents in axes of frame a, radii, extent along the first tangent, coefficients of
+# restitution and friction, sign and bound of a limited coordinate
+CO_NORMAL, CO_TANGENT, CO_RADIUS_A, CO_RADIUS_B, CO_LOW, CO_HIGH, CO_E, CO_ET, CO_MU, CO_SIGN, CO_BOUND = (
+    0,
+    3,
+    9,
+    10,
+    11,
+    12,
+    13,
+    14,
+    15,
+    16,
+    17,
+)
+CO_WIDTH = 18
+# columns of Work.contact: gap; velocities along normal and tangents; force along them; 1 beside an edge; poses of the frames in
+# their bodies, relative pose; covectors of normal and tangents on the relative twist, axes of frame b
+GAP, GAP_RATE, GAP_FORCE, BESIDE, CO_RA, CO_XA, CO_RB, CO_XB, CO_RR, CO_XR, COVECTORS = 0, 1, 4, 7, 8, 17, 20, 29, 32, 41, 44
+CONTACT_WIDTH = 62
+
 # columns of System.couplings
 PAIR_A, PAIR_B, PAIR_TOP, PAIR_PATH, PAIR_PATH_END = range(5)
 
@@ -123,6 +148,13 @@ class Forces(NamedTuple):
     bushing_value: np.ndarray  # (n, 12) stiffness, damping
 
 
+class Contacts(NamedTuple):
+    """Unilateral constraints g ≥ 0 between frames, and limits of joint coordinates."""
+
+    info: np.ndarray  # (n, 9)
+    value: np.ndarray  # (n, 18)
+
+
 class System(NamedTuple):
     """Everything a formalism reads."""
 
@@ -135,6 +167,7 @@ class System(NamedTuple):
     drives: np.ndarray  # (nd, 7)
     laws: Laws
     forces: Forces
+    contacts: Contacts
     couplings: np.ndarray  # (n, 5) pairs of frames with forces between: springs, bushings, joint forces on cut joints
     paths: np.ndarray  # bodies that move a cut joint or a coupling
     elimination: Elimination
@@ -168,3 +201,4 @@ class Work(NamedTuple):
     force_rate: np.ndarray  # (nz,) rates of force states
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
+    contact: np.ndarray  # (ncontacts, CONTACT_WIDTH)

@@ -78,7 +78,7 @@ def test_names_are_taken_once() -> None:
 
 @pytest.mark.parametrize("item", [fm.Frame(), fm.Constant(1.0), "bodies", None])
 def test_only_items_are_added(item) -> None:
-    assert "it takes bodies, joints, forces and drives" in problems_of(lambda: chain(1).add(item))[0]
+    assert "it takes bodies, joints, forces, drives and contacts" in problems_of(lambda: chain(1).add(item))[0]
 
 
 @pytest.mark.parametrize(
@@ -279,8 +279,10 @@ def test_arrays_are_accepted_wherever_lists_are() -> None:
 
 def test_every_kind_passes_the_check(tmp_path) -> None:
     model = with_every_kind(tmp_path)
-    declared = {(family, kind) for family in ("bodies", "joints", "forces", "drives") for kind in _kinds(model, family)}
-    assert len(declared) == 3 + 12 + 6 + 1
+    declared = {
+        (family, kind) for family in ("bodies", "joints", "forces", "drives", "contacts") for kind in _kinds(model, family)
+    }
+    assert len(declared) == 3 + 12 + 6 + 1 + 4
     assert errors(model) == []
 
 

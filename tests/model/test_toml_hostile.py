@@ -107,6 +107,8 @@ kinds = st.sampled_from(
         "bushing",
         "point-spring",
         "user-force",
+        "sphere-plane",
+        "joint-limit",
     ]
 )
 items = st.dictionaries(keys, values, max_size=6).flatmap(lambda item: kinds.map(lambda kind: {**item, "kind": kind}))
@@ -121,6 +123,7 @@ MEMBERS = {
     "joints": sections,
     "forces": sections,
     "drives": sections | values,
+    "contacts": sections | values,
     "run": items | values,
 }
 documents = st.fixed_dictionaries({}, optional=MEMBERS)

@@ -1,0 +1,189 @@
+"""Contacts: gaps, their rates, rows and forces.
+
+Between two frames a contact is three covectors on their relative twist V (axes of frame b): with the direction d (normal n,
+tangents t₁, t₂) and the place c of the contact point on b, γ_d = d·(v + ω × c), hence the covector (d, c × d). The gap g has the
+rate γ_N, and a force (N, T₁, T₂) the wrench Σ F_d (d, c × d) on b with its reaction on a. A limit of a joint coordinate β is
+g = ±(β − bound) with γ = ±η. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), ch. 3.
+"""
+
+import math
+
+from flexmbs._jit import part
+from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, load9_at, scale, store3_at, store9_at, tmul
+from flexmbs.dynamics.blocks import frame_rows
+from flexmbs.algebra.se3 import wrench_to_parent
+from flexmbs.dynamics.constraints import six_apply
+from flexmbs.dynamics.frames import apply_pair, frame_twist
+from flexmbs.dynamics.joints import relative_pose, relative_twist
+from flexmbs.system.records import (
+    BESIDE, CO_A, CO_B, CO_BODY, CO_BOUND, CO_CUT, CO_HIGH, CO_KIND, CO_LOW, CO_NORMAL, CO_Q, CO_RA, CO_RADIUS_A, CO_RADIUS_B,
+    CO_RB, CO_RR, CO_SIGN, CO_TANGENT, CO_V, CO_XA, CO_XB, CO_XR, COVECTORS, CUT_BETA, CUT_RA, CUT_RB, CUT_RR, CUT_XA, CUT_XB,
+    CUT_XR, ETA, GAP, GAP_FORCE, GAP_RATE, INVERSE, LIMIT, Q_AT, S_AT, SPHERE_PLANE,
+)  # fmt: skip
+
+TOUCHING = 1e-14  # m between two centres: the normal is any
+
+
+@part
+def across(n):
+    """Two unit vectors that make an orthonormal right-handed frame (n, t₁, t₂): t₁ lies across the axis farthest from n."""
+    a, b, c = abs(n[0]), abs(n[1]), abs(n[2])
+    e = (0.0, 0.0, 1.0)
+    if a <= b and a <= c:
+        e = (1.0, 0.0, 0.0)
+    elif b <= c:
+        e = (0.0, 1.0, 0.0)
+    t = cross(n, e)
+    t = scale(1.0 / math.sqrt(dot(t, t)), t)
+    return t, cross(n, t)
+
+
+@part
+def contact_frame(contacts, k, x):
+    """(g, beside, n, t₁, t₂) of contact k for the place x of frame b in frame a, axes of a."""
+    value = contacts.value
+    if contacts.info[k, CO_KIND] == SPHERE_PLANE:
+        n = load3_at(value, k, CO_NORMAL)
+        t = load3_at(value, k, CO_TANGENT)
+        u = load3_at(value, k, CO_TANGENT + 3)
+        g = dot(n, x) - value[k, CO_RADIUS_B]
+        along = dot(t, x)
+        over = max(value[k, CO_LOW] - along, along - value[k, CO_HIGH])
+        if over > 0.0:
+            return math.sqrt(g * g + over * over), 1.0, n, t, u
+        return g, 0.0, n, t, u
+    distance = math.sqrt(dot(x, x))
+    n = scale(1.0 / distance, x) if distance > TOUCHING else (1.0, 0.0, 0.0)
+    t, u = across(n)
+    return distance - value[k, CO_RADIUS_A] - value[k, CO_RADIUS_B], 0.0, n, t, u
+
+
+@part
+def between_frames(contacts, frames, motion, contact, k, q, s):
+    """Gap, velocities and covectors of a contact between frames."""
+    a = contacts.info[k, CO_A]
+    b = contacts.info[k, CO_B]
+    RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
+    RB, rB, Rb, xb, vb, wb = frame_twist(frames, motion, b, q, s)
+    Rr, xr = relative_pose(RA, rA, RB, rB)
+    v, w, _, _ = relative_twist(Rr, xr, va, wa, vb, wb)
+    store9_at(contact, k, CO_RA, Ra)
+    store3_at(contact, k, CO_XA, xa)
+    store9_at(contact, k, CO_RB, Rb)
+    store3_at(contact, k, CO_XB, xb)
+    store9_at(contact, k, CO_RR, Rr)
+    store3_at(contact, k, CO_XR, xr)
+    g, beside, n, t, u = contact_frame(contacts, k, xr)
+    contact[k, GAP] = g
+    contact[k, BESIDE] = beside
+    n = tmul(Rr, n)
+    point = scale(-contacts.value[k, CO_RADIUS_B], n)
+    for c in range(3):
+        d = n
+        if c == 1:
+            d = tmul(Rr, t)
+        elif c == 2:
+            d = tmul(Rr, u)
+        store3_at(contact, k, COVECTORS + 6 * c, d)
+        store3_at(contact, k, COVECTORS + 6 * c + 3, cross(point, d))
+        contact[k, GAP_RATE + c] = six_apply(contact, k, COVECTORS + 6 * c, v, w)
+
+
+@part
+def joint_limit(system, work, k, q, s):
+    """Gap and its rate of a limited coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
+    info, contact, cut = system.contacts.info, work.contact, work.cut
+    i = info[k, CO_BODY]
+    sign = system.contacts.value[k, CO_SIGN]
+    if i >= 0:
+        x = q[system.tree[i, Q_AT] + info[k, CO_Q]]
+        rate = s[system.tree[i, S_AT] + info[k, CO_V]]
+    else:
+        j = info[k, CO_CUT]
+        x = work.beta[system.cuts[j, CUT_BETA] + info[k, CO_Q]]
+        rate = cut[j, ETA + info[k, CO_V]]
+        store9_at(contact, k, CO_RA, load9_at(cut, j, CUT_RA))
+        store3_at(contact, k, CO_XA, load3_at(cut, j, CUT_XA))
+        store9_at(contact, k, CO_RB, load9_at(cut, j, CUT_RB))
+        store3_at(contact, k, CO_XB, load3_at(cut, j, CUT_XB))
+        store9_at(contact, k, CO_RR, load9_at(cut, j, CUT_RR))
+        store3_at(contact, k, CO_XR, load3_at(cut, j, CUT_XR))
+        for c in range(6):
+            contact[k, COVECTORS + c] = sign * cut[j, INVERSE + 6 * info[k, CO_V] + c]
+    contact[k, GAP] = sign * (x - system.contacts.value[k, CO_BOUND])
+    contact[k, GAP_RATE] = sign * rate
+
+
+@part
+def contact_kinematics(system, work, q, s):
+    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) stand."""
+    for k in range(system.contacts.info.shape[0]):
+        if system.contacts.info[k, CO_KIND] == LIMIT:
+            joint_limit(system, work, k, q, s)
+        else:
+            between_frames(system.contacts, system.frames, work.motion, work.contact, k, q, s)
+
+
+@part
+def contact_force(system, work, k, q):
+    """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces; its covectors stand."""
+    info, contact = system.contacts.info, work.contact
+    i = info[k, CO_BODY]
+    if i >= 0:
+        work.force[system.tree[i, S_AT] + info[k, CO_V]] += system.contacts.value[k, CO_SIGN] * contact[k, GAP_FORCE]
+        return
+    f = ZERO3
+    n = ZERO3
+    for c in range(3):
+        y = contact[k, GAP_FORCE + c]
+        f = add(f, scale(y, load3_at(contact, k, COVECTORS + 6 * c)))
+        n = add(n, scale(y, load3_at(contact, k, COVECTORS + 6 * c + 3)))
+    apply_pair(
+        system.frames, work.motion, work.force, info[k, CO_A], load9_at(contact, k, CO_RA), load3_at(contact, k, CO_XA),
+        info[k, CO_B], load9_at(contact, k, CO_RB), load3_at(contact, k, CO_XB), load9_at(contact, k, CO_RR),
+        load3_at(contact, k, CO_XR), q, f, n,
+    )  # fmt: skip
+
+
+@part
+def apply_contact_forces(system, work, q, s):
+    """The forces in work.contact (N, T₁, T₂ of each contact) into the applied forces; nothing where all of them are zero."""
+    acting = False
+    for k in range(system.contacts.info.shape[0]):
+        for c in range(3):
+            acting = acting or work.contact[k, GAP_FORCE + c] != 0.0
+    if acting:
+        contact_kinematics(system, work, q, s)
+        for k in range(system.contacts.info.shape[0]):
+            contact_force(system, work, k, q)
+
+
+@part
+def contact_rows(system, work, k, q, rows):
+    """rows (3, ns) = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k; its covectors and the transmission of the bodies stand."""
+    info, contact = system.contacts.info, work.contact
+    for c in range(3):
+        for a in range(rows.shape[1]):
+            rows[c, a] = 0.0
+    i = info[k, CO_BODY]
+    if i >= 0:
+        rows[0, system.tree[i, S_AT] + info[k, CO_V]] = system.contacts.value[k, CO_SIGN]
+        return
+    P, Q = work.B[3], work.B[2]  # covectors on b; on a: P Ad(X_rel⁻¹)
+    Rr, xr = load9_at(contact, k, CO_RR), load3_at(contact, k, CO_XR)
+    for c in range(3):
+        d = load3_at(contact, k, COVECTORS + 6 * c)
+        m = load3_at(contact, k, COVECTORS + 6 * c + 3)
+        store3_at(P, c, 0, d)
+        store3_at(P, c, 3, m)
+        d, m = wrench_to_parent(Rr, xr, d, m)
+        store3_at(Q, c, 0, d)
+        store3_at(Q, c, 3, m)
+    for end in range(2):
+        m = info[k, CO_B] if end == 0 else info[k, CO_A]
+        R = load9_at(contact, k, CO_RB if end == 0 else CO_RA)
+        x = load3_at(contact, k, CO_XB if end == 0 else CO_XA)
+        frame_rows(
+            system.tree, system.frames, system.elimination, m, R, x, q, P if end == 0 else Q, 3, 1.0 if end == 0 else -1.0, -1,
+            work.E, work.X, work.B[0], work.B[1], rows,
+        )  # fmt: skip

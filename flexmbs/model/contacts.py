@@ -1,0 +1,123 @@
+"""Contacts: unilateral constraints g(q) ≥ 0 between simple shapes on frames, and limits of joint coordinates."""
+
+import dataclasses
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, model_validator
+
+from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.model.fields import Axis, Index, Nonnegative, OptionalPositive, number
+from flexmbs.model.frames import FrameLike, JointLike
+from flexmbs.model.item import CoordinateUse, Item
+
+RESTITUTION_LAWS = ("newton", "poisson")
+SQUARE = 1e-9  # cosine of the angle between a normal and a direction across it
+
+
+def _coefficient(value: object) -> float:
+    result = number(value)
+    if not 0.0 <= result <= 1.0:
+        raise ValueError(f"must be within 0 … 1 (an impact adds no energy), not {result:g}")
+    return result
+
+
+def _restitution_law(value: object) -> str:
+    if value not in RESTITUTION_LAWS:
+        raise ValueError(f"must be 'newton' or 'poisson', not {shown(value)}")
+    return str(value)
+
+
+def _optional_number(value: object) -> Any:
+    return None if value is None else number(value)
+
+
+Coefficient = Annotated[float, BeforeValidator(_coefficient)]
+OptionalNumber = Annotated[Any, BeforeValidator(_optional_number)]
+
+
+class Contact(Item, section="contacts"):
+    """A unilateral constraint g(q) ≥ 0: open while g > 0, closed it only presses; ``restitution``: e of Newton's γ⁺ = −e γ⁻."""
+
+    restitution: Coefficient = 0.0
+
+    @property
+    def rigid(self) -> bool:
+        """True where no force law gives the contact's forces, but the constraint itself."""
+        return True
+
+
+class FrameContact(Contact):
+    """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of the ground.
+
+    restitution, tangential_restitution: coefficients e_N and e_T, 0 … 1, of the law of impact, by Newton (velocities) or by
+    Poisson (impulses of compression and expansion).  friction: Coulomb's coefficient μ ≥ 0.
+    """
+
+    parent: FrameLike = dataclasses.field(kw_only=False)
+    child: FrameLike = dataclasses.field(kw_only=False)
+    tangential_restitution: Coefficient = 0.0
+    restitution_law: Annotated[str, BeforeValidator(_restitution_law)] = "newton"
+    friction: Nonnegative = 0.0
+
+    @model_validator(mode="after")
+    def _two_bodies(self) -> "FrameContact":
+        if self.parent.body == self.child.body:
+            text = f"is a frame of '{self.parent.body}' like the parent; a contact needs frames of two bodies"
+            raise NestedError([Problem(("child",), text)])
+        return self
+
+
+class SpherePlane(FrameContact, kind="sphere-plane"):
+    """Sphere of ``radius`` (m) about frame ``child`` over the plane through frame ``parent``, g = n·r − radius.
+
+    ``normal``: outward normal n of the plane in axes of the parent's frame. Radius 0 is a point on a plane.
+    """
+
+    normal: Axis = "z"
+    radius: Nonnegative = 0.0
+
+
+class SphereSphere(FrameContact, kind="sphere-sphere"):
+    """Two spheres outside of each other, g = |r| − radius_parent − radius_child, about the frames' origins; radii in m."""
+
+    radius_parent: Nonnegative
+    radius_child: Nonnegative
+
+
+class CornerLine(FrameContact, kind="corner-line"):
+    """Corner (the origin of frame ``child``) over an edge of a body in planar motion, g = n·r where the edge is.
+
+    The edge begins at the origin of frame ``parent`` and runs ``length`` (m; None: both ways without end) in ``direction``;
+    ``normal``: its outward normal, across it; both in axes of that frame. Beside the edge the contact is open.
+    """
+
+    normal: Axis = "y"
+    direction: Axis = "x"
+    length: OptionalPositive = None
+
+    @model_validator(mode="after")
+    def _across(self) -> "CornerLine":
+        cosine = sum(a * b for a, b in zip(self.normal, self.direction))
+        if abs(cosine) > SQUARE:
+            raise NestedError([Problem(("direction",), f"must be perpendicular to the normal, but their cosine is {cosine:g}")])
+        return self
+
+
+class JointLimit(Contact, kind="joint-limit"):
+    """Stops of one freedom of a joint: lower ≤ q ≤ upper (rad or m), each with ``restitution``; None where there is no stop."""
+
+    joint: JointLike = dataclasses.field(kw_only=False)
+    coordinate: Index = 0
+    lower: OptionalNumber = None
+    upper: OptionalNumber = None
+
+    def coordinate_used(self) -> CoordinateUse:
+        return CoordinateUse(self.joint, self.coordinate)
+
+    @model_validator(mode="after")
+    def _bounds(self) -> "JointLimit":
+        if self.lower is None and self.upper is None:
+            raise NestedError([Problem(("lower",), "is missing, and upper too; give at least one of them")])
+        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
+            raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
+        return self
