@@ -110,6 +110,7 @@ def _simulate(
         *([str(singular)] if singular else []),
         *compiled.callbacks.slow_notes(),
         *form.notes(compiled, run.room),
+        *run.loop.notes(),
     ]
     options = {
         "t_end": chosen["t_end"], "formalism": form.name, "coordinates": chosen["coordinates"], "integrator": method.name,
@@ -125,7 +126,7 @@ def _simulate(
         compiled=compiled, trajectory=good, statistics=counts,
         run=RunInfo(
             options=options, outcome=ended, events=tuple(run.found), redundant=redundant,
-            moved=[str(m) for m in first_state.moved], notes=notes,
+            impacts=tuple(run.loop.impacts), moved=[str(m) for m in first_state.moved], notes=notes,
         ),
     )  # fmt: skip
     if status not in (state.DONE, INTERRUPTED):

@@ -7,6 +7,7 @@ from flexmbs.analysis.march import state
 from flexmbs.analysis.rank import NEARLY, Pivots, lost_on_the_way, pivots
 from flexmbs.analysis.rolling import NEARLY_FLAT, flat_wheels
 from flexmbs.analysis.singular import ahead_of
+from flexmbs.integrators.moreau_jean import NO_SOLUTION
 from flexmbs.results.joints import start_coordinates
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
@@ -24,6 +25,7 @@ def outcome(status: int, compiled: Compiled, now: state.Now, work: Work, first: 
         return f"interrupted at t = {t:.6g} s"
     cause = (
         _function(compiled)
+        or _contact(status, compiled, work)
         or _flat(compiled, now, work)
         or _singular(compiled, now, work, first)
         or _passed(compiled, now, first, good)
@@ -45,6 +47,18 @@ def _flat(compiled: Compiled, now: state.Now, work: Work) -> str:
         return ""
     names = ", ".join(map(repr, found))
     return f"wheel {names} has fallen flat and touches its plane in no single point; end the motion before it"
+
+
+def _contact(status: int, compiled: Compiled, work: Work) -> str:
+    """The contact whose impulses were not found, if that stopped the run."""
+    if status != state.UNSOLVED:
+        return ""
+    contact = f"contact '{compiled.contacts[int(work.status[0])]}'"
+    if work.status[1] == NO_SOLUTION:
+        cause = f"no impulses keep {contact} closed: a drive presses through it, or it jams by friction"
+        return f"{cause}; free the drive, or lower the friction"
+    mend = "lower the friction, or raise max_sweeps of the integrator"
+    return f"the impulses of {contact} did not converge in {int(work.status[1])} sweeps; {mend}"
 
 
 def _singular(compiled: Compiled, now: state.Now, work: Work, first: Pivots) -> str:

@@ -39,6 +39,7 @@ class Ends(NamedTuple):
 def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> Trajectory:
     """The trajectory at other times within the run. Raises `InputError` for times outside."""
     t = given.t
+    given = given._replace(sd=_mean_accelerations(given)) if given.contact.size else given
     wrong = times[~((times >= t[0]) & (times <= t[-1]))]
     if len(wrong):
         raise InputError(f"times: {wrong[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s")
@@ -61,7 +62,13 @@ def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> T
         q[:, at : at + nf], s[:, to : to + nf], sd[:, to : to + nf] = _quintic(ends, h, x)
     drift = given.drift[i] + x * (given.drift[j] - given.drift[i])
     lam, z, work = (_akima(t, values, times) for values in (given.lam, given.z, given.work))
-    return Trajectory(times.copy(), q, s, sd, lam, z, work, drift, given.step[j])
+    contact = given.contact[j] if len(given.contact) else given.contact
+    return Trajectory(times.copy(), q, s, sd, lam, z, work, drift, given.step[j], contact)
+
+
+def _mean_accelerations(given: Trajectory) -> FloatArray:
+    """Accelerations of motions with impacts: the mean ones between the outputs, so that no impulse is taken for a force."""
+    return np.asarray(np.gradient(given.s, given.t, axis=0) if len(given.t) > 1 else given.sd)
 
 
 def histories_at(compiled: Compiled, given: JointHistories, t: FloatArray, times: FloatArray) -> JointHistories:

@@ -4,7 +4,8 @@ from flexmbs._jit import part, seldom
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply
-from flexmbs.dynamics.equations import clear_account, residual
+from flexmbs.dynamics.contacts import contact_kinematics
+from flexmbs.dynamics.equations import clear_account, kinematics, residual
 from flexmbs.dynamics.forces import apply_forces, joint_force_value
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
@@ -12,6 +13,8 @@ from flexmbs.dynamics.joints import joint_directions
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.system.records import (
     APPLIED,
+    CO_B,
+    COVECTORS,
     CUT_BETA,
     CUT_C,
     CUT_JOINT,
@@ -26,6 +29,9 @@ from flexmbs.system.records import (
     DIRECTIONS,
     ETA,
     FREE_DIRECTIONS,
+    GAP,
+    GAP_FORCE,
+    GAP_RATE,
     INVERSE,
     JF_CUT,
     JF_Q,
@@ -56,7 +62,7 @@ def frame_history(tree, frames, joints, gravity, motion, m, q, s, sd, out):
 
 
 @seldom
-def joint_history(system, work, t, q, s, sd, lam, z, primary, cut, effort, beta, eta, etad):
+def joint_history(system, work, t, q, s, sd, lam, z, contact, primary, cut, effort, beta, eta, etad):
     """Wrenches through all joints on the child at its frame, child axes, and coordinates of the cut joints.
 
     primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives and joint forces; effort (nt, nb + ncut, 6): Cᵀ of them;
@@ -64,6 +70,7 @@ def joint_history(system, work, t, q, s, sd, lam, z, primary, cut, effort, beta,
     """
     nb = primary.shape[1]
     for i in range(q.shape[0]):
+        set_contact_forces(work, contact, i)
         residual(system, work, t[i], q[i], s[i], sd[i], lam[i], z[i], False, work.r)
         for b in range(nb):
             for a in range(6):
@@ -83,6 +90,37 @@ def joint_history(system, work, t, q, s, sd, lam, z, primary, cut, effort, beta,
                 eta[i, k, a] = work.cut[k, ETA + a]
                 etad[i, k, a] = six_apply(work.cut, k, INVERSE + 6 * a, dv, dw)
                 effort[i, nb + k, a] = six_apply(work.cut, k, DIRECTIONS + 6 * a, f, n)
+
+
+@part
+def set_contact_forces(work, contact, i):
+    """Forces of rigid contacts at output i, (nt, n, 3) or none, to be applied."""
+    if contact.shape[0] > 0:
+        for k in range(contact.shape[1]):
+            for c in range(3):
+                work.contact[k, GAP_FORCE + c] = contact[i, k, c]
+
+
+@seldom
+def contact_history(system, work, t, q, s, contact, out):
+    """out[i, k] = gap, velocities along normal and tangents, and force in world axes on the second body of contact k at output i,
+    (nt, n, 7)."""
+    for i in range(q.shape[0]):
+        set_contact_forces(work, contact, i)
+        kinematics(system, work, t[i], q[i], s[i], work.zero)
+        contact_kinematics(system, work, q[i], s[i])
+        for k in range(out.shape[1]):
+            out[i, k, 0] = work.contact[k, GAP]
+            for c in range(3):
+                out[i, k, 1 + c] = work.contact[k, GAP_RATE + c]
+            m = system.contacts.info[k, CO_B]
+            if m >= 0:
+                Rm, xm = frame_pose(system.frames, m, q[i])
+                A, _ = world_pose(system.frames, work.motion, m, Rm, xm)
+                f = (0.0, 0.0, 0.0)
+                for c in range(3):
+                    f = add(f, scale(work.contact[k, GAP_FORCE + c], load3_at(work.contact, k, COVECTORS + 6 * c)))
+                store3_at(out[i], k, 4, mul(A, f))
 
 
 @part

@@ -17,11 +17,11 @@ from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
 from flexmbs.results.body_loads import BodyLoads, body_loads
-from flexmbs.results.histories import energy_history, frame_history
-from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories
+from flexmbs.results.histories import contact_history, energy_history, frame_history
+from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories, start_coordinates
 from flexmbs.results.stress import StressView
 from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
-from flexmbs.results.views import BodyView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
+from flexmbs.results.views import BodyView, ContactView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import DRIVE_ROW, NF, QF_AT, SF_AT
 
@@ -107,6 +107,11 @@ class Solution:
         return tuple(self.compiled.model.drives)
 
     @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts, one for each stop of a joint limit."""
+        return self.compiled.contacts
+
+    @property
     def frames(self) -> tuple[str, ...]:
         """Names of the frames on bodies, ``body/frame``."""
         return tuple(str(ref) for ref in self.compiled.frames if ref.frame and ref.body in self.compiled.model.bodies)
@@ -165,6 +170,16 @@ class Solution:
         rate = joint.velocity[:, drive.coordinate]
         return DriveView(name, self.t, joint.position[:, position], rate, torque, torque * rate)
 
+    def contact(self, name: str) -> ContactView:
+        """Gap, velocities and forces of a contact; stops of a limit are ``name.lower`` and ``.upper``. Raises InputError."""
+        name = str(name)
+        _known("contact", name, self.contacts)
+        number = self.contacts.index(name)
+        now, force = self._contacts[:, number], self.trajectory.contact[:, number]
+        impacts = tuple(impact for impact in self.run.impacts if impact.contact == name)
+        gaps = now[:, 0], now[:, 1], now[:, 2:4]
+        return ContactView(name, self.t, *gaps, normal=force[:, 0], friction=force[:, 1:], force=now[:, 4:], impacts=impacts)
+
     @cached_property
     def energy(self) -> Energy:
         """Energies, works and their balance."""
@@ -200,6 +215,15 @@ class Solution:
 
     def _loads_of(self, body: str, stress: StressModes) -> Callable[[], BodyLoads]:
         return lambda: body_loads(self, body, stress.interfaces)
+
+    @cached_property
+    def _contacts(self) -> FloatArray:
+        """Arrays (nt, n, 7) of `contact_history`."""
+        out = np.zeros((len(self.t), len(self.contacts), 7))
+        now = self.trajectory
+        work = make_work(self.compiled.system, start_coordinates(self.compiled))
+        contact_history(self.compiled.system, work, now.t, now.q, now.s, now.contact, out)
+        return out
 
     @cached_property
     def _joints(self) -> JointHistories:

@@ -26,18 +26,22 @@ from flexmbs.model.model import Model
 from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
 from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.results.solution import Solution
-from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
+from flexmbs.results.trajectory import EventRecord, Impact, RunInfo, Trajectory
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.toml.guard import check_nesting
 
 FORMAT = "flexmbs-solution/1"
+STATES = Trajectory._fields[:-1]
 MAX_CHARACTERS = 5_000_000
 TEXTS = ("model", "run")
+CONTACT = "trajectory/contact"  # only where there are contacts
 
 
 def write(solution: Solution, path: str | os.PathLike[str]) -> None:
     """File of ``solution`` at ``path``, complete or not there at all. Raises MachineError."""
     arrays = {f"trajectory/{name}": values for name, values in solution.trajectory._asdict().items()}
+    if not solution.trajectory.contact.size:
+        del arrays[CONTACT]
     arrays |= {f"joints/{name}": values for name, values in solution._joints._asdict().items()}
     arrays |= {f"applied/{name}": values for name, values in solution.applied.items()}
     numbers, parts = _distinct(solution.compiled.data)
@@ -82,6 +86,7 @@ def _run_record(solution: Solution, numbers: dict[str, int]) -> dict[str, Any]:
         "options": run.options, "outcome": run.outcome, "redundant": [list(pair) for pair in run.redundant],
         "moved": [str(line) for line in run.moved], "notes": [str(line) for line in run.notes], "provenance": run.provenance,
         "events": [[event.name, event.t, event.q.tolist(), event.s.tolist()] for event in run.events],
+        "impacts": [[impact.contact, impact.t, list(impact.impulse), impact.lost] for impact in run.impacts],
     }  # fmt: skip
 
 
@@ -91,8 +96,8 @@ def _solution(file: h5py.File) -> Solution:
         raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
     found = dict(datasets(file))
     check_items(
-        {item: dataset for item, dataset in found.items() if not item.startswith(("bodies/", "applied/"))},
-        {*TEXTS, *(f"trajectory/{name}" for name in Trajectory._fields), *(f"joints/{name}" for name in JointHistories._fields)},
+        {item: dataset for item, dataset in found.items() if not item.startswith(("bodies/", "applied/", CONTACT))},
+        {*TEXTS, *(f"trajectory/{name}" for name in STATES), *(f"joints/{name}" for name in JointHistories._fields)},
         FORMAT,
     )
     model_text, run_text = (_text(name, found[name]) for name in TEXTS)
@@ -120,10 +125,10 @@ def _record(text: str) -> dict[str, Any]:
         record = json.loads(text)
     except (ValueError, RecursionError):
         raise InputError("run: is not the record of a run; write the file anew") from None
-    record = {"events": []} | record if isinstance(record, dict) else record  # the first files had none
+    record = {"events": [], "impacts": []} | record if isinstance(record, dict) else record  # the first files had none
     kinds = {
         "coordinates": str, "bodies": dict, "statistics": dict, "options": dict, "outcome": str, "redundant": list,
-        "moved": list, "notes": list, "provenance": dict, "events": list,
+        "moved": list, "notes": list, "provenance": dict, "events": list, "impacts": list,
     }  # fmt: skip
     wrong = [key for key, kind in kinds.items() if not isinstance(record, dict) or not isinstance(record.get(key), kind)]
     if wrong:
@@ -135,6 +140,7 @@ def _run_info(record: Mapping[str, Any], model_text: str) -> RunInfo:
     return RunInfo(
         options=record["options"], outcome=record["outcome"],
         events=tuple(_event(k, values) for k, values in enumerate(record["events"])),
+        impacts=tuple(_impact(k, values) for k, values in enumerate(record["impacts"])),
         redundant=[(str(name), int(rows)) for name, rows in record["redundant"]],
         moved=tuple(map(str, record["moved"])), notes=tuple(map(str, record["notes"])),
         provenance={str(key): str(value) for key, value in record["provenance"].items()}, model_text=model_text,
@@ -147,6 +153,14 @@ def _event(number: int, values: Any) -> EventRecord:
         return EventRecord(str(name), float(t), np.array(q, float).reshape(-1), np.array(s, float).reshape(-1))
     except (TypeError, ValueError):
         raise InputError(f"run: event {number} is damaged; write the file anew") from None
+
+
+def _impact(number: int, values: Any) -> Impact:
+    try:
+        contact, t, (normal, first, second), lost = values
+        return Impact(str(contact), float(t), (float(normal), float(first), float(second)), float(lost))
+    except (TypeError, ValueError):
+        raise InputError(f"run: impact {number} is damaged; write the file anew") from None
 
 
 def _model(text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
@@ -172,8 +186,10 @@ def _trajectory(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Trajec
     nt, nz = (t.size, z.shape[1]) if t.ndim == 1 and z.ndim == 2 else (0, 0)
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
     widths = {"q": nq, "s": ns, "sd": ns, "lam": nc, "z": nz, "work": 3, "drift": 2}
-    shapes = {name: (nt, widths[name]) if name in widths else (nt,) for name in Trajectory._fields}
+    shapes = {name: (nt, widths[name]) if name in widths else (nt,) for name in STATES}
     values = Trajectory(**{name: _array(f"trajectory/{name}", found, shape) for name, shape in shapes.items()})
+    if CONTACT in found:
+        values = values._replace(contact=_array(CONTACT, found, (nt, len(compiled.contacts), 3)))
     if nt == 0 or not np.all(np.diff(values.t) >= 0):
         raise InputError("trajectory/t: the times must increase and there must be at least one")
     return values

@@ -12,6 +12,8 @@ import numpy as np
 
 from flexmbs import __version__
 
+NO_CONTACTS = np.zeros((0, 0, 3))
+
 
 class Trajectory(NamedTuple):
     """State at the output times."""
@@ -25,6 +27,7 @@ class Trajectory(NamedTuple):
     work: np.ndarray  # (nt, 3) work of forces, dissipated energy, work of drives
     drift: np.ndarray  # (nt, 2) max |g|, max |G s + γ̄|
     step: np.ndarray  # (nt,) last step
+    contact: np.ndarray = NO_CONTACTS  # (nt, ncontacts, 3) normal and tangential impulses of the last step over its length
 
 
 class EventRecord(NamedTuple):
@@ -34,6 +37,15 @@ class EventRecord(NamedTuple):
     t: float
     q: np.ndarray  # (nq,)
     s: np.ndarray  # (ns,)
+
+
+class Impact(NamedTuple):
+    """An impact: the contact, its time (s), normal and two tangential impulses (N s), and the energy lost in it (J)."""
+
+    contact: str
+    t: float
+    impulse: tuple[float, float, float]
+    lost: float
 
 
 AT_EVENT = "stopped at event "  # how the outcome of a run with a terminal event begins
@@ -66,7 +78,7 @@ class RunInfo:
     """How a run was asked for and how it went.
 
     options: what the user chose.  outcome: "finished", the terminal event, or why the run stopped.  events: in order of time.
-    redundant: (joint, number of dependent rows).
+    redundant: (joint, number of dependent rows).  impacts: of rigid contacts, in order of time.
     moved: what assembly changed.  notes: warnings, one line each.  provenance: date, machine, versions.
     model_text: the model as a TOML text where it is not the text of the compiled model (a solution read from a file).
     """
@@ -75,6 +87,7 @@ class RunInfo:
     outcome: str = "finished"
     events: Sequence[EventRecord] = ()
     redundant: Sequence[tuple[str, int]] = ()
+    impacts: Sequence[Impact] = ()
     moved: Sequence[str] = ()
     notes: Sequence[str] = ()
     provenance: dict[str, str] = field(default_factory=provenance)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import Surface
+from flexmbs.results.trajectory import Impact
 
 if TYPE_CHECKING:
     from flexmbs.results.stress import StressView
@@ -112,6 +113,24 @@ class DriveView:
     rate: FloatArray
     torque: FloatArray
     power: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ContactView:
+    """A contact: gap (nt,) [m or rad], its rate (nt,), slip (nt, 2) along the tangents [m/s], normal (nt,) and friction (nt, 2)
+    forces [N or N m], of a rigid contact impulses of the last step over its length, force (nt, 3) on the second body in world
+    axes, the impacts of the run.
+    """
+
+    name: str
+    t: FloatArray
+    gap: FloatArray
+    rate: FloatArray
+    slip: FloatArray
+    normal: FloatArray
+    friction: FloatArray
+    force: FloatArray
+    impacts: tuple[Impact, ...]
 
 
 @dataclass(frozen=True, eq=False)

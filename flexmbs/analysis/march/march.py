@@ -9,7 +9,7 @@ from flexmbs.analysis.march.events import Events
 from flexmbs.analysis.march.state import Now
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators.integrator import Integrator
-from flexmbs.results.trajectory import Trajectory
+from flexmbs.results.trajectory import Impact, Trajectory
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import System, Work
 
@@ -35,6 +35,7 @@ class March(abc.ABC):
     def __init__(self, course: Course) -> None:
         self.course = course
         self.watched = len(course.events.info) > 0
+        self.impacts: list[Impact] = []
 
     @abc.abstractmethod
     def outputs(self, first: int, last: int) -> tuple[int, int]:
@@ -43,6 +44,10 @@ class March(abc.ABC):
         Where the run is watched for events, ``STEPPED`` comes after every step, else after `PAUSE` of them; the next call goes on
         from there.
         """
+
+    def notes(self) -> list[str]:
+        """What the user should know after a run, one line each."""
+        return []
 
     @abc.abstractmethod
     def look_at(self, t: float) -> None:

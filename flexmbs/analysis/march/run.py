@@ -15,13 +15,14 @@ from flexmbs.analysis.march.events import event_records, located, look, values_a
 from flexmbs.analysis.march.explicit import Explicit
 from flexmbs.analysis.march.implicit import Implicit
 from flexmbs.analysis.march.march import Course, March
+from flexmbs.analysis.march.nonsmooth import Nonsmooth
 from flexmbs.analysis.march.rattle import Variational
 from flexmbs.analysis.march.stiff import StiffMarch
 from flexmbs.analysis.stop import INTERRUPTED
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, MachineError
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.integrators import BDF, DormandPrince, GeneralizedAlpha, Integrator, Radau, Rattle
+from flexmbs.integrators import BDF, DormandPrince, GeneralizedAlpha, Integrator, MoreauJean, Radau, Rattle
 from flexmbs.results.trajectory import EventRecord
 from flexmbs.system.compile import Compiled
 
@@ -30,6 +31,7 @@ BATCH_SECONDS = 0.25  # between two calls of the progress function
 
 MARCHES: dict[type[Integrator], type[March]] = {
     GeneralizedAlpha: Implicit, DormandPrince: Explicit, Rattle: Variational, Radau: StiffMarch, BDF: StiffMarch,
+    MoreauJean: Nonsmooth,
 }  # fmt: skip
 INTEGRATORS: dict[str, type[Integrator]] = {method.name: method for method in MARCHES}
 
@@ -46,7 +48,7 @@ class Run:
         _check_memory(len(times), int(system.layout[1:].sum()) + ns)
         self.course = Course(
             compiled, system, make_work(system, start.beta), form, form.room(compiled), method, state.make_now(nq, ns, nc, nz),
-            event_records(compiled, events), times, state.make_trajectory(times, nq, ns, nc, nz),
+            event_records(compiled, events), times, state.make_trajectory(times, nq, ns, nc, nz, len(system.contacts.info)),
         )  # fmt: skip
         self.declared = events
         self.found: list[EventRecord] = []

@@ -10,7 +10,7 @@ from flexmbs.integrators import dormand_prince as dp
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.records import G_POSITION, G_VELOCITY
 
-DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED = range(6)
+DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
 STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT = range(6)
 # places of Now.clock: FACTOR the step of the factorization (0 none), BEGUN the start of the last step, DISTANCE from a singular
 # position (1 at its largest) and its RATE
@@ -79,11 +79,13 @@ def make_now(nq: int, ns: int, nc: int, nz: int) -> Now:
     )  # fmt: skip
 
 
-def make_trajectory(times: np.ndarray, nq: int, ns: int, nc: int, nz: int) -> Trajectory:
+def make_trajectory(times: np.ndarray, nq: int, ns: int, nc: int, nz: int, contacts: int = 0) -> Trajectory:
     """Room for the outputs."""
     n = len(times)
     z = np.zeros
-    return Trajectory(times.copy(), z((n, nq)), z((n, ns)), z((n, ns)), z((n, nc)), z((n, nz)), z((n, 3)), z((n, 2)), z(n))
+    return Trajectory(
+        times.copy(), z((n, nq)), z((n, ns)), z((n, ns)), z((n, nc)), z((n, nz)), z((n, 3)), z((n, 2)), z(n), z((n, contacts, 3))
+    )  # fmt: skip
 
 
 @part
