@@ -13,7 +13,13 @@ from flexmbs.analysis.initial import consistent_state, in_coordinates
 from flexmbs.analysis.march import state
 from flexmbs.analysis.march.run import Progress, Run, statistics
 from flexmbs.analysis.options import (
-    OF_INTEGRATOR, asked, check_contacts, check_velocity_rows, chosen_formalism, chosen_integrator, output_times,
+    OF_INTEGRATOR,
+    asked,
+    check_contacts,
+    check_velocity_rows,
+    chosen_formalism,
+    chosen_integrator,
+    output_times,
 )  # fmt: skip
 from flexmbs.analysis.rank import DEPENDENT, NEARLY, pivots, singular_position
 from flexmbs.analysis.singular import passage_notes, passages

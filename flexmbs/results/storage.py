@@ -188,8 +188,8 @@ def _trajectory(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Trajec
     widths = {"q": nq, "s": ns, "sd": ns, "lam": nc, "z": nz, "work": 3, "drift": 2}
     shapes = {name: (nt, widths[name]) if name in widths else (nt,) for name in STATES}
     values = Trajectory(**{name: _array(f"trajectory/{name}", found, shape) for name, shape in shapes.items()})
-    if CONTACT in found:
-        values = values._replace(contact=_array(CONTACT, found, (nt, len(compiled.contacts), 3)))
+    shape = (nt, len(compiled.contacts), 3)
+    values = values._replace(contact=_array(CONTACT, found, shape) if CONTACT in found else np.zeros(shape))
     if nt == 0 or not np.all(np.diff(values.t) >= 0):
         raise InputError("trajectory/t: the times must increase and there must be at least one")
     return values

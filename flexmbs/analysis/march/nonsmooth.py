@@ -61,7 +61,7 @@ MOST_LOGGED = 1000  # impacts kept until Python takes them
 OVERLAP = 1e-6  # m or rad, allowed at the start
 NEAR = 1e-9  # of a step: as good as its end
 
-# places in Touch.count; columns of Touch.log
+# places in Touch.counts; columns of Touch.log
 LOGGED, LOWERED, SWEEPS = range(3)
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST = 0, 1, 2, 5
 
@@ -86,7 +86,7 @@ class Touch(NamedTuple):
     least: np.ndarray  # (n,)
     x: np.ndarray  # (3n,) impulses of the contacts that take part
     log: np.ndarray  # (MOST_LOGGED, 6)
-    count: np.ndarray  # (3,) int64
+    counts: np.ndarray  # (3,) int64
 
 
 def make_touch(system: System) -> Touch:
@@ -96,7 +96,7 @@ def make_touch(system: System) -> Touch:
     return Touch(
         gap=z(n), rate=z((n, 3)), beside=z(n), p=z((n, 3)), closed=z(n, np.int64), row=z(n, np.int64), W=z((3 * n, ns)),
         F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), D=z((3 * n, 3 * n)), free=z(3 * n), c=z(3 * n), mu=z(n),
-        least=z(n), x=z(3 * n), log=z((MOST_LOGGED, 6)), count=z(3, np.int64),
+        least=z(n), x=z(3 * n), log=z((MOST_LOGGED, 6)), counts=z(3, np.int64),
     )  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def solve_contacts(system, work, touch, m, share, tolerance, sweeps):
         for c in range(1, 3):
             touch.c[3 * b + c] = touch.free[3 * b + c] + share * system.contacts.value[k, CO_ET] * touch.rate[k, c]
     used, worst = impulses(m, touch.D, touch.c, touch.mu, touch.least, tolerance, sweeps, touch.x)
-    touch.count[SWEEPS] = max(touch.count[SWEEPS], used)
+    touch.counts[SWEEPS] = max(touch.counts[SWEEPS], used)
     if used == NO_SOLUTION or used >= sweeps:
         work.status[0] = touch.row[worst]
         work.status[1] = used
@@ -239,7 +239,7 @@ def impacts(system, work, touch, m, tolerance, sweeps):
             high = share
         else:
             low = share
-    touch.count[LOWERED] += 1
+    touch.counts[LOWERED] += 1
     status, gain, size = solve_contacts(system, work, touch, m, low, tolerance, sweeps)
     return status
 
@@ -262,13 +262,13 @@ def finish_contacts(system, work, touch, now, m, t0, h):
         lost += cost
         approach = touch.rate[k, 0]
         if touch.closed[k] == 0 and touch.p[k, 0] > 0.0 and approach < 0.0:
-            at = touch.count[LOGGED]
+            at = touch.counts[LOGGED]
             touch.log[at, LOG_CONTACT] = k
             touch.log[at, LOG_TIME] = t0 + min(max(-touch.gap[k] / approach, 0.0), h)
             for c in range(3):
                 touch.log[at, LOG_IMPULSE + c] = touch.p[k, c]
             touch.log[at, LOG_LOST] = cost
-            touch.count[LOGGED] = at + 1
+            touch.counts[LOGGED] = at + 1
     for k in range(n):
         touch.closed[k] = 1 if touch.p[k, 0] > 0.0 else 0
     now.work[POWER_LOSS] += lost
@@ -416,7 +416,7 @@ def march_nonsmooth(
             clock[BEGUN] = clock[TIME]
             clock[TIME] += now_h
             now.statistics[STEPS] += 1
-            if watched or now.statistics[STEPS] % PAUSE == 0 or touch.count[LOGGED] + n > touch.log.shape[0]:
+            if watched or now.statistics[STEPS] % PAUSE == 0 or touch.counts[LOGGED] + n > touch.log.shape[0]:
                 return STEPPED, i
         between_ends(system, now, times[i])
         kinematics(system, work, times[i], now.at.q, now.at.s, work.zero)
@@ -468,14 +468,14 @@ class Nonsmooth(March):
 
     def _take_impacts(self) -> None:
         """Impacts from the log."""
-        for row in self.touch.log[: self.touch.count[LOGGED]]:
+        for row in self.touch.log[: self.touch.counts[LOGGED]]:
             name = self.course.compiled.contacts[int(row[LOG_CONTACT])]
             impulse = (float(row[LOG_IMPULSE]), float(row[LOG_IMPULSE + 1]), float(row[LOG_IMPULSE + 2]))
             self.impacts.append(Impact(name, float(row[LOG_TIME]), impulse, float(row[LOG_LOST])))
-        self.touch.count[LOGGED] = 0
+        self.touch.counts[LOGGED] = 0
 
     def notes(self) -> list[str]:
-        lowered = int(self.touch.count[LOWERED])
+        lowered = int(self.touch.counts[LOWERED])
         if not lowered:
             return []
         text = "restitution was lowered where Newton's law with friction would have added energy"
