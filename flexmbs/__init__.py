@@ -13,6 +13,7 @@ _HOMES = {
         "Chain Cylindrical Distance Fixed Free Planar Prismatic Revolute Screw Spherical Translation Universal"
     ),
     "flexmbs.model.relations": "KnifeEdge RollingDisc RollingSphere",
+    "flexmbs.model.user_relations": "Holonomic VelocityRows",
     "flexmbs.model.motions": "Ball FreeMotion Rotate Shift Slide Turn Twist",
     "flexmbs.model.laws": "PD PID Constant Function Ramp Sine SmoothStep SpringDamper Table",
     "flexmbs.model.forces": "Bushing FrameForce JointSpring JointTorque PointSpring UserForce",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from flexmbs.model.motions import Ball, FreeMotion, Rotate, Shift, Slide, Turn, Twist
     from flexmbs.model.relations import KnifeEdge, RollingDisc, RollingSphere
     from flexmbs.model.run import Run
+    from flexmbs.model.user_relations import Holonomic, VelocityRows
     from flexmbs.results import Solution
     from flexmbs.robots.robot import Robot
 
@@ -94,7 +96,7 @@ __all__ = [  # noqa: RUF022
     "Model", "load", "Frame", "FrameRef",
     "FlexibleBody", "PointMass", "RigidBody", "FlexibleBodyData", "FlexibleFrame",
     "Chain", "Cylindrical", "Distance", "Fixed", "Free", "Planar", "Prismatic", "Revolute", "Screw", "Spherical", "Translation",
-    "Universal", "KnifeEdge", "RollingDisc", "RollingSphere",
+    "Universal", "KnifeEdge", "RollingDisc", "RollingSphere", "Holonomic", "VelocityRows",
     "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",

@@ -209,6 +209,12 @@ def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int, report: i
     return wrapper
 
 
+def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the user's, or one around it, compiled by Numba for this run only."""
+    compiled: Callable[..., Any] = numba.njit(function)
+    return compiled
+
+
 def is_jitted(function: object) -> bool:
     """True for a function already decorated with Numba's njit."""
     return isinstance(function, numba.core.dispatcher.Dispatcher)

@@ -1,14 +1,32 @@
 """What only the compiled system knows of a model: its tree, its cut joints, redundant constraints."""
 
+from typing import NamedTuple
+
+import numpy as np
+
 from flexmbs.analysis.assemble import assembly, redundancy_text
+from flexmbs.analysis.closing import holonomic_rows
+from flexmbs.analysis.constraint_table import constraint_lines
+from flexmbs.analysis.initial import InitialState
 from flexmbs.analysis.planar import planar_line
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
 from flexmbs.model.model import Model
+from flexmbs.system.compile import Compiled
 from flexmbs.system.records import NF
 from flexmbs.system.topology import independent_loops
 
 
-def diagnose(model: Model) -> tuple[list[str], list[str], list[str]]:
-    """(lines, warnings, errors): tree, cuts, loops, freedoms f = n_s − rank G, redundant rows by joint, what assembly moved.
+class Diagnosis(NamedTuple):
+    """Lines on the tree and its freedoms, the table of constraints, warnings."""
+
+    lines: list[str]
+    constraints: list[str]
+    warnings: list[str]
+
+
+def diagnose(model: Model) -> Diagnosis:
+    """Tree, cuts, loops, freedoms f = n_s − rank G; classes of constraints; redundant rows by joint, what assembly moved.
 
     Raises `InputError` where a loop does not close.
     """
@@ -24,8 +42,20 @@ def diagnose(model: Model) -> tuple[list[str], list[str], list[str]]:
         f"{ns - modes} joint velocities + {modes} modes − {nc} constraints + {dependent} redundant"
         f" = {ns - nc + dependent} freedoms"
     )
-    lines += [line for line in [planar_line(compiled, found.state)] if line]
+    regular = found.singular.near if found.singular else found.state
+    lines += _velocity_line(compiled, regular, ns - nc + dependent)
+    lines += [line for line in [planar_line(compiled, regular)] if line]
     warnings = [redundancy_text(name, rows) for name, rows in redundant]
     warnings += [f"assembly moved {moved}" for moved in found.moved]
     warnings += [f"model: {found.singular}"] if found.singular else []
-    return lines, warnings, []
+    return Diagnosis(lines, constraint_lines(model, compiled.topology), warnings)
+
+
+def _velocity_line(compiled: Compiled, start: InitialState, f: int) -> list[str]:
+    """Freedoms in position and in velocity, where nonholonomic constraints make them differ."""
+    holonomic = holonomic_rows(compiled)
+    if holonomic.all():
+        return []
+    G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G[holonomic]
+    in_position = len(start.s) - int(np.linalg.matrix_rank(G))
+    return [f"{in_position} freedoms in position, {f} in velocity"]

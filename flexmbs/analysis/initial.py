@@ -8,6 +8,7 @@ import numpy as np
 from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.closing import NEARLY_CLOSED, Assemble, Closing, is_declared
 from flexmbs.analysis.rolling import flat_wheels
+from flexmbs.analysis.user_rows import user_row_problems
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
@@ -118,6 +119,9 @@ def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarr
     compiled.callbacks.where = None
     gap = np.abs(terms(system, work, t, q, s).g).max(initial=0.0) if compiled.n_constraints else 0.0
     compiled.callbacks.raise_error()
+    wrong = user_row_problems(compiled, work, t)
+    if wrong:
+        raise InputError(*wrong)
     flat = flat_wheels(compiled, work) if compiled.n_constraints else []
     if flat:
         text = "the wheel lies flat on its plane and touches it in no single point; tilt it, or mend axis or normal"

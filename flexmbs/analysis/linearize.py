@@ -9,11 +9,14 @@ import numpy as np
 
 from flexmbs.analysis.arguments import require_no_contacts
 from flexmbs.analysis.balance import free_directions
+from flexmbs.analysis.closing import holonomic_rows
 from flexmbs.analysis.jacobians import partition
 from flexmbs.analysis.modes import Modes, complex_modes
 from flexmbs.analysis.ports import Port, displacement_rates, read_inputs, read_outputs
 from flexmbs.analysis.state import HasState, State, state_about, velocity_names
+from flexmbs.analysis.steady_axes import SteadyAxes
 from flexmbs.analysis.tangent import Tangents, dense, displacement_sizes, tangents
+from flexmbs.analysis.velocity_rows import first_order
 from flexmbs.dynamics.dense import Terms
 from flexmbs.model.model import Model
 
@@ -32,14 +35,18 @@ class Full(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
-    """M ÿ + D ẏ + K y = B₂ u in independent coordinates y, and ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, ẏ, z).
+    """M σ̇ + D σ + K y = B₂ u in independent coordinates y, and ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z).
 
-    M, D, K (n, n).  coordinates: names of y.  basis (ns, n): δ = basis y.  inputs, outputs: names; a drive has three inputs, its
-    change of coordinate, of rate and of acceleration.  full: the matrices before the constraints are eliminated.
+    σ = ẏ, f = n, where all constraints are holonomic; nonholonomic rows leave fewer velocities σ, ẏ = A x then.
+    M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.  steady: no velocity changes along the motion, so that the
+    matrices stay.  basis (ns, n): δ = basis y.  inputs, outputs: names; a drive has three inputs, its change of coordinate, of
+    rate and of acceleration.  full: the matrices before the constraints are eliminated, G δ = 0 for holonomic rows.
     """
 
     state: State
     coordinates: tuple[str, ...]
+    velocities: tuple[str, ...]
+    steady: bool
     M: np.ndarray
     D: np.ndarray
     K: np.ndarray
@@ -70,6 +77,8 @@ def linearize(
     R(q, s, ṡ, λ) = 0 with g(q, t) = 0 is differentiated as it stands, λ among it; with δs = δ̇ + A δ (rotations do not commute)
     and the constraints, their rates and accelerations, δ = N(t) y leaves the independent coordinates. About a moving state the
     matrices are those of that instant; about a steady motion, as of an arm on a drive at constant speed, they stay.
+    With nonholonomic rows x = (y, σ, z): y in the tangent of the holonomic rows, σ in the kernel of all; a steady motion may be
+    a circling one, joints of single motions are then taken in axes that go with it. Ignorable coordinates give zero eigenvalues.
     inputs: ("effort", joint[, freedom]), ("force" or "torque", frame, axis), ("drive", drive); world axes "x", "y", "z".
     outputs: ("coordinate" or "rate", joint[, freedom]), ("position", frame, axis).
     independent: names of the coordinates y where constraints leave a choice.
@@ -79,12 +88,17 @@ def linearize(
     require_no_contacts(model, "linearize")
     slopes, known = tangents(here), dense(here)
     full, A = _full(here, slopes, known)
+    wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
+    drives = [f"drive {name}{suffix}" for suffix in ("", " rate", " acceleration") for name in wanted.drives]
+    ports = ((*wanted.names, *drives), tuple(shown.names))
+    if not holonomic_rows(here.compiled).all():
+        found = first_order(here, known, slopes, wanted, shown, independent)
+        return Linearization(here, *found, *ports, full)
     names = velocity_names(here.compiled)
     N, P = free_directions(known.M, known.G)
     chosen = partition(N, names, independent, displacement_sizes(here.compiled))
     N = N @ np.linalg.inv(N[chosen])
     P = P - N @ P[chosen]
-    wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
     driven = P[:, wanted.rows]
     n, m = N.shape[1], len(wanted.rows)
     # δ = b0 c, δ̇ = b1 c + b0 ċ, … for the columns c = (y, drives)
@@ -113,10 +127,10 @@ def linearize(
     seen, moving = out0 @ b0 + shown.rate @ b1, shown.rate @ b0
     C = np.hstack([seen[:, :n], moving[:, :n], np.zeros((len(shown.names), nz))])
     through = np.hstack([np.zeros((len(C), nu)), seen[:, n:], moving[:, n:], np.zeros((len(C), m))])
-    drives = [f"drive {name}{suffix}" for suffix in ("", " rate", " acceleration") for name in wanted.drives]
+    y = tuple(names[k] for k in chosen)
     return Linearization(
-        here, tuple(names[k] for k in chosen), mass[:, :n], damping[:, :n], stiffness[:, :n], N,
-        np.vstack([upper, middle, lower]), B, C, through, (*wanted.names, *drives), tuple(shown.names), full,
+        here, y, y, SteadyAxes(here, ()).steady, mass[:, :n], damping[:, :n], stiffness[:, :n], N,
+        np.vstack([upper, middle, lower]), B, C, through, *ports, full,
     )  # fmt: skip
 
 

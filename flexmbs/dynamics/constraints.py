@@ -16,10 +16,11 @@ from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, world_p
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, relative_pose, relative_twist
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.relations import relation_rows
+from flexmbs.dynamics.user_rows import user_rows
 from flexmbs.system.records import (
     CHAIN, CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_KIND, CUT_NV, CUT_P, CUT_POSITIONS, CUT_RA,
-    CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q, DRIVE_ROW,
-    DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY, INVERSE, Q_AT, READY, SPARE, S_AT,
+    CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_VALUES, CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q,
+    DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY, INVERSE, Q_AT, READY, SPARE, S_AT, USER_ROWS,
 )  # fmt: skip
 
 CLOSEST_TOLERANCE = 1e-13
@@ -155,7 +156,7 @@ def closest_coordinates(cuts, joints, cut, beta, k):
 
 
 @part
-def cut_joint(cuts, drives, frames, joints, relations, gravity, motion, cut, beta, gs, k, q, s, sd):
+def cut_joint(cuts, drives, frames, joints, relations, laws, io, gravity, motion, cut, beta, gs, k, t, q, s, sd):
     """Kinematics and constraint values of cut joint k."""
     a = cuts[k, CUT_P]
     b = cuts[k, CUT_C]
@@ -177,6 +178,10 @@ def cut_joint(cuts, drives, frames, joints, relations, gravity, motion, cut, bet
     kv, kw = bracket(v, w, cv, cw)
     av = add(sub(avb, av), kv)
     aw = add(sub(awb, aw), kw)
+    if cuts[k, CUT_KIND] == USER_ROWS:
+        at, n = cuts[k, CUT_VALUES], cuts[k, CUT_CLOSED]
+        user_rows(relations, laws, io, t, at, n, cut, gs, k, cuts[k, CUT_ROW], Rr, xr, v, w, av, aw)
+        return
     if cuts[k, CUT_KIND] != CHAIN:
         relation_rows(cuts, relations, cut, gs, k, Rr, tmul(Rr, xr), v, w, av, aw)
         return

@@ -10,7 +10,7 @@ from flexmbs.system.records import (
 
 @part
 def law_of_time(laws, k, t, io):
-    """(f, ḟ, f̈)(t) of law k; ``io`` (2, 24) is scratch for user functions."""
+    """(f, ḟ, f̈)(t) of law k; ``io`` (2, 48) is scratch for user functions."""
     kind = laws.info[k, LAW_KIND]
     at = laws.info[k, LAW_AT]
     p = laws.value

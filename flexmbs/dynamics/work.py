@@ -19,7 +19,7 @@ def make_work(system: System, beta: np.ndarray | None = None) -> Work:
     return Work(
         motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)), beta=np.concatenate([start, z(SPARE)]),
         gs=z((3, nc)), U=z(12 * F), E=E, X=z((nb, 6, n)), M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)),
-        values=z(int(system.elimination.n_values[0])), stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 24)), power=z(3),
+        values=z(int(system.elimination.n_values[0])), stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), power=z(3),
         status=z(4, np.int64), zero=z(ns), pivot=z(ns + nc), force_rate=z(nz), slopes=z((len(system.couplings), 12, 6)),
         joint_slope=z((len(system.forces.joint), 2)), contact=z((len(system.contacts.info), CONTACT_WIDTH)),
     )  # fmt: skip

@@ -107,12 +107,13 @@ def _add_diagnosis(model: "Model", report: Report) -> None:
     from flexmbs.analysis.diagnosis import diagnose
 
     try:
-        lines, warnings, errors = diagnose(model)
+        found = diagnose(model)
     except InputError as error:
-        lines, warnings, errors = [], [], list(error.problems)
-    report.sections["system"] = list(lines)
-    report.warnings += warnings
-    report.errors += errors
+        report.errors += error.problems
+        return
+    report.sections["constraints"] = found.constraints
+    report.sections["system"] = found.lines
+    report.warnings += found.warnings
 
 
 def _titled(*parts: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from flexmbs.declaration import Problem
+from flexmbs.model.chain_twists import translations
 from flexmbs.model.frames import GROUND
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def topology_problems(model: "Model") -> Iterator[Problem]:
         if joint.parent.body == joint.child.body:
             yield Problem(path, f"joins '{joint.child.body}' to itself; parent and child must be two bodies")
             continue
-        pair = frozenset((str(joint.parent), str(joint.child), "" if joint.carries else joint.kind))
+        pair = frozenset((str(joint.parent), str(joint.child), joint.among_equals))
         if pair in seen:
             yield Problem(path, f"joint '{seen[pair]}' joins {joint.parent} and {joint.child} already; make it one joint")
         seen.setdefault(pair, joint.name)
@@ -35,22 +36,30 @@ def _massless_left_free(model: "Model") -> Iterator[Problem]:
         if body.has_mass and body.has_inertia:
             continue
         joints = joints_of(model, body.name)
+        carrying = [joint for joint in joints if joint.carries]
         path = ("bodies", body.name)
         if not body.has_mass and len(joints) < 2 and all(joint.rows < 6 for joint in joints):
             yield Problem((*path, "mass"), "is 0 and no other body moves with it; give it a mass or fix it to one")
         elif len(joints) == 1 and _turns_about_itself(model, joints[0], body.name):
             text = f"has no rotational inertia, and joint '{joints[0].name}' lets it turn about itself"
             yield Problem(path, f"{text}; use a translation joint, or a rigid body with inertia")
+        elif len(carrying) > 1 and all(_rotations(joint) >= 3 for joint in carrying):
+            text = "has no rotational inertia, and its joints let it turn about itself"
+            yield Problem(path, f"{text}; add a translation joint to the ground, or use a rigid body with inertia")
 
 
 def _turns_about_itself(model: "Model", joint: "Joint", body: str) -> bool:
     """True if turns of the joint do not move the origin of the body: at its origin, or all three about one point."""
-    rotations = sum(motion.rotations for motion in joint.motions)
+    rotations = _rotations(joint)
     own = joint.child if joint.child.body == body else joint.parent
     offset = any(model.bodies[body].frame_position(own.frame))
     if any(motion.moves_along for motion in joint.motions):
         return False
     return rotations >= 3 or (rotations > 0 and not offset)
+
+
+def _rotations(joint: "Joint") -> int:
+    return sum(motion.rotations for motion in joint.motions)
 
 
 def joints_of(model: "Model", body: str) -> list["Joint"]:
@@ -87,22 +96,35 @@ def topology_warnings(model: "Model") -> Iterator[Problem]:
 
 
 def freedom_lines(model: "Model", modes: int) -> list[str]:
-    """The count f = 6n − b, the drives, the elastic coordinates and the loops."""
+    """The count f = 6n − b of holonomic equations, freedoms in velocity, drives, elastic coordinates, loops."""
     n = len(model.bodies)
     held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
     lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
-    b = sum(joint.rows for joint in model.joints.values()) + 3 * len(lone_points)
+    b = sum(joint.position_rows for joint in model.joints.values()) + 3 * len(lone_points)
     lines = [f"f = 6·{n} − {b} = {6 * n - b} rigid-body freedoms (6n − b, dependent constraints not considered)"]
     if all(body.kind == "point-mass" for body in model.bodies.values()):
-        lines.append(f"point masses alone: f = 3·{n} − {b - 3 * n} = {6 * n - b} (3n − b)")
+        held_back = sum(
+            3 - _translations_of_child(joint) if joint.carries else joint.position_rows for joint in model.joints.values()
+        )
+        lines.append(f"point masses alone: f = 3·{n} − {held_back} = {3 * n - held_back} (3n − b)")
     if lone_points:
         lines.append(f"point masses without a joint move by 3 translations: {', '.join(body.name for body in lone_points)}")
+    kappa = sum(joint.rows - joint.position_rows for joint in model.joints.values())
+    if kappa:
+        lines.append(f"κ = {kappa} nonholonomic equation{'' if kappa == 1 else 's'}: {6 * n - b - kappa} freedoms in velocity")
     if model.drives:
         lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} left")
     if modes:
         lines.append(f"{modes} elastic coordinate{'' if modes == 1 else 's'}")
     lines.append(_loops_line(model))
     return lines
+
+
+def _translations_of_child(joint: "Joint") -> int:
+    """Directions in which the joint lets its child move; those of the parent where the child is the ground."""
+    if joint.child.body == GROUND:
+        return translations(tuple(motion.inverse() for motion in reversed(joint.motions)))
+    return translations(joint.motions)
 
 
 def _loops_line(model: "Model") -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.fields import Axis, Index, Nonnegative, OptionalPositive, number
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.item import CoordinateUse, Item
@@ -44,6 +45,10 @@ class Contact(Item, section="contacts"):
     def rigid(self) -> bool:
         """True where no force law gives the contact's forces, but the constraint itself."""
         return True
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One unilateral row; none where a force law stands for it."""
+        return (ConstraintClass(1, bilateral=False),) if self.rigid else ()
 
 
 class FrameContact(Contact):
@@ -113,6 +118,9 @@ class JointLimit(Contact, kind="joint-limit"):
 
     def coordinate_used(self) -> CoordinateUse:
         return CoordinateUse(self.joint, self.coordinate)
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        return (ConstraintClass((self.lower is not None) + (self.upper is not None), bilateral=False),)
 
     @model_validator(mode="after")
     def _bounds(self) -> "JointLimit":

@@ -2,10 +2,11 @@
 
 import dataclasses
 
+from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.fields import Index
 from flexmbs.model.frames import JointLike
 from flexmbs.model.item import CoordinateUse, Item
-from flexmbs.model.laws import LawOfTime
+from flexmbs.model.laws import Constant, LawOfTime
 
 
 class Drive(Item, section="drives", kind="drive"):
@@ -21,3 +22,7 @@ class Drive(Item, section="drives", kind="drive"):
     def coordinate_used(self) -> CoordinateUse:
         """The freedom it prescribes."""
         return CoordinateUse(self.joint, self.coordinate)
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One rheonomic row; scleronomic where the coordinate is held."""
+        return (ConstraintClass(1, scleronomic=isinstance(self.motion, Constant)),)

@@ -4,6 +4,7 @@ import dataclasses
 from typing import NamedTuple
 
 from flexmbs.declaration import Declaration, Problem
+from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.fields import Name
 from flexmbs.model.frames import ItemHandle
 
@@ -27,6 +28,10 @@ class Item(Declaration):
     def coordinate_used(self) -> CoordinateUse | None:
         """The freedom of a joint it acts on, if any."""
         return None
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """Its constraint rows by class; none for a force."""
+        return ()
 
     def cautions(self) -> list[Problem]:
         """What is unusual about the item and probably a slip."""

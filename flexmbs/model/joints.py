@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import AfterValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem
+from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.fields import Axis, Number, Positive, ScalarOrVector, Vector, items, unit_axis
 from flexmbs.model.frames import FrameLike, unit_quaternion
 from flexmbs.model.item import Item
@@ -48,6 +49,11 @@ class Joint(Item, section="joints"):
         return sum(motion.nv for motion in self.motions)
 
     @property
+    def among_equals(self) -> str:
+        """What tells it from others between the same two frames: nothing for joints, of which there is one."""
+        return ""
+
+    @property
     def rows(self) -> int:
         """Number of constraint equations between the two frames."""
         return 6 - self.nv
@@ -56,6 +62,11 @@ class Joint(Item, section="joints"):
     def position_rows(self) -> int:
         """How many of them constrain positions; the others, behind them, velocities alone."""
         return self.rows
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """Scleronomic and bilateral rows, the holonomic ones first; a free joint has none."""
+        rows = ((self.position_rows, True), (self.rows - self.position_rows, False))
+        return tuple(ConstraintClass(n, holonomic) for n, holonomic in rows if n)
 
     def cautions(self) -> list[Problem]:
         path = (self.section, self.name)

@@ -25,6 +25,10 @@ class Relation(Joint):
         return ()
 
     @property
+    def among_equals(self) -> str:
+        return self.kind
+
+    @property
     @abc.abstractmethod
     def rows(self) -> int:
         """Number of constraint equations."""

@@ -25,6 +25,7 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 SLOW_CALL = 1e-3  # s
 TIMED_CALLS = 4
 FRAME_ARGUMENTS = 19  # t, r, A, v, ω of a frame
+POSE_ARGUMENTS = 13  # t, x, A of a relative pose
 BORDER = ("timed", "call", "view", "lost")  # the callback's own functions
 
 
@@ -46,14 +47,17 @@ class Callbacks:
         self.slow: dict[str, float] = {}  # seconds a call, where that is long
         self.compiled: dict[tuple[Any, int, int], int] = {}  # addresses of compiled functions by function and shape
 
-    def address(self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int) -> int:
-        """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in arguments x."""
+    def address(
+        self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int, spread: Any = None
+    ) -> int:
+        """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in arguments x; ``spread`` is its
+        form for Numba."""
         if is_jitted(function):
             known = self.compiled.get((function, n_in, n_out))
             if known is not None:
                 return known
             report = self._keep(self._python(name, function.py_func, body, n_in, n_out))  # type: ignore[attr-defined]
-            wrapper = compiled_callback(_spread(function, n_in, n_out), n_in, n_out, report)
+            wrapper = compiled_callback(spread or _spread(function, n_in, n_out), n_in, n_out, report)
             if wrapper is not None:
                 self.kept.append(wrapper)
                 self.compiled[function, n_in, n_out] = int(wrapper.address)
@@ -108,7 +112,7 @@ class Callbacks:
         self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int
     ) -> Callable[[int, int], None]:
         views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
-        n_given = 1 if n_out == 3 else n_in  # a law of time has one
+        n_given = 1 if n_in == n_out == 3 else n_in  # a law of time has one
         places = range(n_out)
 
         def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray]:
@@ -175,8 +179,8 @@ def _at_border(frame: FrameType | None) -> bool:
 
 def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
     """The call with its first arguments: time, then coordinate and velocity, or position."""
-    frame = len(x) == FRAME_ARGUMENTS
-    names = ("t", "x", "y", "z") if frame else ("t",) if n_out == 3 else ("t", "x", "v")
+    place = len(x) in (FRAME_ARGUMENTS, POSE_ARGUMENTS)
+    names = ("t", "x", "y", "z") if place else ("t",) if n_out == 3 else ("t", "x", "v")
     shown = ", ".join(f"{key} = {value:.6g}" for key, value in zip(names, x))
     return f"{getattr(function, '__name__', 'function')}({shown})"
 

@@ -67,9 +67,9 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
     frames = FrameTable(model, shape, data)
     joints, joint_numbers = _joints(model, shape)
     tree, nq, ns = _tree(shape, data, frames, joint_numbers)
-    cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers)
     callbacks = Callbacks()
     laws = LawTable(callbacks)
+    cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     contacts, contact_names = compile_contacts(model, places, frames.number, cuts)
@@ -130,7 +130,7 @@ def _tree(
 
 
 def _cuts(
-    model: Model, shape: Topology, frames: FrameTable, numbers: dict[str, int]
+    model: Model, shape: Topology, frames: FrameTable, numbers: dict[str, int], laws: LawTable
 ) -> tuple[np.ndarray, np.ndarray, list[int], dict[str, JointPlace]]:
     """Rows of the cut joints (constraint rows are numbered with the drives), parameters of relations, paths, and where each joint
     of the model went."""
@@ -146,7 +146,7 @@ def _cuts(
         ends = frames.number(joint.parent), frames.number(joint.child)
         at = len(paths)
         paths += path
-        kind, given = parameters(joint)
+        kind, given = parameters(joint, laws)
         rows.append(
             (
                 numbers[name],

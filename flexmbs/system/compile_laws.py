@@ -64,6 +64,10 @@ class LawTable:
         """Number of a user's force and torque f(t, r, A, v, ω)."""
         return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _wrench_body, 19, 6))
 
+    def pose(self, address: int) -> int:
+        """Number of a user's function of a relative pose, by its address."""
+        return self._add(LAW_FUNCTION, [], address)
+
     def _add(self, code: int, parameters: list[float], address: int) -> int:
         self.kind.append(code)
         self.values += parameters

@@ -14,7 +14,7 @@ from flexmbs.algebra.blocks import Elimination
 # elementary motions of a joint
 ROTATE, SLIDE, TWIST, BALL, FREE, SHIFT = range(6)
 # kinds of the rows of a cut joint: of its chain, or of a relation with parameters in System.relations
-CHAIN, KNIFE_EDGE, ROLLING_DISC, ROLLING_SPHERE = range(4)
+CHAIN, KNIFE_EDGE, ROLLING_DISC, ROLLING_SPHERE, USER_ROWS = range(5)
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 # kinds of joint forces
@@ -45,6 +45,8 @@ CUT_NV, CUT_CONSTANT, CUT_KIND, CUT_POSITIONS, CUT_VALUES = range(11, 16)
 KNIFE_AXIS = 0
 PLANE, AXLE, CENTRE_RADIUS, RIM_RADIUS = 0, 3, 6, 7
 FIRST_TANGENT, SECOND_TANGENT, SPHERE_RADIUS = 3, 6, 9
+# of user rows: told in the parent's axes, laws of g and of (A | a₀) or −1, else constant rows
+USER_PARENT, USER_POSITION, USER_VELOCITY, USER_CONSTANTS = range(4)
 # columns of System.drives: body of a driven primary joint or −1, cut joint or −1
 DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = range(7)
 # columns of Laws.info
@@ -193,7 +195,7 @@ class Work(NamedTuple):
     stiffness: np.ndarray  # (ns + nc,)
     r: np.ndarray  # (ns,)
     x: np.ndarray  # (ns + nc,)
-    io: np.ndarray  # (2, 24) arguments and results of user functions
+    io: np.ndarray  # (2, 48) arguments and results of user functions
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros

@@ -79,7 +79,7 @@ def test_rattle_is_refused_with_what_works() -> None:
         fm.simulate(wheel(fm.KnifeEdge(*ENDS)), t_end=0.1, step=0.01, integrator="rattle")
     assert str(error.value) == (
         "integrator: 'rattle' keeps constraints on positions alone, not those on velocities of joint 'contact'; "
-        "take one of generalized-alpha, dormand-prince, radau, bdf"
+        "take one of generalized-alpha, dormand-prince, radau, bdf, moreau-jean"
     )
 
 
@@ -102,7 +102,8 @@ def test_check_counts_the_equations_and_names_dependent_ones() -> None:
     report = model.check()
     assert not report.errors
     assert "left wheel, rolling-disc, ground → left, 3 equations" in report.sections["joints"]
-    assert report.sections["freedoms"][0].startswith("f = 6·3 − 16 = 2 ")
+    assert report.sections["freedoms"][0].startswith("f = 6·3 − 12 = 6 ")
+    assert "κ = 4 nonholonomic equations: 2 freedoms in velocity" in report.sections["freedoms"]
     assert "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies" in report.sections["freedoms"]
     assert "8 joint velocities + 0 modes − 6 constraints + 1 redundant = 3 freedoms" in report.sections["system"]
     assert sum("1 constraint depends on the others" in line for line in report.warnings) == 1

@@ -1,0 +1,85 @@
+"""Constraint rows of user functions: A(pose, t) V + a₀(pose, t) = 0 and g(pose, t) = 0 on the relative pose and twist.
+
+The rate of a row is A V̇ + d/dt (A V + a₀) with V held, by differences of fourth order along the motion X exp(τ V), t + τ.
+"""
+
+import math
+
+from flexmbs._jit import call_address, part
+from flexmbs.algebra.se3 import exp_se3
+from flexmbs.algebra.small import add, dot, load3_at, matmul, mul, scale, store3_at, tmul
+from flexmbs.system.records import (
+    CLOSED_ROWS, G_ACCELERATION, G_POSITION, G_VELOCITY, LAW_ADDRESS, USER_CONSTANTS, USER_PARENT, USER_POSITION, USER_VELOCITY,
+)  # fmt: skip
+
+STEP = 1e-3  # m or rad from the pose
+
+
+@part
+def call_with_pose(laws, law, t, R, x, io):
+    """Results of the user function ``law`` at a pose, in io[1]."""
+    io[0, 0] = t
+    store3_at(io, 0, 1, x)
+    for a in range(9):
+        io[0, 4 + a] = R[a]
+    call_address(laws.info[law, LAW_ADDRESS], io[0], io[1])
+
+
+@part
+def load_rows(relations, laws, at, n, t, R, x, io):
+    """Rows (A | a₀), 7 numbers each, into io[1]; True where they are told in the parent's axes."""
+    law = int(relations[at + USER_VELOCITY])
+    if law >= 0:
+        call_with_pose(laws, law, t, R, x, io)
+    else:
+        for a in range(7 * n):
+            io[1, a] = relations[at + USER_CONSTANTS + a]
+    return relations[at + USER_PARENT] == 1.0
+
+
+@part
+def covector(io, r, in_parent, R):
+    """Row r on the twist in the child's axes."""
+    d = load3_at(io, 1, 7 * r)
+    m = load3_at(io, 1, 7 * r + 3)
+    if in_parent:
+        return tmul(R, d), tmul(R, m)
+    return d, m
+
+
+@part
+def row_rates(relations, laws, io, t, at, n, gs, row, R, x, v, w):
+    """Add d/dt (A V + a₀) with V held to the rates of the rows."""
+    h = STEP / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
+    for c in range(4):
+        factor = 1.0 + c // 2
+        weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
+        if c % 2 == 1:
+            factor = -factor
+            weight = -weight
+        dR, dx = exp_se3(scale(factor * h, v), scale(factor * h, w))
+        S = matmul(R, dR)
+        in_parent = load_rows(relations, laws, at, n, t + factor * h, S, add(x, mul(R, dx)), io)
+        for r in range(n):
+            d, m = covector(io, r, in_parent, S)
+            gs[G_ACCELERATION, row + r] += weight / h * (dot(d, v) + dot(m, w) + io[1, 7 * r + 6])
+
+
+@part
+def user_rows(relations, laws, io, t, at, n, cut, gs, k, row, R, x, v, w, av, aw):
+    """The n rows of cut k; pose (R, x) of the child, its twist and the rate of that in its axes."""
+    in_parent = load_rows(relations, laws, at, n, t, R, x, io)
+    for r in range(n):
+        d, m = covector(io, r, in_parent, R)
+        store3_at(cut, k, CLOSED_ROWS + 6 * r, d)
+        store3_at(cut, k, CLOSED_ROWS + 6 * r + 3, m)
+        gs[G_POSITION, row + r] = 0.0
+        gs[G_VELOCITY, row + r] = dot(d, v) + dot(m, w) + io[1, 7 * r + 6]
+        gs[G_ACCELERATION, row + r] = dot(d, av) + dot(m, aw)
+    if in_parent or relations[at + USER_VELOCITY] >= 0.0:
+        row_rates(relations, laws, io, t, at, n, gs, row, R, x, v, w)
+    law = int(relations[at + USER_POSITION])
+    if law >= 0:
+        call_with_pose(laws, law, t, R, x, io)
+        for r in range(n):
+            gs[G_POSITION, row + r] = io[1, r]

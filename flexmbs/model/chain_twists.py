@@ -1,0 +1,77 @@
+"""Velocities that the motions of a joint give its child frame, from the declared chain alone."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexmbs.model.frames import axis_angle_matrix, quaternion_matrix
+from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, Shift, Slide, Turn, Twist
+
+Pose = tuple[np.ndarray, np.ndarray]
+GENERIC = 0.7  # rad and m: a position that is special for no joint
+
+
+def chain_twists(motions: Sequence[Motion], q: Sequence[float] | np.ndarray, after: int | None = None) -> np.ndarray:
+    """(6, nv): the twist (v, ω) of the child frame relative to the parent frame is this times the velocities of the chain.
+
+    It is taken at the origin and in the axes of the frame that stands behind the first ``after`` motions, those of the child
+    frame where ``after`` is None.
+    """
+    q = np.asarray(q, float)
+    poses: list[Pose] = [(np.eye(3), np.zeros(3))]
+    own: list[np.ndarray] = []
+    at = 0
+    for motion in motions:
+        R, x = poses[-1]
+        dR, dx = _pose(motion, q[at : at + motion.nq])
+        poses.append((R @ dR, x + R @ dx))
+        own.append(_directions(motion))
+        at += motion.nq
+    columns = [_carried(poses[k + 1], poses[-1 if after is None else after], C) for k, C in enumerate(own)]
+    return np.hstack([np.zeros((6, 0)), *columns])
+
+
+def translations(motions: Sequence[Motion]) -> int:
+    """Number of directions in which the chain can move the origin of the child frame, in general positions."""
+    values = [x for motion in motions for x in (motion.rest if motion.nq > 1 else (GENERIC,) * motion.nq)]
+    return int(np.linalg.matrix_rank(chain_twists(motions, values)[:3], tol=1e-9))
+
+
+def _pose(motion: Motion, q: np.ndarray) -> Pose:
+    """Pose that one motion adds."""
+    match motion:
+        case Rotate():
+            return np.asarray(axis_angle_matrix(motion.axis, float(q[0]))), np.zeros(3)
+        case Slide():
+            return np.eye(3), q[0] * np.asarray(motion.axis)
+        case Twist():
+            return np.asarray(axis_angle_matrix(motion.axis, float(q[0]))), motion.pitch * q[0] * np.asarray(motion.axis)
+        case Shift():
+            return np.eye(3), np.asarray(motion.displacement)
+        case Turn():
+            return np.asarray(axis_angle_matrix(motion.axis, motion.angle)), np.zeros(3)
+    return np.asarray(quaternion_matrix(tuple(q[-4:]))), q[:-4] if len(q) > 4 else np.zeros(3)
+
+
+def _directions(motion: Motion) -> np.ndarray:
+    """(6, nv): twist of one motion in the axes behind it."""
+    nothing = np.zeros(3)
+    match motion:
+        case Rotate():
+            return np.hstack([nothing, motion.axis])[:, None]
+        case Slide():
+            return np.hstack([motion.axis, nothing])[:, None]
+        case Twist():
+            return np.hstack([motion.pitch * np.asarray(motion.axis), motion.axis])[:, None]
+        case Ball():
+            return np.vstack([np.zeros((3, 3)), np.eye(3)])
+        case FreeMotion():
+            return np.eye(6)
+    return np.zeros((6, 0))
+
+
+def _carried(source: Pose, target: Pose, C: np.ndarray) -> np.ndarray:
+    """Twists given at one frame, taken at the origin and in the axes of another."""
+    (R, x), (S, y) = source, target
+    v, w = R @ C[:3], R @ C[3:]
+    return np.vstack([S.T @ (v + np.cross(w.T, y - x).T), S.T @ w])

@@ -1,0 +1,27 @@
+"""`ConstraintClass`: what kind of constraint a joint, a drive or another item puts on the motion."""
+
+from typing import NamedTuple
+
+
+class ConstraintClass(NamedTuple):
+    """The number of constraint rows of an item and their class by physical properties.
+
+    holonomic: g(q, t) = 0 restricts positions; else A(q, t) s + a₀ = 0 restricts velocities alone.  scleronomic: time does not
+    appear; else rheonomic.  bilateral: equations; else unilateral, inequalities g ≥ 0.  Whether a constraint is explicit
+    (positions given by independent coordinates) or implicit (equations between coordinates) is a choice of formulation.
+    Source: Schiehlen and Eberhard, Applied Dynamics, ch. 2.
+    """
+
+    rows: int
+    holonomic: bool = True
+    scleronomic: bool = True
+    bilateral: bool = True
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """The three properties in words."""
+        return (
+            "holonomic" if self.holonomic else "nonholonomic",
+            "scleronomic" if self.scleronomic else "rheonomic",
+            "bilateral" if self.bilateral else "unilateral",
+        )

@@ -1,0 +1,203 @@
+"""User functions of a relative pose (t, x, A) as callbacks: values g, rows (A | a₀), and rows of g by differentiation.
+
+x is turned into x + h e, A into exp(h ẽ) A. A function of Python is differentiated by complex steps, exact to round-off (Squire
+and Trapp, SIAM Rev. 40 (1998) 110), where it takes complex numbers; else by differences of fourth order.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flexmbs._jit import is_jitted, jitted
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError
+from flexmbs.system.callbacks import POSE_ARGUMENTS, Callbacks
+
+COLUMNS = 7  # of a row: on (v, ω), and a₀ or ∂g/∂t
+STEP = 1e-3
+TINY = 1e-30
+STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
+AGREE = 1e-6
+PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.64)  # a pose that is special for no function
+
+Body = Callable[[Callable[..., Any], np.ndarray], Any]
+
+
+def called(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """function(t, x, A) with copies, which it may keep or change."""
+    given = x.copy()
+    return function(given[0] if np.iscomplexobj(x) else float(given[0]), given[1:4], given[4:13])
+
+
+def values(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """g(t, x, A)"""
+    return np.ravel(called(function, x))
+
+
+def rows(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+    """Rows of 7 from a function that gives rows of 6 or 7, one after the other."""
+    given = np.atleast_2d(np.asarray(called(function, x), float))
+    missing = COLUMNS - given.shape[1]
+    return np.hstack([given, np.zeros((len(given), missing))]).ravel() if missing > 0 else given.ravel()
+
+
+def differentiated(function: Callable[..., Any], n: int) -> Body:
+    """Body that gives the rows (∂g on (v, ω) | ∂g/∂t), by complex steps where the function takes them."""
+    at = np.array(PROBE)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exact, rough = _by_complex_steps(function, at, n), by_differences(function, at, n)
+        if np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()):
+            return lambda function, x: _by_complex_steps(function, x, n).ravel()
+    except Exception:  # it takes no complex numbers, or not this pose
+        pass
+    return lambda function, x: by_differences(function, x, n).ravel()
+
+
+def by_differences(function: Callable[..., Any], x: np.ndarray, n: int) -> np.ndarray:
+    """(n, 7) by differences of fourth order."""
+    found = np.zeros((n, COLUMNS))
+    for k in range(COLUMNS):
+        for factor, weight in STENCIL:
+            found[:, k] += weight / STEP * values(function, moved(x, k, factor * STEP))
+    return found
+
+
+def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, n: int) -> np.ndarray:
+    """(n, 7) of imaginary parts."""
+    found = np.zeros((n, COLUMNS))
+    for k in range(COLUMNS):
+        found[:, k] = np.imag(values(function, moved(x.astype(complex), k, 1j * TINY))) / TINY
+    return found
+
+
+def moved(x: np.ndarray, k: int, h: Any) -> np.ndarray:
+    """The pose after a displacement h along direction k of (v, ω, t), parent's axes."""
+    moved = x.copy()
+    if k < 3:
+        moved[1 + k] += h
+    elif k < 6:
+        a, b = (k - 2) % 3, (k - 1) % 3
+        A = moved[4:].reshape(3, 3)
+        A[[a, b]] = np.cos(h) * A[a] - np.sin(h) * A[b], np.sin(h) * A[a] + np.cos(h) * A[b]
+    else:
+        moved[0] += h
+    return moved
+
+
+def spread_values(function: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """``body(x, out)`` of the values for Numba."""
+    single = np.ndim(function.py_func(*_probe())) == 0  # type: ignore[attr-defined]
+    if single:
+
+        def one(x: Any, out: Any) -> None:
+            out[0] = function(x[0], x[1:4], x[4:13])
+
+        return one
+
+    def several(x: Any, out: Any) -> None:
+        result = function(x[0], x[1:4], x[4:13])
+        for a in range(n):
+            out[a] = result[a]
+
+    return several
+
+
+def spread_rows(function: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """``body(x, out)`` of the rows for Numba."""
+    result = function.py_func(*_probe())  # type: ignore[attr-defined]
+    columns = np.shape(result)[-1]
+    if np.ndim(result) == 1:
+
+        def one(x: Any, out: Any) -> None:
+            row = function(x[0], x[1:4], x[4:13])
+            out[6] = 0.0
+            for c in range(columns):
+                out[c] = row[c]
+
+        return one
+
+    def several(x: Any, out: Any) -> None:
+        given = function(x[0], x[1:4], x[4:13])
+        for r in range(n):
+            out[7 * r + 6] = 0.0
+            for c in range(columns):
+                out[7 * r + c] = given[r][c]
+
+    return several
+
+
+def spread_differences(function: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """``body(x, out)`` of the rows by differences for Numba."""
+    inner = jitted(spread_values(function, n))
+
+    def body(x: Any, out: Any) -> None:
+        y = np.empty(13)
+        g = np.empty(n)
+        for a in range(7 * n):
+            out[a] = 0.0
+        for k in range(7):
+            for c in range(4):
+                factor = 1.0 + c // 2
+                weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
+                if c % 2 == 1:
+                    factor = -factor
+                    weight = -weight
+                h = factor * STEP
+                for a in range(13):
+                    y[a] = x[a]
+                if k < 3:
+                    y[1 + k] += h
+                elif k == 6:
+                    y[0] += h
+                else:
+                    a = 4 + 3 * ((k - 2) % 3)
+                    b = 4 + 3 * ((k - 1) % 3)
+                    for e in range(3):
+                        y[a + e] = math.cos(h) * x[a + e] - math.sin(h) * x[b + e]
+                        y[b + e] = math.sin(h) * x[a + e] + math.cos(h) * x[b + e]
+                inner(y, g)
+                for r in range(n):
+                    out[7 * r + k] += weight / STEP * g[r]
+
+    return body
+
+
+def value_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
+    """Address of the values g."""
+    spread = spread_values(function, n) if is_jitted(function) else None
+    return callbacks.address(name, function, values, POSE_ARGUMENTS, n, spread)
+
+
+def row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
+    """Address of rows that the function gives."""
+    spread = spread_rows(function, n) if is_jitted(function) else None
+    return callbacks.address(name, function, rows, POSE_ARGUMENTS, COLUMNS * n, spread)
+
+
+def slope_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
+    """Address of rows by differentiation of g."""
+    spread = spread_differences(function, n) if is_jitted(function) else None
+    body = differentiated(getattr(function, "py_func", function), n)
+    return callbacks.address(name, function, body, POSE_ARGUMENTS, COLUMNS * n, spread)
+
+
+def check_shape(name: str, function: Callable[..., Any], *shapes: tuple[int, ...]) -> None:
+    """Raise `InputError` where the function raises at a general pose, or gives another shape than those; one row may be flat."""
+    try:
+        given = np.shape(getattr(function, "py_func", function)(*_probe()))
+    except Exception as error:
+        raise InputError(f"{name}: raises {type(error).__name__}: {shown(str(error))} at a general pose; mend it") from error
+    allowed = {*shapes, *(shape[1:] for shape in shapes if shape[0] == 1)}
+    if given not in allowed:
+        wanted = " or ".join(" × ".join(map(str, shape)) for shape in shapes)
+        got = " × ".join(map(str, given)) or "one"
+        raise InputError(f"{name}: gives {got} numbers, not {wanted}; mend the function or the number of equations")
+
+
+def _probe() -> tuple[float, np.ndarray, np.ndarray]:
+    return PROBE[0], np.array(PROBE[1:4]), np.array(PROBE[4:])

@@ -1,0 +1,102 @@
+"""What constraints of the user's own keep between flexible bodies: rows and rates, the same accelerations by every formalism."""
+
+import numpy as np
+import pytest
+from formalism_contract import reference
+from instants import instants
+from samples import GRAVITY, flexible, rigid, some_frame, some_joint, state
+from scipy.spatial.transform import Rotation
+from test_relation_kinds import at, central, contact_rows, moved
+
+import flexmbs as fm
+from flexmbs.analysis.evaluate import evaluate
+from flexmbs.dynamics.dense import multipliers_of_least_norm
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.model.joints import Joint
+from flexmbs.model.relations import Relation
+
+
+def surface(t, x, A):
+    """A point on a wavy surface that rises, an axis that keeps an angle to the parent's."""
+    return np.array([x[2] - 0.2 * np.sin(x[0]) * x[1] - 0.1 * t, A[8] + 0.3 * A[1] - 0.4 * x[1] * A[3]])
+
+
+def surface_rows(t, x, A):
+    def turned(column, row):
+        """Rate of A[row, column] = e_row · (ω × a)."""
+        return np.cross(A[column::3], np.eye(3)[row])
+
+    first = [-0.2 * np.cos(x[0]) * x[1], -0.2 * np.sin(x[0]), 1.0, 0.0, 0.0, 0.0, -0.1]
+    second = np.concatenate([[0.0, -0.4 * A[3], 0.0], turned(2, 2) + 0.3 * turned(1, 0) - 0.4 * x[1] * turned(0, 1), [0.0]])
+    return np.array([first, second])
+
+
+def rows(t, x, A):
+    return np.array([[A[0], x[1], 0.3, A[4], 0.2 * x[2], -A[7], 0.1 * t + x[0]], [0.0, 1.0, x[2], 0.0, A[2], 0.5, 0.3 * A[5]]])
+
+
+KINDS = {
+    "holonomic": (fm.Holonomic, {"function": surface, "jacobian": surface_rows, "equations": 2, "rheonomic": True}),
+    "holonomic by complex steps": (fm.Holonomic, {"function": surface, "equations": 2, "rheonomic": True}),
+    "velocity-rows": (fm.VelocityRows, {"function": rows, "equations": 2, "axes": "parent", "rheonomic": True}),
+    "velocity-rows constant": (fm.VelocityRows, {"covectors": [(0.3, -1, 0.2, 0.5, 0.1, -0.7, 0.4), (1, 0, 0, 0, 1, 0)]}),
+}
+
+
+def test_every_registered_kind_is_here():
+    made = {kind for kind, made in Joint.kinds.items() if issubclass(made, Relation) and made.__module__ != Relation.__module__}
+    assert {name.split()[0] for name in KINDS} == made
+
+
+def constrained(kind: str) -> fm.Model:
+    """ground – revolute – flexible "first" and flexible or rigid "second", free; the constraint between them."""
+    seed = list(KINDS).index(kind)
+    rng = np.random.default_rng(seed)
+    model = fm.Model("constrained", gravity=GRAVITY, frames={"post": some_frame(rng)})
+    first = model.add(flexible("first", rng))
+    second = model.add(rigid("second", rng) if seed == 1 else flexible("second", rng, nf=2))
+    model.add(some_joint("revolute", "base", model.ground["post"], first["a"], rng))
+    pose = (*rng.normal(size=3), *Rotation.from_rotvec(rng.normal(size=3) / 2).as_quat(scalar_first=True))
+    model.add(fm.Free("motion", first["b"], second["a"], q0=pose, v0=tuple(rng.normal(size=6))))
+    make, parameters = KINDS[kind]
+    model.add(make("contact", first["b"], second["a"], **parameters))
+    return model
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_differentiate_to_rates(kind):
+    """g to G s + γ̄ and this to G ṡ − γ along a motion, time included; G is what the velocities are multiplied with."""
+    now = state(constrained(kind))
+    mine = contact_rows(now)
+    joint = now.compiled.model.joints["contact"]
+    rng = np.random.default_rng(5)
+    s, sd = rng.normal(size=(2, len(now.s)))
+
+    def values(h: float) -> np.ndarray:
+        at(now, moved(now, h * s + 0.5 * h * h * sd), s + h * sd, sd, h)
+        return now.work.gs[:, mine].copy()
+
+    here = values(0.0)
+    n = joint.position_rows
+    assert np.abs(here[1, :n] - central(lambda h: values(h)[0, :n])).max(initial=0.0) < 1e-9
+    assert np.abs(here[2] - central(lambda h: values(h)[1])).max() < 1e-8
+    G = instants(now.compiled.model)["joint"].terms().G[mine]
+    zero = np.zeros(len(s))
+    at(now, now.q, s, zero)
+    gap = now.work.gs[1, mine].copy()
+    at(now, now.q, zero, zero)
+    assert np.abs(gap - now.work.gs[1, mine] - G @ s).max() < 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_formalism_gives_the_same_accelerations(kind):
+    model = constrained(kind)
+    for coordinates, instant in instants(model).items():
+        t = instant.terms()
+        wanted = reference(t)
+        for formalism in FORMALISMS.values():
+            if coordinates not in formalism.coordinates:
+                continue
+            sd, lam = evaluate(instant.compiled, formalism(), 0.0, instant.q, instant.s, instant.z, instant.beta)
+            assert np.abs(sd - wanted.sd).max() < 1e-9 * (1.0 + np.abs(wanted.sd).max())
+            assert np.abs(multipliers_of_least_norm(t.G, lam) - wanted.lam).max() < 1e-9 * (1.0 + np.abs(wanted.lam).max())

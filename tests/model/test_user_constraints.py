@@ -1,0 +1,144 @@
+"""Constraints of the user's own against the joints they stand for: accelerations and forces at states in motion."""
+
+import constraint_functions as given
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import flexmbs as fm
+from flexmbs.analysis.state import State, settled_state
+
+INERTIA = {"mass": 2.0, "inertia": (0.3, 0.4, 0.5), "com": (0.1, -0.2, 0.05)}
+
+
+def body(**initial) -> fm.Model:
+    """A body that moves freely, in motion and tilted."""
+    model = fm.Model("m", frames={"hook": fm.Frame((0.2, -0.1, 0.3), ("x", 0.4))})
+    model.add(fm.RigidBody("body", frames={"eye": fm.Frame((0.3, 0.1, -0.2), ("z", 0.7))}, **INERTIA))
+    turn = Rotation.from_rotvec([0.3, -0.5, 0.2]).as_quat(scalar_first=True)
+    start = {"q0": (0.7, 0.6, 0.9, *turn), "v0": (0.5, -0.4, 0.8, 1.2, -0.7, 0.9)} | initial
+    model.add(fm.Free("motion", "ground", "body", **start))
+    return model
+
+
+def state_with(*items, t: float = 0.0) -> State:
+    """The body held by a constraint too."""
+    model = body()
+    for item in items:
+        model.add(item)
+    model.cuts = ["constraint"] if items[0].carries else []
+    return fm.state(model, t=t)
+
+
+def check_equal(found: State, *joint, tolerance: float) -> None:
+    """The same place, velocities and accelerations as with the joint that the constraint stands for."""
+    other = state_with(*joint, t=found.t)
+    expected = settled_state(other.compiled, found.t, found.q, found.s, other.beta)
+    np.testing.assert_allclose(found.q, expected.q, atol=tolerance)
+    np.testing.assert_allclose(found.s, expected.s, atol=tolerance)
+    np.testing.assert_allclose(found.sd, expected.sd, atol=tolerance)
+    assert np.abs(found.sd).max() > 1.0
+
+
+ENDS = ("constraint", "ground/hook", "body/eye")
+
+
+@pytest.mark.parametrize("how", ["given", "complex steps", "differences"])
+def test_rod(how) -> None:
+    """Given derivatives, complex steps, differences: the distance joint."""
+    function = given.rod_of_reals if how == "differences" else given.rod
+    jacobian = given.rod_jacobian if how == "given" else None
+    found = state_with(fm.Holonomic(*ENDS, function=function, jacobian=jacobian))
+    check_equal(found, fm.Distance(*ENDS, length=given.LENGTH, q0=(0.8, -0.7, 1, 0, 0, 0)), tolerance=1e-9)
+
+
+@pytest.mark.parametrize("jacobian", [given.hinge_jacobian, None])
+def test_hinge_of_five_equations(jacobian) -> None:
+    found = state_with(fm.Holonomic(*ENDS, function=given.hinge, equations=5, jacobian=jacobian))
+    check_equal(found, fm.Revolute(*ENDS, axis="y"), tolerance=1e-9)
+
+
+@pytest.mark.parametrize("jacobian", [given.shaken_jacobian, None])
+def test_rheonomic_support(jacobian) -> None:
+    """A slide along x with a drive, and the ball that turns on it."""
+    item = fm.Holonomic(*ENDS, function=given.shaken, equations=3, jacobian=jacobian, rheonomic=True)
+    shaker = fm.Drive("shaker", "constraint", fm.Sine(amplitude=0.1, frequency=3.0 / (2.0 * np.pi)))
+    support = fm.Chain(*ENDS, motions=(fm.Slide("x"), fm.Ball()))
+    check_equal(state_with(item, t=0.4), support, shaker, tolerance=1e-9)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        fm.VelocityRows(*ENDS, covectors=(0.0, 1.0, 0.0, 0.0, 0.0, 0.0)),
+        fm.VelocityRows(*ENDS, function=given.blade, axes="parent"),
+    ],
+)
+def test_blade(rows) -> None:
+    check_equal(state_with(rows), fm.KnifeEdge(*ENDS), tolerance=1e-10)
+
+
+def test_rows_with_a_rate_of_their_own() -> None:
+    """ẋ = 0.4 t in the parent's axes: the belt's acceleration; constant rows with a₀ keep a velocity."""
+    model = body()
+    model.add(fm.VelocityRows("belt", "ground", "body", function=given.conveyor, axes="parent", rheonomic=True))
+    model.add(fm.VelocityRows("spin", "ground", "body", covectors=[(0, 0, 0, 0, 0, 1, -2.5)]))
+    here = fm.state(model, t=0.7)
+    A = Rotation.from_quat(here.q[3:], scalar_first=True).as_matrix()
+    v, w, vd, wd = here.s[:3], here.s[3:], here.sd[:3], here.sd[3:]
+    assert (A @ v)[0] == pytest.approx(0.28, abs=1e-12)
+    assert (A @ (vd + np.cross(w, v)))[0] == pytest.approx(0.4, abs=1e-9)
+    assert w[2] == pytest.approx(2.5, abs=1e-12)
+    assert wd[2] == pytest.approx(0.0, abs=1e-12)
+    lines = model.check().sections["constraints"]
+    assert "belt  velocity-rows  1 row  nonholonomic  rheonomic    bilateral  implicit" in lines
+    assert "spin  velocity-rows  1 row  nonholonomic  scleronomic  bilateral  implicit" in lines
+
+
+def test_derivatives_not_given_are_told() -> None:
+    model = body()
+    model.add(fm.Holonomic(*ENDS, function=given.rod))
+    assert any("constraint.jacobian: its derivatives are taken by complex steps" in line for line in model.check().warnings)
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (
+            fm.Holonomic(*ENDS, function=given.rod, jacobian=given.wrong_jacobian),
+            "jacobian: ∂g0/∂v_z is given as -",
+        ),
+        (fm.Holonomic(*ENDS, function=given.rod, jacobian=given.short_jacobian), "jacobian: gives 3 numbers, not 1 × 6"),
+        (fm.Holonomic(*ENDS, function=given.two_values), "function: gives 2 numbers, not 1"),
+        (fm.Holonomic(*ENDS, function=given.shaken, equations=3), "rheonomic: the function depends on time; say rheonomic=True"),
+        (fm.VelocityRows(*ENDS, function=given.conveyor), "rheonomic: the function depends on time; say rheonomic=True"),
+        (fm.VelocityRows(*ENDS, function=given.blade, equations=2), "function: gives 1 × 6 numbers, not 2 × 6 or 2 × 7"),
+        (fm.Holonomic(*ENDS, function=given.raises), "function: raises ZeroDivisionError: 'no such pose' at a general pose"),
+    ],
+)
+def test_wrong_functions(item, message) -> None:
+    model = body()
+    model.add(item)
+    errors = model.check().errors
+    assert len(errors) == 1
+    assert errors[0].startswith("joints.constraint.")
+    assert message in errors[0]
+    with pytest.raises(fm.InputError):
+        fm.state(model)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fm.VelocityRows(*ENDS), "either constant covectors or a function"),
+        (lambda: fm.VelocityRows(*ENDS, covectors=(0, 1, 0)), "rows of 6 numbers on (v, ω), or 7 with a₀, not 1 of 3"),
+        (lambda: fm.VelocityRows(*ENDS, function=given.blade, axes="world"), "axes: must be 'child' or 'parent', not 'world'"),
+        (lambda: fm.VelocityRows(*ENDS, covectors=(0, 1, 0, 0, 0, 0), rheonomic=True), "constant covectors do not depend"),
+        (lambda: fm.Holonomic(*ENDS, function=given.rod, equations=7), "must be 1 … 6 equations between two frames, not 7"),
+        (lambda: fm.Holonomic(*ENDS, function=lambda x: 0.0), "the function must be f(t, x, A), with 3 arguments, not 1"),
+    ],
+)
+def test_wrong_declarations(make, message) -> None:
+    with pytest.raises(fm.InputError) as error:
+        make()
+    assert message in str(error.value)
