@@ -4,7 +4,6 @@ import dataclasses
 import difflib
 import functools
 import re
-import reprlib
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
@@ -12,12 +11,9 @@ from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
 from flexmbs.errors import InputError
+from flexmbs.errors import shown as shown
 
 SAFE = re.compile(r"[\w +-]+")
-GIVEN = reprlib.Repr()
-GIVEN.maxstring = GIVEN.maxother = 60
-GIVEN.maxlist = GIVEN.maxtuple = 9
-GIVEN.maxlevel = 3
 
 
 class Problem(NamedTuple):
@@ -46,14 +42,6 @@ def close_names(name: str, names: Iterable[str]) -> str:
     if close:
         return f"did you mean '{close[0]}'?"
     return f"known: {', '.join(sorted(known)[:30])}" if known else "there is none"
-
-
-def shown(value: object) -> str:
-    """A short, depth-limited repr of what the user gave."""
-    try:
-        return " ".join(GIVEN.repr(value).split())
-    except ValueError:
-        return "a number of thousands of digits"
 
 
 def _message(error: Any, names: Iterable[str]) -> str:

@@ -1,4 +1,11 @@
-"""Errors a user can meet, each with the exit code of the command line."""
+"""Errors a user can meet, each with the exit code of the command line; and how they show what the user gave."""
+
+import reprlib
+
+GIVEN = reprlib.Repr()
+GIVEN.maxstring = GIVEN.maxother = 60
+GIVEN.maxlist = GIVEN.maxtuple = 9
+GIVEN.maxlevel = 3
 
 
 class FlexmbsError(Exception):
@@ -31,3 +38,11 @@ class MachineError(FlexmbsError):
     """The machine fails: disk, memory, a missing extra."""
 
     exit_code = 4
+
+
+def shown(value: object) -> str:
+    """A short, depth-limited repr of what the user gave."""
+    try:
+        return " ".join(GIVEN.repr(value).split())
+    except ValueError:
+        return "a number of thousands of digits"

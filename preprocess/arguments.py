@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.declaration import shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body import FloatArray, IntArray
 
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, FloatArray, ModeTable, Surface, x_cross_shapes
@@ -29,11 +28,13 @@ from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reference import BodyModes, Reference, body_modes, reference_of, rigid_mode_count
 from preprocess.regions import Materials
 from preprocess.stress import SURFACE_STRESS, BodyFields, Stress, stress_modes
+from preprocess.threads import on_threads
 from preprocess.unit_loads import unit_loads
 
 _RIGID_RESIDUAL = 1e-6  # met even by matrices that were printed with seven digits
 
 
+@on_threads
 def reduce(
     part: Mesh | FEModel,
     material: Materials | None = None,
@@ -182,7 +183,7 @@ def _rigid_modes(statics: InterfaceStatics) -> _RigidModes:
     """
     fe = statics.fe
     R = rigid_motion(fe.nodes - fe.centre_of_mass).reshape(statics.size, 6)
-    residual = _rigid_residual(fe.K, R)
+    residual = _rigid_residual(fe, R)
     if residual > _RIGID_RESIDUAL:
         raise InputError(f"stiffness: rigid-body motion strains it (|K R|/|K| = {residual:.2g}); give K without supports")
     Psi = statics.constraint_modes()
@@ -197,13 +198,13 @@ def _rigid_modes(statics: InterfaceStatics) -> _RigidModes:
 
 def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
     """Largest Rayleigh quotient ``rᵀKr / rᵀMr`` of the rigid-body motions: zero but for the accuracy of K."""
-    quotient = scipy.linalg.eigh(R.T @ (fe.K @ R), R.T @ fe.mass_product(R), eigvals_only=True)
+    quotient = scipy.linalg.eigh(R.T @ fe.stiffness_product(R), R.T @ fe.mass_product(R), eigvals_only=True)
     return float(np.abs(quotient).max())
 
 
-def _rigid_residual(K: sp.csr_matrix, R: FloatArray) -> float:
+def _rigid_residual(fe: FEModel, R: FloatArray) -> float:
     unit = R / np.abs(R).max(axis=0)
-    return float(np.abs(K @ unit).max() / np.abs(K.data).max())
+    return float(np.abs(fe.stiffness_product(unit)).max() / np.abs(fe.K.data).max())
 
 
 def _frame(interface: BoundInterface, motion: FloatArray, modes: BodyModes) -> FlexibleFrame:

@@ -24,6 +24,7 @@ DEFAULT = "cholesky" if COMPILED else "superlu"
 def factorize(
     K: sp.csr_matrix,
     *,
+    nodes: Indices | None = None,
     coordinates: Array | None = None,
     node_ids: Indices | None = None,
     definite: bool = True,
@@ -31,37 +32,39 @@ def factorize(
 ) -> Factor:
     """Factor of a symmetric matrix (n, n), whose degrees of freedom come in threes, node by node, where it is a stiffness.
 
-    coordinates (n/3, 3): of the nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for messages.
+    nodes (N,): which nodes are free, ascending, the others being held; by default all.
+    coordinates (n/3, 3): of all nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for messages.
     definite: whether K has to be positive definite; if not, it is factored without interchanges and its negative pivots counted.
     backend: "cholesky" (the package's own), "superlu" or "pardiso" (extra ``mkl``).
     Raises InputError naming what floats when K is singular, MachineError when memory does not suffice or the backend is missing.
     """
-    n = K.shape[0]
-    if n == 0:
+    free = np.arange(-(-K.shape[0] // 3)) if nodes is None else nodes
+    if not len(free):
         raise InputError("stiffness: no free degree of freedom is left; hold fewer nodes")
     if backend not in BACKENDS:
         raise InputError(f"backend: {backend!r} is not known; it is one of {', '.join(BACKENDS)}")
-    graph = node_graph(K)
-    problem = Problem(K, graph, node_order(graph, coordinates), definite)
+    graph = node_graph(K, free)
+    problem = Problem(K, free, graph, node_order(graph, None if coordinates is None else coordinates[free]), definite)
     try:
         factor = BACKENDS[backend](problem)
     except PivotError as error:
-        raise InputError(_singular(K, _loose_motion(problem, error.dof), node_ids)) from error
-    motion = _soft_motion(K, factor) if factor.doubtful() else None
+        raise InputError(_singular(problem, _loose_motion(problem, error.dof), node_ids)) from error
+    motion = _soft_motion(problem, factor) if factor.doubtful() else None
     if motion is not None:
-        raise InputError(_singular(K, motion, node_ids))
+        raise InputError(_singular(problem, motion, node_ids))
     return factor
 
 
-def _soft_motion(K: sp.csr_matrix, factor: Factor) -> Array | None:
+def _soft_motion(problem: Problem, factor: Factor) -> Array | None:
     """A motion that meets no resistance to working accuracy, found by two steps of inverse iteration; None when there is none."""
+    K = problem.K
     size = float(np.abs(K.data).max(initial=0.0))
     x = np.random.default_rng(0).standard_normal(K.shape[0])
     for _ in range(2):
         y = factor.solve(x / np.linalg.norm(x))
         growth = np.linalg.norm(y)
         if not np.isfinite(growth) or growth * size > SINGULAR:
-            return y if np.isfinite(growth) else _part_of(K, None)
+            return y if np.isfinite(growth) else _part_of(problem, None)
         x = y
     return None
 
@@ -69,31 +72,36 @@ def _soft_motion(K: sp.csr_matrix, factor: Factor) -> Array | None:
 def _loose_motion(problem: Problem, dof: int | None) -> Array:
     """The motion for which elimination stopped at a degree of freedom: of its part where there are several, else the softest."""
     K = problem.K
-    n_parts, _ = connected_components(K, directed=False)
+    n_parts, _ = connected_components(problem.graph, directed=False)
     if n_parts == 1:
         stiffened = (K + 1e-9 * abs(K.diagonal()).max() * sp.eye(K.shape[0], format="csr")).tocsr()
         try:
             return BACKENDS[DEFAULT](problem._replace(K=stiffened)).solve(np.random.default_rng(0).standard_normal(K.shape[0]))
         except PivotError:
             pass  # far from definite: no single motion is to blame
-    return _part_of(K, dof)
+    return _part_of(problem, dof)
 
 
-def _part_of(K: sp.csr_matrix, dof: int | None) -> Array:
+def _part_of(problem: Problem, dof: int | None) -> Array:
     """Indicator of the part of K that a degree of freedom belongs to, the smallest part when none is given."""
-    _, part = connected_components(K, directed=False)
-    return np.asarray(part == (np.argmin(np.bincount(part)) if dof is None else part[dof]), dtype=float)
+    _, part = connected_components(problem.graph, directed=False)
+    chosen = np.argmin(np.bincount(part)) if dof is None else part[np.searchsorted(problem.nodes, dof // 3)]
+    motion = np.zeros(problem.K.shape[0])
+    rows = problem.rows
+    motion[rows] = np.repeat(part == chosen, 3)[: len(rows)]
+    return motion
 
 
-def _singular(K: sp.csr_matrix, motion: Array, node_ids: Indices | None) -> str:
+def _singular(problem: Problem, motion: Array, node_ids: Indices | None) -> str:
     """One line that says which nodes move freely."""
     moving = np.unique(np.flatnonzero(np.abs(motion) > 0.05 * np.abs(motion).max()) // 3)
     labels = moving if node_ids is None else np.asarray(node_ids)[moving]
-    n_parts, _ = connected_components(K, directed=False)
+    n_parts, _ = connected_components(problem.graph, directed=False)
     shown = ", ".join(map(str, labels[:5])) + (", …" if len(labels) > 5 else "")
     parts = f" in {n_parts} separate parts" if n_parts > 1 else ""
-    n_nodes = -(-K.shape[0] // 3)
-    return f"stiffness: singular: {len(labels)} of {n_nodes} nodes{parts} move freely (node {shown}); hold or join them"
+    return (
+        f"stiffness: singular: {len(labels)} of {len(problem.nodes)} nodes{parts} move freely (node {shown}); hold or join them"
+    )
 
 
 class NaturalModes(NamedTuple):

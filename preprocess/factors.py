@@ -24,17 +24,30 @@ OUT_OF_MEMORY, SOLVE = -2, 33  # PARDISO's error and phase
 
 
 class Problem(NamedTuple):
-    """What is to be factored: K (n, n); the graph of its nodes, three rows each, and their order of elimination; definite:
-    whether every pivot has to be positive."""
+    """What is to be factored: the rows and columns of K (n, n) of some nodes (N,), three each; the graph (N, N) of these and
+    their order of elimination; definite: whether every pivot has to be positive."""
 
     K: sp.csr_matrix
+    nodes: Indices
     graph: sp.csr_matrix
     order: Indices
     definite: bool
 
+    @property
+    def rows(self) -> Indices:
+        """Rows of K that belong to the nodes."""
+        rows = (3 * self.nodes[:, None] + np.arange(3)).ravel()
+        return rows[rows < self.K.shape[0]]
+
+    @property
+    def part(self) -> sp.csr_matrix:
+        """The rows and columns that belong to the nodes."""
+        rows = self.rows
+        return self.K if len(rows) == self.K.shape[0] else self.K[rows][:, rows].tocsr()
+
 
 class Factor(ABC):
-    """Factor of a symmetric matrix. Solves K x = b."""
+    """Factor of a symmetric matrix, or of its rows and columns of some nodes. Solves K x = b, x = 0 at other nodes."""
 
     @abstractmethod
     def __init__(self, problem: Problem) -> None:
@@ -47,7 +60,7 @@ class Factor(ABC):
 
     @abstractmethod
     def solve(self, loads: Array) -> Array:
-        """x = K⁻¹ b for loads b (n,) or (n, k); sixteen together cost about three single ones."""
+        """x = K⁻¹ b for loads b (n,) or (n, k), zero where nodes are left out; sixteen together cost about three single ones."""
 
     @abstractmethod
     def negative_pivots(self) -> int:
@@ -64,7 +77,8 @@ class CholeskyFactor(Factor):
 
     def __init__(self, problem: Problem) -> None:
         tree = analyse(problem.graph.indptr, problem.graph.indices, problem.order)
-        refuse_beyond(Cholesky.bytes_needed(tree), f"the factor of {problem.K.shape[0]} degrees of freedom")
+        tree = tree.of_nodes(problem.nodes, -(-problem.K.shape[0] // 3))
+        refuse_beyond(Cholesky.bytes_needed(tree), f"the factor of {len(problem.rows)} degrees of freedom")
         self._scale = problem.K.diagonal()
         self._factor = Cholesky(problem.K, tree, signed=not problem.definite)
 
@@ -80,7 +94,7 @@ class CholeskyFactor(Factor):
         return int((self._factor.signs < 0).sum())
 
     def doubtful(self) -> bool:
-        ratio = self._factor.pivots()[: len(self._scale)] / np.maximum(np.abs(self._scale), 1e-300)
+        ratio = self._factor.pivots() / np.maximum(np.abs(self._scale), 1e-300)
         return bool(ratio.min() < 1e-8)
 
 
@@ -90,7 +104,7 @@ class SuperLUFactor(Factor):
 
     def __init__(self, problem: Problem) -> None:
         n = problem.K.shape[0]
-        order = (3 * problem.order[:, None] + np.arange(3)).ravel()
+        order = (3 * problem.nodes[problem.order][:, None] + np.arange(3)).ravel()
         self._order = order[order < n]
         permuted = problem.K[self._order][:, self._order]
         permuted.sort_indices()
@@ -107,7 +121,7 @@ class SuperLUFactor(Factor):
         return int(self._lu.nnz)
 
     def solve(self, loads: Array) -> Array:
-        x = np.empty(loads.shape)
+        x = np.zeros(loads.shape)
         x[self._order] = self._lu.solve(np.asfortranarray(loads[self._order], dtype=float))
         return x
 
@@ -124,7 +138,8 @@ class PardisoFactor(Factor):
 
     def __init__(self, problem: Problem) -> None:
         pypardiso = _pypardiso()
-        self._upper = sp.triu(problem.K, format="csr")
+        self._rows = problem.rows
+        self._upper = sp.triu(problem.part, format="csr")
         self._upper.sort_indices()
         self._solver: Any = pypardiso.PyPardisoSolver(mtype=2 if problem.definite else -2)
         weakref.finalize(self, self._solver.free_memory, everything=True)
@@ -132,7 +147,7 @@ class PardisoFactor(Factor):
             self._solver.factorize(self._upper)
         except pypardiso.pardiso_wrapper.PyPardisoError as error:
             if error.value == OUT_OF_MEMORY:
-                raise MachineError(f"the factor of {problem.K.shape[0]} degrees of freedom does not fit in memory") from error
+                raise MachineError(f"the factor of {len(self._rows)} degrees of freedom does not fit in memory") from error
             raise PivotError(None) from error
         self._solver.remove_stored_factorization()  # a copy, which `solve` would compare with the matrix each time
         self._solver.set_phase(SOLVE)
@@ -142,7 +157,9 @@ class PardisoFactor(Factor):
         return int(self._solver.get_iparm(18))
 
     def solve(self, loads: Array) -> Array:
-        return np.asarray(self._solver._call_pardiso(self._upper, np.asfortranarray(loads, dtype=float)))
+        x = np.zeros(loads.shape)
+        x[self._rows] = self._solver._call_pardiso(self._upper, np.asfortranarray(loads[self._rows], dtype=float))
+        return x
 
     def negative_pivots(self) -> int:
         return int(self._solver.get_iparm(23))

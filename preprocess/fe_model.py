@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from flexmbs.declaration import shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, shown
 from preprocess.arguments import floats, places
+from preprocess.sparse_products import sparse_product
 
 if TYPE_CHECKING:
     from preprocess.mesh import Mesh
@@ -93,7 +93,11 @@ class FEModel:
 
     def mass_product(self, u: Array) -> Array:
         """M u for displacements (3N,) or (3N, k), without forming M."""
-        return np.asarray(self.m @ u.reshape(len(self.nodes), -1)).reshape(u.shape)
+        return sparse_product(self.m, u.reshape(len(self.nodes), -1)).reshape(u.shape)
+
+    def stiffness_product(self, u: Array) -> Array:
+        """K u for displacements (3N,) or (3N, k)."""
+        return sparse_product(self.K, u.reshape(len(u), -1)).reshape(u.shape)
 
     @property
     def mass(self) -> float:

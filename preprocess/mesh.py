@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexmbs.declaration import shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, shown
 from preprocess import mesh_checks, surface
 from preprocess.arguments import file_path, instance, places, vector
 from preprocess.elements import ELEMENTS

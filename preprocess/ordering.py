@@ -24,14 +24,15 @@ CUTS = (0.42, 0.46, 0.5, 0.54, 0.58)
 LEAF = 64  # nodes below which cutting no longer pays
 
 
-def node_graph(K: sp.csr_matrix) -> sp.csr_matrix:
-    """Graph (N, N) of the nodes, three rows of K (n, n) each, the last perhaps fewer: linked where K couples them."""
-    n_nodes = -(-K.shape[0] // 3)
-    offsets = np.zeros(n_nodes + 1, np.int64)
-    count = node_neighbours(K.indptr, K.indices, n_nodes, offsets, np.empty(0, np.int32))
+def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
+    """Graph (N, N) of some nodes, three rows of K (n, n) each, the last perhaps fewer: linked where K couples them."""
+    number = np.full(-(-K.shape[0] // 3), -1, np.int64)
+    number[nodes] = np.arange(len(nodes))
+    offsets = np.zeros(len(nodes) + 1, np.int64)
+    count = node_neighbours(K.indptr, K.indices, nodes, number, offsets, np.empty(0, np.int32))
     neighbours = np.empty(count, np.int32)
-    node_neighbours(K.indptr, K.indices, n_nodes, offsets, neighbours)
-    return sp.csr_matrix((np.ones(count, np.int8), neighbours, offsets), shape=(n_nodes, n_nodes))
+    node_neighbours(K.indptr, K.indices, nodes, number, offsets, neighbours)
+    return sp.csr_matrix((np.ones(count, np.int8), neighbours, offsets), shape=(len(nodes), len(nodes)))
 
 
 def node_order(graph: sp.csr_matrix, coordinates: Array | None = None) -> Indices:

@@ -45,7 +45,7 @@ def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: Flo
 
 def _forces_between(statics: InterfaceStatics, cases: UnitLoads) -> list[FloatArray]:
     """Forces p (n, 3, k) on the nodes of each interface: K u less the inertia forces where it drives them, its weights else."""
-    left = statics.fe.K @ cases.displacements
+    left = statics.fe.stiffness_product(cases.displacements)
     left[:, :INERTIAL] -= cases.loads[:, :INERTIAL]
     if cases.balance is not None:
         left -= cases.balance

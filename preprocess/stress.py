@@ -89,7 +89,7 @@ def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choic
     kind = _PRECISION[choice.precision]
     rows = stress_rows(fe.groups, choice.node_rows(fe), len(fe.nodes))
     turn = stress_rotation(body.axes)
-    loads = (fe.K @ body.shapes).T
+    loads = fe.stiffness_product(body.shapes).T
     static = scipy.linalg.solve(loads @ body.shapes, loads @ body.unit, assume_a="pos")
     fields = body.shapes, body.unit - body.shapes @ static
     modes, correction = ((turn @ nodal_stress(fe.groups, fe.nodes, u, rows)).astype(kind) for u in fields)

@@ -109,11 +109,13 @@ def divide_left(m: int, n: int, L: Array, l: int, ldl: int, turn: int, B: Array,
 
 
 @part
-def add_square(n: int, k: int, factor: float, A: Array, a: int, lda: int, C: Array, c: int, ldc: int) -> None:
-    """C := C + factor A Aᵀ, lower triangle, for A (n, k)."""
+def add_square(
+    n: int, k: int, factor: float, A: Array, a: int, lda: int, keep: float, C: Array, c: int, ldc: int
+) -> None:  # fmt: skip
+    """C := keep C + factor A Aᵀ, lower triangle, for A (n, k)."""
     _dsyrk(
         _integer(LOWER), _integer(PLAIN), _integer(n), _integer(k), _number(factor), _entry(A, a), _integer(lda),
-        _number(1.0), _entry(C, c), _integer(ldc),
+        _number(keep), _entry(C, c), _integer(ldc),
     )  # fmt: skip
 
 

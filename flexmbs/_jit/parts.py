@@ -9,6 +9,7 @@ This reaches into Numba's compiler; `compilers` returns None where its inside lo
 kernels.
 """
 
+import functools
 import gc
 from typing import Any
 
@@ -42,14 +43,19 @@ def _make() -> tuple[Any, Any]:
             self._finalize_dynamic_globals()
             self._finalized = True
 
-    @numba.njit
-    def not_callable() -> int:
-        """Stands for a part in Python: called with arguments it raises TypeError."""
-        return 0
+    @functools.cache
+    def stand_in() -> tuple[Any, Any]:
+        """What stands for a part in Python, compiled with the first part: called with arguments it raises TypeError."""
 
-    not_callable()
-    compiled: Any = next(iter(not_callable.overloads.values()))
-    stand_in = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cpython_wrapper_name)
+        @numba.njit
+        def not_callable() -> int:
+            return 0
+
+        not_callable()
+        compiled: Any = next(iter(not_callable.overloads.values()))
+        return compiled, pointer(compiled.library, compiled.fndesc.llvm_cpython_wrapper_name)
+
+    pointer = codegen.JITCodeLibrary.get_pointer_to_function
 
     @register_pass(mutates_CFG=True, analysis_only=False)
     class PartLowering(NativeLowering):  # type: ignore[misc]
@@ -65,8 +71,9 @@ def _make() -> tuple[Any, Any]:
             super().run_pass(state)
             low = state["cr"]
             name = low.fndesc.qualname.split(".")[-1]
+            compiled, address = stand_in()
             entry = _dynfunc.make_function(
-                low.fndesc.lookup_module(), name, "part of kernels", stand_in, low.env, (library, compiled)
+                low.fndesc.lookup_module(), name, "part of kernels", address, low.env, (library, compiled)
             )
             state.targetctx.insert_user_function(entry, low.fndesc, [library])
             state["cr"] = _LowerResult(low.fndesc, low.call_helper, cfunc=entry, env=low.env)

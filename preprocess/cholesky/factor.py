@@ -1,23 +1,33 @@
 """`Cholesky`: the factor of a matrix, computed and used by several threads."""
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, final
+from threading import Lock
+from typing import final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from preprocess.cholesky.fronts import Matrix
-from preprocess.cholesky.schedule import Step, children, peak_entries, steps
-from preprocess.cholesky.shared import add_columns, column_shares, factor_panel, load_front, subtract_update
-from preprocess.cholesky.solves import backward, forward, gather, scatter, subtract_outside
+from preprocess.cholesky.schedule import Step, children, parts, peak_entries, rounds
+from preprocess.cholesky.shared import (
+    add_to_panel,
+    add_to_update,
+    column_shares,
+    factor_panel,
+    front_places,
+    load_columns,
+    negative_update,
+    own_columns,
+)
+from preprocess.cholesky.solves import backward, forward, gather, pass_on, scatter
 from preprocess.cholesky.subtree import factor_subtree
 from preprocess.cholesky.symbolic import Tree
+from preprocess.threads import Threads
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+STRETCH = 8192  # nodes whose loads are put in order by one task
 
 
 class PivotError(Exception):
@@ -28,29 +38,24 @@ class PivotError(Exception):
         self.dof = dof
 
 
-class Threads:
-    """As many threads as the dense linear algebra would use, which is kept to one thread meanwhile: calls for small fronts that
-    wait for other threads take several times as long."""
+class Room:
+    """Flat arrays to be used again: memory that a system gives anew costs as much as the work in it."""
 
     def __init__(self) -> None:
-        self._blas = ThreadpoolController().select(user_api="blas")
-        self.count = max((library["num_threads"] for library in self._blas.info()), default=1)
+        self._lock, self._free = Lock(), list[Array]()
 
-    def __enter__(self) -> "Threads":
-        self._limit = self._blas.limit(limits=1)
-        self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
-        return self
+    def take(self, size: int) -> Array:
+        """An array of at least that size, with any content."""
+        with self._lock:
+            fitting = [k for k, each in enumerate(self._free) if size <= len(each) <= 2 * size]
+            if fitting:
+                return self._free.pop(min(fitting, key=lambda k: len(self._free[k])))
+        return np.empty(size)
 
-    def __exit__(self, *failure: object) -> None:
-        self._limit.restore_original_limits()
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def together(self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Results of the function for the arguments of each task, in order."""
-        if self._pool is None:
-            return [function(*task) for task in tasks]
-        return list(self._pool.map(lambda task: function(*task), tasks))
+    def give(self, array: Array) -> None:
+        """The array is not used any more."""
+        with self._lock:
+            self._free.append(array)
 
 
 @final
@@ -59,42 +64,50 @@ class Cholesky:
 
     def __init__(self, K: sp.csr_matrix, tree: Tree, *, signed: bool = False) -> None:
         """Raises PivotError where a pivot is not positive, or with ``signed`` where it is zero."""
-        self._tree, self._signed = tree, signed
-        self._rounds = steps(tree)
+        self._tree, self._signed, self._size = tree, signed, K.shape[0]
+        self._parts = parts(tree)
         self._threads = Threads()
         self.signs = np.ones(3 * len(tree.order), np.int8)
         self._L = np.empty(tree.panel[-1])
-        matrix = Matrix(K.indptr, K.indices, K.data)
+        matrix, room = Matrix(K.indptr, K.indices, K.data), Room()
         updates: dict[int, Array] = {}
         with self._threads as threads:
-            for steps_ in self._rounds:
+            for steps_ in rounds(tree):
                 if steps_[0].shared:
-                    updates[steps_[0].low] = self._front(steps_[0].low, matrix, updates)
+                    updates[steps_[0].low] = self._front(steps_[0].low, matrix, updates, room)
                 else:
-                    found = threads.together(self._subtree, ((step, matrix) for step in steps_))
+                    found = threads.together(self._subtree, ((step, matrix, room) for step in steps_))
                     updates |= {step.high - 1: update for step, update in zip(steps_, found)}
 
-    def _subtree(self, step: Step, matrix: Matrix) -> Array:
+    def _subtree(self, step: Step, matrix: Matrix, room: Room) -> Array:
         """Update of the root of a subtree, its panels being computed."""
-        stack, places = np.empty(step.stack), np.empty(len(self._tree.order), np.int64)
+        stack, places = room.take(step.stack), np.empty(len(self._tree.order), np.int64)
         self._check(factor_subtree(self._tree, step.low, step.high, matrix, self._signed, self._L, self.signs, stack, places))
-        return stack[: step.update].copy()
+        update = room.take(step.update)
+        update[: step.update] = stack[: step.update]
+        room.give(stack)
+        return update
 
-    def _front(self, s: int, matrix: Matrix, updates: dict[int, Array]) -> Array:
+    def _front(self, s: int, matrix: Matrix, updates: dict[int, Array], room: Room) -> Array:
         """Update of a front that all threads share."""
         tree, L, together = self._tree, self._L, self._threads.together
-        columns, below = 3 * int(tree.first[s + 1] - tree.first[s]), 3 * int(tree.start[s + 1] - tree.start[s])
-        places, U, f = np.empty(len(tree.order), np.int64), np.zeros(below * below), int(tree.panel[s])
-        load_front(tree, s, matrix, L, places)
+        own, below, f = int(tree.first[s + 1] - tree.first[s]), 3 * int(tree.start[s + 1] - tree.start[s]), int(tree.panel[s])
+        places, parts = np.empty(len(tree.order), np.int64), []
+        front_places(tree, s, places)
+        together(load_columns, ((tree, s, low, high, matrix, L, places) for low, high in column_shares(0, own, own + below // 3)))
         for c in children(tree, s):
-            C = updates.pop(c)
-            shares = column_shares(int(tree.start[c + 1] - tree.start[c]))
-            together(add_columns, ((tree, c, low, high, places, C, L, U) for low, high in shares))
+            C, count, split = updates.pop(c), int(tree.start[c + 1] - tree.start[c]), own_columns(tree, c)
+            together(add_to_panel, ((tree, c, low, high, places, C, L) for low, high in column_shares(0, split, count)))
+            parts.append((c, C, column_shares(split, count, count)))
         first = 3 * int(tree.first[s])
-        signs = self.signs[first : first + columns]
-        failed = factor_panel(L, f, columns, below, self._signed, signs, together)
+        signs = self.signs[first : first + 3 * own]
+        failed = factor_panel(L, f, 3 * own, below, self._signed, signs, together)
         self._check(first + failed if failed else 0)
-        subtract_update(L, f, columns, below, signs, U, together)
+        U = room.take(below * below)
+        negative_update(L, f, 3 * own, below, signs, U, together)
+        for c, C, shares in parts:
+            together(add_to_update, ((tree, c, low, high, places, C, U) for low, high in shares))
+            room.give(C)
         return U
 
     def _check(self, failed: int) -> None:
@@ -104,18 +117,18 @@ class Cholesky:
     @staticmethod
     def bytes_needed(tree: Tree) -> int:
         """Bytes of the factor and of the work space."""
-        return 8 * int(tree.panel[-1] + peak_entries(tree, steps(tree), Threads().count))
+        return 8 * int(tree.panel[-1] + peak_entries(tree, rounds(tree), Threads().count))
 
     def pivots(self) -> Array:
-        """Sizes of the pivots (n,), in the order of the matrix."""
+        """Sizes of the pivots (n,), in the order of the matrix; infinite for nodes that the tree leaves out."""
         tree, n = self._tree, 3 * len(self._tree.order)
         columns = 3 * np.diff(tree.first)
         height = columns + 3 * np.diff(tree.start)
         owner = np.repeat(np.arange(len(columns)), columns)
         diagonal = self._L[tree.panel[owner] + (np.arange(n) - 3 * tree.first[owner]) * (height[owner] + 1)]
-        result = np.empty((n // 3, 3))
+        result = np.full((len(tree.place), 3), np.inf)
         result[tree.order] = (diagonal**2).reshape(-1, 3)
-        return result.ravel()
+        return result.ravel()[: self._size]
 
     @property
     def nnz(self) -> int:
@@ -123,28 +136,29 @@ class Cholesky:
         return len(self._L)
 
     def solve(self, loads: Array) -> Array:
-        """x = K⁻¹ b for loads b (n, k)."""
-        tree = self._tree
-        x, result = np.empty((loads.shape[1], 3 * len(tree.order))), np.empty(loads.shape)
-        gather(tree.order, loads, x)
+        """x = K⁻¹ b for loads b (n, k), zero at nodes that the tree leaves out."""
+        tree, parts = self._tree, self._parts
+        x, result = np.empty((loads.shape[1], 3 * len(tree.order))), np.zeros(loads.shape)
+        outside = [np.empty(0)] * len(parts.steps)
+
+        def forwards(k: int) -> None:
+            step = parts.steps[k]
+            outside[k] = np.zeros((len(x), int(np.sqrt(step.update))))
+            for child in parts.children[k]:
+                pass_on(tree, parts.steps[child].high - 1, step.high - 1, outside[child], x, outside[k])
+            forward(tree, step.low, step.high, self._L, self.signs, x, outside[k], self._work(step, x))
+
+        def backwards(k: int) -> None:
+            step = parts.steps[k]
+            backward(tree, step.low, step.high, self._L, x, self._work(step, x))
+
+        stretches = [(low, min(low + STRETCH, len(tree.order))) for low in range(0, len(tree.order), STRETCH)]
         with self._threads as threads:
-            for each in self._rounds:
-                found = threads.together(self._forward, ((step, x) for step in each))
-                for step, outside in zip(each, found):
-                    subtract_outside(tree, step.high - 1, outside, x)
-            for each in reversed(self._rounds):
-                threads.together(self._backward, ((step, x) for step in each))
-        scatter(tree.order, x, result)
+            threads.together(gather, ((tree.order, low, high, loads, x) for low, high in stretches))
+            threads.in_order(forwards, parts.children)
+            threads.in_order(backwards, parts.parents)
+            threads.together(scatter, ((tree.order, low, high, x, result) for low, high in stretches))
         return result
-
-    def _forward(self, step: Step, x: Array) -> Array:
-        """What the substitution in a subtree leaves for the rows beyond it."""
-        outside = np.zeros((len(x), int(np.sqrt(step.update))))
-        forward(self._tree, step.low, step.high, self._L, self.signs, x, outside, self._work(step, x))
-        return outside
-
-    def _backward(self, step: Step, x: Array) -> None:
-        backward(self._tree, step.low, step.high, self._L, x, self._work(step, x))
 
     def _work(self, step: Step, x: Array) -> Array:
         return np.empty(3 * len(x) * int(np.diff(self._tree.start[step.low : step.high + 1]).max()))

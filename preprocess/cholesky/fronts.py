@@ -41,13 +41,14 @@ def set_places(tree: Any, s: int, places: Any) -> None:
 
 
 @part
-def load_entries(tree: Any, s: int, matrix: Any, places: Any, F: Array, f: int, height: int) -> None:
-    """Panel of supernode s: zero, then the matrix's entries on and below its diagonal; ones where a third row is missing."""
-    first, end = tree.first[s], tree.first[s + 1]
+def load_entries(tree: Any, s: int, low: int, high: int, matrix: Any, places: Any, F: Array, f: int, height: int) -> None:
+    """Panel of supernode s, columns of its nodes low … high - 1: zero, then the matrix's entries on and below its diagonal; ones
+    where a third row is missing. Nodes that the tree leaves out have place -1."""
     size = len(matrix.indptr) - 1
-    for k in range(f, f + 3 * (end - first) * height):
+    first = tree.first[s]
+    for k in range(f + 3 * low * height, f + 3 * high * height):
         F[k] = 0.0
-    for j in range(first, end):
+    for j in range(first + low, first + high):
         for component in range(3):
             row, column = 3 * tree.order[j] + component, 3 * (j - first) + component
             top = f + column * height
@@ -62,33 +63,32 @@ def load_entries(tree: Any, s: int, matrix: Any, places: Any, F: Array, f: int, 
 
 
 @part
+def columns_within(tree: Any, c: int) -> int:
+    """Number of nodes in the rows of supernode c that its parent eliminates."""
+    low, high, beyond = tree.start[c], tree.start[c + 1], tree.first[tree.parent[c] + 1]
+    count = 0
+    while low + count < high and tree.rows[low + count] < beyond:
+        count += 1
+    return count
+
+
+@part
 def add_update(
-    tree: Any, c: int, first: int, end: int, places: Any, C: Array, at: int, F: Array, f: int, U: Array, u: int, columns: int
+    tree: Any, c: int, low: int, high: int, places: Any, C: Array, at: int, F: Array, f: int, height: int, top: int, left: int
 ) -> None:
-    """Add columns of the update of child c, at C[at:], to its parent's panel F[f:] (of ``columns`` columns) and update U[u:]:
-    those of the nodes first … end - 1 of its rows."""
-    low = tree.start[c]
-    count = tree.start[c + 1] - low
-    below = tree.start[tree.parent[c] + 1] - tree.start[tree.parent[c]]
-    height = columns + 3 * below
-    for b in range(first, end):
-        target = places[tree.rows[low + b]]
+    """Add columns of the update of child c, at C[at:], those of the nodes low … high - 1 of its rows, to the lower triangle at
+    F[f:] of leading dimension ``height``; places of the first row and column of F: top, left."""
+    begin = tree.start[c]
+    count = tree.start[c + 1] - begin
+    for b in range(low, high):
+        target = places[tree.rows[begin + b]] - left
         for k in range(3):
-            source = at + (3 * b + k) * 3 * count
-            if target < columns:
-                into = f + (target + k) * height
-                for a in range(b, count):
-                    i, e = into + places[tree.rows[low + a]], source + 3 * a
-                    F[i] += C[e]
-                    F[i + 1] += C[e + 1]
-                    F[i + 2] += C[e + 2]
-            else:
-                into = u + (target - columns + k) * 3 * below - columns
-                for a in range(b, count):
-                    i, e = into + places[tree.rows[low + a]], source + 3 * a
-                    U[i] += C[e]
-                    U[i + 1] += C[e + 1]
-                    U[i + 2] += C[e + 2]
+            source, into = at + (3 * b + k) * 3 * count, f + (target + k) * height - top
+            for a in range(b, count):
+                i, e = into + places[tree.rows[begin + a]], source + 3 * a
+                F[i] += C[e]
+                F[i + 1] += C[e + 1]
+                F[i + 2] += C[e + 2]
 
 
 @part
@@ -149,9 +149,9 @@ def factor_below(m: int, n: int, F: Array, f: int, height: int, at: int, signs: 
 
 
 @part
-def subtract_square(m: int, n: int, F: Array, f: int, height: int, signs: Any, U: Array, u: int) -> None:
-    """U − L21 S L21ᵀ, lower triangle: as if all pivots were positive, then twice the negative ones back."""
-    add_square(m, n, -1.0, F, f + n, height, U, u, m)
+def negative_square(m: int, n: int, F: Array, f: int, height: int, signs: Any, U: Array, u: int) -> None:
+    """U := − L21 S L21ᵀ, lower triangle: as if all pivots were positive, then twice the negative ones back."""
+    add_square(m, n, -1.0, F, f + n, height, 0.0, U, u, m)
     for j in range(n):
         if signs[j] < 0:
-            add_square(m, 1, 2.0, F, f + j * height + n, height, U, u, m)
+            add_square(m, 1, 2.0, F, f + j * height + n, height, 1.0, U, u, m)

@@ -14,8 +14,9 @@ from preprocess.cholesky.symbolic import Tree
 Indices = NDArray[np.int64]
 Array = NDArray[np.float64]
 
-SHARE = 1 / 24  # of all operations that a subtree may hold
+SHARE = 1 / 6  # of all operations that a subtree may hold
 LEAST = 3e7  # operations below which dividing does not pay
+PART, LEAST_ENTRIES = 1 / 8, 1e6  # the same for substitutions: entries of the factor
 
 
 class Step(NamedTuple):
@@ -35,14 +36,11 @@ def operations(tree: Tree) -> Array:
     return np.asarray(n**3 / 3 + n * n * m + n * m * m)
 
 
-def steps(tree: Tree) -> list[list[Step]]:
-    """Rounds of steps in the order of elimination: the subtrees of one round go at the same time, a shared front goes alone."""
-    own = operations(tree)
-    done = np.concatenate([[0.0], np.cumsum(own)])
+def division(tree: Tree, work: Array, limit: float) -> list[Step]:
+    """Steps in the order of elimination: subtrees whose work is at most the limit, and the fronts above them."""
+    done = np.concatenate([[0.0], np.cumsum(work)])
     whole = done[1:] - done[tree.least]
-    limit = max(SHARE * done[-1], LEAST)
-    rounds: list[list[Step]] = [[]]
-    s = len(own) - 1
+    s = len(work) - 1
     found: list[Step] = []
     while s >= 0:
         shared = bool(whole[s] > limit)
@@ -50,12 +48,37 @@ def steps(tree: Tree) -> list[list[Step]]:
         update = 9 * int(tree.start[s + 1] - tree.start[s]) ** 2
         found.append(Step(low, s + 1, shared, update if shared else int(subtree_stack(tree, low, s + 1)), update))
         s = low - 1
-    for step in reversed(found):
+    return found[::-1]
+
+
+def rounds(tree: Tree) -> list[list[Step]]:
+    """Steps of the factorization: the subtrees of one round go at the same time, a shared front goes alone."""
+    own = operations(tree)
+    result: list[list[Step]] = [[]]
+    for step in division(tree, own, max(SHARE * own.sum(), LEAST)):
         if step.shared:
-            rounds += [[step], []]
+            result += [[step], []]
         else:
-            rounds[-1].append(step)
-    return [each for each in rounds if each]
+            result[-1].append(step)
+    return [each for each in result if each]
+
+
+class Parts(NamedTuple):
+    """Steps of a substitution, and the numbers of those that leave something for each step and that it leaves something for."""
+
+    steps: list[Step]
+    children: list[list[int]]
+    parents: list[list[int]]
+
+
+def parts(tree: Tree) -> Parts:
+    """Steps of a substitution, one thread to each."""
+    entries = np.diff(tree.panel).astype(float)
+    found = division(tree, entries, max(PART * entries.sum(), LEAST_ENTRIES))
+    number = {step.high - 1: k for k, step in enumerate(found)}
+    below = [[number[c] for c in reversed(children(tree, step.high - 1))] if step.shared else [] for step in found]
+    above = [[number[int(tree.parent[step.high - 1])]] if tree.parent[step.high - 1] >= 0 else [] for step in found]
+    return Parts(found, below, above)
 
 
 def peak_entries(tree: Tree, rounds: list[list[Step]], threads: int) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import kernel
 from flexmbs._jit.blas import PLAIN, TURNED, add_product
-from preprocess.cholesky.fronts import STRIP, add_update, factor_below, factor_corner, load_entries, set_places
+from preprocess.cholesky.fronts import STRIP, add_update, columns_within, factor_below, factor_corner, load_entries, set_places
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -19,18 +19,38 @@ TILE = 384  # rows and columns of the update in one task
 
 
 @kernel
-def load_front(tree: Any, s: int, matrix: Any, L: Array, places: Any) -> None:
-    """Panel of supernode s with the entries of the matrix; places of its nodes."""
+def front_places(tree: Any, s: int, places: Any) -> None:
+    """Row in the front of supernode s of each node that belongs to it."""
     set_places(tree, s, places)
-    height = 3 * (tree.first[s + 1] - tree.first[s] + tree.start[s + 1] - tree.start[s])
-    load_entries(tree, s, matrix, places, L, tree.panel[s], height)
 
 
 @kernel
-def add_columns(tree: Any, c: int, low: int, high: int, places: Any, C: Array, L: Array, U: Array) -> None:
-    """Add the columns of nodes low … high - 1 of the update C of child c to its parent."""
+def load_columns(tree: Any, s: int, low: int, high: int, matrix: Any, L: Array, places: Any) -> None:
+    """Columns of nodes low … high - 1 of the panel of supernode s with the entries of the matrix."""
+    height = 3 * (tree.first[s + 1] - tree.first[s] + tree.start[s + 1] - tree.start[s])
+    load_entries(tree, s, low, high, matrix, places, L, tree.panel[s], height)
+
+
+@kernel
+def own_columns(tree: Any, c: int) -> int:
+    """Number of nodes in the rows of supernode c that its parent eliminates."""
+    return int(columns_within(tree, c))
+
+
+@kernel
+def add_to_panel(tree: Any, c: int, low: int, high: int, places: Any, C: Array, L: Array) -> None:
+    """Add the columns of nodes low … high - 1 of the update C of child c to its parent's panel."""
     s = tree.parent[c]
-    add_update(tree, c, low, high, places, C, 0, L, tree.panel[s], U, 0, 3 * (tree.first[s + 1] - tree.first[s]))
+    height = 3 * (tree.first[s + 1] - tree.first[s] + tree.start[s + 1] - tree.start[s])
+    add_update(tree, c, low, high, places, C, 0, L, tree.panel[s], height, 0, 0)
+
+
+@kernel
+def add_to_update(tree: Any, c: int, low: int, high: int, places: Any, C: Array, U: Array) -> None:
+    """Add the columns of nodes low … high - 1 of the update C of child c to its parent's update."""
+    s = tree.parent[c]
+    columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
+    add_update(tree, c, low, high, places, C, 0, U, 0, below, columns, columns)
 
 
 @kernel
@@ -49,11 +69,12 @@ def divide_rows(L: Array, f: int, height: int, first: int, width: int, row: int,
 
 @kernel
 def subtract_tile(
-    L: Array, f: int, height: int, first: int, width: int, rows: Any, columns: Any, signs: Any, U: Array, u: int, ldu: int
-) -> None:
-    """U − A S Bᵀ for the rows and the columns (from, number) of the front as rows A, B of the strip; u: place of the tile."""
+    L: Array, f: int, height: int, first: int, width: int, rows: Any, columns: Any, signs: Any, keep: float, U: Array, u: int,
+    ldu: int,
+) -> None:  # fmt: skip
+    """U := keep U − A S Bᵀ for rows and columns (from, number) of the front as rows A, B of the strip; u: place of the tile."""
     a, b = f + first * height + rows[0], f + first * height + columns[0]
-    add_product(rows[1], columns[1], width, -1.0, L, a, height, PLAIN, TURNED, L, b, height, 1.0, U, u, ldu)
+    add_product(rows[1], columns[1], width, -1.0, L, a, height, PLAIN, TURNED, L, b, height, keep, U, u, ldu)
     for j in range(width):
         if signs[first + j] < 0:
             i = j * height
@@ -74,19 +95,22 @@ def factor_panel(L: Array, f: int, columns: int, below: int, signed: bool, signs
         rest = _pieces(end, columns, WIDTH)
         together(
             subtract_tile,
-            ((L, f, height, first, width, (at, height - at), (at, n), signs, L, f + at * (height + 1), height) for at, n in rest),
+            (
+                (L, f, height, first, width, (at, height - at), (at, n), signs, 1.0, L, f + at * (height + 1), height)
+                for at, n in rest
+            ),
         )
     return 0
 
 
-def subtract_update(L: Array, f: int, columns: int, below: int, signs: Any, U: Array, together: Together) -> None:
-    """U − L21 S L21ᵀ, by tiles on and below the diagonal."""
+def negative_update(L: Array, f: int, columns: int, below: int, signs: Any, U: Array, together: Together) -> None:
+    """U := − L21 S L21ᵀ, by tiles on and below the diagonal."""
     height = columns + below
     pieces = _pieces(0, below, TILE)
     together(
         subtract_tile,
         (
-            (L, f, height, 0, columns, (columns + i, m), (columns + j, n), signs, U, j * below + i, below)
+            (L, f, height, 0, columns, (columns + i, m), (columns + j, n), signs, 0.0, U, j * below + i, below)
             for j, n in pieces
             for i, m in pieces
             if i >= j
@@ -94,9 +118,10 @@ def subtract_update(L: Array, f: int, columns: int, below: int, signs: Any, U: A
     )
 
 
-def column_shares(count: int) -> list[tuple[int, int]]:
-    """Ranges of ``count`` columns of a lower triangle, of about equal area."""
-    edges = np.unique(np.rint(count * (1 - np.sqrt(1 - np.arange(5) / 4))).astype(int))
+def column_shares(low: int, high: int, count: int) -> list[tuple[int, int]]:
+    """Ranges of the columns low … high - 1 of a lower triangle of ``count`` columns, of about equal area."""
+    areas = np.linspace((count - low) ** 2, (count - high) ** 2, 5)
+    edges = np.unique(np.rint(count - np.sqrt(areas)).astype(int))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist()))
 
 

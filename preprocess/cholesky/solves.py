@@ -16,10 +16,10 @@ Indices = NDArray[np.int64]
 
 
 @kernel
-def gather(order: Indices, loads: Array, x: Array) -> None:
-    """x (k, 3N) in the order of elimination from loads (n, k), n ≤ 3N; zero where loads ends."""
+def gather(order: Indices, low: int, high: int, loads: Array, x: Array) -> None:
+    """Columns of nodes low … high - 1 of x (k, 3N) in the order of elimination, from loads (n, k); zero where loads ends."""
     n, k = loads.shape
-    for j in range(len(order)):
+    for j in range(low, high):
         for component in range(3):
             row = 3 * order[j] + component
             for c in range(k):
@@ -27,10 +27,10 @@ def gather(order: Indices, loads: Array, x: Array) -> None:
 
 
 @kernel
-def scatter(order: Indices, x: Array, loads: Array) -> None:
+def scatter(order: Indices, low: int, high: int, x: Array, loads: Array) -> None:
     """The inverse of `gather`."""
     n, k = loads.shape
-    for j in range(len(order)):
+    for j in range(low, high):
         for component in range(3):
             row = 3 * order[j] + component
             if row < n:
@@ -89,9 +89,20 @@ def backward(tree: Any, low: int, high: int, L: Array, x: Array, work: Array) ->
 
 
 @kernel
-def subtract_outside(tree: Any, s: int, outside: Array, x: Array) -> None:
-    """Subtract what a subtree ending at supernode s left for the rows beyond it."""
-    for c in range(x.shape[0]):
-        for q in range(tree.start[s], tree.start[s + 1]):
-            for component in range(3):
-                x[c, 3 * tree.rows[q] + component] -= outside[c, 3 * (q - tree.start[s]) + component]
+def pass_on(tree: Any, c: int, s: int, left: Array, x: Array, outside: Array) -> None:
+    """What a subtree ending at supernode c has left (k, rows of c) for the rows beyond it: subtracted from the columns of
+    supernode s, the parent of c, added to what s leaves (k, rows of s) otherwise."""
+    beyond, at, end = tree.first[s + 1], tree.start[s], tree.start[s + 1]
+    for q in range(tree.start[c], tree.start[c + 1]):
+        row, source = tree.rows[q], 3 * (q - tree.start[c])
+        if row < beyond:
+            for k in range(x.shape[0]):
+                for component in range(3):
+                    x[k, 3 * row + component] -= left[k, source + component]
+        else:
+            while at < end and tree.rows[at] != row:
+                at += 1
+            into = 3 * (at - tree.start[s])
+            for k in range(x.shape[0]):
+                for component in range(3):
+                    outside[k, into + component] += left[k, source + component]

@@ -1,4 +1,8 @@
-"""Elimination of a whole subtree, with its updates on a stack."""
+"""Elimination of a whole subtree, with its updates on two stacks at the ends of one array.
+
+Supernodes take the lower and the upper end by turns down the tree, so that an update is made next to nothing that is in use, and
+the updates of its children, at the other end, go as soon as they are added.
+"""
 
 from typing import Any
 
@@ -6,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import kernel
-from preprocess.cholesky.fronts import STRIP, add_update, factor_below, factor_corner, load_entries, set_places, subtract_square
+from preprocess.cholesky.fronts import (
+    STRIP,
+    add_update,
+    columns_within,
+    factor_below,
+    factor_corner,
+    load_entries,
+    negative_square,
+    set_places,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -14,14 +27,15 @@ Indices = NDArray[np.int64]
 
 @kernel
 def subtree_stack(tree: Any, low: int, high: int) -> int:
-    """Entries of the stack that the supernodes low … high - 1, one subtree or several, need."""
-    top = peak = 0
-    ends = np.zeros(high - low + 1, np.int64)
+    """Entries of the updates that are in use at the same time in the subtree of supernodes low … high - 1."""
+    used = peak = 0
     for s in range(low, high):
-        update = 9 * (tree.start[s + 1] - tree.start[s]) ** 2
-        peak = max(peak, top + update)
-        top = ends[tree.least[s] - low] + update
-        ends[s + 1 - low] = top
+        used += 9 * (tree.start[s + 1] - tree.start[s]) ** 2
+        peak = max(peak, used)
+        child = s - 1
+        while child >= tree.least[s]:
+            used -= 9 * (tree.start[child + 1] - tree.start[child]) ** 2
+            child = tree.least[child] - 1
     return peak
 
 
@@ -29,40 +43,50 @@ def subtree_stack(tree: Any, low: int, high: int) -> int:
 def factor_subtree(
     tree: Any, low: int, high: int, matrix: Any, signed: bool, L: Array, signs: Any, stack: Array, places: Any
 ) -> int:
-    """Factor supernodes low … high - 1 in order; their panels go to L, the updates of the roots stay on the stack.
+    """Factor supernodes low … high - 1, a subtree, in order: panels to L, the update of the root to the begin of the stack.
 
     Returns 0, or one more than the degree of freedom (in elimination order) whose pivot fails.
     """
-    ends = np.zeros(high - low + 1, np.int64)
+    at, upper = np.zeros(high - low, np.int64), np.zeros(high - low, np.int8)
     widest = 0
-    for s in range(low, high):
+    for s in range(high - 1, low - 1, -1):
+        if s < high - 1:
+            upper[s - low] = 1 - upper[tree.parent[s] - low]
         widest = max(widest, 3 * (tree.first[s + 1] - tree.first[s]))
     spare = np.empty(widest * (widest + STRIP) if signed else 0)
     pivot = np.zeros(1, np.int32)
-    top = 0
+    bottom, top = 0, len(stack)
     for s in range(low, high):
         columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
-        height, f, u = columns + below, tree.panel[s], top
+        height, f = columns + below, tree.panel[s]
         set_places(tree, s, places)
-        load_entries(tree, s, matrix, places, L, f, height)
-        for k in range(u, u + below * below):
-            stack[k] = 0.0
+        load_entries(tree, s, 0, columns // 3, matrix, places, L, f, height)
         child = s - 1
         while child >= tree.least[s]:
-            begin = ends[tree.least[child] - low]
-            add_update(tree, child, 0, tree.start[child + 1] - tree.start[child], places, stack, begin, L, f, stack, u, columns)
+            add_update(tree, child, 0, columns_within(tree, child), places, stack, at[child - low], L, f, height, 0, 0)
             child = tree.least[child] - 1
         own = signs[3 * tree.first[s] :]
         failed = factor_corner(columns, L, f, height, signed, own, spare, pivot)
         if failed != 0:
             return 3 * tree.first[s] + failed
+        if upper[s - low]:
+            top -= below * below
+            u = top
+        else:
+            u = bottom
+            bottom += below * below
         if below > 0:
             factor_below(below, columns, L, f, height, columns, own)
-            subtract_square(below, columns, L, f, height, own, stack, u)
-        base = ends[tree.least[s] - low]
-        if base < u:
-            for k in range(below * below):
-                stack[base + k] = stack[u + k]
-        top = base + below * below
-        ends[s + 1 - low] = top
+            negative_square(below, columns, L, f, height, own, stack, u)
+        child = s - 1
+        while child >= tree.least[s]:
+            count = tree.start[child + 1] - tree.start[child]
+            begin = at[child - low]
+            add_update(tree, child, columns_within(tree, child), count, places, stack, begin, stack, u, below, columns, columns)
+            if upper[s - low]:
+                bottom -= 9 * count * count
+            else:
+                top += 9 * count * count
+            child = tree.least[child] - 1
+        at[s - low] = u
     return 0

@@ -20,7 +20,7 @@ Indices = NDArray[np.int64]
 class Tree(NamedTuple):
     """Supernodal elimination tree of N nodes with three degrees of freedom each; supernodes in postorder.
 
-    order (N,): the node eliminated k-th; place (N,): its inverse
+    order (N,): the node eliminated k-th; place: its inverse, for every node of the matrix, -1 where it is left out
     first (S + 1,): supernode s eliminates the nodes order[first[s]:first[s+1]]
     start (S + 1,), rows: places of the nodes below them, ascending, rows[start[s]:start[s+1]]
     parent (S,): supernode of the first row below, -1 at a root; least (S,): first supernode of the subtree that ends at s
@@ -35,6 +35,12 @@ class Tree(NamedTuple):
     parent: Indices
     least: Indices
     panel: Indices
+
+    def of_nodes(self, nodes: Indices, count: int) -> "Tree":
+        """The same tree where the graph was that of ``nodes`` (N,), ascending, of a matrix of ``count`` nodes."""
+        order, place = nodes[self.order], np.full(count, -1, np.int64)
+        place[order] = np.arange(len(order))
+        return self._replace(order=order, place=place)
 
 
 def analyse(indptr: Indices, indices: Any, order: Indices) -> Tree:
@@ -75,17 +81,17 @@ def _first_descendants(parent: Indices) -> Indices:
 
 
 @seldom
-def node_neighbours(indptr: Any, indices: Any, n_nodes: int, offsets: Indices, neighbours: Any) -> int:
-    """Graph of the nodes, three rows each, of a matrix in row storage; fills offsets (n_nodes + 1) and, unless it is empty,
-    the neighbours, the node itself included.  Returns their number."""
-    seen = np.full(n_nodes, -1, np.int32)
+def node_neighbours(indptr: Any, indices: Any, nodes: Indices, number: Indices, offsets: Indices, neighbours: Any) -> int:
+    """Graph of some nodes, three rows each, of a matrix in row storage; ``number``: place of each node of the matrix among them,
+    or -1.  Fills offsets (n + 1) and, unless it is empty, the neighbours, the node itself included.  Returns their number."""
+    seen = np.full(len(nodes), -1, np.int32)
     count = 0
     size = len(indptr) - 1
-    for node in range(n_nodes):
-        for row in range(3 * node, min(3 * node + 3, size)):
+    for node in range(len(nodes)):
+        for row in range(3 * nodes[node], min(3 * nodes[node] + 3, size)):
             for q in range(indptr[row], indptr[row + 1]):
-                other = indices[q] // 3
-                if seen[other] != node:
+                other = number[indices[q] // 3]
+                if other >= 0 and seen[other] != node:
                     seen[other] = node
                     if len(neighbours) > 0:
                         neighbours[count] = other
@@ -214,7 +220,7 @@ def _merged(begin: Indices, groups: int, end: int, parent: Indices, rows: Indice
         entries = _panel_entries(columns, height)
         extra = zeros[child] + zeros[last] + entries - _panel_entries(lower, rows[child]) - _panel_entries(upper, rows[last])
         share = extra / entries
-        pays = columns <= 2 or share < 0.05 or (columns <= 8 and share < 0.6) or (columns <= 24 and share < 0.15)
+        pays = columns <= 4 or share < 0.05 or (columns <= 16 and share < 0.5) or (columns <= 48 and share < 0.1)
         if not (pays or (height <= 21 and share < 0.7)):
             break
         rows[child] = height
@@ -246,7 +252,8 @@ def panel_rows(indptr: Indices, indices: Any, order: Indices, place: Indices, fi
         end, k = first[s + 1], start[s]
         if k + n - end > len(rows):
             larger = np.empty(2 * len(rows) + n, np.int32)
-            larger[:k] = rows[:k]
+            for q in range(k):
+                larger[q] = rows[q]
             rows = larger
         for j in range(first[s], end):
             for q in range(indptr[order[j]], indptr[order[j] + 1]):

@@ -88,7 +88,7 @@ class ReducedModel(NamedTuple):
     @classmethod
     def of(cls, statics: InterfaceStatics, shapes: FloatArray) -> ReducedModel:
         """The model of given shapes."""
-        K = shapes.T @ (statics.fe.K @ shapes)
+        K = shapes.T @ statics.fe.stiffness_product(shapes)
         return cls(statics, shapes, 0.5 * (K + K.T))
 
 
@@ -136,7 +136,7 @@ def _improved(statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int,
     if not D.shape[1]:
         return lam[:m]
     D = orthonormal(D, mass, size[size > _CORRECTION])[1]
-    KD = statics.fe.K @ D
+    KD = statics.fe.stiffness_product(D)
     coupling = W.T @ KD
     K = np.block([[np.diag(lam), coupling], [coupling.T, D.T @ KD]])
     return np.asarray(scipy.linalg.eigvalsh(0.5 * (K + K.T))[:m])

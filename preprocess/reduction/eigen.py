@@ -14,6 +14,8 @@ import scipy.linalg
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body import FloatArray
+from preprocess.tall import TallProducts
+from preprocess.threads import Threads
 
 Operator = Callable[[FloatArray], FloatArray]
 _TOLERANCE = 1e-7  # residual of a Ritz vector; the error of its ω² is of the order of its square
@@ -54,7 +56,8 @@ def modes_of(response: Operator, mass: Operator, size: int, *, count: int = 0, o
     if size <= max(_DENSE_SIZE, 4 * count + 10 * block):
         theta, shapes = _dense(response, mass, size)
     else:
-        theta, shapes = _block_lanczos(response, mass, size, wanted, block)
+        with Threads() as threads:
+            theta, shapes = _block_lanczos(response, mass, TallProducts(size, threads), wanted, block)
     positive = theta > 1e-13 * theta[0]
     keep = positive if not count else positive & (np.arange(len(theta)) < count)
     if not count:
@@ -71,10 +74,12 @@ def _dense(response: Operator, mass: Operator, size: int) -> tuple[FloatArray, F
     return theta, (AL @ y) / np.where(theta > 1e-13 * theta[0], theta, 1.0)
 
 
-def _block_lanczos(response: Operator, mass: Operator, size: int, wanted: _Wanted, block: int) -> tuple[FloatArray, FloatArray]:
+def _block_lanczos(
+    response: Operator, mass: Operator, products: TallProducts, wanted: _Wanted, block: int
+) -> tuple[FloatArray, FloatArray]:
     """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick restart."""
-    start = response(mass(np.random.default_rng(0).standard_normal((size, block))))
-    krylov = _Krylov(start, mass, max(12 * block, 6 * wanted.number + 4 * block))
+    start = response(mass(np.random.default_rng(0).standard_normal((products.size, block))))
+    krylov = _Krylov(start, mass, products, max(12 * block, 6 * wanted.number + 4 * block))
     for _ in range(_MAX_RESTARTS):
         while True:
             krylov.extend(response)
@@ -93,10 +98,11 @@ def _block_lanczos(response: Operator, mass: Operator, size: int, wanted: _Wante
 class _Krylov:
     """M-orthonormal basis V of the block Krylov space, one block ahead of the projection ``T = Vᵀ M A M V``."""
 
-    def __init__(self, start: FloatArray, mass: Operator, room: int) -> None:
-        self._mass, self._block, self._T = mass, start.shape[1], np.zeros((0, 0))
+    def __init__(self, start: FloatArray, mass: Operator, products: TallProducts, room: int) -> None:
+        self._mass, self._products, self._block, self._T = mass, products, start.shape[1], np.zeros((0, 0))
         self._V = np.empty((len(start), room + self._block), order="F")
-        self._V[:, : self._block], self._MQ, self._R = _orthonormal(start, mass)
+        self._MQ, self._R = _orthonormal(start, mass, products)
+        self._V[:, : self._block] = start
 
     @property
     def full(self) -> bool:
@@ -116,13 +122,14 @@ class _Krylov:
         for _ in range(_SWEEPS):
             MW = self._mass(W)
             before = np.einsum("ik,ik->k", W, MW)
-            part = V.T @ MW
-            W = W - V @ part
+            part = self._products.inner(V, MW)
+            self._products.subtract(W, V, part)
             H += part
             if (np.einsum("ik,ik->k", part, part) < 0.99 * before).all():
                 break
         self._T = _bordered(self._T, H, self._block)
-        self._V[:, k : k + self._block], self._MQ, self._R = _orthonormal(W, self._mass)
+        self._MQ, self._R = _orthonormal(W, self._mass, self._products)
+        self._V[:, k : k + self._block] = W
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Eigenvalues θ of T (k,), descending, their vectors (k, k) and relative residuals ``|A M φ − θ φ| / θ``."""
@@ -132,7 +139,7 @@ class _Krylov:
 
     def vectors(self, y: FloatArray) -> FloatArray:
         """V y, (n, m)."""
-        return np.asarray(self._V[:, : len(y)] @ y)
+        return self._products.combined(self._V[:, : len(y)], y)
 
     def restart(self, theta: FloatArray, y: FloatArray) -> None:
         """Keep the Ritz vectors y and the block ahead; room for three times as much."""
@@ -155,16 +162,18 @@ def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:
     return grown
 
 
-def _orthonormal(W: FloatArray, mass: Operator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """M-orthonormal Q with W = Q R, and M Q: Cholesky QR, twice; dependent columns are replaced by tiny ones."""
+def _orthonormal(W: FloatArray, mass: Operator, products: TallProducts) -> tuple[FloatArray, FloatArray]:
+    """M Q and R of W = Q R with M-orthonormal Q, in place of W: Cholesky QR, twice; dependent columns become tiny ones."""
     R = np.eye(W.shape[1])
     MW = mass(W)
     for _ in range(2):
-        gram = W.T @ MW
+        gram = products.inner(W, MW)
         gram = 0.5 * (gram + gram.T)
         weight, u = np.linalg.eigh(gram)
         weight = np.maximum(weight, weight[-1] * 1e-15)
         step = u * np.sqrt(weight) @ u.T
         inverse = u / np.sqrt(weight) @ u.T
-        W, MW, R = W @ inverse, MW @ inverse, step @ R
-    return W, MW, R
+        MW = products.combined(MW, inverse)
+        products.turn(W, inverse)
+        R = step @ R
+    return MW, R

@@ -37,13 +37,13 @@ def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) 
         raise InputError(f"method: gives {given.shape[1]} shapes; a flexible body holds at most {MAX_MODES}")
     norms = np.sqrt(np.einsum("ik,ik->k", given, mass(given)))
     MR = mass(R)
-    elastic = given - R @ (MR.T @ given)
-    keep, shapes = orthonormal(elastic, mass, norms)
+    given -= R @ (MR.T @ given)
+    keep, shapes = orthonormal(given, mass, norms)
     if not shapes.shape[1]:
         raise InputError(f"method: its {given.shape[1]} shapes are rigid-body motions alone; give shapes that deform the body")
     shapes = statics.admissible(shapes)  # without what round-off has let in where shapes are nearly dependent
-    shapes = shapes - R @ (MR.T @ shapes)
-    shapes = orthonormal(shapes, mass, np.ones(shapes.shape[1]))[1]
+    shapes -= R @ (MR.T @ shapes)
+    shapes = _polished(shapes, mass)
     names = np.repeat(list(blocks), [block.shape[1] for block in blocks.values()])
     dropped = tuple(
         f"{np.sum(names[~keep] == name)} of {block.shape[1]} {name}" for name, block in blocks.items() if name in names[~keep]
@@ -68,15 +68,30 @@ def orthonormal(
         share = share * size
         large = share > tolerance
         left, share = left[large], share[large]
-        rest, product = rest[:, large] / size[large], product[:, large] / size[large]
-        gram = rest.T @ product
+        rest, product, size = _columns(rest, large), _columns(product, large), size[large]
+        gram = rest.T @ product / np.outer(size, size)
+        rest = rest / size
         chosen = _independent(gram)
-        found = np.hstack([found, _orthonormal(rest[:, chosen], gram[np.ix_(chosen, chosen)], mass)])
+        added = _orthonormal(_columns(rest, chosen), gram[np.ix_(chosen, chosen)], mass)
+        found = np.hstack([found, added]) if found.size else added
         keep[left[chosen]] = True
         left, rest, share = left[~chosen], rest[:, ~chosen], share[~chosen]
         for _ in range(2 if left.size else 0):
             rest = rest - found @ (found.T @ mass(rest))
     return keep, found
+
+
+def _columns(A: FloatArray, chosen: np.ndarray) -> FloatArray:
+    """Columns of a tall matrix, which is itself returned where all are chosen."""
+    return A if chosen.all() else A[:, chosen]
+
+
+def _polished(shapes: FloatArray, mass: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Orthonormal span of shapes (3N, n) that are nearly so."""
+    gram = shapes.T @ mass(shapes)
+    if np.abs(gram - np.eye(len(gram))).max() < _CLEAR:
+        return _divided(shapes, gram)
+    return orthonormal(shapes, mass, np.ones(len(gram)))[1]
 
 
 def _orthonormal(shapes: FloatArray, gram: FloatArray, mass: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -90,7 +105,7 @@ def _orthonormal(shapes: FloatArray, gram: FloatArray, mass: Callable[[FloatArra
 def _divided(shapes: FloatArray, gram: FloatArray) -> FloatArray:
     """Φ L⁻ᵀ with L Lᵀ the Gram matrix."""
     L = np.linalg.cholesky(0.5 * (gram + gram.T))
-    return np.asarray(scipy.linalg.solve_triangular(L, shapes.T, lower=True).T)
+    return np.asarray(shapes @ scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T)
 
 
 def _independent(gram: FloatArray) -> np.ndarray:

@@ -50,14 +50,13 @@ class InterfaceStatics:
         nodes = np.setdiff1d(np.arange(len(fe.nodes)), held)
         if not nodes.size:
             raise InputError("interfaces: they hold every node; leave part of the body free to deform")
-        self._free = _dofs(nodes)
         self._KT = (fe.K @ self._T).tocsr()
-        K = fe.K[self._free][:, self._free].tocsr() if driving.size else fe.K + _springs(fe, self._R)
-        self._factor = factorize(K, coordinates=fe.nodes[nodes], node_ids=fe.node_ids[nodes])
+        K = fe.K if driving.size else fe.K + _springs(fe, self._R)
+        self._factor = factorize(K, nodes=nodes, coordinates=fe.nodes, node_ids=fe.node_ids)
         self.fe, self.interfaces = fe, tuple(interfaces)
         self.size, self.coordinates = size, 6 * len(interfaces)
-        self.free_count = len(self._free) - len(averaging)
-        self.free_degrees_of_freedom = len(self._free) + len(driving)
+        self.free_count = 3 * len(nodes) - len(averaging)
+        self.free_degrees_of_freedom = 3 * len(nodes) + len(driving)
         self._releases: dict[int, tuple[FloatArray, bool]] = {}
         self._Y = self._restrained(np.asarray(self._G.T.toarray()))
         self._border = _BorderedSystem(self._G @ self._Y, self._G @ self._R)
@@ -81,7 +80,7 @@ class InterfaceStatics:
     @functools.cached_property
     def interface_stiffness(self) -> FloatArray:
         """S = Ψᵀ K Ψ, the stiffness that the interface coordinates meet, (6 × interfaces, 6 × interfaces), of rank six less."""
-        S = self._Psi.T @ (self.fe.K @ self._Psi)
+        S = self._Psi.T @ self.fe.stiffness_product(self._Psi)
         return np.asarray(0.5 * (S + S.T))
 
     def interface_compliance(self, held: int) -> FloatArray:
@@ -168,10 +167,7 @@ class InterfaceStatics:
         return np.asarray(y + self._Y @ reaction + self._R @ rigid)
 
     def _restrained(self, loads: FloatArray) -> FloatArray:
-        u = np.zeros(loads.shape)
-        if loads.shape[1]:
-            u[self._free] = self._factor.solve(np.ascontiguousarray(loads[self._free]))
-        return u
+        return self._factor.solve(loads) if loads.shape[1] else np.zeros(loads.shape)
 
 
 class _BorderedSystem:

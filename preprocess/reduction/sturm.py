@@ -37,12 +37,11 @@ def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -
     dynamic = (fe.K - omega2 * sp.kron(fe.m, sp.eye(3), format="csr")).tocsr()
     rigid = [(k, each) for k, each in enumerate(statics.interfaces) if each.drives_nodes]
     nodes = np.setdiff1d(np.arange(len(fe.nodes)), np.concatenate([np.zeros(0, np.int64), *(each.nodes for _, each in rigid)]))
-    free = (3 * nodes[:, None] + np.arange(3)).ravel()
-    factor = factorize(dynamic[free][:, free].tocsr(), coordinates=fe.nodes[nodes], definite=False)
+    factor = factorize(dynamic, nodes=nodes, coordinates=fe.nodes, definite=False)
     border, corner, constraints = _border(statics, dynamic, held)
     count = factor.negative_pivots() - constraints
     if border.shape[1]:
-        S = corner - border[free].T @ factor.solve(border[free])
+        S = corner - border.T @ factor.solve(border)
         scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(S)), np.finfo(float).tiny))
         count += int((scipy.linalg.eigvalsh(0.5 * scale[:, None] * (S + S.T) * scale) < 0).sum())
     return count
