@@ -1,14 +1,20 @@
 """What users give to robots, and copies of models."""
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexmbs.declaration import shown
+from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
+from flexmbs.model.fields import index
 from flexmbs.model.frames import Frame, frame
 from flexmbs.model.model import Model
+from flexmbs.robots.links import Motor
+
+T = TypeVar("T")
 
 
 def copy_of(model: Model) -> Model:
@@ -18,6 +24,77 @@ def copy_of(model: Model) -> Model:
     made.bodies, made.joints = dict(model.bodies), dict(model.joints)
     made.forces, made.drives = dict(model.forces), dict(model.drives)
     return made
+
+
+def real_array(key: str, value: Any, *, finite: bool = True) -> np.ndarray:
+    """A new array of numbers. Raises `InputError`."""
+    try:
+        found = np.array(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{key}: must be numbers, not {shown(value)}") from None
+    if found.dtype.kind not in "fiu":
+        raise InputError(f"{key}: must be numbers, not {shown(value)}")
+    if finite and not np.isfinite(found).all():
+        raise InputError(f"{key}: must be finite")
+    return found.astype(float)
+
+
+def checked(key: str, check: Callable[[Any], T], value: Any) -> T:
+    """What a check of fields makes of a value. Raises `InputError`."""
+    try:
+        return check(value)
+    except ValueError as error:
+        raise InputError(f"{key}: {error}") from None
+
+
+def checked_kind(key: str, kind: type[Any], value: Any) -> Any:
+    """The value, which is of a class. Raises `InputError`."""
+    if not isinstance(value, kind):
+        raise InputError(f"{key}: must be of the class {kind.__name__}, not {shown(value)}")
+    return value
+
+
+def checked_count(key: str, value: Any, least: int = 1) -> int:
+    """A whole number. Raises `InputError`."""
+    found = checked(key, index, value)
+    if found < least:
+        raise InputError(f"{key}: must be a whole number >= {least}, not {found}")
+    return found
+
+
+def given_path(value: Any) -> Path:
+    """The path of a file. Raises `InputError`."""
+    if not isinstance(value, (str, Path)) or "\0" in str(value):
+        raise InputError(f"path: must be the path of a file, not {shown(value)}")
+    return Path(value)
+
+
+def by_joint(key: str, value: Any, model: Model) -> dict[str, Any]:
+    """A table of joints of a model. Raises `InputError`."""
+    if value is None:
+        return {}
+    found = dict(checked_kind(key, Mapping, value))
+    for name in found:
+        if name not in model.joints:
+            raise InputError(f"{key}: joint {shown(name)} is not in the model; {close_names(str(name), model.joints)}")
+    return found
+
+
+def given_motors(value: Any, model: Model) -> dict[str, Motor]:
+    """Motors by joint. Raises `InputError`."""
+    return {name: checked_kind(f"motors.{name}", Motor, motor) for name, motor in by_joint("motors", value, model).items()}
+
+
+def given_limits(value: Any, model: Model) -> dict[str, tuple[float, float]]:
+    """Lower and upper limits by joint, which may be infinite; None where there are none. Raises `InputError`."""
+    return {name: _two(f"limits.{name}", pair) for name, pair in by_joint("limits", value, model).items() if pair is not None}
+
+
+def _two(key: str, value: Any) -> tuple[float, float]:
+    pair = real_array(key, value, finite=False)
+    if pair.shape != (2,) or not pair[0] <= pair[1]:
+        raise InputError(f"{key}: must be two numbers, lower and upper, not {shown(value)}")
+    return float(pair[0]), float(pair[1])
 
 
 def given_frame(key: str, value: Any) -> Frame:
@@ -30,12 +107,11 @@ def given_frame(key: str, value: Any) -> Frame:
 
 def given_poses(value: ArrayLike) -> np.ndarray:
     """Homogeneous transformations (..., 4, 4). Raises `InputError`."""
-    try:
-        poses_ = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise InputError(f"pose: must be a 4×4 matrix, not {shown(value)}") from None
-    if poses_.shape[-2:] != (4, 4) or not np.isfinite(poses_).all():
-        raise InputError(f"pose: must be finite 4×4 matrices, not the shape {poses_.shape}")
+    poses_ = real_array("pose", value)
+    if poses_.shape[-2:] != (4, 4):
+        raise InputError(f"pose: must be a 4×4 matrix or several, not the shape {poses_.shape}")
+    if (np.abs(poses_[..., 3, :] - np.eye(4)[3]) > 1e-12).any():
+        raise InputError("pose: its last row must be 0 0 0 1")
     R = poses_[..., :3, :3]
     if np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0) > 1e-6 or (np.linalg.det(R) < 0.0).any():
         raise InputError("pose: its upper left 3×3 part must be a rotation matrix")

@@ -42,7 +42,7 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
     """The model: a body for each link with inertia or a moving joint; other links are frames on what carries them."""
     if base not in BASES:
         raise InputError(f"base: must be 'fixed' or 'floating', not {shown(base)}")
-    order = _outward(urdf)
+    order, stands = urdf.outward(), _joint_frames(urdf)
     places = _places(urdf, order, base)
     frames: dict[str, dict[str, Frame]] = {"": {}}
     for link in order:
@@ -50,18 +50,22 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
         own = frames.setdefault(body, {})
         if body != link:
             own[link] = pose
-        held = [joint for joint in urdf.joints.values() if joint.parent == link and places[joint.child][0] == joint.child]
-        own.update({joint.name: _then(pose, joint.origin) for joint in held})
+        held = [joint for joint in urdf.children[link] if places[joint.child][0] == joint.child]
+        own.update({stands[joint.name]: _then(pose, joint.origin) for joint in held})
     model = Model(urdf.name, gravity=gravity, frames=frames[""])
     bodies: dict[str, Any] = {"": model.ground}
     for link in order:
         if places[link][0] == link:
             bodies[link] = model.add(_body(link, urdf.links[link], frames[link]))
             carrier = urdf.joints.get(link)
-            parent = bodies[""] if carrier is None else bodies[places[carrier.parent][0]]
-            model.add(_root_joint(base, parent, bodies[link]) if carrier is None else _joint(carrier, parent, bodies[link]))
+            parent = bodies["" if carrier is None else places[carrier.parent][0]]
+            model.add(
+                _root_joint(base, parent, bodies[link])
+                if carrier is None
+                else _joint(carrier, parent[stands[carrier.name]], bodies[link])
+            )
     where = {link: FrameRef(bodies[body].body, "" if body == link else link) for link, (body, _) in places.items()}
-    leaves = [link for link in order if all(joint.parent != link for joint in urdf.joints.values())]
+    leaves = [link for link in order if not urdf.children[link]]
     moving = [joint for joint in urdf.joints.values() if places[joint.child][0] == joint.child]
     return Built(
         model, where, {joint.name: joint.limits for joint in moving},
@@ -69,13 +73,17 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
     )  # fmt: skip
 
 
-def _outward(urdf: Urdf) -> list[str]:
-    """Links, a parent before its children, in the order of the file."""
-    order, stack = [], [urdf.root]
-    while stack:
-        order.append(stack.pop())
-        stack += [joint.child for joint in reversed(list(urdf.joints.values())) if joint.parent == order[-1]]
-    return order
+def _joint_frames(urdf: Urdf) -> dict[str, str]:
+    """Joint → name of its frame on the parent: the joint's own, unless a link is named so, which may be a frame there too."""
+    names: dict[str, str] = {}
+    taken = {*urdf.links, *(joint.name for joint in urdf.joints.values())}
+    for joint in urdf.joints.values():
+        name = joint.name
+        while name in (urdf.links if name == joint.name else taken):
+            name += " joint"
+        names[joint.name] = name
+        taken.add(name)
+    return names
 
 
 def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str, Frame]]:
@@ -107,9 +115,8 @@ def _root_joint(base: str, ground: Any, body: Any) -> Joint:
     return Free(name, ground, body) if base == "floating" else Fixed(name, ground, body)
 
 
-def _joint(joint: UrdfJoint, parent: Any, child: Any) -> Joint:
+def _joint(joint: UrdfJoint, place: Any, child: Any) -> Joint:
     kind = JOINTS[joint.kind]
-    place = parent[joint.name]
     if kind in (Fixed, Free):
         return kind(joint.name, place, child)
     return kind(joint.name, place, child, axis=joint.axis)  # type: ignore[call-arg]

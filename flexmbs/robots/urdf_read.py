@@ -10,9 +10,11 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.fields import name as checked_name
-from flexmbs.model.frames import Frame
+from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from flexmbs.robots.arguments import given_path
 from flexmbs.robots.links import Motor
 from flexmbs.robots.xml_tree import Element, read_xml
 
@@ -24,7 +26,9 @@ JOINTS: dict[str, type[Joint]] = {
     "floating": Free,
     "planar": Planar,
 }
+MOST_SHOWN = 10  # links of a ring
 LIMITED = ("revolute", "prismatic")
+UNDAMPED = ("fixed", "floating")
 
 
 class Inertial(NamedTuple):
@@ -50,32 +54,53 @@ class UrdfJoint(NamedTuple):
 
 
 class Urdf(NamedTuple):
-    """What a file says: links in order with their inertia or None, joints by the link they carry, the root link."""
+    """What a file says: links in order with their inertia or None, joints by the link they carry, the root link.
+
+    children: link → the joints on it, in the order of the file.
+    """
 
     name: str
     links: dict[str, Inertial | None]
     joints: dict[str, UrdfJoint]
     root: str
+    children: dict[str, list[UrdfJoint]]
+
+    def outward(self) -> list[str]:
+        """Links, a parent before its children, in the order of the file."""
+        order, stack = [], [self.root]
+        while stack:
+            order.append(stack.pop())
+            stack += [joint.child for joint in reversed(self.children[order[-1]])]
+        return order
 
 
 def read_urdf(path: str | Path, *, allow_outside: bool = False) -> Urdf:
     """The links and joints of a file; meshes are not read, only their places checked. Raises `InputError`, a line per problem."""
-    path = Path(path)
+    path = given_path(path)
     root = read_xml(path)
     if root.tag != "robot":
         raise InputError(f"{path}:{root.line}: the root element must be <robot>, not <{root.tag[:40]}>")
     reader = _Reader(path, allow_outside)
     reader.look_for_xacro(root)
-    links = {name: reader.inertial(element, name) for name, element in reader.named(root, "link").items()}
-    joints = [found for name, element in reader.named(root, "joint").items() if (found := reader.joint(element, name, links))]
+    name = reader.value(root, "name", checked_name, "<robot>") if root.attributes.get("name") else path.stem
+    elements = reader.named(root, "link")
+    links = {link: reader.inertial(element, link) for link, element in elements.items()}
+    joints = [found for key, element in reader.named(root, "joint").items() if (found := reader.joint(element, key, links))]
     carried = reader.carried(joints)
     reader.check_meshes(root)
-    roots = [name for name in links if name not in carried]
+    if GROUND in links and (links[GROUND] or (GROUND in carried and carried[GROUND].kind != "fixed")):
+        reader.say(
+            elements[GROUND], f"link '{GROUND}' has mass or moves, and the fixed body of every model is named so; rename it"
+        )
+    roots = [link for link in links if link not in carried]
     if not reader.problems:
         reader.check_roots(roots, links, carried)
     if reader.problems:
         raise InputError(*reader.problems)
-    return Urdf(root.attributes.get("name", path.stem), links, carried, roots[0])
+    children: dict[str, list[UrdfJoint]] = {link: [] for link in links}
+    for joint in joints:
+        children[joint.parent].append(joint)
+    return Urdf(name, links, carried, roots[0], children)
 
 
 class _Reader:
@@ -148,9 +173,15 @@ class _Reader:
             self.number(inertia, key, f"{item}.inertia", None if key[1] == key[2] else 0.0)
             for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         )
+        if mass is not None and m < 0.0:
+            self.say(mass, f"{item}.mass: must be >= 0, not {m:g}")
         place = self.origin(element, item)
         R = np.array(place.rotation)
         I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        try:
+            inertia_matrix(I)
+        except ValueError as error:
+            self.say(inertia or element, f"{item}.inertia: {error}")
         return Inertial(m, np.array(place.position), R @ I @ R.T)
 
     def joint(self, element: Element, name: str, links: dict[str, Inertial | None]) -> UrdfJoint | None:
@@ -164,7 +195,7 @@ class _Reader:
             self.say(element, f"{item}: <mimic> is not known here; remove it and drive the joint by a law")
         axis = element.first("axis")
         direction = (1.0, 0.0, 0.0) if axis is None else self.value(axis, "xyz", _axis, f"{item}.axis")
-        limits, motor = self._limits(element, kind, item), self._motor(element, item)
+        limits, motor = self._limits(element, kind, item), self._motor(element, kind, item)
         origin = self.origin(element, item)
         if len(self.problems) > known:
             return None
@@ -182,6 +213,9 @@ class _Reader:
 
     def _limits(self, element: Element, kind: str, item: str) -> tuple[float, float]:
         limit = element.first("limit")
+        for key in ("effort", "velocity"):
+            if self.number(limit, key, f"{item}.limit", 0.0) < 0.0:
+                self.say(limit or element, f"{item}.limit.{key}: must be >= 0")
         if kind not in LIMITED:
             return (-np.inf, np.inf)
         if limit is None:
@@ -192,8 +226,8 @@ class _Reader:
             self.say(limit, f"{item}.limit: lower = {low:g} is above upper = {high:g}")
         return low, high
 
-    def _motor(self, element: Element, item: str) -> Motor | None:
-        """Friction of <dynamics>."""
+    def _motor(self, element: Element, kind: str, item: str) -> Motor | None:
+        """Friction of <dynamics>, the same for every coordinate of the joint."""
         dynamics = element.first("dynamics")
         if dynamics is None:
             return None
@@ -201,7 +235,7 @@ class _Reader:
         if damping < 0.0 or friction < 0.0:
             self.say(dynamics, f"{item}.dynamics: damping and friction must be >= 0, not {damping:g} and {friction:g}")
             return None
-        return Motor(viscous=damping, coulomb=friction) if damping or friction else None
+        return Motor(viscous=damping, coulomb=friction) if kind not in UNDAMPED and (damping or friction) else None
 
     def carried(self, joints: Sequence[UrdfJoint]) -> dict[str, UrdfJoint]:
         """Joints by the link they carry."""
@@ -221,18 +255,23 @@ class _Reader:
         if not links:
             self.problems.append(f"{self.path}: has no <link>")
         if len(roots) > 1:
-            self.problems.append(f"{self.path}: {len(roots)} links have no parent: {', '.join(roots[:10])}; join them to one")
+            self.problems.append(
+                f"{self.path}: {len(roots)} links have no parent: {', '.join(roots[:MOST_SHOWN])}; join them to one"
+            )
             return
+        known: set[str] = set()  # links that lead to the root
         for name in links:
-            seen = [name]
-            while seen[-1] in carried:
-                seen.append(carried[seen[-1]].parent)
-                if seen[-1] in seen[:-1]:
-                    ring = seen[seen.index(seen[-1]) :]
+            seen: dict[str, None] = {}
+            while name in carried and name not in known:
+                seen[name] = None
+                name = carried[name].parent
+                if name in seen:
+                    ring = [*list(seen)[list(seen).index(name) :][:MOST_SHOWN], name]
                     self.problems.append(
                         f"{self.path}: links {' → '.join(ring)} carry each other in a ring; URDF knows trees only"
                     )
                     return
+            known.update(seen)
 
     def check_meshes(self, root: Element) -> None:
         """Meshes must be named within the folder of the file."""
@@ -267,6 +306,8 @@ def _numbers(text: str, count: int) -> tuple[float, ...]:
     if len(parts) != count:
         raise ValueError(f"must be {count} number{'' if count == 1 else 's'}, not {shown(text)}")
     try:
+        if "_" in text or not text.isascii():  # which Python would read
+            raise ValueError
         values = tuple(float(part) for part in parts)
     except ValueError:
         raise ValueError(f"must be {'a number' if count == 1 else 'numbers'}, not {shown(text)}") from None
