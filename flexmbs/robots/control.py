@@ -13,10 +13,12 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.forces import JointSpring, JointTorque
 from flexmbs.model.model import Model
-from flexmbs.robots.arguments import copy_of
+from flexmbs.robots.arguments import checked_kind, copy_of, real_array
+from flexmbs.robots.links import Motor
 from flexmbs.robots.paths import Path
 from flexmbs.robots.robot import Robot
 
@@ -41,7 +43,7 @@ class PathController(Controller):
     """Controller that keeps a robot on a ``path`` with gains kp and kd: numbers or one per coordinate. Raises `InputError`."""
 
     def __init__(self, robot: Robot, path: Path, kp: ArrayLike, kd: ArrayLike) -> None:
-        self.robot, self.path = robot, _fitting(path, robot)
+        self.robot, self.path = checked_kind("robot", Robot, robot), _fitting(path, robot)
         self.kp, self.kd = _gains(robot, kp=kp, kd=kd)
 
 
@@ -100,10 +102,9 @@ def controlled(robot: Robot, controller: Controller) -> Model:
     acts as T tanh(q̇/10⁻³). Motors with inertia are refused: bodies have none that counts relative to the link only.
     Raises `InputError`.
     """
-    if controller.robot.coordinates != robot.coordinates:
-        raise InputError(
-            f"controller: it is for the coordinates {', '.join(controller.robot.coordinates)}, not {', '.join(robot.coordinates)}"
-        )
+    known = checked_kind("controller", Controller, controller).robot.coordinates
+    if known != checked_kind("robot", Robot, robot).coordinates:
+        raise InputError(f"controller: it is for the coordinates {', '.join(known)}, not {', '.join(robot.coordinates)}")
     heavy = [joint for joint, motor in robot.motors.items() if motor.inertia > 0.0]
     if heavy:
         raise InputError(f"motor of '{heavy[0]}': a model holds no rotor inertia G²J; leave it out or use forward_dynamics")
@@ -113,12 +114,14 @@ def controlled(robot: Robot, controller: Controller) -> Model:
         model.add(JointTorque(f"sensor {robot.coordinates[i]}", joint, functools.partial(loop.sense, i), coordinate=number))
     for i, (joint, number) in ends:
         model.add(JointTorque(f"motor {robot.coordinates[i]}", joint, functools.partial(loop.act, i), coordinate=number))
-    for joint, motor in robot.motors.items():
+    for i, (joint, number) in ends:
+        motor = robot.motors.get(joint, Motor())
         if motor.viscous:
-            model.add(JointSpring(f"viscous friction {joint}", joint, c=motor.gear**2 * motor.viscous))
+            c = motor.gear**2 * motor.viscous
+            model.add(JointSpring(f"viscous friction {robot.coordinates[i]}", joint, c=c, coordinate=number))
         if any(motor.coulomb):
-            up, down = (abs(motor.gear) * T for T in motor.coulomb)
-            model.add(JointTorque(f"friction {joint}", joint, functools.partial(_coulomb, up, -down)))
+            law = functools.partial(_coulomb, *(abs(motor.gear * T) for T in motor.coulomb))
+            model.add(JointTorque(f"friction {robot.coordinates[i]}", joint, law, coordinate=number))
     return model
 
 
@@ -134,8 +137,11 @@ class _Loop:
         self.slopes: tuple[np.ndarray, np.ndarray] | None = None
 
     def sense(self, i: int, t: float, x: float, v: float) -> float:
-        """Keep the first values of coordinate i in this evaluation; they begin a new one after the actuators of the last."""
-        if self.known is not None:
+        """Keep the first values of coordinate i in this evaluation.
+
+        They begin a new one after the actuators of the last, or at another time where that was interrupted.
+        """
+        if self.known is not None or t != self.t:
             self.seen, self.known, self.slopes = set(), None, None
         if i not in self.seen:
             self.seen.add(i)
@@ -147,13 +153,21 @@ class _Loop:
         if self.known is None:
             if len(self.seen) < len(self.q) or t != self.t:
                 raise RuntimeError("the sensors of a controller did not come before its actuators")
-            self.known = self.controller.forces(t, self.q.copy(), self.qd.copy())
+            self.seen = set()  # should the controller raise, the next evaluation begins with its sensors
+            self.known = self._forces(t)
         if x == self.q[i] and v == self.qd[i]:
             return float(self.known[i])
         if self.slopes is None:
             self.slopes = self.controller.slopes(self.q.copy())
         stiffness, damping = self.slopes
         return float(self.known[i] - stiffness[i] * (x - self.q[i]) - damping[i] * (v - self.qd[i]))
+
+    def _forces(self, t: float) -> np.ndarray:
+        item = f"{type(self.controller).__name__}.forces at t = {t:g} s"
+        found = real_array(item, self.controller.forces(t, self.q.copy(), self.qd.copy()))
+        if found.shape != self.q.shape:
+            raise InputError(f"{item}: must be {len(self.q)} joint forces, not the shape {found.shape}")
+        return found
 
 
 def _coulomb(up: float, down: float, t: float, x: float, v: float) -> float:
@@ -163,14 +177,14 @@ def _coulomb(up: float, down: float, t: float, x: float, v: float) -> float:
 def _gains(robot: Robot, **given: ArrayLike) -> tuple[np.ndarray, ...]:
     found = []
     for key, value in given.items():
-        gain = np.asarray(value, float)
-        if gain.shape not in ((), (robot.n,)) or not (np.isfinite(gain) & (gain >= 0.0)).all():
-            raise InputError(f"{key}: must be one number >= 0 or {robot.n} of them, not {value!r}")
+        gain = real_array(key, value)
+        if gain.shape not in ((), (robot.n,)) or not (gain >= 0.0).all():
+            raise InputError(f"{key}: must be one number >= 0 or {robot.n} of them, not {shown(value)}")
         found.append(np.broadcast_to(gain, robot.n))
     return tuple(found)
 
 
 def _fitting(path: Path, robot: Robot) -> Path:
-    if path.n != robot.n:
+    if checked_kind("path", Path, path).n != robot.n:
         raise InputError(f"path: has {path.n} coordinates and the robot {robot.n}")
     return path

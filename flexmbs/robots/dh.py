@@ -19,7 +19,12 @@ TOOL, BASE = "tool", "base"
 
 
 def table_rows(table: Sequence[Any]) -> list[Link]:
-    """Named links from rows: `Link`, a table of its fields, or the numbers (a, alpha, d, theta). Raises `InputError`."""
+    """Named links from rows: `Link`, a table of its fields, or the numbers (a, alpha, d, theta); or from an array (n, 4).
+
+    Raises `InputError`.
+    """
+    if isinstance(table, np.ndarray):
+        table = list(np.atleast_1d(table))
     if isinstance(table, (str, Mapping)) or not isinstance(table, Sequence) or not table:
         raise InputError(f"table: must be a list of rows (a, alpha, d, theta) or Link, at least one, not {shown(table)}")
     rows = [

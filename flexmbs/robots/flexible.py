@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BeforeValidator
 from scipy.spatial.transform import Rotation
 
-from flexmbs.declaration import Declaration, close_names
+from flexmbs.declaration import Declaration, close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, RigidBody
@@ -50,9 +50,11 @@ def with_flexible_links(model: Model, links: Mapping[str, Any], tool: FrameRef) 
 
     A joint whose frames are not those of the interfaces keeps its axis: constant motions in its chain lead from one to the other.
     """
+    if not isinstance(links, Mapping):
+        raise InputError(f"links: must be a table, link → FlexibleLink or path of a flexible body, not {shown(links)}")
     unknown = [name for name in links if name not in model.bodies]
     if unknown:
-        raise InputError(*(f"links: no link '{name}'; {close_names(name, model.bodies)}" for name in unknown))
+        raise InputError(*(f"links: no link {shown(name)}; {close_names(str(name), model.bodies)}" for name in unknown))
     chosen = {name: link if isinstance(link, FlexibleLink) else FlexibleLink(link) for name, link in links.items()}
     made = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     made.folder = model.folder

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import Declaration, shown
 from flexmbs.model.bodies import inertia_matrix
-from flexmbs.model.fields import Nonnegative, Number, Vector3, vector
+from flexmbs.model.fields import Nonnegative, Number, Vector3, name, vector
 
 
 def two_rates(value: object) -> tuple[float, ...]:
@@ -50,6 +50,10 @@ def _limits(value: object) -> Any:
     return given
 
 
+def _name(value: object) -> str:
+    return "" if value == "" else name(value)
+
+
 class Link(Declaration):
     """A row of a Denavit–Hartenberg table with the inertia of its link.
 
@@ -67,4 +71,4 @@ class Link(Declaration):
     com: Vector3 = (0.0, 0.0, 0.0)
     inertia: Annotated[Any, BeforeValidator(inertia_matrix)] = (0.0, 0.0, 0.0)
     motor: Motor | None = None
-    name: str = ""
+    name: Annotated[str, BeforeValidator(_name)] = ""

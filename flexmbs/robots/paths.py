@@ -2,23 +2,24 @@
 
 import abc
 import functools
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import BSpline, make_interp_spline
 from scipy.spatial.transform import Rotation
 
-from flexmbs.declaration import shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.model.fields import number, positive
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.laws import Function, SmoothStep, Table, TimeLaw
-
-if TYPE_CHECKING:
-    from flexmbs.robots.robot import Robot
+from flexmbs.robots.arguments import checked, checked_count, checked_kind, given_poses, real_array
+from flexmbs.robots.robot import Robot
 
 QUINTIC = 5
+MOST_STEPS = 1_000_000
+NO_WAY = 1e-150  # m, rad: a coordinate that moves less stands still
+SHORTEST = 1e-100  # s
 
 
 class Motion(NamedTuple):
@@ -46,17 +47,23 @@ class Path(abc.ABC):
 
     def table(self, times: ArrayLike) -> Motion:
         """Coordinates, rates and accelerations (nt, n) at many times."""
-        rows = [self.at(float(t)) for t in np.asarray(times, float)]
-        return Motion(*(np.array(part) for part in zip(*rows)))
+        rows = [self.at(float(t)) for t in real_array("times", times).ravel()]
+        return Motion(*(np.array([row[k] for row in rows]).reshape(-1, self.n) for k in range(3)))
 
     def laws(self) -> tuple[TimeLaw, ...]:
         """A law of time per coordinate, for drives and references of controllers: functions of this path."""
         return tuple(Function(functools.partial(_component, self, i)) for i in range(self.n))
 
     def tables(self, step: float) -> tuple[Table, ...]:
-        """Cubic splines through the path every ``step`` (s), one per coordinate: laws that stand in model files."""
-        count = max(2, 1 + round((self.end - self.start) / positive(step)))
-        times = np.linspace(self.start, self.end, count)
+        """Cubic splines through the path every ``step`` (s), one per coordinate: laws that stand in model files.
+
+        Raises `InputError`, also for more than a million steps.
+        """
+        step = checked("step", positive, step)
+        if self.end - self.start > MOST_STEPS * step:
+            raise InputError(f"step: {step:g} s cuts the path of {self.end - self.start:g} s into more than {MOST_STEPS} pieces")
+        count = max(2, 1 + round((self.end - self.start) / step))
+        times = np.linspace(self.start, max(self.end, self.start + step), count)
         return tuple(Table(times, values) for values in self.table(times).q.T)
 
 
@@ -76,11 +83,13 @@ class Quintic(Path):
         self, q0: ArrayLike, q1: ArrayLike, duration: float, *, start: float = 0.0, v0: ArrayLike = 0.0, v1: ArrayLike = 0.0,
         a0: ArrayLike = 0.0, a1: ArrayLike = 0.0,
     ) -> None:  # fmt: skip
-        self.start, T = checked_number("start", start), _duration(duration)
+        self.start, T = checked("start", number, start), _duration(duration)
         self.end = self.start + T
         p0, p1 = _ends(q0, q1)
-        ends = [np.broadcast_to(np.asarray(x, float), p0.shape) for x in (p0, v0, a0, p1, v1, a1)]
-        self._rest = not any(np.any(x) for x in (v0, v1, a0, a1))
+        given = {"v0": v0, "a0": a0, "v1": v1, "a1": a1}
+        r0, g0, r1, g1 = (_each(key, value, len(p0)) for key, value in given.items())
+        ends = (p0, r0, g0, p1, r1, g1)
+        self._rest = not any(np.any(x) for x in (r0, g0, r1, g1))
         powers = np.array([[_falling(k, d) * t ** max(k - d, 0) for k in range(6)] for t in (0.0, 1.0) for d in range(3)])
         scaled = np.array([x * T ** (i % 3) for i, x in enumerate(ends)])
         self._T, self._c, self._ends = T, np.linalg.solve(powers, scaled), (p0, p1)
@@ -90,8 +99,9 @@ class Quintic(Path):
         return int(self._c.shape[1])
 
     def at(self, t: float) -> Motion:
+        t = checked("t", number, t)
         if not self.start <= t <= self.end:
-            held = self._ends[t > self.end]
+            held = self._ends[t > self.end].copy()
             return Motion(held, np.zeros_like(held), np.zeros_like(held))
         tau, k = (t - self.start) / self._T, np.arange(6)
         first, second = k * tau ** np.maximum(k - 1, 0), k * (k - 1) * tau ** np.maximum(k - 2, 0)
@@ -116,23 +126,24 @@ def _falling(k: int, d: int) -> float:
 class Trapezoid(Path):
     """Constant acceleration, constant rate, constant deceleration; all coordinates begin and end together.
 
-    q0, q1 (n,); rate, acceleration: the most that each coordinate may have. The slowest coordinate sets the time; where it does
-    not reach its rate the trapezoid is a triangle. Siciliano et al. (2009) §4.2.
+    q0, q1 (n,); rate, acceleration: the most that each coordinate may have, one number or n; a rate may be infinite. The slowest
+    coordinate sets the time; where it does not reach its rate the trapezoid is a triangle. Siciliano et al. (2009) §4.2.
     """
 
     def __init__(self, q0: ArrayLike, q1: ArrayLike, *, rate: ArrayLike, acceleration: ArrayLike, start: float = 0.0) -> None:
         self._q0, q1 = _ends(q0, q1)
         self._way = q1 - self._q0
-        v, a = (np.broadcast_to(np.asarray(x, float), self._way.shape) for x in (rate, acceleration))
+        v, a = _each("rate", rate, self.n, finite=False), _each("acceleration", acceleration, self.n)
         if not ((v > 0.0) & (a > 0.0)).all():
             raise InputError("rate and acceleration: must be > 0 for every coordinate")
+        moving = np.abs(self._way) > NO_WAY
+        way, v, a = np.abs(self._way[moving]), v[moving], a[moving]
         # over the common path s = 0 … 1 the least of all coordinates' limits holds
-        way = np.maximum(np.abs(self._way), 1e-300)
-        self._a, most = float((a / way).min()), float((v / way).min())
-        self._v = min(most, np.sqrt(self._a))
-        self._rise = self._v / self._a
-        self.start = checked_number("start", start)
-        self._T = 1.0 / self._v + self._rise if self._way.any() else 0.0
+        self._a = float((a / way).min(initial=np.inf))
+        self._v = min(float((v / way).min(initial=np.inf)), float(np.sqrt(self._a)))
+        self._rise = self._v / self._a if len(way) else 0.0
+        self.start = checked("start", number, start)
+        self._T = 1.0 / self._v + self._rise if len(way) else 0.0
         self.end = self.start + self._T
 
     @property
@@ -140,7 +151,7 @@ class Trapezoid(Path):
         return len(self._way)
 
     def at(self, t: float) -> Motion:
-        tau = min(max(t - self.start, 0.0), self._T)
+        tau = min(max(checked("t", number, t) - self.start, 0.0), self._T)
         left = self._T - tau
         if tau == 0.0 or left == 0.0:
             s, v, a = float(tau > 0.0), 0.0, 0.0
@@ -163,19 +174,20 @@ class Line(Path):
     """
 
     def __init__(
-        self, robot: "Robot", q0: ArrayLike, pose: ArrayLike, duration: float, *, frame: str | FrameRef | None = None,
+        self, robot: Robot, q0: ArrayLike, pose: ArrayLike, duration: float, *, frame: str | FrameRef | None = None,
         start: float = 0.0, points: int = 61,
     ) -> None:  # fmt: skip
-        self.start, T = checked_number("start", start), _duration(duration)
+        self.start, T = checked("start", number, start), _duration(duration)
         self.end = self.start + T
-        tau = np.linspace(0.0, 1.0, max(int(points), 7))
+        tau = np.linspace(0.0, 1.0, checked_count("points", points, 7))
         s = tau**3 * (10.0 - 15.0 * tau + 6.0 * tau**2)
-        first = robot.pose(q0, frame)
-        last = np.asarray(pose, float)
-        if last.shape != (4, 4):
-            raise InputError(f"pose: must be a 4×4 matrix, not the shape {last.shape}")
+        first, last = checked_kind("robot", Robot, robot).pose(q0, frame), given_poses(pose)
+        if first.ndim != 2 or last.ndim != 2:
+            raise InputError(
+                f"q0 and pose: must be one state and one matrix, not {first.shape[:-2]} and {last.shape[:-2]} of them"
+            )
         turn = Rotation.from_matrix(first[:3, :3].T @ last[:3, :3]).as_rotvec()
-        q = [np.asarray(q0, float)]
+        q = [real_array("q0", q0)]
         for k in range(1, len(s)):
             wanted = np.eye(4)
             wanted[:3, :3] = first[:3, :3] @ Rotation.from_rotvec(s[k] * turn).as_matrix()
@@ -196,31 +208,29 @@ class Line(Path):
         return self._n
 
     def at(self, t: float) -> Motion:
+        t = checked("t", number, t)
         inside = min(max(t, self.start), self.end)
         moving = float(inside == t)
         return Motion(self._spline(inside), moving * self._rates[0](inside), moving * self._rates[1](inside))
 
 
 def _ends(q0: ArrayLike, q1: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        first, last = np.atleast_1d(np.asarray(q0, float)), np.atleast_1d(np.asarray(q1, float))
-    except (TypeError, ValueError):
-        raise InputError(f"q0 and q1: must be numbers, not {shown(q0)} and {shown(q1)}") from None
-    if first.ndim != 1 or first.shape != last.shape or not np.isfinite([first, last]).all():
-        raise InputError(f"q0 and q1: must be as many finite numbers, not the shapes {first.shape} and {last.shape}")
+    first, last = np.atleast_1d(real_array("q0", q0)), np.atleast_1d(real_array("q1", q1))
+    if first.ndim != 1 or first.shape != last.shape or not first.size:
+        raise InputError(f"q0 and q1: must be as many numbers, at least one, not the shapes {first.shape} and {last.shape}")
     return first, last
 
 
-def checked_number(key: str, value: float) -> float:
-    """A finite number. Raises `InputError`."""
-    try:
-        return number(value)
-    except ValueError as error:
-        raise InputError(f"{key}: {error}") from None
+def _each(key: str, value: ArrayLike, n: int, *, finite: bool = True) -> np.ndarray:
+    """A number for each coordinate, from one or n. Raises `InputError`."""
+    given = real_array(key, value, finite=finite)
+    if given.shape not in ((), (n,)):
+        raise InputError(f"{key}: must be one number or {n}, not the shape {given.shape}")
+    return np.broadcast_to(given, n)
 
 
 def _duration(value: float) -> float:
-    try:
-        return positive(value)
-    except ValueError as error:
-        raise InputError(f"duration: {error}") from None
+    T = checked("duration", positive, value)
+    if not SHORTEST < T < 1.0 / SHORTEST:
+        raise InputError(f"duration: must be in {SHORTEST:g} … {1.0 / SHORTEST:g} s, not {T:g}")
+    return T

@@ -12,12 +12,22 @@ from flexmbs.analysis.state import State, state
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body
-from flexmbs.model.fields import number
+from flexmbs.model.fields import positive, switch
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.joints import Fixed
 from flexmbs.model.model import Model
 from flexmbs.robots import terms
-from flexmbs.robots.arguments import copy_of, given_frame, given_poses
+from flexmbs.robots.arguments import (
+    checked,
+    checked_count,
+    checked_kind,
+    copy_of,
+    given_frame,
+    given_limits,
+    given_motors,
+    given_poses,
+    real_array,
+)
 from flexmbs.robots.dh import BASE, dh_model, joint_name, table_rows
 from flexmbs.robots.euler import euler_rates
 from flexmbs.robots.flexible import with_flexible_links
@@ -53,21 +63,17 @@ class Robot:
         self, model: Model, *, tool: str | FrameRef | None = None, limits: Mapping[str, Sequence[float]] | None = None,
         motors: Mapping[str, Motor] | None = None, frames: Mapping[str, FrameRef] | None = None,
     ) -> None:  # fmt: skip
-        if not model.bodies:
+        if not checked_kind("model", Model, model).bodies:
             raise InputError(f"model '{model.name}': has no bodies; a robot needs a link with mass")
         self.model, self.tree = model, tree_of(model)
-        self.motors, self._named = dict(motors or {}), dict(frames or {})
+        self.motors, self._named = given_motors(motors, model), dict(frames or {})
         self.tool = FrameRef(list(model.bodies)[-1])
         self.tool = self._ref(tool) if tool is not None else self.tool
-        unknown = [name for name in (*self.motors, *(limits or {})) if name not in model.joints]
-        if unknown:
-            raise InputError(f"joint '{unknown[0]}' is not in the model; {close_names(unknown[0], model.joints)}")
-        free = (-np.inf, np.inf)
-        none = Motor()
+        free, none, known = (-np.inf, np.inf), Motor(), given_limits(limits, model)
         chosen = [self.motors.get(c.joint, none) for c in self.tree.coordinates]
         self._armature = np.array([m.gear**2 * m.inertia for m in chosen])
         self._friction = np.array([(m.gear**2 * m.viscous, *(abs(m.gear) * T for T in m.coulomb)) for m in chosen]).reshape(-1, 3)
-        self.limits = np.array([(limits or {}).get(c.joint) or free for c in self.tree.coordinates], float).reshape(-1, 2)
+        self.limits = np.array([known.get(c.joint, free) for c in self.tree.coordinates], float).reshape(-1, 2)
 
     @classmethod
     def from_dh(
@@ -112,8 +118,8 @@ class Robot:
         every problem of the file and its line.
         """
         built = urdf_model(read_urdf(path, allow_outside=allow_outside), base="fixed", gravity=gravity)
-        if tool is not None and tool not in built.frames:
-            raise InputError(f"tool: no link {shown(tool)}; {close_names(tool, built.frames)}")
+        if tool is not None and (not isinstance(tool, str) or tool not in built.frames):
+            raise InputError(f"tool: no link {shown(tool)}; {close_names(str(tool), built.frames)}")
         end = built.tip if tool is None else built.frames[tool]
         return cls._made(built.model, end, payload, links, built.limits, built.motors, built.frames)
 
@@ -176,7 +182,7 @@ class Robot:
         part: rows of J, "all", "translation" or "rotation". For n below the number of rows √det(JᵀJ).
         """
         rows = {"all": slice(0, 6), "translation": slice(0, 3), "rotation": slice(3, 6)}
-        if part not in rows:
+        if not isinstance(part, str) or part not in rows:
             raise InputError(f"part: must be one of {', '.join(rows)}, not {shown(part)}")
         return np.asarray(np.linalg.svd(self.jacobian(q, frame)[..., rows[part], :], compute_uv=False).prod(axis=-1))
 
@@ -191,13 +197,16 @@ class Robot:
         ``success`` tells where it worked. Raises `InputError`.
         """
         wanted = given_poses(pose)
-        flat = wanted.reshape(-1, 4, 4)
+        flat, most = wanted.reshape(-1, 4, 4), checked_count("iterations", iterations)
         place, span = self._place(frame), self._span()
         given = span.mean(axis=1) if start is None else np.clip(self._q(start, "start"), *self.limits.T)
-        first = np.broadcast_to(given, (*wanted.shape[:-2], self.n)).reshape(1, -1, self.n)
-        others = np.random.default_rng(seed).uniform(span[:, 0], span[:, 1], (max(starts, 1) - 1, len(flat), self.n))
+        first = self._like("start", given, (*wanted.shape[:-2], self.n)).reshape(1, -1, self.n)
+        more, seed = checked_count("starts", starts) - 1, checked_count("seed", seed, 0)
+        others = np.random.default_rng(seed).uniform(span[:, 0], span[:, 1], (more, len(flat), self.n))
+        turned = checked("turned", switch, turned)
         task = Task(self.tree, place, flat[:, :3, :3], flat[:, :3, 3], self.limits, self._reach(), turned)
-        found = solve(task, np.concatenate([first, others]), number(tolerance), iterations)
+        tolerance = checked("tolerance", positive, tolerance)
+        found = solve(task, np.concatenate([first, others]), tolerance, most)
         return Found(*(part.reshape((*wanted.shape[:-2], *part.shape[1:])) for part in found))
 
     def mass_matrix(self, q: ArrayLike) -> np.ndarray:
@@ -224,10 +233,10 @@ class Robot:
         return terms.newton_euler(self.tree, q, qd, qdd) + self._armature * qdd + self.friction(qd)
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
-        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction."""
+        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises `SolverError` where D is singular."""
         q, qd, tau = self._states(q, qd, tau)
         needed = self.inverse_dynamics(q, qd, np.zeros_like(q))
-        return np.asarray(np.linalg.solve(self.mass_matrix(q), (tau - needed)[..., None])[..., 0])
+        return terms.accelerations(self.mass_matrix(q), tau - needed, self.coordinates)
 
     def state(self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> State:
         """The model's `State` at coordinates q (n,), rates and accelerations, for all analyses of the model."""
@@ -266,21 +275,26 @@ class Robot:
         return self.tree.frames[self.tool if frame is None else self._ref(frame)]
 
     def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
-        try:
-            values = np.asarray(q, float)
-        except (TypeError, ValueError):
-            raise InputError(f"{key}: must be numbers, not {shown(q)}") from None
+        values = real_array(key, q)
         if values.ndim < 1 or values.shape[-1] != self.n:
             raise InputError(f"{key}: must have {self.n} coordinates last, one per joint, not the shape {values.shape}")
-        if not np.isfinite(values).all():
-            raise InputError(f"{key}: must be finite")
         return values
 
     def _states(self, *given: ArrayLike) -> tuple[np.ndarray, ...]:
         values = [self._q(each, key) for each, key in zip(given, ("q", "qd", "qdd or tau"))]
         if all(each.shape == values[0].shape for each in values):
             return tuple(values)
-        return tuple(np.broadcast_arrays(*values))
+        try:
+            return tuple(np.broadcast_arrays(*values))
+        except ValueError:
+            shapes = ", ".join(str(each.shape) for each in values)
+            raise InputError(f"q, qd and qdd or tau: their numbers of states do not fit together, shapes {shapes}") from None
+
+    def _like(self, key: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        try:
+            return np.broadcast_to(values, shape)
+        except ValueError:
+            raise InputError(f"{key}: must be one state or as many as there are poses, not the shape {values.shape}") from None
 
     def _single(self, q: ArrayLike) -> np.ndarray:
         values = self._q(q)

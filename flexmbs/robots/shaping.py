@@ -5,7 +5,11 @@ from typing import NamedTuple, final
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.robots.paths import Motion, Path, checked_number
+from flexmbs.model.fields import number
+from flexmbs.robots.arguments import checked, checked_kind, real_array
+from flexmbs.robots.paths import Motion, Path
+
+ROUND_OFF = 1e-9
 
 
 class Shaper(NamedTuple):
@@ -33,7 +37,7 @@ def zero_vibration_derivative(frequency: float, damping: float = 0.0) -> Shaper:
 
 def _decay(frequency: float, damping: float) -> tuple[float, float]:
     """Decay of a mode in half a damped period, and the half period."""
-    f, zeta = checked_number("frequency", frequency), checked_number("damping", damping)
+    f, zeta = checked("frequency", number, frequency), checked("damping", number, damping)
     if f <= 0.0 or not 0.0 <= zeta < 1.0:
         raise InputError(f"shaper: frequency must be > 0 Hz and damping in 0 … 1, not {f:g} and {zeta:g}")
     root = np.sqrt(1.0 - zeta**2)
@@ -42,14 +46,17 @@ def _decay(frequency: float, damping: float) -> tuple[float, float]:
 
 @final
 class Shaped(Path):
-    """A path through shapers: Σ A_k path(t − t_k), longer by the last t_k of each. Several shapers act one after another."""
+    """A path through shapers: Σ A_k path(t − t_k), longer by the last t_k of each. Several shapers act one after another.
+
+    Raises `InputError`.
+    """
 
     def __init__(self, path: Path, *shapers: Shaper) -> None:
         amplitudes, times = np.ones(1), np.zeros(1)
         for shaper in shapers:
-            amplitudes = np.outer(amplitudes, shaper.amplitudes).ravel()
-            times = np.add.outer(times, shaper.times).ravel()
-        self._path, self._terms = path, tuple(zip(amplitudes.tolist(), times.tolist()))
+            A, t = _impulses(shaper)
+            amplitudes, times = np.outer(amplitudes, A).ravel(), np.add.outer(times, t).ravel()
+        self._path, self._terms = checked_kind("path", Path, path), tuple(zip(amplitudes.tolist(), times.tolist()))
         self.start, self.end = path.start, path.end + float(times.max())
 
     @property
@@ -59,3 +66,13 @@ class Shaped(Path):
     def at(self, t: float) -> Motion:
         parts = [(A, self._path.at(t - delay)) for A, delay in self._terms]
         return Motion(*(np.asarray(sum(A * motion[i] for A, motion in parts)) for i in range(3)))
+
+
+def _impulses(shaper: Shaper) -> tuple[np.ndarray, np.ndarray]:
+    """Amplitudes and times that are a shaper's. Raises `InputError`."""
+    A, t = (real_array(f"shaper.{key}", value) for key, value in checked_kind("shaper", Shaper, shaper)._asdict().items())
+    if A.ndim != 1 or A.shape != t.shape or abs(A.sum() - 1.0) > ROUND_OFF or t.min(initial=0.0) < 0.0:
+        raise InputError(
+            f"shaper: must have as many times >= 0 as amplitudes, whose sum is 1, not {shaper.times} and {shaper.amplitudes}"
+        )
+    return A, t

@@ -1,9 +1,14 @@
 """Terms of the equations of motion of a tree, D q̈ + C q̇ + g = τ, for many states at once."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from flexmbs.errors import SolverError
 from flexmbs.robots.motion import axes, cross, poses
 from flexmbs.robots.tree import Tree
+
+SINGULAR = 1e-14  # least eigenvalue of D with ones on its diagonal
 
 
 def newton_euler(
@@ -48,6 +53,22 @@ def gravity_forces(tree: Tree, q: np.ndarray) -> np.ndarray:
     """g (..., n) that holds the tree at rest."""
     rest = np.zeros(q.shape)
     return newton_euler(tree, q, rest, rest)
+
+
+def accelerations(D: np.ndarray, forces: np.ndarray, coordinates: Sequence[str]) -> np.ndarray:
+    """q̈ (..., n) = D⁻¹ forces. Raises `SolverError` with a coordinate that moves no mass, alone or with others."""
+    size = np.sqrt(np.diagonal(D, axis1=-2, axis2=-1))
+    if not size.all():
+        raise SolverError(_without_mass(coordinates[int(np.argwhere(size == 0.0)[0, -1])]))
+    least, shapes = np.linalg.eigh(D / (size[..., :, None] * size[..., None, :]))
+    if (least[..., :1] < SINGULAR).any():
+        worst = np.argwhere(least[..., 0] < SINGULAR)[0]
+        raise SolverError(_without_mass(coordinates[int(np.abs(shapes[(*worst, slice(None), 0)]).argmax())]))
+    return np.asarray(np.linalg.solve(D, forces[..., None])[..., 0])
+
+
+def _without_mass(coordinate: str) -> str:
+    return f"forward dynamics: D is singular, {coordinate} moves no mass of its own; give its links mass or its motor inertia"
 
 
 def coriolis_matrix(tree: Tree, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Reference motions, input shapers, controllers and flexible links."""
 
 from collections.abc import Callable
+from typing import final
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import flexmbs as fm
 from flexmbs.robots import (
     ComputedTorque,
+    Controller,
     FlexibleLink,
     Line,
     Link,
@@ -74,6 +76,37 @@ def test_trapezoid_keeps_its_limits_and_is_no_slower(rate: float) -> None:
     rise = path.end - 0.5
     same_rates(path, 0.5 + rise * np.array([0.11, 0.35, 0.62, 0.93]))
     np.testing.assert_allclose(path.at(path.end).q, B, atol=1e-14)
+
+
+def test_paths_keep_their_own_numbers() -> None:
+    q0, q1 = A.copy(), B.copy()
+    for path in (Quintic(q0, q1, 1.0), Trapezoid(q0, q1, rate=1.0, acceleration=1.0)):
+        q0 += 1.0
+        path.at(-1.0).q[:] = 7.0
+        np.testing.assert_allclose(path.at(-1.0).q, A)
+        q0 -= 1.0
+
+
+def test_paths_without_way() -> None:
+    """Neither a coordinate that stands still nor a path of no duration gives what is not finite; the others keep their time."""
+    path = Trapezoid((0.0, 2.0), (1.0, 2.0), rate=np.inf, acceleration=(4.0, 1e200))
+    assert path.end == pytest.approx(1.0)
+    np.testing.assert_allclose(path.at(0.25), [(0.125, 2.0), (1.0, 0.0), (4.0, 0.0)], atol=1e-12)
+    still = Trapezoid(A, A, rate=1.0, acceleration=1e12, start=2.0)
+    assert still.end == 2.0
+    assert [float(law.state(3.0)[0]) for law in still.tables(0.1)] == pytest.approx(A.tolist())
+    assert still.table(()).q.shape == (0, 2)
+
+
+def test_line_of_half_a_turn() -> None:
+    """Slerp by 180° about an axis that is not unique before round-off still turns about one axis, from end to end."""
+    wrist = fm.Robot.from_dh([Link(0.3), Link(0.25), Link(0.08)])
+    q0 = np.array([0.2, 1.8, -0.4])
+    first = wrist.pose(q0)
+    last = first @ np.diag((-1.0, -1.0, 1.0, 1.0))
+    poses = wrist.pose(Line(wrist, q0, last, 1.0).table(np.linspace(0.0, 1.0, 11)).q)
+    np.testing.assert_allclose(poses[-1], last, atol=1e-9)
+    np.testing.assert_allclose(poses[:, :3, 3], np.broadcast_to(first[:3, 3], (11, 3)), atol=1e-5)
 
 
 def test_line_is_straight_and_turns_evenly() -> None:
@@ -164,6 +197,45 @@ def test_friction_of_motors_acts_in_the_model() -> None:
     np.testing.assert_allclose(robot.friction(qd), -found, rtol=1e-12)
 
 
+def test_friction_of_every_coordinate_of_a_joint() -> None:
+    model = fm.Model("table", gravity=(0.0, 0.0, 0.0))
+    model.add(fm.Planar("drive", model.ground, model.add(fm.RigidBody("cart", mass=1.0, inertia=(1.0, 1.0, 1.0)))))
+    robot = fm.Robot(model, motors={"drive": Motor(viscous=2.0, coulomb=0.5)})
+    still, qd = Quintic(np.zeros(3), np.zeros(3), 1.0), np.array([1.0, -2.0, 3.0])
+    found = fm.matrices(controlled(robot, PDGravity(robot, still, 0.0, 0.0)), at=robot.state(np.zeros(3), qd)).k
+    np.testing.assert_allclose(found, -robot.friction(qd), rtol=1e-12)
+
+
+@final
+class Faulty(Controller):
+    """Gives what it is told, or fails."""
+
+    def __init__(self, robot: fm.Robot) -> None:
+        self.robot = robot
+        self.result: object = None
+
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        if self.result is None:
+            raise RuntimeError("no sensor signal")
+        return self.result  # type: ignore[return-value]
+
+
+def test_controllers_that_fail() -> None:
+    """The message names the controller; afterwards the same model works with the coordinates of then."""
+    robot = arm()
+    faulty = Faulty(robot)
+    model = controlled(robot, faulty)
+    with pytest.raises(Exception, match="no sensor signal"):
+        fm.matrices(model, at=robot.state((1.0, 1.0)))
+    for wrong, message in ((np.zeros(3), r"must be 2 joint forces, not the shape \(3,\)"), ((np.nan, 0.0), "must be finite")):
+        faulty.result = wrong
+        with pytest.raises(fm.FlexmbsError, match=rf"Faulty.forces at t = 0 s: {message}"):
+            fm.matrices(model, at=robot.state((2.0, 1.0)))
+    faulty.result = (3.0, 4.0)
+    found = fm.matrices(model, at=robot.state(A)).k
+    np.testing.assert_allclose(found, np.array((3.0, 4.0)) - robot.gravity_forces(A), rtol=1e-12)
+
+
 def beam(length: float, mass: float) -> fm.FlexibleBodyData:
     """A slender beam along x from its root, with one bending shape x²/L² in y."""
     S, xS, SS = np.zeros((3, 1)), np.zeros((3, 3, 1)), np.zeros((3, 3, 1, 1))
@@ -220,7 +292,7 @@ def test_payload_is_carried_by_the_tool() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Quintic(A, (1.0,), 1.0), "q0 and q1: must be as many finite numbers"),
+        (lambda: Quintic(A, (1.0,), 1.0), "q0 and q1: must be as many numbers"),
         (lambda: Quintic(A, B, 0.0), "duration: must be > 0"),
         (lambda: Trapezoid(A, B, rate=0.0, acceleration=1.0), "rate and acceleration: must be > 0"),
         (lambda: zero_vibration(-1.0), "shaper: frequency must be > 0 Hz"),
@@ -228,9 +300,34 @@ def test_payload_is_carried_by_the_tool() -> None:
         (lambda: PDGravity(arm(), Quintic(A, B, 1.0), (1.0, -1.0), 1.0), "kp: must be one number >= 0 or 2 of them"),
         (lambda: controlled(puma560(), PDGravity(arm(), Quintic(A, B, 1.0), 1.0, 1.0)), "controller: it is for the coord"),
         (lambda: controlled(puma560(), PDGravity(puma560(), STILL, 1.0, 1.0)), "motor of 'joint1': a model"),
+        (lambda: Quintic(("0",), ("1",), 1.0), "q0: must be numbers"),
+        (lambda: Quintic(A, B, 1e300), r"duration: must be in 1e-100 … 1e\+100 s"),
+        (lambda: Quintic(A, B, 1.0, v0=(1.0, 2.0, 3.0)), r"v0: must be one number or 2, not the shape \(3,\)"),
+        (lambda: Quintic(A, B, 1.0, a1=np.nan), "a1: must be finite"),
+        (lambda: Quintic(A, B, 1.0).at("now"), "t: must be a number"),  # type: ignore[arg-type]
+        (lambda: Quintic(A, B, 1.0).table("now"), "times: must be numbers"),
+        (lambda: Quintic(A, B, 1.0).tables(0.0), "step: must be > 0"),
+        (lambda: Quintic(A, B, 1.0).tables(1e-9), "step: 1e-09 s cuts the path of 1 s into more than 1000000 pieces"),
+        (lambda: Trapezoid(A, B, rate=(1.0, 1.0, 1.0), acceleration=1.0), "rate: must be one number or 2"),
+        (lambda: Trapezoid(A, B, rate="fast", acceleration=1.0), "rate: must be numbers"),
+        (lambda: Trapezoid(A, B, rate=1.0, acceleration=np.inf), "acceleration: must be finite"),
+        (lambda: Line(puma560(), np.zeros(6), np.full((4, 4), np.nan), 1.0), "pose: must be finite"),
+        (lambda: Line(puma560(), np.zeros(6), 2.0 * np.eye(4) - np.diag((0, 0, 0, 1)), 1.0), "pose: its upper left"),
+        (lambda: Line(puma560(), np.zeros((2, 6)), np.eye(4), 1.0), "q0 and pose: must be one state and one matrix"),
+        (lambda: Line(puma560(), np.zeros(6), np.eye(4), 1.0, points=3), "points: must be a whole number >= 7, not 3"),
+        (lambda: Line(puma560().model, np.zeros(6), np.eye(4), 1.0), "robot: must be of the class Robot"),  # type: ignore[arg-type]
+        (lambda: Shaped(STILL, 0.5), "shaper: must be of the class Shaper, not 0.5"),  # type: ignore[arg-type]
+        (lambda: Shaped(STILL, Shaper((0.5, 0.5), (0.0,))), "shaper: must have as many times >= 0 as amplitudes"),
+        (lambda: Shaped(STILL, Shaper((0.5, 0.4), (0.0, 1.0))), "shaper: must have .* whose sum is 1"),
+        (lambda: Shaped(STILL, Shaper((0.5, 0.5), (0.0, -1.0))), "shaper: must have as many times >= 0"),
+        (lambda: PDGravity(arm(), Quintic(A, B, 1.0), np.zeros((30, 30)), 1.0), "kp: must be one number >= 0 or 2 of them"),
+        (lambda: PDGravity(arm(), Quintic(A, B, 1.0), "high", 1.0), "kp: must be numbers"),
+        (lambda: PDGravity(arm(), A, 1.0, 1.0), "path: must be of the class Path"),  # type: ignore[arg-type]
+        (lambda: controlled(arm(), Quintic(A, B, 1.0)), "controller: must be of the class Controller"),  # type: ignore[arg-type]
         (lambda: Motor(coulomb=(1.0, 2.0)), r"coulomb: must be one number >= 0, or two for motion in \+ and −"),
     ],
 )  # fmt: skip
 def test_bad_input(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(fm.InputError, match=message):
+    with pytest.raises(fm.InputError, match=message) as error:
         call()
+    assert "\n" not in str(error.value)

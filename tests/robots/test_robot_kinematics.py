@@ -127,10 +127,59 @@ def test_what_is_no_robot() -> None:
         (lambda: fm.Robot.from_dh(ROWS).pose(Q, "link7"), "frame 'link7' is not on the robot; did you mean"),
         (lambda: fm.Robot.from_dh(ROWS).analytic_jacobian(Q, angles="ZZX"), "angles: must be three of X, Y, Z"),
         (lambda: puma560().analytic_jacobian(np.zeros(6), angles="ZYZ"), "angles: ZYZ are singular in this position"),
-        (lambda: puma560().inverse_kinematics(np.ones((4, 4))), "pose: its upper left 3×3 part must be a rotation matrix"),
+        (lambda: puma560().inverse_kinematics(np.diag((1, 1, 2, 1))), "pose: its upper left 3×3 part must be a rotation matrix"),
         (lambda: fm.Robot.from_dh(ROWS, links={"link9": "a.h5"}), "links: no link 'link9'; did you mean"),
+        (lambda: fm.Robot.from_dh(ROWS, links={1: "a.h5"}), "links: no link 1; known: link1"),
+        (lambda: fm.Robot.from_dh(ROWS, links=["link1"]), "links: must be a table"),
+        (lambda: fm.Robot.from_dh(np.zeros((2, 3))), "table row 1: must be a Link"),
+        (lambda: Link(name="a/b"), "name: a name must not contain '/'"),
+        (lambda: fm.Robot("puma.toml"), "model: must be of the class Model, not 'puma.toml'"),  # type: ignore[arg-type]
+        (lambda: limited((1.0,)), "limits.joint1: must be two numbers, lower and upper"),
+        (lambda: limited((1.0, -1.0)), "limits.joint1: must be two numbers, lower and upper"),
+        (lambda: limited(("a", "b")), "limits.joint1: must be numbers"),
+        (lambda: limited((np.nan, 1.0)), "limits.joint1: must be two numbers"),
+        (lambda: fm.Robot(puma560().model, limits={"elbow": (0, 1)}), "limits: joint 'elbow' is not in the model"),
+        (lambda: fm.Robot(puma560().model, motors={"joint1": 3.0}), "motors.joint1: must be of the class Motor"),
+        (lambda: fm.Robot(puma560().model, motors=[3.0]), "motors: must be of the class Mapping"),
+        (lambda: fm.Robot.from_dh(ROWS).pose(["1", "2", "3"]), "q: must be numbers"),
+        (lambda: fm.Robot.from_dh(ROWS).pose(Q + 1j), "q: must be numbers"),
+        (lambda: fm.Robot.from_dh(ROWS).coriolis_matrix(np.zeros((3, 3)), np.zeros((2, 3))), "q, qd and qdd or tau: their"),
+        (lambda: fm.Robot.from_dh(ROWS).manipulability(Q, part=["all"]), "part: must be one of all, translation"),
+        (lambda: inverse(np.eye(4) * 2.0 - np.diag((1.0, 1.0, 1.0, 0.0))), "pose: its last row must be 0 0 0 1"),
+        (lambda: inverse(start=np.zeros((5, 3))), "start: must be one state or as many as there are poses"),
+        (lambda: inverse(starts=0), "starts: must be a whole number >= 1, not 0"),
+        (lambda: inverse(starts=2.5), "starts: must be a whole number"),
+        (lambda: inverse(iterations="many"), "iterations: must be a whole number"),
+        (lambda: inverse(tolerance=0.0), "tolerance: must be > 0"),
+        (lambda: inverse(tolerance="fine"), "tolerance: must be a number"),
+        (lambda: inverse(turned="no"), "turned: must be true or false"),
+        (lambda: inverse(seed=-1), "seed: must be a whole number"),
     ],
 )  # fmt: skip
 def test_bad_input(call, message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(fm.InputError, match=message):
+    with pytest.raises(fm.InputError, match=message) as error:
         call()
+    assert "\n" not in str(error.value)
+
+
+def limited(pair: object) -> fm.Robot:
+    return fm.Robot(fm.Robot.from_dh(ROWS).model, limits={"joint1": pair})  # type: ignore[dict-item]
+
+
+def inverse(pose: object = np.eye(4), **more: object) -> object:
+    return fm.Robot.from_dh(ROWS).inverse_kinematics(pose, **more)  # type: ignore[arg-type]
+
+
+def test_a_table_may_be_an_array() -> None:
+    table = np.array([(0.5, 0.3, 0.1, 0.2), (0.3, 0.0, 0.0, 0.0)])
+    q = (0.4, -0.7)
+    np.testing.assert_array_equal(fm.Robot.from_dh(table).pose(q), fm.Robot.from_dh([*map(tuple, table)]).pose(q))
+
+
+def test_forward_dynamics_without_mass_names_the_joint() -> None:
+    rows = [Link(0.5, mass=1.0, inertia=(0.1, 0.1, 0.1)), Link(0.3)]
+    with pytest.raises(fm.SolverError, match="D is singular, joint2 moves no mass of its own; give its links mass"):
+        fm.Robot.from_dh(rows).forward_dynamics((0.1, 0.2), (0.0, 0.0), (1.0, 1.0))
+    rows[1] = Link(0.3, mass=1.0, com=(-0.3, 0.0, 0.0))  # a mass on the axis of the joint
+    with pytest.raises(fm.SolverError, match="D is singular, joint2 moves no mass"):
+        fm.Robot.from_dh(rows).forward_dynamics(np.full((3, 2), 0.7), (0.0, 0.0), (1.0, 1.0))
