@@ -11,7 +11,7 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.model.fields import index
 from flexmbs.model.frames import Frame, frame
-from flexmbs.model.model import Model
+from flexmbs.model.model import SECTIONS, Model
 from flexmbs.robots.links import Motor
 
 T = TypeVar("T")
@@ -21,8 +21,8 @@ def copy_of(model: Model) -> Model:
     """A model of the same items."""
     made = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts, run=model.run)
     made.folder = model.folder
-    made.bodies, made.joints = dict(model.bodies), dict(model.joints)
-    made.forces, made.drives = dict(model.forces), dict(model.drives)
+    for section in SECTIONS:
+        made.items(section).update(model.items(section))
     return made
 
 

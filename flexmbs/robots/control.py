@@ -2,8 +2,9 @@
 
 A joint force of a model is a function of its own coordinate. A controller of the whole robot has them all: in the list of forces
 stand first the sensors, one per coordinate, joint forces of zero that keep what they are given, then the actuators; joint forces
-are evaluated in the order in which they are declared. Where the iteration matrix asks for slopes, each function is called again
-with its own coordinate or rate changed: sensors keep their first value, actuators add their slope times the change.
+are evaluated in the order in which they are declared, all of them, then for wrenches those of one joint again. Where the
+iteration matrix asks for slopes, each function is called again with its own coordinate or rate changed: sensors keep their first
+value, actuators add their slope times the change.
 """
 
 import abc
@@ -134,6 +135,7 @@ class _Loop:
         self.seen: set[int] = set()
         self.t = 0.0
         self.known: np.ndarray | None = None
+        self.last: tuple[tuple[float, ...], np.ndarray] | None = None
         self.slopes: tuple[np.ndarray, np.ndarray] | None = None
 
     def sense(self, i: int, t: float, x: float, v: float) -> float:
@@ -151,16 +153,23 @@ class _Loop:
     def act(self, i: int, t: float, x: float, v: float) -> float:
         """Force of coordinate i."""
         if self.known is None:
-            if len(self.seen) < len(self.q) or t != self.t:
-                raise RuntimeError("the sensors of a controller did not come before its actuators")
-            self.seen = set()  # should the controller raise, the next evaluation begins with its sensors
-            self.known = self._forces(t)
+            self.known = self._known(t)
         if x == self.q[i] and v == self.qd[i]:
             return float(self.known[i])
         if self.slopes is None:
             self.slopes = self.controller.slopes(self.q.copy())
         stiffness, damping = self.slopes
         return float(self.known[i] - stiffness[i] * (x - self.q[i]) - damping[i] * (v - self.qd[i]))
+
+    def _known(self, t: float) -> np.ndarray:
+        """Forces of the values sensed, or of the last whole evaluation where only its joint was asked again."""
+        now = (t, *self.q, *self.qd)
+        complete, self.seen = len(self.seen) == len(self.q) and t == self.t, set()
+        if complete:
+            self.last = now, self._forces(t)
+        elif self.last is None or now != self.last[0]:
+            raise RuntimeError("the sensors of a controller did not come before its actuators")
+        return self.last[1]
 
     def _forces(self, t: float) -> np.ndarray:
         item = f"{type(self.controller).__name__}.forces at t = {t:g} s"

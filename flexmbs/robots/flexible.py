@@ -89,9 +89,9 @@ class _Replaced:
         self.data = link.declared(name).load()
 
     def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:
-        """The interface that holds a joint or frame ``key``, and the pose there of the link's ``frame``. Raises `InputError`."""
+        """The interface that holds a joint ``key`` or its ``frame``, and the pose of that frame there. Raises `InputError`."""
         item = f"links.{self.name}"
-        interface = self.link.frames.get(key, key)
+        interface = self.link.frames.get(key) or self.link.frames.get(frame, key)
         if interface not in self.data.frames:
             hint = f"the body has: {', '.join(self.data.frames)}"
             raise InputError(f"{item}.frames: '{key}' needs an interface, and there is no '{interface}'; {hint}")

@@ -187,6 +187,28 @@ def test_feedforward_follows_up_to_the_error_of_the_integrator() -> None:
     assert coarse / fine == pytest.approx(4.0, rel=0.1)
 
 
+def test_controllers_act_in_absolute_coordinates() -> None:
+    """Every joint is cut: the wrenches of one joint ask again for its forces alone."""
+    robot, path = arm(), Quintic(A, B, 0.1)
+    controller = PDGravity(robot, path, kp=100.0, kd=10.0)
+    run = fm.simulate(controlled(robot.started(A), controller), t_end=2e-3, step=1e-3, coordinates="absolute")
+    joints = [run.joint(name) for name in robot.coordinates]
+    found, q, qd = (np.hstack(parts) for parts in zip(*((joint.effort, joint.position, joint.velocity) for joint in joints)))
+    np.testing.assert_allclose(found, [controller.forces(*state) for state in zip(run.t, q, qd)], rtol=1e-8)
+
+
+def test_all_items_of_a_model_stay_with_its_robot() -> None:
+    """Forces, drives and contacts of a model are those of its copies."""
+    robot = arm()
+    body = robot.model.bodies["link2"].handle()
+    items = [fm.SpherePlane("floor", robot.model.ground, body), fm.JointSpring("spring", "joint1", k=1.0)]
+    for item in items:
+        robot.model.add(item)
+    copy = controlled(robot.started(A), PDGravity(robot, Quintic(A, A, 1.0), 1.0, 1.0))
+    assert copy.contacts == {"floor": items[0]}
+    assert copy.forces["spring"] == items[1]
+
+
 def test_friction_of_motors_acts_in_the_model() -> None:
     motors = {"joint1": Motor(gear=-50.0, viscous=1e-3, coulomb=(0.02, -0.03)), "joint2": Motor(gear=10.0, coulomb=0.1)}
     robot = fm.Robot(arm().model, motors=motors)
@@ -275,6 +297,11 @@ def test_flexible_link_in_the_place_of_a_rigid_one() -> None:
     rows_ = [found.velocities.index(name) for name in soft.coordinates]
     assert len(found.velocities) == 3
     np.testing.assert_allclose(found.M[np.ix_(rows_, rows_)], rigid.mass_matrix(q), atol=1e-12)
+    load = fm.RigidBody("load", mass=2.0, inertia=(0.0, 0.0, 0.0))
+    carrying = fm.Robot.from_dh(rows[:1], links={"link1": last}, payload=load)  # on the interface of the tool
+    np.testing.assert_allclose(
+        carrying.mass_matrix(q[:1]), fm.Robot.from_dh(rows[:1], payload=load).mass_matrix(q[:1]), atol=1e-14
+    )
     with pytest.raises(fm.InputError, match=r"links.link1: 'joint2' is 0.1 m from interface 'end'; mend pose or frames"):
         fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L - 0.1, m), link.frames, pose=link.pose)})
     with pytest.raises(fm.InputError, match="'joint1' needs an interface, and there is no 'joint1'; the body has: root"):
