@@ -1,7 +1,7 @@
 """Small motions of a thin rolling disc about steady ones: upright, and leaning on a circle.
 
-Upright with spin ω: −λ² = 12/5 ω² − 4g/(5r) of the lean. Leaning: Newton's and Euler's equations in the frame that does not spin (e₁ along
-the track, e₂ up the disc's plane, e₃ the axle), with the force at the contact eliminated:
+Upright with spin ω: −λ² = 12/5 ω² − 4g/(5r) of the lean. Leaning: Newton's and Euler's equations in the frame that does not spin
+(e₁ along the track, e₂ up the disc's plane, e₃ the axle), with the force at the contact eliminated:
 d/dt(Iω) + m r e₂ × (v̇ + g k) = 0, v = r ω × e₂, k = sin θ e₂ + cos θ e₃, θ̇ = ω₁, Ω = (ω₁, ω₂, ω₂ cot θ).
 """
 
