@@ -21,7 +21,8 @@ from flexmbs.analysis.steady_axes import SteadyAxes, candidates
 from flexmbs.analysis.tangent import Tangents, dense, displacement_sizes, tangents
 from flexmbs.dynamics.dense import Terms
 
-NOISE = 1e-9  # of the largest entry of a row of A
+ROUND_OFF = 1e-14  # of the largest entry of A, and 100 times as much of a row's own
+NOISE = 1e-12  # of the same, in columns that hold nothing larger
 LATER = 1e-2  # m or rad of the fastest velocity, to the state that A is compared with
 CHANGED = 1e-4  # of the entries of A: a motion that is not steady changes them by the distance to that state
 
@@ -165,8 +166,8 @@ def _rates(here: State, slopes: Tangents, N: np.ndarray, P: np.ndarray) -> np.nd
 
 def _without_noise(A: np.ndarray, n: int) -> np.ndarray:
     """A with exact zeros in the columns of ignorable coordinates, so that their eigenvalues are zero too."""
-    small = NOISE * np.abs(A).max(axis=1, initial=0.0)
-    for k in range(n):
-        if (np.abs(A[:, k]) <= small).all():
-            A[:, k] = 0.0
+    size = np.abs(A)
+    noise = ROUND_OFF * (100.0 * size.max(axis=1, initial=0.0) + size.max(initial=0.0))
+    ignorable = (size[:, :n] <= NOISE / ROUND_OFF * noise[:, None]).all(axis=0)
+    A[:, :n][ignorable | (size[:, :n] <= noise[:, None])] = 0.0
     return A
