@@ -21,9 +21,8 @@ from flexmbs.errors import InputError
 from flexmbs.integrators.integrator import Integrator, check_iterations, check_step, check_tolerance, is_number
 
 NO_SOLUTION = -1
-FIXED_POINTS = 200  # of the direction of slip
-TURNED = 1e-14  # change of the direction of slip that is round-off
-REVERSED = 1.9  # change of the direction of slip: this direction contradicts itself
+ARCS = 12  # in which the direction of slip is sought
+BISECTIONS = 55
 ROUNDED = 1e-13  # of the largest velocity
 PLANAR = 1e-12  # of the stiffer tangent: no motion along the other
 
@@ -89,28 +88,58 @@ def sticking(D, o, r0, r1, r2):
 
 
 @part
-def slipping(D, o, r0, r1, r2, mu, d1, d2):
-    """(p, found) for slip in direction (d1, d2) turned until the slip velocity has it: p_T = −μ p_N d, ξ_N = 0."""
-    p0 = 0.0
-    for _ in range(FIXED_POINTS):
-        stiffness = D[o, o] - mu * (D[o, o + 1] * d1 + D[o, o + 2] * d2)
-        if stiffness <= 0.0:
-            return 0.0, 0.0, 0.0, False
-        p0 = -r0 / stiffness
-        p1 = -mu * p0 * d1
-        p2 = -mu * p0 * d2
-        x1 = r1 + D[o + 1, o] * p0 + D[o + 1, o + 1] * p1 + D[o + 1, o + 2] * p2
-        x2 = r2 + D[o + 2, o] * p0 + D[o + 2, o + 1] * p1 + D[o + 2, o + 2] * p2
-        size = math.sqrt(x1 * x1 + x2 * x2)
-        if size == 0.0:
-            return p0, p1, p2, True
-        turn = abs(x1 / size - d1) + abs(x2 / size - d2)
-        d1, d2 = x1 / size, x2 / size
-        if turn < TURNED:
-            return p0, p1, p2, True
-        if turn > REVERSED:
-            return 0.0, 0.0, 0.0, False
-    return p0, -mu * p0 * d1, -mu * p0 * d2, True
+def slip_at(D, o, r0, r1, r2, mu, d1, d2):
+    """(p_N, velocity along, velocity across) of slip in direction d, p_T = −μ p_N d, ξ_N = 0; p_N < 0 where it jams."""
+    stiffness = D[o, o] - mu * (D[o, o + 1] * d1 + D[o, o + 2] * d2)
+    if stiffness <= 0.0:
+        return -1.0, 0.0, 0.0
+    p0 = -r0 / stiffness
+    p1, p2 = -mu * p0 * d1, -mu * p0 * d2
+    x1 = r1 + D[o + 1, o] * p0 + D[o + 1, o + 1] * p1 + D[o + 1, o + 2] * p2
+    x2 = r2 + D[o + 2, o] * p0 + D[o + 2, o + 1] * p1 + D[o + 2, o + 2] * p2
+    return p0, x1 * d1 + x2 * d2, x2 * d1 - x1 * d2
+
+
+@part
+def planar_slip(D, o, r0, r1, r2, mu, first):
+    """(p, found) of slip along the only tangent along which anything moves."""
+    for k in range(2):
+        d = 1.0 if k == 0 else -1.0
+        d1, d2 = (d, 0.0) if first else (0.0, d)
+        p0, along, _ = slip_at(D, o, r0, r1, r2, mu, d1, d2)
+        if p0 >= 0.0 and along >= 0.0:
+            return p0, -mu * p0 * d1, -mu * p0 * d2, True
+    return 0.0, 0.0, 0.0, False
+
+
+@part
+def slipping(D, o, r0, r1, r2, mu):
+    """(p, found) of slip: the direction whose slip velocity is along it, by bisection, from slip without friction on."""
+    f = r0 / D[o, o]
+    start = math.atan2(r2 - D[o + 2, o] * f, r1 - D[o + 1, o] * f)
+    width = 2.0 * math.pi / ARCS
+    for k in range(ARCS):
+        j = (k + 1) // 2 if k % 2 == 1 else -(k // 2)
+        low = start + (j - 0.5) * width
+        high = low + width
+        p0, _, across_low = slip_at(D, o, r0, r1, r2, mu, math.cos(low), math.sin(low))
+        q0, _, across_high = slip_at(D, o, r0, r1, r2, mu, math.cos(high), math.sin(high))
+        if p0 < 0.0 or q0 < 0.0 or across_low * across_high > 0.0:
+            continue
+        along = 0.0
+        d1 = 0.0
+        d2 = 0.0
+        for _ in range(BISECTIONS):
+            angle = 0.5 * (low + high)
+            d1, d2 = math.cos(angle), math.sin(angle)
+            p0, along, across = slip_at(D, o, r0, r1, r2, mu, d1, d2)
+            if across * across_low > 0.0:
+                low = angle
+            else:
+                high = angle
+        if p0 >= 0.0 and along >= 0.0:
+            return p0, -mu * p0 * d1, -mu * p0 * d2, True
+    return 0.0, 0.0, 0.0, False
 
 
 @part
@@ -128,18 +157,10 @@ def one_contact(D, o, r0, r1, r2, mu, least):
     p0, p1, p2 = sticking(D, o, r0, r1, r2)
     if p0 >= 0.0 and p1 * p1 + p2 * p2 <= mu * mu * p0 * p0:
         return p0, p1, p2, True
-    p0 = -r0 / D[o, o]
-    x1, x2 = r1 + D[o + 1, o] * p0, r2 + D[o + 2, o] * p0
-    size = math.sqrt(x1 * x1 + x2 * x2)
-    if size == 0.0:
-        x1, x2, size = 1.0, 0.0, 1.0
-    for k in range(4):  # the other directions where the first one contradicts itself, as at jamming
-        f = 1.0 if k % 2 == 0 else -1.0
-        d1, d2 = (f * x1 / size, f * x2 / size) if k < 2 else (f * x2 / size, -f * x1 / size)
-        p0, p1, p2, found = slipping(D, o, r0, r1, r2, mu, d1, d2)
-        if found:
-            return p0, p1, p2, True
-    return 0.0, 0.0, 0.0, False
+    least_tangent = PLANAR * max(D[o + 1, o + 1], D[o + 2, o + 2])
+    if D[o + 1, o + 1] <= least_tangent or D[o + 2, o + 2] <= least_tangent:
+        return planar_slip(D, o, r0, r1, r2, mu, D[o + 1, o + 1] > least_tangent)
+    return slipping(D, o, r0, r1, r2, mu)
 
 
 @part

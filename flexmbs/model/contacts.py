@@ -37,9 +37,14 @@ OptionalNumber = Annotated[Any, BeforeValidator(_optional_number)]
 
 
 class Contact(Item, section="contacts"):
-    """A unilateral constraint g(q) ≥ 0: open while g > 0, closed it only presses; ``restitution``: e of Newton's γ⁺ = −e γ⁻."""
+    """A unilateral constraint g(q) ≥ 0: open while g > 0, closed it only presses.
+
+    ``restitution``: coefficient e_N, 0 … 1, of the law of impact by Newton, γ⁺ = −e_N γ⁻, or by Poisson (impulse of expansion e_N
+    times that of compression).
+    """
 
     restitution: Coefficient = 0.0
+    restitution_law: Annotated[str, BeforeValidator(_restitution_law)] = "newton"
 
     @property
     def rigid(self) -> bool:
@@ -54,14 +59,12 @@ class Contact(Item, section="contacts"):
 class FrameContact(Contact):
     """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of the ground.
 
-    restitution, tangential_restitution: coefficients e_N and e_T, 0 … 1, of the law of impact, by Newton (velocities) or by
-    Poisson (impulses of compression and expansion).  friction: Coulomb's coefficient μ ≥ 0.
+    tangential_restitution: the like coefficient e_T along the plane of contact.  friction: Coulomb's coefficient μ ≥ 0.
     """
 
     parent: FrameLike = dataclasses.field(kw_only=False)
     child: FrameLike = dataclasses.field(kw_only=False)
     tangential_restitution: Coefficient = 0.0
-    restitution_law: Annotated[str, BeforeValidator(_restitution_law)] = "newton"
     friction: Nonnegative = 0.0
 
     @model_validator(mode="after")

@@ -152,7 +152,6 @@ def rows_of_contacts(system, work, touch, m, q, s, rows):
         contact_rows(system, work, touch.row[b], q, rows[3 * b : 3 * b + 3])
 
 
-@part
 def delassus(system, work, room, touch, m, q, scale):
     """D = W Y and the velocities Y of unit impulses, with the factor that stands; ``scale``: velocity per displacement."""
     x = work.x
