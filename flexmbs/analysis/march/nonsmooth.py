@@ -79,7 +79,9 @@ class Touch(NamedTuple):
     F: np.ndarray  # (3n, ns) rows of forces, at q_θ
     Y: np.ndarray  # (3n, ns) velocities of unit impulses
     reaction: np.ndarray  # (3n, nc) multipliers of unit impulses
-    D: np.ndarray  # (3n, 3n)
+    D: np.ndarray  # (3n, 3n) W Y
+    G: np.ndarray  # (3n, 3n) ½ F Y
+    mean: np.ndarray  # (3n,) ½ F (v + v₀) without impulses: the work of impulses p is p·(mean + G p)
     free: np.ndarray  # (3n,) U without impulses
     c: np.ndarray  # (3n,)
     mu: np.ndarray  # (n,)
@@ -95,8 +97,8 @@ def make_touch(system: System) -> Touch:
     z = np.zeros
     return Touch(
         gap=z(n), rate=z((n, 3)), beside=z(n), p=z((n, 3)), closed=z(n, np.int64), row=z(n, np.int64), W=z((3 * n, ns)),
-        F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), D=z((3 * n, 3 * n)), free=z(3 * n), c=z(3 * n), mu=z(n),
-        least=z(n), x=z(3 * n), log=z((MOST_LOGGED, 6)), counts=z(3, np.int64),
+        F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), D=z((3 * n, 3 * n)), G=z((3 * n, 3 * n)), mean=z(3 * n),
+        free=z(3 * n), c=z(3 * n), mu=z(n), least=z(n), x=z(3 * n), log=z((MOST_LOGGED, 6)), counts=z(3, np.int64),
     )  # fmt: skip
 
 
@@ -159,6 +161,7 @@ def delassus(system, work, room, touch, m, q, scale):
     for j in range(3 * m):
         for i in range(3 * m):
             touch.D[i, j] = 0.0
+            touch.G[i, j] = 0.0
         if j % 3 > 0 and touch.mu[j // 3] == 0.0:
             continue
         for a in range(ns):
@@ -174,6 +177,7 @@ def delassus(system, work, room, touch, m, q, scale):
             if i % 3 == 0 or touch.mu[i // 3] > 0.0:
                 for a in range(ns):
                     touch.D[i, j] += touch.W[i, a] * touch.Y[j, a]
+                    touch.G[i, j] += 0.5 * touch.F[i, a] * touch.Y[j, a]
     heavy = heaviest(system, work)
     for b in range(m):
         size = 0.0
@@ -198,14 +202,12 @@ def solve_contacts(system, work, touch, m, share, tolerance, sweeps):
         return UNSOLVED, 0.0, 0.0
     gain = 0.0
     work_done = 0.0
-    for b in range(m):
-        for c in range(3):
-            after = touch.free[3 * b + c]
-            for j in range(3 * m):
-                after += touch.D[3 * b + c, j] * touch.x[j]
-            each = 0.5 * touch.x[3 * b + c] * (after + touch.rate[touch.row[b], c])
-            gain += each
-            work_done += abs(each)
+    for i in range(3 * m):
+        each = touch.mean[i]
+        for j in range(3 * m):
+            each += touch.G[i, j] * touch.x[j]
+        gain += touch.x[i] * each
+        work_done += abs(touch.x[i] * each)
     return DONE, gain, work_done
 
 
@@ -329,8 +331,10 @@ def nonsmooth_step(system, work, room, touch, now, h, theta, tolerance, iteratio
             delassus(system, work, room, touch, m, at.q, c_mass)
             for j in range(3 * m):
                 touch.free[j] = 0.0
+                touch.mean[j] = 0.0
                 for a in range(ns):
                     touch.free[j] += touch.W[j, a] * now.e1[a]
+                    touch.mean[j] += 0.5 * touch.F[j, a] * (now.e1[a] + now.s0[a])
             status = impacts(system, work, touch, m, impulse_tolerance, sweeps)
             if status != DONE:
                 return status

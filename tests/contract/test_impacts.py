@@ -1,0 +1,137 @@
+"""Runs through impacts: energy never grows, the overlap is bounded, stops hold in both coordinates, one line for a refusal."""
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import flexmbs as fm
+
+LENGTH, STEP = 1.0, 2e-3
+
+
+def falling_rod(angle: float, speed: tuple[float, float, float], **contact) -> fm.Model:
+    """Uniform rod whose lower end starts 1 mm over a floor, without gravity: one impact."""
+    model = fm.Model("rod", gravity=(0, 0, 0))
+    end = (0, -0.5 * LENGTH, 0)
+    inertia = (LENGTH**2 / 12, 1e-3, LENGTH**2 / 12)
+    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=inertia, frames={"end": end}))
+    height = 0.5 * LENGTH * np.cos(angle) + 1e-3
+    model.add(fm.Planar("plane", model.ground, rod, q0=(0, height, angle), v0=speed))
+    model.add(fm.SpherePlane("floor", model.ground, rod["end"], normal="y", **contact))
+    return model
+
+
+speeds = st.tuples(st.floats(-3, 3), st.floats(-3, -0.5), st.floats(-2, 2))
+unit = st.floats(0, 1)
+
+
+@hypothesis.given(st.floats(-1.2, 1.2), speeds, unit, unit, st.floats(0, 2))
+@hypothesis.example(0.6, (-0.4, -1.0, 0.0), 1.0, 0.0, 2.0)
+@hypothesis.settings(max_examples=10, deadline=None, derandomize=True)
+def test_energy_never_grows_and_the_overlap_is_bounded(angle, speed, restitution, along, friction) -> None:
+    """Also where Newton's law with friction would add energy (Kane and Levinson, Dynamics, 1985, p. 348)."""
+    model = falling_rod(angle, speed, restitution=restitution, tangential_restitution=along, friction=friction)
+    solution = fm.simulate(model, t_end=10 * STEP, step=STEP, integrator="moreau-jean")
+    energy = solution.energy.total
+    assert np.diff(energy).max() <= 1e-7 * energy[0]
+    assert np.abs(solution.energy.balance).max() <= 1e-10 * energy[0]
+    floor = solution.contact("floor")
+    assert floor.gap.min() >= -STEP * np.abs(floor.rate).max() * (1 + 1e-9)
+    pressed = np.abs(floor.friction[:, 0])
+    assert (pressed <= friction * floor.normal + 1e-9 * (1 + floor.normal)).all()
+
+
+def test_restitution_is_lowered_where_it_would_add_energy() -> None:
+    """One impact that sticks, e_N = 1, e_T = 0: p = −(W M⁻¹ Wᵀ)⁻¹ (2 U_N⁻, U_T⁻) would add energy."""
+    angle, speed = 0.6, (-0.4, -1.0, 0.0)
+    x, y = 0.5 * LENGTH * np.cos(angle), 0.5 * LENGTH * np.sin(angle)
+    W, inverse, v = np.array([[0.0, 1.0, y], [1.0, 0.0, x]]), np.diag([1.0, 1.0, 12.0]), np.array(speed)
+    impulse = -np.linalg.solve(W @ inverse @ W.T, W @ v * [2.0, 1.0])
+    after = v + inverse @ W.T @ impulse
+    assert abs(impulse[1]) < 2.0 * impulse[0]
+    assert after @ np.linalg.solve(inverse, after) > 1.1 * (v @ np.linalg.solve(inverse, v))
+    model = falling_rod(angle, speed, restitution=1.0, friction=2.0)
+    solution = fm.simulate(model, t_end=5 * STEP, step=STEP, integrator="moreau-jean")
+    assert any("restitution was lowered where Newton's law with friction" in note for note in solution.run.notes)
+    assert solution.energy.total[-1] == pytest.approx(solution.energy.total[0], rel=1e-6)
+    assert solution.energy.total[-1] <= solution.energy.total[0]
+
+
+def test_stop_of_a_joint_in_both_coordinates() -> None:
+    model = fm.Model("pendulum")
+    bob = model.add(fm.RigidBody("bob", mass=1, inertia=(1, 1, 1), com=(1, 0, 0)))
+    model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.2))
+    model.add(fm.JointLimit("stop", "hinge", upper=0.3, restitution=0.5))
+    joint, absolute = (
+        fm.simulate(model, t_end=0.25, step=0.01, integrator="moreau-jean", coordinates=c) for c in ("joint", "absolute")
+    )
+    np.testing.assert_allclose(joint.joint("hinge").position, absolute.joint("hinge").position, atol=1e-9)
+    np.testing.assert_allclose(joint.contact("stop.upper").normal, absolute.contact("stop.upper").normal, rtol=1e-6, atol=1e-6)
+    (hit,) = joint.run.impacts
+    assert (hit.contact, round(hit.t, 1)) == ("stop.upper", 0.2)
+    assert hit.lost > 0.0
+
+
+def dropped(integrator="moreau-jean", **options) -> fm.Solution:
+    model = fm.Model("ball")
+    ball = model.add(fm.PointMass("ball", mass=1.0))
+    model.add(fm.Prismatic("fall", model.ground, ball, axis="z", q0=options.pop("height", 1.0)))
+    drive = options.pop("drive", None)
+    if drive is not None:
+        model.add(fm.Drive("ram", "fall", drive))
+    model.add(fm.SpherePlane("floor", model.ground, ball, radius=0.2, **options))
+    return fm.simulate(model, t_end=0.05, step=5e-3, integrator=integrator)
+
+
+REFUSED = [
+    (
+        {"height": 0.1},
+        "contacts.floor: overlaps by 0.1 (m or rad) at the start; move its bodies apart with q0, "
+        "or mend its normal, radius or bounds",
+    ),
+    (
+        {"restitution_law": "poisson"},
+        "contacts.floor.restitution_law: integrator 'moreau-jean' does not know 'poisson'; take 'newton'",
+    ),
+    (
+        {"integrator": "rattle"},
+        "contacts.floor: integrator 'rattle' knows no rigid contacts; take 'moreau-jean'",
+    ),
+    (
+        {"integrator": "generalized-alpha"},
+        "contacts.floor: integrator 'generalized-alpha' knows no rigid contacts; take 'moreau-jean'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "line"), REFUSED, ids=[str(given) for given, _ in REFUSED])
+def test_refusals(given, line) -> None:
+    with pytest.raises(fm.InputError) as caught:
+        dropped(**given)
+    assert list(caught.value.problems) == [line]
+
+
+def test_a_drive_through_the_floor_ends_with_a_clear_line() -> None:
+    with pytest.raises(fm.SolverError) as stopped:
+        dropped(height=0.22, drive=fm.Ramp(0.22, -1.0))
+    line = str(stopped.value)
+    assert line.startswith(
+        "stopped at t = 0.02 s: no impulses keep contact 'floor' closed: a drive presses through it, or it jams"
+    )
+    assert line.endswith("free the drive, or lower the friction")
+    assert stopped.value.solution.t[-1] == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({}, "integrator.step: 'moreau-jean' has no control of its steps; give a fixed step (s)"),
+        ({"step": 1e-3, "theta": 0.3}, "integrator.theta: 0.3 is not within 0.5 … 1"),
+        ({"step": 1e-3, "max_sweeps": 0}, "integrator.max_sweeps: 0 is no whole number above 0"),
+    ],
+)
+def test_bad_options(options, line) -> None:
+    with pytest.raises(fm.InputError) as caught:
+        fm.MoreauJean(**options)
+    assert line in str(caught.value)
