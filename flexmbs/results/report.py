@@ -109,7 +109,11 @@ def _model(solution: Solution) -> dict[str, Any]:
     return {
         "bodies": [(name, body.kind, _mass(solution, name), _frames(solution, name)) for name, body in bodies],
         "joints": [_joint_row(solution, name) for name in solution.joints],
-        "forces": [(name, item.get("kind", ""), _target(item)) for name, item in table.get("forces", {}).items()],
+        "forces": [
+            (name, item.get("kind", ""), _target(item))
+            for section in ("forces", "contacts")
+            for name, item in table.get(section, {}).items()
+        ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
         "freedoms": [*freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
         "tree": str(compiled.topology),
@@ -144,8 +148,8 @@ def _joint_row(solution: Solution, name: str) -> tuple[Any, ...]:
 
 
 def _target(item: dict[str, Any]) -> str:
-    """What a force acts on."""
-    return " – ".join(str(item[key]) for key in ("joint", "frame", "frame_a", "frame_b") if key in item)
+    """What a force or a contact acts on."""
+    return " – ".join(str(item[key]) for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child") if key in item)
 
 
 def _motion_kind(item: dict[str, Any]) -> str:
