@@ -122,7 +122,7 @@ def test_flexible_arm_on_a_stop(restitution: float) -> None:
     assert np.diff(energy.total).max() < 1e-4 * energy.total[0]
     assert stop.impacts[0].t == pytest.approx(0.025, abs=2 * step)
     assert stop.gap.min() >= -step * np.abs(stop.rate).max()
-    assert sum(impact.lost for impact in stop.impacts) <= energy.dissipated[-1] * (1 + 1e-6)
+    assert sum(impact.lost for impact in stop.impacts) == pytest.approx(energy.dissipated[-1], rel=1e-3)
     work = make_work(solution.compiled.system)
     momentum = [(terms(solution.compiled.system, work, 0.0, q, s).M @ s)[0] for q, s in zip(solution.q, solution.s)]
     tip = solution.frame("arm/tip").position
