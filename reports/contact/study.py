@@ -98,6 +98,9 @@ def woodpecker_study() -> tuple[Figure, dict[str, object]]:
     axes[0, 1].plot(linear.sleeve, linear.sleeve_rate, linewidth=0.8)
     axes[0, 1].plot(real.sleeve, real.sleeve_rate, linewidth=0.6, color=PALETTE[1])
     axes[0, 1].plot(samples[:, 3], samples[:, 4], "o", markersize=3, color=PALETTE[3])
+    axes[0, 1].set_xticks([-0.1, -0.05, 0.0, 0.05, 0.1])
+    for ax in axes[0]:
+        ax.margins(x=0.03)
     axes[0, 1].set_title("Sleeve: rate (rad/s) over angle (rad)")
     for ax, values, column, title in (
         (axes[1, 0], (1e3 * linear.y, 1e3 * real.y), 1e3 * samples[:, 1], "Descent (mm) over time (s)"),
@@ -172,12 +175,14 @@ def arm_study() -> tuple[Figure, dict[str, object]]:
     figure, axes = panels(4, height=1.9)
     axes[0].plot(run.t[::every], 1e3 * (tip[::every, 1] - depth))
     axes[0].set_title("Tip over the stop (mm)")
-    axes[1].semilogy(run.t[::every], np.maximum(np.maximum.reduceat(stop.normal, np.arange(0, len(run.t), every)), 1e-1))
+    peaks = np.maximum.reduceat(stop.normal, np.arange(0, len(run.t), every))
+    axes[1].semilogy(run.t[::every], np.where(peaks > 0.0, peaks, np.nan), linewidth=1.0)
+    decades(axes[1].yaxis)
     axes[1].set_title("Impulse of a step over its length (N)")
     axes[2].plot(run.t[::every], (energy.kinetic + energy.strain)[::every], label="kinetic + strain")
     axes[2].plot(run.t[::every], energy.strain[::every], label="strain", linewidth=0.8)
     axes[2].plot(run.t[::every], energy.dissipated[::every], label="dissipated, impacts included")
-    axes[2].legend(loc="upper right")
+    axes[2].legend(loc="center right")
     axes[2].set_title("Energies (J)")
     axes[3].plot(run.t[pick], momentum, label="moment of momentum about the hinge")
     axes[3].plot(run.t[::every], gained[::every], "--", linewidth=1.0, label="impulses of stop and weight about it")
