@@ -29,7 +29,7 @@ from preprocess.reference import BodyModes, Reference, body_modes, reference_of,
 from preprocess.regions import Materials
 from preprocess.stress import SURFACE_STRESS, BodyFields, Stress, stress_modes
 from preprocess.threads import on_threads
-from preprocess.unit_loads import unit_loads
+from preprocess.unit_loads import BodyLoads
 
 _RIGID_RESIDUAL = 1e-6  # met even by matrices that were printed with seven digits
 
@@ -87,9 +87,11 @@ def reduce(
     steps("reference condition", 0.8)
     elastic = elastic_shapes(statics, basis.shapes)
     modes = body_modes(rule, statics, elastic.shapes)
-    shapes = _mode_shapes(statics, elastic.shapes, modes)
+    shapes, loads = _mode_shapes(statics, elastic.shapes, modes), BodyLoads(statics, modes.origin, modes.axes)
     if prestress is not None:
-        modes = prestressed(statics, rule, modes, shapes, prestress)
+        if not fe.groups:
+            raise InputError("prestress: needs the mesh of the part, it is not in given matrices; leave it out")
+        modes = prestressed(statics, loads.under(rule), modes, shapes, prestress)
         shapes = _mode_shapes(statics, elastic.shapes, modes)
     steps("shape integrals", 0.95)
     x = (fe.nodes - modes.origin) @ modes.axes
@@ -102,13 +104,12 @@ def reduce(
     stiffens, recovers = stiffening and bool(fe.groups), None if stress is SURFACE_STRESS and not fe.groups else stress
     if stiffens:
         steps("geometric stiffness", 0.96)
-        geometric = reduced_geometric_stiffness(statics, modes, shapes, motion)
+        geometric = reduced_geometric_stiffness(statics, loads, shapes, motion)
     if recovers:
         steps("stress", 0.97)
         names = [interface.name for interface in bound]
-        cases = unit_loads(statics, rule, modes.origin, modes.axes)
         given = None if prestress is None else prestress.factors(names)
-        recovered = stress_modes(fe, BodyFields(shapes, cases.displacements, modes.axes, given), names, recovers)
+        recovered = stress_modes(fe, BodyFields(shapes, loads.under(rule).displacements, modes.axes, given), names, recovers)
     found = _accuracy(statics, basis, elastic, steps) if estimate else {}
     steps("done", 1.0)
     return FlexibleBodyData(

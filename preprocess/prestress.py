@@ -28,8 +28,8 @@ from preprocess.arguments import instance
 from preprocess.initial_stress import initial_stress_stiffness
 from preprocess.interfaces import BoundInterface
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reference import MEAN_AXES, BodyModes, Reference
-from preprocess.unit_loads import INERTIAL, PRODUCTS, UnitLoads, unit_loads
+from preprocess.reference import MEAN_AXES, BodyModes
+from preprocess.unit_loads import INERTIAL, PRODUCTS, BodyLoads, UnitLoads
 
 
 def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, turns: FloatArray) -> FloatArray:
@@ -68,7 +68,7 @@ def _turning_work(interface: BoundInterface, p: FloatArray) -> FloatArray:
 
 
 def reduced_geometric_stiffness(
-    statics: InterfaceStatics, modes: BodyModes, shapes: FloatArray, motion: FloatArray
+    statics: InterfaceStatics, loads: BodyLoads, shapes: FloatArray, motion: FloatArray
 ) -> GeometricStiffness:
     """Geometric stiffness of all unit loads on the modes' ``shapes`` (3N, nf), with the ``motion`` (interfaces, 6, nf) of the
     interfaces; both in mesh axes.
@@ -76,7 +76,7 @@ def reduced_geometric_stiffness(
     Whatever the reference condition of the linear shapes, the second-order displacements obey that of mean axes (loads are
     balanced by inertia): then they carry no momentum, and the mass matrix stays positive definite at any deflection.
     """
-    cases = unit_loads(statics, MEAN_AXES, modes.origin, modes.axes)
+    cases = loads.under(MEAN_AXES)
     K0 = geometric_stiffness(statics, cases, shapes, motion[:, 3:])
     frames = {each.name: K0[INERTIAL + 6 * j :][:6] for j, each in enumerate(statics.interfaces)}
     return GeometricStiffness(K0[:3], K0[3:6], K0[6:INERTIAL], frames)
@@ -114,14 +114,12 @@ class Prestress:
         return np.concatenate([np.zeros(6), products, *wrenches])
 
 
-def prestressed(
-    statics: InterfaceStatics, reference: Reference, modes: BodyModes, shapes: FloatArray, given: Prestress
-) -> BodyModes:
-    """Modes of the prestressed body, ``(diag(ω²) + K0) v = ω'² v``. Raises InputError for a part that buckles, without a mesh."""
-    if not statics.fe.groups:
-        raise InputError("prestress: needs the mesh of the part, it is not in given matrices; leave it out")
+def prestressed(statics: InterfaceStatics, cases: UnitLoads, modes: BodyModes, shapes: FloatArray, given: Prestress) -> BodyModes:
+    """Modes of the prestressed body, ``(diag(ω²) + K0) v = ω'² v``, with the unit loads under its reference condition.
+
+    Raises InputError for a part that buckles.
+    """
     factors = given.factors([each.name for each in statics.interfaces])
-    cases = unit_loads(statics, reference, modes.origin, modes.axes)
     turns = (statics.interface_loads.T @ shapes).reshape(len(statics.interfaces), 6, -1)[:, 3:]
     K0 = np.tensordot(factors, geometric_stiffness(statics, cases, shapes, turns), axes=1)
     K = np.diag(modes.omega**2)

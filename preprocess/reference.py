@@ -233,13 +233,19 @@ def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
     raise AssertionError
 
 
-def referenced_response(reference: Reference, statics: InterfaceStatics, loads: FloatArray) -> FloatArray:
-    """Displacements (3N, k) under nodal loads (3N, k) of the body held by the condition: ``K u = f − Cᵀλ, C u = 0``."""
-    held = reference.held(statics)
-    if held is not None:
-        return statics.held_response(loads, held)
+def referenced_response(reference: Reference, statics: InterfaceStatics, loads: FloatArray, held: FloatArray) -> FloatArray:
+    """Displacements (3N, k) under nodal loads (3N, k) of the body held by the condition, ``K u = f − Cᵀλ, C u = 0``, from those
+    with every interface ``held``, A f.
+
+    The loads f − Cᵀλ are in equilibrium, and strain the body the same way wherever it is held; A Cᵀλ costs six solutions.
+    """
+    place = reference.held(statics)
+    if place is not None:
+        return statics.released(held, loads, place)
     C, R = reference.frame(statics).conditions, statics.rigid_modes
-    u = statics.free_response(loads - reactions(reference, statics, loads))
+    factors = np.linalg.solve((C @ R).T, R.T @ loads)
+    A_C = statics.response(np.asarray(C.T @ np.eye(len(factors))))
+    u = statics.released(held - A_C @ factors, loads - C.T @ factors, 0)
     return np.asarray(u - R @ np.linalg.solve(C @ R, C @ u))
 
 

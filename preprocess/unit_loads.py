@@ -13,8 +13,9 @@ Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; W
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -43,18 +44,32 @@ class UnitLoads(NamedTuple):
     balance: FloatArray | None = None
 
 
-def unit_loads(statics: InterfaceStatics, reference: str | Reference, origin: FloatArray, axes: FloatArray) -> UnitLoads:
-    """Unit loads of a body under the ``reference`` condition; its frame has ``origin`` (3,) and ``axes`` (3, 3) in mesh axes.
+@final
+class BodyLoads:
+    """Unit loads of a body whose frame has ``origin`` (3,) and ``axes`` (3, 3) in mesh axes, under any reference condition."""
 
-    Raises InputError for an unknown reference.
-    """
-    loads = np.hstack([inertial_loads(statics.fe, origin, axes), interface_loads(statics, axes)])
-    names = (*_inertial_names(), *_interface_names([each.name for each in statics.interfaces]))
-    rule = reference_of(reference, [each.name for each in statics.interfaces])
-    taken = reactions(rule, statics, loads)
-    displacements = referenced_response(rule, statics, loads)
-    displacements[:, np.abs(loads - taken).max(axis=0) < ROUND_OFF * np.abs(loads).max(axis=0)] = 0.0
-    return UnitLoads(names, loads, displacements, -taken if rule.inertial else None)
+    def __init__(self, statics: InterfaceStatics, origin: FloatArray, axes: FloatArray) -> None:
+        self._statics, self._origin, self._axes = statics, origin, axes
+
+    @functools.cached_property
+    def _loads(self) -> FloatArray:
+        return np.hstack([inertial_loads(self._statics.fe, self._origin, self._axes), interface_loads(self._statics, self._axes)])
+
+    @functools.cached_property
+    def _held(self) -> FloatArray:
+        """Displacements with every interface held, which those under any condition follow from."""
+        return self._statics.response(self._loads)
+
+    def under(self, reference: str | Reference) -> UnitLoads:
+        """Unit loads of the body held by a reference condition. Raises InputError for an unknown reference."""
+        statics, loads = self._statics, self._loads
+        places = [each.name for each in statics.interfaces]
+        rule = reference_of(reference, places)
+        taken = reactions(rule, statics, loads)
+        displacements = referenced_response(rule, statics, loads, self._held)
+        displacements[:, np.abs(loads - taken).max(axis=0) < ROUND_OFF * np.abs(loads).max(axis=0)] = 0.0
+        names = (*_inertial_names(), *_interface_names(places))
+        return UnitLoads(names, loads, displacements, -taken if rule.inertial else None)
 
 
 def inertial_loads(fe: FEModel, origin: FloatArray, axes: FloatArray) -> FloatArray:

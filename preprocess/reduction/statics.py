@@ -121,12 +121,15 @@ class InterfaceStatics:
 
     def held_response(self, loads: FloatArray, k: int) -> FloatArray:
         """Displacements (3N, c) under nodal loads (3N, c) with interface ``k`` held and all others free to move."""
-        u = self.response(loads)
+        return self.released(self.response(loads), loads, k)
+
+    def released(self, u: FloatArray, loads: FloatArray, k: int) -> FloatArray:
+        """Displacements (3N, c) with interface ``k`` held from those u (3N, c) with all of them held, under the same loads."""
         others = self._others(k)
-        if others.size:
-            Psi = self._Psi[:, others]
-            u += Psi @ scipy.linalg.cho_solve(self._released(k), Psi.T @ loads)
-        return u
+        if not others.size:
+            return np.array(u)
+        Psi = self._Psi[:, others]
+        return np.asarray(u + Psi @ scipy.linalg.cho_solve(self._released(k), Psi.T @ loads))
 
     def free_response(self, loads: FloatArray) -> FloatArray:
         """Elastic displacements (3N, c) of the free body under nodal loads (3N, c), ``a = Pᵀ K_c⁻¹ P f``, P = 1 − M R Rᵀ.

@@ -9,7 +9,7 @@ from preprocess.interfaces import Averaged, Rigid, bind_interfaces, rigid_motion
 from preprocess.material import Isotropic
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.structured import box_mesh
-from preprocess.unit_loads import unit_loads
+from preprocess.unit_loads import BodyLoads
 
 STEEL = Isotropic(E=2.1e11, nu=0.0, rho=7850.0)
 SIZE = (0.6, 0.1, 0.07)
@@ -30,7 +30,7 @@ def statics_of(bar: FEModel) -> InterfaceStatics:
 def test_resultants_are_those_of_a_rigid_body(bar: FEModel, reference: str) -> None:
     """Force and moment about the origin of the body frame: inertia of the rigid body, and unit wrenches on the interfaces."""
     origin = np.array([0.1, -0.2, 0.3])
-    cases = unit_loads(statics_of(bar), reference, origin, AXES)
+    cases = BodyLoads(statics_of(bar), origin, AXES).under(reference)
     x = (bar.nodes - origin) @ AXES
     m = np.asarray(bar.m.sum(axis=1)).ravel()
     S = np.einsum("na,nm,mb->ab", x, bar.m.toarray(), x)
@@ -58,7 +58,7 @@ def test_displacements_balance_their_loads(bar: FEModel, reference: str) -> None
     """K u − f leaves forces at the held interface alone, or inertia forces of a rigid-body acceleration; that of loads that the
     reference condition carries is all of f."""
     statics = statics_of(bar)
-    cases = unit_loads(statics, reference, np.zeros(3), np.eye(3))
+    cases = BodyLoads(statics, np.zeros(3), np.eye(3)).under(reference)
     left = bar.K @ cases.displacements - cases.loads
     motions = statics.constraint_modes()  # all motions of the interfaces, and of the nodes between them
     size = np.abs(cases.loads).max(axis=0)
@@ -86,7 +86,7 @@ def test_displacements_balance_their_loads(bar: FEModel, reference: str) -> None
 def test_bar_in_tension(bar: FEModel) -> None:
     """u(L) = F L / EA under a unit tip force, ρ ω² L³ / 3E when it spins about an end, −ρ a L² / 2E under acceleration."""
     interfaces = bind_interfaces({"a": Rigid("x0"), "b": Rigid("x1")}, bar.nodes, bar.node_sets)
-    cases = unit_loads(InterfaceStatics(bar, interfaces), "a", np.array([0.0, 0.05, 0.035]), np.eye(3))
+    cases = BodyLoads(InterfaceStatics(bar, interfaces), np.array([0.0, 0.05, 0.035]), np.eye(3)).under("a")
     tip = bar.node_sets["x1"]
     u = cases.displacements.reshape(len(bar.nodes), 3, -1)[tip, 0].mean(axis=0)
     found = dict(zip(cases.names, u))
