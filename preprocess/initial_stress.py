@@ -12,7 +12,7 @@ import numpy as np
 
 from flexmbs._jit import kernel
 from flexmbs.flexible_body import FloatArray
-from preprocess.elements.kernels import jacobian
+from preprocess.elements.kernels import function_gradients, jacobian
 from preprocess.fe_model import FEModel
 from preprocess.material import elasticity_tensor
 from preprocess.regions import ElementGroup
@@ -65,7 +65,7 @@ def stress_and_products(nodes: Array, table: Array, rule: Array, material: Array
     u, phi = fields
     stress, products = out
     nn, ni, cases, n = table.shape[1], dP.shape[1], u.shape[2], phi.shape[2]
-    x, g, J, J_0 = np.empty((nn, 3)), np.empty((nn + ni, 3)), np.empty((3, 3)), np.empty((3, 3))
+    x, g, J, J_0 = np.empty((nn, 3)), np.empty((3, nn + ni)), np.empty((3, 3)), np.empty((3, 3))
     d, D = np.empty((nn + ni, 3, cases)), np.empty((nn + ni, 3, n))
     h, H, strain = np.empty((3, 3, cases)), np.empty((3, 3, n)), np.empty((6, cases))
     row = 0
@@ -83,14 +83,7 @@ def stress_and_products(nodes: Array, table: Array, rule: Array, material: Array
             internal_displacements(x, rule, tensor, D)
             det_0 = jacobian(x, dN_0, 0, J_0)
         for q in range(dN.shape[0]):
-            det = jacobian(x, dN, q, J)
-            for a in range(nn):
-                for i in range(3):
-                    g[a, i] = dN[q, a, 0] * J[0, i] + dN[q, a, 1] * J[1, i] + dN[q, a, 2] * J[2, i]
-            for a in range(ni):
-                for i in range(3):
-                    turned = dP[q, a, 0] * J_0[0, i] + dP[q, a, 1] * J_0[1, i] + dP[q, a, 2] * J_0[2, i]
-                    g[nn + a, i] = det_0 / det * turned
+            det = function_gradients(x, (dN, dP), q, (det_0, J_0), J, g)
             field_gradient(d, g, h)
             field_gradient(D, g, H)
             for c in range(cases):
@@ -116,13 +109,13 @@ def stress_and_products(nodes: Array, table: Array, rule: Array, material: Array
 
 @kernel
 def field_gradient(field: Array, g: Array, out: Array) -> None:
-    """out (3, 3, k): out[c, i] = Σ_a field[a, c] g[a, i]."""
+    """out (3, 3, k): out[c, i] = Σ_a field[a, c] g[i, a]."""
     for c in range(3):
         for i in range(3):
             for k in range(out.shape[2]):
                 out[c, i, k] = 0.0
-        for a in range(g.shape[0]):
-            g0, g1, g2 = g[a, 0], g[a, 1], g[a, 2]
+        for a in range(g.shape[1]):
+            g0, g1, g2 = g[0, a], g[1, a], g[2, a]
             for k in range(out.shape[2]):
                 f = field[a, c, k]
                 out[c, 0, k] += g0 * f

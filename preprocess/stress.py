@@ -18,7 +18,7 @@ from flexmbs._jit import kernel
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray, IntArray
 from flexmbs.flexible_body_stress import StressModes
-from preprocess.elements.kernels import element_stiffness, gradient_products, internal_elimination, jacobian
+from preprocess.elements.kernels import element_stiffness, function_gradients, gradient_products, internal_elimination, jacobian
 from preprocess.elements.recovery import stress_points
 from preprocess.material import Material, elasticity_tensor
 
@@ -173,7 +173,7 @@ def add_stress(x: Any, table: Any, tables: Any, material: Any, u: Any, row_of: A
     (dN, dP, E), rule = tables
     C, tensor = material
     nn, ni, k = table.shape[1], dP.shape[1], u.shape[2]
-    xe, d, J, J_0, g = np.empty((nn, 3)), np.empty((nn + ni, 3, k)), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    xe, d, J, J_0, g = np.empty((nn, 3)), np.empty((nn + ni, 3, k)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, nn + ni))
     strain, stress = np.empty((6, k)), np.empty((6, k))
     for e in range(table.shape[0]):
         wanted = False
@@ -194,18 +194,11 @@ def add_stress(x: Any, table: Any, tables: Any, material: Any, u: Any, row_of: A
             internal_displacements(xe, rule, tensor, d)
             det_0 = jacobian(xe, rule[3], 0, J_0)
         for p in range(dN.shape[0]):
-            det = jacobian(xe, dN, p, J)
+            function_gradients(xe, (dN, dP), p, (det_0, J_0), J, g)
             for c in range(6):
                 for s in range(k):
                     strain[c, s] = 0.0
             for a in range(nn + ni):
-                for j in range(3):
-                    if a < nn:
-                        g[j] = dN[p, a, 0] * J[0, j] + dN[p, a, 1] * J[1, j] + dN[p, a, 2] * J[2, j]
-                    else:
-                        b = a - nn
-                        turned = dP[p, b, 0] * J_0[0, j] + dP[p, b, 1] * J_0[1, j] + dP[p, b, 2] * J_0[2, j]
-                        g[j] = det_0 / det * turned
                 add_strain(d, a, g, strain)
             for c in range(6):
                 for s in range(k):
@@ -224,15 +217,16 @@ def add_stress(x: Any, table: Any, tables: Any, material: Any, u: Any, row_of: A
 
 @kernel
 def add_strain(d: Any, a: int, g: Any, strain: Any) -> None:
-    """strain (6, k) += that of function a with gradient g (3,) and displacements d[a] (3, k)."""
+    """strain (6, k) += that of function a with gradient g[:, a] and displacements d[a] (3, k)."""
+    gx, gy, gz = g[0, a], g[1, a], g[2, a]
     for k in range(d.shape[2]):
         ux, uy, uz = d[a, 0, k], d[a, 1, k], d[a, 2, k]
-        strain[0, k] += ux * g[0]
-        strain[1, k] += uy * g[1]
-        strain[2, k] += uz * g[2]
-        strain[3, k] += ux * g[1] + uy * g[0]
-        strain[4, k] += uy * g[2] + uz * g[1]
-        strain[5, k] += uz * g[0] + ux * g[2]
+        strain[0, k] += ux * gx
+        strain[1, k] += uy * gy
+        strain[2, k] += uz * gz
+        strain[3, k] += ux * gy + uy * gx
+        strain[4, k] += uy * gz + uz * gy
+        strain[5, k] += uz * gx + ux * gz
 
 
 @kernel

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from flexmbs.console.memory import used_memory
+from flexmbs.console.memory import peak_memory, used_memory
 
 messages = Console(stderr=True, highlight=False)
 
@@ -18,10 +18,10 @@ Report = Callable[[float, str], None]
 
 
 class MemoryColumn(ProgressColumn):
-    """Memory that the process uses."""
+    """Memory that the process uses, and the most that it has used."""
 
     def render(self, task: Task) -> Text:
-        return Text(f"{used_memory() / 1e9:.2f} GB")
+        return Text(f"{used_memory() / 1e9:.2f} GB, at most {peak_memory() / 1e9:.2f}")
 
 
 @contextmanager

@@ -40,16 +40,37 @@ def jacobian(x: Array, dN: Array, q: int, J: Array) -> float:
 
 
 @kernel
+def function_gradients(x: Array, tables: Any, q: int, centre: Any, J: Array, g: Array) -> float:
+    """Gradients g (3, nn + ni) of the shape functions and, behind them, of the incompatible modes at point q; returns det J.
+
+    tables (dN, dP): ∂N/∂ξ and ∂P/∂ξ; centre: det J₀ and J₀⁻¹ there, which only incompatible modes need: their gradients
+    (det J₀ / det J) J₀⁻ᵀ ∂P/∂ξ have no mean over the element.  J (3, 3): the inverse at q.
+    """
+    dN, dP = tables
+    det_0, J_0 = centre
+    nn = dN.shape[1]
+    det = jacobian(x, dN, q, J)
+    for a in range(nn):
+        d0, d1, d2 = dN[q, a, 0], dN[q, a, 1], dN[q, a, 2]
+        for j in range(3):
+            g[j, a] = d0 * J[0, j] + d1 * J[1, j] + d2 * J[2, j]
+    for a in range(dP.shape[1]):
+        d0, d1, d2 = dP[q, a, 0], dP[q, a, 1], dP[q, a, 2]
+        for j in range(3):
+            g[j, nn + a] = det_0 / det * (d0 * J_0[0, j] + d1 * J_0[1, j] + d2 * J_0[2, j])
+    return det
+
+
+@kernel
 def gradient_products(x: Array, rule: Any, J: Array, g: Array, f: Array, G: Array) -> None:
     """G (3, 3, n, n): G[j, l, a, b] = Σ_q w_q det J ∂N_a/∂x_j ∂N_b/∂x_l, n = nn + ni functions, the incompatible modes last.
 
     rule (dN, w, dP, dN_0): gradients of the shape functions, weights, gradients of the incompatible modes, and dN at the centre.
-    The gradients of incompatible modes, (det J₀ / det J) J₀⁻ᵀ ∂P/∂ξ with J₀ = J at the centre, have no mean over the element.
     J (3, 3), g (3, n), f (n) are work space.
     """
     dN, w, dP, dN_0 = rule
-    nn, ni = dN.shape[1], dP.shape[1]
-    n = nn + ni
+    ni = dP.shape[1]
+    n = dN.shape[1] + ni
     J_0 = np.zeros((3, 3))
     det_0 = jacobian(x, dN_0, 0, J_0) if ni else 0.0
     for j in range(3):
@@ -58,16 +79,7 @@ def gradient_products(x: Array, rule: Any, J: Array, g: Array, f: Array, G: Arra
                 for b in range(n):
                     G[j, l, a, b] = 0.0
     for q in range(dN.shape[0]):
-        det = jacobian(x, dN, q, J)
-        scale = det * w[q]
-        for a in range(nn):
-            d0, d1, d2 = dN[q, a, 0], dN[q, a, 1], dN[q, a, 2]
-            for j in range(3):
-                g[j, a] = d0 * J[0, j] + d1 * J[1, j] + d2 * J[2, j]
-        for a in range(ni):
-            d0, d1, d2 = dP[q, a, 0], dP[q, a, 1], dP[q, a, 2]
-            for j in range(3):
-                g[j, nn + a] = det_0 / det * (d0 * J_0[0, j] + d1 * J_0[1, j] + d2 * J_0[2, j])
+        scale = w[q] * function_gradients(x, (dN, dP), q, (det_0, J_0), J, g)
         for j in range(3):
             for a in range(n):
                 f[a] = scale * g[j, a]
