@@ -9,7 +9,7 @@ def memory_estimate(n_nodes: int) -> float:
     """Bytes for the matrices, the Cholesky factor and the modes of a solid of n_nodes nodes.
 
     Fitted to nested dissection of quadratic tetrahedra: 0.47, 2.1 and 11 GB of factor at 0.1, 0.29 and 1.0 million degrees of
-    freedom, and an eighth of that as work space; K, a copy of its free part, and 150 vectors.
+    freedom, and an eighth of that as work space; K, a copy of it where springs hold the part, and 150 vectors.
     """
     dof = 3.0 * n_nodes
     return 1.13 * 0.47e9 * (dof / 1e5) ** 1.37 + (2 * 2.4e3 + 3 * 8 * 150) * n_nodes
