@@ -54,6 +54,20 @@ def test_solutions_are_those_of_dense_elimination(block, backend):
 
 
 @pytest.mark.parametrize("backend", ALL)
+def test_held_nodes_are_left_out(block, backend):
+    K, _ = block
+    count = K.shape[0] // 3
+    free = np.setdiff1d(np.arange(count), np.arange(0, count, 5))
+    rows = (3 * free[:, None] + np.arange(3)).ravel()
+    loads = np.random.default_rng(4).standard_normal((K.shape[0], 2))
+    x = factorize(K, nodes=free, backend=backend).solve(loads)
+    expected = np.zeros(loads.shape)
+    expected[rows] = scipy.linalg.solve(K.toarray()[np.ix_(rows, rows)], loads[rows], assume_a="pos")
+    assert np.linalg.norm(x - expected) < 1e-10 * np.linalg.norm(expected)
+    assert not x[np.setdiff1d(np.arange(K.shape[0]), rows)].any()
+
+
+@pytest.mark.parametrize("backend", ALL)
 @pytest.mark.parametrize("count", [1, 7, 200])
 def test_negative_pivots_count_the_eigenvalues_below_a_shift(block, dense, backend, count):
     K, M = block
