@@ -15,6 +15,7 @@ from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.model.check import declaration_report
 from flexmbs.model.model import Model
+from flexmbs.model.relations import nonholonomic
 from flexmbs.results.solution import Solution
 from flexmbs.system.records import NF, SF_AT, SPARE
 
@@ -35,6 +36,12 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     """
     moments = checked_times(times)
     declaration_report(model).raise_errors()
+    rolling = nonholonomic(model.joints.values())
+    if rolling:
+        raise InputError(
+            f"kinematics: joint {', '.join(map(repr, rolling))} constrains velocities, from which positions follow only by "
+            "integration; take simulate"
+        )
     compiled, first = consistent_state(model, t=float(moments[0]))
     ns, nc, nz = (int(n) for n in compiled.system.layout[2:])
     zero = np.zeros(ns)

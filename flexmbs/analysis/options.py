@@ -17,6 +17,7 @@ from flexmbs.formalisms.stabilization import STABILIZATIONS, Baumgarte, Projecti
 from flexmbs.integrators import Integrator
 from flexmbs.model.check import require_model
 from flexmbs.model.model import Model
+from flexmbs.model.relations import nonholonomic
 from flexmbs.system.topology import COORDINATES
 
 OF_INTEGRATOR = ("step", "rtol", "atol", "rho_inf")
@@ -103,7 +104,7 @@ def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: I
 
 def check_velocity_rows(model: Model, method: Integrator) -> None:
     """Raise `InputError` where the model has nonholonomic constraints and the integrator keeps g = 0 alone."""
-    found = [joint.name for joint in model.joints.values() if joint.position_rows < joint.rows]
+    found = nonholonomic(model.joints.values())
     if found and not method.keeps_velocity_rows:
         able = ", ".join(name for name, kind in INTEGRATORS.items() if kind.keeps_velocity_rows)
         raise InputError(

@@ -6,7 +6,7 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import AXLE, CUT_KIND, CUT_RR, CUT_VALUES, PLANE, ROLLING_DISC, Work
 
 FLAT = 1e-6  # sine of the angle between axle and normal
-NEARLY_FLAT = 0.05
+NEARLY_FLAT = 0.3  # the same where a run stopped
 
 
 def flat_wheels(compiled: Compiled, work: Work, least: float = FLAT) -> list[str]:

@@ -7,6 +7,8 @@ from flexmbs.analysis.march import state
 from flexmbs.analysis.rank import NEARLY, Pivots, lost_on_the_way, pivots
 from flexmbs.analysis.rolling import NEARLY_FLAT, flat_wheels
 from flexmbs.analysis.singular import ahead_of
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.moreau_jean import NO_SOLUTION
 from flexmbs.results.joints import start_coordinates
 from flexmbs.results.trajectory import Trajectory
@@ -26,7 +28,7 @@ def outcome(status: int, compiled: Compiled, now: state.Now, work: Work, first: 
     cause = (
         _function(compiled)
         or _contact(status, compiled, work)
-        or _flat(compiled, now, work)
+        or _flat(compiled, now)
         or _singular(compiled, now, work, first)
         or _passed(compiled, now, first, good)
         or _numbers(status, compiled, now, h)
@@ -40,9 +42,13 @@ def _function(compiled: Compiled) -> str:
     return f"the function of {call.item} gave no finite number at {call.text}; mend the function" if call else ""
 
 
-def _flat(compiled: Compiled, now: state.Now, work: Work) -> str:
+def _flat(compiled: Compiled, now: state.Now) -> str:
     """The wheels that have fallen over."""
-    found = flat_wheels(compiled, work, NEARLY_FLAT) if np.isfinite(now.q).all() else []
+    if compiled.n_constraints == 0 or not (np.isfinite(now.q).all() and np.isfinite(now.s).all()):
+        return ""
+    here = make_work(compiled.system, start_coordinates(compiled))
+    terms(compiled.system, here, 0.0, now.q, now.s)
+    found = flat_wheels(compiled, here, NEARLY_FLAT)
     if not found:
         return ""
     names = ", ".join(map(repr, found))

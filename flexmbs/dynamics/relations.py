@@ -12,12 +12,13 @@ the track t₁ = a × n/|m| and the one across it t₂ = n × t₁ (Neimark & Fu
 import math
 
 from flexmbs._jit import part
-from flexmbs.algebra.small import ZERO3, add, cross, dot, scale, store3_at, sub, tmul
+from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, mul, scale, store3_at, sub, tmul
 from flexmbs.system.records import (
     AXLE, CENTRE_RADIUS, CLOSED_ROWS, CUT_KIND, CUT_ROW, CUT_VALUES, FIRST_TANGENT, G_ACCELERATION, G_POSITION, G_VELOCITY,
-    KNIFE_AXIS, KNIFE_EDGE, PLANE, RIM_RADIUS, ROLLING_DISC, SECOND_TANGENT, SPHERE_RADIUS,
+    KNIFE_AXIS, KNIFE_EDGE, PLANE, RIM_RADIUS, ROLLING_DISC, SECOND_TANGENT, SPHERE_RADIUS, TRACK, WATCHED,
 )  # fmt: skip
 
+LEANING = 0.5  # sine of that angle, below which a reversal of the track is a fall
 FLAT = 1e-9  # sine of the angle between axle and normal, below which a wheel lies flat and has no single contact point
 
 
@@ -42,7 +43,8 @@ def point_row(cut, gs, k, row, r, d, dd, c, cd, v, w, av, aw):
 
 @part
 def rolling_disc(relations, at, cut, gs, k, row, Rr, x, v, w, av, aw):
-    """Contact and no slip of a wheel."""
+    """Contact and no slip of a wheel. In a time loop a wheel that fell flat between two evaluations, when its contact point jumps
+    to the other side of the rim, gives no numbers: the step is refused."""
     n = tmul(Rr, load3_from(relations, at + PLANE))
     a = load3_from(relations, at + AXLE)
     R = relations[at + CENTRE_RADIUS]
@@ -63,6 +65,14 @@ def rolling_disc(relations, at, cut, gs, k, row, Rr, x, v, w, av, aw):
     point_row(cut, gs, k, row, 1, t1, t1d, c, cd, v, w, av, aw)
     point_row(cut, gs, k, row, 2, t2, t2d, c, cd, v, w, av, aw)
     gs[G_POSITION, row] = dot(n, add(x, c))
+    if cut[k, WATCHED] == 1.0:
+        track = mul(Rr, t1)
+        if size < LEANING and dot(track, load3_at(cut, k, TRACK)) < 0.0:
+            gs[G_POSITION, row] = math.nan
+            gs[G_VELOCITY, row] = math.nan
+            gs[G_ACCELERATION, row] = math.nan
+        else:
+            store3_at(cut, k, TRACK, track)
 
 
 @part

@@ -14,6 +14,7 @@ from flexmbs.algebra.blocks import DIAGONAL, OFFSET, SIZE
 from flexmbs.algebra.pivoting import complete_pivots, lu, lu_solve, lu_solve_rows
 from flexmbs.dynamics.blocks import mass_blocks, transmission
 from flexmbs.dynamics.dense import dense_constraints
+from flexmbs.formalisms.quasi_velocities import rows_in_quasi_velocities
 from flexmbs.system.compile import Compiled
 from flexmbs.system.names import velocity_names
 from flexmbs.system.records import NF, SF_AT
@@ -44,6 +45,7 @@ class Choice(NamedTuple):
     X: np.ndarray  # (n, ns) weighted G_d⁻¹ G_i
     x: np.ndarray  # (n,)
     d: np.ndarray  # (ns,)
+    T: np.ndarray  # (ns, ns) s = T w where the velocities w chosen from are quasi-velocities, else (0, 0)
     q: np.ndarray  # (nq,)
     s: np.ndarray  # (ns,)
     time: np.ndarray  # (REMEMBERED,)
@@ -51,13 +53,14 @@ class Choice(NamedTuple):
     independent: np.ndarray  # (REMEMBERED, ns) 1 for independent coordinates
 
 
-def make_choice(compiled: Compiled) -> Choice:
-    """Room for the choices of a run."""
+def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
+    """Room for the choices of a run, among the velocities s or the quasi-velocities w, s = T w."""
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
     n, z = min(nc, ns), np.zeros
     return Choice(
         numbers=z(3, np.int64), row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns), G=z((nc, ns)),
-        A=z((nc, ns)), factor=z((n, n)), order=z(n, np.int64), X=z((n, ns)), x=z(n), d=z(ns), q=z(nq), s=z(ns),
+        A=z((nc, ns)), factor=z((n, n)), order=z(n, np.int64), X=z((n, ns)), x=z(n), d=z(ns),
+        T=z((0, 0)) if T is None else T, q=z(nq), s=z(ns),
         time=z(REMEMBERED), rank=z(REMEMBERED, np.int64), independent=z((REMEMBERED, ns), np.int8),
     )  # fmt: skip
 
@@ -87,6 +90,27 @@ def constraint_matrix(system, work, q, G):
         for c in range(G.shape[1]):
             G[r, c] = 0.0
     dense_constraints(system, work, q, G)
+
+
+@part
+def chosen_constraints(system, work, choice, q):
+    """``choice.G`` of the positions whose kinematics stand, in the velocities that are chosen from."""
+    constraint_matrix(system, work, q, choice.G)
+    if choice.T.shape[0] > 0:
+        rows_in_quasi_velocities(choice.T, choice.G, choice.d)
+
+
+@part
+def quasi_weights(T, weight, scratch):
+    """Weights of quasi-velocities from those of the velocities: 1/√Σ (T_ac/weight_a)²."""
+    n = T.shape[0]
+    for a in range(n):
+        scratch[a] = weight[a]
+    for c in range(n):
+        size = 0.0
+        for a in range(n):
+            size += (T[a, c] / scratch[a]) ** 2
+        weight[c] = 1.0 / size**0.5
 
 
 @part
@@ -139,6 +163,8 @@ def choose(system, work, choice, t, q):
     G_d is regular with them, are the first choice."""
     numbers = choice.numbers
     column_weights(system, work, q, choice.weight)
+    if choice.T.shape[0] > 0:
+        quasi_weights(choice.T, choice.weight, choice.d)
     row_lengths(choice.G, choice.weight, choice.length)
     ns = choice.column.shape[0]
     named = numbers[NAMED]
@@ -247,7 +273,7 @@ def degraded(choice, limit):
 @part
 def maintain(system, work, choice, t, q, limit):
     """The choice that holds for the coming step, and its factor; kinematics of q stand."""
-    constraint_matrix(system, work, q, choice.G)
+    chosen_constraints(system, work, choice, q)
     if degraded(choice, limit):
         choose(system, work, choice, t, q)
         factor_dependent(choice)

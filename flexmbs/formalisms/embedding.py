@@ -10,24 +10,25 @@ embedding technique of Shabana, Computational Dynamics).
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from flexmbs._jit import part
 from flexmbs.algebra.pivoting import cholesky, cholesky_solve, lu_solve_transposed
 from flexmbs.dynamics.constraints import drive_power
-from flexmbs.dynamics.dense import dense_mass
+from flexmbs.dynamics.dense import dense_mass, terms
 from flexmbs.dynamics.equations import kinematics, residual
 from flexmbs.errors import InputError
 from flexmbs.formalisms.choice import (
     MADE,
+    NAMED,
     RANK,
     SINGULAR,
     Choice,
     choice_notes,
     choose,
-    constraint_matrix,
+    chosen_constraints,
     dependence,
     dependent_solution,
     factor_dependent,
@@ -35,17 +36,26 @@ from flexmbs.formalisms.choice import (
     make_choice,
 )  # fmt: skip
 from flexmbs.formalisms.formalism import Formalism
+from flexmbs.formalisms.quasi_velocities import (
+    forces_in_quasi_velocities,
+    mass_in_quasi_velocities,
+    quasi_velocities,
+    require_regular,
+    velocities_of,
+)  # fmt: skip
 from flexmbs.formalisms.stabilization import Projection, projected, stabilization_options
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import G_ACCELERATION, G_VELOCITY, POWER_DRIVES, S_AT
+from flexmbs.system.records import G_ACCELERATION, G_VELOCITY, POWER_DRIVES, S_AT, Work
 
 LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are chosen anew
+LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
 
 
 class EmbeddingRoom(NamedTuple):
     """Scratch of one run."""
 
     options: np.ndarray  # (2,) of the stabilization
+    limit: np.ndarray  # (1,)
     choice: Choice
     M: np.ndarray  # (ns, ns)
     MB: np.ndarray  # (ns, ns)
@@ -141,14 +151,16 @@ def constraint_forces(room, r, sd, lam):
 
 
 @part
-def velocity_constraints(system, work, choice, t, q, s):
+def velocity_constraints(system, work, choice, t, q, s, scratch):
     """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹(G_i s_i + γ̄) in place."""
     kinematics(system, work, t, q, s, work.zero)
-    constraint_matrix(system, work, q, choice.G)
+    chosen_constraints(system, work, choice, q)
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
         choose(system, work, choice, t, q)
         factor_dependent(choice)
     dependent_solution(choice, work.gs[G_VELOCITY], choice.d)
+    if choice.T.shape[0] > 0:
+        velocities_of(choice.T, choice.d, scratch)
     for a in range(s.shape[0]):
         s[a] += choice.d[a]
 
@@ -160,7 +172,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
     Returns the number of dependent rows or −1 − body where the reduced mass matrix is not definite.
     """
     choice = room.choice
-    velocity_constraints(system, work, choice, t, q, s)
+    velocity_constraints(system, work, choice, t, q, s, room.h)
     for a in range(lam.shape[0]):
         lam[a] = 0.0
     residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
@@ -168,16 +180,21 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
         for b in range(room.M.shape[0]):
             room.M[a, b] = 0.0
     dense_mass(system, work, q, room.M)
+    if choice.T.shape[0] > 0:
+        mass_in_quasi_velocities(choice.T, room.M, room.MB)
+        forces_in_quasi_velocities(choice.T, work.r, room.h)
     reduced_velocities(choice)
     dependent_solution(choice, work.gs[G_ACCELERATION], sd)
     bad = reduced_accelerations(room, work.r, sd)
     if bad >= 0:
         place = choice.column[choice.numbers[RANK] + bad]
         i = system.tree.shape[0] - 1
-        while system.tree[i, S_AT] > place:
+        while system.tree[i, S_AT] > place:  # of quasi-velocities only about there
             i -= 1
         return -1 - i
     constraint_forces(room, work.r, sd, lam)
+    if choice.T.shape[0] > 0:
+        velocities_of(choice.T, sd, room.h)
     work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
     return lam.shape[0] - choice.numbers[RANK]
 
@@ -188,18 +205,22 @@ def accepted(system, work, room, t, q, s):
     left = projected(system, work, room, t, q, s)
     if work.gs.shape[1] > 0:
         kinematics(system, work, t, q, s, work.zero)
-        maintain(system, work, room.choice, t, q, LIMIT)
+        maintain(system, work, room.choice, t, q, room.limit[0])
     return left
 
 
 @dataclass(frozen=True)
 class Embedding(Formalism):
-    """Embedding with independent velocities chosen by pivoting on G.
+    """Embedding with independent velocities chosen by pivoting on G, or with quasi-velocities of the user's choice.
 
     stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another one.
+    quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs), as many as the system has freedoms: names of joint
+    and body velocities (``crank``, ``hip.1``, ``cart.vx``, ``rod.mode2``), mappings {name: factor}, or a matrix (f, ns). Where
+    they no longer determine the motion others of the full set are taken, which the notes of the run tell.
     """
 
     stabilization: Projection | None = None
+    quasi_velocities: Any = None
 
     name: ClassVar[str] = "embedding"
     provides: ClassVar[tuple[str, ...]] = ("accelerations",)
@@ -216,10 +237,25 @@ class Embedding(Formalism):
         ns = int(compiled.system.layout[2])
         z = np.zeros
         options = stabilization_options(self.name, self.stabilization)
-        return EmbeddingRoom(options, make_choice(compiled), z((ns, ns)), z((ns, ns)), z((ns, ns)), z(ns), z(ns))
+        if self.quasi_velocities is None:
+            choice, limit = make_choice(compiled), LIMIT
+        else:
+            own = quasi_velocities(compiled, self.quasi_velocities)
+            choice, limit = make_choice(compiled, own.T), LIMIT_OF_CHOSEN
+            choice.numbers[NAMED] = ns - own.chosen
+        return EmbeddingRoom(
+            options, np.array([limit]), choice, z((ns, ns)), z((ns, ns)), z((ns, ns)), z(ns), z(ns),
+        )  # fmt: skip
+
+    def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
+        if self.quasi_velocities is not None:
+            G = terms(compiled.system, work, 0.0, q, s).G
+            require_regular(quasi_velocities(compiled, self.quasi_velocities), G)
 
     def notes(self, compiled: Compiled, room: EmbeddingRoom) -> list[str]:
-        return choice_notes(compiled, room.choice)
+        if self.quasi_velocities is None:
+            return choice_notes(compiled, room.choice)
+        return choice_notes(compiled, room.choice, quasi_velocities(compiled, self.quasi_velocities).names)
 
     @property
     def treatment(self) -> str:

@@ -5,6 +5,7 @@ the child glides or rolls on: the plane through its origin.
 """
 
 import abc
+from collections.abc import Iterable
 from typing import ClassVar
 
 from pydantic import model_validator
@@ -37,6 +38,11 @@ class Relation(Joint):
     @abc.abstractmethod
     def position_rows(self) -> int:
         """How many of them constrain positions."""
+
+
+def nonholonomic(joints: Iterable[Joint]) -> list[str]:
+    """Names of those with constraints on velocities alone."""
+    return [joint.name for joint in joints if joint.position_rows < joint.rows]
 
 
 class KnifeEdge(Relation, kind="knife-edge"):

@@ -15,6 +15,7 @@ from flexmbs.dynamics.constraints import constraint_wrench
 from flexmbs.dynamics.dense import Terms, multipliers_of_least_norm
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations import KnifeEdge, Relation, RollingDisc, RollingSphere
@@ -197,6 +198,25 @@ def test_every_formalism_gives_the_same_accelerations(kind, seed):
             sd, lam = evaluate(instant.compiled, formalism(), 0.0, instant.q, instant.s, instant.z, instant.beta)
             assert np.abs(sd - wanted.sd).max() < 1e-9 * (1.0 + np.abs(wanted.sd).max())
             assert np.abs(multipliers_of_least_norm(t.G, lam) - wanted.lam).max() < 1e-9 * (1.0 + np.abs(wanted.lam).max())
+
+
+@pytest.mark.parametrize("kind", ["knife-edge", "rolling-disc"])
+def test_quasi_velocities_keep_their_values(kind):
+    """Random σ = B s: the same ṡ and λ; of velocities that break the constraints σ stays, the others follow."""
+    instant = instants(rolling(kind, 0))["joint"]
+    t, rng = instant.terms(), np.random.default_rng(1)
+    B = rng.normal(size=(len(t.k) - len(t.G), len(t.k)))
+    form, wanted = fm.Embedding(quasi_velocities=B), reference(t)
+    sd, lam = evaluate(instant.compiled, form, 0.0, instant.q, instant.s, instant.z, instant.beta)
+    assert np.abs(sd - wanted.sd).max() < 1e-9 * (1.0 + np.abs(wanted.sd).max())
+    assert np.abs(lam - wanted.lam).max() < 1e-9 * (1.0 + np.abs(wanted.lam).max())
+    work, room = make_work(instant.compiled.system, instant.beta), form.room(instant.compiled)
+    q, s = instant.q.copy(), instant.s + rng.normal(size=len(t.k))
+    sigma = B @ s
+    assert np.abs(t.G @ s).max() > 0.1
+    form.accelerations(instant.compiled.system, work, room, 0.0, q, s, instant.z, sd, lam)
+    assert np.abs(B @ s - sigma).max() < 1e-11
+    assert np.abs(t.G @ s).max() < 1e-11
 
 
 @pytest.mark.parametrize("kind", ["rolling-disc", "rolling-sphere"])

@@ -74,6 +74,19 @@ def test_a_wheel_that_lies_flat_is_refused() -> None:
         fm.simulate(wheel(fm.RollingDisc(*ENDS, radius=0.3, axis="z")), t_end=0.1)
 
 
+@pytest.mark.parametrize("method", [fm.DormandPrince(), fm.GeneralizedAlpha(step=0.01)], ids=lambda method: method.name)
+def test_a_wheel_that_falls_flat_stops_the_run(method) -> None:
+    model = wheel(fm.RollingDisc(*ENDS, radius=0.2), q0=(0, 0, 0.2, np.cos(0.3), np.sin(0.3), 0, 0))
+    with pytest.raises(fm.SolverError, match=r"wheel 'contact' has fallen flat .*; end the motion before it$") as error:
+        fm.simulate(model, t_end=1.0, output_step=0.1, integrator=method)
+    assert error.value.solution.drift.max() < 1e-2
+
+
+def test_kinematics_are_refused() -> None:
+    with pytest.raises(fm.InputError, match=r"^kinematics: joint 'contact' constrains velocities, .*; take simulate$"):
+        fm.kinematics(wheel(fm.KnifeEdge(*ENDS)), [0.0, 1.0])
+
+
 def test_rattle_is_refused_with_what_works() -> None:
     with pytest.raises(fm.InputError) as error:
         fm.simulate(wheel(fm.KnifeEdge(*ENDS)), t_end=0.1, step=0.01, integrator="rattle")

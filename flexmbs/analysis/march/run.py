@@ -25,6 +25,7 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators import BDF, DormandPrince, GeneralizedAlpha, Integrator, MoreauJean, Radau, Rattle
 from flexmbs.results.trajectory import EventRecord
 from flexmbs.system.compile import Compiled
+from flexmbs.system.records import CUT_KIND, ROLLING_DISC, WATCHED
 
 Progress = Callable[[float, str], None]
 BATCH_SECONDS = 0.25  # between two calls of the progress function
@@ -55,6 +56,7 @@ class Run:
         self.ending: EventRecord | None = None
         self.now, self.work, self.room, self.out = self.course.now, self.course.work, self.course.room, self.course.out
         self._begin(start)
+        self.work.cut[system.cuts[:, CUT_KIND] == ROLLING_DISC, WATCHED] = 1.0
         self.loop = MARCHES[type(method)](self.course)
 
     def _begin(self, start: InitialState) -> None:

@@ -1,0 +1,157 @@
+"""Quasi-velocities σ = B_σ s of the user's choice, completed to a full set w of velocities: s = T w with a constant regular T.
+
+In w the equations are Tᵀ M T ẇ = Tᵀ k + (G T)ᵀ λ, G T w + γ̄ = 0 with the same λ, and embedding with the σ as independent
+velocities is the method of Appell and Gibbs, Cᵀ M C σ̇ = Cᵀ (k − M (Ċ σ + ċ)) with s = C σ + c (Papastavridis, Analytical
+Mechanics, 2002, ch. 3).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+
+from flexmbs._jit import part
+from flexmbs.declaration import close_names, shown
+from flexmbs.errors import InputError
+from flexmbs.system.compile import Compiled
+from flexmbs.system.names import velocity_names
+
+WHERE = "embedding.quasi_velocities"
+ROUND_OFF = 1e-9  # of the largest entry of G
+SINGULAR = 1e-8  # of the largest entry of G: smaller singular values
+DEPENDENT = 1e-9  # of the largest pivot of B_σ: rows below are combinations of others
+
+
+class QuasiVelocities(NamedTuple):
+    """A full set of velocities w that ends with the chosen σ."""
+
+    T: np.ndarray  # (ns, ns) s = T w
+    names: tuple[str, ...]  # of w
+    chosen: int  # number of σ
+
+
+def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
+    """The set w of rows of the user: names of velocities, mappings {name: coefficient}, or a matrix (f, ns).
+
+    Raises `InputError` for unknown names, numbers that are not finite, and rows that depend on each other.
+    """
+    names = velocity_names(compiled)
+    B, own = _rows(given, names)
+    R, order = qr(B, mode="r", pivoting=True)
+    size = np.abs(np.diagonal(R))
+    if len(B) > len(names) or not size.min(initial=np.inf) > DEPENDENT * size.max(initial=0.0):
+        raise InputError(f"{WHERE}: its {len(B)} rows depend on each other; give independent combinations of {', '.join(names)}")
+    others = np.sort(order[len(B) :])
+    w = (*(names[c] for c in others), *own)
+    return QuasiVelocities(np.linalg.inv(np.vstack([np.eye(len(names))[others], B])), w, len(B))
+
+
+def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
+    """Raise `InputError` where the σ are not as many as the freedoms left by G, or do not determine the other velocities."""
+    rank = np.linalg.matrix_rank(G, ROUND_OFF * max(1.0, float(np.abs(G).max(initial=0.0)))) if len(G) else 0
+    others = len(own.T) - own.chosen
+    if own.chosen != len(own.T) - rank:
+        raise InputError(f"{WHERE}: {own.chosen} quasi-velocities for {len(own.T) - rank} freedoms; give {len(own.T) - rank}")
+    rest = (G @ own.T)[:, :others]
+    if rank and not np.linalg.svd(rest, compute_uv=False)[rank - 1] > SINGULAR * np.abs(G).max():
+        told = ", ".join(own.names[others:])
+        raise InputError(f"{WHERE}: {told} do not determine the other velocities at the start; choose others")
+
+
+def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
+    """B_σ (f, ns) and names of the σ."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
+        raise InputError(f"{WHERE}: {shown(given)} is no list; give names of velocities, mappings {{name: factor}}, or a matrix")
+    rows, own = [], []
+    for i, row in enumerate(given, 1):
+        if isinstance(row, str | Mapping):
+            rows.append(_combination(row, names))
+            own.append(row if isinstance(row, str) else " + ".join(f"{factor:g} {name}" for name, factor in row.items()))
+        else:
+            rows.append(_numbers(row, i, len(names)))
+            own.append(f"σ{i}")
+    return np.array(rows), own
+
+
+def _combination(row: str | Mapping[Any, Any], names: tuple[str, ...]) -> np.ndarray:
+    """One row of B_σ from a name or a mapping of names to factors."""
+    terms = {row: 1.0} if isinstance(row, str) else row
+    for name in terms:
+        if name not in names:
+            raise InputError(f"{WHERE}: no velocity {shown(name)}; {close_names(str(name), names)}")
+    found = np.zeros(len(names))
+    found[[names.index(name) for name in terms]] = _numbers(list(terms.values()), 1, len(terms))
+    return found
+
+
+def _numbers(row: Any, i: int, count: int) -> np.ndarray:
+    try:
+        values = np.asarray(row, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{WHERE}: row {i} is {shown(row)}; give {count} numbers") from None
+    if values.shape != (count,) or not np.isfinite(values).all():
+        raise InputError(f"{WHERE}: row {i} is {shown(row)}; give {count} finite numbers")
+    return values
+
+
+@part
+def rows_in_quasi_velocities(T, G, scratch):
+    """G ← G T"""
+    n = T.shape[0]
+    for r in range(G.shape[0]):
+        for c in range(n):
+            scratch[c] = G[r, c]
+            G[r, c] = 0.0
+        for a in range(n):
+            f = scratch[a]
+            if f != 0.0:
+                for c in range(n):
+                    G[r, c] += f * T[a, c]
+
+
+@part
+def mass_in_quasi_velocities(T, M, X):
+    """M ← Tᵀ M T; X (ns, ns) is scratch."""
+    n = T.shape[0]
+    for a in range(n):
+        for c in range(n):
+            X[a, c] = 0.0
+        for b in range(n):
+            f = M[a, b]
+            if f != 0.0:
+                for c in range(n):
+                    X[a, c] += f * T[b, c]
+    for a in range(n):
+        for c in range(n):
+            M[a, c] = 0.0
+    for b in range(n):
+        for a in range(n):
+            f = T[b, a]
+            if f != 0.0:
+                for c in range(n):
+                    M[a, c] += f * X[b, c]
+
+
+@part
+def forces_in_quasi_velocities(T, r, scratch):
+    """r ← Tᵀ r"""
+    n = T.shape[0]
+    for a in range(n):
+        scratch[a] = r[a]
+        r[a] = 0.0
+    for b in range(n):
+        for a in range(n):
+            r[a] += T[b, a] * scratch[b]
+
+
+@part
+def velocities_of(T, w, scratch):
+    """w ← T w, the velocities s"""
+    n = T.shape[0]
+    for a in range(n):
+        scratch[a] = w[a]
+    for a in range(n):
+        w[a] = 0.0
+        for b in range(n):
+            w[a] += T[a, b] * scratch[b]
