@@ -96,10 +96,7 @@ MOTION_WIDTH = 114
 ETA, CUT_RA, CUT_XA, CUT_RB, CUT_XB, CUT_RR, CUT_XR = 0, 6, 15, 18, 27, 30, 39
 DIRECTIONS, INVERSE, CLOSED_ROWS = 42, 78, 114  # C, C⁺ and the constraint covectors, six of 6 each
 READY = 150  # constant directions stand
-WATCHED, TRACK = (
-    READY,
-    INVERSE,
-)  # of a rolling wheel: whether the evaluations follow a motion, direction of the track at the last one
+WATCHED, TRACK = READY, INVERSE  # of a wheel: evaluations follow a motion; direction of the track at the last one
 CUT_WIDTH = 151
 SPARE = 8  # scratch places behind Work.beta
 # rows of Work.gs
