@@ -27,6 +27,7 @@ LARGEST_STEP = 0.7  # rad or m
 SHORTEST = 1 / 512  # of a Newton step
 NEARLY_CLOSED = 1e-2  # m or rad, of a declared state that is next to the position of least change
 CLOSED = 1e-9  # of g, where the refinement of the least change begins
+REFINEMENTS = 4
 SETTLED = 1e-12  # last step of the refinement
 RESTARTS = 12  # until a loop closes; all where coordinates of cut joints choose between positions
 FEW = 60  # velocities; with more of them only two restarts
@@ -170,11 +171,25 @@ class Closing:
             if part == 0.0:
                 break
             q, d = self._moved(q, part * x), d + part * x
+        q, d = self._refined(q, d)
         now, off = self._terms(q, zero), self._offsets()
         _, weight, hard = self._cut_rows(q)
         change = self.root * d
         cost = float(change @ now.M @ change + (weight * off**2)[~hard].sum())
         return Trial(self._gap(now.g, off, hard), q, self.work.beta.copy(), d, cost)
+
+    def _refined(self, q: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of a position that is closed but for the curvature of the constraints, the one next to it that is closed."""
+        zero = np.zeros(len(d))
+        for _ in range(REFINEMENTS):
+            now, off = self._terms(q, zero), self._offsets()
+            H, weight, hard = self._cut_rows(q)
+            if not CLOSED < self._gap(now.g, off, hard) < NEARLY_CLOSED**2:
+                break
+            G, g = now.G[self.holonomic], now.g[self.holonomic]
+            x = self._step(now.M, G, g, H, np.where(hard, off, 0.0), weight, hard, zero)
+            q, d = self._moved(q, x), d + x
+        return q, d
 
     def _part(self, q: np.ndarray, x: np.ndarray, part: float, gap: float, hard: np.ndarray) -> float:
         """The part of a step that brings the gap down; 0 where none does. Close to the constraints the whole step will do."""

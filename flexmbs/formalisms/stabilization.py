@@ -39,7 +39,10 @@ class Baumgarte:
 
 @dataclass(frozen=True)
 class Projection:
-    """After each step: positions on g = 0, velocities on G s + γ̄ = 0 by the least mass-weighted change."""
+    """After each step: positions on g = 0, velocities on G s + γ̄ = 0 by the least mass-weighted change.
+
+    Nonholonomic rows hold for velocities, and for the correction of positions too: it does not slip.
+    """
 
     tolerance: float = 1e-11
     name: ClassVar[str] = "projection"

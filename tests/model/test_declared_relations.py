@@ -58,14 +58,16 @@ def test_bad_relation(make, given, message) -> None:
     assert str(error.value).startswith(message)
 
 
-def test_a_wheel_off_its_plane_is_assembled() -> None:
-    """The leaning wheel is declared 26 mm above its plane: it comes down to z = R cos α."""
+@pytest.mark.parametrize("height", [0.28, 0.3, 0.4, 0.1])
+def test_a_wheel_off_its_plane_is_assembled(height) -> None:
+    """A leaning wheel above or below its plane comes to z = R cos α by the least change: upright, sideways, not along or about z."""
     lean = (np.cos(0.2), np.sin(0.2), 0.0, 0.0)
-    found = fm.assemble(wheel(fm.RollingDisc(*ENDS, radius=0.3), q0=(0, 0, 0.3, *lean)))
-    z, (a, b, c, d) = found.state.q[2], found.state.q[3:]
+    found = fm.assemble(wheel(fm.RollingDisc(*ENDS, radius=0.3), q0=(0, 0, height, *lean)))
+    x, _, z, a, b, c, d = found.state.q
     axle = 2.0 * (a * b + c * d)
     assert abs(z - 0.3 * np.sqrt(1.0 - axle**2)) < 1e-9
-    assert 0.2 < axle < np.sin(0.4)
+    assert (axle < np.sin(0.4)) == (height > 0.3 * np.cos(0.4))
+    assert np.abs([x, c, d]).max() < 1e-6
     assert [moved.joint for moved in found.moved] == ["motion"]
 
 

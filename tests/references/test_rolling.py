@@ -1,4 +1,4 @@
-"""Nonholonomic motions in closed form: Chaplygin's sleigh, and a thin disc that rolls around a circle (Neimark & Fufaev 1972).
+"""Nonholonomic motions in closed form: Chaplygin's sleigh, a thin disc that rolls around a circle, balls (Neimark & Fufaev 1972).
 
 Sleigh: blade at the body's origin, centre of mass a ahead, J about it: u̇ = a ω², (J + m a²) ω̇ = −m a ω u, so with E the energy
 u = A tanh(l (t + t₀)), ω = √(2E/(J + m a²)) / cosh(l (t + t₀)), l = a A m/(J + m a²). Disc: steady lean α of a disc with radius r
@@ -91,3 +91,49 @@ def test_generalized_alpha_keeps_velocity_rows_to_second_order(coordinates: str)
     reaction = omega * u - 0.2 * 0.2 * omega * u / 0.14
     off = [abs(np.linalg.norm(force) - reaction) for force in forces]
     assert off[1] < 0.4 * off[0]
+
+
+def ball(radius: float, **initial: tuple[float, ...]) -> fm.Model:
+    """A free solid ball of 1 kg, and a slope on the ground."""
+    inertia = 0.4 * radius**2
+    model = fm.Model("ball", frames={"slope": fm.Frame(rotation=("y", 0.3))})
+    model.add(fm.RigidBody("ball", mass=1.0, inertia=(inertia, inertia, inertia)))
+    model.add(fm.Free("motion", "ground", "ball", **initial))
+    return model
+
+
+def test_ball_on_a_slope() -> None:
+    """ẍ = (5/7) g sin β down the slope, the friction is (2/7) m g sin β."""
+    radius, t = 0.2, 1.0
+    up = np.array([np.sin(0.3), 0.0, np.cos(0.3)])
+    model = ball(radius, q0=(*(radius * up), 1, 0, 0, 0))
+    model.add(fm.RollingSphere("contact", "ground/slope", "ball", radius=radius))
+    found = fm.simulate(model, t_end=t, output_step=0.5, integrator=EXPLICIT)
+    down = np.array([np.cos(0.3), 0.0, -np.sin(0.3)])
+    moved = found.body("ball").position[-1] - radius * up
+    assert np.abs(moved - 0.5 * 5 / 7 * 9.81 * np.sin(0.3) * t**2 * down).max() < 1e-8
+    force = found.joint("contact").force
+    assert np.abs(force @ down + 2 / 7 * 9.81 * np.sin(0.3)).max() < 1e-8
+    assert np.abs(force @ up - 9.81 * np.cos(0.3)).max() < 1e-8
+
+
+def test_ball_on_a_turntable() -> None:
+    """On a plane that turns with Ω a solid ball runs around a circle with (2/7) Ω (Milne 1948): v̇ = (2/7) Ω ẑ × v."""
+    radius, turning, speed = 0.1, 3.0, 0.4
+    table = turning * np.array([0, 0, 1.0])
+    place = np.array([0.5, 0.2, radius])
+    slip = np.array([speed, 0, 0]) - np.cross(table, place)  # v − Ω × r = ω × r ẑ at the contact
+    omega = np.array([-slip[1], slip[0], 0.0]) / radius
+    model = ball(radius, q0=(*place, 1, 0, 0, 0), v0=(speed, 0, 0, *omega))
+    model.add(fm.RigidBody("table", mass=5.0, inertia=(1, 1, 1)))
+    model.add(fm.Revolute("axis", "ground", "table", axis="z", v0=turning))
+    model.add(fm.Drive("motor", "axis", fm.Ramp(0.0, turning)))
+    model.add(fm.RollingSphere("contact", "table", "ball", radius=radius))
+    period = 2.0 * np.pi / (2 / 7 * turning)
+    found = fm.simulate(model, t_end=period, output_step=period / 8, integrator=EXPLICIT)
+    path = found.body("ball").position
+    centre = place + np.array([0, speed / (2 / 7 * turning), 0])
+    angle = 2 / 7 * turning * found.t
+    circle = centre + speed / (2 / 7 * turning) * np.column_stack([np.sin(angle), -np.cos(angle), 0 * angle])
+    assert np.abs(path - circle).max() < 1e-7
+    assert found.run.moved == []
