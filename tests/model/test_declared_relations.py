@@ -60,7 +60,7 @@ def test_bad_relation(make, given, message) -> None:
 
 @pytest.mark.parametrize("height", [0.28, 0.3, 0.4, 0.1])
 def test_a_wheel_off_its_plane_is_assembled(height) -> None:
-    """A leaning wheel above or below its plane comes to z = R cos α by the least change: upright, sideways, not along or about z."""
+    """A leaning wheel above or below its plane comes to z = R cos α by the least change: it rolls and turns nowhere."""
     lean = (np.cos(0.2), np.sin(0.2), 0.0, 0.0)
     found = fm.assemble(wheel(fm.RollingDisc(*ENDS, radius=0.3), q0=(0, 0, height, *lean)))
     x, _, z, a, b, c, d = found.state.q
