@@ -44,7 +44,8 @@ def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
         raise InputError(f"{WHERE}: its {len(B)} rows depend on each other; give independent combinations of {', '.join(names)}")
     others = np.sort(order[len(B) :])
     w = (*(names[c] for c in others), *own)
-    return QuasiVelocities(np.linalg.inv(np.vstack([np.eye(len(names))[others], B])), w, len(B))
+    T = np.linalg.inv(np.vstack([np.eye(len(names))[others], B]))
+    return QuasiVelocities(np.ascontiguousarray(T), w, len(B))
 
 
 def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
