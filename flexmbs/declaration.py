@@ -151,7 +151,7 @@ def _reporting(cls: type[Declaration], validated: Any) -> Any:
 
 
 def _path(cls: type[Declaration], args: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where a declaration made in a script stands: (section, name), or its class for one without a name."""
-    if "name" not in cls.field_names():
+    """Where a declaration made in a script stands: (section, name), or its class for one without either."""
+    if not cls.section or "name" not in cls.field_names():
         return (cls.__name__,)
     return (cls.section, str(args[0] if args else given.get("name", "?")))

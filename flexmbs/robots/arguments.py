@@ -98,7 +98,10 @@ def _two(key: str, value: Any) -> tuple[float, float]:
 
 
 def given_frame(key: str, value: Any) -> Frame:
-    """A `Frame` from itself or a position. Raises `InputError`."""
+    """A `Frame` from itself, a position or a homogeneous transformation (4, 4). Raises `InputError`."""
+    if isinstance(value, np.ndarray) and value.shape == (4, 4):
+        pose = given_poses(value)
+        return Frame(pose[:3, 3], pose[:3, :3])
     try:
         return frame(value)
     except ValueError as error:

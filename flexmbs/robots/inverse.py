@@ -109,4 +109,4 @@ def _step(J: np.ndarray, error: np.ndarray, damping: np.ndarray, q: np.ndarray, 
     J, slope = J * free[:, None, :], slope * free
     A = np.swapaxes(J, -1, -2) @ J + damping[:, None, None] * np.eye(q.shape[1])
     step = np.linalg.solve(A, slope[..., None])[..., 0]
-    return np.asarray(step * np.minimum(1.0, LONGEST_STEP / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None])
+    return np.asarray(step * np.minimum(1.0, LONGEST_STEP / np.maximum(np.abs(step).max(axis=1, initial=0.0), 1e-300))[:, None])

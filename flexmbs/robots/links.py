@@ -1,6 +1,7 @@
 """Links: rows of Denavit–Hartenberg tables, and the motors of their joints."""
 
 import dataclasses
+import math
 from typing import Annotated, Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import Declaration, shown
 from flexmbs.model.bodies import inertia_matrix
-from flexmbs.model.fields import Nonnegative, Number, Vector3, name, vector
+from flexmbs.model.fields import Nonnegative, Number, Vector3, name, nonnegative, vector
 
 
 def two_rates(value: object) -> tuple[float, ...]:
@@ -21,18 +22,26 @@ def two_rates(value: object) -> tuple[float, ...]:
     return given
 
 
+def _most(value: object) -> float:
+    """A number >= 0, infinity means without limit."""
+    return math.inf if value == math.inf else nonnegative(value)
+
+
 class Motor(Declaration):
     """Motor of a joint behind a gear, values on the motor's side.
 
     inertia J (kg m²), gear ratio G = motor rate over joint rate, viscous friction B (N m s/rad), Coulomb friction T (N m) for
-    positive and negative rates.  At the joint: G²J q̈ + |G|(|G| B q̇ + T); the rotor's spin about its own axis relative to the
-    link is all of its motion that counts. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
+    positive and negative rates.  rate (rad/s), torque (N m): the most it can, infinite by default; `Robot` only tells them.  At
+    the joint: G²J q̈ + |G|(|G| B q̇ + T); the rotor's spin about its own axis relative to the link is all of its motion that
+    counts. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
     """
 
     inertia: Nonnegative = 0.0
     gear: Number = 1.0
     viscous: Nonnegative = 0.0
     coulomb: Annotated[Any, BeforeValidator(two_rates)] = (0.0, 0.0)
+    rate: Annotated[float, BeforeValidator(_most)] = math.inf
+    torque: Annotated[float, BeforeValidator(_most)] = math.inf
 
 
 def _kind(value: object) -> str:

@@ -41,6 +41,7 @@ from flexmbs.robots.urdf_read import read_urdf
 DOWN = (0.0, 0.0, -9.81)
 CONVENTIONS = ("standard", "modified")
 PAYLOAD = "payload"
+FARTHEST = 1e9  # rad, m: limits beyond are none for random starts
 
 
 class Robot:
@@ -66,11 +67,11 @@ class Robot:
         if not checked_kind("model", Model, model).bodies:
             raise InputError(f"model '{model.name}': has no bodies; a robot needs a link with mass")
         self.model, self.tree = model, tree_of(model)
-        self.motors, self._named = given_motors(motors, model), dict(frames or {})
+        self.motors, self._named = given_motors(motors, model), dict(checked_kind("frames", Mapping, frames or {}))
         self.tool = FrameRef(list(model.bodies)[-1])
         self.tool = self._ref(tool) if tool is not None else self.tool
         free, none, known = (-np.inf, np.inf), Motor(), given_limits(limits, model)
-        chosen = [self.motors.get(c.joint, none) for c in self.tree.coordinates]
+        self._chosen = chosen = [self.motors.get(c.joint, none) for c in self.tree.coordinates]
         self._armature = np.array([m.gear**2 * m.inertia for m in chosen])
         self._friction = np.array([(m.gear**2 * m.viscous, *(abs(m.gear) * T for T in m.coulomb)) for m in chosen]).reshape(-1, 3)
         self.limits = np.array([known.get(c.joint, free) for c in self.tree.coordinates], float).reshape(-1, 2)
@@ -84,7 +85,8 @@ class Robot:
         """A robot from its Denavit–Hartenberg table.
 
         table: `Link` rows, tables of their fields or numbers (a, alpha, d, theta).  convention: "standard" (frame i at the far
-        end of link i) or "modified" (at its joint).  base, tool: poses of the first frame in the world, of the tool in the last.
+        end of link i) or "modified" (at its joint).  base, tool: poses of the first frame in the world and of the tool in the
+        last one: positions, `Frame` or (4, 4) matrices.
         payload: a body whose frame is fixed to the tool.  links: link → `FlexibleLink` or the path of a flexible body.
         Bodies are "link1" …, joints "joint1" …. Raises `InputError`.
         """
@@ -114,8 +116,8 @@ class Robot:
 
         tool: name of a link, by default the last one without children.  Links without inertia on fixed joints become frames of
         the link that carries them, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping
-        and friction of <dynamics> become `motors`. For floating joints take `robots.model_from_urdf`. Raises `InputError` with
-        every problem of the file and its line.
+        and friction of <dynamics>, effort and velocity of <limit> become `motors`. For floating joints take
+        `robots.model_from_urdf`. Raises `InputError` with every problem of the file and its line.
         """
         built = urdf_model(read_urdf(path, allow_outside=allow_outside), base="fixed", gravity=gravity)
         if tool is not None and (not isinstance(tool, str) or tool not in built.frames):
@@ -141,6 +143,16 @@ class Robot:
         return len(self.tree.coordinates)
 
     @property
+    def rate_limits(self) -> np.ndarray:
+        """Most rates of the coordinates (n,) that their motors allow, rad/s or m/s; infinite where none is given."""
+        return np.array([m.rate / abs(m.gear) if m.gear else np.inf for m in self._chosen])
+
+    @property
+    def effort_limits(self) -> np.ndarray:
+        """Most forces of the motors at the joints (n,), N m or N; infinite where none is given. Controllers do not keep them."""
+        return np.array([m.torque * abs(m.gear) if m.gear else 0.0 for m in self._chosen])
+
+    @property
     def coordinates(self) -> tuple[str, ...]:
         """Names of the coordinates: the joint, "joint[k]" where it has several."""
         joints = [c.joint for c in self.tree.coordinates]
@@ -157,11 +169,10 @@ class Robot:
         The first is in the ground's frame "base", or in the world where there is none.
         """
         all_ = poses(self.tree, self._q(q))
-        before = {joint.child.body: joint.parent.body for joint in self.model.joints.values()}
         world = {name: homogeneous(*pose_of(all_, self.tree.frames[FrameRef(name)])) for name in ("ground", *self.model.bodies)}
         if BASE in self.model.frames:
             world["ground"] = homogeneous(*pose_of(all_, self.tree.frames[FrameRef("ground", BASE)]))
-        return {name: np.linalg.solve(world[before[name]], world[name]) for name in self.model.bodies if name in before}
+        return {name: np.linalg.solve(world[self.tree.before[name]], world[name]) for name in self.model.bodies}
 
     def jacobian(self, q: ArrayLike, frame: str | FrameRef | None = None) -> np.ndarray:
         """Geometric Jacobian J (..., 6, n): (velocity, angular velocity) of a frame in world axes are J q̇."""
@@ -200,7 +211,7 @@ class Robot:
         flat, most = wanted.reshape(-1, 4, 4), checked_count("iterations", iterations)
         place, span = self._place(frame), self._span()
         given = span.mean(axis=1) if start is None else np.clip(self._q(start, "start"), *self.limits.T)
-        first = self._like("start", given, (*wanted.shape[:-2], self.n)).reshape(1, -1, self.n)
+        first = self._like("start", given, (*wanted.shape[:-2], self.n)).reshape(1, len(flat), self.n)
         more, seed = checked_count("starts", starts) - 1, checked_count("seed", seed, 0)
         others = np.random.default_rng(seed).uniform(span[:, 0], span[:, 1], (more, len(flat), self.n))
         turned = checked("turned", switch, turned)
@@ -305,7 +316,7 @@ class Robot:
     def _span(self) -> np.ndarray:
         """(n, 2) range of the coordinates for random starts."""
         half = np.where(np.abs(self.tree.turn).max(axis=1) > 0.0, np.pi, self._reach())
-        low, high = self.limits.T
+        low, high = np.where(np.abs(self.limits) > FARTHEST, np.copysign(np.inf, self.limits), self.limits).T
         low, high = np.where(np.isinf(low), np.where(np.isinf(high), -half, high - 2.0 * half), low), high
         return np.stack([low, np.where(np.isinf(high), low + 2.0 * half, high)], axis=1)
 

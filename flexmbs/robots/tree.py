@@ -58,6 +58,7 @@ class Tree(NamedTuple):
     inertia: np.ndarray  # (n, 3, 3) about the node, node axes
     gravity: np.ndarray  # (3,)
     frames: Mapping[FrameRef, Place]
+    before: Mapping[str, str]  # body → the one that carries it
 
 
 class _Inertia(NamedTuple):
@@ -72,7 +73,9 @@ def tree_of(model: Model) -> Tree:
     """The rigid tree of a model. Raises `InputError` for closed loops and for balls, free joints and bodies without joint."""
     shape = topology(model, "joint")
     if shape.cuts:
-        raise InputError(f"model '{model.name}': a robot is an open chain or tree; joint {', '.join(shape.cuts)} closes a loop")
+        raise InputError(
+            f"model '{model.name}': a robot is an open chain or tree; {', '.join(shape.cuts)} closes a loop or holds it"
+        )
     data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
     frames = {FrameRef(GROUND): Place(-1, np.eye(3), np.zeros(3))}
     _add_frames(frames, GROUND, _declared(model.frames))
@@ -104,6 +107,7 @@ def tree_of(model: Model) -> Tree:
     return Tree(
         tuple(axis[0] for axis in axes), parent, above, R, x, R @ K, R @ K @ K, (R @ slide[:, :, None])[..., 0],
         turn, slide, mass, first, inertia, np.array(model.gravity), frames,
+        {primary.body: primary.frame_p.body for primary in shape.tree},
     )  # fmt: skip
 
 

@@ -12,9 +12,10 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.fields import name as checked_name
+from flexmbs.model.fields import switch
 from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
-from flexmbs.robots.arguments import given_path
+from flexmbs.robots.arguments import checked, given_path
 from flexmbs.robots.links import Motor
 from flexmbs.robots.xml_tree import Element, read_xml
 
@@ -28,7 +29,7 @@ JOINTS: dict[str, type[Joint]] = {
 }
 MOST_SHOWN = 10  # links of a ring
 LIMITED = ("revolute", "prismatic")
-UNDAMPED = ("fixed", "floating")
+UNDRIVEN = ("fixed", "floating")
 
 
 class Inertial(NamedTuple):
@@ -76,7 +77,7 @@ class Urdf(NamedTuple):
 
 def read_urdf(path: str | Path, *, allow_outside: bool = False) -> Urdf:
     """The links and joints of a file; meshes are not read, only their places checked. Raises `InputError`, a line per problem."""
-    path = given_path(path)
+    path, allow_outside = given_path(path), checked("allow_outside", switch, allow_outside)
     root = read_xml(path)
     if root.tag != "robot":
         raise InputError(f"{path}:{root.line}: the root element must be <robot>, not <{root.tag[:40]}>")
@@ -213,9 +214,6 @@ class _Reader:
 
     def _limits(self, element: Element, kind: str, item: str) -> tuple[float, float]:
         limit = element.first("limit")
-        for key in ("effort", "velocity"):
-            if self.number(limit, key, f"{item}.limit", 0.0) < 0.0:
-                self.say(limit or element, f"{item}.limit.{key}: must be >= 0")
         if kind not in LIMITED:
             return (-np.inf, np.inf)
         if limit is None:
@@ -227,15 +225,20 @@ class _Reader:
         return low, high
 
     def _motor(self, element: Element, kind: str, item: str) -> Motor | None:
-        """Friction of <dynamics>, the same for every coordinate of the joint."""
-        dynamics = element.first("dynamics")
-        if dynamics is None:
+        """Friction of <dynamics> and the most of <limit>, the same for every coordinate of the joint."""
+        dynamics, limit = element.first("dynamics"), element.first("limit")
+        damping, friction = (self.at_least_zero(dynamics, key, f"{item}.dynamics", 0.0) for key in ("damping", "friction"))
+        torque, rate = (self.at_least_zero(limit, key, f"{item}.limit", np.inf) for key in ("effort", "velocity"))
+        if kind in UNDRIVEN or not (damping or friction or np.isfinite((torque, rate)).any()):
             return None
-        damping, friction = (self.number(dynamics, key, f"{item}.dynamics", 0.0) for key in ("damping", "friction"))
-        if damping < 0.0 or friction < 0.0:
-            self.say(dynamics, f"{item}.dynamics: damping and friction must be >= 0, not {damping:g} and {friction:g}")
-            return None
-        return Motor(viscous=damping, coulomb=friction) if kind not in UNDAMPED and (damping or friction) else None
+        return Motor(viscous=damping, coulomb=friction, torque=torque, rate=rate)
+
+    def at_least_zero(self, element: Element | None, key: str, item: str, default: float) -> float:
+        found = self.number(element, key, item, default)
+        if element is not None and found < 0.0:
+            self.say(element, f"{item}.{key}: must be >= 0, not {found:g}")
+            return default
+        return found
 
     def carried(self, joints: Sequence[UrdfJoint]) -> dict[str, UrdfJoint]:
         """Joints by the link they carry."""

@@ -101,6 +101,36 @@ def test_tree_with_a_screw_and_a_child_that_is_the_parent() -> None:
     np.testing.assert_allclose(robot.coriolis_matrix(q, qd) @ qd + robot.gravity_forces(q), -found.k[order], atol=1e-11)
 
 
+def test_transforms_of_a_joint_declared_from_its_child() -> None:
+    """Each body in the frame of the one that carries it, whichever of them the joint calls parent."""
+    model = fm.Model("tree")
+    trunk = model.add(fm.RigidBody("trunk", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"top": (0.0, 0.0, 2.0)}))
+    arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(fm.Revolute("turn", model.ground, trunk, axis="z"))
+    model.add(fm.Prismatic("slide", arm, trunk["top"], axis="x"))
+    found = fm.Robot(model).transforms((0.3, 0.5))
+    np.testing.assert_allclose(found["trunk"], rot(2, 0.3), atol=1e-15)
+    np.testing.assert_allclose(found["arm"], trans(2, 2.0) @ trans(0, -0.5), atol=1e-15)
+
+
+def test_inverse_kinematics_without_coordinates_or_with_far_limits() -> None:
+    model = fm.Model("stand")
+    model.add(fm.Fixed("screws", model.ground, model.add(fm.RigidBody("plate", mass=1.0, inertia=(1.0, 1.0, 1.0)))))
+    plate = fm.Robot(model)
+    assert plate.inverse_kinematics(np.eye(4)).success
+    assert not plate.inverse_kinematics(trans(0, 1.0), starts=2).success
+    swing = fm.Robot.from_dh([(0.5, 0.0, 0.0, 0.0)])
+    free = fm.Robot(swing.model, limits={"joint1": (-1e308, 1e308)})
+    wanted = free.pose([2.9])
+    np.testing.assert_allclose(free.pose(free.inverse_kinematics(wanted).q), wanted, atol=1e-10)
+
+
+def test_base_and_tool_as_matrices() -> None:
+    base, tool = rot(0, 0.3) @ trans(1, 0.4), trans(2, 0.1) @ rot(1, -0.7)
+    found = fm.Robot.from_dh(ROWS, base=base, tool=tool).pose(Q)
+    np.testing.assert_allclose(found, base @ fm.Robot.from_dh(ROWS).pose(Q) @ tool, atol=1e-14)
+
+
 def test_what_is_no_robot() -> None:
     model = fm.Model("loop")
     body = model.add(fm.RigidBody("bar", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"end": (1.0, 0.0, 0.0)}))
@@ -120,7 +150,7 @@ def test_what_is_no_robot() -> None:
         (lambda: fm.Robot.from_dh([(0, 0, 0, 0), {"alfa": 2.0}]), r"table row 2: alfa: unknown key; did you mean 'alpha'"),
         (lambda: fm.Robot.from_dh([(0, 0, 0, float("nan"))]), "table row 1: theta: must be finite"),
         (lambda: fm.Robot.from_dh(ROWS, "craig"), "convention: must be 'standard' or 'modified', not 'craig'"),
-        (lambda: Link(joint="ball"), "joint: must be 'revolute' or 'prismatic', not 'ball'"),
+        (lambda: Link(joint="ball"), "^Link.joint: must be 'revolute' or 'prismatic', not 'ball'"),
         (lambda: Link(limits=(1.0, -1.0)), "limits: must be two numbers, lower and upper"),
         (lambda: Link(mass=1.0, inertia=(1.0, 1.0, 3.0)), "inertia: no body has it"),
         (lambda: fm.Robot.from_dh(ROWS).pose([0.0, 1.0]), "q: must have 3 coordinates last, one per joint, not"),
@@ -141,6 +171,8 @@ def test_what_is_no_robot() -> None:
         (lambda: fm.Robot(puma560().model, limits={"elbow": (0, 1)}), "limits: joint 'elbow' is not in the model"),
         (lambda: fm.Robot(puma560().model, motors={"joint1": 3.0}), "motors.joint1: must be of the class Motor"),
         (lambda: fm.Robot(puma560().model, motors=[3.0]), "motors: must be of the class Mapping"),
+        (lambda: fm.Robot(puma560().model, frames=[3.0]), "frames: must be of the class Mapping"),
+        (lambda: fm.Robot.from_dh(ROWS, base=np.zeros((4, 4))), "pose: its last row must be 0 0 0 1"),
         (lambda: fm.Robot.from_dh(ROWS).pose(["1", "2", "3"]), "q: must be numbers"),
         (lambda: fm.Robot.from_dh(ROWS).pose(Q + 1j), "q: must be numbers"),
         (lambda: fm.Robot.from_dh(ROWS).coriolis_matrix(np.zeros((3, 3)), np.zeros((2, 3))), "q, qd and qdd or tau: their"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.robots import model_from_urdf
+from flexmbs.robots import Motor, model_from_urdf
 from flexmbs.robots.urdf_read import read_urdf
 from flexmbs.robots.xml_tree import DEEPEST
 
@@ -150,7 +150,7 @@ WRONG = {
     "Python's numbers": (robot(AB[0].replace('mass value="1"', 'mass value="1_0"'), AB[1], FIXED), "must be a number, not '1_0'"),
     "name of the robot": (robot(*AB, FIXED).replace('"r"', '"a/b"'), ":1: <robot>.name: a name must not contain '/'"),
     "effort": (robot(*AB, joint("j", "continuous", "a", "b", '<limit effort="x"/>')), "joint 'j'.limit.effort: must be a number"),
-    "velocity": (robot(*AB, joint("j", "continuous", "a", "b", '<limit velocity="-1"/>')), "limit.velocity: must be >= 0"),
+    "velocity": (robot(*AB, joint("j", "continuous", "a", "b", '<limit velocity="-1"/>')), "velocity: must be >= 0, not -1"),
     "moving ground": (robot(link("ground")), ":2: link 'ground' has mass or moves, and the fixed body of every model"),
     "mesh": (robot(link("a", mesh("package://../../x.stl"))), "mesh 'package://../../x.stl'"),
     "mesh of the net": (robot(link("a", mesh("http://x.org/x.stl"))), "is outside the file's"),
@@ -194,6 +194,19 @@ def test_a_link_and_a_joint_of_one_name(tmp_path: Path) -> None:
     np.testing.assert_allclose(places, [(1, 0, 0), (2, 0, 0), (1, 3, 0)], atol=1e-15)
 
 
+def test_limits_of_motors(iiwa: fm.Robot, tmp_path: Path) -> None:
+    np.testing.assert_array_equal(iiwa.effort_limits, [300.0] * 7)
+    np.testing.assert_array_equal(iiwa.rate_limits, [10.0] * 7)
+    file = tmp_path / "robot.urdf"
+    file.write_text(robot(*AB, joint("j", "continuous", "a", "b", '<limit velocity="2.5"/>')))
+    found = fm.Robot.from_urdf(file)
+    assert (found.rate_limits, found.effort_limits) == ([2.5], [np.inf])
+    geared = fm.Robot(found.model, motors={"j": Motor(gear=-50.0, rate=300.0, torque=0.2)})
+    np.testing.assert_allclose((geared.rate_limits, geared.effort_limits), ([6.0], [10.0]))
+    with pytest.raises(fm.InputError, match=r"Motor\.torque: must be >= 0, not -1"):
+        Motor(torque=-1.0)
+
+
 def test_friction_of_fixed_joints_is_none(tmp_path: Path) -> None:
     file = tmp_path / "robot.urdf"
     more = '<dynamics damping="1" friction="1"/>'
@@ -214,6 +227,11 @@ def test_long_chains_are_read_in_time(tmp_path: Path) -> None:
         read_urdf(file)
     assert len(str(error.value)) < 500
     assert time.process_time() - begun < 10.0  # cubic growth took minutes
+
+
+def test_outside_is_a_plain_yes_or_no() -> None:
+    with pytest.raises(fm.InputError, match="allow_outside: must be true or false, not 'no'"):
+        fm.Robot.from_urdf(FILE, allow_outside="no")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("path", [3, None, "a\0b"])
