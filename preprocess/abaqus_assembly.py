@@ -16,7 +16,8 @@ Rows = list[tuple[str, str]]  # place in the file, and text
 class Reading:
     """What has been read of a model, a part or an instance so far; sets hold numbers.
 
-    surfaces: (set or number, face) by name; shifts: what the numbers of the nodes and elements of an instance were raised by
+    surfaces: (set or number, face) by name, the face "" for those of the set that are outer ones of the mesh
+    shifts: what the numbers of the nodes and elements of an instance were raised by; own: those of the assembly's own nodes
     """
 
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
@@ -26,6 +27,7 @@ class Reading:
     surfaces: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     node_surfaces: list[str] = field(default_factory=list)
     shifts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    own: tuple[int, int] = (0, 0)
 
     def copy(self) -> "Reading":
         """The same content for an instance to add to."""
@@ -38,6 +40,7 @@ class Reading:
             surfaces=dict(self.surfaces),
             node_surfaces=list(self.node_surfaces),
             shifts={},
+            own=(0, 0),
         )
 
 
@@ -61,6 +64,11 @@ def add_instance(model: Reading, name: str, instance: Reading, motion: tuple[Arr
         raised = up if key in instance.node_surfaces else up_e
         model.surfaces[f"{name}.{key}"] = [(str(int(i) + raised) if i.isdigit() else f"{name}.{i}", face) for i, face in items]
     model.node_surfaces += [f"{name}.{key}" for key in instance.node_surfaces]
+
+
+def number_apart(model: Reading) -> None:
+    """Numbers of the assembly's own nodes and elements, such as reference points, from now on above those of the instances."""
+    model.own = _room(model.nodes, (1,)), _room(model.elements, (1,))
 
 
 def _room(there: Iterable[int], new: Iterable[int]) -> int:

@@ -89,6 +89,23 @@ def stream_entities(stream: Stream) -> Entities:
     return groups
 
 
+def stream_partitioned_entities(stream: Stream) -> Entities:
+    """Physical groups of each entity (dimension, tag) of a mesh in partitions."""
+    groups: Entities = {}
+    stream.count("partitions")
+    stream.ints(2 * stream.count("ghost entities"))
+    counts = [stream.count("entities") for _ in range(4)]
+    for dimension, count in enumerate(counts):
+        for _ in range(count):
+            tag, _, _ = stream.ints(3)
+            stream.ints(stream.count("partitions"))
+            stream.array(REAL, 3 if dimension == 0 else 6)
+            groups[dimension, tag] = tuple((dimension, abs(each)) for each in stream.ints(stream.count("groups")))
+            if dimension:
+                stream.ints(stream.count("boundaries"))
+    return groups
+
+
 def stream_nodes(stream: Stream, wide: bool) -> tuple[Indices, Array]:
     """Numbers and positions; wide: version 4.1."""
     if not wide:

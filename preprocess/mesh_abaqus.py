@@ -5,7 +5,7 @@ Other keywords are skipped; what joins or loads the solid with mass is told.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.abaqus_assembly import Reading, Rows, add_instance, instance_motion, split, with_plain_names
-from preprocess.elements import ELEMENTS
+from preprocess.abaqus_assembly import Reading, Rows, add_instance, instance_motion, number_apart, split, with_plain_names
+from preprocess.abaqus_surfaces import outer_faces, same_name, surface_nodes
 from preprocess.mesh_include import Includes
 from preprocess.mesh_tables import extracted
 
@@ -44,19 +44,19 @@ SKIN_TYPES = {
     "SFM3D4": ("quad", 4),
     "SFM3D8": ("quad8", 8),
 }
-# Corner nodes of the faces S1 … by number of corners, as Abaqus numbers them.
-FACES = {
-    4: ((0, 1, 2), (0, 3, 1), (1, 3, 2), (2, 3, 0)),
-    6: ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0)),
-    8: ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0)),
-}
-
 
 LONGEST_SET = 10**7
 JOIN, MASS = "declare couplings as interfaces, merge the nodes of parts that are one", "attach such masses with PointMass"
+SETS = "name its faces in one *SURFACE of elements, or its nodes in a *NSET"
 LEFT_OUT = dict.fromkeys(
-    ("TIE", "COUPLING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "MPC", "EQUATION", "RIGID BODY", "EMBEDDED ELEMENT"), JOIN
-) | dict.fromkeys(("MASS", "ROTARY INERTIA", "NONSTRUCTURAL MASS"), MASS)
+    ("TIE", "COUPLING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "MPC", "EQUATION", "RIGID BODY", "EMBEDDED ELEMENT",
+     "SHELL TO SOLID COUPLING", "CYCLIC SYMMETRY MODEL"), JOIN,
+) | {"NONSTRUCTURAL MASS": MASS}  # fmt: skip
+MASS_TYPES = ("MASS", "ROTARYI")
+# What makes nodes and elements, or moves them, without listing them.
+GENERATORS = (
+    "SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "TET MESH", "SYMMETRIC MODEL GENERATION",
+)  # fmt: skip
 
 
 @dataclass
@@ -75,9 +75,12 @@ def read_abaqus(path: Path) -> Deck:
     """Deck of an input file. Raises InputError with the line for anything malformed or unsupported."""
     model, parts = Reading(), dict[str, Reading]()
     stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
-    left: Counter[str] = Counter()
+    left: Counter[tuple[str, str]] = Counter()
     for keyword, options, line, rows, table in _blocks(path):
-        if keyword == "PART":
+        told = _left_out(keyword, options, len(rows))
+        if told is not None:
+            left[told[:2]] += told[2]
+        elif keyword == "PART":
             parts[_name(options, line, keyword).upper()] = part = Reading()
             stack.append((part, "", stack[0][2]))
         elif keyword == "INSTANCE":
@@ -92,17 +95,33 @@ def read_abaqus(path: Path) -> Deck:
             if keyword == "END INSTANCE":
                 add_instance(stack[-1][0], name, reading, motion)
         elif keyword in _KEYWORDS:
+            reading = stack[-1][0]
+            if keyword == "NODE" and reading.shifts and not reading.own[0]:
+                number_apart(reading)
             if table is not None:
-                _TABLES[keyword](stack[-1][0], options, line, table)
-            _KEYWORDS[keyword](stack[-1][0], options, line, rows)
-        elif keyword in LEFT_OUT:
-            left[keyword] += 1
+                _TABLES[keyword](reading, options, line, table)
+            _KEYWORDS[keyword](reading, options, line, rows)
+        elif keyword in GENERATORS and (rows or keyword != "SYSTEM"):
+            raise _fail(line, f"*{keyword} is not read: with it the file does not list its mesh; export the mesh in full")
     if not model.shifts and len(parts) == 1 and not model.nodes:
         (model,) = parts.values()
     if not model.nodes:
         raise InputError(f"{path}: has no *NODE block; expected an Abaqus input file")
-    notices = tuple(f"{n} *{keyword} left out; {LEFT_OUT[keyword]}" for keyword, n in sorted(left.items()))
+    notices = tuple(f"{n} {what} left out; {mend}" for (what, mend), n in sorted(left.items()))
     return _deck(path, with_plain_names(model), notices)
+
+
+def _left_out(keyword: str, options: dict[str, str], count: int) -> tuple[str, str, int] | None:
+    """What of a block is told as left out, its mend, and how often it occurs; None for blocks that are read or without meaning
+    for a mesh."""
+    kind = options.get("TYPE", "").upper()
+    if keyword in LEFT_OUT:
+        return f"*{keyword}", LEFT_OUT[keyword], 1
+    if keyword == "ELEMENT" and kind in MASS_TYPES:
+        return f"{kind} elements", MASS, count
+    if keyword == "SURFACE" and (kind not in ("", "ELEMENT", "NODE") or "CROP" in options):
+        return f"*SURFACE, {f'TYPE={kind}' if kind else 'CROP'}", SETS, 1
+    return None
 
 
 def _fail(line: str, message: str) -> InputError:
@@ -211,29 +230,26 @@ def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> N
         raise _fail(line, f"*NODE, SYSTEM={options['SYSTEM']} is not read; give the nodes in rectangular coordinates")
     table = _table([text for _, text in rows], float, 4)
     if table is not None and (np.abs(table[:, 0]) < 2**53).all() and (table[:, 0] % 1 == 0).all():
-        ids = table[:, 0].astype(np.int64).tolist()
-        reading.nodes |= zip(ids, map(tuple, table[:, 1:].tolist()))
-        if "NSET" in options:
-            reading.node_sets.setdefault(options["NSET"], []).extend(ids)
+        _node_table(reading, options, line, table)
         return
     for number, text in rows:
         fields = split(text)
         try:
-            node, position = int(fields[0]), tuple(float(f.upper().replace("D", "E") or 0) for f in fields[1:4])
+            node, position = int(fields[0]) + reading.own[0], tuple(float(f.upper().replace("D", "E") or 0) for f in fields[1:4])
         except ValueError:
             raise _fail(number, f"expected a node: number, x, y, z; found '{', '.join(fields)[:60]}'") from None
         if len(position) != 3:
             raise _fail(number, f"node {node} has {len(position)} coordinates; a solid mesh has 3")
         reading.nodes[node] = position
         if "NSET" in options:
-            reading.node_sets.setdefault(options["NSET"], []).append(node)
+            _set_of(reading.node_sets, options["NSET"]).append(node)
 
 
 def _node_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
-    numbers = table[:, 0].astype(np.int64).tolist()
+    numbers = (table[:, 0].astype(np.int64) + reading.own[0]).tolist()
     reading.nodes.update(zip(numbers, map(tuple, table[:, 1:].tolist())))
     if "NSET" in options:
-        reading.node_sets.setdefault(options["NSET"], []).extend(numbers)
+        _set_of(reading.node_sets, options["NSET"]).extend(numbers)
 
 
 def _element_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
@@ -241,13 +257,14 @@ def _element_table(reading: Reading, options: dict[str, str], line: str, table: 
     members = table.astype(np.int64)
     if not np.array_equal(members, table):
         raise _fail(line, "expected whole numbers below it")
-    numbers = members[:, 0].tolist()
+    up, up_e = reading.own
+    numbers = (members[:, 0] + up_e).tolist()
     twice = reading.elements.keys() & set(numbers)
     if twice:
-        raise _fail(line, f"element number {min(twice)} occurs twice")
-    reading.elements.update(zip(numbers, ((name, row) for row in members[:, 1:].tolist())))
+        raise _fail(line, f"element number {min(twice) - up_e} occurs twice")
+    reading.elements.update(zip(numbers, ((name, row) for row in (members[:, 1:] + up).tolist())))
     if "ELSET" in options:
-        reading.element_sets.setdefault(options["ELSET"], []).extend(numbers)
+        _set_of(reading.element_sets, options["ELSET"]).extend(numbers)
 
 
 def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
@@ -256,14 +273,13 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
         raise _fail(line, "*ELEMENT has no TYPE=")
     name, size = _type(kind)
     table = _table([text for _, text in rows], np.int64, size + 1) if size else None
+    up, up_e = reading.own
     if (
         table is not None
         and len(np.unique(table[:, 0])) == len(table)
-        and reading.elements.keys().isdisjoint(table[:, 0].tolist())
+        and reading.elements.keys().isdisjoint((table[:, 0] + up_e).tolist())
     ):
-        reading.elements |= {n: (name, nodes) for n, *nodes in table.tolist()}
-        if "ELSET" in options:
-            reading.element_sets.setdefault(options["ELSET"], []).extend(table[:, 0].tolist())
+        _element_table(reading, options, line, table)
         return
     fields: list[int] = []
     for number, text in rows:
@@ -271,11 +287,12 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
         if size and len(fields) >= size + 1:
             if len(fields) > size + 1:
                 raise _fail(number, f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
-            if fields[0] in reading.elements:
+            element = fields[0] + up_e
+            if element in reading.elements:
                 raise _fail(number, f"element number {fields[0]} occurs twice")
-            reading.elements[fields[0]] = (name, fields[1:])
+            reading.elements[element] = (name, [node + up for node in fields[1:]])
             if "ELSET" in options:
-                reading.element_sets.setdefault(options["ELSET"], []).append(fields[0])
+                _set_of(reading.element_sets, options["ELSET"]).append(element)
             fields = []
     if size and fields:
         raise _fail(rows[-1][0], f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
@@ -301,8 +318,8 @@ def _set(reading: Reading, nodes: bool, options: dict[str, str], line: str, rows
     instance = options.get("INSTANCE", "")
     if instance and instance.upper() not in reading.shifts:
         raise _fail(line, f"set '{name}' is of instance '{instance}', which is not there")
-    shift = reading.shifts[instance.upper()][int(not nodes)] if instance else 0
-    members = sets.setdefault(name, [])
+    shift = (reading.shifts[instance.upper()] if instance else reading.own)[int(not nodes)]
+    members = _set_of(sets, name)
     for number, text in rows:
         entries = [f for f in split(text) if f]
         if "GENERATE" in options:
@@ -328,8 +345,8 @@ def _members(reading: Reading, sets: dict[str, list[int]], name: str, entry: tup
     line, text, instance, shift = entry
     if re.fullmatch(r"\d{1,15}", text):
         return [int(text) + shift]
-    found = _found(sets, f"{instance}.{text}" if instance else text)
-    if found is not None and sets[found] is not sets.get(name):
+    found = same_name(sets, f"{instance}.{text}" if instance else text)
+    if found is not None and sets[found] is not sets.get(same_name(sets, name) or ""):
         return sets[found]
     owner, _, number = text.rpartition(".")
     if owner.upper() in reading.shifts and re.fullmatch(r"\d{1,15}", number):
@@ -337,19 +354,19 @@ def _members(reading: Reading, sets: dict[str, list[int]], name: str, entry: tup
     raise _fail(line, f"set '{name}' refers to '{text[:60]}', which is not defined before it")
 
 
-def _found(sets: Mapping[str, object], name: str) -> str | None:
-    """The set of that name, in any case of letters."""
-    return name if name in sets else next((key for key in sets if key.upper() == name.upper()), None)
+def _set_of(sets: dict[str, list[int]], name: str) -> list[int]:
+    """The set of that name, in any case of letters; a new one under the name as it is first written."""
+    return sets.setdefault(same_name(sets, name) or name, [])
 
 
 def _nset(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
     if "ELSET" not in options:
         _set(reading, True, options, line, rows)
         return
-    chosen = _found(reading.element_sets, options["ELSET"])
+    chosen = same_name(reading.element_sets, options["ELSET"])
     numbers = reading.element_sets[chosen] if chosen else []
     nodes = [node for e in numbers if e in reading.elements for node in reading.elements[e][1]]
-    reading.node_sets.setdefault(options.get("NSET", ""), []).extend(nodes)
+    _set_of(reading.node_sets, options.get("NSET", "")).extend(nodes)
 
 
 def _elset(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
@@ -360,10 +377,27 @@ def _surface(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
     name = options.get("NAME", "")
     if not name:
         raise _fail(line, "*SURFACE has no NAME=")
+    of_nodes = options.get("TYPE", "ELEMENT").upper() == "NODE"
     sides = (split(text) for _, text in rows)
-    reading.surfaces[name] = [(fields[0], fields[1].upper() if len(fields) > 1 else "") for fields in sides]
-    if options.get("TYPE", "ELEMENT").upper() == "NODE":
+    parts = [(_raised(fields[0], reading.own[int(not of_nodes)]), fields[1].upper() if fields[1:] else "") for fields in sides]
+    if "COMBINE" in options:
+        of_nodes, parts = _combined(reading, options["COMBINE"], line, rows)
+    reading.surfaces[name] = parts
+    if of_nodes:
         reading.node_surfaces.append(name)
+
+
+def _raised(item: str, up: int) -> str:
+    return str(int(item) + up) if item.isdecimal() else item
+
+
+def _combined(reading: Reading, how: str, line: str, rows: Rows) -> tuple[bool, list[tuple[str, str]]]:
+    """Whether a union of surfaces is one of nodes, and its parts."""
+    items = [item for _, text in rows for item in split(text) if item]
+    found = [same_name(reading.surfaces, item) for item in items]
+    if how.upper() != "UNION" or None in found or len({name in reading.node_surfaces for name in found}) != 1:
+        raise _fail(line, f"*SURFACE, COMBINE={how} of {', '.join(items)[:60]} is not read; {SETS}")
+    return found[0] in reading.node_surfaces, [part for name in found for part in reading.surfaces[str(name)]]
 
 
 _TABLES = {"NODE": _node_table, "ELEMENT": _element_table}
@@ -380,7 +414,10 @@ def _deck(path: Path, reading: Reading, notices: tuple[str, ...]) -> Deck:
         rows.append(nodes)
         ids.append(number)
     sets = {name: [place[n] for n in nodes if n in place] for name, nodes in reading.node_sets.items()}
-    sets |= {name: [place[n] for n in _surface_nodes(path, reading, name)] for name in reading.surfaces}
+    outer = outer_faces(reading) if any(not face for parts in reading.surfaces.values() for _, face in parts) else {}
+    for name in reading.surfaces:
+        own = name if same_name(sets, name) is None else f"surface {name}"
+        sets[own] = [place[n] for n in surface_nodes(path, reading, name, outer)]
     return Deck(
         points=np.array(list(reading.nodes.values())),
         node_ids=node_ids,
@@ -407,32 +444,3 @@ def _places(path: Path, node_ids: Indices, rows: list[list[int]], ids: list[int]
             )
         )
     return at
-
-
-def _surface_nodes(path: Path, reading: Reading, name: str) -> Iterator[int]:
-    """Node numbers of a surface."""
-    for item, face in reading.surfaces[name]:
-        if name in reading.node_surfaces:
-            chosen = _found(reading.node_sets, item)
-            yield from reading.node_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
-            continue
-        chosen = _found(reading.element_sets, item)
-        numbers = reading.element_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
-        if not numbers:
-            raise InputError(f"{path}: surface '{name}' refers to element set '{item}', which is not defined")
-        for number in numbers:
-            yield from _face_nodes(path, reading, name, (number, face))
-
-
-def _face_nodes(path: Path, reading: Reading, name: str, side: tuple[int, str]) -> list[int]:
-    """All nodes of one face: its corners and the edge middles between them."""
-    number, face = side
-    if number not in reading.elements:
-        raise InputError(f"{path}: surface '{name}' refers to element {number}, which is not there")
-    kind, nodes = reading.elements[number]
-    element = next((e for e in ELEMENTS.values() if e.meshio_name == kind), None)
-    if element is None or not re.fullmatch(r"S[1-6]", face) or int(face[1]) > len(FACES[element.corners]):
-        raise InputError(f"{path}: surface '{name}': element {number} ({kind}) has no face '{face}'")
-    corners = set(FACES[element.corners][int(face[1]) - 1])
-    rows = (row for table in element.faces for row in table.nodes.tolist() if set(row[: table.corners]) == corners)
-    return [nodes[n] for n in next(rows)]

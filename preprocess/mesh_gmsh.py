@@ -4,8 +4,7 @@ Source: Gmsh reference manual, sections "MSH file format" and "Node ordering".
 """
 
 import itertools
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,21 +12,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.gmsh_binary import Stream, binary_sections, stream_elements, stream_entities, stream_nodes
+from preprocess.gmsh_binary import (
+    Stream,
+    binary_sections,
+    stream_elements,
+    stream_entities,
+    stream_nodes,
+    stream_partitioned_entities,
+)
+from preprocess.gmsh_text import (
+    DIMENSION,
+    TYPES,
+    Element,
+    Groups,
+    Lines,
+    group_names,
+    text_elements_2,
+    text_elements_4,
+    text_entities,
+    text_nodes_2,
+    text_nodes_4,
+    text_partitioned_entities,
+    text_sections,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-Groups = tuple[tuple[int, int], ...]  # (dimension, tag) of the physical groups of elements
-Entities = dict[tuple[int, int], Groups]
 
-# meshio's name and number of nodes of each element type
-TYPES = {
-    1: ("line", 2), 2: ("triangle", 3), 3: ("quad", 4), 4: ("tetra", 4), 5: ("hexahedron", 8), 6: ("wedge", 6), 7: ("pyramid", 5),
-    8: ("line3", 3), 9: ("triangle6", 6), 10: ("quad9", 9), 11: ("tetra10", 10), 12: ("hexahedron27", 27), 13: ("wedge18", 18),
-    14: ("pyramid14", 14), 15: ("vertex", 1), 16: ("quad8", 8), 17: ("hexahedron20", 20), 18: ("wedge15", 15),
-    19: ("pyramid13", 13),
-}  # fmt: skip
-DIMENSION = {1: 1, 2: 2, 3: 2, 8: 1, 9: 2, 10: 2, 15: 0, 16: 2}  # three where not named
 _EDGES_20 = [8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15]
 # Gmsh's place of each of our nodes
 ORDER = {
@@ -58,58 +69,6 @@ class GmshMesh:
     names: dict[tuple[int, int], str]
 
 
-Element = tuple[int, int, Groups, Sequence[int]]  # number, type, groups, nodes
-
-
-class _Lines:
-    """Lines of one section with their place in the file."""
-
-    def __init__(self, path: Path, name: str, first: int, lines: list[str]) -> None:
-        self.path, self.name, self.number, self.lines = path, name, first, iter(lines)
-
-    def numbers(self, least: int, what: str) -> list[str]:
-        """Fields of the next line. Raises InputError when the section ends or the line is too short."""
-        line = next(self.lines, None)
-        self.number += 1
-        if line is None:
-            raise InputError(f"{self.path}:{self.number}: ${self.name} ends early: expected {what}; the file is truncated")
-        fields = line.split()
-        if len(fields) < least:
-            raise InputError(f"{self.path}:{self.number}: expected {what}, found '{line.strip()[:60]}'")
-        return fields
-
-    def table(self, count: int, dtype: type, width: int = 0) -> np.ndarray | None:
-        """The next lines as numbers (count, width), fast; None, and nothing taken, where they must be read one by one.
-
-        width: least number of columns when positive, exactly that many when negative, any when zero
-        """
-        chunk = list(itertools.islice(self.lines, count))
-        try:
-            table = np.loadtxt(chunk, dtype, comments=None, ndmin=2) if chunk else np.zeros((0, 0))
-        except (ValueError, OverflowError):
-            table = np.zeros((0, 0))
-        if len(table) == count > 0 and table.shape[1] >= width and (width >= 0 or table.shape[1] == -width):
-            self.number += count
-            return table
-        self.lines = itertools.chain(chunk, self.lines)
-        return None
-
-    def position(self, least: int, what: str) -> tuple[list[str], list[float]]:
-        """Fields of the next line, and the last three of them as numbers."""
-        fields = self.numbers(least, what)
-        try:
-            return fields, [float(f) for f in fields[least - 3 : least]]
-        except ValueError:
-            raise InputError(f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'") from None
-
-    def integers(self, least: int, what: str) -> list[int]:
-        """The next line as integers."""
-        fields = self.numbers(least, what)
-        if not all(re.fullmatch(r"[+-]?\d{1,18}", f) for f in fields):
-            raise InputError(f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'")
-        return [int(f) for f in fields]
-
-
 def read_gmsh(path: Path) -> GmshMesh:
     """The mesh of a file. Raises InputError for a wrong format, broken section, impossible count, missing node."""
     data = path.read_bytes()
@@ -128,17 +87,19 @@ Content = tuple[Array, Indices, list[Element], dict[tuple[int, int], str]]
 
 
 def _text(path: Path, data: bytes, version: str) -> Content:
-    sections = _sections(path, data.decode("utf-8", errors="replace").splitlines())
+    sections = text_sections(path, data.decode("utf-8", errors="replace").splitlines())
     for name in ("Nodes", "Elements"):
         if name not in sections:
             raise InputError(f"{path}: has no section ${name}; the file is truncated or not a mesh")
-    names = _names(sections["PhysicalNames"]) if "PhysicalNames" in sections else {}
+    names = group_names(sections["PhysicalNames"]) if "PhysicalNames" in sections else {}
     if version == "2.2":
-        node_ids, points = _nodes_2(sections["Nodes"], len(data))
-        return points, node_ids, list(_elements_2(sections["Elements"], len(data))), names
-    entities = _entities(sections["Entities"], len(data)) if "Entities" in sections else {}
-    node_ids, points = _nodes_4(sections["Nodes"], len(data))
-    return points, node_ids, list(_elements_4(sections["Elements"], len(data), entities)), names
+        node_ids, points = text_nodes_2(sections["Nodes"], len(data))
+        return points, node_ids, _in_all_groups(text_elements_2(sections["Elements"], len(data))), names
+    entities = text_entities(sections["Entities"], len(data)) if "Entities" in sections else {}
+    if "PartitionedEntities" in sections:
+        entities |= text_partitioned_entities(sections["PartitionedEntities"], len(data))
+    node_ids, points = text_nodes_4(sections["Nodes"], len(data))
+    return points, node_ids, list(text_elements_4(sections["Elements"], len(data), entities)), names
 
 
 def _binary(path: Path, data: bytes, version: str) -> Content:
@@ -147,143 +108,55 @@ def _binary(path: Path, data: bytes, version: str) -> Content:
         if name not in sections:
             raise InputError(f"{path}: has no complete section ${name}; the file is truncated or not a mesh")
     text = sections.get("PhysicalNames", b"").decode("utf-8", errors="replace").splitlines()
-    names = _names(_Lines(path, "PhysicalNames", 0, text)) if text else {}
+    names = group_names(Lines(path, "PhysicalNames", 0, text)) if text else {}
     wide = version == "4.1"
     entities = stream_entities(Stream(sections["Entities"], "Entities")) if wide and "Entities" in sections else {}
+    if wide and "PartitionedEntities" in sections:
+        entities |= stream_partitioned_entities(Stream(sections["PartitionedEntities"], "PartitionedEntities"))
     node_ids, points = stream_nodes(Stream(sections["Nodes"], "Nodes"), wide)
     sizes = {kind: size for kind, (_, size) in TYPES.items()}
-    return points, node_ids, list(stream_elements(Stream(sections["Elements"], "Elements"), wide, sizes, entities)), names
+    elements = stream_elements(Stream(sections["Elements"], "Elements"), wide, sizes, entities)
+    return points, node_ids, list(elements) if wide else _in_all_groups(elements), names
 
 
 def _header(path: Path, data: bytes) -> tuple[str, bool]:
     """Version ("2.2" or "4.1") and whether the file is binary."""
     lines = data[:4096].split(b"\n")
     start = next((n for n, line in enumerate(lines) if line.strip() == b"$MeshFormat"), None)
+    if lines[0].strip() == b"$NOD":
+        raise InputError(f"{path}: Gmsh format 1 is not read; save as version 4.1 or 2.2")
     fields = lines[start + 1].split() if start is not None and start + 1 < len(lines) else []
     if len(fields) != 3:
         raise InputError(f"{path}:1: is not a Gmsh file: expected $MeshFormat with version, type and data size")
-    version = {b"2": "2.2", b"2.0": "2.2", b"2.1": "2.2", b"2.2": "2.2", b"4": "4.1", b"4.1": "4.1"}.get(fields[0])
+    version = {b"2": "2.2", b"2.0": "2.2", b"2.1": "2.2", b"2.2": "2.2", b"4.1": "4.1"}.get(fields[0])
     if version is None:
-        raise InputError(f"{path}: Gmsh format {fields[0].decode(errors='replace')} is not read; save as version 4.1 or 2.2")
+        given = {b"4": "4.0"}.get(fields[0], fields[0].decode(errors="replace"))  # Gmsh 4.0 has written 4
+        raise InputError(f"{path}: Gmsh format {given[:30]} is not read; save as version 4.1 or 2.2")
     if fields[1] == b"1" and fields[2] != b"8":
         raise InputError(
             f"{path}: binary data of {fields[2].decode(errors='replace')} bytes a number is not read; save it as text"
         )
+    if fields[1] == b"1" and any(line.startswith(b"\0\0\0\1") for line in lines[:5]):
+        raise InputError(f"{path}: binary data with the most significant byte first are not read; save it as text")
     return version, fields[1] == b"1"
 
 
-def _sections(path: Path, lines: list[str]) -> dict[str, _Lines]:
-    """Lines of each section $Name … $EndName."""
-    sections, name, first = {}, "", 0
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if not name and text.startswith("$"):
-            name, first = text[1:], number
-        elif name and text == f"$End{name}":
-            sections[name] = _Lines(path, name, first, lines[first : number - 1])
-            name = ""
-    if name:
-        raise InputError(f"{path}:{first}: section ${name} has no $End{name} until the last line, {len(lines)}; it is truncated")
-    return sections
-
-
-def _possible(lines: _Lines, count: int, what: str, n_bytes: int) -> int:
-    """The count, unless the file is too short for it."""
-    if not 0 <= count <= n_bytes:
-        raise InputError(f"{lines.path}:{lines.number}: claims {count} {what} in a file of {n_bytes} bytes; the file is damaged")
-    return count
-
-
-def _names(lines: _Lines) -> dict[tuple[int, int], str]:
-    """Names of physical groups: lines of dimension, tag and name in quotes."""
-    next(lines.lines, None)
-    found = (re.fullmatch(r'\s*(\d)\s+(\d{1,18})\s+"(.*)"\s*', line) for line in lines.lines)
-    return {(int(match.group(1)), int(match.group(2))): match.group(3) for match in found if match}
-
-
-def _entities(lines: _Lines, n_bytes: int) -> Entities:
-    """Physical groups of each entity (dimension, tag)."""
-    groups: Entities = {}
-    counts = lines.integers(4, "counts of points, curves, surfaces, volumes")[:4]
-    for dimension, count in enumerate(counts):
-        place = 4 if dimension == 0 else 7
-        for _ in range(_possible(lines, count, "entities", n_bytes)):
-            fields = lines.numbers(place + 1, "an entity: tag, box, number of groups, groups")
-            tag, n = _integer(lines, fields[0]), _integer(lines, fields[place])
-            tags = [_integer(lines, f) for f in fields[place + 1 : place + 1 + n]]
-            groups[dimension, tag] = tuple((dimension, abs(each)) for each in tags)
-    return groups
-
-
-def _nodes_2(lines: _Lines, n_bytes: int) -> tuple[Indices, Array]:
-    count = _possible(lines, lines.integers(1, "the number of nodes")[0], "nodes", n_bytes)
-    table = lines.table(count, float, 4)
-    if table is not None and (np.abs(table[:, 0]) < 2**53).all() and (table[:, 0] % 1 == 0).all():
-        return table[:, 0].astype(np.int64), table[:, 1:4]
-    ids, points = [], []
-    for _ in range(count):
-        fields, position = lines.position(4, "a node: number x y z")
-        ids.append(_integer(lines, fields[0]))
-        points.append(position)
-    return np.array(ids, dtype=np.int64), np.array(points).reshape(-1, 3)
-
-
-def _nodes_4(lines: _Lines, n_bytes: int) -> tuple[Indices, Array]:
-    n_blocks, total = lines.integers(4, "counts of node blocks and nodes")[:2]
-    _possible(lines, total, "nodes", n_bytes)
-    ids: list[int] = []
-    points: list[list[float]] = []
-    for _ in range(_possible(lines, n_blocks, "node blocks", n_bytes)):
-        count = _possible(lines, lines.integers(4, "a node block: dimension tag parametric count")[3], "nodes", n_bytes)
-        numbers = lines.table(count, np.int64, 1)
-        found = [lines.integers(1, "a node number")[:1] for _ in range(count)] if numbers is None else numbers[:, :1].tolist()
-        ids += [row[0] for row in found]
-        positions = lines.table(count, float, 3)
-        points += (
-            [lines.position(3, "a position: x y z")[1] for _ in range(count)] if positions is None else positions[:, :3].tolist()
-        )
-    if len(ids) != total:
-        raise InputError(f"{lines.path}: $Nodes declares {total} nodes, its blocks have {len(ids)}")
-    return np.array(ids, dtype=np.int64), np.array(points).reshape(-1, 3)
-
-
-def _elements_2(lines: _Lines, n_bytes: int) -> Iterator[Element]:
-    count = _possible(lines, lines.integers(1, "the number of elements")[0], "elements", n_bytes)
-    for _ in range(count):
-        number, kind, n_tags, *rest = lines.integers(4, "an element: number type tags nodes")
-        tag = rest[0] if 0 < n_tags <= len(rest) else 0
-        groups = ((DIMENSION.get(kind, 3), abs(tag)),) if tag else ()
-        yield number, kind, groups, _element_nodes(lines, kind, rest[max(n_tags, 0) :])
-
-
-def _elements_4(lines: _Lines, n_bytes: int, entities: Entities) -> Iterator[Element]:
-    n_blocks = lines.integers(4, "counts of element blocks and elements")[0]
-    for _ in range(_possible(lines, n_blocks, "element blocks", n_bytes)):
-        dimension, tag, kind, count = lines.integers(4, "an element block: dimension tag type count")[:4]
-        groups = entities.get((dimension, tag), ())
-        _possible(lines, count, "elements", n_bytes)
-        table = lines.table(count, np.int64, -1 - TYPES[kind][1]) if kind in TYPES else None
-        if table is not None:
-            yield from ((row[0], kind, groups, row[1:]) for row in table.tolist())
-            continue
-        for _ in range(count):
-            number, *nodes = lines.integers(2, "an element: number nodes")
-            yield number, kind, groups, _element_nodes(lines, kind, nodes)
-
-
-def _integer(lines: _Lines, text: str) -> int:
-    if not re.fullmatch(r"[+-]?\d{1,18}", text):
-        raise InputError(f"{lines.path}:{lines.number}: expected a whole number, found '{text[:60]}'")
-    return int(text)
-
-
-def _element_nodes(lines: _Lines, kind: int, nodes: list[int]) -> list[int]:
-    if kind not in TYPES:
-        raise InputError(f"{lines.path}:{lines.number}: element type {kind} is not known")
-    name, expected = TYPES[kind]
-    if len(nodes) != expected:
-        raise InputError(f"{lines.path}:{lines.number}: a {name} has {expected} nodes, found {len(nodes)}")
-    return nodes
+def _in_all_groups(elements: Iterable[Element]) -> list[Element]:
+    """The elements, those written once for each of their groups joined to one that is in all of them."""
+    listed = list(elements)
+    if len({groups for _, kind, groups, _ in listed if DIMENSION.get(kind, 3) == 3}) < 2:
+        return listed
+    first: dict[tuple[int, tuple[int, ...]], int] = {}
+    joined: list[Element] = []
+    for number, kind, groups, nodes in listed:
+        place = first.setdefault((kind, tuple(nodes)), len(joined))
+        if place == len(joined):
+            joined.append((number, kind, groups, nodes))
+        elif not set(groups) <= set(joined[place][2]):
+            joined[place] = (joined[place][0], kind, joined[place][2] + groups, nodes)
+        else:
+            joined.append((number, kind, groups, nodes))  # a true double, which the checks refuse
+    return joined
 
 
 def _cells(path: Path, elements: list[Element]) -> Iterator[GmshCells]:

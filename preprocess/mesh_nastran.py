@@ -34,6 +34,7 @@ COUPLINGS = ("RBE2", "RBE3")
 LEFT_OUT = re.compile(r"^(CONM[12]|RBAR|RBE1|RROD|RSPLINE|MPC(ADD)?|PLOTEL)$")
 # Cards that begin with C and are no elements.
 NOT_ELEMENTS = re.compile(r"^(CORD\w*|CEND|COUPMASS|CMETHOD|CSET1?|CBARAO)$")
+SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
 LONGEST_SET = 10**7
 
 
@@ -54,7 +55,8 @@ class Bulk:
     solids: list[tuple[str, int, int, list[int]]] = field(default_factory=list)  # kind, number, property, nodes
     skin: list[tuple[str, int, int, list[int]]] = field(default_factory=list)
     node_sets: dict[str, list[int]] = field(default_factory=dict)
-    either_sets: dict[str, list[int]] = field(default_factory=dict)
+    element_sets: dict[str, list[int]] = field(default_factory=dict)
+    either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1 does not say of what
     notices: list[str] = field(default_factory=list)
 
 
@@ -227,10 +229,14 @@ def _add_solid(bulk: Bulk, card: Card) -> None:
     count = fewest if not any(nodes[fewest:]) else most
     if not all(nodes[:count]):
         missing = nodes[:count].index(0) + 1
-        raise InputError(f"{card.line}: {card.name} {_whole(card, 0)} has no node G{missing}; it needs {fewest} or {most} nodes")
+        raise InputError(
+            f"{card.line}: {card.name} {_whole(card, 0)} has no node G{missing}; it needs {fewest} or {most} nodes: give all its "
+            "mid-side nodes or none"
+        )
     kind = kinds[count]
     order = ORDER.get(kind, list(range(count)))
-    bulk.solids.append((kind, _whole(card, 0), _whole(card, 1, 0), [nodes[k] for k in order]))
+    number = _whole(card, 0)
+    bulk.solids.append((kind, number, _whole(card, 1, number), [nodes[k] for k in order]))
 
 
 def _numbers(entries: list[str], where: str) -> list[int]:
@@ -263,6 +269,14 @@ def _add_set(bulk: Bulk, card: Card) -> None:
     bulk.either_sets.setdefault(f"SET {_whole(card, 0)}", []).extend(_numbers(card.fields[1:], card.line))
 
 
+def _add_set3(bulk: Bulk, card: Card) -> None:
+    """Set of what its second field says; only nodes and elements are kept."""
+    kind = _text(card, 1).upper()
+    if kind in SET3_KINDS:
+        sets = bulk.node_sets if kind == "GRID" else bulk.element_sets
+        sets.setdefault(f"SET {_whole(card, 0)}", []).extend(_numbers(card.fields[2:], card.line))
+
+
 def _add_coupling(bulk: Bulk, card: Card) -> None:
     """The nodes that a coupling joins: the dependent ones of RBE2, the averaged ones of RBE3."""
     name = f"{card.name} {_whole(card, 0)}"
@@ -281,7 +295,14 @@ def _before(entries: list[str], ends: tuple[str, ...]) -> list[str]:
     return entries[:place]
 
 
-_SET_CARDS = {"SPC": _add_spc, "SPC1": _add_spc1, "SET1": _add_set, "RBE2": _add_coupling, "RBE3": _add_coupling}
+_SET_CARDS = {
+    "SPC": _add_spc,
+    "SPC1": _add_spc1,
+    "SET1": _add_set,
+    "SET3": _add_set3,
+    "RBE2": _add_coupling,
+    "RBE3": _add_coupling,
+}
 
 
 def _case_control_sets(path: Path, lines: list[str]) -> dict[str, list[int]]:

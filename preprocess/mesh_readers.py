@@ -196,7 +196,8 @@ def _read_nastran(path: Path) -> RawMesh:
     node_sets = bulk.node_sets | {name: members for name, members in bulk.either_sets.items() if place.keys() >= set(members)}
     sets = {name: _unique([place[n] for n in members if n in place]) for name, members in node_sets.items()}
     raw = _assembled(path, np.array(list(bulk.positions.values())), _unsorted(bulk.positions), cells, sets)
-    groups = {name: _unique(members) for name, members in bulk.either_sets.items() if elements >= set(members)}
+    both = {**bulk.element_sets, **{name: members for name, members in bulk.either_sets.items() if elements >= set(members)}}
+    groups = {name: _unique(members) for name, members in both.items()}
     return replace(raw, element_sets={**raw.element_sets, **groups}, notices=tuple(bulk.notices))
 
 
@@ -271,6 +272,7 @@ def _assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cel
     for block in solid:
         on_solid[np.clip(block.rows, -1, len(points))] = True
     _refuse_structures(path, cells, on_solid)
+    _refuse_doubles(path, np.concatenate([block.ids for block in solid]))
     by_type: dict[str, list[Indices]] = defaultdict(list)
     numbers: dict[str, list[Indices]] = defaultdict(list)
     sets: dict[str, list[Indices]] = defaultdict(list)
@@ -289,6 +291,13 @@ def _assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cel
         node_sets={**node_sets, **{name: np.unique(np.concatenate(places)) for name, places in sets.items()}},
         element_sets={name: np.concatenate(ids) for name, ids in groups.items()},
     )
+
+
+def _refuse_doubles(path: Path, ids: Indices) -> None:
+    """InputError for numbers that several solid elements have."""
+    values, counts = np.unique(ids, return_counts=True)
+    if len(values) < len(ids):
+        raise InputError(f"{path}: element number {values[counts > 1][0]} occurs twice; number the elements apart")
 
 
 def _refuse_structures(path: Path, cells: Iterable[Cells], on_solid: NDArray[np.bool_]) -> None:

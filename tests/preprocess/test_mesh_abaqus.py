@@ -2,49 +2,11 @@
 
 import numpy as np
 import pytest
+from mesh_decks import ASSEMBLY, BRICK, ONE_INSTANCE
 
 from flexmbs.errors import InputError
 from preprocess.mesh import PreprocessWarning, read_mesh
 from preprocess.mesh_include import included_files
-
-BRICK = """*NODE
-1, 0., 0., 0.
-2, 1., 0., 0.
-3, 1., 1., 0.
-4, 0., 1., 0.
-5, 0., 0., 1.
-6, 1., 0., 1.
-7, 1., 1., 1.
-8, 0., 1., 1.
-*ELEMENT, TYPE=C3D8, ELSET=brick
-1, 1, 2, 3, 4, 5, 6, 7, 8
-*NSET, NSET=base, GENERATE
-1, 4, 1
-*SURFACE, NAME=top
-brick, S2
-"""
-ASSEMBLY = """*HEADING
-*PART, NAME=Block
-{part}*END PART
-*ASSEMBLY, NAME=whole
-*INSTANCE, NAME=A, PART=block
-*END INSTANCE
-*INSTANCE, NAME=B, PART=Block
-0., 0., 1.
-0., 0., 0., 0., 0., 1., 90.
-*END INSTANCE
-*NSET, NSET=picked, INSTANCE=B
-base, 8
-*NSET, NSET=both
-A.base, B.5
-*ELSET, ELSET=upper, INSTANCE=B
-1
-*SURFACE, NAME=roof
-upper, S2
-*END ASSEMBLY
-*TIE, NAME=glue
-roof, roof
-"""
 
 
 def corners(mesh, name):
@@ -85,6 +47,54 @@ def test_one_instance_keeps_its_names_and_numbers(tmp_path):
         "corner": [7],
     }
     assert mesh.element_sets["brick"].tolist() == [1]
+
+
+def test_nodes_of_the_assembly_are_not_those_of_the_part(tmp_path):
+    """A reference point numbered like a node of the part, as Abaqus/CAE writes it; surfaces without faces and of surfaces."""
+    path = tmp_path / "one.inp"
+    path.write_text(ONE_INSTANCE.format(part=BRICK))
+    with pytest.warns(PreprocessWarning, match="1 MASS elements left out; attach such masses with PointMass"):
+        mesh = read_mesh(path, unit="m")
+    assert mesh.nodes[0].tolist() == [0, 0, 0]
+    assert mesh.quality().volumes == pytest.approx({"brick": 1, "inside": 1})
+    sets = {name: mesh.node_ids[places].tolist() for name, places in mesh.node_sets.items()}
+    assert sets["picked"] == [1, 8]
+    assert sets["ends"] == sets["base"] == [1, 2, 3, 4]
+    assert sets["skin"] == sets["both"] == list(range(1, 9))
+    with pytest.raises(InputError, match="set 'reference' has no node of a solid element"):
+        mesh.node_set("reference")
+
+
+def test_names_of_sets_in_any_case_of_letters(tmp_path):
+    path = tmp_path / "case.inp"
+    path.write_text(BRICK + "*NSET, NSET=Feet\n1\n*nset, nset=FEET\n2\n*NSET, NSET=all\nfeet, BASE\n*ELSET, ELSET=Brick\n1\n")
+    mesh = read_mesh(path, unit="m")
+    assert mesh.node_ids[mesh.node_set("Feet")].tolist() == [1, 2]
+    assert mesh.node_ids[mesh.node_set("all")].tolist() == [1, 2, 3, 4]
+    assert list(mesh.element_sets) == ["brick"]
+
+
+def test_a_surface_named_like_a_set_is_kept_beside_it(tmp_path):
+    path = tmp_path / "twice.inp"
+    path.write_text(BRICK.replace("NAME=top", "NAME=base"))
+    mesh = read_mesh(path, unit="m")
+    assert mesh.node_ids[mesh.node_set("base")].tolist() == [1, 2, 3, 4]
+    assert mesh.node_ids[mesh.node_set("surface base")].tolist() == [5, 6, 7, 8]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("*SYSTEM\n1., 0., 0.\n", r":1: \*SYSTEM is not read: with it the file does not list its mesh; export the mesh in full"),
+        ("*ELGEN, ELSET=all\n1, 3, 8, 1\n", r":1: \*ELGEN is not read"),
+        ("*SURFACE, NAME=x, COMBINE=DIFFERENCE\ntop, top\n", r":1: \*SURFACE, COMBINE=DIFFERENCE of top, top is not read; name"),
+    ],
+)
+def test_what_would_be_lost_is_refused(tmp_path, text, message):
+    path = tmp_path / "lost.inp"
+    path.write_text(text + BRICK)
+    with pytest.raises(InputError, match=message):
+        read_mesh(path, unit="m")
 
 
 def test_includes_and_continued_keywords(tmp_path):

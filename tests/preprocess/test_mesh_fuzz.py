@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mesh_decks import BRICK, NASTRAN, ONE_INSTANCE, gmsh_binary_partitioned, gmsh_text_partitioned
 
 from flexmbs.errors import InputError
 from preprocess.mesh import PreprocessWarning, read_mesh
@@ -28,57 +29,6 @@ FUZZ = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 SECONDS, BYTES = 20.0, 100e6
-
-ABAQUS = b"""*HEADING
-*PART, NAME=Block
-*NODE, NSET=all
-1, 0., 0., 0.
-2, 1., 0., 0.
-3, 1., 1., 0.
-4, 0., 1., 0.
-5, 0., 0., 1.
-6, 1., 0., 1.
-7, 1., 1., 1.
-8, 0., 1., 1.
-*ELEMENT, TYPE=C3D8, ELSET=brick
-1, 1, 2, 3, 4, 5, 6, 7, 8
-*NSET, NSET=base, GENERATE
-1, 4, 1
-*SURFACE, NAME=top
-brick, S2
-*END PART
-*ASSEMBLY, NAME=whole
-*INSTANCE, NAME=A, PART=Block
-1., 2., 3.
-0., 0., 0., 0., 0., 1., 90.
-*END INSTANCE
-*NSET, NSET=picked, INSTANCE=A
-base, 8
-*END ASSEMBLY
-"""
-NASTRAN = b"""SOL 103
-SET 5 = 1, 2, 5 THRU 6
-BEGIN BULK
-GRID           1       0     0.0     0.0     0.0
-GRID,2,,1.+0,.0,0.
-GRID    3               1.0     1.0     0.0
-GRID*                  4                             0.0             1.0
-*                    0.0
-GRID    5       8       0.      0.      1.
-GRID    6       9       1.      0.      0.
-GRID    7       9       1.41421445.     0.
-GRID    8       9       1.      90.     0.
-CORD2R  8       0       0.      0.      0.      0.      0.      1.
-        1.      0.      0.
-CORD2C  9       8       0.      0.      1.      0.      0.      2.
-+       1.      0.      1.
-CHEXA   1       4       1       2       3       4       5       6       +A
-+A      7       8
-SPC1    3       123     1       THRU    4
-RBE3    31              1       123456  1.0     123     5       6
-        7       1.0     123     8
-ENDDATA
-"""
 
 
 def med(path):
@@ -107,8 +57,10 @@ FORMATS = {
     "gmsh 2.2 binary": by_meshio(".msh", file_format="gmsh22", binary=True),
     "gmsh 4.1": by_meshio(".msh", file_format="gmsh", binary=False),
     "gmsh 4.1 binary": by_meshio(".msh", file_format="gmsh", binary=True),
-    "abaqus": (".inp", lambda path: path.write_bytes(ABAQUS)),
-    "nastran": (".bdf", lambda path: path.write_bytes(NASTRAN)),
+    "gmsh 4.1 in partitions": (".msh", lambda path: path.write_bytes(gmsh_text_partitioned())),
+    "gmsh 4.1 binary in partitions": (".msh", lambda path: path.write_bytes(gmsh_binary_partitioned())),
+    "abaqus": (".inp", lambda path: path.write_text(ONE_INSTANCE.format(part=BRICK))),
+    "nastran": (".bdf", lambda path: path.write_text(NASTRAN)),
     "vtu": by_meshio(".vtu"),
     "vtu text": by_meshio(".vtu", binary=False),
     "med": (".med", med),

@@ -1,83 +1,86 @@
 """Gmsh 4.1 by hand: entities in several physical groups, parametric nodes, sparse numbers, text and binary alike."""
 
-import struct
-
 import numpy as np
 import pytest
+from mesh_decks import GMSH_NODES, GMSH_TEXT, gmsh_binary, gmsh_binary_partitioned, gmsh_text_partitioned
 
+from flexmbs.errors import InputError
 from preprocess.mesh import read_mesh
 
-NODES = [(10, 0, 0, 0), (20, 1, 0, 0), (30, 0, 1, 0), (40, 0, 0, 1), (50, 1, 1, 1)]
-NAMES = '$PhysicalNames\n3\n2 5 "foot"\n3 1 "body"\n3 2 "upper half"\n$EndPhysicalNames\n'
-
-TEXT = (
-    "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n"
-    + NAMES
-    + """$Entities
-1 0 1 2
-7 0 0 0 0
-3 0 0 0 1 1 0 1 5 0
-1 0 0 0 1 1 1 1 1 1 3
-2 0 0 0 1 1 1 2 1 2 1 3
-$EndEntities
-$Nodes
-2 5 10 50
-2 3 1 3
-10
-20
-30
-0 0 0 0.1 0.2
-1 0 0 0.3 0.4
-0 1 0 0.5 0.6
-3 1 0 2
-40
-50
-0 0 1
-1 1 1
-$EndNodes
-$Elements
-3 3 1 9
-2 3 2 1
-1 10 20 30
-3 1 4 1
-5 10 20 30 40
-3 2 4 1
-9 20 30 40 50
-$EndElements
-"""
-)
+FILES = {
+    "text": GMSH_TEXT.encode(), "binary": gmsh_binary(),
+    "text in partitions": gmsh_text_partitioned(), "binary in partitions": gmsh_binary_partitioned(),
+}  # fmt: skip
 
 
-def binary():
-    """The same in binary."""
-
-    def section(name, *parts):
-        return b"$" + name + b"\n" + b"".join(parts) + b"\n$End" + name + b"\n"
-
-    def surface_or_volume(tag, groups, boundary):
-        return struct.pack("<i6dQ", tag, *[0.0] * 3, *[1.0] * 3, len(groups)) + struct.pack(
-            f"<{len(groups)}iQ{len(boundary)}i", *groups, len(boundary), *boundary
-        )
-
-    entities = struct.pack("<4Q", 1, 0, 1, 2) + struct.pack("<i3dQ", 7, 0, 0, 0, 0)
-    entities += surface_or_volume(3, [5], []) + surface_or_volume(1, [1], [3]) + surface_or_volume(2, [1, 2], [3])
-    nodes = struct.pack("<4Q", 2, 5, 10, 50) + struct.pack("<3iQ", 2, 3, 1, 3) + struct.pack("<3Q", 10, 20, 30)
-    nodes += struct.pack("<15d", 0, 0, 0, 0.1, 0.2, 1, 0, 0, 0.3, 0.4, 0, 1, 0, 0.5, 0.6)
-    nodes += struct.pack("<3iQ", 3, 1, 0, 2) + struct.pack("<2Q6d", 40, 50, 0, 0, 1, 1, 1, 1)
-    elements = struct.pack("<4Q", 3, 3, 1, 9) + struct.pack("<3iQ4Q", 2, 3, 2, 1, 1, 10, 20, 30)
-    elements += struct.pack("<3iQ5Q", 3, 1, 4, 1, 5, 10, 20, 30, 40) + struct.pack("<3iQ5Q", 3, 2, 4, 1, 9, 20, 30, 40, 50)
-    head = b"$MeshFormat\n4.1 1 8\n" + struct.pack("<i", 1) + b"\n$EndMeshFormat\n"
-    return head + NAMES.encode() + section(b"Entities", entities) + section(b"Nodes", nodes) + section(b"Elements", elements)
-
-
-@pytest.mark.parametrize("content", [TEXT.encode(), binary()], ids=["text", "binary"])
+@pytest.mark.parametrize("content", FILES.values(), ids=FILES)
 def test_entities_in_several_groups(tmp_path, content):
     path = tmp_path / "two.msh"
     path.write_bytes(content)
     mesh = read_mesh(path, unit="m", fix="orientation")
-    assert mesh.node_ids.tolist() == [number for number, *_ in NODES]
-    np.testing.assert_allclose(mesh.nodes, [x for _, *x in NODES])
+    assert mesh.node_ids.tolist() == [number for number, *_ in GMSH_NODES]
+    np.testing.assert_allclose(mesh.nodes, [x for _, *x in GMSH_NODES])
     assert mesh.blocks["tet4"].ids.tolist() == [5, 9]
     assert sorted(mesh.element_sets["body"]) == [5, 9]
     assert mesh.element_sets["upper half"].tolist() == [9]
     assert mesh.node_ids[mesh.node_set("foot")].tolist() == [10, 20, 30]
+
+
+BRICKS = """$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+3
+2 9 "foot"
+3 1 "all"
+3 2 "steel"
+$EndPhysicalNames
+$Nodes
+12
+1 0 0 0
+2 1 0 0
+3 1 1 0
+4 0 1 0
+5 0 0 1
+6 1 0 1
+7 1 1 1
+8 0 1 1
+9 0 0 2
+10 1 0 2
+11 1 1 2
+12 0 1 2
+$EndNodes
+$Elements
+4
+1 3 2 9 1 1 2 3 4
+2 5 2 1 1 1 2 3 4 5 6 7 8
+3 5 4 1 1 1 2 5 6 7 8 9 10 11 12
+4 5 2 2 1 1 2 3 4 5 6 7 8
+$EndElements
+"""
+
+
+def test_elements_that_gmsh_2_writes_once_for_each_group(tmp_path):
+    """The lower brick is in two groups: once in the mesh, in both sets."""
+    path = tmp_path / "bricks.msh"
+    path.write_text(BRICKS)
+    mesh = read_mesh(path, unit="m")
+    assert mesh.quality().blocks[0].volume.tolist() == pytest.approx([1, 1])
+    assert {name: sorted(members) for name, members in mesh.element_sets.items()} == {"all": [2, 3], "steel": [2]}
+    path.write_text(BRICKS.replace("4 5 2 2 1", "4 5 2 1 1"))  # twice in the same group is a double
+    with pytest.raises(InputError, match="share one face; remove the doubles"):
+        read_mesh(path, unit="m")
+
+
+@pytest.mark.parametrize(
+    "head, message",
+    [
+        (b"$MeshFormat\n4 0 8\n$EndMeshFormat\n", "Gmsh format 4.0 is not read; save as version 4.1 or 2.2"),
+        (b"$NOD\n8\n", "Gmsh format 1 is not read; save as version 4.1 or 2.2"),
+        (b"$MeshFormat\n2.2 1 8\n\0\0\0\1\n$EndMeshFormat\n", "most significant byte first are not read; save it as text"),
+    ],
+)
+def test_other_versions_are_named(tmp_path, head, message):
+    (tmp_path / "old.msh").write_bytes(head)
+    with pytest.raises(InputError, match=message):
+        read_mesh(tmp_path / "old.msh", unit="m")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mesh_decks import NASTRAN
 
 from flexmbs.errors import InputError
 from preprocess.mesh import PreprocessWarning, read_mesh
@@ -45,44 +46,10 @@ def test_solids_in_every_field_format(tmp_path, name, write):
     np.testing.assert_array_equal(mesh.element_sets["property 7"], mesh.blocks[name].ids)
 
 
-DECK = """SOL 103
-SET 5 = 1, 2,
-        5 THRU 6
-SET 9 = 1
-SET 3 = ALL
-CEND
-BEGIN BULK
-GRID           1       0     0.0     0.0     0.0
-GRID,2,,1.+0,.0,0.
-GRID    3               1.0     10.0-1  0.0
-GRID*                  4                             0.0             1.0
-*                    0.0
-GRID    5       8       0.      0.      1.
-GRID    6       9       1.      0.      0.
-GRID    7       9       1.41421445.     0.
-GRID    8       9       1.      90.     0.
-CORD2R  8       0       0.      0.      0.      0.      0.      1.
-        1.      0.      0.
-CORD2C  9       8       0.      0.      1.      0.      0.      2.
-+       1.      0.      1.
-CHEXA   1       4       1       2       3       4       5       6       +A
-+A      7       8
-CQUAD4  20      6       5       6       7       8
-SPC1    3       123     1       THRU    4
-SPC     3       5       1       0.0     6       2       0.0
-SET1,8,1,THRU,3,8
-RBE2    30      1       123456  5       6       7       8
-RBE3    31              1       123456  1.0     123     5       6
-        7       1.0     123     8
-CONM2   32      1               1.5
-ENDDATA
-"""
-
-
 def test_systems_sets_and_couplings(tmp_path):
     """Positions in rectangular and cylindrical systems, one within the other; what is left out is told."""
     path = tmp_path / "part.bdf"
-    path.write_text(DECK)
+    path.write_text(NASTRAN)
     with pytest.warns(PreprocessWarning) as caught:
         mesh = read_mesh(path, unit="m")
     messages = [str(each.message) for each in caught]
@@ -95,14 +62,15 @@ def test_systems_sets_and_couplings(tmp_path):
     assert sets["SET 5"] == [1, 2, 5, 6]
     assert sets["SET 8"] == [1, 2, 3, 8]
     assert sets["RBE2 30"] == sets["RBE3 31"] == sets["property 6"] == [5, 6, 7, 8]
-    assert mesh.element_sets["SET 9"].tolist() == [1]
+    assert sets["SET 10"] == [2, 3, 4]
+    assert mesh.element_sets["SET 9"].tolist() == mesh.element_sets["SET 11"].tolist() == [1]
     assert mesh.element_sets["property 4"].tolist() == [1]
 
 
 def test_included_files_are_read_from_the_same_folder_only(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
-    lines = DECK.splitlines(keepends=True)
+    lines = NASTRAN.splitlines(keepends=True)
     (folder / "nodes.bdf").write_text("".join(line for line in lines if line.startswith(("GRID", "*"))))
     rest = "".join(line for line in lines if not line.startswith(("GRID", "*"))).replace("CHEXA", "INCLUDE 'nodes.bdf'\nCHEXA")
     path = folder / "part.bdf"
@@ -122,6 +90,11 @@ def test_included_files_are_read_from_the_same_folder_only(tmp_path):
         ("7       8\nCQUAD", "7\nCQUAD", "CHEXA 1 has no node G8; it needs 8 or 20 nodes"),
         ("GRID    5       8", "GRID    5       7", "local coordinate system 7 is not there as CORD2R"),
         ("CORD2R  8       0", "CORD2R  8       9", "local coordinate system . refers to itself"),
+        (
+            "CQUAD4  20",
+            "CHEXA   1       4       1       2       3       4       5       6\n        7       8\nCQUAD4  20",
+            "occurs twice",
+        ),
         ("GRID    6 ", "GRID    5 ", "node number 5 occurs twice"),
         ("1.+0", "1.x0", r"part.bdf:9: GRID field 4: expected a number, found '1.x0'"),
         ("SET1,8,1,THRU,3", "SET1,8,1,THRU,999999999999", "a set claims 999999999998 members"),
@@ -129,7 +102,14 @@ def test_included_files_are_read_from_the_same_folder_only(tmp_path):
 )
 def test_what_is_wrong_is_named(tmp_path, old, new, message):
     path = tmp_path / "part.bdf"
-    assert old in DECK
-    path.write_text(DECK.replace(old, new))
+    assert old in NASTRAN
+    path.write_text(NASTRAN.replace(old, new))
     with pytest.raises(InputError, match=message):
         read_mesh(path, unit="m")
+
+
+def test_the_property_of_an_element_is_by_default_its_own_number(tmp_path):
+    path = tmp_path / "part.bdf"
+    path.write_text(NASTRAN.replace("CHEXA   1       4 ", "CHEXA   1         "))
+    with pytest.warns(PreprocessWarning):
+        assert read_mesh(path, unit="m").element_sets["property 1"].tolist() == [1]

@@ -1,0 +1,205 @@
+"""Mesh files by hand that several tests read."""
+
+import struct
+
+# Abaqus: a brick, and an assembly of two of them
+BRICK = """*NODE
+1, 0., 0., 0.
+2, 1., 0., 0.
+3, 1., 1., 0.
+4, 0., 1., 0.
+5, 0., 0., 1.
+6, 1., 0., 1.
+7, 1., 1., 1.
+8, 0., 1., 1.
+*ELEMENT, TYPE=C3D8, ELSET=brick
+1, 1, 2, 3, 4, 5, 6, 7, 8
+*NSET, NSET=base, GENERATE
+1, 4, 1
+*SURFACE, NAME=top
+brick, S2
+"""
+ASSEMBLY = """*HEADING
+*PART, NAME=Block
+{part}*END PART
+*ASSEMBLY, NAME=whole
+*INSTANCE, NAME=A, PART=block
+*END INSTANCE
+*INSTANCE, NAME=B, PART=Block
+0., 0., 1.
+0., 0., 0., 0., 0., 1., 90.
+*END INSTANCE
+*NSET, NSET=picked, INSTANCE=B
+base, 8
+*NSET, NSET=both
+A.base, B.5
+*ELSET, ELSET=upper, INSTANCE=B
+1
+*SURFACE, NAME=roof
+upper, S2
+*END ASSEMBLY
+*TIE, NAME=glue
+roof, roof
+"""
+ONE_INSTANCE = """*PART, NAME=Block
+{part}*END PART
+*ASSEMBLY, NAME=whole
+*INSTANCE, NAME=Block-1, PART=Block
+*END INSTANCE
+*NODE, NSET=reference
+1, 5., 5., 5.
+*ELEMENT, TYPE=MASS, ELSET=weight
+1, 1
+*MASS, ELSET=weight
+2.5
+*NSET, NSET=point
+1,
+*NSET, NSET=picked, INSTANCE=Block-1
+1, 8
+*ELSET, ELSET=inside, INSTANCE=Block-1
+1
+*SURFACE, NAME=skin
+inside
+*SURFACE, NAME=ends
+inside, S1
+*SURFACE, NAME=both, COMBINE=UNION
+ends, Block-1.top
+*END ASSEMBLY
+"""
+
+# Nastran: a cube in all field formats with sets and what is left out
+NASTRAN = """SOL 103
+SET 5 = 1, 2,
+        5 THRU 6
+SET 9 = 1
+SET 3 = ALL
+CEND
+BEGIN BULK
+GRID           1       0     0.0     0.0     0.0
+GRID,2,,1.+0,.0,0.
+GRID    3               1.0     10.0-1  0.0
+GRID*                  4                             0.0             1.0
+*                    0.0
+GRID    5       8       0.      0.      1.
+GRID    6       9       1.      0.      0.
+GRID    7       9       1.41421445.     0.
+GRID    8       9       1.      90.     0.
+CORD2R  8       0       0.      0.      0.      0.      0.      1.
+        1.      0.      0.
+CORD2C  9       8       0.      0.      1.      0.      0.      2.
++       1.      0.      1.
+CHEXA   1       4       1       2       3       4       5       6       +A
++A      7       8
+CQUAD4  20      6       5       6       7       8
+SPC1    3       123     1       THRU    4
+SPC     3       5       1       0.0     6       2       0.0
+SET1,8,1,THRU,3,8
+SET3,10,GRID,2,THRU,4
+SET3,11,ELEM,1
+SET3,12,PROP,4
+RBE2    30      1       123456  5       6       7       8
+RBE3    31              1       123456  1.0     123     5       6
+        7       1.0     123     8
+CONM2   32      1               1.5
+ENDDATA
+"""
+
+# Gmsh 4.1: two tetrahedra, entities in several groups, parametric nodes, sparse numbers
+GMSH_NODES = [(10, 0, 0, 0), (20, 1, 0, 0), (30, 0, 1, 0), (40, 0, 0, 1), (50, 1, 1, 1)]
+GMSH_NAMES = '$PhysicalNames\n3\n2 5 "foot"\n3 1 "body"\n3 2 "upper half"\n$EndPhysicalNames\n'
+
+GMSH_TEXT = (
+    "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n"
+    + GMSH_NAMES
+    + """$Entities
+1 0 1 2
+7 0 0 0 0
+3 0 0 0 1 1 0 1 5 0
+1 0 0 0 1 1 1 1 1 1 3
+2 0 0 0 1 1 1 2 1 2 1 3
+$EndEntities
+$Nodes
+2 5 10 50
+2 3 1 3
+10
+20
+30
+0 0 0 0.1 0.2
+1 0 0 0.3 0.4
+0 1 0 0.5 0.6
+3 1 0 2
+40
+50
+0 0 1
+1 1 1
+$EndNodes
+$Elements
+3 3 1 9
+2 3 2 1
+1 10 20 30
+3 1 4 1
+5 10 20 30 40
+3 2 4 1
+9 20 30 40 50
+$EndElements
+"""
+)
+
+
+def gmsh_binary():
+    """The same in binary."""
+
+    def section(name, *parts):
+        return b"$" + name + b"\n" + b"".join(parts) + b"\n$End" + name + b"\n"
+
+    def surface_or_volume(tag, groups, boundary):
+        return struct.pack("<i6dQ", tag, *[0.0] * 3, *[1.0] * 3, len(groups)) + struct.pack(
+            f"<{len(groups)}iQ{len(boundary)}i", *groups, len(boundary), *boundary
+        )
+
+    entities = struct.pack("<4Q", 1, 0, 1, 2) + struct.pack("<i3dQ", 7, 0, 0, 0, 0)
+    entities += surface_or_volume(3, [5], []) + surface_or_volume(1, [1], [3]) + surface_or_volume(2, [1, 2], [3])
+    nodes = struct.pack("<4Q", 2, 5, 10, 50) + struct.pack("<3iQ", 2, 3, 1, 3) + struct.pack("<3Q", 10, 20, 30)
+    nodes += struct.pack("<15d", 0, 0, 0, 0.1, 0.2, 1, 0, 0, 0.3, 0.4, 0, 1, 0, 0.5, 0.6)
+    nodes += struct.pack("<3iQ", 3, 1, 0, 2) + struct.pack("<2Q6d", 40, 50, 0, 0, 1, 1, 1, 1)
+    elements = struct.pack("<4Q", 3, 3, 1, 9) + struct.pack("<3iQ4Q", 2, 3, 2, 1, 1, 10, 20, 30)
+    elements += struct.pack("<3iQ5Q", 3, 1, 4, 1, 5, 10, 20, 30, 40) + struct.pack("<3iQ5Q", 3, 2, 4, 1, 9, 20, 30, 40, 50)
+    head = b"$MeshFormat\n4.1 1 8\n" + struct.pack("<i", 1) + b"\n$EndMeshFormat\n"
+    return head + GMSH_NAMES.encode() + section(b"Entities", entities) + section(b"Nodes", nodes) + section(b"Elements", elements)
+
+
+def gmsh_text_partitioned():
+    """The same in two partitions: the elements are in entities of their own, which are parts of the surface and the volumes."""
+    entities = """$PartitionedEntities
+2
+1
+9 2
+1 0 1 2
+8 0 7 1 1 0 0 0 0
+13 2 3 1 1 0 0 0 1 1 0 1 5 0
+11 3 1 1 1 0 0 0 1 1 1 1 1 1 13
+12 3 2 2 1 2 0 0 0 1 1 1 2 1 2 1 13
+$EndPartitionedEntities
+"""
+    text = GMSH_TEXT.replace("$Nodes\n", entities + "$Nodes\n")
+    for old, new in (("2 3 2 1\n", "2 13 2 1\n"), ("3 1 4 1\n", "3 11 4 1\n"), ("3 2 4 1\n", "3 12 4 1\n")):
+        assert old in text
+        text = text.replace(old, new)
+    return text.encode()
+
+
+def gmsh_binary_partitioned():
+    """The same in two partitions, in binary."""
+
+    def surface_or_volume(tag, parent, partitions, groups):
+        head = struct.pack(f"<3iQ{len(partitions)}i", tag, *parent, len(partitions), *partitions)
+        return head + struct.pack(f"<6dQ{len(groups)}iQi", *[0.0] * 3, *[1.0] * 3, len(groups), *groups, 1, 13)
+
+    entities = struct.pack("<2Q2i4Q", 2, 1, 9, 2, 1, 0, 1, 2) + struct.pack("<3iQi3dQ", 8, 0, 7, 1, 1, 0, 0, 0, 0)
+    entities += surface_or_volume(13, (2, 3), [1], [5]) + surface_or_volume(11, (3, 1), [1], [1])
+    entities += surface_or_volume(12, (3, 2), [1, 2], [1, 2])
+    data = gmsh_binary()
+    for old, new in (((2, 3, 2), (2, 13, 2)), ((3, 1, 4), (3, 11, 4)), ((3, 2, 4), (3, 12, 4))):
+        assert data.count(struct.pack("<3iQ", *old, 1)) == 1
+        data = data.replace(struct.pack("<3iQ", *old, 1), struct.pack("<3iQ", *new, 1))
+    return data.replace(b"$Nodes\n", b"$PartitionedEntities\n" + entities + b"\n$EndPartitionedEntities\n$Nodes\n")
