@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from preprocess.arguments import instance
+from preprocess.arguments import flag, instance, spelt
 from preprocess.elements import ELEMENTS
 from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
@@ -28,6 +28,7 @@ DEFAULT = Formulation()
 __all__ = ["FEModel", "assemble", "node_pattern"]
 
 
+@spelt
 def assemble(
     mesh: Mesh,
     material: Materials,
@@ -45,6 +46,8 @@ def assemble(
     elements without material or with several.
     """
     instance(mesh, Mesh, "mesh", "a Mesh, see read_mesh")
+    flag(lumped, "lumped")
+    flag(allow_large, "allow_large")
     instance(formulation, Formulation, "formulation", "a Formulation, such as Formulation(hex8='full')")
     for each in material.values() if isinstance(material, Mapping) else (material,):
         instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")

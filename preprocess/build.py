@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ import scipy.linalg
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import GENERATOR, FlexibleBodyData, FlexibleFrame, FloatArray, ModeTable, Surface, x_cross_shapes
-from preprocess.arguments import instance
+from preprocess.arguments import flag, instance, spelt
 from preprocess.assembly import assemble
 from preprocess.damping import Damping, damping_matrix, damping_ratios
 from preprocess.fe_model import FEModel
@@ -34,6 +34,7 @@ from preprocess.unit_loads import BodyLoads
 _RIGID_RESIDUAL = 1e-6  # met even by matrices that were printed with seven digits
 
 
+@spelt
 @on_threads
 def reduce(
     part: Mesh | FEModel,
@@ -65,6 +66,10 @@ def reduce(
     interfaces has nf = n + 6k − 6 of them.
     Raises InputError for anything wrong in the input, SolverError when the modes do not converge.
     """
+    for option, value in (("stiffening", stiffening), ("estimate", estimate)):
+        flag(value, option)
+    if progress is not None:
+        instance(progress, Callable, "progress", "a function of step and fraction")  # type: ignore[arg-type]
     steps = _Steps(progress)
     steps("assemble", 0.0)
     fe = _model(part, material)

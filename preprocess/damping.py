@@ -19,7 +19,10 @@ def damping_ratios(damping: Damping, frequency: FloatArray) -> FloatArray:
 
     Raises InputError for negative or missing ratios; warns of ratios above one.
     """
-    given = damping(frequency) if callable(damping) else damping
+    try:
+        given = damping(frequency) if callable(damping) else damping
+    except Exception as error:
+        raise InputError(f"damping: the function fails with {type(error).__name__} ({str(error)[:100]}); mend it") from error
     ratio = np.asarray(given)
     if ratio.dtype.kind not in "iuf":
         raise InputError(f"damping: {given!r:.60} is no ratio; give one number, one per mode or a function of Hz")

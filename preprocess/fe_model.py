@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
-from preprocess.arguments import floats, places
+from preprocess.arguments import instance, numbers_of, places
 from preprocess.sparse_products import sparse_product
 
 if TYPE_CHECKING:
@@ -79,12 +79,17 @@ class FEModel:
         masses = mass_source or source
         stiffness, mass = _matrix(K, "K", source, (3 * len(x),)), _matrix(M, "M", masses, (len(x), 3 * len(x)))
         _check_rigid_modes(stiffness, x, source, accuracy)
-        ids = np.arange(len(x)) if node_ids is None else floats(node_ids, f"{source}: node_ids").astype(np.int64)
+        ids = np.arange(len(x)) if node_ids is None else numbers_of(node_ids, f"{source}: node_ids")
         if ids.shape != (len(x),):
             raise InputError(f"{source}: node_ids has shape {ids.shape}; give one number for each of {len(x)} nodes")
-        sets = {name: places(rows, f"{source}: set {name!r}", len(x)) for name, rows in (node_sets or {}).items()}
-        faces = np.zeros((0, 3), dtype=np.int64) if triangles is None else np.asarray(triangles, dtype=np.int64)
-        return cls(stiffness, _nodal_mass(mass, len(x), masses), x, ids, sets, faces, source)
+        if len(np.unique(ids)) < len(ids):
+            raise InputError(f"{source}: node_ids: some occur twice; number the nodes apart")
+        given = instance(node_sets or {}, Mapping, f"{source}: node_sets", "places of nodes by name")
+        sets = {name: places(rows, f"{source}: set {name!r}", len(x)) for name, rows in given.items()}
+        faces = np.zeros((0, 3), dtype=np.int64) if triangles is None else places(triangles, f"{source}: triangles", len(x))
+        if faces.size % 3:
+            raise InputError(f"{source}: triangles: {faces.size} places of nodes are no rows of three")
+        return cls(stiffness, _nodal_mass(mass, len(x), masses), x, ids, sets, faces.reshape(-1, 3), source)
 
     @property
     def M(self) -> sp.csr_matrix:
@@ -121,7 +126,10 @@ def rigid_motions(x: Array) -> Array:
 def _matrix(given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple[int, ...]) -> sp.csr_matrix:
     """Finite symmetric matrix in row storage, of one of the sizes."""
     try:
-        A = sp.csr_matrix(given, dtype=float)
+        A = sp.csr_matrix(given)
+        if A.dtype.kind == "c":
+            raise InputError(f"{source}: {name} is complex; export it without damping, as real numbers")
+        A = A.astype(float)
     except (TypeError, ValueError):
         raise InputError(f"{source}: {name} is no matrix of numbers: {shown(given)}") from None
     if A.shape[0] != A.shape[1] or A.shape[0] not in sizes:

@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import floats, instance, number, vector
+from preprocess.arguments import floats, instance, number, spelt, vector
 
 NodeRows = NDArray[np.int64]
 IntArray = NDArray[np.int64]
 NodeSets = Mapping[str, IntArray]
 NO_TRIANGLES: IntArray = np.zeros((0, 3), np.int64)
 _COLLINEAR = 1e-6
+FARTHEST = 100.0  # sizes of the part from its middle to what belongs to it
 SAMPLE = "hub_face"
 
 
@@ -49,6 +50,7 @@ class NamedSet(Region):
         return np.unique(np.asarray(sets[self.name], dtype=np.int64))
 
 
+@spelt
 @dataclass(frozen=True)
 class Point(Region):
     """Nodes within ``radius`` of the point ``position`` [m]; the nearest node alone when no radius is given."""
@@ -59,14 +61,17 @@ class Point(Region):
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
         distance = np.linalg.norm(nodes - vector(self.position, "point"), axis=1)
         if self.radius is None:
+            near_enough(np.asarray(self.position, float), nodes, "point")
             return np.array([np.argmin(distance)])
-        number(self.radius, "radius")
+        if not 0 <= number(self.radius, "radius") < np.inf:
+            raise InputError(f"radius: {self.radius} m; give a length that is not negative")
         found = np.flatnonzero(distance <= self.radius)
         if not found.size:
             raise InputError(f"no node within {self.radius:g} m of {self.position}; the nearest is {distance.min():.4g} m away")
         return found
 
 
+@spelt
 @dataclass(frozen=True)
 class Plane(Region):
     """Nodes on the plane through ``point`` [m] across ``normal``, within ``tolerance`` [m] (default 1e-6 of the mesh's size)."""
@@ -78,8 +83,8 @@ class Plane(Region):
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
         normal, point = vector(self.normal, "plane normal"), vector(self.point, "plane point")
         length = np.linalg.norm(normal)
-        if self.tolerance is not None:
-            number(self.tolerance, "tolerance")
+        if self.tolerance is not None and not 0 <= number(self.tolerance, "tolerance") < np.inf:
+            raise InputError(f"tolerance: {self.tolerance} m; give a length that is not negative")
         if not length > 0:
             raise InputError(f"plane normal {self.normal} has no length; give a direction")
         distance = np.abs((nodes - point) @ (normal / length))
@@ -116,6 +121,7 @@ class BoundInterface:
         return np.asarray(np.linalg.solve((T.T * w) @ T, T.T * w))
 
 
+@spelt
 @dataclass(frozen=True, eq=False)
 class Interface(ABC):
     """Declaration of an interface: ``where`` its nodes are (a set's name, `Point` or `Plane`), the frame's ``position`` [m]
@@ -141,6 +147,7 @@ class Interface(ABC):
             rows = region.rows(nodes, sets)
             _check_spread(nodes[rows])
             position = surface_centroid(nodes, rows, triangles) if self.position is None else _vector(self.position)
+            near_enough(position, nodes, "position")
             axes = np.eye(3) if self.axes is None else _rotation(self.axes)
             weights = self.node_weights(len(rows))
         except InputError as error:
@@ -159,6 +166,7 @@ class Rigid(Interface):
         return np.ones(count)
 
 
+@spelt
 @dataclass(frozen=True, eq=False)
 class Averaged(Interface):
     """Interface whose frame follows the weighted mean motion of its nodes (RBE3); ``weights`` in the order of the node rows."""
@@ -176,6 +184,14 @@ class Averaged(Interface):
 
 
 INTERFACES: dict[str, type[Interface]] = {interface.kind: interface for interface in (Rigid, Averaged)}
+
+
+def near_enough(point: FloatArray, nodes: FloatArray, what: str) -> None:
+    """InputError for a point (3,) so far from the nodes (N, 3) that it must be in another unit."""
+    centre, size = 0.5 * (nodes.min(axis=0) + nodes.max(axis=0)), float(np.linalg.norm(np.ptp(nodes, axis=0)))
+    distance = float(np.linalg.norm(point - centre))
+    if distance > FARTHEST * size:
+        raise InputError(f"{what} {point.tolist()} is {distance:.4g} m from a part of {size:.4g} m; give it in metres")
 
 
 def region_of(where: str | Region) -> Region:

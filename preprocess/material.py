@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
-from preprocess.arguments import floats, number
+from preprocess.arguments import floats, number, spelt
 from preprocess.mesh import PreprocessWarning
 
 Array = NDArray[np.float64]
@@ -35,6 +35,7 @@ class Material(Protocol):
         """Pa, where it is known: a von Mises stress above it is warned of."""
 
 
+@spelt
 @dataclass(frozen=True)
 class Isotropic:
     """Isotropic material: Young's modulus E (Pa), Poisson's ratio nu, density rho (kg/m³), yield stress (Pa) if it is known.
@@ -69,6 +70,7 @@ class Isotropic:
         return C
 
 
+@spelt
 @dataclass(frozen=True)
 class Orthotropic:
     """Orthotropic material by its engineering constants along three axes x, y, z of its own.

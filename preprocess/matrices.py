@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
-from preprocess.arguments import file_path
+from preprocess.arguments import file_path, spelt
 from preprocess.fe_model import FEModel
 from preprocess.number_text import content, numbers, whole
 
@@ -21,6 +21,7 @@ _COMMENTS = re.compile(rb"^[ \t]*%.*$", re.MULTILINE)
 LARGEST_EXPANSION = 1000  # of a compressed file
 
 
+@spelt
 def read_matrices(
     *, K: str | Path, M: str | Path, nodes: str | Path, node_sets: Mapping[str, ArrayLike] | None = None
 ) -> FEModel:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
 from preprocess import mesh_checks, surface
-from preprocess.arguments import file_path, instance, places, vector
+from preprocess.arguments import file_path, floats, instance, numbers_of, places, spelt, vector
 from preprocess.elements import ELEMENTS
 from preprocess.mesh_quality import MeshQuality, mesh_quality
 from preprocess.mesh_readers import RawMesh, raw_mesh
@@ -75,11 +75,13 @@ class Mesh:
         positions = _rows(nodes, 3, f"{source}: nodes").astype(float)
         blocks, first = {}, 1
         for name, connectivity in elements.items():
-            table = _rows(connectivity, len(ELEMENTS[name].nodes), f"{source}: {name}").astype(np.int64)
+            table = numbers_of(_rows(connectivity, len(ELEMENTS[name].nodes), f"{source}: {name}"), f"{source}: {name}")
             blocks[name] = ElementBlock(table, np.arange(first, first + len(table)))
             first += len(table)
         sets = {name: places(rows, f"{source}: set {name!r}", len(positions)) for name, rows in (node_sets or {}).items()}
-        regions = {name: np.asarray(ids, dtype=np.int64) for name, ids in (element_sets or {}).items()}
+        if not blocks:
+            raise InputError(f"{source}: elements: there are none; give connectivities by element type")
+        regions = {name: numbers_of(ids, f"{source}: set {name!r}") for name, ids in (element_sets or {}).items()}
         mesh = cls(positions, np.arange(len(positions)), blocks, sets, regions, source=source)
         mesh.check()
         return mesh
@@ -125,7 +127,12 @@ class Mesh:
 
     def moved(self, motion: Callable[[Array], Array]) -> "Mesh":
         """The same mesh with node positions motion(nodes); checked."""
-        mesh = replace(self, nodes=np.asarray(motion(self.nodes), dtype=float))
+        if not callable(motion):
+            raise InputError(f"motion: must be a function of node positions (N, 3), not {shown(motion)}")
+        nodes = floats(motion(self.nodes), "moved nodes", finite=False)
+        if nodes.shape != self.nodes.shape:
+            raise InputError(f"moved nodes: have shape {nodes.shape}; the mesh has {self.nodes.shape}")
+        mesh = replace(self, nodes=nodes)
         mesh.check()
         return mesh
 
@@ -167,6 +174,7 @@ class Mesh:
         warnings.warn(f"{self.source}: {message}", PreprocessWarning, stacklevel=3)
 
 
+@spelt
 def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> Mesh:
     """Solid mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
 

@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
-from preprocess.arguments import instance, number
+from preprocess.arguments import instance, number, spelt
 from preprocess.fe_model import FEModel
-from preprocess.interfaces import Region, region_of
+from preprocess.interfaces import Region, near_enough, region_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,6 +34,7 @@ ADDED = 0.01  # weight of nodes round the region: they tell only what its own no
 EXACT = 1e-9
 
 
+@spelt
 @dataclass(frozen=True, eq=False)
 class PointMass:
     """Mass (kg) on the nodes of ``where`` (a set's name, `Point` or `Plane`).
@@ -67,6 +68,7 @@ class PointMass:
         return np.asarray(np.trace(inertia) / 2 * np.eye(3) - inertia)
 
 
+@spelt
 def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     """The model with point masses added to its nodal mass m.
 
@@ -74,6 +76,7 @@ def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     the slope of the displacements across it is then the mean over these.
     Raises InputError for regions that are not there or cannot carry the mass.
     """
+    instance(fe, FEModel, "model", "an FEModel, see assemble")
     masses = tuple(instance(masses, Iterable, "point masses", "a list of PointMass"))  # type: ignore[type-abstract]
     for mass in masses:
         instance(mass, PointMass, "point masses", "a list of PointMass")
@@ -88,6 +91,7 @@ def _nodal_mass(fe: FEModel, attached: PointMass) -> sp.csr_matrix:
     except InputError as error:
         raise InputError(*(f"point mass: {problem}" for problem in error.problems)) from None
     centre = fe.nodes[rows].mean(axis=0) if attached.position is None else np.asarray(attached.position, dtype=float)
+    near_enough(centre, fe.nodes, "point mass: position")
     block, own = None, rows
     for _ in range(1 + LAYERS):
         rows = rows[:: -(-len(rows) // MOST_NODES)]

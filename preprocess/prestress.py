@@ -24,7 +24,7 @@ import scipy.linalg
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray, GeometricStiffness
-from preprocess.arguments import instance
+from preprocess.arguments import instance, spelt
 from preprocess.initial_stress import initial_stress_stiffness
 from preprocess.interfaces import BoundInterface
 from preprocess.reduction.statics import InterfaceStatics
@@ -82,6 +82,7 @@ def reduced_geometric_stiffness(
     return GeometricStiffness(K0[:3], K0[3:6], K0[6:INERTIAL], frames)
 
 
+@spelt
 @dataclass(frozen=True)
 class Prestress:
     """Constant loads that the part carries before any motion, and that the multibody model does not apply: bolts, a preload.

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import instance, whole
+from preprocess.arguments import instance, spelt, whole
 from preprocess.interfaces import BoundInterface, interface_index, rigid_motion
 from preprocess.reduction.statics import InterfaceStatics
 
@@ -60,6 +60,7 @@ class Reference(ABC):
         return None
 
 
+@spelt
 @dataclass(frozen=True)
 class AttachedInterface(Reference):
     """Body frame fixed to the frame of an interface.
@@ -85,6 +86,7 @@ class AttachedInterface(Reference):
         return BodyFrame(held.position, held.axes, statics.interface_loads[:, 6 * k : 6 * k + 6].T)
 
 
+@spelt
 @dataclass(frozen=True)
 class AttachedNode(Reference):
     """Body frame with its origin at a node, by its number, along mesh axes, turning with the least-squares rotation of the nodes
@@ -123,6 +125,7 @@ class AttachedNode(Reference):
         return BodyFrame(fe.nodes[row], np.eye(3), C.tocsr())
 
 
+@spelt
 @dataclass(frozen=True)
 class MeanAxes(Reference):
     """Body frame at the centre of mass, along mesh axes, in which the deformation has no linear and no angular momentum.
@@ -141,6 +144,7 @@ class MeanAxes(Reference):
         return BodyFrame(statics.fe.centre_of_mass, np.eye(3), statics.fe.mass_product(statics.rigid_modes).T)
 
 
+@spelt
 @dataclass(frozen=True)
 class PrincipalAxes(Reference):
     """Mean axes turned to the principal axes of inertia of the undeformed body, x that of the smallest moment.
@@ -165,6 +169,7 @@ class PrincipalAxes(Reference):
         return BodyFrame(origin, axes, conditions)
 
 
+@spelt
 @dataclass(frozen=True)
 class Chord(Reference):
     """Body frame with its origin at interface ``first``, x through interface ``second``, turning about x with the first; y is

@@ -18,6 +18,7 @@ from flexmbs._jit import kernel
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray, IntArray
 from flexmbs.flexible_body_stress import StressModes
+from preprocess.arguments import spelt
 from preprocess.elements.kernels import element_stiffness, function_gradients, gradient_products, internal_elimination, jacobian
 from preprocess.elements.recovery import stress_points
 from preprocess.material import Material, elasticity_tensor
@@ -32,6 +33,7 @@ _ORDER = (0, 1, 2, 5, 3, 4)  # xx, yy, zz, xy, yz, zx of this module in the orde
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 
 
+@spelt
 @dataclass(frozen=True)
 class Stress:
     """What stress a body keeps: at its "surface" nodes or at "all" of them, in "single" or "double" precision.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
-from preprocess.arguments import vector
+from preprocess.arguments import spelt, vector
 from preprocess.elements import ELEMENTS, Element
 from preprocess.mesh import Mesh
 
@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
+@spelt
 def box_mesh(
     size: tuple[float, float, float],
     divisions: tuple[int, int, int],

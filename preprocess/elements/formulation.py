@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 
 from flexmbs.errors import InputError
+from preprocess.arguments import spelt
 from preprocess.elements.element import Element
 from preprocess.elements.hex8 import HEX8_FULL
 
@@ -11,6 +12,7 @@ HEX8 = ("incompatible modes", "full")
 MASS_RULES = ("own", "stiffness")
 
 
+@spelt
 @dataclass(frozen=True)
 class Formulation:
     """How elements are integrated, where there is a choice.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
-from preprocess.arguments import file_path, instance
+from preprocess.arguments import file_path, instance, spelt
 from preprocess.exporters.base import Exporter
 from preprocess.exporters.flexmbs import Flexmbs
 from preprocess.exporters.mbdyn import MBDyn
@@ -22,6 +22,7 @@ FORMATS: dict[str, Exporter] = {
 __all__ = ["FORMATS", "Exporter", "write_body"]
 
 
+@spelt
 def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None = None) -> list[str]:
     """File of another program; returns what of the body the format cannot hold, one line each.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
-from preprocess.arguments import file_path
+from preprocess.arguments import file_path, instance, spelt, whole
 from preprocess.fe_model import FEModel
 from preprocess.importers.abaqus_matrix import AbaqusMatrix
 from preprocess.importers.abaqus_substructure import AbaqusSubstructure
@@ -40,6 +40,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@spelt
 def read(
     path: str | Path,
     *,
@@ -57,12 +58,17 @@ def read(
     Raises InputError for anything that cannot be read or is not a sound part, MachineError where an extra is missing.
     """
     source = file_path(path, "file")
+    if frames is not None:
+        instance(frames, Mapping, "frames", "node numbers by name, such as {'tip': 17}")
+        for name, node in frames.items():
+            whole(node, f"frames.{name}")
     importer = _named(format) if format is not None else _recognised(source)
     report = ImportReport(str(source), importer.kind)
     request = Request(source, units_named(units), _path(mass), _path(nodes), frames)
     return Imported(_guarded(importer, request, report), report)
 
 
+@spelt
 def read_model(
     path: str | Path,
     *,
@@ -79,6 +85,7 @@ def read_model(
     return part
 
 
+@spelt
 def read_body(
     path: str | Path,
     *,

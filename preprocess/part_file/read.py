@@ -10,7 +10,7 @@ from typing import Any
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.toml.document import Collector, Locator, read_document
-from preprocess.arguments import file_path
+from preprocess.arguments import file_path, spelt
 from preprocess.elements.formulation import Formulation
 from preprocess.material import MATERIALS, Material
 from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
@@ -24,6 +24,7 @@ from preprocess.stress import SURFACE_STRESS, Stress
 OF_MESH = ("mesh", "unit", "fix", "lumped", "material", "materials", "formulation")
 
 
+@spelt
 def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
     """The part in a file. Raises InputError with every problem, one line each: ``file:line: key: what``."""
     path = file_path(path, "part file")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from flexmbs.flexible_body import FloatArray
+from preprocess.arguments import spelt
 from preprocess.interfaces import interface_index
 from preprocess.reduction.eigen import Operator
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
 
 
+@spelt
 @dataclass(frozen=True)
 class ClampedModes(NormalModeReduction):
     """Basis ``Φ``: modes with interface ``at`` held and all others free, and nothing for loads at the others.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flexmbs.flexible_body import FloatArray
+from preprocess.arguments import spelt
 from preprocess.reduction.eigen import Operator
 from preprocess.reduction.guyan import constraint_shapes
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
 
 
+@spelt
 @dataclass(frozen=True)
 class CraigBampton(NormalModeReduction):
     """Basis ``[Ψ | Φ]``: six constraint modes Ψ per interface, ``K_ii Ψ_i = −K_ib``, and normal modes Φ with all interfaces held,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flexmbs.flexible_body import FloatArray
+from preprocess.arguments import spelt
 from preprocess.reduction.base import Basis, Progress
 from preprocess.reduction.eigen import Operator
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
 
 
+@spelt
 @dataclass(frozen=True)
 class CraigChang(NormalModeReduction):
     """Basis ``[A | Φ]``: the responses ``A = Pᵀ K_c⁻¹ P L`` of the free body to unit loads L at the interfaces, balanced by the

@@ -112,8 +112,7 @@ class _Krylov:
     def extend(self, response: Operator) -> None:
         """T grown by the block ahead, and the next block ahead: A M Q, orthogonalized to all before.
 
-        What the blocks before contribute is known but for round-off, except right after a restart; the whole basis is swept once,
-        and again where that took nearly everything.
+        The basis is swept once, and again where that took half: what round-off leaves of it would grow with the steps.
         """
         k = len(self._T) + self._block
         V = self._V[:, :k]
@@ -125,7 +124,7 @@ class _Krylov:
             part = self._products.inner(V, MW)
             self._products.subtract(W, V, part)
             H += part
-            if (np.einsum("ik,ik->k", part, part) < 0.99 * before).all():
+            if (np.einsum("ik,ik->k", part, part) < 0.5 * before).all():
                 break
         self._T = _bordered(self._T, H, self._block)
         self._MQ, self._R = _orthonormal(W, self._mass, self._products)

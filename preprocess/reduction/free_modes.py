@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flexmbs.flexible_body import FloatArray
+from preprocess.arguments import spelt
 from preprocess.reduction.eigen import Operator
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
 
 
+@spelt
 @dataclass(frozen=True)
 class FreeModes(NormalModeReduction):
     """Basis ``Φ``: elastic modes of the free body, ``K Φ = M Φ Ω²``, and nothing for loads at the interfaces: the body is too

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
+from preprocess.arguments import spelt
 from preprocess.mesh import PreprocessWarning
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.statics import InterfaceStatics
@@ -18,6 +19,7 @@ from preprocess.reduction.statics import InterfaceStatics
 _DISTORTION = 1e-6
 
 
+@spelt
 @dataclass(frozen=True, eq=False, repr=False)
 class GivenShapes(Reduction):
     """Basis of given nodal displacements (3N, n) or (N, 3, n), nodes in the order of the mesh, mesh axes; measured modes, say, or
@@ -30,7 +32,10 @@ class GivenShapes(Reduction):
 
     def __post_init__(self) -> None:
         try:
-            values = np.array(self.shapes, dtype=float)
+            values = np.array(self.shapes)
+            if values.dtype.kind == "c":
+                raise InputError("method.shapes: are complex; give real and imaginary parts as shapes of their own")
+            values = values.astype(float)
         except (TypeError, ValueError):
             raise InputError(f"method.shapes: {self.shapes!r:.60} is no array of numbers; give displacements (3N, n)") from None
         if values.ndim not in (2, 3) or not values.size or not np.isfinite(values).all():

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray
+from preprocess.arguments import spelt
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.statics import InterfaceStatics
 
 
+@spelt
 @dataclass(frozen=True)
 class Guyan(Reduction):
     """Basis ``Ψ``: six constraint modes per interface, ``K_ii Ψ_i = −K_ib``, and no normal mode. Exact for static loads at the

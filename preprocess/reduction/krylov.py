@@ -8,18 +8,22 @@ import numpy as np
 
 from flexmbs.errors import InputError, SolverError
 from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import whole
+from preprocess.arguments import spelt, whole
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.eigen import Modes, Operator, modes_of
 from preprocess.reduction.independent import orthonormal
 from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.sturm import modes_below
 
+HIGHEST = 1e9  # Hz
+MOST_BELOW = 500  # modes about and below a frequency
 _DEFLATED = 2.0  # modes below this multiple of the highest ω² are dealt with exactly
 _RESONANCE = 1e-9  # distance of ω² from σ below which a mode counts as excited at resonance
 _TOLERANCE = 1e-12
 _MAX_STEPS = 100
 
 
+@spelt
 @dataclass(frozen=True)
 class Krylov(Reduction):
     """Basis ``[X_1, X_2, …]`` about each frequency, ``X_1 = (K − σM)⁻¹ L, X_j = (K − σM)⁻¹ M X_{j−1}``, σ = (2πf)², for the unit
@@ -41,8 +45,8 @@ class Krylov(Reduction):
             points = tuple(float(f) for f in self.frequencies)
         except (TypeError, ValueError):
             raise InputError(f"method.frequencies: {self.frequencies!r:.60} is no list of frequencies in Hz") from None
-        if not points or not all(np.isfinite(f) and f >= 0 for f in points):
-            raise InputError(f"method.frequencies: {points}; give one or more frequencies in Hz, none negative")
+        if not points or not all(0 <= f <= HIGHEST for f in points):
+            raise InputError(f"method.frequencies: {points}; give one or more frequencies in Hz, from 0 to {HIGHEST:g}")
         if not 1 <= whole(self.moments, "method.moments") <= 100:
             raise InputError(f"method.moments: is {self.moments}; give a whole number from 1 to 100")
         object.__setattr__(self, "frequencies", points)
@@ -77,6 +81,9 @@ def _low_modes(statics: InterfaceStatics, highest: float) -> Modes:
     if not highest:
         return Modes(np.zeros(0), np.zeros((statics.size, 0)))
     limit = float(np.sqrt(_DEFLATED * highest))
+    count, frequency = modes_below(statics, limit**2, ()), np.sqrt(highest) / (2 * np.pi)
+    if count > MOST_BELOW:
+        raise InputError(f"method.frequencies: {count} modes lie about and below {frequency:g} Hz; lower it, below {MOST_BELOW}")
     return modes_of(statics.free_response, statics.fe.mass_product, statics.size, omega_max=limit)
 
 

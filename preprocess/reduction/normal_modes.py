@@ -16,7 +16,7 @@ from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.eigen import Modes, Operator, modes_of
 from preprocess.reduction.enough import fewest
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reduction.sturm import CHEAP, prove_complete
+from preprocess.reduction.sturm import CHEAP, modes_below, prove_complete
 
 AUTO = "auto"
 
@@ -101,6 +101,8 @@ class NormalModeReduction(Reduction):
         available = self.degrees_of_freedom(statics)
         if count > available:
             raise InputError(f"method.modes: {count} asked for; the body has {available} degrees of freedom {self._where}")
+        if self.frequency:
+            self._refuse_too_many(statics, self.frequency, "frequency")
         found = modes_of(self.normal_response(statics), statics.fe.mass_product, statics.size, count=count, omega_max=limit)
         if not found.omega.size:
             raise InputError(f"method.frequency: no {self.normal} mode up to {self.frequency} Hz; raise the limit")
@@ -108,7 +110,14 @@ class NormalModeReduction(Reduction):
             prove_complete(statics, found.omega, self.held(statics))
         return found
 
+    def _refuse_too_many(self, statics: InterfaceStatics, frequency: float, option: str) -> None:
+        """InputError for a frequency [Hz] below which there are more modes than a body holds."""
+        below = modes_below(statics, (2 * np.pi * frequency) ** 2, self.held(statics))
+        if below > MAX_MODES:
+            raise InputError(f"method.{option}: {below} modes lie below {frequency:g} Hz, a body holds {MAX_MODES}; lower it")
+
     def _automatic(self, statics: InterfaceStatics, static: dict[str, FloatArray]) -> Modes:
+        self._refuse_too_many(statics, float(self.band or 0), "band")
         tolerance = 0.01 if self.tolerance is None else self.tolerance
         return fewest(statics, static, self.normal_response(statics), self.normal, 2 * np.pi * float(self.band or 0), tolerance)
 
