@@ -116,7 +116,7 @@ def _warn_of_stiff_elements(mesh: Mesh) -> None:
     if stiff:
         what = " and ".join(f"{n} {name}" for name, n in stiff.items())
         message = f"{mesh.source}: {what} elements are far too stiff in bending; use tet10 and wedge15"
-        warnings.warn(message, PreprocessWarning, stacklevel=3)
+        warnings.warn(message, PreprocessWarning, stacklevel=4)
 
 
 def _counted(groups: tuple[ElementGroup, ...]) -> str:

@@ -40,7 +40,7 @@ def damping_ratios(damping: Damping, frequency: FloatArray) -> FloatArray:
         warnings.warn(
             f"damping: ratio {ratio[high[0]]:g} of mode {high[0] + 1} is above 1 (critical); is it given in per cent?",
             PreprocessWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return ratio
 

@@ -161,9 +161,10 @@ def _warn_of_speed(E: float, rho: float) -> None:
     speed = np.sqrt(E / rho)
     if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
         _warn(
-            f"material: sqrt(E/rho) = {speed:.3g} m/s is no solid's wave speed; are E = {E:g} and rho = {rho:g} in Pa and kg/m³?"
+            f"material: sqrt(E/rho) = {speed:.3g} m/s is no solid's wave speed; are E = {E:g} and rho = {rho:g} in Pa and kg/m³?",
+            level=6,
         )
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, PreprocessWarning, stacklevel=4)
+def _warn(message: str, level: int = 5) -> None:
+    warnings.warn(message, PreprocessWarning, stacklevel=level)

@@ -171,7 +171,7 @@ class Mesh:
             raise InputError(*(f"{self.source}: {problem}" for problem in problems))
 
     def _warn(self, message: str) -> None:
-        warnings.warn(f"{self.source}: {message}", PreprocessWarning, stacklevel=3)
+        warnings.warn(f"{self.source}: {message}", PreprocessWarning, stacklevel=5)
 
 
 @spelt
@@ -191,7 +191,7 @@ def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> 
         raise InputError(f"{source}: fix {unknown[0]!r} is not known; there is: orientation")
     raw = raw_mesh(Path(path))
     for notice in raw.notices:
-        warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=2)
+        warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
     mesh = _solid_mesh(raw, source, unit)
     if fix:
         mesh = _reoriented(mesh)

@@ -104,7 +104,7 @@ def read_body(
 
 def _warn(report: ImportReport) -> None:
     for doubt in report.doubts:
-        warnings.warn(f"{report.source}: {doubt}", PreprocessWarning, stacklevel=3)
+        warnings.warn(f"{report.source}: {doubt}", PreprocessWarning, stacklevel=4)
 
 
 def _path(given: str | Path | None) -> Path | None:

@@ -99,3 +99,11 @@ def test_absurd_frequencies_are_refused_before_the_work(fe: FEModel, monkeypatch
         refused = rf"method.{option}: {below - 12} modes lie below 1e\+09 Hz, a body holds 20; lower it"
         with pytest.raises(InputError, match=refused):
             reduced(fe, method=method)
+
+
+def test_warnings_name_the_line_of_the_caller() -> None:
+    with pytest.warns(pp.PreprocessWarning, match="wave speed") as caught:
+        pp.Isotropic(E=1.0, nu=0.3, rho=7850.0)
+    with pytest.warns(pp.PreprocessWarning, match="far too stiff") as also:
+        pp.assemble(pp.box_mesh((1, 1, 1), (1, 1, 1), "tet4"), STEEL)
+    assert [each.filename for each in (*caught, *also)] == [__file__] * 2

@@ -219,7 +219,7 @@ def test_neighbours_of_unlike_order_are_expect_refusal():
 
 def test_unit_is_required_and_doubted_when_the_size_is_odd(tmp_path):
     path = text_msh(tmp_path / "part.msh", nodes=BOX.nodes * 5e3)
-    with pytest.raises(TypeError, match="unit"):
+    with pytest.raises(InputError, match="read_mesh: unit is missing"):
         read_mesh(path)
     expect_refusal(path, "unit 'furlong' is not known; give one of m, cm, mm, in", unit="furlong")
     with pytest.warns(PreprocessWarning, match=r"is 8\.66e\+03 m large with unit='m'; is the unit right\?"):
