@@ -6,6 +6,7 @@ stresses of all cases by one matrix product. Points, and the incompatible modes 
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from preprocess.fe_model import FEModel
 from preprocess.material import elasticity_tensor
 from preprocess.regions import ElementGroup
 from preprocess.stress import internal_displacements
+from preprocess.threads import Threads
 
 Array = Any
-CHUNK = 2**22  # numbers in one piece of the products of shapes
+CHUNK = 2**21  # numbers in one piece of the products of shapes
+STRETCHES = 8  # of the elements of a group, one task each
 
 
 def initial_stress_stiffness(fe: FEModel, displacements: FloatArray, shapes: FloatArray) -> FloatArray:
@@ -30,8 +33,12 @@ def initial_stress_stiffness(fe: FEModel, displacements: FloatArray, shapes: Flo
     n = shapes.shape[1]
     fields = tuple(np.ascontiguousarray(field).reshape(len(fe.nodes), 3, -1) for field in (displacements, shapes))
     lower = np.zeros((displacements.shape[1], n * (n + 1) // 2))
-    for group in fe.groups:
-        _add_group(fe.nodes, group, fields, lower)
+    with Threads() as threads:
+        for group in fe.groups:
+            edges = np.linspace(0, len(group.connectivity), STRETCHES + 1).astype(int).tolist()
+            tasks = ((fe.nodes, group, group.connectivity[low:high], fields) for low, high in itertools.pairwise(edges))
+            for part in threads.together(_sum_of_elements, tasks):
+                lower += part
     K0 = np.zeros((len(lower), n, n))
     rows, columns = np.tril_indices(n)
     K0[:, rows, columns] = lower
@@ -39,18 +46,21 @@ def initial_stress_stiffness(fe: FEModel, displacements: FloatArray, shapes: Flo
     return K0
 
 
-def _add_group(nodes: FloatArray, group: ElementGroup, fields: tuple[FloatArray, ...], lower: FloatArray) -> None:
-    """lower += σᵀ B over the points of the elements of one group, piece by piece."""
+def _sum_of_elements(nodes: FloatArray, group: ElementGroup, elements: Any, fields: tuple[FloatArray, ...]) -> FloatArray:
+    """σᵀ B (k, n (n+1)/2) over the points of some elements of a group, piece by piece."""
+    n = fields[1].shape[2]
+    lower = np.zeros((fields[0].shape[2], n * (n + 1) // 2))
     tables = group.element.stiffness_tables
     C = np.ascontiguousarray(group.material.elasticity, dtype=float)
     material = C, np.ascontiguousarray(elasticity_tensor(C))
     rows = 6 * len(group.element.stiffness_rule.weights)
     piece = max(1, CHUNK // (rows * max(1, lower.shape[1])))
     stress, products = np.empty((rows * piece, len(lower))), np.empty((rows * piece, lower.shape[1]))
-    for first in range(0, len(group.connectivity), piece):
-        table = group.connectivity[first : first + piece]
+    for first in range(0, len(elements), piece):
+        table = elements[first : first + piece]
         stress_and_products(nodes, table, tables, material, fields, (stress, products))
         lower += stress[: rows * len(table)].T @ products[: rows * len(table)]
+    return lower
 
 
 @kernel
