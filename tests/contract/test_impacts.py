@@ -73,6 +73,28 @@ def test_stop_of_a_joint_in_both_coordinates() -> None:
     assert hit.lost > 0.0
 
 
+def test_a_box_slides_on_four_corners_as_on_a_plane() -> None:
+    """More contacts than freedoms: deceleration μ g, no tilt, no overlap, the normal forces carry the weight and its moment."""
+    size, friction, step = 0.1, 0.6, 5e-3
+    model = fm.Model("box", gravity=(0, 0, -9.81))
+    corners = {f"corner {k}": (size * (-1) ** k, size * (-1) ** (k // 2), -size) for k in range(4)}
+    box = model.add(fm.RigidBody("box", mass=2.0, inertia=(0.02, 0.02, 0.02), frames=corners))
+    model.add(fm.Free("flight", model.ground, box, q0=(0, 0, size, 1, 0, 0, 0), v0=(0.6, 0.8, 0, 0, 0, 0)))
+    for corner in corners:
+        model.add(fm.SpherePlane(corner, model.ground, box[corner], friction=friction))
+    solution = fm.simulate(model, t_end=8 * step, step=step, integrator="moreau-jean")
+    speed = 1.0 - friction * 9.81 * solution.t
+    np.testing.assert_allclose(solution.s[:, :2], speed[:, None] * [0.6, 0.8], atol=1e-10)
+    np.testing.assert_allclose(solution.s[:, 2:], 0.0, atol=1e-10)
+    contacts = [solution.contact(corner) for corner in corners]
+    assert max(np.abs(contact.gap).max() for contact in contacts) < 1e-11
+    force = sum(contact.force[1:] for contact in contacts)
+    np.testing.assert_allclose(force, np.tile(2.0 * 9.81 * np.array([-0.36, -0.48, 1.0]), (8, 1)), rtol=1e-9)
+    arms = np.array(list(corners.values()))
+    moment = sum(np.cross(arm, contact.force[1:]) for arm, contact in zip(arms, contacts))
+    np.testing.assert_allclose(moment, 0.0, atol=1e-9)
+
+
 def dropped(integrator="moreau-jean", **options) -> fm.Solution:
     model = fm.Model("ball")
     ball = model.add(fm.PointMass("ball", mass=1.0))
@@ -82,6 +104,20 @@ def dropped(integrator="moreau-jean", **options) -> fm.Solution:
         model.add(fm.Drive("ram", "fall", drive))
     model.add(fm.SpherePlane("floor", model.ground, ball, radius=0.2, **options))
     return fm.simulate(model, t_end=0.05, step=5e-3, integrator=integrator)
+
+
+def test_contacts_and_impacts_are_stored(tmp_path) -> None:
+    solution = dropped(height=0.205, restitution=0.5, friction=0.1)
+    solution.save(tmp_path / "ball.h5")
+    read = fm.Solution.load(tmp_path / "ball.h5")
+    assert read.contacts == ("floor",)
+    assert read.run.impacts == solution.run.impacts != ()
+    for key in ("gap", "rate", "slip", "normal", "friction", "force"):
+        np.testing.assert_array_equal(getattr(read.contact("floor"), key), getattr(solution.contact("floor"), key))
+    between = read.at(0.5 * (read.t[1:] + read.t[:-1]))
+    assert np.abs(between.q - 0.5 * (read.q[1:] + read.q[:-1])).max() < 1e-3
+    with pytest.raises(fm.InputError, match="contact 'flor' is not in the solution; did you mean 'floor'"):
+        read.contact("flor")
 
 
 REFUSED = [

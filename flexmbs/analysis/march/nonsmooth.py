@@ -51,6 +51,7 @@ from flexmbs.system.records import (
     System,
 )  # fmt: skip
 
+ROUND_OFF = 1e-12  # m or rad
 SMOOTH = 1e-14  # of velocity corrections of order one
 CLOSED = 1e-10  # m or rad, of the loops after a step
 PROJECTIONS = 4
@@ -122,10 +123,17 @@ def first_contacts(system, work, touch, t, q, s):
 
 @part
 def foreseen(system, touch, h):
-    """Contacts that take part in the step: g + ½ h γ ≤ 0. Returns their number."""
+    """Contacts that take part in the step: g + ½ h γ ≤ 0. Returns their number.
+
+    One that carried an impulse takes part up to the gap that weight would close within the step, else round-off opens it and it
+    falls into an overlap.
+    """
     m = 0
+    g = system.gravity
+    fall = 0.5 * h * h * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) ** 0.5
     for k in range(touch.gap.shape[0]):
-        closes = touch.gap[k] + 0.5 * h * touch.rate[k, 0] <= 0.0
+        near = max(fall, ROUND_OFF) if touch.closed[k] == 1 else ROUND_OFF
+        closes = touch.gap[k] + 0.5 * h * touch.rate[k, 0] <= near
         if closes and touch.beside[k] == 0.0 and system.contacts.info[k, CO_LAW] < 0:
             touch.row[m] = k
             touch.mu[m] = system.contacts.value[k, CO_MU]
