@@ -73,6 +73,22 @@ def test_stop_of_a_joint_in_both_coordinates() -> None:
     assert hit.lost > 0.0
 
 
+@pytest.mark.parametrize("restitution", [0.0, 0.4, 1.0])
+def test_central_impact_of_two_balls(restitution) -> None:
+    """Masses 1 and 3, the second at rest: speeds (1 − 3 e)/4 and (1 + e)/4, loss ½ · ¾ (1 − e²)."""
+    model = fm.Model("balls", gravity=(0, 0, 0))
+    balls = [model.add(fm.PointMass(name, mass=mass)) for name, mass in (("first", 1.0), ("second", 3.0))]
+    model.add(fm.Prismatic("left", model.ground, balls[0], v0=1.0))
+    model.add(fm.Prismatic("right", model.ground, balls[1], q0=0.31))
+    model.add(fm.SphereSphere("touch", *balls, radius_parent=0.1, radius_child=0.2, restitution=restitution))
+    solution = fm.simulate(model, t_end=0.05, step=5e-3, integrator="moreau-jean")
+    speeds = [solution.joint(name).velocity[-1, 0] for name in ("left", "right")]
+    np.testing.assert_allclose(speeds, [(1 - 3 * restitution) / 4, (1 + restitution) / 4], atol=1e-12)
+    (hit,) = solution.run.impacts
+    np.testing.assert_allclose([hit.t, hit.lost], [0.01, 0.375 * (1 - restitution**2)], atol=1e-12)
+    np.testing.assert_allclose(hit.impulse, [0.75 * (1 + restitution), 0.0, 0.0], atol=1e-12)
+
+
 def test_a_box_slides_on_four_corners_as_on_a_plane() -> None:
     """More contacts than freedoms: deceleration μ g, no tilt, no overlap, the normal forces carry the weight and its moment."""
     size, friction, step = 0.1, 0.6, 5e-3
