@@ -38,7 +38,7 @@ def test_bouncing_ball_passes_the_accumulation_of_its_impacts() -> None:
         errors.append(np.abs(found - expected).max() / step)
         assert np.abs(solution.energy.balance).max() < 1e-10
         after = solution.t > 8.7
-        assert np.abs(solution.q[after]).max() < 1e-5
+        assert np.abs(solution.q[after]).max() < 0.5 * G * step**2  # the fall of a step
         assert np.abs(solution.s[after]).max() < 1e-12
         np.testing.assert_allclose(solution.contact("floor").normal[after], 2.0 * G, rtol=1e-9)
         assert solution.contact("floor").gap.min() > -step * math.sqrt(2.0 * G)
