@@ -16,7 +16,7 @@ _HOMES = {
     "flexmbs.model.user_relations": "Holonomic VelocityRows",
     "flexmbs.model.motions": "Ball FreeMotion Rotate Shift Slide Turn Twist",
     "flexmbs.model.laws": "PD PID Constant Function Ramp Sine SmoothStep SpringDamper Table",
-    "flexmbs.model.forces": "Bushing FrameForce JointSpring JointTorque PointSpring UserForce",
+    "flexmbs.model.forces": "Bushing FrameForce JointFriction JointSpring JointTorque PointSpring UserForce",
     "flexmbs.model.drives": "Drive",
     "flexmbs.model.contacts": "CornerLine JointLimit SpherePlane SphereSphere",
     "flexmbs.model.run": "Run",
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
     from flexmbs.model.contacts import CornerLine, JointLimit, SpherePlane, SphereSphere
     from flexmbs.model.drives import Drive
-    from flexmbs.model.forces import Bushing, FrameForce, JointSpring, JointTorque, PointSpring, UserForce
+    from flexmbs.model.forces import Bushing, FrameForce, JointFriction, JointSpring, JointTorque, PointSpring, UserForce
     from flexmbs.model.frames import Frame, FrameRef
     from flexmbs.model.joints import (
         Chain,
@@ -99,7 +99,7 @@ __all__ = [  # noqa: RUF022
     "Universal", "KnifeEdge", "RollingDisc", "RollingSphere", "Holonomic", "VelocityRows",
     "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
-    "Bushing", "FrameForce", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
+    "Bushing", "FrameForce", "JointFriction", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
     "SpherePlane", "SphereSphere", "CornerLine", "JointLimit",
     "Robot", "Run", "simulate", "compare", "assemble", "Assemble", "Solution", "Event",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",

@@ -38,7 +38,7 @@ class GeneralizedAlpha(Integrator):
     rtol: float = RTOL
     atol: float = ATOL
     newton_tolerance: float = 1e-9
-    max_iterations: int = 14
+    max_iterations: int = 20
 
     name: ClassVar[str] = "generalized-alpha"
     needs: ClassVar[str] = "residual"

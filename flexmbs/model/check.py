@@ -66,7 +66,7 @@ def declaration_report(model: "Model") -> Report:
     frames, modes, highest = _look_into_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
     report.errors += map(str, topology_problems(model))
-    report.warnings += [str(caution) for joint in model.joints.values() for caution in joint.cautions()]
+    report.warnings += [str(caution) for item in (*model.joints.values(), *model.forces.values()) for caution in item.cautions()]
     report.sections = {
         "bodies": [_titled(body.name, body.kind, _frames_text(frames[body.name])) for body in model.bodies.values()],
         "joints": [_joint_line(joint) for joint in model.joints.values()],

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, shown
-from flexmbs.model.fields import Index, Nonnegative, NonnegativeSix, Number, OptionalPositive
+from flexmbs.model.fields import Index, Nonnegative, NonnegativeSix, Number, OptionalPositive, Positive
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.functions import OptionalFunction, UserFunction, function_of
 from flexmbs.model.item import CoordinateUse, Item
@@ -43,6 +43,44 @@ class JointSpring(Force, kind="joint-spring"):
 
     def coordinate_used(self) -> CoordinateUse:
         return CoordinateUse(self.joint, self.coordinate)
+
+
+class JointFriction(Force, kind="joint-friction"):
+    """Friction on one rotation or translation of a joint, a smooth odd function of its rate η:
+
+    Q = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η
+
+    ``coulomb`` F_c (N or N m), ``static`` F_s ≥ F_c (None: F_c) decaying over ``stribeck_velocity`` v_s (m/s or rad/s),
+    ``viscous`` c (N s/m or N m s/rad). ``regularization`` v_r (m/s or rad/s): the rate at which tanh(1) = 76 % of the force is
+    reached; below it a joint under load creeps instead of sticking, at η ≈ v_r Q/F_s. Armstrong-Hélouvry, Dupont & Canudas
+    de Wit, Automatica 30 (1994) 1083.
+    """
+
+    joint: JointLike = dataclasses.field(kw_only=False)
+    coulomb: Nonnegative
+    static: OptionalPositive = None
+    stribeck_velocity: OptionalPositive = None
+    viscous: Nonnegative = 0.0
+    regularization: Positive = 1e-3
+    coordinate: Index = 0
+
+    @model_validator(mode="after")
+    def _curve(self) -> "JointFriction":
+        if self.static is not None and self.static < self.coulomb:
+            raise NestedError([Problem(("static",), f"must be >= coulomb = {self.coulomb:g}, not {self.static:g}")])
+        if (self.static is None) != (self.stribeck_velocity is None):
+            missing = "static" if self.static is None else "stribeck_velocity"
+            raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity go together")])
+        return self
+
+    def coordinate_used(self) -> CoordinateUse:
+        return CoordinateUse(self.joint, self.coordinate)
+
+    def cautions(self) -> list[Problem]:
+        if self.stribeck_velocity is None or self.regularization < 0.5 * self.stribeck_velocity:
+            return []
+        speeds = f"is {self.regularization:g} and stribeck_velocity {self.stribeck_velocity:g}"
+        return [Problem((self.section, self.name, "regularization"), f"{speeds}: the peak is hardly reached; make it smaller")]
 
 
 def _axes(value: object) -> str:

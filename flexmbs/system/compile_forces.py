@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.model.forces import Bushing, FrameForce, JointSpring, JointTorque, PointSpring, UserForce
+from flexmbs.model.forces import Bushing, FrameForce, JointFriction, JointSpring, JointTorque, PointSpring, UserForce
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.laws import PD, PID, Function, SpringDamper
 from flexmbs.model.model import Model
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.records import JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING, Forces
+from flexmbs.system.records import JOINT_FRICTION, JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING, Forces
 from flexmbs.system.topology import Topology
 
 
@@ -48,7 +48,7 @@ class _JointForceRow(NamedTuple):
     joint: str
     coordinate: int
     kind: int
-    value: tuple[float, float, float, float]
+    value: tuple[float, ...]
     law: int
     integral: bool
 
@@ -77,6 +77,8 @@ def compile_forces(
                         item, force.joint, force.coordinate, JOINT_SPRING, (force.k, force.c, force.x0, 0.0), -1, False
                     )
                 )
+            case JointFriction():
+                rows.append(_joint_friction(item, force))
             case FrameForce():
                 numbers = [laws.number(f"{item}.{key}", law) for key in ("force", "torque") for law in getattr(force, key)]
                 frame_rows.append([frame(force.frame), int(force.axes == "follower"), -1, *numbers])
@@ -140,6 +142,12 @@ def _joint_torque(item: str, force: JointTorque, laws: LawTable) -> _JointForceR
     return _JointForceRow(item, force.joint, force.coordinate, JOINT_LAW, (0.0,) * 4, laws.number(item, law), False)
 
 
+def _joint_friction(item: str, force: JointFriction) -> _JointForceRow:
+    static = force.coulomb if force.static is None else force.static
+    value = (force.coulomb, static, force.stribeck_velocity or 1.0, force.viscous, force.regularization)
+    return _JointForceRow(item, force.joint, force.coordinate, JOINT_FRICTION, value, -1, False)
+
+
 def _joint_record(
     rows: list[_JointForceRow], places: dict[str, JointPlace], first_coupling: int
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -152,7 +160,7 @@ def _joint_record(
         )
         for row in rows
     ]  # fmt: skip
-    return _integers(integers, 8), _floats([row.value for row in rows], 4), states
+    return _integers(integers, 8), _floats([(*row.value, 0.0)[:5] for row in rows], 5), states
 
 
 def _couplings(

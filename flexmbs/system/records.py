@@ -18,7 +18,7 @@ CHAIN, KNIFE_EDGE, ROLLING_DISC, ROLLING_SPHERE, USER_ROWS = range(5)
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 # kinds of joint forces
-JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING = range(4)
+JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING, JOINT_FRICTION = range(5)
 
 # columns of System.tree: body i hangs on FRAME_P by its primary JOINT at its own FRAME_C; PLAIN: its velocities are the body
 # twist itself
@@ -53,6 +53,8 @@ DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = rang
 LAW_KIND, LAW_AT, LAW_ADDRESS = range(3)
 # columns of Forces.joint
 JF_BODY, JF_CUT, JF_V, JF_Q, JF_KIND, JF_LAW, JF_STATE, JF_COUPLING = range(8)
+# columns of Forces.joint_value of friction
+COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)
 # columns of Forces.frame: a user function's law or −1, else six laws of time from LAWS on
 FF_FRAME, FF_FOLLOWER, FF_USER, FF_LAWS = range(4)
 # columns of Forces.spring and spring_value
@@ -143,7 +145,7 @@ class Forces(NamedTuple):
     """Applied forces of all kinds."""
 
     joint: np.ndarray  # (n, 8)
-    joint_value: np.ndarray  # (n, 4)
+    joint_value: np.ndarray  # (n, 5)
     frame: np.ndarray  # (n, 9)
     spring: np.ndarray  # (n, 3)
     spring_value: np.ndarray  # (n, 3)

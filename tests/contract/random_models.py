@@ -250,6 +250,9 @@ def _joint_force(name: str, model: fm.Model, rng: Random) -> Any:
     joint = str(rng.choice([name for name, joint in model.joints.items() if driven_coordinates(joint)]))
     freedoms = driven_coordinates(model.joints[joint])
     at = {"coordinate": freedoms[int(rng.integers(len(freedoms)))][0]}
-    if rng.random() < 0.5:
+    choice = rng.random()
+    if choice < 0.3:
         return fm.JointSpring(name, joint, k=20.0, c=3.0, x0=0.1, **at)
+    if choice < 0.6:
+        return fm.JointFriction(name, joint, coulomb=2.0, static=3.0, stribeck_velocity=0.4, regularization=0.1, **at)
     return fm.JointTorque(name, joint, fm.PID(30.0, 9.0, 4.0, reference=fm.Sine(0.4, 0.8)), **at)

@@ -175,6 +175,16 @@ JOINT_LAWS = {
 }
 
 
+FRICTION = {"coulomb": 2.0, "static": 3.5, "stribeck_velocity": 0.7, "viscous": 0.4, "regularization": 0.3}
+JOINT_FORCES = {
+    "joint-spring": (fm.JointSpring("f", "hinge", k=20.0, c=3.0, x0=0.1, coordinate=1), lambda x, v: -20.0 * (x - 0.1) - 3.0 * v),
+    "joint-friction": (
+        fm.JointFriction("f", "hinge", coordinate=1, **FRICTION),
+        lambda x, v: -(2.0 + 1.5 * np.exp(-((v / 0.7) ** 2))) * np.tanh(v / 0.3) - 0.4 * v,
+    ),
+}
+
+
 def coordinate_of(effect, joint, number):
     """(place in s, x, v) of a coordinate of a primary joint."""
     place = effect.now.compiled.places[joint]
@@ -184,13 +194,14 @@ def coordinate_of(effect, joint, number):
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("name", [*JOINT_LAWS, "joint-spring"])
+@pytest.mark.parametrize("name", [*JOINT_LAWS, *JOINT_FORCES])
 def test_joint_force(name, turned):
     """The generalized force stands on the coordinate itself; as wrench across the cut joint it gives the same motion."""
-    law, value = JOINT_LAWS.get(name, (None, lambda x, v: -20.0 * (x - 0.1) - 3.0 * v))
-    force = fm.JointSpring("f", "hinge", k=20.0, c=3.0, x0=0.1, coordinate=1)
-    if law is not None:
+    if name in JOINT_LAWS:
+        law, value = JOINT_LAWS[name]
         force = fm.JointTorque("f", "hinge", law, coordinate=1)
+    else:
+        force, value = JOINT_FORCES[name]
     model = two_bodies("chain", 6, turned=turned)
     effect = Effect(model, [force])
     at, x, v = coordinate_of(effect, "hinge", 1)
@@ -200,6 +211,12 @@ def test_joint_force(name, turned):
     assert np.abs(effect.k - expected).max() < 1e-12 * abs(expected[at])
     assert abs(effect.power - v * expected[at]) < 1e-12 * abs(v * expected[at])
     assert difference(state(model), state(model, "absolute")) < 1e-10
+
+
+def test_friction_dissipates_all_its_power():
+    effect = Effect(two_bodies("chain", 6), [JOINT_FORCES["joint-friction"][0]])
+    assert effect.loss == pytest.approx(-effect.now.s @ effect.k, rel=1e-12)
+    assert effect.loss > 0.1
 
 
 def test_integral_part_of_a_controller():
@@ -222,6 +239,7 @@ def every_force():
         fm.Bushing("bushing", A, B, k=(80, 50, 70, 30, 20, 25), c=(3, 2, 1, 0.5, 0.7, 0.9)),
         fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=2),
         fm.JointSpring("twist", "base", k=5.0, c=0.3),
+        fm.JointFriction("rub", "base", **FRICTION),
     ]
 
 

@@ -41,6 +41,7 @@ from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
 from flexmbs.system.records import G_POSITION, PARENT
 
 REFACTOR_RATE = 0.1  # contraction slower than this is worth a new factorization
+BENT_RATE = 0.3  # contraction slower than this with a new factor: the forces bend within the step
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
 ROUND_OFF = 1e-14  # of corrections to coordinates of order one
@@ -90,9 +91,10 @@ def alpha_step(system, work, room, now, p, h, tolerance, iterations):
                 return INDEFINITE
             now.statistics[DEPENDENT] = max(now.statistics[DEPENDENT], status)
             now.clock[FACTOR] = h
+            if not fresh:
+                before = 0.0
             fresh = True
             slow = False
-            before = 0.0
         for a in range(ns):
             x[a] = -work.r[a]
         for a in range(lam.shape[0]):
@@ -120,8 +122,7 @@ def alpha_step(system, work, room, now, p, h, tolerance, iterations):
                 return DONE
             if rate > 0.5 and size <= STAGNATION:
                 return DONE
-            if rate > REFACTOR_RATE and not fresh:
-                slow = True
+            slow = rate > (BENT_RATE if fresh else REFACTOR_RATE)
             if rate > 2.0 and fresh:
                 growths += 1
                 if growths > 2:
