@@ -18,6 +18,7 @@ _HOMES = {
     "flexmbs.model.laws": "PD PID Constant Function Ramp Sine SmoothStep SpringDamper Table",
     "flexmbs.model.forces": "Bushing FrameForce JointFriction JointSpring JointTorque PointSpring UserForce",
     "flexmbs.model.drives": "Drive",
+    "flexmbs.model.contact_laws": "HuntCrossley",
     "flexmbs.model.contacts": "CornerLine JointLimit SpherePlane SphereSphere",
     "flexmbs.model.run": "Run",
     "flexmbs.flexible_body": "FlexibleBodyData FlexibleFrame",
@@ -40,7 +41,7 @@ _HOMES = {
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
     "flexmbs.analysis.event": "Event",
     "flexmbs.robots.robot": "Robot",
-    "flexmbs.integrators": "BDF DormandPrince GeneralizedAlpha MoreauJean Radau Rattle",
+    "flexmbs.integrators": "BDF DormandPrince EventDriven GeneralizedAlpha MoreauJean Radau Rattle",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -63,8 +64,9 @@ if TYPE_CHECKING:
     from flexmbs.formalisms.partitioning import Partitioning
     from flexmbs.formalisms.recursive import Recursive
     from flexmbs.formalisms.stabilization import Baumgarte, Projection
-    from flexmbs.integrators import BDF, DormandPrince, GeneralizedAlpha, MoreauJean, Radau, Rattle
+    from flexmbs.integrators import BDF, DormandPrince, EventDriven, GeneralizedAlpha, MoreauJean, Radau, Rattle
     from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
+    from flexmbs.model.contact_laws import HuntCrossley
     from flexmbs.model.contacts import CornerLine, JointLimit, SpherePlane, SphereSphere
     from flexmbs.model.drives import Drive
     from flexmbs.model.forces import Bushing, FrameForce, JointFriction, JointSpring, JointTorque, PointSpring, UserForce
@@ -100,11 +102,11 @@ __all__ = [  # noqa: RUF022
     "Ball", "FreeMotion", "Rotate", "Shift", "Slide", "Turn", "Twist",
     "PD", "PID", "Constant", "Function", "Ramp", "Sine", "SmoothStep", "SpringDamper", "Table",
     "Bushing", "FrameForce", "JointFriction", "JointSpring", "JointTorque", "PointSpring", "UserForce", "Drive",
-    "SpherePlane", "SphereSphere", "CornerLine", "JointLimit",
+    "SpherePlane", "SphereSphere", "CornerLine", "JointLimit", "HuntCrossley",
     "Robot", "Run", "simulate", "compare", "assemble", "Assemble", "Solution", "Event",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "Multiplier", "Embedding", "Partitioning", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
-    "Rattle", "Radau", "BDF", "MoreauJean",
+    "EventDriven", "Rattle", "Radau", "BDF", "MoreauJean",
     "FlexmbsError", "InputError", "MachineError", "SolverError",
 ]  # fmt: skip
 

@@ -57,7 +57,7 @@ def numbers(value: Any, count: int, key: str) -> np.ndarray:
 
 
 def require_no_contacts(model: Model, analysis: str) -> None:
-    """Raise `InputError` where an analysis of smooth equations would leave out the contacts of a model."""
-    if model.contacts:
-        name = next(iter(model.contacts))
-        raise InputError(f"contacts.{name}: {analysis} knows no contacts; take them out of the model for it")
+    """Raise `InputError` where an analysis of smooth equations would leave out rigid contacts of a model."""
+    for name, contact in model.contacts.items():
+        if contact.rigid:
+            raise InputError(f"contacts.{name}: {analysis} knows no rigid contacts; give it a law or take it out of the model")

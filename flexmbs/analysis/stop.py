@@ -9,6 +9,7 @@ from flexmbs.analysis.rolling import NEARLY_FLAT, flat_wheels
 from flexmbs.analysis.singular import ahead_of
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.integrators.event_driven import TOO_MANY
 from flexmbs.integrators.moreau_jean import NO_SOLUTION
 from flexmbs.results.joints import start_coordinates
 from flexmbs.results.trajectory import Trajectory
@@ -60,6 +61,9 @@ def _contact(status: int, compiled: Compiled, work: Work) -> str:
     if status != state.UNSOLVED:
         return ""
     contact = f"contact '{compiled.contacts[int(work.status[0])]}'"
+    if work.status[1] == TOO_MANY:
+        cause = f"impacts of {contact} follow each other without end"
+        return f"{cause}; raise the integrator's settling, lower the restitution, or take 'moreau-jean'"
     if work.status[1] == NO_SOLUTION:
         cause = f"no impulses keep {contact} closed: a drive presses through it, or it jams by friction"
         return f"{cause}; free the drive, or lower the friction"

@@ -13,12 +13,13 @@ from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, load9_at, sc
 from flexmbs.dynamics.blocks import frame_rows
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.dynamics.constraints import six_apply
+from flexmbs.dynamics.contact_laws import law_force, law_slopes
 from flexmbs.dynamics.frames import apply_pair, frame_twist
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.system.records import (
-    BESIDE, CO_A, CO_B, CO_BODY, CO_BOUND, CO_CUT, CO_HIGH, CO_KIND, CO_LOW, CO_NORMAL, CO_Q, CO_RA, CO_RADIUS_A, CO_RADIUS_B,
-    CO_RB, CO_RR, CO_SIGN, CO_TANGENT, CO_V, CO_XA, CO_XB, CO_XR, COVECTORS, CUT_BETA, CUT_RA, CUT_RB, CUT_RR, CUT_XA, CUT_XB,
-    CUT_XR, ETA, GAP, GAP_FORCE, GAP_RATE, INVERSE, LIMIT, Q_AT, S_AT, SPHERE_PLANE,
+    BESIDE, COVECTORS, CO_A, CO_B, CO_BODY, CO_BOUND, CO_CUT, CO_HIGH, CO_KIND, CO_LAW, CO_LOW, CO_NORMAL, CO_Q, CO_RA,
+    CO_RADIUS_A, CO_RADIUS_B, CO_RB, CO_RR, CO_SIGN, CO_TANGENT, CO_V, CO_XA, CO_XB, CO_XR, CUT_BETA, CUT_RA, CUT_RB, CUT_RR,
+    CUT_XA, CUT_XB, CUT_XR, ETA, GAP, GAP_FORCE, GAP_RATE, INVERSE, LIMIT, POWER_FORCES, POWER_LOSS, Q_AT, SPHERE_PLANE, S_AT,
 )  # fmt: skip
 
 TOUCHING = 1e-14  # m between two centres: the normal is any
@@ -146,16 +147,37 @@ def contact_force(system, work, k, q):
 
 
 @part
-def apply_contact_forces(system, work, q, s):
-    """The forces in work.contact (N, T₁, T₂ of each contact) into the applied forces; nothing where all of them are zero."""
+def law_forces(system, work, slopes):
+    """Forces of the contacts with laws into work.contact; their kinematics stand. A stop's acts as a joint force."""
+    info = system.contacts.info
+    for k in range(info.shape[0]):
+        if info[k, CO_LAW] >= 0:
+            forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
+            kg, kr, along, across = law_force(system.contacts, work.contact, work.power, k)
+            if info[k, CO_KIND] == LIMIT:
+                work.power[POWER_FORCES] = forces
+                work.power[POWER_LOSS] = loss
+            elif slopes:
+                law_slopes(system.contacts, work.contact, work.slopes, k, kg, kr, along, across)
+
+
+@part
+def apply_contact_forces(system, work, q, s, slopes):
+    """The forces in work.contact (N, T₁, T₂ of each contact) into the applied forces; nothing where all of them are zero.
+
+    Rigid contacts have theirs from the time loop, others by their laws.
+    """
     acting = False
     for k in range(system.contacts.info.shape[0]):
+        acting = acting or system.contacts.info[k, CO_LAW] >= 0
         for c in range(3):
             acting = acting or work.contact[k, GAP_FORCE + c] != 0.0
     if acting:
         contact_kinematics(system, work, q, s)
+        law_forces(system, work, slopes)
         for k in range(system.contacts.info.shape[0]):
-            contact_force(system, work, k, q)
+            if system.contacts.info[k, CO_LAW] < 0 or system.contacts.info[k, CO_KIND] != LIMIT:
+                contact_force(system, work, k, q)
 
 
 @part

@@ -68,7 +68,7 @@ def residual(system, work, t, q, s, sd, lam, z, slopes, r):
         r[a] = 0.0
     kinematics(system, work, t, q, s, sd)
     apply_forces(system, work, t, q, s, z, slopes)
-    apply_contact_forces(system, work, q, s)
+    apply_contact_forces(system, work, q, s, slopes)
     apply_constraint_forces(tree, system.cuts, system.drives, system.frames, motion, work.force, work.cut, q, lam)
     for i in range(tree.shape[0]):
         inertia_force(system.bodies, tree, motion, i, q, s, sd, work.U, r)
@@ -90,7 +90,7 @@ def body_forces(system, work, products, zero, t, q, s, z):
         r[a] = 0.0
     kinematics(system, work, t, q, s, zero)
     apply_forces(system, work, t, q, s, z, False)
-    apply_contact_forces(system, work, q, s)
+    apply_contact_forces(system, work, q, s, False)
     for i in range(system.tree.shape[0]):
         inertia_force(system.bodies, system.tree, work.motion, i, q, s, zero, products[i], r)
         for a in range(6):

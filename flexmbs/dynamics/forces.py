@@ -7,14 +7,16 @@ from flexmbs._jit import call_address, part
 from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, neg, scale, sub, tmul
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
 from flexmbs.dynamics.constraints import cut_wrench
+from flexmbs.dynamics.contact_laws import hunt_crossley, hunt_crossley_slopes
 from flexmbs.dynamics.friction import joint_friction, joint_friction_slope
 from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.laws import force_law, law_of_time
 from flexmbs.system.records import (
     CUT_BETA, ETA, FF_FOLLOWER, FF_FRAME, FF_LAWS, FF_USER, INVERSE, JF_BODY, JF_COUPLING, JF_CUT, JF_KIND, JF_LAW, JF_Q,
-    JF_STATE, JF_V, JOINT_FRICTION, JOINT_LAW, JOINT_PID, JOINT_SPRING, LAW_ADDRESS, POWER_FORCES, POWER_LOSS, Q_AT, S_AT,
-    SPRING_A, SPRING_B, SPRING_C, SPRING_K, SPRING_LAW, SPRING_LENGTH,
+    JF_STATE, JF_V, JOINT_FRICTION, JOINT_LAW, JOINT_PID, JOINT_SPRING, JOINT_STOP, LAW_ADDRESS, POWER_FORCES, POWER_LOSS, Q_AT,
+    SPRING_A, SPRING_B, SPRING_C, SPRING_K, SPRING_LAW, SPRING_LENGTH, STOP_BOUND, STOP_DAMPING, STOP_EXPONENT, STOP_SIGN,
+    STOP_STIFFNESS, S_AT,
 )  # fmt: skip
 
 SLOPE_STEP = 1e-6
@@ -33,6 +35,11 @@ def joint_force_value(forces, laws, io, force_rate, f, t, x, v, z):
     if kind == JOINT_FRICTION:
         tau = joint_friction(p, f, v)
         return tau, tau
+    if kind == JOINT_STOP:
+        sign = p[f, STOP_SIGN]
+        gap = sign * (x - p[f, STOP_BOUND])
+        normal, elastic = hunt_crossley(p[f, STOP_STIFFNESS], p[f, STOP_EXPONENT], p[f, STOP_DAMPING], gap, sign * v)
+        return sign * normal, sign * (normal - elastic)
     ref, refd, _ = law_of_time(laws, law, t, io)
     tau = p[f, 0] * (ref - x) + p[f, 1] * (refd - v)
     if kind == JOINT_PID:
@@ -48,6 +55,14 @@ def joint_force_slopes(forces, laws, io, force_rate, f, t, x, v, z, slope):
     if forces.joint[f, JF_KIND] == JOINT_FRICTION:
         slope[f, 0] = 0.0
         slope[f, 1] = joint_friction_slope(forces.joint_value, f, v)
+        return
+    if forces.joint[f, JF_KIND] == JOINT_STOP:
+        p = forces.joint_value
+        sign = p[f, STOP_SIGN]
+        gap = sign * (x - p[f, STOP_BOUND])
+        kg, kr = hunt_crossley_slopes(p[f, STOP_STIFFNESS], p[f, STOP_EXPONENT], p[f, STOP_DAMPING], gap, sign * v)
+        slope[f, 0] = kg
+        slope[f, 1] = kr
         return
     if forces.joint[f, JF_KIND] != JOINT_LAW:
         slope[f, 0] = forces.joint_value[f, 0]

@@ -1,10 +1,11 @@
 """Time integration: options of the methods, and their formulas in numbers."""
 
 from flexmbs.integrators.dormand_prince import DormandPrince
+from flexmbs.integrators.event_driven import EventDriven
 from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.moreau_jean import MoreauJean
 from flexmbs.integrators.rattle import Rattle
 from flexmbs.integrators.stiff import BDF, Radau
 
-__all__ = ["BDF", "DormandPrince", "GeneralizedAlpha", "Integrator", "MoreauJean", "Radau", "Rattle"]
+__all__ = ["BDF", "DormandPrince", "EventDriven", "GeneralizedAlpha", "Integrator", "MoreauJean", "Radau", "Rattle"]

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.model.constraint_class import ConstraintClass
+from flexmbs.model.contact_laws import OptionalContactLaw
 from flexmbs.model.fields import Axis, Index, Nonnegative, OptionalPositive, number
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.item import CoordinateUse, Item
@@ -40,16 +41,24 @@ class Contact(Item, section="contacts"):
     """A unilateral constraint g(q) ≥ 0: open while g > 0, closed it only presses.
 
     ``restitution``: coefficient e_N, 0 … 1, of the law of impact by Newton, γ⁺ = −e_N γ⁻, or by Poisson (impulse of expansion e_N
-    times that of compression).
+    times that of compression).  ``law``: a law of its force (`HuntCrossley`) instead of the constraint, for every integrator; it
+    has a restitution of its own.
     """
 
     restitution: Coefficient = 0.0
     restitution_law: Annotated[str, BeforeValidator(_restitution_law)] = "newton"
+    law: OptionalContactLaw = None
 
     @property
     def rigid(self) -> bool:
         """True where no force law gives the contact's forces, but the constraint itself."""
-        return True
+        return self.law is None
+
+    @model_validator(mode="after")
+    def _one_restitution(self) -> "Contact":
+        if self.law is not None and self.restitution:
+            raise NestedError([Problem(("restitution",), "is of rigid contacts; give it to the law")])
+        return self
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         """One unilateral row; none where a force law stands for it."""
@@ -69,6 +78,8 @@ class FrameContact(Contact):
 
     @model_validator(mode="after")
     def _two_bodies(self) -> "FrameContact":
+        if self.law is not None and self.tangential_restitution:
+            raise NestedError([Problem(("tangential_restitution",), "is of rigid contacts; the law has none")])
         if self.parent.body == self.child.body:
             text = f"is a frame of '{self.parent.body}' like the parent; a contact needs frames of two bodies"
             raise NestedError([Problem(("child",), text)])
@@ -123,7 +134,8 @@ class JointLimit(Contact, kind="joint-limit"):
         return CoordinateUse(self.joint, self.coordinate)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        return (ConstraintClass((self.lower is not None) + (self.upper is not None), bilateral=False),)
+        rows = (self.lower is not None) + (self.upper is not None)
+        return (ConstraintClass(rows, bilateral=False),) if self.rigid else ()
 
     @model_validator(mode="after")
     def _bounds(self) -> "JointLimit":

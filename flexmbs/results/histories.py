@@ -4,7 +4,7 @@ from flexmbs._jit import part, seldom
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply
-from flexmbs.dynamics.contacts import contact_kinematics
+from flexmbs.dynamics.contacts import contact_kinematics, law_forces
 from flexmbs.dynamics.equations import clear_account, kinematics, residual
 from flexmbs.dynamics.forces import apply_forces, joint_force_value
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
@@ -103,16 +103,18 @@ def set_contact_forces(work, contact, i):
 
 @seldom
 def contact_history(system, work, t, q, s, contact, out):
-    """out[i, k] = gap, velocities along normal and tangents, and force in world axes on the second body of contact k at output i,
-    (nt, n, 7)."""
+    """out[i, k] = gap, velocities along normal and tangents, force in world axes on the second body and along normal and tangents
+    of contact k at output i, (nt, n, 10)."""
     for i in range(q.shape[0]):
         set_contact_forces(work, contact, i)
         kinematics(system, work, t[i], q[i], s[i], work.zero)
         contact_kinematics(system, work, q[i], s[i])
+        law_forces(system, work, False)
         for k in range(out.shape[1]):
             out[i, k, 0] = work.contact[k, GAP]
             for c in range(3):
                 out[i, k, 1 + c] = work.contact[k, GAP_RATE + c]
+                out[i, k, 7 + c] = work.contact[k, GAP_FORCE + c]
             m = system.contacts.info[k, CO_B]
             if m >= 0:
                 Rm, xm = frame_pose(system.frames, m, q[i])

@@ -175,10 +175,10 @@ class Solution:
         name = str(name)
         _known("contact", name, self.contacts)
         number = self.contacts.index(name)
-        now, force = self._contacts[:, number], self.trajectory.contact[:, number]
+        now = self._contacts[:, number]
         impacts = tuple(impact for impact in self.run.impacts if impact.contact == name)
         gaps = now[:, 0], now[:, 1], now[:, 2:4]
-        return ContactView(name, self.t, *gaps, normal=force[:, 0], friction=force[:, 1:], force=now[:, 4:], impacts=impacts)
+        return ContactView(name, self.t, *gaps, normal=now[:, 7], friction=now[:, 8:], force=now[:, 4:7], impacts=impacts)
 
     @cached_property
     def energy(self) -> Energy:
@@ -218,8 +218,8 @@ class Solution:
 
     @cached_property
     def _contacts(self) -> FloatArray:
-        """Arrays (nt, n, 7) of `contact_history`."""
-        out = np.zeros((len(self.t), len(self.contacts), 7))
+        """Arrays (nt, n, 10) of `contact_history`."""
+        out = np.zeros((len(self.t), len(self.contacts), 10))
         now = self.trajectory
         work = make_work(self.compiled.system, start_coordinates(self.compiled))
         contact_history(self.compiled.system, work, now.t, now.q, now.s, now.contact, out)

@@ -72,7 +72,7 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
-    contacts, contact_names = compile_contacts(model, places, frames.number, cuts)
+    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings))
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         relations=relations, drives=drives, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,

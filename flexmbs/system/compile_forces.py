@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.model.contacts import Contact, FrameContact, JointLimit
 from flexmbs.model.forces import Bushing, FrameForce, JointFriction, JointSpring, JointTorque, PointSpring, UserForce
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.laws import PD, PID, Function, SpringDamper
 from flexmbs.model.model import Model
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.records import JOINT_FRICTION, JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING, Forces
+from flexmbs.system.records import JOINT_FRICTION, JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING, JOINT_STOP, Forces
 from flexmbs.system.topology import Topology
 
 
@@ -90,8 +91,10 @@ def compile_forces(
                 bushings.append(force)
             case _:
                 raise InputError(f"{item}: kind '{force.kind}' is not known to the equations")
+    rows += [row for contact in model.contacts.values() for row in _stops(contact)]
     pairs = [(f.frame_a, f.frame_b) for f in (*springs, *bushings)]
     pairs += [(model.joints[row.joint].parent, model.joints[row.joint].child) for row in rows if places[row.joint].cut >= 0]
+    pairs += lawful(model)
     couplings, paths = _couplings(shape, pairs, frame, paths)
     joint, joint_value, states = _joint_record(rows, places, len(springs) + len(bushings))
     spring = [
@@ -148,6 +151,25 @@ def _joint_friction(item: str, force: JointFriction) -> _JointForceRow:
     return _JointForceRow(item, force.joint, force.coordinate, JOINT_FRICTION, value, -1, False)
 
 
+def _stops(contact: Contact) -> list[_JointForceRow]:
+    """Joint forces of the stops of a limit with a law."""
+    if not isinstance(contact, JointLimit) or contact.law is None:
+        return []
+    law, item = contact.law, f"contacts.{contact.name}"
+    return [
+        _JointForceRow(
+            item, contact.joint, contact.coordinate, JOINT_STOP,
+            (law.stiffness, law.exponent, law.dissipation, bound, sign), -1, False,
+        )
+        for sign, bound in ((1.0, contact.lower), (-1.0, contact.upper)) if bound is not None
+    ]  # fmt: skip
+
+
+def lawful(model: Model) -> list[tuple[FrameRef, FrameRef]]:
+    """Pairs of frames of the contacts between frames with laws of force."""
+    return [(c.parent, c.child) for c in model.contacts.values() if isinstance(c, FrameContact) and c.law is not None]
+
+
 def _joint_record(
     rows: list[_JointForceRow], places: dict[str, JointPlace], first_coupling: int
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -166,7 +188,7 @@ def _joint_record(
 def _couplings(
     shape: Topology, pairs: list[tuple[FrameRef, FrameRef]], frame: Callable[[FrameRef], int], paths: list[int]
 ) -> tuple[np.ndarray, list[int]]:
-    """Springs, bushings, then joint forces on cut joints: who moves their frames."""
+    """Springs, bushings, joint forces on cut joints, then contacts with laws: who moves their frames."""
     paths = list(paths)
     rows = []
     for a, b in pairs:

@@ -18,7 +18,7 @@ CHAIN, KNIFE_EDGE, ROLLING_DISC, ROLLING_SPHERE, USER_ROWS = range(5)
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 # kinds of joint forces
-JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING, JOINT_FRICTION = range(5)
+JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING, JOINT_FRICTION, JOINT_STOP = range(6)
 
 # columns of System.tree: body i hangs on FRAME_P by its primary JOINT at its own FRAME_C; PLAIN: its velocities are the body
 # twist itself
@@ -55,14 +55,16 @@ LAW_KIND, LAW_AT, LAW_ADDRESS = range(3)
 JF_BODY, JF_CUT, JF_V, JF_Q, JF_KIND, JF_LAW, JF_STATE, JF_COUPLING = range(8)
 # columns of Forces.joint_value of friction
 COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)
+# and of a stop with a law of force
+STOP_STIFFNESS, STOP_EXPONENT, STOP_DAMPING, STOP_BOUND, STOP_SIGN = range(5)
 # columns of Forces.frame: a user function's law or −1, else six laws of time from LAWS on
 FF_FRAME, FF_FOLLOWER, FF_USER, FF_LAWS = range(4)
 # columns of Forces.spring and spring_value
 SPRING_A, SPRING_B, SPRING_LAW = range(3)
 SPRING_K, SPRING_C, SPRING_LENGTH = range(3)
-# columns of Contacts.info: shape; frames of the contact; law of its force or −1 where it is rigid; Poisson's law of restitution;
-# place of a limited coordinate: body of a primary joint or −1, cut joint or −1, velocity and position
-CO_KIND, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q = range(9)
+# columns of Contacts.info: shape; frames of the contact; 0 where a law gives its force or −1 where it is rigid; Poisson's law;
+# place of a limited coordinate: body of a primary joint or −1, cut joint or −1, velocity and position; coupling of the law
+CO_KIND, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q, CO_COUPLING = range(10)
 SPHERE_PLANE, SPHERE_SPHERE, LIMIT = range(3)  # shapes
 # columns of Contacts.value: normal and tangents in axes of frame a, radii, extent along the first tangent, coefficients of
 # restitution and friction, sign and bound of a limited coordinate
@@ -79,7 +81,9 @@ CO_NORMAL, CO_TANGENT, CO_RADIUS_A, CO_RADIUS_B, CO_LOW, CO_HIGH, CO_E, CO_ET, C
     16,
     17,
 )
-CO_WIDTH = 18
+# law of force
+CO_STIFFNESS, CO_EXPONENT, CO_DAMPING, CO_SLIP = 18, 19, 20, 21
+CO_WIDTH = 22
 # columns of Work.contact: gap; velocities along normal and tangents; force along them; 1 beside an edge; poses of the frames in
 # their bodies, relative pose; covectors of normal and tangents on the relative twist, axes of frame b
 GAP, GAP_RATE, GAP_FORCE, BESIDE, CO_RA, CO_XA, CO_RB, CO_XB, CO_RR, CO_XR, COVECTORS = 0, 1, 4, 7, 8, 17, 20, 29, 32, 41, 44
@@ -156,8 +160,8 @@ class Forces(NamedTuple):
 class Contacts(NamedTuple):
     """Unilateral constraints g ≥ 0 between frames, and limits of joint coordinates."""
 
-    info: np.ndarray  # (n, 9)
-    value: np.ndarray  # (n, 18)
+    info: np.ndarray  # (n, 10)
+    value: np.ndarray  # (n, 22)
 
 
 class System(NamedTuple):
@@ -173,7 +177,7 @@ class System(NamedTuple):
     laws: Laws
     forces: Forces
     contacts: Contacts
-    couplings: np.ndarray  # (n, 5) pairs of frames with forces between: springs, bushings, joint forces on cut joints
+    couplings: np.ndarray  # (n, 5) pairs of frames with forces between: springs, bushings, joint forces on cut joints, contacts
     paths: np.ndarray  # bodies that move a cut joint or a coupling
     elimination: Elimination
     gravity: np.ndarray  # (3,)

@@ -38,6 +38,7 @@ from flexmbs.formalisms.kkt import largest, project
 from flexmbs.formalisms.multiplier import correction, iteration_matrix
 from flexmbs.integrators.moreau_jean import NO_SOLUTION, MoreauJean, impulses
 from flexmbs.results.trajectory import Impact
+from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
     BESIDE,
     CO_E,
@@ -448,6 +449,18 @@ def nonsmooth_loop(formalism: type[Formalism]) -> Any:
     return bound(march_nonsmooth, formalism.name, nonsmooth_step=step)
 
 
+def refuse_overlaps(compiled: Compiled, gap: np.ndarray) -> None:
+    """Raise `InputError` for rigid contacts that overlap at the start."""
+    overlaps = [
+        f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies apart with q0, "
+        "or mend its normal, radius or bounds"
+        for name, g, law in zip(compiled.contacts, gap, compiled.system.contacts.info[:, CO_LAW])
+        if g < -OVERLAP and law < 0
+    ]
+    if overlaps:
+        raise InputError(*overlaps)
+
+
 class Nonsmooth(March):
     """Moreau's and Jean's time stepping."""
 
@@ -456,14 +469,7 @@ class Nonsmooth(March):
         self.touch = make_touch(course.system)
         now = course.now
         first_contacts(course.system, course.work, self.touch, 0.0, now.q, now.s)
-        overlaps = [
-            f"contacts.{name}: overlaps by {-gap:.4g} (m or rad) at the start; move its bodies apart with q0, "
-            "or mend its normal, radius or bounds"
-            for name, gap in zip(course.compiled.contacts, self.touch.gap)
-            if gap < -OVERLAP
-        ]
-        if overlaps:
-            raise InputError(*overlaps)
+        refuse_overlaps(course.compiled, self.touch.gap)
 
     def outputs(self, first: int, last: int) -> tuple[int, int]:
         c, m = self.course, self.course.method

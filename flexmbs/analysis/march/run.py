@@ -11,6 +11,7 @@ import numpy as np
 from flexmbs.analysis.event import Event
 from flexmbs.analysis.initial import InitialState, settle
 from flexmbs.analysis.march import state
+from flexmbs.analysis.march.event_driven import FromEventToEvent
 from flexmbs.analysis.march.events import event_records, located, look, values_at
 from flexmbs.analysis.march.explicit import Explicit
 from flexmbs.analysis.march.implicit import Implicit
@@ -22,7 +23,7 @@ from flexmbs.analysis.stop import INTERRUPTED
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, MachineError
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.integrators import BDF, DormandPrince, GeneralizedAlpha, Integrator, MoreauJean, Radau, Rattle
+from flexmbs.integrators import BDF, DormandPrince, EventDriven, GeneralizedAlpha, Integrator, MoreauJean, Radau, Rattle
 from flexmbs.results.trajectory import EventRecord
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import CUT_KIND, ROLLING_DISC, WATCHED
@@ -32,7 +33,7 @@ BATCH_SECONDS = 0.25  # between two calls of the progress function
 
 MARCHES: dict[type[Integrator], type[March]] = {
     GeneralizedAlpha: Implicit, DormandPrince: Explicit, Rattle: Variational, Radau: StiffMarch, BDF: StiffMarch,
-    MoreauJean: Nonsmooth,
+    MoreauJean: Nonsmooth, EventDriven: FromEventToEvent,
 }  # fmt: skip
 INTEGRATORS: dict[str, type[Integrator]] = {method.name: method for method in MARCHES}
 

@@ -1,0 +1,115 @@
+"""Laws of contact forces."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, model_validator
+
+from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.errors import InputError
+from flexmbs.model.fields import OptionalPositive, Positive, nonnegative, number, positive
+
+HALVINGS = 200
+
+
+class ContactLaw(Declaration, section="contact laws"):
+    """A law for the force of a contact from its gap and velocities."""
+
+
+def _exponent(value: object) -> float:
+    result = number(value)
+    if not 1.0 <= result <= 10.0:
+        raise ValueError(f"must be within 1 … 10, not {result:g}")
+    return result
+
+
+def _optional_restitution(value: object) -> Any:
+    if value is None:
+        return None
+    result = number(value)
+    if not 0.0 < result <= 1.0:
+        raise ValueError(f"must be above 0 and not above 1, not {result:g}; for 0 take a rigid contact")
+    return result
+
+
+def _optional_damping(value: object) -> Any:
+    return None if value is None else nonnegative(value)
+
+
+class HuntCrossley(ContactLaw, kind="hunt-crossley"):
+    """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 of the indentation δ = −g, and Coulomb's friction as a smooth law of
+    the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
+
+    ``stiffness`` k (N/mⁿ), ``exponent`` n, ``slip_velocity`` v_r (m/s). Losses: ``damping`` d (s/m), or ``restitution`` e at the
+    approach ``speed`` v (m/s), for which d is exact: an impact of two bodies by this force alone obeys
+    x (1 + e) = ln((1 + x)/(1 − e x)), x = d v, whatever their masses, k and n. At other speeds e follows from this relation,
+    nearer to 1 when slower; x = 3(1 − e)/2 and 3(1 − e²)/4 of the sources are its approximations near e = 1.
+    Hunt and Crossley, J. Appl. Mech. 42 (1975) 440; Lankarani and Nikravesh, J. Mech. Des. 112 (1990) 369.
+    """
+
+    stiffness: Positive = dataclasses.field(kw_only=False)
+    exponent: Annotated[float, BeforeValidator(_exponent)] = 1.5
+    restitution: Annotated[Any, BeforeValidator(_optional_restitution)] = None
+    speed: OptionalPositive = None
+    damping: Annotated[Any, BeforeValidator(_optional_damping)] = None
+    slip_velocity: Positive = 1e-3
+
+    @model_validator(mode="after")
+    def _losses(self) -> "HuntCrossley":
+        if self.damping is not None and self.restitution is not None:
+            raise NestedError([Problem(("damping",), "is given by restitution already; give one of them")])
+        if self.restitution is not None and self.restitution < 1.0 and self.speed is None:
+            raise NestedError([Problem(("speed",), "is missing: the approach speed (m/s) at which restitution holds")])
+        return self
+
+    @property
+    def dissipation(self) -> float:
+        """d (s/m)"""
+        if self.damping is not None:
+            return float(self.damping)
+        if self.restitution is None or self.restitution == 1.0:
+            return 0.0
+        return _loss(float(self.restitution)) / float(self.speed)
+
+    @staticmethod
+    def hertz(E1: float, nu1: float, E2: float, nu2: float, radius: float) -> float:
+        """Stiffness k = (4/3) E* √R of two elastic spheres, or of a sphere on a plane, for the exponent 3/2.
+
+        E (Pa) and ν of the bodies, 1/E* = (1 − ν₁²)/E₁ + (1 − ν₂²)/E₂; ``radius`` R (m): 1/R = 1/R₁ + 1/R₂.
+        Raises `InputError`. Johnson, Contact Mechanics (1985), eq. 4.22.
+        """
+        try:
+            moduli = [(positive(E1), number(nu1)), (positive(E2), number(nu2))]
+            root = math.sqrt(positive(radius))
+        except ValueError as error:
+            raise InputError(f"HuntCrossley.hertz: a modulus or the radius {error}") from None
+        for _, nu in moduli:
+            if not -1.0 < nu <= 0.5:
+                raise InputError(f"HuntCrossley.hertz: Poisson's ratio must be above -1 and not above 0.5, not {nu:g}")
+        return 4.0 / 3.0 * root / sum((1.0 - nu**2) / E for E, nu in moduli)
+
+
+def _loss(e: float) -> float:
+    """x = d v with x (1 + e) = ln((1 + x)/(1 − e x)), by halving within 0 … 1/e."""
+    low, high = 0.0, 1.0 / e
+    for _ in range(HALVINGS):
+        x = 0.5 * (low + high)
+        if e * x < 1.0 and (x < 1e-4 * (1.0 - e) or x * (1.0 + e) > math.log1p(x) - math.log1p(-e * x)):
+            low = x
+        else:
+            high = x
+    return low
+
+
+def _contact_law(value: object) -> ContactLaw | None:
+    if isinstance(value, Mapping):
+        made: ContactLaw = ContactLaw.read_kind({str(key): each for key, each in value.items()})
+        return made
+    if value is not None and not isinstance(value, ContactLaw):
+        raise ValueError(f"must be a law such as HuntCrossley, not {shown(value)}")
+    return value
+
+
+OptionalContactLaw = Annotated[Any, BeforeValidator(_contact_law)]

@@ -1,0 +1,120 @@
+"""From event to event: impacts at their times, rest, friction that sticks and slips, rocking, stops, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+
+G = 9.81
+
+
+def ball(**contact: object) -> fm.Model:
+    model = fm.Model("ball")
+    body = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Translation("flight", model.ground, body, q0=(0, 0, 1.0)))
+    model.add(fm.SpherePlane("floor", model.ground, body, **contact))
+    return model
+
+
+def test_bouncing_ball_and_its_rest():
+    """Impacts at √(2h/g)(1 + 2 Σ eᵏ); they accumulate at √(2h/g)(1 + e)/(1 − e), and the ball rests with its weight."""
+    e, first = 0.9, math.sqrt(2.0 / G)
+    apex = fm.Event("apex", joint="flight", coordinate=2, velocity=True, direction=-1)
+    solution = fm.simulate(ball(restitution=e), t_end=10.0, output_step=0.5, integrator="event-driven", events=[apex])
+    impacts = solution.contact("floor").impacts
+    exact = [first * (1.0 + 2.0 * sum(e**k for k in range(1, n + 1))) for n in range(40)]
+    np.testing.assert_allclose([impact.t for impact in impacts[:40]], exact, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose([impact.impulse[0] for impact in impacts[:5]], [(1 + e) * e**n * G * first for n in range(5)])
+    assert impacts[-1].t == pytest.approx(first * (1 + e) / (1 - e), abs=1e-5)
+    assert [event.q[2] for event in solution.events[:5]] == pytest.approx([e ** (2 * n) for n in range(1, 6)], rel=1e-9)
+    assert solution.contact("floor").normal[-1] == pytest.approx(G, rel=1e-12)
+    assert abs(solution.frame("ball").position[-1, 2]) < 1e-12
+    assert solution.energy.dissipated[-1] == pytest.approx(G, rel=1e-9)
+    assert np.abs(solution.energy.balance).max() < 1e-9
+
+
+@pytest.mark.parametrize(("mu", "slope", "speed"), [(0.3, 0.0, 1.0), (0.3, 0.2, 0.0), (0.1, 0.2, 0.0), (0.3, 0.2, -1.0)])
+def test_block_on_a_slope(mu, slope, speed):
+    """It slides with the acceleration g (sin ± μ cos), comes to rest where it may, and stays where tan < μ."""
+    model = fm.Model("block")
+    body = model.add(fm.RigidBody("block", mass=2.0, inertia=(1, 1, 1)))
+    down = np.array([math.cos(slope), 0.0, -math.sin(slope)])
+    model.add(fm.Translation("way", model.ground, body, v0=tuple(speed * down)))
+    normal = (math.sin(slope), 0.0, math.cos(slope))
+    model.add(fm.SpherePlane("floor", model.ground, body, normal=normal, friction=mu))
+    solution = fm.simulate(model, t_end=1.0, output_step=0.1, integrator="event-driven")
+    pull, brake = G * math.sin(slope), mu * G * math.cos(slope)
+    way = (
+        0.5 * max(pull - brake, 0.0)
+        if speed == 0.0
+        else math.copysign(speed**2 / (2 * (brake - math.copysign(pull, speed))), speed)
+    )
+    np.testing.assert_allclose(solution.frame("block").position[-1], way * down, atol=1e-9)
+    floor = solution.contact("floor")
+    np.testing.assert_allclose(floor.normal, 2.0 * G * math.cos(slope), rtol=1e-10)
+    assert floor.friction[-1, 0] ** 2 + floor.friction[-1, 1] ** 2 == pytest.approx((2.0 * min(pull, brake)) ** 2, abs=1e-8)
+    assert np.abs(solution.energy.balance).max() < 1e-9
+
+
+def test_rocking_block():
+    """Housner: quarter period of the nonlinear block, velocity ratio 1 − 1.5 sin² α at the impact on the other corner."""
+    half, height = 0.25, 1.0
+    alpha = math.atan2(half, height)
+    start, inertia = 0.5 * alpha, (half**2 + height**2) / 3.0
+    model = fm.Model("rocking block")
+    corners = {"left": (-half, 0, -height), "right": (half, 0, -height)}
+    block = model.add(fm.RigidBody("block", mass=1.0, inertia=(inertia,) * 3, frames=corners))
+    c, s = math.cos(start), math.sin(start)
+    place = (-(c * half - s * height), s * half + c * height, start)
+    motions = (fm.Slide("x"), fm.Slide("z"), fm.Rotate("y"))
+    model.add(fm.Chain("plane", model.ground, block, motions=motions, q0=place))
+    for name in corners:
+        model.add(fm.SpherePlane(name, model.ground, block[name], friction=5.0))
+    solution = fm.simulate(model, t_end=0.6, output_step=0.02, integrator="event-driven")
+    (impact,) = solution.run.impacts
+    assert impact.contact == "left"
+    assert impact.t == pytest.approx(0.493803215079, abs=1e-9)
+    fallen = G * math.hypot(half, height) * (math.cos(0.5 * alpha) - math.cos(alpha))
+    ratio = 1.0 - 1.5 * math.sin(alpha) ** 2
+    assert solution.energy.dissipated[-1] == pytest.approx((1.0 - ratio**2) * fallen, rel=1e-8)
+    assert min(solution.contact(name).gap.min() for name in corners) > -1e-9
+    assert np.abs(solution.energy.balance).max() < 1e-8
+
+
+def test_stop_of_a_pendulum_in_both_coordinates():
+    """It leaves the stop at −e of its speed: the next swing rises to 1 − cos φ' = e² (1 − cos φ), alike in both
+    coordinates."""
+    model = fm.Model("pendulum")
+    bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0, 0, -0.5)))
+    model.add(fm.Revolute("hinge", model.ground, bar, axis="y", q0=1.0))
+    model.add(fm.JointLimit("stop", "hinge", lower=0.0, restitution=0.5))
+    top = fm.Event("top", joint="hinge", velocity=True, direction=-1)
+    times = []
+    for coordinates, stabilization in (("joint", "none"), ("absolute", "projection")):
+        how = {"coordinates": coordinates, "stabilization": stabilization, "integrator": "event-driven"}
+        solution = fm.simulate(model, t_end=1.4, output_step=0.1, events=[top], **how)
+        times.append([impact.t for impact in solution.contact("stop.lower").impacts])
+        rise = solution.joint("hinge").position[np.searchsorted(solution.t, 0.5) :, 0].max()
+        assert 1.0 - math.cos(rise) <= 0.25 * (1.0 - math.cos(1.0))
+        if coordinates == "joint":
+            assert 1.0 - math.cos(solution.events[0].q[0]) == pytest.approx(0.25 * (1.0 - math.cos(1.0)), rel=1e-6)
+        assert np.abs(solution.energy.balance).max() < 1e-7
+    assert len(times[0]) == 2
+    np.testing.assert_allclose(*times, atol=1e-8)
+
+
+def test_what_is_refused():
+    with pytest.raises(
+        fm.InputError, match=r"contacts\.floor\.restitution_law: integrator 'event-driven' does not know 'poisson'"
+    ):
+        fm.simulate(ball(restitution=0.5, restitution_law="poisson"), t_end=1.0, integrator="event-driven")
+    with pytest.raises(fm.InputError, match=r"integrator\.settling: 0\.0 is not positive; give a speed"):
+        fm.EventDriven(settling=0.0)
+    slot = fm.Model("slot", gravity=(0, 0, 0))
+    body = slot.add(fm.RigidBody("bead", mass=1.0, inertia=(1, 1, 1)))
+    slot.add(fm.Prismatic("way", slot.ground, body, axis="x", q0=5e-9, v0=1.0))
+    slot.add(fm.JointLimit("walls", "way", lower=0.0, upper=1e-8, restitution=1.0))
+    with pytest.raises(fm.SolverError, match=r"impacts of contact 'walls\..*' follow each other without end; raise .*settling"):
+        fm.simulate(slot, t_end=1.0, integrator="event-driven")
