@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 from pathlib import Path
@@ -17,16 +18,23 @@ if TYPE_CHECKING:
 
 INPUTS = "digest of inputs"  # key of the provenance
 BLOCK = 1 << 20
+MADE = (".h5", ".html", ".toml")  # what is made of a part, and the part file itself
 
 
 def input_digest(part: Part) -> str:
     """SHA-256 of the part file's keys and values, the bytes of every file it reads, and the program. Raises InputError."""
     digest = hashlib.sha256(program_digest().encode())
     digest.update(json.dumps(part.document.table, sort_keys=True, default=str).encode())
-    for path in (each for named in part.files for each in (named, *included_files(named))):
+    beside = () if part.matrices is None else companions(Path(part.matrices.file))
+    for path in (each for named in (*part.files, *beside) for each in (named, *included_files(named))):
         digest.update(f"\n{path.name}\n".encode())
         _update(digest, path)
     return digest.hexdigest()
+
+
+def companions(path: Path) -> list[Path]:
+    """Files of the same name beside a file of matrices, which importers find by themselves: masses, freedoms, nodes."""
+    return sorted(each for each in path.parent.glob(f"{glob.escape(path.stem)}.*") if each.suffix.lower() not in MADE)
 
 
 def program_digest() -> str:

@@ -1,9 +1,11 @@
 """Part files: what they say equals the Python calls; everything wrong with one is told at once, by line."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
+import calculix_jobs
 import numpy as np
 import pytest
 from part_files import PART, bar
@@ -13,6 +15,7 @@ from flexmbs.errors import InputError
 from preprocess.interfaces import INTERFACES
 from preprocess.material import MATERIALS
 from preprocess.part_file import read_part
+from preprocess.part_file.digest import input_digest
 from preprocess.reduction import REDUCTIONS, Reduction
 
 AT = (1.0, 2.0, 3.0)
@@ -182,3 +185,21 @@ def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
         "12: interfaces.left.plane.point: must be a longer list, not [0.0, 0.0]",
         "16: method.wheels: unknown key; known: band, frequency, inertia_relief, modes, tolerance, verify",
     ]
+
+
+def test_files_beside_the_matrices_are_inputs_too(tmp_path: Path) -> None:
+    """CalculiX writes stiffness, mass and freedoms in files of one name; any of them changes the digest."""
+    for suffix in (".inp", ".sti", ".mas", ".dof"):
+        shutil.copy(calculix_jobs.DATA / f"calculix_hex20{suffix}", tmp_path / f"job{suffix}")
+    path = tmp_path / "job.toml"
+    end = "[interfaces.{}]\nplane = {{ point = [{}, 0, 0], normal = [1, 0, 0] }}\n"
+    ends = end.format("a", 0) + end.format("b", 0.1)
+    path.write_text(f'format = "flexmbs-part/1"\nreference = "a"\n[matrices]\nfile = "job.sti"\n{ends}')
+    found = [input_digest(read_part(path))]
+    (tmp_path / "job.h5").write_text("a result is no input")
+    assert input_digest(read_part(path)) == found[0]
+    for suffix in (".mas", ".dof", ".inp"):
+        with open(tmp_path / f"job{suffix}", "a") as file:
+            file.write("\n")
+        found.append(input_digest(read_part(path)))
+    assert len(set(found)) == 4
