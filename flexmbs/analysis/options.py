@@ -114,14 +114,11 @@ def check_velocity_rows(model: Model, method: Integrator) -> None:
 
 
 def check_contacts(model: Model, method: Integrator) -> None:
-    """Raise `InputError` where a model has rigid contacts and the integrator knows none, or not their law of restitution."""
+    """Raise `InputError` where a model has rigid contacts and the integrator knows none."""
     for name, contact in model.contacts.items():
         if contact.rigid and not method.contacts:
             able = " or ".join(f"'{each}'" for each, kind in INTEGRATORS.items() if kind.contacts)
             raise InputError(f"contacts.{name}: integrator '{method.name}' knows no rigid contacts; take {able}")
-        if contact.rigid and contact.restitution_law not in method.restitution_laws:
-            law, laws = contact.restitution_law, " or ".join(f"'{each}'" for each in method.restitution_laws)
-            raise InputError(f"contacts.{name}.restitution_law: integrator '{method.name}' does not know '{law}'; take {laws}")
 
 
 def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:

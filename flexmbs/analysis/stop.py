@@ -9,8 +9,8 @@ from flexmbs.analysis.rolling import NEARLY_FLAT, flat_wheels
 from flexmbs.analysis.singular import ahead_of
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.event_driven import TOO_MANY
-from flexmbs.integrators.moreau_jean import NO_SOLUTION
 from flexmbs.results.joints import start_coordinates
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled

@@ -18,7 +18,7 @@ class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
     treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
-    contacts: does it know rigid contacts, with their impacts by one of ``restitution_laws``?
+    contacts: does it know rigid contacts?
     """
 
     name: ClassVar[str]
@@ -26,7 +26,6 @@ class Integrator(abc.ABC):
     treatments: ClassVar[tuple[str, ...]] = ("none",)
     keeps_velocity_rows: ClassVar[bool] = True
     contacts: ClassVar[bool] = False
-    restitution_laws: ClassVar[tuple[str, ...]] = ("newton",)
     step: float | None
     rtol: float | None
     atol: float | None

@@ -68,13 +68,20 @@ class Contact(Item, section="contacts"):
 class FrameContact(Contact):
     """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of the ground.
 
-    tangential_restitution: the like coefficient e_T along the plane of contact.  friction: Coulomb's coefficient μ ≥ 0.
+    tangential_restitution: the like coefficient e_T along the plane of contact, of Newton's law alone.
+    friction: Coulomb's coefficient μ ≥ 0.
     """
 
     parent: FrameLike = dataclasses.field(kw_only=False)
     child: FrameLike = dataclasses.field(kw_only=False)
     tangential_restitution: Coefficient = 0.0
     friction: Nonnegative = 0.0
+
+    @model_validator(mode="after")
+    def _newton_along(self) -> "FrameContact":
+        if self.tangential_restitution and self.restitution_law == "poisson":
+            raise NestedError([Problem(("tangential_restitution",), "is of Newton's law; leave it 0 with 'poisson'")])
+        return self
 
     @model_validator(mode="after")
     def _two_bodies(self) -> "FrameContact":

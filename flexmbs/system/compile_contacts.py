@@ -98,6 +98,7 @@ def _limits(contact: JointLimit, place: JointPlace, cuts: np.ndarray) -> list[tu
             info[CO_V], info[CO_Q] = place.coordinate(f"contacts.{contact.name}", contact.coordinate)
             if place.cut >= 0:
                 info[CO_A], info[CO_B] = cuts[place.cut, CUT_P], cuts[place.cut, CUT_C]
+            info[CO_POISSON] = int(contact.restitution_law == "poisson")
             value[CO_SIGN], value[CO_BOUND], value[CO_E] = sign, bound, contact.restitution
             rows.append((info, value))
     return rows

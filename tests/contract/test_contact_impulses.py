@@ -9,25 +9,34 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from flexmbs.integrators.moreau_jean import NO_SOLUTION, impulses
+from flexmbs.integrators.contact_problem import NO_SOLUTION, impact, impulses
 
+unit = st.floats(0.0, 1.0)
 DATA = pathlib.Path(__file__).parents[1] / "references" / "data" / "woodpecker.json"
 
 
-def solved(D: np.ndarray, c: np.ndarray, mu: np.ndarray, p0: np.ndarray | None = None) -> np.ndarray:
-    p = np.zeros(len(c)) if p0 is None else p0.copy()
-    sweeps, _ = impulses(len(mu), D, c, mu, np.zeros(len(mu)), 1e-14, 20000, p)
+def solved(D: np.ndarray, c: np.ndarray, mu: np.ndarray, bound: float | np.ndarray = 0.0, start: float = 0.0) -> np.ndarray:
+    p, n = np.full(len(c), start), len(mu)
+    sweeps, _ = impulses(n, D, c, mu, np.zeros(n), np.broadcast_to(bound, n), 1e-14, 20000, p)
     assert 0 < sweeps < 20000
     return p
 
 
-def violation(D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray) -> float:
+def poisson(D: np.ndarray, c: np.ndarray, e: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    p, n = np.zeros(len(c)), len(mu)
+    sweeps, _ = impact(n, D, c, e, mu, np.zeros(n), 1e-14, 20000, p, np.zeros((3, 3 * n)))
+    assert 0 < sweeps < 20000
+    return p
+
+
+def violation(D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray, bound: np.ndarray | None = None) -> float:
     """Largest part of ξ and p against the inclusion; ξ_T of slip must be along −p_T."""
     found = 0.0
+    least = np.zeros(len(mu)) if bound is None else bound
     for k, friction in enumerate(mu):
         xi, q = (D @ p + c)[3 * k : 3 * k + 3], p[3 * k : 3 * k + 3]
         size, slip = float(np.hypot(*q[1:])), float(np.hypot(*xi[1:]))
-        found = max(found, -xi[0], -q[0], abs(xi[0] * q[0]), size - friction * q[0])
+        found = max(found, -xi[0], least[k] - q[0], abs(xi[0] * (q[0] - least[k])), size - friction * q[0])
         if friction > 0.0 and size < friction * q[0] * (1.0 - 1e-9):
             found = max(found, slip)
         if friction > 0.0 and q[0] > 0.0:
@@ -67,6 +76,48 @@ def test_impacts_with_friction_never_add_energy(given) -> None:
     assert after @ mass @ after <= v @ mass @ v * (1.0 + 1e-10)
 
 
+@hypothesis.given(problems())
+@hypothesis.settings(max_examples=40, deadline=None, derandomize=True)
+def test_contacts_that_are_pressed_at_least(given) -> None:
+    """The phase of expansion: p_N ≥ b, friction within μ p_N where the contact parts too."""
+    inverse, W, mu, v, part = given
+    D, c = W @ inverse @ W.T, W @ v
+    bound = part * np.abs(W @ v)[::3]
+    assert violation(D, c, mu, solved(D, c, mu, bound), bound) < 1e-9
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_rod_that_rests_on_one_end_and_strikes_with_the_other(e: float) -> None:
+    """Uniform rod, m = 1, end A strikes with −v while B rests, D = [[4, −2], [−2, 4]]: compression gives (v/3, v/6). With e_A = 0
+    Poisson's expansion e v/6 at B throws B up with e v/2, and A is pressed by e v/12 more; by Newton B would stay."""
+    D, c = np.zeros((6, 6)), np.zeros(6)
+    D[::3, ::3] = [[4.0, -2.0], [-2.0, 4.0]]
+    c[0] = -3.0
+    p = poisson(D, c, np.array([0.0, e]), np.zeros(2))
+    np.testing.assert_allclose(p[::3], [1.0 + 0.25 * e, 0.5 * (1.0 + e)], rtol=1e-13)
+    np.testing.assert_allclose((D @ p + c)[::3], [0.0, 1.5 * e], atol=1e-13)
+
+
+@pytest.mark.parametrize(("slip", "mu"), [(1.0, 0.1), (0.2, 0.4), (0.6, 0.1)])
+def test_expansion_of_a_ball_that_slips_or_rolls(slip: float, mu: float) -> None:
+    """Sphere, m = 1, D = diag(1, 3.5, 3.5), U⁻ = (−1, slip, 0): slip is braked by 3.5 μ in compression and 3.5 μ e in expansion
+    until it rolls."""
+    e = 0.5
+    p = poisson(np.diag([1.0, 3.5, 3.5]), np.array([-1.0, slip, 0.0]), np.array([e]), np.array([mu]))
+    np.testing.assert_allclose(p, [1.0 + e, -min(slip / 3.5, mu * (1.0 + e)), 0.0], rtol=1e-13, atol=1e-15)
+
+
+@hypothesis.given(problems(), unit)
+@hypothesis.settings(max_examples=40, deadline=None, derandomize=True)
+def test_expansion_without_friction_adds_no_energy(given, e: float) -> None:
+    """Poisson's law with any coefficients, no friction (Pfeiffer and Glocker 1996, sect. 8.3)."""
+    inverse, W, mu, v, part = given
+    D = W @ inverse @ W.T
+    p = poisson(D, W @ v, np.linspace(e, part, len(mu)), np.zeros(len(mu)))
+    after, mass = v + inverse @ W.T @ p, np.linalg.inv(inverse)
+    assert after @ mass @ after <= v @ mass @ v * (1.0 + 1e-10)
+
+
 def test_two_blocks_of_closed_form() -> None:
     """A ball on a floor, μ = 0.3: slides with p_T = μ p_N, sticks when slow; D = diag(1, 3.5, 3.5)/m of a full sphere."""
     D, mu = np.diag([1.0, 3.5, 3.5]) / 2.0, np.array([0.3])
@@ -90,7 +141,7 @@ def test_a_contact_that_cannot_yield_has_no_solution() -> None:
     p = np.zeros(6)
     D = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
-    assert impulses(2, D, c, np.full(2, 0.3), np.zeros(2), 1e-12, 100, p) == (NO_SOLUTION, 1)
+    assert impulses(2, D, c, np.full(2, 0.3), np.zeros(2), np.zeros(2), 1e-12, 100, p) == (NO_SOLUTION, 1)
 
 
 class Woodpecker:
@@ -142,5 +193,5 @@ def test_start_of_the_iteration_does_not_matter(mu: float) -> None:
     rng = np.random.default_rng(7)
     W = rng.normal(size=(6, 6))
     D, c = W @ W.T + np.eye(6), rng.normal(size=6) - 1.0
-    both = [solved(D, c, np.full(2, mu), start) for start in (np.zeros(6), rng.uniform(0.0, 3.0, 6))]
+    both = [solved(D, c, np.full(2, mu), start=start) for start in (0.0, 3.0)]
     np.testing.assert_allclose(*both, atol=1e-12)

@@ -106,10 +106,6 @@ def test_stop_of_a_pendulum_in_both_coordinates():
 
 
 def test_what_is_refused():
-    with pytest.raises(
-        fm.InputError, match=r"contacts\.floor\.restitution_law: integrator 'event-driven' does not know 'poisson'"
-    ):
-        fm.simulate(ball(restitution=0.5, restitution_law="poisson"), t_end=1.0, integrator="event-driven")
     with pytest.raises(fm.InputError, match=r"integrator\.settling: 0\.0 is not positive; give a speed"):
         fm.EventDriven(settling=0.0)
     slot = fm.Model("slot", gravity=(0, 0, 0))

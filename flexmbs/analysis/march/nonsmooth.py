@@ -36,7 +36,8 @@ from flexmbs.errors import InputError
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.kkt import largest, project
 from flexmbs.formalisms.multiplier import correction, iteration_matrix
-from flexmbs.integrators.moreau_jean import NO_SOLUTION, MoreauJean, impulses
+from flexmbs.integrators.contact_problem import NO_SOLUTION, impact
+from flexmbs.integrators.moreau_jean import MoreauJean
 from flexmbs.results.trajectory import Impact
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
@@ -45,6 +46,7 @@ from flexmbs.system.records import (
     CO_ET,
     CO_LAW,
     CO_MU,
+    CO_POISSON,
     G_ACCELERATION,
     GAP,
     GAP_RATE,
@@ -86,6 +88,8 @@ class Touch(NamedTuple):
     mean: np.ndarray  # (3n,) ½ F (v + v₀) without impulses: the work of impulses p is p·(mean + G p)
     free: np.ndarray  # (3n,) U without impulses
     c: np.ndarray  # (3n,)
+    expansion: np.ndarray  # (n,) e of Poisson's law, 0 where no impact is
+    room: np.ndarray  # (3, 3n)
     mu: np.ndarray  # (n,)
     least: np.ndarray  # (n,)
     x: np.ndarray  # (3n,) impulses of the contacts that take part
@@ -100,7 +104,8 @@ def make_touch(system: System) -> Touch:
     return Touch(
         gap=z(n), rate=z((n, 3)), beside=z(n), p=z((n, 3)), closed=z(n, np.int64), row=z(n, np.int64), W=z((3 * n, ns)),
         F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), D=z((3 * n, 3 * n)), G=z((3 * n, 3 * n)), mean=z(3 * n),
-        free=z(3 * n), c=z(3 * n), mu=z(n), least=z(n), x=z(3 * n), log=z((MOST_LOGGED, 6)), counts=z(3, np.int64),
+        free=z(3 * n), c=z(3 * n), expansion=z(n), room=z((3, 3 * n)), mu=z(n), least=z(n), x=z(3 * n),
+        log=z((MOST_LOGGED, 6)), counts=z(3, np.int64),
     )  # fmt: skip
 
 
@@ -123,6 +128,13 @@ def first_contacts(system, work, touch, t, q, s):
 
 
 @part
+def fall_of_a_step(system, h):
+    """Velocity that weight gives within the step."""
+    g = system.gravity
+    return h * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) ** 0.5
+
+
+@part
 def foreseen(system, touch, h):
     """Contacts that take part in the step: g + ½ h γ ≤ 0. Returns their number.
 
@@ -130,8 +142,7 @@ def foreseen(system, touch, h):
     falls into an overlap.
     """
     m = 0
-    g = system.gravity
-    fall = 0.5 * h * h * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) ** 0.5
+    fall = 0.5 * h * fall_of_a_step(system, h)
     for k in range(touch.gap.shape[0]):
         near = max(fall, ROUND_OFF) if touch.closed[k] == 1 else ROUND_OFF
         closes = touch.gap[k] + 0.5 * h * touch.rate[k, 0] <= near
@@ -196,14 +207,29 @@ def delassus(system, work, room, touch, m, q, scale):
 
 
 @part
-def solve_contacts(system, work, touch, m, share, tolerance, sweeps):
-    """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its size)."""
+def restitution(system, touch, m, h, share):
+    """What the laws of impact demand, their coefficients times ``share``: c of Newton's, the expansion of Poisson's, this in
+    steps in which a contact approaches faster than weight makes it within the step."""
+    hard = False
     for b in range(m):
         k = touch.row[b]
-        touch.c[3 * b] = touch.free[3 * b] + share * system.contacts.value[k, CO_E] * min(touch.rate[k, 0], 0.0)
+        hard = hard or touch.rate[k, 0] < -fall_of_a_step(system, h)
+        poisson = system.contacts.info[k, CO_POISSON] == 1
+        e = 0.0 if poisson else share * system.contacts.value[k, CO_E]
+        touch.expansion[b] = share * system.contacts.value[k, CO_E] if poisson else 0.0
+        touch.c[3 * b] = touch.free[3 * b] + e * min(touch.rate[k, 0], 0.0)
         for c in range(1, 3):
             touch.c[3 * b + c] = touch.free[3 * b + c] + share * system.contacts.value[k, CO_ET] * touch.rate[k, c]
-    used, worst = impulses(m, touch.D, touch.c, touch.mu, touch.least, tolerance, sweeps, touch.x)
+    if not hard:
+        for b in range(m):
+            touch.expansion[b] = 0.0
+
+
+@part
+def solve_contacts(system, work, touch, m, h, share, tolerance, sweeps):
+    """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its size)."""
+    restitution(system, touch, m, h, share)
+    used, worst = impact(m, touch.D, touch.c, touch.expansion, touch.mu, touch.least, tolerance, sweeps, touch.x, touch.room)
     touch.counts[SWEEPS] = max(touch.counts[SWEEPS], used)
     if used == NO_SOLUTION or used >= sweeps:
         work.status[0] = touch.row[worst]
@@ -228,21 +254,24 @@ def restituted(touch, m):
     for j in range(3 * m):
         change = max(change, abs(touch.c[j] - touch.free[j]))
         speed = max(speed, abs(touch.free[j]))
-    return change > GAINED * speed
+    expands = False
+    for b in range(m):
+        expands = expands or touch.expansion[b] > 0.0
+    return expands or change > GAINED * speed
 
 
 @part
-def impacts(system, work, touch, m, tolerance, sweeps):
-    """Impulses of the step. Where Newton's restitution with friction would add energy (Kane and Levinson 1985), restitution is
+def impacts(system, work, touch, m, h, tolerance, sweeps):
+    """Impulses of the step. Where restitution with friction would add energy (Kane and Levinson 1985), restitution is
     lowered until none is added. Returns the status."""
-    status, gain, size = solve_contacts(system, work, touch, m, 1.0, tolerance, sweeps)
+    status, gain, size = solve_contacts(system, work, touch, m, h, 1.0, tolerance, sweeps)
     if status != DONE or gain <= GAINED * size or not restituted(touch, m):
         return status
     low = 0.0
     high = 1.0
     for _ in range(HALVINGS):
         share = 0.5 * (low + high)
-        status, gain, size = solve_contacts(system, work, touch, m, share, tolerance, sweeps)
+        status, gain, size = solve_contacts(system, work, touch, m, h, share, tolerance, sweeps)
         if status != DONE:
             return status
         if gain > 0.0:
@@ -250,7 +279,7 @@ def impacts(system, work, touch, m, tolerance, sweeps):
         else:
             low = share
     touch.counts[LOWERED] += 1
-    status, gain, size = solve_contacts(system, work, touch, m, low, tolerance, sweeps)
+    status, gain, size = solve_contacts(system, work, touch, m, h, low, tolerance, sweeps)
     return status
 
 
@@ -344,7 +373,7 @@ def nonsmooth_step(system, work, room, touch, now, h, theta, tolerance, iteratio
                 for a in range(ns):
                     touch.free[j] += touch.W[j, a] * now.e1[a]
                     touch.mean[j] += 0.5 * touch.F[j, a] * (now.e1[a] + now.s0[a])
-            status = impacts(system, work, touch, m, impulse_tolerance, sweeps)
+            status = impacts(system, work, touch, m, h, impulse_tolerance, sweeps)
             if status != DONE:
                 return status
             for j in range(3 * m):
@@ -495,8 +524,8 @@ class Nonsmooth(March):
         lowered = int(self.touch.counts[LOWERED])
         if not lowered:
             return []
-        text = "restitution was lowered where Newton's law with friction would have added energy"
-        return [f"contacts: in {lowered} steps {text}; tangential_restitution equal to restitution avoids it"]
+        text = "restitution was lowered where it would have added energy, with friction"
+        return [f"contacts: in {lowered} steps {text}; in Newton's law a tangential_restitution equal to restitution avoids it"]
 
     def look_at(self, t: float) -> None:
         state_between_ends(self.course.system, self.course.now, t)

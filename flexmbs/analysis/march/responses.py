@@ -12,8 +12,8 @@ import numpy as np
 from flexmbs._jit import seldom
 from flexmbs.analysis.march.march import Course
 from flexmbs.analysis.march.nonsmooth import first_contacts, make_touch
-from flexmbs.integrators.moreau_jean import NO_SOLUTION, impulses
-from flexmbs.system.records import CO_E, CO_ET, CO_MU, GAP_FORCE
+from flexmbs.integrators.contact_problem import NO_SOLUTION, impact
+from flexmbs.system.records import CO_E, CO_ET, CO_MU, CO_POISSON, GAP_FORCE
 
 ACROSS = 1e-5  # s, of the differences that give accelerations of contacts
 HOLD = 20.0  # 1/s, at which closed contacts forget errors of their gaps and velocities
@@ -25,9 +25,9 @@ OPEN, STICKS, SLIPS = range(3)
 
 
 @seldom
-def contact_problem(n, D, c, mu, least, tolerance, sweeps, p):
-    """`impulses` for Python."""
-    return impulses(n, D, c, mu, least, tolerance, sweeps, p)
+def contact_problem(n, D, c, expansion, mu, least, tolerance, sweeps, p):
+    """`impact` for Python."""
+    return impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, np.zeros((3, 3 * n)))
 
 
 class Unsolved(Exception):
@@ -55,6 +55,7 @@ class Responses:
         self.velocities = slice(self.nq, self.nq + self.ns)
         value = course.system.contacts.value
         self.e, self.e_t, self.mu = value[:, CO_E], value[:, CO_ET], value[:, CO_MU]
+        self.poisson = course.system.contacts.info[:, CO_POISSON] == 1
 
     def contacts(self, t: float, q: np.ndarray, s: np.ndarray) -> Contacts:
         """The contacts at a state."""
@@ -117,7 +118,7 @@ class Responses:
         mu = float(self.mu[k])
         if mode == STICKS and mu > 0.0:
             p = x.copy()
-            done, _ = contact_problem(1, np.ascontiguousarray(D), r, np.array([mu]), np.zeros(1), EXACT, 1, p)
+            done, _ = contact_problem(1, np.ascontiguousarray(D), r, np.zeros(1), np.array([mu]), np.zeros(1), EXACT, 1, p)
             if done == NO_SOLUTION:
                 raise Unsolved(k, NO_SOLUTION)
             return p
@@ -134,7 +135,7 @@ class Responses:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Impulses (m, 3) of an impact, velocities of the contacts before and after (m, 3), change of s. Raises `Unsolved`.
 
-        Where Newton's restitution with friction would add energy, restitution is lowered until none is added.
+        Where restitution with friction would add energy, restitution is lowered until none is added.
         """
         _, Y, D = self.operator(t, y, closed)
         before = self.contacts(t, y[: self.nq], y[self.velocities]).rate[closed]
@@ -157,11 +158,14 @@ class Responses:
         """Impulses (3m,) with restitution times ``share``."""
         c = before.copy()
         fast = before[:, 0] < -settling
-        c[:, 0] += np.where(fast, share * self.e[closed] * before[:, 0], 0.0)
+        e = share * self.e[closed]
+        expansion = np.where(self.poisson[closed] & fast.any(), e, 0.0)
+        c[:, 0] += np.where(fast & ~self.poisson[closed], e * before[:, 0], 0.0)
         c[:, 1:] += np.where(fast, share * self.e_t[closed], 0.0)[:, None] * before[:, 1:]
         p, m = np.zeros(3 * len(closed)), len(closed)
         least = 1e-13 * np.full(m, np.abs(np.diag(D)).max(initial=0.0))
-        done, worst = contact_problem(m, D, c.ravel(), np.ascontiguousarray(self.mu[closed]), least, EXACT, 20 * SWEEPS, p)
+        mu = np.ascontiguousarray(self.mu[closed])
+        done, worst = contact_problem(m, D, c.ravel(), expansion, mu, least, EXACT, 20 * SWEEPS, p)
         if done in (NO_SOLUTION, 20 * SWEEPS):
             raise Unsolved(int(closed[worst]), int(done))
         return p

@@ -1,0 +1,226 @@
+"""The contact problem in numbers: impulses of unilateral contacts with Coulomb friction, laws of impact of Newton and of Poisson.
+
+Velocities U (3 rows per contact: normal, two tangents) after impulses p are U = U_free + D p, D the Delassus operator. By Newton
+    ξ_N = U_N + e_N U_N⁻ ≥ 0,  p_N ≥ 0,  ξ_N p_N = 0;   |p_T| ≤ μ p_N,  ξ_T = U_T + e_T U_T⁻ = −α p_T,  α ≥ 0,
+where α > 0 only at |p_T| = μ p_N. By Poisson an impact has two phases: compression, the same with e = 0, of impulses p_C; then
+expansion from there, with impulses p_E of at least the part e_N of compression,
+    U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
+Both are ξ = D p + c with p_N ≥ b in place of p_N ≥ 0.
+
+Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics; Pfeiffer and Glocker (1996), Multibody Dynamics
+with Unilateral Contacts, ch. 8; Acary and Brogliato (2008), Numerical Methods for Nonsmooth Dynamical Systems, ch. 4 and 13.
+"""
+
+import math
+
+from flexmbs._jit import part
+
+NO_SOLUTION = -1
+ARCS = 12  # in which the direction of slip is sought
+BISECTIONS = 55
+ROUNDED = 1e-13  # of the largest velocity
+PLANAR = 1e-12  # of the stiffer tangent: no motion along the other
+UNKNOWN = -1.0  # in place of a given normal impulse
+
+
+@part
+def sticking(D, o, r0, r1, r2):
+    """p with A p + r = 0 for the block A of D at o; a tangent without motion is left out. p_N < 0 where A is singular."""
+    a00, a01, a02 = D[o, o], D[o, o + 1], D[o, o + 2]
+    f1, f2 = D[o + 1, o] / a00, D[o + 2, o] / a00
+    a11, a22 = D[o + 1, o + 1], D[o + 2, o + 2]
+    small = PLANAR * max(a11, a22)
+    s11, s12, s21, s22 = a11 - f1 * a01, D[o + 1, o + 2] - f1 * a02, D[o + 2, o + 1] - f2 * a01, a22 - f2 * a02
+    h1, h2 = r1 - f1 * r0, r2 - f2 * r0
+    p1 = 0.0
+    p2 = 0.0
+    if a11 > small and a22 > small:
+        det = s11 * s22 - s12 * s21
+        if det <= small * small:
+            return -1.0, 0.0, 0.0
+        p1 = (s12 * h2 - s22 * h1) / det
+        p2 = (s21 * h1 - s11 * h2) / det
+    elif a11 > small and s11 > small:
+        p1 = -h1 / s11
+    elif a22 > small and s22 > small:
+        p2 = -h2 / s22
+    else:
+        return -1.0, 0.0, 0.0
+    return -(r0 + a01 * p1 + a02 * p2) / a00, p1, p2
+
+
+@part
+def slip_at(D, o, r0, r1, r2, mu, d1, d2, given):
+    """(p_N, velocity along, velocity across) of slip in direction d: p_T = −μ p_N d, ξ_N = 0 or p_N given; p_N < 0: it jams."""
+    p0 = given
+    if given < 0.0:
+        stiffness = D[o, o] - mu * (D[o, o + 1] * d1 + D[o, o + 2] * d2)
+        if stiffness <= 0.0:
+            return -1.0, 0.0, 0.0
+        p0 = -r0 / stiffness
+    p1, p2 = -mu * p0 * d1, -mu * p0 * d2
+    x1 = r1 + D[o + 1, o] * p0 + D[o + 1, o + 1] * p1 + D[o + 1, o + 2] * p2
+    x2 = r2 + D[o + 2, o] * p0 + D[o + 2, o + 1] * p1 + D[o + 2, o + 2] * p2
+    return p0, x1 * d1 + x2 * d2, x2 * d1 - x1 * d2
+
+
+@part
+def planar_slip(D, o, r0, r1, r2, mu, first, given):
+    """(p, found) of slip along the only tangent along which anything moves."""
+    for k in range(2):
+        d = 1.0 if k == 0 else -1.0
+        d1, d2 = (d, 0.0) if first else (0.0, d)
+        p0, along, _ = slip_at(D, o, r0, r1, r2, mu, d1, d2, given)
+        if p0 >= 0.0 and along >= 0.0:
+            return p0, -mu * p0 * d1, -mu * p0 * d2, True
+    return 0.0, 0.0, 0.0, False
+
+
+@part
+def slipping(D, o, r0, r1, r2, mu, given):
+    """(p, found) of slip: the direction whose slip velocity is along it, by bisection, from slip without friction on."""
+    f = r0 / D[o, o] if given < 0.0 else -given
+    start = math.atan2(r2 - D[o + 2, o] * f, r1 - D[o + 1, o] * f)
+    width = 2.0 * math.pi / ARCS
+    for k in range(ARCS):
+        j = (k + 1) // 2 if k % 2 == 1 else -(k // 2)
+        low = start + (j - 0.5) * width
+        high = low + width
+        p0, _, across_low = slip_at(D, o, r0, r1, r2, mu, math.cos(low), math.sin(low), given)
+        q0, _, across_high = slip_at(D, o, r0, r1, r2, mu, math.cos(high), math.sin(high), given)
+        if p0 < 0.0 or q0 < 0.0 or across_low * across_high > 0.0:
+            continue
+        along = 0.0
+        d1 = 0.0
+        d2 = 0.0
+        for _ in range(BISECTIONS):
+            angle = 0.5 * (low + high)
+            d1, d2 = math.cos(angle), math.sin(angle)
+            p0, along, across = slip_at(D, o, r0, r1, r2, mu, d1, d2, given)
+            if across * across_low > 0.0:
+                low = angle
+            else:
+                high = angle
+        if p0 >= 0.0 and along >= 0.0:
+            return p0, -mu * p0 * d1, -mu * p0 * d2, True
+    return 0.0, 0.0, 0.0, False
+
+
+@part
+def any_slip(D, o, r0, r1, r2, mu, given):
+    """(p, found) of slip, with the normal impulse ``given`` or `UNKNOWN` (then ξ_N = 0)."""
+    least = PLANAR * max(D[o + 1, o + 1], D[o + 2, o + 2])
+    if D[o + 1, o + 1] <= least or D[o + 2, o + 2] <= least:
+        return planar_slip(D, o, r0, r1, r2, mu, D[o + 1, o + 1] > least, given)
+    return slipping(D, o, r0, r1, r2, mu, given)
+
+
+@part
+def dragged(D, o, r1, r2, mu, given):
+    """(p_T1, p_T2, found) of a contact with the given normal impulse: sticking or slipping."""
+    if mu == 0.0 or given == 0.0:
+        return 0.0, 0.0, True
+    a11, a12, a21, a22 = D[o + 1, o + 1], D[o + 1, o + 2], D[o + 2, o + 1], D[o + 2, o + 2]
+    h1, h2 = r1 + D[o + 1, o] * given, r2 + D[o + 2, o] * given
+    small = PLANAR * max(a11, a22)
+    p1 = 0.0
+    p2 = 0.0
+    if a11 > small and a22 > small:
+        det = a11 * a22 - a12 * a21
+        if det <= small * small:
+            return 0.0, 0.0, False
+        p1 = (a12 * h2 - a22 * h1) / det
+        p2 = (a21 * h1 - a11 * h2) / det
+    elif a11 > small:
+        p1 = -h1 / a11
+    elif a22 > small:
+        p2 = -h2 / a22
+    if p1 * p1 + p2 * p2 <= mu * mu * given * given:
+        return p1, p2, True
+    _, p1, p2, found = any_slip(D, o, 0.0, r1, r2, mu, given)
+    return p1, p2, found
+
+
+@part
+def one_contact(D, o, r0, r1, r2, mu, least, bound):
+    """(p, found) of one contact with ξ = A p + r, A the block of D at o: p_N = bound, or ξ_N = 0 sticking or slipping.
+
+    ``least``: normal compliance A_NN at or below which the contact cannot yield.
+    """
+    p1, p2, found = dragged(D, o, r1, r2, mu, bound)
+    if found and r0 + D[o, o] * bound + D[o, o + 1] * p1 + D[o, o + 2] * p2 >= 0.0:
+        return bound, p1, p2, True
+    if D[o, o] <= least:
+        return 0.0, 0.0, 0.0, False
+    if mu == 0.0:
+        return -r0 / D[o, o], 0.0, 0.0, True
+    p0, p1, p2 = sticking(D, o, r0, r1, r2)
+    if p0 >= bound and p1 * p1 + p2 * p2 <= mu * mu * p0 * p0:
+        return p0, p1, p2, True
+    p0, p1, p2, found = any_slip(D, o, r0, r1, r2, mu, UNKNOWN)
+    return p0, p1, p2, found and p0 >= bound
+
+
+@part
+def impulses(n, D, c, mu, least, bound, tolerance, sweeps, p):
+    """Impulses p (3n,) of n contacts, normal ones of at least ``bound`` (n,): block Gauss–Seidel from the given p, each contact
+    solved exactly.
+
+    Returns (sweeps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged.
+    """
+    speed = 0.0
+    for a in range(3 * n):
+        speed = max(speed, abs(c[a]))
+    worst = 0
+    for sweep in range(sweeps):
+        largest = 0.0
+        for k in range(n):
+            o = 3 * k
+            r0, r1, r2 = c[o], c[o + 1], c[o + 2]
+            for b in range(3 * n):
+                if b < o or b > o + 2:
+                    r0 += D[o, b] * p[b]
+                    r1 += D[o + 1, b] * p[b]
+                    r2 += D[o + 2, b] * p[b]
+            if -ROUNDED * speed <= r0 < 0.0 and D[o, o] <= least[k]:
+                r0 = 0.0
+            p0, p1, p2, found = one_contact(D, o, r0, r1, r2, mu[k], least[k], bound[k])
+            if not found:
+                return NO_SOLUTION, k
+            change = max(abs(p0 - p[o]) * D[o, o], abs(p1 - p[o + 1]) * D[o + 1, o + 1], abs(p2 - p[o + 2]) * D[o + 2, o + 2])
+            p[o], p[o + 1], p[o + 2] = p0, p1, p2
+            if change > largest or change != change:
+                largest = change
+                worst = k
+        if largest <= tolerance * speed:
+            return sweep + 1, worst
+        if n == 1:
+            return 1, 0
+    return sweeps, worst
+
+
+@part
+def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
+    """`impulses` p (3n,) with p_N ≥ 0, and where some ``expansion`` (n,), Poisson's e_N, is not zero their phase of expansion.
+
+    room (3, 3n): scratch. Returns like `impulses`.
+    """
+    bound, later, more = room[0], room[1], room[2]
+    for k in range(n):
+        bound[k] = 0.0
+    used, worst = impulses(n, D, c, mu, least, bound, tolerance, sweeps, p)
+    expands = False
+    for k in range(n):
+        bound[k] = expansion[k] * p[3 * k]
+        expands = expands or bound[k] > 0.0
+    if not expands or used == NO_SOLUTION or used >= sweeps:
+        return used, worst
+    for i in range(3 * n):
+        later[i] = c[i]
+        more[i] = 0.0
+        for j in range(3 * n):
+            later[i] += D[i, j] * p[j]
+    used, worst = impulses(n, D, later, mu, least, bound, tolerance, sweeps, more)
+    for i in range(3 * n):
+        p[i] += more[i]
+    return used, worst
