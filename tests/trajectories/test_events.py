@@ -7,7 +7,7 @@ from scipy.special import ellipk
 
 import flexmbs as fm
 from flexmbs.analysis.march.run import INTEGRATORS
-from flexmbs.integrators import BDF, DormandPrince, GeneralizedAlpha, Radau, Rattle
+from flexmbs.integrators import BDF, DormandPrince, EventDriven, GeneralizedAlpha, MoreauJean, Radau, Rattle
 
 G, LENGTH, HEIGHT, START = 9.81, 0.7, 1.3, 1.1
 FALL = np.sqrt(2.0 * HEIGHT / G)
@@ -19,6 +19,8 @@ CASES = {
     "dormand-prince": (DormandPrince(rtol=1e-10, atol=1e-12), 1e-12, 1e-9),
     "rattle": (Rattle(step=1e-3), 1e-11, 2e-6),
     "radau": (Radau(rtol=1e-9, atol=1e-11), 1e-11, 1e-8),
+    "moreau-jean": (MoreauJean(step=1e-3), 1e-11, 2e-6),
+    "event-driven": (EventDriven(rtol=1e-10, atol=1e-12), 1e-12, 1e-9),
     "bdf": (BDF(rtol=1e-9, atol=1e-11), 1e-8, 2e-7),
 }
 named = pytest.mark.parametrize(("method", "fall", "swing"), list(CASES.values()), ids=list(CASES))
