@@ -7,6 +7,7 @@ import numpy as np
 
 from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.closing import NEARLY_CLOSED, Assemble, Closing, is_declared
+from flexmbs.analysis.contradiction import contradicting_rates
 from flexmbs.analysis.rolling import flat_wheels
 from flexmbs.analysis.user_rows import user_row_problems
 from flexmbs.dynamics.dense import terms
@@ -20,8 +21,8 @@ from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import (
-    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, F_BODY, F_NF, F_QF, G_POSITION, NF, POS, Q_AT, QF_AT, ROT, S_AT,
-    SF_AT, SPARE, SPRING_LENGTH, VEL, System, Work,
+    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, F_BODY, F_NF, F_QF, G_POSITION, G_VELOCITY, NF, POS, Q_AT, QF_AT,
+    ROT, S_AT, SF_AT, SPARE, SPRING_LENGTH, VEL, System, Work,
 )  # fmt: skip
 
 CLOSED = 1e-10
@@ -108,6 +109,9 @@ def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = Non
         settled = settle(compiled, work, t, q, s)
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
         raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; mend {MENDED}"]))
+    wrong = contradicting_rates(compiled, work.gs[G_VELOCITY], s)
+    if wrong:
+        raise InputError(*wrong)
     _check_locked(compiled, start, q, s, work, how)
     moved = changes(compiled, q - start.q, s - start.s)
     return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexmbs.analysis.balance import free_directions
+from flexmbs.analysis.contradiction import row_owners
 from flexmbs.analysis.initial import InitialState, in_coordinates
 from flexmbs.analysis.jacobians import body_jacobian, kinematic_matrix, partition
-from flexmbs.analysis.rank import row_owners
 from flexmbs.analysis.state import HasState, State, settled_state, started, state_about, velocity_names
 from flexmbs.analysis.tangent import dense, displacement_sizes
 from flexmbs.model.model import Model

@@ -7,11 +7,12 @@ import numpy as np
 from scipy.linalg import null_space, qr
 
 from flexmbs.analysis.closing import displaced
+from flexmbs.analysis.contradiction import row_owners
 from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, settle
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CUT_ROW, CUT_ROWS, DRIVE_ROW, ETA, SPARE
+from flexmbs.system.records import ETA, SPARE
 
 DEPENDENT = 1e-9
 NEARLY = 1e-6  # pivots below this at the start tell a singular position
@@ -118,18 +119,6 @@ def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialSta
     if not settle(compiled, work, 0.0, q, s).left <= ACCEPTED_GAP:
         return None
     return InitialState(q, s, work.beta[:-SPARE].copy(), (), work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
-
-
-def row_owners(compiled: Compiled) -> list[str]:
-    """The joint or drive of each constraint row."""
-    cuts = compiled.system.cuts
-    owner = [""] * compiled.n_constraints
-    for k, name in enumerate(compiled.topology.cuts):
-        for a in range(int(cuts[k, CUT_ROWS])):
-            owner[int(cuts[k, CUT_ROW]) + a] = name
-    for name, drive in zip(compiled.model.drives, compiled.system.drives):
-        owner[int(drive[DRIVE_ROW])] = name
-    return owner
 
 
 def _names(items: list[str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from flexmbs.analysis.closing import displaced
-from flexmbs.analysis.rank import row_owners
+from flexmbs.analysis.contradiction import row_owners
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.results.trajectory import Trajectory

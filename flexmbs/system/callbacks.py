@@ -142,7 +142,7 @@ class Callbacks:
                     raise ValueError(f"the function must give {n_out} numbers, not {len(values)}")
                 total = 0.0
                 for k in places:
-                    b[k] = value = values[k]
+                    b[k] = value = float(values[k])
                     total += value
             except BaseException as error:  # raised again after the loop; a C caller cannot carry it
                 lost(a, b, error)

@@ -61,9 +61,10 @@ def differentiated(function: Callable[..., Any], n: int) -> Body:
 def by_differences(function: Callable[..., Any], x: np.ndarray, n: int) -> np.ndarray:
     """(n, 7) by differences of fourth order."""
     found = np.zeros((n, COLUMNS))
-    for k in range(COLUMNS):
-        for factor, weight in STENCIL:
-            found[:, k] += weight / STEP * values(function, moved(x, k, factor * STEP))
+    with np.errstate(invalid="ignore"):  # a function that is infinite gives no number, which is told
+        for k in range(COLUMNS):
+            for factor, weight in STENCIL:
+                found[:, k] += weight / STEP * values(function, moved(x, k, factor * STEP))
     return found
 
 
@@ -187,16 +188,21 @@ def slope_address(callbacks: Callbacks, name: str, function: Callable[..., Any],
 
 
 def check_shape(name: str, function: Callable[..., Any], *shapes: tuple[int, ...]) -> None:
-    """Raise `InputError` where the function raises at a general pose, or gives another shape than those; one row may be flat."""
+    """Raise `InputError` where the function raises at a general pose, or gives no real numbers or another shape than those; one
+    row may be flat."""
     try:
-        given = np.shape(getattr(function, "py_func", function)(*_probe()))
+        found = np.asarray(getattr(function, "py_func", function)(*_probe()))
     except Exception as error:
         raise InputError(f"{name}: raises {type(error).__name__}: {shown(str(error))} at a general pose; mend it") from error
+    if found.dtype.kind not in "iuf":
+        kind = "complex numbers" if found.dtype.kind == "c" else shown(found.tolist())
+        raise InputError(f"{name}: gives {kind} at a general pose; return real numbers")
     allowed = {*shapes, *(shape[1:] for shape in shapes if shape[0] == 1)}
-    if given not in allowed:
+    if found.shape not in allowed:
         wanted = " or ".join(" × ".join(map(str, shape)) for shape in shapes)
-        got = " × ".join(map(str, given)) or "one"
-        raise InputError(f"{name}: gives {got} numbers, not {wanted}; mend the function or the number of equations")
+        got = " × ".join(map(str, found.shape)) or "a single number"
+        numbers = "" if found.ndim == 0 else " numbers"
+        raise InputError(f"{name}: gives {got}{numbers}, not {wanted}; mend the function or the number of equations")
 
 
 def _probe() -> tuple[float, np.ndarray, np.ndarray]:

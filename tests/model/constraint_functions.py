@@ -68,3 +68,16 @@ def two_values(t, x, A):
 
 def raises(t, x, A):
     raise ZeroDivisionError("no such pose")
+
+
+def forgotten(t, x, A):
+    """A function without a return."""
+    x @ x - LENGTH**2
+
+
+def of_complex_numbers(t, x, A):
+    return [0.0, 1j * x[0], 0.0, 0.0, 0.0, 0.0]
+
+
+def single_number(t, x, A):
+    return 1.0

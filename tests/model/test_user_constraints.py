@@ -113,6 +113,9 @@ def test_derivatives_not_given_are_told() -> None:
         (fm.Holonomic(*ENDS, function=given.shaken, equations=3), "rheonomic: the function depends on time; say rheonomic=True"),
         (fm.VelocityRows(*ENDS, function=given.conveyor), "rheonomic: the function depends on time; say rheonomic=True"),
         (fm.VelocityRows(*ENDS, function=given.blade, equations=2), "function: gives 1 × 6 numbers, not 2 × 6 or 2 × 7"),
+        (fm.VelocityRows(*ENDS, function=given.single_number), "function: gives a single number, not 1 × 6 or 1 × 7"),
+        (fm.Holonomic(*ENDS, function=given.forgotten), "function: gives None at a general pose; return real numbers"),
+        (fm.VelocityRows(*ENDS, function=given.of_complex_numbers), "function: gives complex numbers at a general pose; return"),
         (fm.Holonomic(*ENDS, function=given.raises), "function: raises ZeroDivisionError: 'no such pose' at a general pose"),
     ],
 )
@@ -142,3 +145,19 @@ def test_wrong_declarations(make, message) -> None:
     with pytest.raises(fm.InputError) as error:
         make()
     assert message in str(error.value)
+
+
+def test_contradicting_velocities_are_refused() -> None:
+    """No velocity keeps both rows, nor a drive and the blade across its motion."""
+    model = body()
+    model.add(fm.VelocityRows("still", "ground", "body", covectors=(0, 1, 0, 0, 0, 0)))
+    model.add(fm.VelocityRows("moved", "ground", "body", covectors=(0, 1, 0, 0, 0, 0, 0.5)))
+    error = "joints.moved: its velocities contradict the other constraints, 0.5 (m/s or rad/s) is left"
+    assert any(line.startswith(error) for line in model.check().errors)
+    driven = fm.Model("driven")
+    driven.add(fm.RigidBody("body", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    driven.add(fm.Prismatic("slide", "ground", "body", axis="y"))
+    driven.add(fm.Drive("motor", "slide", fm.Ramp(0.0, 1.0)))
+    driven.add(fm.KnifeEdge("blade", "ground", "body"))
+    with pytest.raises(fm.InputError, match=r"drives\.motor: its velocities contradict the other constraints, 1 "):
+        fm.state(driven)
