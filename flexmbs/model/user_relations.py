@@ -17,6 +17,7 @@ from flexmbs.model.functions import OptionalFunction, UserFunction, function_of
 from flexmbs.model.relations import Relation
 
 MOST = 6
+WORK = "its forces do work, which the energy balance does not hold; a drive's is in it"
 
 
 def _equations(value: object) -> int:
@@ -57,6 +58,7 @@ class Holonomic(Relation, kind="holonomic"):
 
     ``jacobian(t, x, A)`` gives as many rows of 6 numbers, ġ = J (v, ω) in the parent's axes, of 7 with ∂g/∂t if it is
     ``rheonomic``; without it derivatives are taken by complex steps, or by differences where the function cannot take them.
+    The work of rheonomic ones is no part of the energy balance.
     """
 
     function: PoseFunction = dataclasses.field(kw_only=False)
@@ -81,14 +83,16 @@ class Holonomic(Relation, kind="holonomic"):
 
     def cautions(self) -> list[Problem]:
         text = "its derivatives are taken by complex steps or differences, about 28 calls each; give a jacobian for speed"
-        return [Problem((self.section, self.name, "jacobian"), text)] if self.jacobian is None else []
+        found = [Problem((self.section, self.name, "jacobian"), text)] if self.jacobian is None else []
+        return [*found, Problem((self.section, self.name), WORK)] if self.rheonomic else found
 
 
 class VelocityRows(Relation, kind="velocity-rows"):
     """A V + a₀ = 0 on the twist V = (v, ω) of the child relative to the parent: ``covectors`` or a ``function`` of the pose.
 
     ``covectors``: constant rows of 6 numbers, or 7 with a₀ (m/s or rad/s); ``function(t, x, A)`` gives ``equations`` such rows.
-    They are told in ``axes`` of the child or of the parent. ``rheonomic``: the function depends on time.
+    They are told in ``axes`` of the child or of the parent. ``rheonomic``: the function depends on time. The work of rows with
+    a₀ is no part of the energy balance.
     """
 
     covectors: Covectors = None
@@ -111,6 +115,10 @@ class VelocityRows(Relation, kind="velocity-rows"):
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         return (ConstraintClass(self.equations, holonomic=False, scleronomic=not self.rheonomic),)
+
+    def cautions(self) -> list[Problem]:
+        works = self.rheonomic or any(row[6] for row in self.covectors or ())
+        return [Problem((self.section, self.name), WORK)] if works else []
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "VelocityRows":

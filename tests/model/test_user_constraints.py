@@ -93,6 +93,8 @@ def test_rows_with_a_rate_of_their_own() -> None:
     lines = model.check().sections["constraints"]
     assert "belt  velocity-rows  1 row  nonholonomic  rheonomic    bilateral  implicit" in lines
     assert "spin  velocity-rows  1 row  nonholonomic  scleronomic  bilateral  implicit" in lines
+    told = [line for line in model.check().warnings if "do work, which the energy balance does not hold" in line]
+    assert [line.split(":")[0] for line in told] == ["joints.belt", "joints.spin"]
 
 
 def test_derivatives_not_given_are_told() -> None:
