@@ -16,7 +16,7 @@ import math
 from flexmbs._jit import part
 
 NO_SOLUTION = -1
-ARCS = 12  # in which the direction of slip is sought
+ARCS, FINEST = 12, 1200  # in which the direction of slip is sought
 BISECTIONS = 55
 ROUNDED = 1e-13  # of the largest velocity
 PLANAR = 1e-12  # of the stiffer tangent: no motion along the other
@@ -77,12 +77,12 @@ def planar_slip(D, o, r0, r1, r2, mu, first, given):
 
 
 @part
-def slipping(D, o, r0, r1, r2, mu, given):
+def slip_among(D, o, r0, r1, r2, mu, given, arcs):
     """(p, found) of slip: the direction whose slip velocity is along it, by bisection, from slip without friction on."""
     f = r0 / D[o, o] if given < 0.0 else -given
     start = math.atan2(r2 - D[o + 2, o] * f, r1 - D[o + 1, o] * f)
-    width = 2.0 * math.pi / ARCS
-    for k in range(ARCS):
+    width = 2.0 * math.pi / arcs
+    for k in range(arcs):
         j = (k + 1) // 2 if k % 2 == 1 else -(k // 2)
         low = start + (j - 0.5) * width
         high = low + width
@@ -103,6 +103,18 @@ def slipping(D, o, r0, r1, r2, mu, given):
                 high = angle
         if p0 >= 0.0 and along >= 0.0:
             return p0, -mu * p0 * d1, -mu * p0 * d2, True
+    return 0.0, 0.0, 0.0, False
+
+
+@part
+def slipping(D, o, r0, r1, r2, mu, given):
+    """(p, found) of slip, sought in finer arcs where two directions share one."""
+    arcs = ARCS
+    while arcs <= FINEST:
+        p0, p1, p2, found = slip_among(D, o, r0, r1, r2, mu, given, arcs)
+        if found:
+            return p0, p1, p2, True
+        arcs *= 10
     return 0.0, 0.0, 0.0, False
 
 

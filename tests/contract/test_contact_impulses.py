@@ -62,6 +62,15 @@ def test_one_contact_obeys_its_law(given) -> None:
     assert violation(D, c, mu, solved(D, c, mu)) < 1e-11
 
 
+def test_slip_is_found_where_two_directions_lie_close_together() -> None:
+    """A tumbling box on one corner, μ = 3: slip at 126° would run against itself, that at 142° is the answer."""
+    D = np.array([[1.0254, 0.6145, 0.5715], [0.602, 2.5717, -0.6609], [0.575, -0.6554, 2.4029]])
+    c, mu = np.array([-0.1755, -1.0, 0.6807]), np.array([3.0])
+    p = solved(D, c, mu)
+    assert violation(D, c, mu, p) < 1e-11
+    assert math.degrees(math.atan2(-p[2], -p[1])) == pytest.approx(142.5, abs=0.5)
+
+
 @hypothesis.given(problems())
 @hypothesis.settings(max_examples=40, deadline=None, derandomize=True)
 def test_impacts_with_friction_never_add_energy(given) -> None:

@@ -111,6 +111,20 @@ def test_a_box_slides_on_four_corners_as_on_a_plane() -> None:
     np.testing.assert_allclose(moment, 0.0, atol=1e-9)
 
 
+def test_tangential_restitution_acts_in_impacts_only() -> None:
+    """A point sliding on the floor stops after v²/(2 μ g) and stays there, whatever e_T."""
+    friction, step = 0.4, 5e-3
+    model = fm.Model("puck")
+    puck = model.add(fm.PointMass("puck", mass=3.0))
+    model.add(fm.Translation("way", model.ground, puck, v0=(0.6, 0.8, 0)))
+    model.add(fm.SpherePlane("floor", model.ground, puck, friction=friction, tangential_restitution=1.0))
+    solution = fm.simulate(model, t_end=0.3, step=step, integrator="moreau-jean")
+    way = 0.5 / (friction * 9.81)
+    np.testing.assert_allclose(solution.q[-1], [0.6 * way, 0.8 * way, 0.0], atol=1e-5)
+    np.testing.assert_allclose(solution.s[-2:], 0.0, atol=1e-10)
+    np.testing.assert_allclose(solution.contact("floor").friction[-2:], 0.0, atol=1e-8)
+
+
 def dropped(integrator="moreau-jean", **options) -> fm.Solution:
     model = fm.Model("ball")
     ball = model.add(fm.PointMass("ball", mass=1.0))
