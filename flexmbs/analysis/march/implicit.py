@@ -38,14 +38,27 @@ from flexmbs.formalisms.kkt import largest
 from flexmbs.formalisms.multiplier import correction, iteration_matrix
 from flexmbs.integrators import generalized_alpha as ga
 from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
-from flexmbs.system.records import G_POSITION, PARENT
+from flexmbs.system.records import CO_LAW, G_POSITION, JF_KIND, JOINT_FRICTION, JOINT_STOP, PARENT
 
 REFACTOR_RATE = 0.1  # contraction slower than this is worth a new factorization
-BENT_RATE = 0.3  # contraction slower than this with a new factor: the forces bend within the step
+BENT_RATE = 0.3  # contraction slower than this with a new factor is worth another one where forces bend within the step
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
 ROUND_OFF = 1e-14  # of corrections to coordinates of order one
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
+
+
+@part
+def forces_bend(system):
+    """True with friction in joints, stops or contacts with laws. Elsewhere Newton's method fails with a new factor only near
+    singular positions, and has to: more factors would carry it to some other solution."""
+    joint, contacts = system.forces.joint, system.contacts.info
+    found = False
+    for f in range(joint.shape[0]):
+        found = found or joint[f, JF_KIND] == JOINT_FRICTION or joint[f, JF_KIND] == JOINT_STOP
+    for k in range(contacts.shape[0]):
+        found = found or contacts[k, CO_LAW] >= 0
+    return found
 
 
 def alpha_step(system, work, room, now, p, h, tolerance, iterations):
@@ -74,6 +87,7 @@ def alpha_step(system, work, room, now, p, h, tolerance, iterations):
     fresh = False
     slow = False
     growths = 0
+    bends = forces_bend(system)
     x = work.x
     for _ in range(iterations):
         displace(system.tree, system.joints, now.q0, now.delta, q)
@@ -122,7 +136,7 @@ def alpha_step(system, work, room, now, p, h, tolerance, iterations):
                 return DONE
             if rate > 0.5 and size <= STAGNATION:
                 return DONE
-            slow = rate > (BENT_RATE if fresh else REFACTOR_RATE)
+            slow = (bends and rate > BENT_RATE) if fresh else rate > REFACTOR_RATE
             if rate > 2.0 and fresh:
                 growths += 1
                 if growths > 2:
