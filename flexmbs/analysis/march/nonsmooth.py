@@ -86,7 +86,6 @@ class Touch(NamedTuple):
     D: np.ndarray  # (3n, 3n) W Y
     G: np.ndarray  # (3n, 3n) ½ F Y
     mean: np.ndarray  # (3n,) ½ F (v + v₀) without impulses: the work of impulses p is p·(mean + G p)
-    before: np.ndarray  # (3n,) U⁻, by the rows of U: then restitution asks nothing that rigid bodies cannot do
     free: np.ndarray  # (3n,) U without impulses
     c: np.ndarray  # (3n,)
     expansion: np.ndarray  # (n,) e of Poisson's law, 0 where no impact is
@@ -105,7 +104,7 @@ def make_touch(system: System) -> Touch:
     return Touch(
         gap=z(n), rate=z((n, 3)), beside=z(n), p=z((n, 3)), closed=z(n, np.int64), row=z(n, np.int64), W=z((3 * n, ns)),
         F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), D=z((3 * n, 3 * n)), G=z((3 * n, 3 * n)), mean=z(3 * n),
-        before=z(3 * n), free=z(3 * n), c=z(3 * n), expansion=z(n), room=z((3, 3 * n)), mu=z(n), least=z(n), x=z(3 * n),
+        free=z(3 * n), c=z(3 * n), expansion=z(n), room=z((3, 3 * n)), mu=z(n), least=z(n), x=z(3 * n),
         log=z((MOST_LOGGED, 6)), counts=z(3, np.int64),
     )  # fmt: skip
 
@@ -221,11 +220,11 @@ def restitution(system, touch, m, h, share):
         poisson = system.contacts.info[k, CO_POISSON] == 1
         e = 0.0 if poisson else share * system.contacts.value[k, CO_E]
         touch.expansion[b] = share * system.contacts.value[k, CO_E] if poisson else 0.0
-        touch.c[3 * b] = touch.free[3 * b] + e * min(touch.before[3 * b], 0.0)
-        strikes = touch.closed[k] == 0 and touch.before[3 * b] < 0.0
+        touch.c[3 * b] = touch.free[3 * b] + e * min(touch.rate[k, 0], 0.0)
+        strikes = touch.closed[k] == 0 and touch.rate[k, 0] < 0.0
         e = share * system.contacts.value[k, CO_ET] if strikes else 0.0
         for c in range(1, 3):
-            touch.c[3 * b + c] = touch.free[3 * b + c] + e * touch.before[3 * b + c]
+            touch.c[3 * b + c] = touch.free[3 * b + c] + e * touch.rate[k, c]
     if not hard:
         for b in range(m):
             touch.expansion[b] = 0.0
@@ -374,11 +373,9 @@ def nonsmooth_step(system, work, room, touch, now, h, theta, tolerance, iteratio
             rows_of_contacts(system, work, touch, m, at.q, now.a, touch.F)
             delassus(system, work, room, touch, m, at.q, c_mass)
             for j in range(3 * m):
-                touch.before[j] = 0.0
                 touch.free[j] = 0.0
                 touch.mean[j] = 0.0
                 for a in range(ns):
-                    touch.before[j] += touch.W[j, a] * now.s0[a]
                     touch.free[j] += touch.W[j, a] * now.e1[a]
                     touch.mean[j] += 0.5 * touch.F[j, a] * (now.e1[a] + now.s0[a])
             status = impacts(system, work, touch, m, h, impulse_tolerance, sweeps)
