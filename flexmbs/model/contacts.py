@@ -80,7 +80,8 @@ class FrameContact(Contact):
     @model_validator(mode="after")
     def _newton_along(self) -> "FrameContact":
         if self.tangential_restitution and self.restitution_law == "poisson":
-            raise NestedError([Problem(("tangential_restitution",), "is of Newton's law; leave it 0 with 'poisson'")])
+            text = f"{self.tangential_restitution:g} is for Newton's law; leave it 0, or take restitution_law 'newton'"
+            raise NestedError([Problem(("tangential_restitution",), text)])
         return self
 
     @model_validator(mode="after")

@@ -62,7 +62,19 @@ class KnifeEdge(Relation, kind="knife-edge"):
         return 0
 
 
-class RollingDisc(Relation, kind="rolling-disc"):
+class Rolling(Relation):
+    """Rolling without slip: one holonomic equation (contact), two nonholonomic ones (no slip in the plane)."""
+
+    @property
+    def rows(self) -> int:
+        return 3
+
+    @property
+    def position_rows(self) -> int:
+        return 1
+
+
+class RollingDisc(Rolling, kind="rolling-disc"):
     """A wheel that rolls without slip on the plane through the parent's origin.
 
     The child frame is the wheel's centre, ``axis`` its axle there; ``normal`` (parent's axes) points out of the plane to the
@@ -75,14 +87,6 @@ class RollingDisc(Relation, kind="rolling-disc"):
     axis: Axis = "y"
     normal: Axis = "z"
 
-    @property
-    def rows(self) -> int:
-        return 3
-
-    @property
-    def position_rows(self) -> int:
-        return 1
-
     @model_validator(mode="after")
     def _round_within(self) -> "RollingDisc":
         if self.rim > self.radius:
@@ -91,7 +95,7 @@ class RollingDisc(Relation, kind="rolling-disc"):
         return self
 
 
-class RollingSphere(Relation, kind="rolling-sphere"):
+class RollingSphere(Rolling, kind="rolling-sphere"):
     """A sphere about the child frame's origin that rolls without slip on the plane through the parent's origin.
 
     ``normal`` (parent's axes) points out of the plane to the sphere's side, ``radius`` in m. One holonomic equation, two
@@ -100,11 +104,3 @@ class RollingSphere(Relation, kind="rolling-sphere"):
 
     radius: Positive
     normal: Axis = "z"
-
-    @property
-    def rows(self) -> int:
-        return 3
-
-    @property
-    def position_rows(self) -> int:
-        return 1

@@ -28,6 +28,10 @@ BAD = [
         lambda m, b: fm.SpherePlane("c", m.ground, b, restitution_law="moreau"),
         "contacts.c.restitution_law: must be 'newton' or 'poisson', not 'moreau'",
     ),
+    (
+        lambda m, b: fm.SpherePlane("c", m.ground, b, restitution_law="poisson", tangential_restitution=0.3),
+        "contacts.c.tangential_restitution: 0.3 is for Newton's law; leave it 0, or take restitution_law 'newton'",
+    ),
     (lambda m, b: fm.SphereSphere("c", m.ground, b, radius_child=1.0), "contacts.c.radius_parent: is missing"),
     (
         lambda m, b: fm.SpherePlane("c", b["a"], b),
