@@ -6,6 +6,7 @@ packages: an edit anywhere gives a fresh folder. Where no folder is writable, ke
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, with the same numbers.
 """
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -13,7 +14,7 @@ import pathlib
 import shutil
 import tempfile
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numba
@@ -28,7 +29,7 @@ from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
-_PACKAGES = ("flexmbs", "preprocess")
+PACKAGES = ("flexmbs", "preprocess")
 _KEPT_FOLDERS = 4
 
 
@@ -36,10 +37,10 @@ def _source_digest() -> str:
     """Digest of all kernel sources and of the compiler's version."""
     digest = hashlib.sha256(numba.__version__.encode())
     root = pathlib.Path(__file__).resolve().parents[2]
-    for package in _PACKAGES:
+    for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
             text = path.read_bytes()
-            if b"flexmbs._jit import" in text or path.parent.name == "_jit":
+            if b"flexmbs._jit" in text or path.parent.name == "_jit":
                 digest.update(str(path.relative_to(root)).encode())
                 digest.update(text)
     return digest.hexdigest()[:16]
@@ -78,6 +79,7 @@ CACHE = _cache_folder() if COMPILED else None
 
 
 _COMPILERS = compilers() if COMPILED else None
+LIGHT = None if _COMPILERS is None else _COMPILERS[1]  # the compiler of kernels that run seldom
 if COMPILED:
     event.register("numba:compile", WithoutCollection())
 
@@ -88,8 +90,8 @@ def kernel(function: F) -> F:
 
 
 def seldom(function: F) -> F:
-    """A kernel that runs a few times per simulation: optimised lightly, in half the compile time."""
-    return _cached(function) if _COMPILERS is None else _cached(function, pipeline_class=_COMPILERS[1])
+    """A kernel of arrays that runs a few times: optimised lightly, in half the compile time."""
+    return _cached(function) if LIGHT is None else _cached(function, pipeline_class=LIGHT)
 
 
 def part(function: F) -> F:
@@ -114,43 +116,38 @@ def _part(function: F, **options: Any) -> F:
     return without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))  # type: ignore[no-any-return]
 
 
-def bound(function: Callable[..., Any], name: str, *, lightly: bool = False, **parts: Callable[..., Any]) -> Any:
-    """A kernel from a plain function whose global names are bound to ``parts``: one time loop serves every formalism.
-
-    ``name`` tells the kernels of one function apart on disk; kernels of parts from outside the package, which the cache's
-    digest does not see, are not cached. ``lightly``: optimised as a `seldom` kernel.
-    """
-    own = all(part.__module__.split(".")[0] in _PACKAGES for part in (function, *parts.values()))
-    options: dict[str, Any] = {"_nrt": False}
-    if lightly and _COMPILERS is not None:
-        options["pipeline_class"] = _COMPILERS[1]
-    return _cached(_rebound(function, f"{function.__name__}_{name}", parts), keep=own, **options)
-
-
 def bound_part(function: Callable[..., Any], **parts: Callable[..., Any]) -> Any:
     """A part from a plain function whose global names are bound to ``parts``."""
-    outside = [part for part in parts.values() if part.__module__.split(".")[0] not in _PACKAGES]
-    twin = _rebound(function, function.__name__, parts)
+    outside = [part for part in parts.values() if part.__module__.split(".")[0] not in PACKAGES]
+    twin = rebound(function, function.__name__, parts)
     twin.__module__ = outside[0].__module__ if outside else function.__module__
     return part(twin)
 
 
-def _rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[..., Any]]) -> Any:
+def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[..., Any]]) -> Any:
+    """The function under another name, with global names bound to ``parts``."""
     twin = python_types.FunctionType(function.__code__, {**function.__globals__, **parts}, name, function.__defaults__)
     twin.__qualname__, twin.__module__, twin.__doc__ = name, function.__module__, function.__doc__
     return twin
 
 
-def _cached(function: F, *, keep: bool = True, **options: Any) -> F:
-    """Numba's njit with the cache in this version's folder."""
-    if not COMPILED:
-        return function
+@contextlib.contextmanager
+def keeping(keep: bool) -> Iterator[bool]:
+    """Numba's cache folder is this version's; gives whether what is compiled here is kept there."""
     kept = config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         config.CACHE_DIR = CACHE or ""  # type: ignore[attr-defined]
-        compiled = numba.njit(cache=keep and CACHE is not None, error_model="numpy", nogil=True, **options)(function)
+        yield keep and CACHE is not None
     finally:
         config.CACHE_DIR = kept  # type: ignore[attr-defined]
+
+
+def _cached(function: F, **options: Any) -> F:
+    """Numba's njit with the cache in this version's folder."""
+    if not COMPILED:
+        return function
+    with keeping(True) as cache:
+        compiled = numba.njit(cache=cache, error_model="numpy", nogil=True, **options)(function)
     return without_literals(compiled)  # type: ignore[no-any-return]
 
 

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import seldom
+from flexmbs._jit.address import packed
 from flexmbs.analysis.arguments import by_joint, names, numbers
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.dynamics.work import follow
 from flexmbs.errors import InputError
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import Model
@@ -100,7 +101,7 @@ class Closing:
 
     def __init__(self, compiled: Compiled, work: Work, t: float, q0: np.ndarray, s0: np.ndarray, how: Assemble) -> None:
         self.compiled, self.work, self.t, self.q0, self.s0 = compiled, work, t, q0, s0
-        self.beta0 = work.beta.copy()
+        self.beta0 = work.path.beta.copy()
         ns = len(s0)
         self.holonomic = holonomic_rows(compiled)
         self.root, self.free = np.ones(ns), np.ones(ns, bool)
@@ -127,7 +128,7 @@ class Closing:
         near = self._is_near()
         found = [self._trial(zero, 1.0)]
         if near and found[0].gap <= CLOSED:
-            self.work.beta[:] = found[0].beta
+            self._start_at(found[0].beta)
             return found[0]
         wanted = any(not cut.locked for cut in self.cuts)
         if wanted:
@@ -139,7 +140,7 @@ class Closing:
             found.append(self._trial((1 + k) * SPREAD * rng.uniform(-1.0, 1.0, len(zero)) * self.free, 1.0))
         closed = [trial for trial in found if trial.gap <= CLOSED]
         best = min(closed, key=lambda trial: trial.change) if closed else min(found, key=lambda trial: trial.gap)
-        self.work.beta[:] = best.beta
+        self._start_at(best.beta)
         return best
 
     def _is_near(self) -> bool:
@@ -156,7 +157,7 @@ class Closing:
 
     def _trial(self, d: np.ndarray, stress: float) -> Trial:
         """Steps from q⁰ ⊕ d, with ``stress`` on the coordinates of cut joints."""
-        self.work.beta[:] = self.beta0
+        self._start_at(self.beta0)
         q, zero = self._moved(self.q0, d), np.zeros(len(d))
         for _ in range(STEPS):
             now, off = self._terms(q, zero), self._offsets()
@@ -176,7 +177,7 @@ class Closing:
         _, weight, hard = self._cut_rows(q)
         change = self.root * d
         cost = float(change @ now.M @ change + (weight * off**2)[~hard].sum())
-        return Trial(self._gap(now.g, off, hard), q, self.work.beta.copy(), d, cost)
+        return Trial(self._gap(now.g, off, hard), q, self.work.path.beta.copy(), d, cost)
 
     def _refined(self, q: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of a position that is closed but for the curvature of the constraints, the one next to it that is closed."""
@@ -193,10 +194,10 @@ class Closing:
 
     def _part(self, q: np.ndarray, x: np.ndarray, part: float, gap: float, hard: np.ndarray) -> float:
         """The part of a step that brings the gap down; 0 where none does. Close to the constraints the whole step will do."""
-        beta = self.work.beta.copy()
+        beta = self.work.path.beta.copy()
         while part >= SHORTEST:
             left = self._gap(self._terms(self._moved(q, part * x), np.zeros(len(x))).g, self._offsets(), hard)
-            self.work.beta[:] = beta
+            self._start_at(beta)
             if left <= (1.0 - 0.2 * part) * gap or left <= CLOSED or (gap <= CLOSED and left <= np.abs(x).max()):
                 return part
             part *= 0.5
@@ -222,8 +223,13 @@ class Closing:
 
     def _terms(self, q: np.ndarray, s: np.ndarray) -> Terms:
         found = terms(self.compiled.system, self.work, self.t, q, s)
+        follow(self.work)
         self.compiled.callbacks.raise_error()
         return found
+
+    def _start_at(self, beta: np.ndarray) -> None:
+        """Evaluations start from these coordinates of the cut joints."""
+        self.work.path.beta[:] = self.work.beta[: len(beta)] = beta
 
     def _moved(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         moved = q.copy()
@@ -265,7 +271,7 @@ def holonomic_rows(compiled: Compiled) -> np.ndarray:
     return found
 
 
-@seldom
+@packed()
 def displaced(tree, joints, q0, d, q):
     """q = q0 ⊕ d"""
     displace(tree, joints, q0, d, q)

@@ -9,18 +9,18 @@ import numpy as np
 
 from flexmbs.analysis.evaluate import evaluate
 from flexmbs.analysis.initial import InitialState, consistent_state, in_coordinates, settle
-from flexmbs.analysis.march.run import INTEGRATORS, Progress
-from flexmbs.analysis.march.state import make_trajectory
 from flexmbs.analysis.options import DEFAULTS, asked, by_name, has_option, listed, output_times
+from flexmbs.analysis.run import Progress, facts, make_outputs
 from flexmbs.analysis.simulate import simulate
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, SolverError
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import Projection
+from flexmbs.integrators import INTEGRATORS
 from flexmbs.model.model import Model
 from flexmbs.results.solution import Solution
-from flexmbs.results.trajectory import RunInfo
+from flexmbs.results.trajectory import RunInfo, Trajectory
 from flexmbs.system.records import ETA, MASS, SPARE
 from flexmbs.system.topology import COORDINATES
 
@@ -258,11 +258,9 @@ class _States:
         """Accelerations and angular accelerations of all bodies, wrenches of the joints that are unique."""
         states = [in_coordinates(self.joint, start, coordinates) for start in self.starts]
         compiled = states[0][0]
-        compiled.system.forces.spring_value[:] = self.joint.system.forces.spring_value
-        _, nq, ns, nc, nz = (int(n) for n in compiled.system.layout)
-        out = make_trajectory(self.t, nq, ns, nc, nz)
+        out = Trajectory(*make_outputs(self.t, facts(compiled), len(states[0][1].beta)))
         for k, (_, state) in enumerate(states):
-            out.q[k], out.s[k], out.z[k] = state.q, state.s, self.z[k]
+            out.q[k], out.s[k], out.z[k], out.beta[k] = state.q, state.s, self.z[k], state.beta
             out.sd[k], out.lam[k] = evaluate(compiled, form, float(self.t[k]), state.q, state.s, self.z[k], state.beta)
         solution = Solution(compiled=compiled, trajectory=out, statistics={}, run=RunInfo(redundant=self.redundant))
         bodies = [solution.body(name) for name in solution.bodies]

@@ -1,27 +1,24 @@
 """Accelerations and multipliers of one state under a formalism."""
 
-import functools
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import bound
+from flexmbs._jit.address import Packed
 from flexmbs.dynamics.work import make_work
+from flexmbs.formalisms.calls import Model, of_formalism
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.formalisms.formalism import unchanged as accepted
-from flexmbs.formalisms.multiplier import accelerations
+from flexmbs.integrators.course import ACCEPTED, DERIVATIVE, GAUGES, KEEP, Exchange, make_point
 from flexmbs.system.compile import Compiled
 
 
-def at_state(system, work, room, t, q, s, z, sd, lam):
-    """The formalism's preparation of a state, then ṡ and λ there; returns its status. The formalism's parts are bound."""
-    accepted(system, work, room, t, q, s)
-    return accelerations(system, work, room, t, q, s, z, sd, lam)
+class Evaluated(NamedTuple):
+    """ṡ, λ, rates of the force states, powers of forces, dissipation and drives."""
 
-
-@functools.cache
-def _kernel(formalism: type[Formalism]) -> Any:
-    return bound(at_state, formalism.name, lightly=True, accelerations=formalism.accelerations, accepted=formalism.accepted)
+    sd: np.ndarray
+    lam: np.ndarray
+    zd: np.ndarray
+    power: np.ndarray
 
 
 def evaluate(
@@ -32,20 +29,36 @@ def evaluate(
 
     Raises `FloatingPointError` where the mass matrix is not definite.
     """
-    _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
-    sd, lam = np.zeros(ns), np.zeros(nc)
-    work = make_work(compiled.system, beta)
-    status = _kernel(type(formalism))(
-        compiled.system,
-        work,
-        formalism.room(compiled),
-        float(t),
-        q.copy(),
-        s.copy(),
-        np.zeros(nz) if z is None else np.array(z, float),
-        sd,
-        lam,
-    )
-    if status < 0:
-        raise FloatingPointError(f"mass matrix of body '{compiled.bodies[-1 - status]}' is not definite")
-    return sd, lam
+    found = Evaluator(compiled, formalism, beta).at(t, q, s, z)
+    return found.sd, found.lam
+
+
+class Evaluator:
+    """A formalism at single states of a model."""
+
+    def __init__(self, compiled: Compiled, formalism: Formalism, beta: np.ndarray | None = None) -> None:
+        self.compiled, self.kernels = compiled, of_formalism(type(formalism))
+        _, nq, ns, nc, nz = (int(n) for n in compiled.system.layout)
+        self.work, self.room = make_work(compiled.system, beta), formalism.room(compiled)
+        work, z = self.work, np.zeros
+        exchange = Exchange(
+            work.r, work.x, work.gs, work.beta, work.status, z(GAUGES), work.drive_rate, z(ns), z(ns), z(nc, np.int64)
+        )
+        self.point = make_point(nq, ns, nz, nc)
+        self.model, self.packed = Packed(Model(compiled.system, work, self.room, exchange)), Packed(self.point)
+
+    def at(self, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None, *, prepared: bool = True) -> Evaluated:
+        """What the formalism gives at a state; ``prepared``: put right by it and with what it keeps, as after a step."""
+        point = self.point
+        point.q[:], point.s[:], point.z[:] = q, s, 0.0 if z is None else z
+        if prepared:
+            for place in (ACCEPTED, KEEP):
+                self._call(place, t)
+        status = self._call(DERIVATIVE, t)
+        if status < 0:
+            raise FloatingPointError(f"mass matrix of body '{self.compiled.bodies[-1 - status]}' is not definite")
+        return Evaluated(point.sd.copy(), point.lam.copy(), point.zd.copy(), point.power.copy())
+
+    def _call(self, place: int, t: float) -> int:
+        kernel = self.kernels[place]
+        return 0 if kernel is None else kernel(self.model, self.packed, self.packed, float(t))

@@ -22,7 +22,7 @@ from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import (
     CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, F_BODY, F_NF, F_QF, G_POSITION, G_VELOCITY, NF, POS, Q_AT, QF_AT,
-    ROT, S_AT, SF_AT, SPARE, SPRING_LENGTH, VEL, System, Work,
+    ROT, S_AT, SF_AT, SPARE, VEL, System, Work,
 )  # fmt: skip
 
 CLOSED = 1e-10
@@ -94,18 +94,20 @@ def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = Non
     t = float(t)  # a whole number would need kernels of its own
     how.check(model)
     compiled = compile_model(model, "joint")
-    system, start = compiled.system, declared_state(compiled)
-    work = make_work(system, start.beta)
-    q, s = start.q.copy(), start.s.copy()
-    unset = springs_without_length(system)
+    lengths, start = compiled.spring_lengths, declared_state(compiled)
+    unset = np.flatnonzero(np.isnan(lengths))
     if len(unset) and t != 0.0:  # unloaded where the model is at t = 0
-        lengths = consistent_state(model, how=how)[0].system.forces.spring_value[:, SPRING_LENGTH]
-        system.forces.spring_value[:, SPRING_LENGTH], unset = lengths, unset[:0]
+        compiled, unset = compiled.with_spring_lengths(consistent_state(model, how=how)[0].spring_lengths), unset[:0]
+    elif len(unset):
+        compiled = compiled.with_spring_lengths(np.nan_to_num(lengths))
+    work = make_work(compiled.system, start.beta)
+    q, s = start.q.copy(), start.s.copy()
     settled = _closed(compiled, work, t, q, s, how)
     if not settled.left <= ACCEPTED_GAP:
         _raise_gaps(compiled, work.gs[G_POSITION].copy(), t, how)
     if len(unset):
-        fill_spring_lengths(system, work, q, unset)
+        compiled = unloaded(compiled, work, q, unset)
+        work = make_work(compiled.system, work.beta[:-SPARE])
         settled = settle(compiled, work, t, q, s)
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
         raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; mend {MENDED}"]))
@@ -197,12 +199,14 @@ def settle(
 ) -> Settled:  # fmt: skip
     """Move q and s onto the constraints by the least mass-weighted change; ṡ and λ there. User functions' errors are raised."""
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
-    sd, lam = np.zeros(ns), np.zeros(nc)
+    sd, lam, left = np.zeros(ns), np.zeros(nc), np.zeros(1)
     compiled.callbacks.where = None
     states = np.zeros(nz) if z is None else z
-    left, status = consistent(compiled.system, work, float(t), q, s, states, CLOSED, NEWTON_STEPS, sd, lam)
+    work.path.beta[:] = work.beta[:-SPARE]
+    status = consistent(compiled.system, work, float(t), q, s, states, CLOSED, NEWTON_STEPS, sd, lam, left)
     compiled.callbacks.raise_error()
-    return Settled(sd, lam, float(left), int(status))
+    work.path.beta[:] = work.beta[:-SPARE]
+    return Settled(sd, lam, float(left[0]), int(status))
 
 
 def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ...]:
@@ -248,7 +252,7 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
     """The same initial state for the model compiled under ``coordinates``."""
     if coordinates == joint.topology.coordinates:
         return joint, start
-    target = compile_model(joint.model, coordinates)
+    target = compile_model(joint.model, coordinates).with_spring_lengths(joint.spring_lengths)
     system = target.system
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
     for i, primary in enumerate(target.topology.tree):
@@ -288,19 +292,13 @@ def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[
     return inverse_coordinates(place.motions, q, v) if place.reversed else (q, v)
 
 
-def springs_without_length(system: System) -> np.ndarray:
-    """Springs declared without a length; it is zero until the initial positions are known."""
-    lengths = system.forces.spring_value[:, SPRING_LENGTH]
-    unset = np.flatnonzero(np.isnan(lengths))
-    lengths[unset] = 0.0
-    return unset
-
-
-def fill_spring_lengths(system: System, work: Work, q: np.ndarray, unset: np.ndarray) -> None:
-    """Springs declared without a length are unloaded in the initial state."""
+def unloaded(compiled: Compiled, work: Work, q: np.ndarray, unset: np.ndarray) -> Compiled:
+    """The model with the springs ``unset``, declared without a length, unloaded in the initial state."""
+    lengths = compiled.spring_lengths
     for f in unset:
-        a, b = (_position(system, work, int(m), q) for m in system.forces.spring[f, :2])
-        system.forces.spring_value[f, SPRING_LENGTH] = np.linalg.norm(b - a)
+        a, b = (_position(compiled.system, work, int(m), q) for m in compiled.system.forces.spring[f, :2])
+        lengths[f] = np.linalg.norm(b - a)
+    return compiled.with_spring_lengths(lengths)
 
 
 def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:

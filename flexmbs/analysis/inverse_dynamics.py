@@ -12,10 +12,11 @@ from flexmbs.analysis.state import HasState, State, given_state
 from flexmbs.analysis.tangent import evaluate
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError
+from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import Solution
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import DRIVE_ROW, POWER_FORCES, SPARE
+from flexmbs.system.records import DRIVE_ROW, POWER_FORCES
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +76,9 @@ def _states(motion: Solution | HasState) -> list[State]:
     if not isinstance(motion, Solution):
         return [given_state("motion", motion)]
     compiled, path = motion.compiled, motion.trajectory
-    beta = np.concatenate([np.zeros(0), *(np.asarray(compiled.model.joints[n].q0, float) for n in compiled.topology.cuts)])
-    states = []
-    for i, t in enumerate(path.t):
-        state = State(compiled, float(t), path.q[i], path.s[i], path.sd[i], path.lam[i], path.z[i], beta)
-        work = state.work()
-        terms(compiled.system, work, state.t, state.q, state.s, state.z)
-        beta = work.beta[:-SPARE].copy()
-        states.append(replace(state, beta=beta))
-    return states
+    beta = path_coordinates(compiled, path)
+    rows = zip(path.t, path.q, path.s, path.sd, path.lam, path.z, beta)
+    return [State(compiled, float(t), q, s, sd, lam, z, b) for t, q, s, sd, lam, z, b in rows]
 
 
 def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexmbs._jit import seldom
+from flexmbs._jit.address import packed
 from flexmbs.analysis import arguments
 from flexmbs.analysis.state import State
 from flexmbs.analysis.tangent import cut_rates
@@ -19,7 +19,7 @@ from flexmbs.system.records import S_AT
 AXES = ("x", "y", "z")
 
 
-@seldom
+@packed()
 def position_rates(tree, joints, q, s, qd):
     """q̇ = H(q) s for the rows of s."""
     for i in range(s.shape[0]):
@@ -38,9 +38,9 @@ def frame_jacobian(state: State, frame: str | FrameRef) -> tuple[np.ndarray, np.
     """Rotation (3, 3) of a frame and J (6, ns): its velocity and angular velocity in world axes are J s. Raises `InputError`."""
     compiled, ns = state.compiled, len(state.s)
     number = frame_number(compiled, frame)
-    system, motion, out = compiled.system, state.work().motion, np.zeros((ns + 1, 24))
+    out = np.zeros((ns + 1, 24))
     q, s = np.tile(state.q, (ns + 1, 1)), np.vstack([np.zeros(ns), np.eye(ns)])
-    frame_history(system.tree, system.frames, system.joints, system.gravity, motion, number, q, s, np.zeros_like(s), out)
+    frame_history(compiled.system, state.work(), number, q, s, np.zeros_like(s), out)
     return out[0, :9].reshape(3, 3), out[1:, 12:18].T
 
 

@@ -76,5 +76,4 @@ def _in(here: State, coordinates: str) -> State:
     compiled, start = in_coordinates(here.compiled, start, coordinates)
     if compiled is here.compiled:
         return here
-    compiled.system.forces.spring_value[:] = here.compiled.system.forces.spring_value
     return settled_state(compiled, here.t, start.q, start.s, start.beta, here.z)

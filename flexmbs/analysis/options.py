@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.analysis.march.run import INTEGRATORS
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import STABILIZATIONS, Baumgarte, Projection
-from flexmbs.integrators import Integrator
+from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.model.check import require_model
 from flexmbs.model.model import Model
 from flexmbs.model.relations import nonholonomic

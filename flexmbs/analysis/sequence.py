@@ -26,7 +26,8 @@ def solution_of(
     works = np.zeros((n, 3))
     if power is not None:
         works[1:] = np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(t)[:, None], axis=0)
-    trajectory = Trajectory(t, q, s, sd, lam, z, works, drift, np.diff(t, prepend=t[0]))
+    beta = np.array([each.beta for each in states])
+    trajectory = Trajectory(t, q, s, sd, lam, z, works, drift, np.diff(t, prepend=t[0]), beta=beta)
     first = states[0]
     redundant = redundant_rows(first.compiled, first.q, first.s, first.beta)
     info = RunInfo(options=dict(options), outcome=outcome, redundant=redundant)

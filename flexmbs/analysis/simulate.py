@@ -10,8 +10,6 @@ from flexmbs.analysis.assemble import redundancy_text
 from flexmbs.analysis.closing import Assemble
 from flexmbs.analysis.event import Event, checked_events
 from flexmbs.analysis.initial import consistent_state, in_coordinates
-from flexmbs.analysis.march import state
-from flexmbs.analysis.march.run import Progress, Run, statistics
 from flexmbs.analysis.options import (
     OF_INTEGRATOR,
     asked,
@@ -22,12 +20,14 @@ from flexmbs.analysis.options import (
     output_times,
 )  # fmt: skip
 from flexmbs.analysis.rank import DEPENDENT, NEARLY, pivots, singular_position
+from flexmbs.analysis.run import Progress, Run, statistics
 from flexmbs.analysis.singular import passage_notes, passages
 from flexmbs.analysis.state import HasState, given_state, started
 from flexmbs.analysis.stop import INTERRUPTED, outcome
 from flexmbs.errors import InputError, SolverError
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators import Integrator
+from flexmbs.integrators.course import DONE, NOT_FINITE
 from flexmbs.model.check import declaration_report
 from flexmbs.model.model import Model
 from flexmbs.results.solution import Solution
@@ -98,8 +98,6 @@ def _simulate(
     singular = singular_position(joint, first_state)
     compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
     regular = in_coordinates(joint, singular.near, chosen["coordinates"])[1] if singular else first_state
-    if compiled is not joint:
-        compiled.system.forces.spring_value[:] = joint.system.forces.spring_value
     run = Run(compiled, method, form, times, first_state, events)
     first = pivots(compiled, regular.q, regular.s, regular.beta)
     redundant = first.dependent(DEPENDENT)
@@ -116,7 +114,7 @@ def _simulate(
         *([str(singular)] if singular else []),
         *compiled.callbacks.slow_notes(),
         *form.notes(compiled, run.room),
-        *run.loop.notes(),
+        *method.notes(run.memory),
     ]
     options = {
         "t_end": chosen["t_end"], "formalism": form.name, "coordinates": chosen["coordinates"], "integrator": method.name,
@@ -124,18 +122,18 @@ def _simulate(
     }  # fmt: skip
     good = Trajectory(*(array[:reached] for array in run.out))
     notes += passage_notes(passages(compiled, good, regular.beta, first.rank(NEARLY)))
-    ended = outcome(status, compiled, run.now, run.work, first, good)
-    if run.ending is not None and status == state.DONE:
+    ended = outcome(status, compiled, run.course, run.work, first, good)
+    if run.ending is not None and status == DONE:
         ended = f"{AT_EVENT}'{run.ending.name}' at t = {run.ending.t:.6g} s"
-    counts = statistics(run.now, prepared - begun, finished - prepared)
+    counts = statistics(run.course, prepared - begun, finished - prepared)
     solution = Solution(
         compiled=compiled, trajectory=good, statistics=counts,
         run=RunInfo(
             options=options, outcome=ended, events=tuple(run.found), redundant=redundant,
-            impacts=tuple(run.loop.impacts), moved=[str(m) for m in first_state.moved], notes=notes,
+            impacts=tuple(run.impacts), moved=[str(m) for m in first_state.moved], notes=notes,
         ),
     )  # fmt: skip
-    if status not in (state.DONE, INTERRUPTED):
+    if status not in (DONE, INTERRUPTED):
         compiled.callbacks.raise_error()
         raise SolverError(ended, solution)
     return solution
@@ -146,4 +144,4 @@ def _finite(status: int, reached: int, out: Trajectory) -> tuple[int, int]:
     good = np.ones(reached, bool)
     for values in out:
         good &= np.isfinite(values[:reached].reshape(reached, values[:1].size)).all(axis=1)
-    return (status, reached) if good.all() else (state.NOT_FINITE if status == state.DONE else status, int(np.argmin(good)))
+    return (status, reached) if good.all() else (NOT_FINITE if status == DONE else status, int(np.argmin(good)))

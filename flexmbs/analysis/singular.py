@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from flexmbs.analysis.closing import displaced
 from flexmbs.analysis.contradiction import row_owners
 from flexmbs.dynamics.dense import terms
-from flexmbs.dynamics.work import make_work
+from flexmbs.dynamics.work import follow, make_work
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
 
@@ -54,7 +54,9 @@ class Rows:
         self.scale = np.full(compiled.n_constraints, 1e-300)
 
     def at(self, t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
-        return terms(self.compiled.system, self.work, t, q, s).G
+        found = terms(self.compiled.system, self.work, t, q, s).G
+        follow(self.work)
+        return found
 
     def least(self, G: np.ndarray) -> float:
         """σ, by the smaller of the two products of G with itself."""

@@ -16,6 +16,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.check import declaration_report, require_model
 from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
+from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import Solution
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
@@ -77,7 +78,7 @@ def state(
     declaration_report(chosen).raise_errors()
     compiled, start = consistent_state(chosen, t=t)
     if chosen is not model:  # springs without a length are unloaded in the declared position
-        compiled.system.forces.spring_value[:] = consistent_state(model, t=t)[0].system.forces.spring_value
+        compiled = compiled.with_spring_lengths(consistent_state(model, t=t)[0].spring_lengths)
     t = float(t)
     free = settled_state(compiled, t, start.q, start.s, start.beta)
     if acceleration is None:
@@ -123,12 +124,10 @@ def state_of(solution: Solution, t: float) -> State:
     if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (1.0 + abs(t)):
         raise InputError(f"t: {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s")
     compiled, at, z = solution.compiled, float(solution.t[i]), solution.trajectory.z[i].copy()
-    joints = {name: solution.joint(name) for name in compiled.topology.cuts}
     if compiled.topology.coordinates == "joint":
-        beta = np.concatenate([np.zeros(0), *(view.position[i] for view in joints.values())])
+        beta = path_coordinates(compiled, solution.trajectory)[i]
         return settled_state(compiled, at, solution.q[i], solution.s[i], beta, z)
-    joint = compile_model(compiled.model, "joint")
-    joint.system.forces.spring_value[:] = compiled.system.forces.spring_value
+    joint = compile_model(compiled.model, "joint").with_spring_lengths(compiled.spring_lengths)
     q, s = _joint_values(joint, solution, i)
     beta = np.concatenate([np.zeros(0), *(solution.joint(name).position[i] for name in joint.topology.cuts)])
     return settled_state(joint, at, q, s, beta, z)
@@ -206,7 +205,7 @@ def _with_values(model: Model, position: Values, velocity: Values) -> Model:
         return model
     chosen = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     chosen.folder = model.folder
-    chosen.bodies, chosen.forces, chosen.drives = model.bodies, model.forces, model.drives
+    chosen.bodies, chosen.forces, chosen.drives, chosen.contacts = model.bodies, model.forces, model.drives, model.contacts
     for name, joint in model.joints.items():
         changes: dict[str, Any] = {key: values[name] for key, values in (("q0", position), ("v0", velocity)) if name in values}
         chosen.joints[name] = replace(joint, **changes) if changes else joint

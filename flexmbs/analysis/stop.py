@@ -3,36 +3,45 @@
 import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
-from flexmbs.analysis.march import state
 from flexmbs.analysis.rank import NEARLY, Pivots, lost_on_the_way, pivots
 from flexmbs.analysis.rolling import NEARLY_FLAT, flat_wheels
 from flexmbs.analysis.singular import ahead_of
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.contact_problem import NO_SOLUTION
+from flexmbs.integrators.course import (
+    DONE,
+    INDEFINITE,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    STEP_TOO_SMALL,
+    TAKEN,
+    TIME,
+    UNSOLVED,
+    Course,
+)  # fmt: skip
 from flexmbs.integrators.event_driven import TOO_MANY
-from flexmbs.results.joints import start_coordinates
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import SPARE, Work
+from flexmbs.system.records import Work
 
 INTERRUPTED = -1
 
 
-def outcome(status: int, compiled: Compiled, now: state.Now, work: Work, first: Pivots, good: Trajectory) -> str:
+def outcome(status: int, compiled: Compiled, course: Course, work: Work, first: Pivots, good: Trajectory) -> str:
     """ "finished", or why the run stopped; ``first``: the constraints at the start; ``good``: the outputs that were reached."""
-    t, h = float(now.clock[state.TIME]), float(now.clock[state.STEP])
-    if status == state.DONE:
+    t, h = float(course.clock[TIME]), float(course.clock[TAKEN])
+    if status == DONE:
         return "finished"
     if status == INTERRUPTED:
         return f"interrupted at t = {t:.6g} s"
     cause = (
         _function(compiled)
         or _contact(status, compiled, work)
-        or _flat(compiled, now)
-        or _singular(compiled, now, work, first)
-        or _passed(compiled, now, first, good)
-        or _numbers(status, compiled, now, h)
+        or _flat(compiled, course, work)
+        or _singular(compiled, course, work, first)
+        or _passed(compiled, course, work, first, good)
+        or _numbers(status, compiled, course, h)
     )
     return f"stopped at t = {t:.6g} s: {cause}"
 
@@ -43,12 +52,12 @@ def _function(compiled: Compiled) -> str:
     return f"the function of {call.item} gave no finite number at {call.text}; mend the function" if call else ""
 
 
-def _flat(compiled: Compiled, now: state.Now) -> str:
+def _flat(compiled: Compiled, course: Course, work: Work) -> str:
     """The wheels that have fallen over."""
-    if compiled.n_constraints == 0 or not (np.isfinite(now.q).all() and np.isfinite(now.s).all()):
+    if compiled.n_constraints == 0 or not (np.isfinite(course.now.q).all() and np.isfinite(course.now.s).all()):
         return ""
-    here = make_work(compiled.system, start_coordinates(compiled))
-    terms(compiled.system, here, 0.0, now.q, now.s)
+    here = make_work(compiled.system, work.path.beta)
+    terms(compiled.system, here, 0.0, course.now.q, course.now.s)
     found = flat_wheels(compiled, here, NEARLY_FLAT)
     if not found:
         return ""
@@ -58,7 +67,7 @@ def _flat(compiled: Compiled, now: state.Now) -> str:
 
 def _contact(status: int, compiled: Compiled, work: Work) -> str:
     """The contact whose impulses were not found, if that stopped the run."""
-    if status != state.UNSOLVED:
+    if status != UNSOLVED:
         return ""
     contact = f"contact '{compiled.contacts[int(work.status[0])]}'"
     if work.status[1] == TOO_MANY:
@@ -71,46 +80,46 @@ def _contact(status: int, compiled: Compiled, work: Work) -> str:
     return f"the impulses of {contact} did not converge in {int(work.status[1])} sweeps; {mend}"
 
 
-def _singular(compiled: Compiled, now: state.Now, work: Work, first: Pivots) -> str:
+def _singular(compiled: Compiled, course: Course, work: Work, first: Pivots) -> str:
     """The singular position that the last good state is near to, if it is."""
-    if compiled.n_constraints == 0 or not (np.isfinite(now.q).all() and np.isfinite(now.s).all()):
+    if compiled.n_constraints == 0 or not (np.isfinite(course.now.q).all() and np.isfinite(course.now.s).all()):
         return ""
-    item = lost_on_the_way(first, pivots(compiled, now.q, now.s, work.beta[:-SPARE]))
+    item = lost_on_the_way(first, pivots(compiled, course.now.q, course.now.s, work.path.beta))
     if not item:
         return ""
     cause = f"near a singular position, where rows of {item} depend on others (dead centre or end of reach)"
     return f"{cause}; end the motion before it, or start on its other side"
 
 
-def _passed(compiled: Compiled, now: state.Now, first: Pivots, good: Trajectory) -> str:
+def _passed(compiled: Compiled, course: Course, work: Work, first: Pivots, good: Trajectory) -> str:
     """The singular position between the last output and the place where the run stopped, if there is one."""
     if compiled.n_constraints == 0 or len(good.t) == 0:
         return ""
-    reach = max(float(now.clock[state.TIME] - good.t[-1]), 0.0) + 2.0 * float(now.clock[state.STEP])
+    reach = max(float(course.clock[TIME] - good.t[-1]), 0.0) + 2.0 * float(course.clock[TAKEN])
     state_there = float(good.t[-1]), good.q[-1], good.s[-1], good.sd[-1]
-    ahead = ahead_of(compiled, start_coordinates(compiled), first.rank(NEARLY), *state_there, reach)
+    ahead = ahead_of(compiled, work.path.beta, first.rank(NEARLY), *state_there, reach)
     if ahead is None:
         return ""
     cause = f"the singular position at t = {ahead.t:.5g} s, where rows of {ahead.names} depend on others, was not passed"
     return f"{cause}; take error-controlled steps and stabilization 'projection', or end the motion before it"
 
 
-def _numbers(status: int, compiled: Compiled, now: state.Now, h: float) -> str:
-    where = f"body '{fastest_body(compiled, now)}'"
+def _numbers(status: int, compiled: Compiled, course: Course, h: float) -> str:
+    where = f"body '{fastest_body(compiled, course)}'"
     jump = "loosen rtol and atol or look for a jump in the forces"
     check = "take a smaller step or check forces and initial values"
     return {
-        state.INDEFINITE: f"the mass matrix lost definiteness, worst at {where}; take a smaller step or check the masses",
-        state.STEP_TOO_SMALL: f"the step shrank below {h:.3g} s, fastest at {where}; {jump}",
-        state.NOT_FINITE: f"the state is no longer finite, worst at {where}; {check}",
-        state.NO_CONVERGENCE: f"Newton's method does not converge with the step {h:.3g} s, worst at {where}; take a smaller step",
+        INDEFINITE: f"the mass matrix lost definiteness, worst at {where}; take a smaller step or check the masses",
+        STEP_TOO_SMALL: f"the step shrank below {h:.3g} s, fastest at {where}; {jump}",
+        NOT_FINITE: f"the state is no longer finite, worst at {where}; {check}",
+        NO_CONVERGENCE: f"Newton's method does not converge with the step {h:.3g} s, worst at {where}; take a smaller step",
     }[status]
 
 
-def fastest_body(compiled: Compiled, now: state.Now) -> str:
+def fastest_body(compiled: Compiled, course: Course) -> str:
     """The body whose velocities change fastest."""
     sizes = compiled.system.elimination.node[: len(compiled.bodies), SIZE]
-    rates = np.nan_to_num(np.abs(now.sd), nan=np.inf)
+    rates = np.nan_to_num(np.abs(course.now.sd), nan=np.inf)
     ends = np.cumsum(sizes)
     largest = [rates[end - size : end].max(initial=0.0) for size, end in zip(sizes, ends)]
     return compiled.bodies[int(np.argmax(largest))]

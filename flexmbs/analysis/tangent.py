@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import seldom
+from flexmbs._jit.address import packed
 from flexmbs.analysis.state import State
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.equations import residual
@@ -23,8 +23,8 @@ RATE_STEP = 1e-2
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
 
 
-@seldom
-def perturbed(system, work, beta, t, base, steps, x, out):
+@packed()
+def perturbed(system, work, t, base, steps, x, out):
     """Rows of ``out``: R, g, ġ, g̈, rates of force states, powers, velocities of cut joints at base ⊕ the rows of ``steps``.
 
     base (5, n): q, s, ṡ, z, λ; steps (m, 3 ns + nz + 1): changes of q, s, ṡ, z, t; x (4, n) is scratch.
@@ -34,8 +34,6 @@ def perturbed(system, work, beta, t, base, steps, x, out):
     nz = work.force_rate.shape[0]
     ncut = system.cuts.shape[0]
     for i in range(steps.shape[0]):
-        for a in range(beta.shape[0]):
-            work.beta[a] = beta[a]
         displace(system.tree, system.joints, base[0], steps[i], x[0])
         for a in range(ns):
             x[1, a] = base[1, a] + steps[i, ns + a]
@@ -148,7 +146,7 @@ def _rows(state: State, steps: np.ndarray) -> np.ndarray:
     for row, values in zip(base, (state.q, state.s, state.sd, state.z, state.lam)):
         row[: len(values)] = values
     out = np.zeros((len(steps), ns + 3 * nc + nz + 3 + 6 * len(system.cuts)))
-    perturbed(system, work, state.beta, state.t, base, steps, np.zeros((4, base.shape[1])), out)
+    perturbed(system, work, state.t, base, steps, np.zeros((4, base.shape[1])), out)
     state.compiled.callbacks.raise_error()
     if not np.isfinite(out).all():
         call = state.compiled.callbacks.where

@@ -25,8 +25,8 @@ def listing(what: str | None, *, as_json: bool) -> None:
 def _families() -> dict[str, dict[str, str]]:
     """Family → kind → first line of its documentation."""
     import flexmbs.model.model  # noqa: F401  (its import registers the kinds)
-    from flexmbs.analysis.march.run import INTEGRATORS
     from flexmbs.formalisms import FORMALISMS
+    from flexmbs.integrators import INTEGRATORS
     from flexmbs.model.bodies import Body
     from flexmbs.model.contacts import Contact
     from flexmbs.model.forces import Force

@@ -53,8 +53,8 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
 
 def _unfit(given: dict[str, Any]) -> dict[str, None]:
     """Options of the [run] table that the integrator given instead does not have."""
-    from flexmbs.analysis.march.run import INTEGRATORS
     from flexmbs.analysis.options import OF_INTEGRATOR, has_option
+    from flexmbs.integrators import INTEGRATORS
 
     method = INTEGRATORS.get(given.get("integrator", ""))
     return {} if method is None else {key: None for key in OF_INTEGRATOR if not has_option(method, key)}

@@ -52,7 +52,6 @@ class Articulated(NamedTuple):
     A: np.ndarray  # (nb, 6+F, 6+F) matrix of a body, then M*, Y and L
     modes: np.ndarray  # (nb, 12, F) Φ̄ of the own frame, Ψ of the parent's frame
     velocity: np.ndarray  # (4, ns)
-    products: np.ndarray  # (nb, 12 F) shape products of the bodies
     carried: np.ndarray  # (nb, 6, 6) articulated inertia of a child in the axes of its parent
     T: np.ndarray  # (6, F)
     x: np.ndarray  # (ns + nc,)
@@ -94,7 +93,7 @@ def make_articulated(system: System) -> Articulated:
     link = [tree[:, PARENT], tree[:, NV], tree[:, NF], tree[:, S_AT], own, carrier, _children(system, own, carrier)]
     return Articulated(
         link=np.stack(link, axis=1), drive=drive, body=z((nb, BODY_WIDTH)), A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
-        velocity=z((4, ns)), products=z((nb, 12 * F)), carried=z((nb, 6, 6)), T=z((6, F)), x=z(ns + nc),
+        velocity=z((4, ns)), carried=z((nb, 6, 6)), T=z((6, F)), x=z(ns + nc),
     )  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def parent_velocities(tree, frames, motion, i, q, X, P, B):
 
 @part
 def transmission(tree, frames, motion, q, E, X, B):
-    """E and X of all bodies (those whose velocities are their twist keep E = 1)."""
+    """E and X of all bodies (where the velocities are the twist, E = 1 is not used)."""
     for i in range(tree.shape[0]):
         if tree[i, PLAIN] == 0:
             own_velocities(tree, frames, motion, i, q, E[i], B[0], B[1])
@@ -161,8 +161,11 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
         while p >= 0:  # wrench of the composite body, carried to each ancestor
             np_ = 6 + tree[p, NF]
             transposed_times(X[child], B1, np_, 6, n, B2)
-            transposed_times(E[p], B2, e.node[p, SIZE], np_, n, B3)
-            add_block(e, values, p, i, B3, factor)
+            if tree[p, PLAIN] == 1:
+                add_block(e, values, p, i, B2, factor)
+            else:
+                transposed_times(E[p], B2, e.node[p, SIZE], np_, n, B3)
+                add_block(e, values, p, i, B3, factor)
             for a in range(6):
                 for c in range(n):
                     B1[a, c] = B2[a, c]

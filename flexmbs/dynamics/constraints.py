@@ -1,7 +1,7 @@
 """Cut joints and drives: constraint equations, their rates, rows and wrenches.
 
 A cut joint is described by the same chain as a primary one. Its coordinates β are those whose pose X_J(β) is closest to the
-actual relative pose X of its frames (Gauss–Newton from the previous value, so that angles count turns). With e the
+actual relative pose X of its frames (Gauss–Newton from those of the last accepted step, so that angles count turns). With e the
 remaining error pose, C the free directions and T their orthogonal complement (T C = 0):
 g = T e,  ġ = T V_rel,  g̈ = T (V̇_rel − Ċ η),  η = C⁺ V_rel.  A driven coordinate adds the row β_k − f(t).
 """
@@ -18,9 +18,9 @@ from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.relations import relation_rows
 from flexmbs.dynamics.user_rows import user_rows
 from flexmbs.system.records import (
-    CHAIN, CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_KIND, CUT_NV, CUT_P, CUT_POSITIONS, CUT_RA,
+    CHAIN, CHAIN_NQ, CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_KIND, CUT_NV, CUT_P, CUT_POSITIONS, CUT_RA,
     CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_VALUES, CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW, DRIVE_Q,
-    DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY, INVERSE, Q_AT, READY, SPARE, S_AT, USER_ROWS,
+    DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY, INVERSE, Q_AT, SPARE, S_AT, USER_ROWS,
 )  # fmt: skip
 
 CLOSEST_TOLERANCE = 1e-13
@@ -129,11 +129,15 @@ def constraint_covectors(cuts, drives, cut, k):
 
 
 @part
-def closest_coordinates(cuts, joints, cut, beta, k):
-    """Joint coordinates of cut joint k closest to its relative pose; returns the error pose (dx, θ)."""
+def closest_coordinates(cuts, joints, start, cut, beta, k):
+    """Joint coordinates of cut joint k closest to its relative pose, found from ``start``; returns the error pose (dx, θ)."""
     j = cuts[k, CUT_JOINT]
     at = cuts[k, CUT_BETA]
     n = cuts[k, CUT_NV]
+    for a in range(joints.chain[j, CHAIN_NQ]):
+        beta[at + a] = start[at + a]
+    for a in range(n):
+        cut[k, ETA + a] = 0.0
     spare = beta.shape[0] - SPARE
     Rr = load9_at(cut, k, CUT_RR)
     xr = load3_at(cut, k, CUT_XR)
@@ -143,7 +147,7 @@ def closest_coordinates(cuts, joints, cut, beta, k):
         Rj, xj = joint_pose(joints, j, beta, at)
         dx = tmul(Rj, sub(xr, xj))
         th = log_so3(tmatmul(Rj, Rr))
-        if cut[k, READY] == 0.0:
+        if cuts[k, CUT_CONSTANT] == 0:
             directions(cuts, joints, cut, beta, k, ETA)
         size = 0.0
         for a in range(n):
@@ -156,7 +160,9 @@ def closest_coordinates(cuts, joints, cut, beta, k):
 
 
 @part
-def cut_joint(cuts, drives, frames, joints, relations, laws, io, gravity, motion, cut, beta, gs, k, t, q, s, sd):
+def cut_joint(
+    cuts, constant, drives, frames, joints, relations, laws, path, io, gravity, motion, cut, beta, gs, k, t, q, s, sd
+):  # fmt: skip
     """Kinematics and constraint values of cut joint k."""
     a = cuts[k, CUT_P]
     b = cuts[k, CUT_C]
@@ -183,18 +189,19 @@ def cut_joint(cuts, drives, frames, joints, relations, laws, io, gravity, motion
         user_rows(relations, laws, io, t, at, n, cut, gs, k, cuts[k, CUT_ROW], Rr, xr, v, w, av, aw)
         return
     if cuts[k, CUT_KIND] != CHAIN:
-        relation_rows(cuts, relations, cut, gs, k, Rr, tmul(Rr, xr), v, w, av, aw)
+        relation_rows(cuts, relations, path.track, cut, gs, k, Rr, tmul(Rr, xr), v, w, av, aw)
         return
-    dx, th = closest_coordinates(cuts, joints, cut, beta, k)
+    if cuts[k, CUT_CONSTANT] == 1:
+        for c in range(constant.shape[1]):
+            cut[k, DIRECTIONS + c] = constant[k, c]
+    dx, th = closest_coordinates(cuts, joints, path.beta, cut, beta, k)
     for c in range(cuts[k, CUT_NV]):
         cut[k, ETA + c] = six_apply(cut, k, INVERSE + 6 * c, v, w)
-    if cut[k, READY] == 0.0:
+    if cuts[k, CUT_CONSTANT] == 0:
         bv, bw = directions(cuts, joints, cut, beta, k, ETA)
         av = sub(av, bv)
         aw = sub(aw, bw)
         constraint_covectors(cuts, drives, cut, k)
-        if cuts[k, CUT_CONSTANT] == 1:
-            cut[k, READY] = 1.0
     row = cuts[k, CUT_ROW]
     for c in range(cuts[k, CUT_CLOSED]):
         gs[G_POSITION, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, dx, th)
@@ -209,8 +216,8 @@ def cut_joint(cuts, drives, frames, joints, relations, laws, io, gravity, motion
 
 
 @part
-def drive_values(tree, drives, laws, io, gs, t, q, s, sd):
-    """Rows β − f(t) of the drives, and their rates."""
+def drive_values(tree, drives, laws, io, gs, rate, t, q, s, sd):
+    """Rows β − f(t) of the drives, their rates, and the rates ḟ."""
     for d in range(drives.shape[0]):
         row = drives[d, DRIVE_ROW]
         i = drives[d, DRIVE_BODY]
@@ -219,6 +226,7 @@ def drive_values(tree, drives, laws, io, gs, t, q, s, sd):
             gs[G_VELOCITY, row] = s[tree[i, S_AT] + drives[d, DRIVE_V]]
             gs[G_ACCELERATION, row] = sd[tree[i, S_AT] + drives[d, DRIVE_V]]
         f, fd, fdd = law_of_time(laws, drives[d, DRIVE_LAW], t, io)
+        rate[row] = fd
         gs[G_POSITION, row] -= f
         gs[G_VELOCITY, row] -= fd
         gs[G_ACCELERATION, row] -= fdd
@@ -266,10 +274,9 @@ def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, l
 
 
 @part
-def drive_power(drives, laws, io, t, lam):
-    """Σ λ ḟ : power the drives put into the system."""
+def drive_power(drives, rate, lam):
+    """Σ λ ḟ : power the drives put into the system; the rates ḟ stand."""
     power = 0.0
     for d in range(drives.shape[0]):
-        _, fd, _ = law_of_time(laws, drives[d, DRIVE_LAW], t, io)
-        power += lam[drives[d, DRIVE_ROW]] * fd
+        power += lam[drives[d, DRIVE_ROW]] * rate[drives[d, DRIVE_ROW]]
     return power

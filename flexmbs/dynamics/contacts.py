@@ -122,7 +122,7 @@ def contact_kinematics(system, work, q, s):
         if system.contacts.info[k, CO_KIND] == LIMIT:
             joint_limit(system, work, k, q, s)
         else:
-            between_frames(system.contacts, system.frames, work.motion, work.contact, k, q, s)
+            between_frames(system.contacts, work.frames, work.motion, work.contact, k, q, s)
 
 
 @part
@@ -140,7 +140,7 @@ def contact_force(system, work, k, q):
         f = add(f, scale(y, load3_at(contact, k, COVECTORS + 6 * c)))
         n = add(n, scale(y, load3_at(contact, k, COVECTORS + 6 * c + 3)))
     apply_pair(
-        system.frames, work.motion, work.force, info[k, CO_A], load9_at(contact, k, CO_RA), load3_at(contact, k, CO_XA),
+        work.frames, work.motion, work.force, info[k, CO_A], load9_at(contact, k, CO_RA), load3_at(contact, k, CO_XA),
         info[k, CO_B], load9_at(contact, k, CO_RB), load3_at(contact, k, CO_XB), load9_at(contact, k, CO_RR),
         load3_at(contact, k, CO_XR), q, f, n,
     )  # fmt: skip
@@ -162,17 +162,21 @@ def law_forces(system, work, slopes):
 
 
 @part
-def apply_contact_forces(system, work, q, s, slopes):
-    """The forces in work.contact (N, T₁, T₂ of each contact) into the applied forces; nothing where all of them are zero.
-
-    Rigid contacts have theirs from the time loop, others by their laws.
-    """
+def given_contact_forces(system, work):
+    """The forces of rigid contacts that the path of the motion holds, into work.contact; true where a contact may have one."""
     acting = False
     for k in range(system.contacts.info.shape[0]):
         acting = acting or system.contacts.info[k, CO_LAW] >= 0
         for c in range(3):
-            acting = acting or work.contact[k, GAP_FORCE + c] != 0.0
-    if acting:
+            work.contact[k, GAP_FORCE + c] = work.path.force[k, c]
+            acting = acting or work.path.force[k, c] != 0.0
+    return acting
+
+
+@part
+def apply_contact_forces(system, work, q, s, slopes):
+    """Forces (N, T₁, T₂) of the contacts into the applied forces: of rigid ones those given, of others by their laws."""
+    if given_contact_forces(system, work):
         contact_kinematics(system, work, q, s)
         law_forces(system, work, slopes)
         for k in range(system.contacts.info.shape[0]):
@@ -206,6 +210,6 @@ def contact_rows(system, work, k, q, rows):
         R = load9_at(contact, k, CO_RB if end == 0 else CO_RA)
         x = load3_at(contact, k, CO_XB if end == 0 else CO_XA)
         frame_rows(
-            system.tree, system.frames, system.elimination, m, R, x, q, P if end == 0 else Q, 3, 1.0 if end == 0 else -1.0, -1,
+            system.tree, work.frames, system.elimination, m, R, x, q, P if end == 0 else Q, 3, 1.0 if end == 0 else -1.0, -1,
             work.E, work.X, work.B[0], work.B[1], rows,
         )  # fmt: skip

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part, seldom
+from flexmbs._jit import part
+from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.blocks import cut_rows, mass_blocks, transmission
 from flexmbs.dynamics.equations import residual
@@ -21,7 +22,7 @@ def dense_constraints(system, work, q, G):
     tree = system.tree
     e = system.elimination
     for k in range(cuts.shape[0]):
-        cut_rows(tree, system.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
+        cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
         for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
             i = system.paths[h]
             for c in range(tree[i, S_AT], tree[i, S_AT] + e.node[i, SIZE]):
@@ -60,11 +61,11 @@ def dense_mass(system, work, q, M):
                         M[to + c, o + a] = M[o + a, to + c]
 
 
-@seldom
+@packed()
 def dense_terms(system, work, t, q, s, z, zero, lam0, M, G):
     """M and G into zeroed arrays, −k into work.r, constraint values of ṡ = 0 into work.gs."""
     residual(system, work, t, q, s, zero, lam0, z, False, work.r)
-    transmission(system.tree, system.frames, work.motion, q, work.E, work.X, work.B)
+    transmission(system.tree, work.frames, work.motion, q, work.E, work.X, work.B)
     dense_constraints(system, work, q, G)
     dense_mass(system, work, q, M)
 

@@ -5,45 +5,95 @@ velocities, −Φ_cmᵀ W_cm to the body's own modes, Φ_pmᵀ and Ad(X_pm⁻¹)
 """
 
 from flexmbs._jit import part
+from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
 from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
 from flexmbs.dynamics.constraints import apply_constraint_forces, cut_joint, drive_power, drive_values
 from flexmbs.dynamics.contacts import apply_contact_forces
 from flexmbs.dynamics.forces import apply_forces
-from flexmbs.dynamics.frames import modal_force
+from flexmbs.dynamics.frames import modal_force, shapes_now
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.system.records import (
-    APPLIED, D_FF, DIAGONAL_MODES, FRAME_C, FRAME_P, FREE_DIRECTIONS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS, RC, RJ, RP, S_AT,
-    SF_AT, THROUGH, WRENCH, XC, XJ, XP,
+    APPLIED, D_FF, DIAGONAL_MODES, FRAME_C, FRAME_P, FREE_DIRECTIONS, KINEMATICS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS, RC,
+    RESIDUAL, RJ, RP, S_AT, SF_AT, THROUGH, WRENCH, XC, XJ, XP, Equations, Evaluation,
 )  # fmt: skip
+
+
+@entry
+def kinematics_at(model, here, none, t, bodies_alone, b):
+    """`kinematics` by address, or `body_motion`."""
+    system, work = model.system, model.work
+    q, s, sd = here.q, here.s, here.sd
+    shapes_now(work.frames, q)
+    outward(system.tree, work.frames, system.joints, system.gravity, work.motion, q, s, sd)
+    if bodies_alone != 0.0:
+        return 0
+    for k in range(system.cuts.shape[0]):
+        cut_joint(
+            system.cuts, system.directions, system.drives, work.frames, system.joints, system.relations, system.laws, work.path,
+            work.io, system.gravity, work.motion, work.cut, work.beta, work.gs, k, t, q, s, sd,
+        )  # fmt: skip
+    drive_values(system.tree, system.drives, system.laws, work.io, work.gs, work.drive_rate, t, q, s, sd)
+    return 0
+
+
+@entry
+def residual_at(model, here, none, t, slopes, gathered):
+    """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single bodies as they are."""
+    system, work = model.system, model.work
+    tree, motion = system.tree, work.motion
+    q, s, sd, r = here.q, here.s, here.sd, here.r
+    with_slopes = slopes != 0.0
+    clear_account(system, work)
+    for a in range(r.shape[0]):
+        r[a] = 0.0
+    kinematics(system, work, t, q, s, sd)
+    apply_forces(system, work, t, q, s, here.z, with_slopes)
+    apply_contact_forces(system, work, q, s, with_slopes)
+    if gathered != 0.0:
+        apply_constraint_forces(tree, system.cuts, system.drives, work.frames, motion, work.force, work.cut, q, here.lam)
+    for i in range(tree.shape[0]):
+        inertia_force(system.bodies, tree, motion, i, q, s, sd, work.products[i], r)
+        for a in range(6):
+            motion[i, WRENCH + a] -= motion[i, APPLIED + a]
+    for a in range(r.shape[0]):
+        r[a] -= work.force[a]
+    if gathered != 0.0:
+        inward(tree, work.frames, motion, q, r)
+        work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, here.lam)
+    work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
+    return 0
 
 
 @part
 def kinematics(system, work, t, q, s, sd):
     """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ of all constraints."""
-    outward(system.tree, system.frames, system.joints, system.gravity, work.motion, q, s, sd)
-    for k in range(system.cuts.shape[0]):
-        cut_joint(
-            system.cuts,
-            system.drives,
-            system.frames,
-            system.joints,
-            system.relations,
-            system.laws,
-            work.io,
-            system.gravity,
-            work.motion,
-            work.cut,
-            work.beta,
-            work.gs,
-            k,
-            t,
-            q,
-            s,
-            sd,
-        )
-    drive_values(system.tree, system.drives, system.laws, work.io, work.gs, t, q, s, sd)
+    here = address_of(Evaluation(q, s, sd, work.zero, work.zero, work.zero))
+    call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, t, 0.0, 0.0)
+
+
+@part
+def body_motion(system, work, q, s, sd):
+    """Motion of all bodies."""
+    here = address_of(Evaluation(q, s, sd, work.zero, work.zero, work.zero))
+    call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, 0.0, 1.0, 0.0)
+
+
+@part
+def residual(system, work, t, q, s, sd, lam, z, slopes, r):
+    """r = M ṡ − k − Gᵀ λ; fills kinematics, constraint values, joint wrenches and the power account on the way."""
+    here = address_of(Evaluation(q, s, sd, lam, z, r))
+    call(
+        work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), here, here, t, 1.0 if slopes else 0.0, 1.0
+    )  # fmt: skip
+
+
+@part
+def body_forces(system, work, t, q, s, z):
+    """Wrenches WRENCH and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape products by body."""
+    here = address_of(Evaluation(q, s, work.zero, work.zero, z, work.r))
+    call(work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), here, here, t, 0.0, 0.0)
 
 
 @part
@@ -56,48 +106,6 @@ def clear_account(system, work):
             work.motion[i, APPLIED + a] = 0.0
     for a in range(3):
         work.power[a] = 0.0
-
-
-@part
-def residual(system, work, t, q, s, sd, lam, z, slopes, r):
-    """r = M ṡ − k − Gᵀ λ; fills kinematics, constraint values, joint wrenches and the power account on the way."""
-    tree = system.tree
-    motion = work.motion
-    clear_account(system, work)
-    for a in range(r.shape[0]):
-        r[a] = 0.0
-    kinematics(system, work, t, q, s, sd)
-    apply_forces(system, work, t, q, s, z, slopes)
-    apply_contact_forces(system, work, q, s, slopes)
-    apply_constraint_forces(tree, system.cuts, system.drives, system.frames, motion, work.force, work.cut, q, lam)
-    for i in range(tree.shape[0]):
-        inertia_force(system.bodies, tree, motion, i, q, s, sd, work.U, r)
-        for a in range(6):
-            motion[i, WRENCH + a] -= motion[i, APPLIED + a]
-    for a in range(r.shape[0]):
-        r[a] -= work.force[a]
-    inward(tree, system.frames, motion, q, r)
-    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
-    work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
-
-
-@part
-def body_forces(system, work, products, zero, t, q, s, z):
-    """Wrenches WRENCH and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape products by body."""
-    r = work.r
-    clear_account(system, work)
-    for a in range(r.shape[0]):
-        r[a] = 0.0
-    kinematics(system, work, t, q, s, zero)
-    apply_forces(system, work, t, q, s, z, False)
-    apply_contact_forces(system, work, q, s, False)
-    for i in range(system.tree.shape[0]):
-        inertia_force(system.bodies, system.tree, work.motion, i, q, s, zero, products[i], r)
-        for a in range(6):
-            work.motion[i, WRENCH + a] -= work.motion[i, APPLIED + a]
-    for a in range(r.shape[0]):
-        r[a] -= work.force[a]
-    work.power[POWER_LOSS] += modal_dissipation(system.tree, system.bodies, s)
 
 
 @part

@@ -100,7 +100,7 @@ def joint_forces(system, work, t, q, s, z, slopes):
         else:
             force = scale(tau, load3_at(cut, k, row))
             moment = scale(tau, load3_at(cut, k, row + 3))
-            cut_wrench(system.cuts, system.frames, work.motion, work.force, cut, k, q, force, moment)
+            cut_wrench(system.cuts, work.frames, work.motion, work.force, cut, k, q, force, moment)
         if slopes:
             joint_force_slopes(system.forces, system.laws, work.io, work.force_rate, f, t, x, v, z, work.joint_slope)
             if i < 0:
@@ -247,15 +247,20 @@ def bushing_forces(bushing, value, frames, motion, generalized, power, stiffness
 def apply_forces(system, work, t, q, s, z, slopes):
     """All applied forces into the bodies' wrenches and the generalized forces, their power into work.power."""
     forces = system.forces
+    if slopes:
+        for k in range(work.slopes.shape[0]):
+            for a in range(12):
+                for b in range(6):
+                    work.slopes[k, a, b] = 0.0
     joint_forces(system, work, t, q, s, z, slopes)
     if forces.frame.shape[0] > 0:
-        frame_forces(forces.frame, system.laws, system.frames, work.motion, work.force, work.io, work.power, t, q, s)
+        frame_forces(forces.frame, system.laws, work.frames, work.motion, work.force, work.io, work.power, t, q, s)
     if forces.spring.shape[0] > 0:
         spring_forces(
-            forces, system.laws, system.frames, work.motion, work.force, work.io, work.power, work.slopes, t, q, s, slopes
+            forces, system.laws, work.frames, work.motion, work.force, work.io, work.power, work.slopes, t, q, s, slopes
         )
     if forces.bushing.shape[0] > 0:
         bushing_forces(
-            forces.bushing, forces.bushing_value, system.frames, work.motion, work.force, work.power, work.slopes,
+            forces.bushing, forces.bushing_value, work.frames, work.motion, work.force, work.power, work.slopes,
             forces.spring.shape[0], q, s, slopes,
         )  # fmt: skip

@@ -25,20 +25,20 @@ def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
 
 @part
 def shapes_now(frames, q):
-    """Shapes φ − K0 q and ψ − K0 q of the frames with second-order displacements."""
+    """Shapes φ − K0 q and ψ − K0 q of all frames, where some have second-order displacements."""
     if frames.second.shape[0] == 0:
         return
     for m in range(frames.info.shape[0]):
         j = frames.info[m, F_SECOND]
-        if j >= 0:
-            n = frames.info[m, F_NF]
-            at = frames.info[m, F_QF]
-            for row in range(6):
-                for k in range(n):
-                    x = frames.shape[m, row, k]
+        n = frames.info[m, F_NF]
+        at = frames.info[m, F_QF]
+        for row in range(6):
+            for k in range(n):
+                x = frames.shape[m, row, k]
+                if j >= 0:
                     for l in range(n):
                         x -= frames.second[j, row, k, l] * q[at + l]
-                    frames.now[m, row, k] = x
+                frames.now[m, row, k] = x
 
 
 @part

@@ -8,7 +8,7 @@ ground.
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, twist_to_child, twist_to_parent
 from flexmbs.algebra.small import add, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub
-from flexmbs.dynamics.frames import frame_pose, frame_rates, modal_motion, shapes_now, world_pose
+from flexmbs.dynamics.frames import frame_pose, frame_rates, modal_motion, world_pose
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, joint_rates, normalize_joint
 from flexmbs.system.records import (
     ACC, FRAME_C, FRAME_P, FREE_DIRECTIONS, JOINT, NF, NV, POS, Q_AT, QF_AT, RC, RJ, ROT, RP, S_AT, SF_AT, VEL, XC, XJ, XP,
@@ -17,8 +17,7 @@ from flexmbs.system.records import (
 
 @part
 def outward(tree, frames, joints, gravity, motion, q, s, sd):
-    """Fill ``motion`` with the kinematics of state (q, s) and accelerations ṡ."""
-    shapes_now(frames, q)
+    """Fill ``motion`` with the kinematics of state (q, s) and accelerations ṡ; the shapes of the frames stand."""
     for i in range(tree.shape[0]):
         j = tree[i, JOINT]
         fp = tree[i, FRAME_P]

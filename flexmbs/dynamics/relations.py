@@ -14,7 +14,7 @@ import math
 from flexmbs._jit import part
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, mul, scale, store3_at, sub, tmul
 from flexmbs.system.records import (
-    AXLE, CENTRE_RADIUS, CLOSED_ROWS, CUT_KIND, CUT_ROW, CUT_VALUES, FIRST_TANGENT, G_ACCELERATION, G_POSITION, G_VELOCITY,
+    AXLE, CENTRE_RADIUS, CLOSED_ROWS, CUT_KIND, CUT_ROW, CUT_VALUES, DIRECTIONS, FIRST_TANGENT, G_ACCELERATION, G_POSITION, G_VELOCITY,
     KNIFE_AXIS, KNIFE_EDGE, PLANE, RIM_RADIUS, ROLLING_DISC, SECOND_TANGENT, SPHERE_RADIUS, TRACK, WATCHED,
 )  # fmt: skip
 
@@ -42,9 +42,9 @@ def point_row(cut, gs, k, row, r, d, dd, c, cd, v, w, av, aw):
 
 
 @part
-def rolling_disc(relations, at, cut, gs, k, row, Rr, x, v, w, av, aw):
-    """Contact and no slip of a wheel. In a time loop a wheel that fell flat between two evaluations, when its contact point jumps
-    to the other side of the rim, gives no numbers: the step is refused."""
+def rolling_disc(relations, at, followed, cut, gs, k, row, Rr, x, v, w, av, aw):
+    """Contact and no slip of a wheel. In a time loop a wheel that fell flat since the last accepted step, when its contact point
+    jumps to the other side of the rim, gives no numbers: the step is refused."""
     n = tmul(Rr, load3_from(relations, at + PLANE))
     a = load3_from(relations, at + AXLE)
     R = relations[at + CENTRE_RADIUS]
@@ -65,14 +65,12 @@ def rolling_disc(relations, at, cut, gs, k, row, Rr, x, v, w, av, aw):
     point_row(cut, gs, k, row, 1, t1, t1d, c, cd, v, w, av, aw)
     point_row(cut, gs, k, row, 2, t2, t2d, c, cd, v, w, av, aw)
     gs[G_POSITION, row] = dot(n, add(x, c))
-    if cut[k, WATCHED] == 1.0:
-        track = mul(Rr, t1)
-        if size < LEANING and dot(track, load3_at(cut, k, TRACK)) < 0.0:
-            gs[G_POSITION, row] = math.nan
-            gs[G_VELOCITY, row] = math.nan
-            gs[G_ACCELERATION, row] = math.nan
-        else:
-            store3_at(cut, k, TRACK, track)
+    track = mul(Rr, t1)
+    store3_at(cut, k, DIRECTIONS, track)
+    if followed[k, WATCHED] == 1.0 and size < LEANING and dot(track, load3_at(followed, k, TRACK)) < 0.0:
+        gs[G_POSITION, row] = math.nan
+        gs[G_VELOCITY, row] = math.nan
+        gs[G_ACCELERATION, row] = math.nan
 
 
 @part
@@ -91,7 +89,7 @@ def rolling_sphere(relations, at, cut, gs, k, row, Rr, x, v, w, av, aw):
 
 
 @part
-def relation_rows(cuts, relations, cut, gs, k, Rr, x, v, w, av, aw):
+def relation_rows(cuts, relations, followed, cut, gs, k, Rr, x, v, w, av, aw):
     """Covectors, values and rates of the rows of cut k, which is a relation; place x of the child, its twist and the rate of that
     relative to the parent, all in the child's axes."""
     kind = cuts[k, CUT_KIND]
@@ -100,6 +98,6 @@ def relation_rows(cuts, relations, cut, gs, k, Rr, x, v, w, av, aw):
     if kind == KNIFE_EDGE:
         point_row(cut, gs, k, row, 0, load3_from(relations, at + KNIFE_AXIS), ZERO3, ZERO3, ZERO3, v, w, av, aw)
     elif kind == ROLLING_DISC:
-        rolling_disc(relations, at, cut, gs, k, row, Rr, x, v, w, av, aw)
+        rolling_disc(relations, at, followed, cut, gs, k, row, Rr, x, v, w, av, aw)
     else:
         rolling_sphere(relations, at, cut, gs, k, row, Rr, x, v, w, av, aw)

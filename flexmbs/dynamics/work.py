@@ -1,25 +1,68 @@
-"""Scratch memory of one evaluation, allocated once per run."""
+"""Scratch memory of one evaluation, allocated once per run, with the path variables that it reads."""
 
 import numpy as np
 
+from flexmbs._jit.address import words_of
 from flexmbs.algebra.blocks import SIZE
-from flexmbs.system.records import CONTACT_WIDTH, CUT_WIDTH, MOTION_WIDTH, SPARE, System, Work
+from flexmbs.dynamics.equations import kinematics_at, residual_at
+from flexmbs.dynamics.kkt import kkt_at
+from flexmbs.system.records import (
+    CONTACT_WIDTH, CUT_WIDTH, KINEMATICS, KKT, MOTION_WIDTH, N_CALLS, RESIDUAL, SPARE, Equations, Evaluation, FramesNow, Path,
+    System, Work,
+)  # fmt: skip
 
 
-def make_work(system: System, beta: np.ndarray | None = None) -> Work:
-    """Zeroed work arrays that fit a system; ``beta`` are the coordinates of the cut joints to start from."""
+def make_path(system: System, beta: np.ndarray | None = None) -> Path:
+    """Path variables of a motion that begins with the coordinates ``beta`` of the cut joints."""
+    _, _, ns, nc, _ = (int(n) for n in system.layout)
+    z, ncut, n = np.zeros, len(system.cuts), len(system.contacts.info)
+    choice = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
+    return Path(
+        beta=z(0) if beta is None else np.array(beta, float), track=z((ncut, 4)), pivot=z(ns + nc),
+        force=z((n, 3)), impulse=z((n, 3)), mode=z(n, np.int64), slip=z((n, 2)), choice=choice, scale=np.ones(nc + ns),
+    )  # fmt: skip
+
+
+def make_work(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
+    """Scratch that fits a system; ``beta``, or the path variables of a motion under way, are what evaluations start from."""
     nb, _, ns, nc, nz = (int(n) for n in system.layout)
     F = system.bodies.matrices.shape[3]
     n = 6 + F
     z = np.zeros
-    E = z((nb, n, n))
-    E[:] = np.eye(n)
     width = max(n, int(system.elimination.node[:, SIZE].max()))
-    start = z(0) if beta is None else beta
-    return Work(
-        motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)), beta=np.concatenate([start, z(SPARE)]),
-        gs=z((3, nc)), U=z(12 * F), E=E, X=z((nb, 6, n)), M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)),
-        values=z(int(system.elimination.n_values[0])), stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), power=z(3),
-        status=z(4, np.int64), zero=z(ns), pivot=z(ns + nc), force_rate=z(nz), slopes=z((len(system.couplings), 12, 6)),
+    path = make_path(system, beta) if path is None else path
+    shapes = system.frames.shape if len(system.frames.second) == 0 else np.zeros_like(system.frames.shape)
+    zero = z(max(ns, nc))
+    zero.flags.writeable = False
+    work = Work(
+        path=path, frames=FramesNow(*system.frames, shapes), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
+        motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)),
+        beta=np.concatenate([path.beta, z(SPARE)]), gs=z((3, nc)), U=z(12 * F), E=z((nb, n, n)), X=z((nb, 6, n)),
+        M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
+        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), power=z(3), status=z(4, np.int64), zero=zero,
+        products=z((nb, 12 * F)), force_rate=z(nz), drive_rate=z(nc), slopes=z((len(system.couplings), 12, 6)),
         joint_slope=z((len(system.forces.joint), 2)), contact=z((len(system.contacts.info), CONTACT_WIDTH)),
     )  # fmt: skip
+    return _connected(system, work)
+
+
+def _connected(system: System, work: Work) -> Work:
+    """The scratch with the addresses of the shared kernels and of its own record."""
+    words: list[int] = []
+    words_of(Equations(system, work), words)
+    work = work._replace(memory=np.zeros(len(words), np.int64))
+    words = []
+    words_of(Equations(system, work), words)
+    work.memory[:] = words
+    equations = Equations(system, work)
+    one = Evaluation(work.r, work.r, work.r, work.r, work.r, work.r)
+    for place, kernel in ((KINEMATICS, kinematics_at), (RESIDUAL, residual_at), (KKT, kkt_at)):
+        work.calls[place] = kernel.address(equations, one, one)
+    for constant in (work.calls, work.memory):
+        constant.flags.writeable = False
+    return work
+
+
+def follow(work: Work) -> None:
+    """The coordinates of cut joints of the last evaluation are what the next ones start from."""
+    work.path.beta[:] = work.beta[:-SPARE]

@@ -31,8 +31,9 @@ RANK, NAMED, MADE = range(3)  # rank of G_d, dependent coordinates the user left
 
 
 class Choice(NamedTuple):
-    """The choice of a run, the factor of G_d, and the history of choices."""
+    """The choice of an evaluation, the factor of G_d, and the history of choices that accepted steps made."""
 
+    start: np.ndarray  # (3 + nc + ns,) what the first choice begins with, as `Path.choice`
     numbers: np.ndarray  # (3,)
     row: np.ndarray  # (nc,) rows of G, those of G_d first
     column: np.ndarray  # (ns,) coordinates, dependent ones first
@@ -57,8 +58,9 @@ def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
     """Room for the choices of a run, among the velocities s or the quasi-velocities w, s = T w."""
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
     n, z = min(nc, ns), np.zeros
+    start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
     return Choice(
-        numbers=z(3, np.int64), row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns), G=z((nc, ns)),
+        start=start, numbers=z(3, np.int64), row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns), G=z((nc, ns)),
         A=z((nc, ns)), factor=z((n, n)), order=z(n, np.int64), X=z((n, ns)), x=z(n), d=z(ns),
         T=z((0, 0)) if T is None else T, q=z(nq), s=z(ns),
         time=z(REMEMBERED), rank=z(REMEMBERED, np.int64), independent=z((REMEMBERED, ns), np.int8),
@@ -83,9 +85,38 @@ def choice_notes(compiled: Compiled, choice: Choice, names: tuple[str, ...] | No
 
 
 @part
+def recall(path, choice):
+    """The choice of the last accepted step into the scratch of an evaluation."""
+    nc, ns = choice.row.shape[0], choice.column.shape[0]
+    made = path.choice[MADE] > 0
+    for a in range(3):
+        choice.numbers[a] = path.choice[a] if made else choice.start[a]
+    for r in range(nc):
+        choice.row[r] = path.choice[3 + r] if made else choice.start[3 + r]
+        choice.length[r] = path.scale[r]
+    for c in range(ns):
+        choice.column[c] = path.choice[3 + nc + c] if made else choice.start[3 + nc + c]
+        choice.weight[c] = path.scale[nc + c]
+
+
+@part
+def keep(choice, path):
+    """The choice at hand for the steps to come."""
+    nc, ns = choice.row.shape[0], choice.column.shape[0]
+    for a in range(3):
+        path.choice[a] = choice.numbers[a]
+    for r in range(nc):
+        path.choice[3 + r] = choice.row[r]
+        path.scale[r] = choice.length[r]
+    for c in range(ns):
+        path.choice[3 + nc + c] = choice.column[c]
+        path.scale[nc + c] = choice.weight[c]
+
+
+@part
 def constraint_matrix(system, work, q, G):
     """G of the positions whose kinematics stand."""
-    transmission(system.tree, system.frames, work.motion, q, work.E, work.X, work.B)
+    transmission(system.tree, work.frames, work.motion, q, work.E, work.X, work.B)
     for r in range(G.shape[0]):
         for c in range(G.shape[1]):
             G[r, c] = 0.0
@@ -158,7 +189,7 @@ def weighted(choice):
 
 
 @part
-def choose(system, work, choice, t, q):
+def choose(system, work, choice, q):
     """Dependent coordinates and rows of G_d by complete pivoting; ``choice.G`` is that of q. Coordinates named by the user, where
     G_d is regular with them, are the first choice."""
     numbers = choice.numbers
@@ -178,7 +209,6 @@ def choose(system, work, choice, t, q):
             choice.column[c] = c
         weighted(choice)
         numbers[RANK] = complete_pivots(choice.A, ns, choice.row, choice.column, DEPENDENT)
-    remember(choice, t)
 
 
 @part
@@ -271,9 +301,20 @@ def degraded(choice, limit):
 
 
 @part
-def maintain(system, work, choice, t, q, limit):
-    """The choice that holds for the coming step, and its factor; kinematics of q stand."""
+def maintain(system, work, choice, q, limit):
+    """The choice that serves at q, and its factor; kinematics of q stand. Returns whether it was made anew."""
     chosen_constraints(system, work, choice, q)
     if degraded(choice, limit):
-        choose(system, work, choice, t, q)
+        choose(system, work, choice, q)
         factor_dependent(choice)
+        return True
+    return False
+
+
+@part
+def settle_choice(system, work, choice, t, q, limit):
+    """The choice for the step to come, kept on the path; kinematics of q stand."""
+    recall(work.path, choice)
+    if maintain(system, work, choice, q, limit):
+        remember(choice, t)
+    keep(choice, work.path)

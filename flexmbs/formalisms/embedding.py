@@ -32,8 +32,9 @@ from flexmbs.formalisms.choice import (
     dependence,
     dependent_solution,
     factor_dependent,
-    maintain,
     make_choice,
+    recall,
+    settle_choice,
 )  # fmt: skip
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.quasi_velocities import (
@@ -153,10 +154,11 @@ def constraint_forces(room, r, sd, lam):
 @part
 def velocity_constraints(system, work, choice, t, q, s, scratch):
     """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹(G_i s_i + γ̄) in place."""
+    recall(work.path, choice)
     kinematics(system, work, t, q, s, work.zero)
     chosen_constraints(system, work, choice, q)
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
-        choose(system, work, choice, t, q)
+        choose(system, work, choice, q)
         factor_dependent(choice)
     dependent_solution(choice, work.gs[G_VELOCITY], choice.d)
     if choice.T.shape[0] > 0:
@@ -195,18 +197,16 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
     constraint_forces(room, work.r, sd, lam)
     if choice.T.shape[0] > 0:
         velocities_of(choice.T, sd, room.h)
-    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
+    work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
     return lam.shape[0] - choice.numbers[RANK]
 
 
 @part
-def accepted(system, work, room, t, q, s):
-    """Projection where asked for, then the choice of independent velocities for the coming step. Returns the largest |g| left."""
-    left = projected(system, work, room, t, q, s)
+def keep(system, work, room, t, q, s):
+    """The choice of independent velocities for the coming step."""
     if work.gs.shape[1] > 0:
         kinematics(system, work, t, q, s, work.zero)
-        maintain(system, work, room.choice, t, q, room.limit[0])
-    return left
+        settle_choice(system, work, room.choice, t, q, room.limit[0])
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,8 @@ class Embedding(Formalism):
     name: ClassVar[str] = "embedding"
     provides: ClassVar[tuple[str, ...]] = ("accelerations",)
     accelerations = staticmethod(accelerations)
-    accepted = staticmethod(accepted)
+    accepted = staticmethod(projected)
+    keep = staticmethod(keep)
 
     def __post_init__(self) -> None:
         if self.stabilization is not None and not isinstance(self.stabilization, Projection):
@@ -242,7 +243,7 @@ class Embedding(Formalism):
         else:
             own = quasi_velocities(compiled, self.quasi_velocities)
             choice, limit = make_choice(compiled, own.T), LIMIT_OF_CHOSEN
-            choice.numbers[NAMED] = ns - own.chosen
+            choice.start[NAMED] = ns - own.chosen
         return EmbeddingRoom(
             options, np.array([limit]), choice, z((ns, ns)), z((ns, ns)), z((ns, ns)), z(ns), z(ns),
         )  # fmt: skip

@@ -10,12 +10,13 @@ coordinates, is the formalism `Partitioning`.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from flexmbs._jit import part, seldom
+from flexmbs._jit import part
+from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import solve
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.kkt import independence, kkt_matrix, project
 from flexmbs.formalisms.formalism import Formalism, NoRoom
-from flexmbs.formalisms.kkt import independence, kkt_matrix, project
 from flexmbs.formalisms.stabilization import (
     NEAR,
     NEAR_TOLERANCE,
@@ -49,7 +50,7 @@ def bordered_accelerations(system, work, rate, t, q, s, z, sd, lam):
         sd[a] = x[a]
     for a in range(lam.shape[0]):
         lam[a] = -x[ns + a]
-    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
+    work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
     return status
 
 
@@ -101,11 +102,11 @@ class Multiplier(Formalism):
         return "none" if self.stabilization is None else self.stabilization.name
 
 
-@seldom
-def consistent(system, work, t, q, s, z, tolerance, iterations, sd, lam):
-    """Positions and velocities onto the constraints, then ṡ and λ.
+@packed(int)
+def consistent(system, work, t, q, s, z, tolerance, iterations, sd, lam, left):
+    """Positions and velocities onto the constraints, then ṡ and λ; left[0]: the largest |g| left.
 
-    Returns the largest |g| left and the number of dependent rows or −1 − node of an indefinite mass matrix.
+    Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
     """
-    left = project(system, work, t, q, s, tolerance, iterations)
-    return left, bordered_accelerations(system, work, 0.0, t, q, s, z, sd, lam)
+    left[0] = project(system, work, t, q, s, tolerance, iterations)
+    return bordered_accelerations(system, work, 0.0, t, q, s, z, sd, lam)

@@ -26,14 +26,17 @@ from flexmbs.formalisms.choice import (
     SINGULAR,
     Choice,
     choice_notes,
+    choose,
     constraint_matrix,
     dependent_solution,
     factor_dependent,
     maintain,
     make_choice,
+    recall,
+    settle_choice,
 )  # fmt: skip
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.formalisms.kkt import largest, project
+from flexmbs.dynamics.kkt import largest, project
 from flexmbs.formalisms.multiplier import bordered_accelerations
 from flexmbs.formalisms.stabilization import checked_option
 from flexmbs.system.compile import Compiled
@@ -68,7 +71,7 @@ def largest_of_rows(choice, b):
 def dependent_state(system, work, choice, t, q, s, tolerance):
     """Dependent positions and velocities of the independent ones in place; returns the largest |g| left on the rows of G_d.
 
-    The factor of G_d at hand, of a state nearby, serves as long as it contracts well.
+    The factor of G_d of the state given, which stands, serves as long as it contracts well.
     """
     before = 1e300
     size = 1e300
@@ -106,9 +109,12 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
             choice.q[a] = q[a]
         for a in range(s.shape[0]):
             choice.s[a] = s[a]
-        if choice.numbers[MADE] == 0:
-            kinematics(system, work, t, q, s, work.zero)
-            maintain(system, work, choice, t, q, room.options[LIMIT])
+        recall(work.path, choice)
+        kinematics(system, work, t, q, s, work.zero)
+        constraint_matrix(system, work, q, choice.G)
+        if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
+            choose(system, work, choice, q)
+            factor_dependent(choice)
         if not dependent_state(system, work, choice, t, q, s, room.options[TOLERANCE]) <= GAP:
             for a in range(q.shape[0]):
                 q[a] = choice.q[a]
@@ -119,13 +125,14 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
 
 @part
 def accepted(system, work, room, t, q, s):
-    """The choice for the coming step, and the state put right by it. Returns the largest |g| left."""
+    """The state put right by the choice that serves there. Returns the largest |g| left."""
     choice = room.choice
     if work.gs.shape[1] == 0:
         return 0.0
     tolerance = room.options[TOLERANCE]
     kinematics(system, work, t, q, s, work.zero)
-    maintain(system, work, choice, t, q, room.options[LIMIT])
+    recall(work.path, choice)
+    maintain(system, work, choice, q, room.options[LIMIT])
     for a in range(q.shape[0]):
         choice.q[a] = q[a]
     for a in range(s.shape[0]):
@@ -137,6 +144,14 @@ def accepted(system, work, room, t, q, s):
             s[a] = choice.s[a]
         project(system, work, t, q, s, tolerance, ITERATIONS)
     return largest(work.gs[G_POSITION])
+
+
+@part
+def keep(system, work, room, t, q, s):
+    """The choice of independent coordinates for the coming step."""
+    if work.gs.shape[1] > 0:
+        kinematics(system, work, t, q, s, work.zero)
+        settle_choice(system, work, room.choice, t, q, room.options[LIMIT])
 
 
 def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
@@ -166,6 +181,7 @@ class Partitioning(Formalism):
     provides: ClassVar[tuple[str, ...]] = ("accelerations",)
     accelerations = staticmethod(accelerations)
     accepted = staticmethod(accepted)
+    keep = staticmethod(keep)
 
     def __post_init__(self) -> None:
         for key, least in (("tolerance", 0.0), ("limit", 1.0)):
@@ -181,8 +197,8 @@ class Partitioning(Formalism):
         if self.independent is not None:
             ns = len(choice.column)
             independent = named_coordinates(compiled, self.independent)
-            choice.column[:] = [*(c for c in range(ns) if c not in independent), *independent]
-            choice.numbers[NAMED] = ns - len(independent)
+            choice.start[-ns:] = [*(c for c in range(ns) if c not in independent), *independent]
+            choice.start[NAMED] = ns - len(independent)
         return PartitioningRoom(np.array([self.tolerance, self.limit]), choice)
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:

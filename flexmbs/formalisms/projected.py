@@ -32,7 +32,6 @@ class ProjectedRoom(NamedTuple):
     T: np.ndarray  # (6, ns)
     Y: np.ndarray  # (nc, ns) G, then G L⁻ᵀ
     S: np.ndarray  # (nc, nc)
-    products: np.ndarray  # (nb, 12 F)
     x: np.ndarray  # (ns,)
     y: np.ndarray  # (nc,)
 
@@ -140,7 +139,7 @@ def constraint_matrix(system, work, q, G):
         for c in range(G.shape[1]):
             G[r, c] = 0.0
     for k in range(cuts.shape[0]):
-        cut_rows(tree, system.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
+        cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
         for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
             i = system.paths[h]
             for c in range(tree[i, S_AT], tree[i, S_AT] + tree[i, NV] + tree[i, NF]):
@@ -197,11 +196,11 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
     """ṡ and λ. Returns the number of dependent rows or −1 − body."""
     tree = system.tree
     x, y, Y, S, M = room.x, room.y, room.Y, room.S, room.M
-    body_forces(system, work, room.products, work.zero, t, q, s, z)
-    transmission(tree, system.frames, work.motion, q, work.E, work.X, work.B)
+    body_forces(system, work, t, q, s, z)
+    transmission(tree, work.frames, work.motion, q, work.E, work.X, work.B)
     jacobian(tree, work.E, work.X, room.J)
     for i in range(tree.shape[0]):
-        body_matrix(system.bodies, tree, work.M, i, q, room.products[i], 1.0, -1.0, False)
+        body_matrix(system.bodies, tree, work.M, i, q, work.products[i], 1.0, -1.0, False)
     projected_mass(tree, work.M, room.J, room.T, M)
     projected_forces(tree, work.motion, room.J, work.r, x)
     bad = dense_cholesky(M)
@@ -231,7 +230,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
     backward(M, x)
     for a in range(x.shape[0]):
         sd[a] = x[a]
-    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
+    work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
     return dropped
 
 
@@ -245,8 +244,7 @@ class Projected(Formalism):
 
     def room(self, compiled: Compiled) -> ProjectedRoom:
         nb, _, ns, nc, _ = (int(n) for n in compiled.system.layout)
-        F = compiled.system.bodies.matrices.shape[3]
         z = np.zeros
         return ProjectedRoom(
-            z((nb, 6, ns)), z((ns, ns)), z((6, ns)), z((nc, ns)), z((nc, nc)), z((nb, 12 * F)), z(ns), z(nc),
+            z((nb, 6, ns)), z((ns, ns)), z((6, ns)), z((nc, ns)), z((nc, nc)), z(ns), z(nc),
         )  # fmt: skip

@@ -5,8 +5,9 @@ together, and what the loads leave at each joint. With cut joints G M⁻¹Gᵀ b
 and the wrenches of the joints. Rigid trees under joint forces take the shortest way, the articulated-body algorithm.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from flexmbs.dynamics.forces import joint_forces
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.formalisms.kkt import independence, largest
+from flexmbs.dynamics.kkt import independence, largest
 from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
@@ -64,11 +65,11 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
     """Articulated matrices of c_mass M + K + c_damping D; ``fresh``: the shape products belong to q."""
     tree = system.tree
     for i in range(tree.shape[0]):
-        joint_geometry(tree, system.frames, art, work.motion, i, q)
+        joint_geometry(tree, work.frames, art, work.motion, i, q)
         if not fresh:
-            shape_products(system.bodies, i, tree[i, NF], q, tree[i, QF_AT], art.products[i])
+            shape_products(system.bodies, i, tree[i, NF], q, tree[i, QF_AT], work.products[i])
         diagonal = art.link[i, L_CHILD] != DENSE
-        body_matrix(system.bodies, tree, art.A, i, q, art.products[i], c_mass, c_damping, diagonal)
+        body_matrix(system.bodies, tree, art.A, i, q, work.products[i], c_mass, c_damping, diagonal)
     return articulate(art.link, art.drive, art.body, art.A, art.modes, art.velocity, art.carried, art.T)
 
 
@@ -123,14 +124,14 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
     ns = sd.shape[0]
     rate = room.options[RATE]
     gs = work.gs
-    body_forces(system, work, art.products, work.zero, t, q, s, z)
+    body_forces(system, work, t, q, s, z)
     for a in range(ns):
         art.velocity[SLOPE, a] = 0.0
     status = eliminate_tree(system, work, art, q, 1.0, -1.0, True)
     if status < 0:
         return status
     if system.cuts.shape[0] > 0:
-        cut_loads(system.frames, art, room.cuts, system.cuts, work.cut, q)
+        cut_loads(work.frames, art, room.cuts, system.cuts, work.cut, q)
         status = schur_complement(art.link, art.drive, art.A, art.velocity, room.cuts, system.cuts.shape[0])
         share_pivots(system, work, room.cuts)
     x = art.x
@@ -146,7 +147,7 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
         sd[a] = x[a]
     for a in range(lam.shape[0]):
         lam[a] = -x[ns + a]
-    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
+    work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
     return status
 
 
@@ -154,7 +155,7 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
 def iteration_matrix(system, work, room, q, c_mass, c_damping):
     """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone."""
     art = room.art
-    tree, frames = system.tree, system.frames
+    tree, frames = system.tree, work.frames
     jf = system.forces.joint
     n_cuts = system.cuts.shape[0]
     for a in range(art.velocity.shape[1]):
@@ -252,7 +253,22 @@ class Recursive(Formalism):
         return "none" if self.stabilization is None else self.stabilization.name
 
 
+# what the shortest way takes into account; every other record must be empty for it
+KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint", "forces.joint_value")
+
+
 def _rigid_tree(system: System) -> bool:
-    """Whether gravity and joint forces act on rigid bodies, without drives and loops."""
-    f = system.forces
-    return not (system.tree[:, NF].any() or any(len(x) for x in (system.cuts, system.drives, f.frame, f.spring, f.bushing)))
+    """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record has an entry."""
+    return not system.tree[:, NF].any() and not any(
+        array.size for name, array in _arrays(system, "") if not name.startswith(KNOWN)
+    )
+
+
+def _arrays(record: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of nested records by name."""
+    for key, value in record._asdict().items():
+        full = f"{name}.{key}" if name else key
+        if isinstance(value, tuple):
+            yield from _arrays(value, full)
+        else:
+            yield full, value

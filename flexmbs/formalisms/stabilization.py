@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from flexmbs._jit import part
+from flexmbs.dynamics.kkt import project
 from flexmbs.errors import InputError
-from flexmbs.formalisms.kkt import project
 from flexmbs.model.fields import number
 
 RATE, TOLERANCE = range(2)  # places in the options of a room

@@ -8,4 +8,18 @@ from flexmbs.integrators.moreau_jean import MoreauJean
 from flexmbs.integrators.rattle import Rattle
 from flexmbs.integrators.stiff import BDF, Radau
 
-__all__ = ["BDF", "DormandPrince", "EventDriven", "GeneralizedAlpha", "Integrator", "MoreauJean", "Radau", "Rattle"]
+__all__ = [
+    "BDF",
+    "INTEGRATORS",
+    "DormandPrince",
+    "EventDriven",
+    "GeneralizedAlpha",
+    "Integrator",
+    "MoreauJean",
+    "Radau",
+    "Rattle",
+]
+
+INTEGRATORS: dict[str, type[Integrator]] = {
+    method.name: method for method in (GeneralizedAlpha, DormandPrince, Rattle, Radau, BDF, MoreauJean, EventDriven)
+}

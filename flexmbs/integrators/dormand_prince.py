@@ -2,12 +2,32 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs.integrators.integrator import ATOL, RTOL, Integrator, check_step, check_tolerance
+from flexmbs._jit.address import entry
+from flexmbs.integrators.between import part_of_step
+from flexmbs.integrators.course import (
+    DERIVATIVE,
+    DONE,
+    ERROR,
+    FIXED,
+    INDEFINITE,
+    INDEPENDENT,
+    NOT_FINITE,
+    NOW,
+    TAKEN,
+    TIME,
+    copy,
+    derivative,
+    take,
+)  # fmt: skip
+from flexmbs.integrators.integrator import ATOL, RTOL, Control, Facts, Integrator, MethodCalls, check_step, check_tolerance
+
+FAR = 0.3  # distances from a singular position that do not matter
+NOISE = 1e-15  # round-off of a state; near a singular position it comes out divided by the square of the distance
 
 STAGES = 7
 C = np.array([0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0])
@@ -34,7 +54,7 @@ DENSE = np.array(
         [0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
     ]
 )
-ERROR = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
+ERROR_WEIGHTS = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 
 
 @dataclass(frozen=True)
@@ -46,13 +66,24 @@ class DormandPrince(Integrator):
     atol: float = ATOL
 
     name: ClassVar[str] = "dormand-prince"
+    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE,)
     needs: ClassVar[str] = "accelerations"
     treatments: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
+    control: ClassVar[Control] = Control(0.2)
+    evaluated: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_step("step", self.step)
         check_tolerance("rtol", self.rtol)
         check_tolerance("atol", self.atol)
+
+    def memory(self, facts: Facts) -> "Memory":
+        n = facts.nq + facts.ns + facts.nz + 3
+        return Memory(A, C, ERROR_WEIGHTS, DENSE, np.array([self.rtol, self.atol]), np.zeros((STAGES, n)), np.zeros(2))
+
+    @property
+    def calls(self) -> MethodCalls:
+        return MethodCalls(step_at, finish_at, within_at)
 
 
 @part
@@ -86,3 +117,79 @@ def within(dense, h, x, y, k, out):
         for j in range(k.shape[0]):
             f += x * (dense[j, 0] + x * (dense[j, 1] + x * (dense[j, 2] + x * dense[j, 3]))) * k[j, i]
         out[i] = y[i] + h * f
+
+
+class Memory(NamedTuple):
+    """Coefficients, options, slopes of the last step; distance from a singular position and its rate."""
+
+    tableau: np.ndarray
+    nodes: np.ndarray
+    weights: np.ndarray
+    dense: np.ndarray
+    control: np.ndarray  # (2,) rtol, atol
+    k: np.ndarray  # (STAGES, n)
+    singular: np.ndarray  # (2,) distance (1 at its largest), its rate
+
+
+@part
+def straddling(h, distance, rate):
+    """The step h, shortened where a singular position ahead would lie near a stage at 0.2 … 0.3 or 0.8 … 1.
+
+    Accelerations are not determined at a singular position and noisy beside it, but the motion goes on smoothly: a step that has
+    it between two stages passes it. ``distance`` falls linearly with ``rate`` to 0 there.
+    """
+    if rate >= 0.0 or distance >= FAR:
+        return h
+    left = -distance / rate
+    if 0.12 * h < left < 0.38 * h:
+        return left / 0.55
+    if 0.72 * h < left < 1.3 * h:
+        return left / 1.8
+    return h
+
+
+@entry
+def step_at(memory, course, same, h, a, b):
+    """A step of length h, or a shorter one that straddles a singular position."""
+    now, start, clock = course.now, course.start, course.clock
+    if clock[FIXED] <= 0.0:
+        h = straddling(h, memory.singular[0], memory.singular[1])
+        clock[TAKEN] = h
+    status = 0
+    independent = 1.0
+    for j in range(STAGES):
+        stage(memory.tableau, j, h, start.y, memory.k, now.y)
+        found = derivative(course, NOW, clock[TIME] + memory.nodes[j] * h)
+        status = min(status, found)
+        copy(now.yd, memory.k[j])
+        independent = min(independent, course.exchange.gauge[INDEPENDENT])
+    error = error_norm(
+        memory.weights, h, memory.k, start.y, now.y, now.y.shape[0] - 3, memory.control[0], memory.control[1] + NOISE / independent
+    )  # fmt: skip
+    if not error < 1e30:
+        return NOT_FINITE if status >= 0 else INDEFINITE
+    if status < 0:  # a stage may leave the region where M is definite: a shorter step may not
+        course.exchange.status[0] = -1 - status
+        return INDEFINITE
+    clock[ERROR] = error
+    return DONE
+
+
+@entry
+def finish_at(memory, course, same, h, a, b):
+    """Distance from a singular position after the accepted step, and its rate."""
+    distance = math.sqrt(course.exchange.gauge[INDEPENDENT])
+    memory.singular[1] = (distance - memory.singular[0]) / h if memory.singular[0] > 0.0 else 0.0
+    memory.singular[0] = distance
+    return 0
+
+
+@entry
+def within_at(memory, course, same, t, a, b):
+    """The state at time t of the last step, of order 4."""
+    x, h = part_of_step(course, t)
+    if x == 1.0:
+        take(course.now, course.at)
+    else:
+        within(memory.dense, h, x, course.start.y, memory.k, course.at.y)
+    return 0

@@ -7,10 +7,11 @@ Pfeiffer and Glocker (1996), Multibody Dynamics with Unilateral Contacts, ch. 5 
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from flexmbs.errors import InputError
-from flexmbs.integrators.integrator import Integrator, check_tolerance, is_number
+from flexmbs.integrators.course import CONTACTS, DERIVATIVE
+from flexmbs.integrators.integrator import Facts, Integrator, check_tolerance, is_number
 
 TOO_MANY = -2  # impacts, in place of a number of sweeps
 
@@ -29,6 +30,7 @@ class EventDriven(Integrator):
 
     step: None = field(default=None, init=False)
     name: ClassVar[str] = "event-driven"
+    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, CONTACTS)
     needs: ClassVar[str] = "accelerations"
     treatments: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
     contacts: ClassVar[bool] = True
@@ -38,3 +40,6 @@ class EventDriven(Integrator):
         check_tolerance("atol", self.atol)
         if not (is_number(self.settling) and self.settling > 0.0):
             raise InputError(f"integrator.settling: {self.settling!r} is not positive; give a speed (m/s or rad/s)")
+
+    def memory(self, facts: Facts) -> Any:
+        raise NotImplementedError

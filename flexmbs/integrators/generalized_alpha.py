@@ -7,21 +7,54 @@ Unknown of Newton's method is δ = δ(hΔ); then δs = (γ/βh) δ and δṡ = (
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from flexmbs._jit import part
+from flexmbs._jit.address import entry
 from flexmbs.errors import InputError
+from flexmbs.integrators.between import between_ends
+from flexmbs.integrators.course import (
+    CORRECTION,
+    DISPLACE,
+    DONE,
+    ERROR,
+    FIXED,
+    ITERATIONS,
+    MATRIX,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    NOW,
+    START,
+    TIME,
+    Course,
+    copy,
+    correction,
+    displace,
+    iteration_matrix,
+    largest,
+    residual,
+)  # fmt: skip
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,
+    Control,
+    Facts,
     Integrator,
+    MethodCalls,
     check_iterations,
     check_step,
     check_tolerance,
     is_number,
 )  # fmt: skip
+
+REFACTOR_RATE = 0.1  # contraction slower than this is worth a new factorization
+BENT_RATE = 0.3  # contraction slower than this with a new factor is worth another one where forces bend within the step
+ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
+MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
+ROUND_OFF = 1e-14  # of corrections to coordinates of order one
+STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
 
 
 @dataclass(frozen=True)
@@ -41,7 +74,9 @@ class GeneralizedAlpha(Integrator):
     max_iterations: int = 20
 
     name: ClassVar[str] = "generalized-alpha"
+    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE)
     needs: ClassVar[str] = "residual"
+    control: ClassVar[Control] = Control(1.0 / 3.0, 0.25, 3.0, 0.95, 1.6)  # a new step costs a new factorization
 
     def __post_init__(self) -> None:
         if not (is_number(self.rho_inf) and 0.0 <= self.rho_inf <= 1.0):
@@ -51,6 +86,22 @@ class GeneralizedAlpha(Integrator):
         check_tolerance("atol", self.atol)
         check_tolerance("newton_tolerance", self.newton_tolerance)
         check_iterations("max_iterations", self.max_iterations)
+
+    def memory(self, facts: Facts) -> "Memory":
+        # in absolute coordinates the matrix hardly changes along the motion; in joint coordinates it follows the configuration, and
+        # a stale factor leaves errors in the directions of small inertia
+        n, z = facts.ns, np.zeros
+        return Memory(
+            self.parameters(), float(self.newton_tolerance), int(self.max_iterations), int(facts.free_bodies), int(facts.bent),
+            np.array([self.rtol, self.atol]), z(1), z(n), z(n), z(n), z(n),
+        )  # fmt: skip
+
+    def begin(self, memory: Any, course: Course) -> None:
+        memory.a[:] = course.now.sd
+
+    @property
+    def calls(self) -> MethodCalls:
+        return MethodCalls(step_at, finish_at, between_ends)
 
     def parameters(self) -> np.ndarray:
         """(α_m, α_f, β, γ) of Chung and Hulbert for the wanted ρ∞."""
@@ -109,12 +160,112 @@ def error_norm(p, h, a_new, a_old, travel, rtol, atol):
     return math.sqrt(total / max(n, 1))
 
 
+class Memory(NamedTuple):
+    """What the method keeps: its coefficients and options, algorithmic accelerations, distances travelled, the factor's step."""
+
+    p: np.ndarray  # (4,) α_m, α_f, β, γ
+    tolerance: float
+    iterations: int
+    keeps: int  # factorizations serve following steps too
+    bends: int  # forces bend within a step
+    control: np.ndarray  # (2,) rtol, atol
+    factor: np.ndarray  # (1,) step of the factorization that stands, 0 none
+    a: np.ndarray  # (ns,)
+    a1: np.ndarray  # (ns,) at the end of the step
+    travel: np.ndarray  # (ns,) largest distance from the start
+    path: np.ndarray  # (ns,) distance from the start
+
+
 @part
-def proposed_step(current, h, error):
-    """Next step: kept while the error asks for little change, since a new step costs a new factorization."""
-    factor = 0.9 * math.pow(max(error, 1e-6), -1.0 / 3.0)
-    if factor < 0.95:
-        return h * max(factor, 0.5)
-    if factor > 1.6 and h > 0.5 * current:
-        return current * min(factor, 3.0)
-    return current
+def solve_step(memory, course, h):
+    """Newton's method for the end of the step, in ``now``; the factorization is kept while corrections contract well and the step
+    does not change. Returns a status of `Course`."""
+    now, start, x, gs = course.now, course.start, course.exchange.x, course.exchange.gs
+    s, sd, lam, z = now.s, now.sd, now.lam, now.z
+    ns = s.shape[0]
+    t1 = course.clock[TIME] + h
+    predict(memory.p, h, s, sd, memory.a, memory.a1, now.d)
+    c_sd, c_s = factors(memory.p, h)
+    before = 0.0
+    fresh = False
+    slow = memory.keeps == 0
+    growths = 0
+    for _ in range(memory.iterations):
+        displace(course, NOW, START)
+        for a in range(z.shape[0]):
+            z[a] = start.z[a] + 0.5 * h * (start.zd[a] + now.zd[a])
+        renew = memory.factor[0] != h or slow
+        residual(course, NOW, t1, renew)
+        if renew:
+            memory.factor[0] = 0.0
+            status = iteration_matrix(course, NOW, c_sd, c_s)
+            if status != DONE:
+                return status
+            memory.factor[0] = h
+            if not fresh:
+                before = 0.0
+            fresh = True
+            slow = False
+        for a in range(ns):
+            x[a] = -course.exchange.r[a]
+        for a in range(lam.shape[0]):
+            x[ns + a] = -gs[0, a] if course.exchange.nonholonomic[a] == 0 else -gs[1, a] / c_s
+        correction(course, NOW)
+        size = correct(c_sd, c_s, x, now.d, s, sd)
+        change = 0.0
+        for a in range(lam.shape[0]):
+            lam[a] -= x[ns + a]
+            change = max(change, abs(x[ns + a]))
+        forces = MULTIPLIER_TOLERANCE * largest(lam)
+        course.counts[ITERATIONS] += 1
+        if not size < 1e30:
+            return NOT_FINITE
+        goal = memory.tolerance * min(largest(now.d), ACCELERATION_TOLERANCE * largest(sd) / c_sd) + ROUND_OFF
+        if size <= 1e-3 * goal and change <= forces:
+            return DONE
+        if before > 0.0:
+            rate = size / before
+            slowest = rate if fresh else max(rate, REFACTOR_RATE)  # an old factor may hide its slow directions in the first ratio
+            left = slowest / (1.0 - slowest)
+            if slowest < 1.0 and size * left <= goal and change * left <= forces:
+                return DONE
+            if rate > 0.5 and size <= STAGNATION:
+                return DONE
+            slow = (memory.bends == 1 and rate > BENT_RATE) if fresh else rate > REFACTOR_RATE
+            if rate > 2.0 and fresh:
+                growths += 1
+                if growths > 2:
+                    return NO_CONVERGENCE
+        before = size
+    return NO_CONVERGENCE
+
+
+@entry
+def step_at(memory, course, same, h, a, b):
+    """The end of a step of length h in ``now``, its error over the tolerance in the clock."""
+    now, start = course.now, course.start
+    status = solve_step(memory, course, h)
+    if status != DONE:
+        memory.factor[0] = 0.0
+        return status
+    # the last iterate was corrected once more after its evaluation
+    displace(course, NOW, START)
+    copy(memory.a, memory.a1)
+    finish(memory.p, now.sd, start.sd, memory.a1)
+    for k in range(3):
+        now.w[k] = start.w[k] + 0.5 * h * (start.power[k] + now.power[k])
+    if course.clock[FIXED] <= 0.0:
+        course.clock[ERROR] = error_norm(
+            memory.p, h, memory.a1, memory.a, memory.travel, memory.control[0], memory.control[1]
+        )  # fmt: skip
+    return DONE
+
+
+@entry
+def finish_at(memory, course, same, h, a, b):
+    """The accepted step into the memory."""
+    for i in range(memory.a.shape[0]):
+        memory.a[i] = memory.a1[i]
+        memory.path[i] += course.now.d[i]
+        memory.travel[i] = max(memory.travel[i], abs(memory.path[i]))
+    return 0

@@ -1,24 +1,60 @@
 """What an integrator is: a value with the options of a method.
 
-``needs`` says what a formalism must provide for it, "residual" or "accelerations". Its time loop is bound to the formalism in
-a file of `flexmbs.analysis.march`, named by a line of `MARCHES` there.
+``needs`` says what a formalism must provide for it, "residual" or "accelerations". Its step is a kernel that meets the
+formalism through the calls of `flexmbs.integrators.course`; a new method is one file and a line of `INTEGRATORS`.
 """
 
 import abc
 import math
 import numbers
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from flexmbs._jit.address import Entry
 from flexmbs.errors import InputError
+from flexmbs.integrators.between import between_ends, nothing_kept
+from flexmbs.integrators.course import Course
 
 RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
+
+
+class Facts(NamedTuple):
+    """What a method may know of the equations: numbers of positions, velocities, force states, constraint rows and contacts."""
+
+    nq: int
+    ns: int
+    nz: int
+    nc: int
+    contacts: int
+    free_bodies: bool  # no body hangs on another one
+    constant_mass: bool  # free rigid bodies
+    bent: bool  # forces bend within a step: friction, stops, contacts
+
+
+class Control(NamedTuple):
+    """Of the step by its error: factor 0.9 error^(−exponent) within shrink … grow, kept between keep_above and keep_below."""
+
+    exponent: float
+    shrink: float = 0.2
+    grow: float = 5.0
+    keep_above: float = 1.0
+    keep_below: float = 1.0
+
+
+class MethodCalls(NamedTuple):
+    """Kernels of a method, each called with (memory, course, course, t): the step of length t, what follows its acceptance, the
+    state at time t of the last step."""
+
+    step: Entry
+    finish: Entry = nothing_kept
+    between: Entry = between_ends
 
 
 class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
     treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
-    contacts: does it know rigid contacts?
+    contacts: does it know rigid contacts? control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method.
+    uses: places in `Course.calls` of the equations it calls.
     """
 
     name: ClassVar[str]
@@ -26,9 +62,37 @@ class Integrator(abc.ABC):
     treatments: ClassVar[tuple[str, ...]] = ("none",)
     keeps_velocity_rows: ClassVar[bool] = True
     contacts: ClassVar[bool] = False
+    control: ClassVar[Control] = Control(0.5)
+    uses: ClassVar[tuple[int, ...]]
+    evaluated: ClassVar[bool] = False
     step: float | None
     rtol: float | None
     atol: float | None
+
+    @abc.abstractmethod
+    def memory(self, facts: Facts) -> Any:
+        """Options and what is kept between steps beyond the state, a NamedTuple of arrays and numbers."""
+
+    def begin(self, memory: Any, course: Course) -> None:
+        """The memory at the consistent initial state ``course.now``."""
+        return
+
+    @property
+    def calls(self) -> MethodCalls:
+        """The kernels of the method."""
+        raise NotImplementedError
+
+    def connected(self, course: Course) -> MethodCalls:
+        """The kernels of the method for one run."""
+        return self.calls
+
+    def impacts(self, memory: Any) -> list[Any]:
+        """(contact, time, impulse, energy lost) of impacts since the last call."""
+        return []
+
+    def notes(self, memory: Any) -> list[str]:
+        """What the user should know after a run, one line each."""
+        return []
 
     @property
     def longest_step(self) -> float:

@@ -11,10 +11,56 @@ Systems, ch. 10 and 13; Moreau (1988), Unilateral contact and dry friction in fi
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs._jit.address import call, entry
 from flexmbs.errors import InputError
-from flexmbs.integrators.integrator import Integrator, check_iterations, check_step, check_tolerance, is_number
+from flexmbs.integrators.between import between_linear
+from flexmbs.integrators.contact_problem import NO_SOLUTION, impact
+from flexmbs.integrators.course import (
+    AT,
+    COMMON,
+    CONTACTS,
+    CORRECTION,
+    DISPLACE,
+    DONE,
+    ITERATIONS,
+    MATRIX,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    NOW,
+    PAUSED,
+    PROJECT,
+    ROWS,
+    START,
+    TIME,
+    UNSOLVED,
+    copy,
+    correction,
+    displace,
+    iteration_matrix,
+    largest,
+    residual,
+)  # fmt: skip
+from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, LOWERED, MOST_LOGGED, SWEEPS, log_impact, taken_impacts
+from flexmbs.integrators.integrator import (
+    Facts,
+    Integrator,
+    MethodCalls,
+    check_iterations,
+    check_step,
+    check_tolerance,
+    is_number,
+)  # fmt: skip
+
+ROUND_OFF = 1e-12  # m or rad
+SMOOTH = 1e-14  # of velocity corrections of order one
+CANNOT_YIELD = 1e-13  # of |w|² over the largest mass: normal compliance of a contact that nothing moves
+GAINED = 1e-9  # of the work of the impulses: energy that is round-off
+HALVINGS = 25
 
 
 @dataclass(frozen=True)
@@ -36,6 +82,7 @@ class MoreauJean(Integrator):
     rtol: None = field(default=None, init=False)
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "moreau-jean"
+    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, CONTACTS, ROWS, PROJECT)
     needs: ClassVar[str] = "residual"
     contacts: ClassVar[bool] = True
 
@@ -49,3 +96,376 @@ class MoreauJean(Integrator):
             check_tolerance(key, getattr(self, key))
         for key in ("max_iterations", "max_sweeps"):
             check_iterations(key, getattr(self, key))
+
+    def memory(self, facts: Facts) -> "Memory":
+        return make_memory(self, facts)
+
+    @property
+    def calls(self) -> MethodCalls:
+        return MethodCalls(step_at, finish_at, between_linear)
+
+    def impacts(self, memory: "Memory") -> list[tuple[int, float, tuple[float, float, float], float]]:
+        return taken_impacts(memory.log, memory.counts)
+
+    def notes(self, memory: "Memory") -> list[str]:
+        lowered = int(memory.counts[LOWERED])
+        if not lowered:
+            return []
+        text = "restitution was lowered where it would have added energy, with friction"
+        return [f"contacts: in {lowered} steps {text}; in Newton's law a tangential_restitution equal to restitution avoids it"]
+
+
+class Memory(NamedTuple):
+    """Options, the contact problem of the contacts that take part, and impacts not yet taken by Python."""
+
+    theta: float
+    tolerance: float
+    iterations: int
+    impulse_tolerance: float
+    sweeps: int
+    W: np.ndarray  # (3n, ns) rows of velocities, at the end of the step
+    F: np.ndarray  # (3n, ns) rows of forces, at q_θ
+    Y: np.ndarray  # (3n, ns) velocities of unit impulses
+    reaction: np.ndarray  # (3n, nc) multipliers of unit impulses
+    D: np.ndarray  # (3n, 3n) W Y
+    G: np.ndarray  # (3n, 3n) ½ F Y
+    mean: np.ndarray  # (3n,) ½ F (v + v₀) without impulses: the work of impulses p is p·(mean + G p)
+    free: np.ndarray  # (3n,) U without impulses
+    c: np.ndarray  # (3n,)
+    expansion: np.ndarray  # (n,) e of Poisson's law, 0 where no impact is
+    room: np.ndarray  # (3, 3n)
+    mu: np.ndarray  # (n,)
+    least: np.ndarray  # (n,)
+    x: np.ndarray  # (3n,) impulses of the contacts that take part
+    v: np.ndarray  # (ns,) velocities of an iterate
+    taking: np.ndarray  # (1,) int64 number of contacts that take part
+    gap: np.ndarray  # (n,) at the start of the step
+    rate: np.ndarray  # (n, 3)
+    log: np.ndarray  # (MOST_LOGGED, 6)
+    counts: np.ndarray  # (3,) int64
+
+
+def make_memory(method: MoreauJean, facts: Facts) -> Memory:
+    """Zeroed room for the contacts of a run."""
+    n, ns, nc, z = facts.contacts, facts.ns, facts.nc, np.zeros
+    return Memory(
+        float(method.theta), float(method.newton_tolerance), int(method.max_iterations), float(method.impulse_tolerance),
+        int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)),
+        D=z((3 * n, 3 * n)), G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), c=z(3 * n), expansion=z(n), room=z((3, 3 * n)),
+        mu=z(n), least=z(n), x=z(3 * n), v=z(ns), taking=z(1, np.int64), gap=z(n), rate=z((n, 3)),
+        log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
+    )  # fmt: skip
+
+
+@part
+def foreseen(memory, contact, h):
+    """Contacts that take part in the step: g + ½ h γ ≤ 0. Returns their number.
+
+    One that carried an impulse takes part up to the gap that weight would close within the step, else round-off opens it and it
+    falls into an overlap.
+    """
+    m = 0
+    fall = 0.5 * h * h * contact.scale[0]
+    for k in range(contact.gap.shape[0]):
+        near = max(fall, ROUND_OFF) if contact.impulse[k, 0] > 0.0 else ROUND_OFF
+        closes = contact.gap[k] + 0.5 * h * contact.rate[k, 0] <= near
+        if closes and contact.beside[k] == 0.0 and contact.rigid[k] == 1:
+            contact.row[m] = k
+            memory.mu[m] = contact.mu[k]
+            for c in range(3):
+                memory.x[3 * m + c] = contact.impulse[k, c]
+            m += 1
+    return m
+
+
+@part
+def rows_of_contacts(course, point, t, m, rows):
+    """Rows of the contacts that take part, at a point."""
+    place = course.place
+    call(course.calls[ROWS], place[COMMON], place[point], place[point], t, 1.0 * m, 0.0)
+    for j in range(3 * m):
+        for a in range(rows.shape[1]):
+            rows[j, a] = course.contact.rows[j, a]
+
+
+@part
+def delassus(memory, course, m, scale):
+    """D = W Y and the velocities Y of unit impulses, with the factor that stands; ``scale``: velocity per displacement."""
+    x = course.exchange.x
+    ns = memory.W.shape[1]
+    for j in range(3 * m):
+        for i in range(3 * m):
+            memory.D[i, j] = 0.0
+            memory.G[i, j] = 0.0
+        if j % 3 > 0 and memory.mu[j // 3] == 0.0:
+            continue
+        for a in range(ns):
+            x[a] = memory.F[j, a]
+        for a in range(memory.reaction.shape[1]):
+            x[ns + a] = 0.0
+        correction(course, AT)
+        for a in range(ns):
+            memory.Y[j, a] = scale * x[a]
+        for a in range(memory.reaction.shape[1]):
+            memory.reaction[j, a] = -x[ns + a]
+        for i in range(3 * m):
+            if i % 3 == 0 or memory.mu[i // 3] > 0.0:
+                for a in range(ns):
+                    memory.D[i, j] += memory.W[i, a] * memory.Y[j, a]
+                    memory.G[i, j] += 0.5 * memory.F[i, a] * memory.Y[j, a]
+    for b in range(m):
+        size = 0.0
+        for a in range(ns):
+            size += memory.W[3 * b, a] ** 2
+        memory.least[b] = CANNOT_YIELD * size / course.contact.scale[1]
+
+
+@part
+def restitution(memory, contact, m, h, share):
+    """What the laws of impact demand, their coefficients times ``share``: c of Newton's, the expansion of Poisson's, this in
+    steps in which a contact approaches faster than weight makes it within the step.
+
+    Tangents have restitution in impacts only: in contacts that stay closed it would turn the slip back in every step.
+    """
+    hard = False
+    for b in range(m):
+        k = contact.row[b]
+        hard = hard or memory.rate[k, 0] < -h * contact.scale[0]
+        poisson = contact.poisson[k] == 1
+        e = 0.0 if poisson else share * contact.e[k]
+        memory.expansion[b] = share * contact.e[k] if poisson else 0.0
+        memory.c[3 * b] = memory.free[3 * b] + e * min(memory.rate[k, 0], 0.0)
+        strikes = not contact.impulse[k, 0] > 0.0 and memory.rate[k, 0] < 0.0
+        e = share * contact.e_t[k] if strikes else 0.0
+        for c in range(1, 3):
+            memory.c[3 * b + c] = memory.free[3 * b + c] + e * memory.rate[k, c]
+    if not hard:
+        for b in range(m):
+            memory.expansion[b] = 0.0
+
+
+@part
+def solve_contacts(memory, course, m, h, share):
+    """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its size)."""
+    contact = course.contact
+    restitution(memory, contact, m, h, share)
+    used, worst = impact(
+        m, memory.D, memory.c, memory.expansion, memory.mu, memory.least, memory.impulse_tolerance, memory.sweeps, memory.x,
+        memory.room,
+    )  # fmt: skip
+    memory.counts[SWEEPS] = max(memory.counts[SWEEPS], used)
+    if used == NO_SOLUTION or used >= memory.sweeps:
+        course.exchange.status[0] = contact.row[worst]
+        course.exchange.status[1] = used
+        return UNSOLVED, 0.0, 0.0
+    gain = 0.0
+    work_done = 0.0
+    for i in range(3 * m):
+        each = memory.mean[i]
+        for j in range(3 * m):
+            each += memory.G[i, j] * memory.x[j]
+        gain += memory.x[i] * each
+        work_done += abs(memory.x[i] * each)
+    return DONE, gain, work_done
+
+
+@part
+def restituted(memory, m):
+    """Does restitution matter in this step?"""
+    change = 0.0
+    speed = 0.0
+    for j in range(3 * m):
+        change = max(change, abs(memory.c[j] - memory.free[j]))
+        speed = max(speed, abs(memory.free[j]))
+    expands = False
+    for b in range(m):
+        expands = expands or memory.expansion[b] > 0.0
+    return expands or change > GAINED * speed
+
+
+@part
+def impulses_of_step(memory, course, m, h):
+    """Impulses of the step. Where restitution with friction would add energy (Kane and Levinson 1985), restitution is
+    lowered until none is added. Returns the status."""
+    status, gain, size = solve_contacts(memory, course, m, h, 1.0)
+    if status != DONE or gain <= GAINED * size or not restituted(memory, m):
+        return status
+    low = 0.0
+    high = 1.0
+    for _ in range(HALVINGS):
+        share = 0.5 * (low + high)
+        status, gain, size = solve_contacts(memory, course, m, h, share)
+        if status != DONE:
+            return status
+        if gain > 0.0:
+            high = share
+        else:
+            low = share
+    memory.counts[LOWERED] += 1
+    status, gain, size = solve_contacts(memory, course, m, h, low)
+    return status
+
+
+@part
+def velocities_with_impulses(memory, course, m, h, c_mass):
+    """The velocities ``memory.v`` without impulses become those with the impulses of the contacts that take part."""
+    now, start, at = course.now, course.start, course.at
+    ns = memory.v.shape[0]
+    rows_of_contacts(course, AT, course.clock[TIME] + memory.theta * h, m, memory.F)
+    delassus(memory, course, m, c_mass)
+    for j in range(3 * m):
+        memory.free[j] = 0.0
+        memory.mean[j] = 0.0
+        for a in range(ns):
+            memory.free[j] += memory.W[j, a] * memory.v[a]
+            memory.mean[j] += 0.5 * memory.F[j, a] * (memory.v[a] + start.s[a])
+    status = impulses_of_step(memory, course, m, h)
+    if status != DONE:
+        return status
+    for j in range(3 * m):
+        y = memory.x[j]
+        if y != 0.0:
+            for a in range(ns):
+                memory.v[a] += memory.Y[j, a] * y
+            for a in range(at.lam.shape[0]):
+                now.lam[a] += memory.reaction[j, a] * y / h
+    return DONE
+
+
+@part
+def evaluate_middle(memory, course, h):
+    """``at``: positions, velocities and force states at t + θh of the iterate ``now``; accelerations of the step."""
+    now, start, at = course.now, course.start, course.at
+    theta = memory.theta
+    for a in range(now.s.shape[0]):
+        at.s[a] = theta * now.s[a] + (1.0 - theta) * start.s[a]
+        now.d[a] = h * at.s[a]
+        at.d[a] = theta * now.d[a]
+        at.sd[a] = (now.s[a] - start.s[a]) / h
+    displace(course, AT, START)
+    for a in range(now.z.shape[0]):
+        at.z[a] = start.z[a] + theta * h * at.zd[a]
+    copy(now.lam, at.lam)
+
+
+@part
+def solve_step(memory, course, h, m):
+    """Newton's method on the smooth equations; in each iteration the impulses for the velocities that it would reach."""
+    now, x = course.now, course.exchange.x
+    ns, nc = now.s.shape[0], now.lam.shape[0]
+    t0 = course.clock[TIME]
+    c_mass = 1.0 / (memory.theta * memory.theta * h * h)
+    copy(course.start.zd, course.at.zd)
+    before = 0.0
+    for it in range(memory.iterations):
+        evaluate_middle(memory, course, h)
+        if m > 0:
+            displace(course, NOW, START)
+            rows_of_contacts(course, NOW, t0 + h, m, memory.W)
+        renew = it == 0 or it % 4 == 3
+        residual(course, AT, t0 + memory.theta * h, renew)
+        course.counts[ITERATIONS] += 1
+        if renew:
+            status = iteration_matrix(course, AT, c_mass, 1.0 / (memory.theta * h))
+            if status != DONE:
+                return status
+        for a in range(ns):
+            x[a] = -course.exchange.r[a]
+        for a in range(nc):
+            x[ns + a] = -course.exchange.gs[2, a] / c_mass
+        correction(course, AT)
+        for a in range(ns):
+            memory.v[a] = now.s[a] + c_mass * h * x[a]
+        for a in range(nc):
+            now.lam[a] -= x[ns + a]
+        if m > 0:
+            status = velocities_with_impulses(memory, course, m, h, c_mass)
+            if status != DONE:
+                return status
+        size = 0.0
+        for a in range(ns):
+            each = abs(memory.v[a] - now.s[a])
+            if each > size or each != each:
+                size = each
+            now.s[a] = memory.v[a]
+        if not size < 1e30:
+            return NOT_FINITE
+        speed = largest(now.s)
+        if size <= memory.tolerance * speed + SMOOTH or (
+            it > 2 and size <= 1e3 * memory.tolerance * speed and size >= 0.5 * before
+        ):
+            return DONE
+        before = size
+    return NO_CONVERGENCE
+
+
+@entry
+def step_at(memory, course, same, h, a_, b_):
+    """One step through its impacts."""
+    now, start, at, contact = course.now, course.start, course.at, course.contact
+    t0 = course.clock[TIME]
+    call(course.calls[CONTACTS], course.place[COMMON], course.place[START], course.place[START], t0, 0.0, 0.0)
+    copy(contact.gap, memory.gap)
+    for k in range(contact.gap.shape[0]):
+        for c in range(3):
+            memory.rate[k, c] = contact.rate[k, c]
+    m = foreseen(memory, contact, h)
+    memory.taking[0] = m
+    status = solve_step(memory, course, h, m)
+    if status != DONE:
+        return status
+    for a in range(now.s.shape[0]):
+        now.d[a] = h * (memory.theta * now.s[a] + (1.0 - memory.theta) * start.s[a])
+    displace(course, NOW, START)
+    for a in range(now.z.shape[0]):
+        now.z[a] = start.z[a] + h * at.zd[a]
+    for a in range(3):
+        now.w[a] = start.w[a] + h * at.power[a]
+    now.w[1] += lost_energy(memory, course)
+    copy(at.zd, now.zd)
+    if now.lam.shape[0] > 0:
+        call(course.calls[PROJECT], course.place[COMMON], course.place[NOW], course.place[NOW], t0 + h, 0.0, 0.0)
+    for a in range(now.s.shape[0]):
+        now.sd[a] = (now.s[a] - start.s[a]) / h
+    return DONE
+
+
+@part
+def lost_energy(memory, course):
+    """Energy that the impulses of the step take."""
+    lost = 0.0
+    for j in range(3 * memory.taking[0]):
+        for a in range(course.now.s.shape[0]):
+            lost -= 0.5 * memory.x[j] * memory.F[j, a] * (course.now.s[a] + course.start.s[a])
+    return lost
+
+
+@entry
+def finish_at(memory, course, same, h, a_, b_):
+    """Impulses of the accepted step onto the path, its impacts into the log."""
+    now, start, contact = course.now, course.start, course.contact
+    t0 = course.clock[TIME] - h
+    for b in range(memory.taking[0]):
+        k = contact.row[b]
+        approach = memory.rate[k, 0]
+        if not contact.impulse[k, 0] > 0.0 and memory.x[3 * b] > 0.0 and approach < 0.0:
+            cost = 0.0
+            for c in range(3):
+                for a in range(now.s.shape[0]):
+                    cost -= 0.5 * memory.x[3 * b + c] * memory.F[3 * b + c, a] * (now.s[a] + start.s[a])
+            t = t0 + min(max(-memory.gap[k] / approach, 0.0), h)
+            p = (memory.x[3 * b], memory.x[3 * b + 1], memory.x[3 * b + 2])
+            log_impact(memory.log, memory.counts, k, t, p, cost)
+    for k in range(contact.impulse.shape[0]):
+        for c in range(3):
+            contact.impulse[k, c] = 0.0
+            contact.force[k, c] = 0.0
+    for b in range(memory.taking[0]):
+        for c in range(3):
+            contact.impulse[contact.row[b], c] = memory.x[3 * b + c]
+    for k in range(contact.impulse.shape[0]):
+        for c in range(3):
+            contact.told[k, c] = contact.impulse[k, c] / h
+    if memory.counts[LOGGED] + contact.gap.shape[0] > memory.log.shape[0]:
+        course.counts[PAUSED] = 1
+    return 0

@@ -13,18 +13,39 @@ Without e₀ and e₁ the method is of order 2 and symmetric only; e is of order
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs.algebra.small import add, cross, scale
+from flexmbs._jit.address import call, entry
 from flexmbs.errors import InputError
-from flexmbs.integrators.integrator import Integrator, check_iterations, check_step, check_tolerance
+from flexmbs.integrators.course import (
+    AT,
+    COMMON,
+    CORRECTION,
+    DISPLACE,
+    DONE,
+    ITERATIONS,
+    MATRIX,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    NOW,
+    START,
+    TIME,
+    VARIATION,
+    copy,
+    correction,
+    displace,
+    iteration_matrix,
+    largest,
+    look,
+    residual,
+)  # fmt: skip
+from flexmbs.integrators.integrator import Facts, Integrator, MethodCalls, check_iterations, check_step, check_tolerance
 
-DISPLACEMENT = 1e-3  # m or rad between the points of the differences that give D M Δ
-WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12.0  # of the differences at −2, −1, 1, 2 times the displacement
-PLACES = np.array([-2.0, -1.0, 1.0, 2.0])
+ROUND_OFF = 1e-15  # of displacements of order one
+STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
 
 
 @dataclass(frozen=True)
@@ -44,6 +65,7 @@ class Rattle(Integrator):
     rtol: None = field(default=None, init=False)
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "rattle"
+    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, VARIATION)
     needs: ClassVar[str] = "residual"
     keeps_velocity_rows: ClassVar[bool] = False
 
@@ -54,30 +76,147 @@ class Rattle(Integrator):
         check_tolerance("newton_tolerance", self.newton_tolerance)
         check_iterations("max_iterations", self.max_iterations)
 
+    def memory(self, facts: Facts) -> "Memory":
+        return Memory(float(self.newton_tolerance), int(self.max_iterations), int(facts.constant_mass), np.zeros(1))
+
+    @property
+    def calls(self) -> MethodCalls:
+        return MethodCalls(step_at)
+
+
+class Memory(NamedTuple):
+    """Options, and whether a factorization stands."""
+
+    tolerance: float
+    iterations: int
+    constant: int  # M does not depend on positions
+    factor: np.ndarray  # (1,)
+
 
 @part
-def coadjoint(v, w, f, n):
-    """ad*_V p = (f × w, n × w + f × v), the rate of a constant spatial momentum seen from a body with the twist V."""
-    return cross(f, w), add(cross(n, w), cross(f, v))
+def variation(course, h, memory):
+    """e₀, e₁ of the step from ``start`` to ``now`` with Δ in ``now.s``, and the gap at its end."""
+    place = course.place
+    call(course.calls[VARIATION], place[COMMON], place[NOW], place[START], course.clock[TIME] + h, h, 1.0 * memory.constant)
 
 
 @part
-def group_term(v, w, f, n, df, dn):
-    """B = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V, by Bernoulli's series to x¹⁰; p = (f, n), d = (df, dn)."""
-    bf, bn = coadjoint(v, w, df, dn)
-    bf, bn = scale(-0.5, bf), scale(-0.5, bn)
-    for j in range(5):
-        f, n = coadjoint(v, w, f, n)
-        f, n = coadjoint(v, w, f, n)
-        if j == 0:
-            c = 1.0 / 12.0
-        elif j == 1:
-            c = -1.0 / 720.0
-        elif j == 2:
-            c = 1.0 / 30240.0
-        elif j == 3:
-            c = -1.0 / 1209600.0
-        else:
-            c = 1.0 / 47900160.0
-        bf, bn = add(bf, scale(c, f)), add(bn, scale(c, n))
-    return bf, bn
+def start_gap(course):
+    """exchange.gs of positions: the gap at the end of the step, in the closed directions at its start."""
+    call(course.calls[VARIATION], course.place[COMMON], course.place[NOW], course.place[START], 0.0, 0.0, -1.0)
+
+
+@part
+def settle(course, t):
+    """ṡ, λ and powers of ``now`` with the factor of M and G that stands, ṡ = 0 and λ = 0 before."""
+    now, x = course.now, course.exchange.x
+    ns = now.s.shape[0]
+    for a in range(ns):
+        now.sd[a] = 0.0
+    for a in range(now.lam.shape[0]):
+        now.lam[a] = 0.0
+    residual(course, NOW, t, False)
+    for a in range(ns):
+        x[a] = -course.exchange.r[a]
+    for a in range(now.lam.shape[0]):
+        x[ns + a] = -course.exchange.gs[2, a]
+    correction(course, NOW)
+    for a in range(ns):
+        now.sd[a] = x[a]
+    for a in range(now.lam.shape[0]):
+        now.lam[a] = -x[ns + a]
+        now.power[2] += now.lam[a] * course.exchange.drive_rate[a]
+
+
+@part
+def middle(memory, course, h):
+    """Newton's method for the velocity Δ of the step and the multipliers of its start: Δ in ``now.s``, positions in ``now.q``."""
+    now, start, at, x = course.now, course.start, course.at, course.exchange.x
+    ns = now.s.shape[0]
+    t0 = course.clock[TIME]
+    for a in range(ns):
+        now.s[a] = start.s[a] + 0.5 * h * start.sd[a]
+    before = 0.0
+    for _ in range(memory.iterations):
+        for a in range(ns):
+            now.d[a] = h * now.s[a]
+        displace(course, NOW, START)
+        variation(course, h, memory)
+        copy(start.q, at.q)
+        copy(start.z, at.z)
+        copy(now.lam, at.lam)
+        for a in range(ns):
+            at.s[a] = now.s[a]
+            at.sd[a] = 2.0 / h * (now.s[a] - start.s[a])
+        residual(course, AT, t0, False)
+        course.counts[ITERATIONS] += 1
+        for a in range(ns):
+            x[a] = -course.exchange.r[a] - 2.0 / h * course.exchange.e0[a]
+        start_gap(course)
+        for a in range(now.lam.shape[0]):
+            x[ns + a] = -2.0 / (h * h) * course.exchange.gs[0, a]
+        correction(course, AT)
+        size = 0.0
+        for a in range(ns):
+            now.s[a] += 0.5 * h * x[a]
+            each = 0.5 * h * h * abs(x[a])
+            if each > size or each != each:
+                size = each
+        for a in range(now.lam.shape[0]):
+            now.lam[a] -= x[ns + a]
+        if not size < 1e30:
+            return NOT_FINITE
+        if size <= memory.tolerance * largest(now.d) + ROUND_OFF or (size <= STAGNATION and 0.0 < before <= 2.0 * size):
+            return DONE
+        before = size
+    return NO_CONVERGENCE
+
+
+@entry
+def step_at(memory, course, same, h, a_, b_):
+    """A step of length h: Δ, then the velocities of its end, then accelerations and multipliers there."""
+    now, start, at, x = course.now, course.start, course.at, course.exchange.x
+    ns = now.s.shape[0]
+    t0 = course.clock[TIME]
+    if memory.factor[0] == 0.0:
+        look(course, NOW, t0)
+        status = iteration_matrix(course, NOW, 1.0, -1.0)
+        if status != DONE:
+            return status
+        memory.factor[0] = 1.0
+    status = middle(memory, course, h)
+    if status != DONE:
+        memory.factor[0] = 0.0
+        return status
+    for a in range(ns):
+        now.d[a] = h * now.s[a]
+    displace(course, NOW, START)
+    variation(course, h, memory)
+    copy(now.q, at.q)
+    copy(now.s, at.s)
+    copy(start.zd, at.zd)
+    for a in range(ns):
+        at.sd[a] = 0.0
+    for a in range(now.lam.shape[0]):
+        at.lam[a] = 0.0
+    for _ in range(2 if now.z.shape[0] > 0 else 1):
+        for a in range(now.z.shape[0]):
+            at.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + at.zd[a])
+        residual(course, AT, t0 + h, False)
+    for a in range(now.z.shape[0]):
+        now.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + at.zd[a])
+    status = iteration_matrix(course, AT, 1.0, -1.0)
+    if status != DONE:
+        memory.factor[0] = 0.0
+        return status
+    for a in range(ns):
+        x[a] = -course.exchange.r[a] - 2.0 / h * course.exchange.e1[a]
+    for a in range(now.lam.shape[0]):
+        x[ns + a] = -2.0 / h * course.exchange.gs[1, a]
+    correction(course, AT)
+    for a in range(ns):
+        now.s[a] += 0.5 * h * x[a]
+    settle(course, t0 + h)
+    for a in range(3):
+        now.w[a] = start.w[a] + 0.5 * h * (start.power[a] + now.power[a])
+    return DONE

@@ -58,7 +58,7 @@ def _on_bodies(compiled: Compiled, given: Trajectory, forces: Forces) -> FloatAr
     """Wrench (nt, nb, 6) on the bodies about their frames' origins, body axes."""
     system = compiled.system._replace(forces=forces)
     out = np.zeros((len(given.t), len(compiled.bodies), 6))
-    applied_history(system, make_work(compiled.system), given.t, given.q, given.s, given.sd, given.z, out)
+    applied_history(system, make_work(system), given.t, given.q, given.s, given.sd, given.z, out)
     compiled.callbacks.raise_error()
     return out
 

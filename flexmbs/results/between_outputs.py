@@ -63,7 +63,8 @@ def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> T
     drift = given.drift[i] + x * (given.drift[j] - given.drift[i])
     lam, z, work = (_akima(t, values, times) for values in (given.lam, given.z, given.work))
     contact = given.contact[j] if len(given.contact) else given.contact
-    return Trajectory(times.copy(), q, s, sd, lam, z, work, drift, given.step[j], contact)
+    beta = np.where(x < 0.5, given.beta[i], given.beta[j]) if len(given.beta) else given.beta
+    return Trajectory(times.copy(), q, s, sd, lam, z, work, drift, given.step[j], contact, beta)
 
 
 def _mean_accelerations(given: Trajectory) -> FloatArray:

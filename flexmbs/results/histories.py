@@ -1,16 +1,16 @@
 """Kinematics, wrenches and energies at all output times: compiled loops over the states of a trajectory."""
 
-from flexmbs._jit import part, seldom
+from flexmbs._jit import part
+from flexmbs._jit.address import packed
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply
-from flexmbs.dynamics.contacts import contact_kinematics, law_forces
-from flexmbs.dynamics.equations import clear_account, kinematics, residual
+from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
+from flexmbs.dynamics.equations import body_motion, clear_account, kinematics, residual
 from flexmbs.dynamics.forces import apply_forces, joint_force_value
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.joints import joint_directions
-from flexmbs.dynamics.kinematics import outward
 from flexmbs.system.records import (
     APPLIED,
     CO_B,
@@ -43,12 +43,13 @@ from flexmbs.system.records import (
 )  # fmt: skip
 
 
-@seldom
-def frame_history(tree, frames, joints, gravity, motion, m, q, s, sd, out):
+@packed()
+def frame_history(system, work, m, q, s, sd, out):
     """out[i] = (A, r, ṙ, ω, r̈, ω̇) of frame m in world axes at output i, (nt, 24); r̈ = A (v̇ + ω × v) + g."""
+    frames, gravity, motion = work.frames, system.gravity, work.motion
     g = (gravity[0], gravity[1], gravity[2])
     for i in range(q.shape[0]):
-        outward(tree, frames, joints, gravity, motion, q[i], s[i], sd[i])
+        body_motion(system, work, q[i], s[i], sd[i])
         Rm, xm = frame_pose(frames, m, q[i])
         A, r = world_pose(frames, motion, m, Rm, xm)
         v, w, vd, wd = frame_rates(frames, gravity, motion, m, Rm, xm, q[i], s[i], sd[i])
@@ -61,16 +62,19 @@ def frame_history(tree, frames, joints, gravity, motion, m, q, s, sd, out):
         store3_at(out, i, 21, mul(A, wd))
 
 
-@seldom
-def joint_history(system, work, t, q, s, sd, lam, z, contact, primary, cut, effort, beta, eta, etad):
+@packed()
+def joint_history(system, work, t, q, s, sd, lam, z, contact, start, primary, cut, effort, beta, eta, etad):
     """Wrenches through all joints on the child at its frame, child axes, and coordinates of the cut joints.
 
     primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives and joint forces; effort (nt, nb + ncut, 6): Cᵀ of them;
-    beta (nt, nβ), eta and etad (nt, ncut, 6): coordinates, velocities, accelerations of the cut joints.
+    beta (nt, nβ), eta and etad (nt, ncut, 6): coordinates, velocities, accelerations of the cut joints; start (nt, nβ): their
+    coordinates on the path of the motion.
     """
     nb = primary.shape[1]
     for i in range(q.shape[0]):
         set_contact_forces(work, contact, i)
+        for a in range(start.shape[1]):
+            work.path.beta[a] = start[i, a]
         residual(system, work, t[i], q[i], s[i], sd[i], lam[i], z[i], False, work.r)
         for b in range(nb):
             for a in range(6):
@@ -98,16 +102,19 @@ def set_contact_forces(work, contact, i):
     if contact.shape[0] > 0:
         for k in range(contact.shape[1]):
             for c in range(3):
-                work.contact[k, GAP_FORCE + c] = contact[i, k, c]
+                work.path.force[k, c] = contact[i, k, c]
 
 
-@seldom
-def contact_history(system, work, t, q, s, contact, out):
+@packed()
+def contact_history(system, work, t, q, s, contact, start, out):
     """out[i, k] = gap, velocities along normal and tangents, force in world axes on the second body and along normal and tangents
     of contact k at output i, (nt, n, 10)."""
     for i in range(q.shape[0]):
         set_contact_forces(work, contact, i)
+        for a in range(start.shape[1]):
+            work.path.beta[a] = start[i, a]
         kinematics(system, work, t[i], q[i], s[i], work.zero)
+        given_contact_forces(system, work)
         contact_kinematics(system, work, q[i], s[i])
         law_forces(system, work, False)
         for k in range(out.shape[1]):
@@ -117,8 +124,8 @@ def contact_history(system, work, t, q, s, contact, out):
                 out[i, k, 7 + c] = work.contact[k, GAP_FORCE + c]
             m = system.contacts.info[k, CO_B]
             if m >= 0:
-                Rm, xm = frame_pose(system.frames, m, q[i])
-                A, _ = world_pose(system.frames, work.motion, m, Rm, xm)
+                Rm, xm = frame_pose(work.frames, m, q[i])
+                A, _ = world_pose(work.frames, work.motion, m, Rm, xm)
                 f = (0.0, 0.0, 0.0)
                 for c in range(3):
                     f = add(f, scale(work.contact[k, GAP_FORCE + c], load3_at(work.contact, k, COVECTORS + 6 * c)))
@@ -146,7 +153,7 @@ def relative_acceleration(system, work, k, q, s, sd):
     cut = work.cut
     a = system.cuts[k, CUT_P]
     b = system.cuts[k, CUT_C]
-    frames, gravity, motion = system.frames, system.gravity, work.motion
+    frames, gravity, motion = work.frames, system.gravity, work.motion
     va, wa, ava, awa = frame_rates(frames, gravity, motion, a, load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA), q, s, sd)
     vb, wb, avb, awb = frame_rates(frames, gravity, motion, b, load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB), q, s, sd)
     Rr, xr = load9_at(cut, k, CUT_RR), load3_at(cut, k, CUT_XR)
@@ -158,35 +165,37 @@ def relative_acceleration(system, work, k, q, s, sd):
     return sub(add(sub(avb, av), kv), bv), sub(add(sub(awb, aw), kw), bw)
 
 
-@seldom
-def opposite_wrench(tree, frames, joints, gravity, motion, b, q, s, sd, wrench, out):
+@packed()
+def opposite_wrench(system, work, b, q, s, sd, wrench, out):
     """out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at the parent's frame and in its axes."""
     for i in range(q.shape[0]):
-        outward(tree, frames, joints, gravity, motion, q[i], s[i], sd[i])
-        R, x = load9_at(motion, b, RJ), load3_at(motion, b, XJ)
+        body_motion(system, work, q[i], s[i], sd[i])
+        R, x = load9_at(work.motion, b, RJ), load3_at(work.motion, b, XJ)
         f, n = wrench_to_parent(R, x, load3_at(wrench, i, 0), load3_at(wrench, i, 3))
         store3_at(out, i, 0, neg(f))
         store3_at(out, i, 3, neg(n))
 
 
-@seldom
-def energy_history(tree, frames, joints, bodies, gravity, motion, U, q, s, sd, out):
+@packed()
+def energy_history(system, work, q, s, sd, out):
     """out[i] = kinetic, strain and gravity energy of all bodies at output i, (nt, 3)."""
     for i in range(q.shape[0]):
-        outward(tree, frames, joints, gravity, motion, q[i], s[i], sd[i])
-        for b in range(tree.shape[0]):
-            kinetic, strain, potential = body_energy(bodies, tree, gravity, motion, b, q[i], s[i], U)
+        body_motion(system, work, q[i], s[i], sd[i])
+        for b in range(system.tree.shape[0]):
+            kinetic, strain, potential = body_energy(
+                system.bodies, system.tree, system.gravity, work.motion, b, q[i], s[i], work.U
+            )
             out[i, 0] += kinetic
             out[i, 1] += strain
             out[i, 2] += potential
 
 
-@seldom
+@packed()
 def applied_history(system, work, t, q, s, sd, z, out):
     """out[i, b] = wrench of the applied forces on body b about its frame's origin, body axes, (nt, nb, 6)."""
     for i in range(q.shape[0]):
         clear_account(system, work)
-        outward(system.tree, system.frames, system.joints, system.gravity, work.motion, q[i], s[i], sd[i])
+        body_motion(system, work, q[i], s[i], sd[i])
         apply_forces(system, work, t[i], q[i], s[i], z[i], False)
         for b in range(out.shape[1]):
             for a in range(6):

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexmbs.dynamics.dense import multipliers_of_least_norm, row_rank, terms
 from flexmbs.dynamics.work import make_work
-from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate
+from flexmbs.model.motions import Ball, FreeMotion, Motion
 from flexmbs.results.histories import joint_history, opposite_wrench
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
@@ -48,17 +48,18 @@ def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
 
 def joint_histories(compiled: Compiled, trajectory: Trajectory, *, redundant: bool) -> JointHistories:
     """Wrenches and coordinates of all joints; with redundant constraints the multipliers of least norm."""
-    beta = start_coordinates(compiled)
+    beta = path_coordinates(compiled, trajectory)
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
-    system, work = compiled.system, make_work(compiled.system, beta)
+    system, work = compiled.system, make_work(compiled.system, beta[0])
     lam = np.empty_like(trajectory.lam)
     G0 = terms(system, work, float(trajectory.t[0]), trajectory.q[0], trajectory.s[0]).G
     for i, t in enumerate(trajectory.t):
+        work.path.beta[:] = beta[i]
         G = terms(system, work, float(t), trajectory.q[i], trajectory.s[i]).G
         lam[i] = multipliers_of_least_norm(G, trajectory.lam[i])
     found = _histories(compiled, trajectory, lam, beta)
-    return found._replace(unique=_unique(compiled, trajectory, lam[:1], beta, G0))
+    return found._replace(unique=_unique(compiled, trajectory, lam[:1], beta[:1], G0))
 
 
 def start_coordinates(compiled: Compiled) -> np.ndarray:
@@ -66,16 +67,23 @@ def start_coordinates(compiled: Compiled) -> np.ndarray:
     return np.concatenate([np.zeros(0), *(np.asarray(compiled.model.joints[name].q0, float) for name in compiled.topology.cuts)])
 
 
+def path_coordinates(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
+    """(nt, nβ) coordinates of the cut joints near which those of each output are found."""
+    if len(trajectory.beta) == len(trajectory.t):
+        return trajectory.beta
+    return np.tile(start_coordinates(compiled), (len(trajectory.t), 1))
+
+
 def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray) -> JointHistories:
-    work = make_work(compiled.system, beta)
+    work = make_work(compiled.system, beta[0])
     shapes = history_shapes(compiled, len(trajectory.t))
     z = {name: np.zeros(shapes[name]) for name in ("primary", "cut", "effort", "beta", "eta", "etad")}
     joint_history(
-        compiled.system, work, trajectory.t, trajectory.q, trajectory.s, trajectory.sd, lam, trajectory.z, trajectory.contact,
+        compiled.system, work, trajectory.t, trajectory.q, trajectory.s, trajectory.sd, lam, trajectory.z, trajectory.contact, beta,
         z["primary"], z["cut"], z["effort"], z["beta"], z["eta"], z["etad"],
     )  # fmt: skip
     compiled.callbacks.raise_error()
-    return _with_turns(compiled, trajectory.t, JointHistories(lam, **z, unique=np.ones(shapes["unique"], np.int64)))
+    return JointHistories(lam, **z, unique=np.ones(shapes["unique"], np.int64))
 
 
 def _unique(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray, G: np.ndarray) -> np.ndarray:
@@ -90,19 +98,6 @@ def _unique(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: n
     return (np.abs(change).max(axis=1) <= 1e-6 * force).astype(np.int64)
 
 
-def _with_turns(compiled: Compiled, t: np.ndarray, found: JointHistories) -> JointHistories:
-    """Whole turns that a cut joint made between two outputs, from its mean speed."""
-    for k, name in enumerate(compiled.topology.cuts):
-        at, to = int(compiled.system.cuts[k, CUT_BETA]), 0
-        for motion in compiled.model.joints[name].motions:
-            if isinstance(motion, Rotate):
-                expected = 0.5 * (found.eta[1:, k, to] + found.eta[:-1, k, to]) * np.diff(t)
-                turns = np.round((expected - np.diff(found.beta[:, at])) / (2.0 * np.pi))
-                found.beta[1:, at] += 2.0 * np.pi * np.cumsum(turns)
-            at, to = at + motion.nq, to + motion.nv
-    return found
-
-
 def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str) -> np.ndarray:
     """(nt, 6) wrench on the declared child at its frame, in that frame's axes."""
     place = compiled.places[joint]
@@ -112,9 +107,8 @@ def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHist
     if not place.reversed:
         return wrench
     out = np.zeros_like(wrench)
-    system, motion = compiled.system, make_work(compiled.system).motion
     states = trajectory.q, trajectory.s, trajectory.sd
-    opposite_wrench(system.tree, system.frames, system.joints, system.gravity, motion, place.body, *states, wrench, out)
+    opposite_wrench(compiled.system, make_work(compiled.system), place.body, *states, wrench, out)
     return out
 
 

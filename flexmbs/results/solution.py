@@ -18,7 +18,7 @@ from flexmbs.results.applied import applied_wrenches
 from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
 from flexmbs.results.body_loads import BodyLoads, body_loads
 from flexmbs.results.histories import contact_history, energy_history, frame_history
-from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories, start_coordinates
+from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories, path_coordinates
 from flexmbs.results.stress import StressView
 from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
 from flexmbs.results.views import BodyView, ContactView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
@@ -184,9 +184,7 @@ class Solution:
     def energy(self) -> Energy:
         """Energies, works and their balance."""
         values = np.zeros((len(self.t), 3))
-        system, work = self.compiled.system, make_work(self.compiled.system)
-        records = system.tree, system.frames, system.joints, system.bodies, system.gravity, work.motion, work.U
-        energy_history(*records, self.q, self.s, self.sd, values)
+        energy_history(self.compiled.system, make_work(self.compiled.system), self.q, self.s, self.sd, values)
         kinetic, strain, potential = values.T
         forces, dissipated, drives = self.trajectory.work.T
         return Energy(self.t, kinetic, strain, potential, forces, drives, dissipated)
@@ -221,8 +219,10 @@ class Solution:
         """Arrays (nt, n, 10) of `contact_history`."""
         out = np.zeros((len(self.t), len(self.contacts), 10))
         now = self.trajectory
-        work = make_work(self.compiled.system, start_coordinates(self.compiled))
-        contact_history(self.compiled.system, work, now.t, now.q, now.s, now.contact, out)
+        beta = path_coordinates(self.compiled, now)
+        contact_history(
+            self.compiled.system, make_work(self.compiled.system, beta[0]), now.t, now.q, now.s, now.contact, beta, out
+        )
         return out
 
     @cached_property
@@ -234,8 +234,7 @@ class Solution:
     def _motion(self, number: int) -> FrameMotion:
         """Motion of a frame by its number."""
         out = np.zeros((len(self.t), 24))
-        system, motion = self.compiled.system, make_work(self.compiled.system).motion
-        frame_history(system.tree, system.frames, system.joints, system.gravity, motion, number, self.q, self.s, self.sd, out)
+        frame_history(self.compiled.system, make_work(self.compiled.system), number, self.q, self.s, self.sd, out)
         return FrameMotion(out[:, 9:12], out[:, :9].reshape(-1, 3, 3), out[:, 12:15], out[:, 15:18], out[:, 18:21], out[:, 21:])
 
     @property

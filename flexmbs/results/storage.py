@@ -31,7 +31,7 @@ from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.toml.guard import check_nesting
 
 FORMAT = "flexmbs-solution/1"
-STATES = Trajectory._fields[:-1]
+STATES = tuple(name for name in Trajectory._fields if name != "contact")
 MAX_CHARACTERS = 5_000_000
 TEXTS = ("model", "run")
 CONTACT = "trajectory/contact"  # only where there are contacts
@@ -185,7 +185,8 @@ def _trajectory(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Trajec
     t, z = found["trajectory/t"], found["trajectory/z"]
     nt, nz = (t.size, z.shape[1]) if t.ndim == 1 and z.ndim == 2 else (0, 0)
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
-    widths = {"q": nq, "s": ns, "sd": ns, "lam": nc, "z": nz, "work": 3, "drift": 2}
+    n_beta = sum(compiled.model.joints[name].nq for name in compiled.topology.cuts)
+    widths = {"beta": n_beta, "q": nq, "s": ns, "sd": ns, "lam": nc, "z": nz, "work": 3, "drift": 2}
     shapes = {name: (nt, widths[name]) if name in widths else (nt,) for name in STATES}
     values = Trajectory(**{name: _array(f"trajectory/{name}", found, shape) for name, shape in shapes.items()})
     shape = (nt, len(compiled.contacts), 3)

@@ -13,6 +13,7 @@ import numpy as np
 from flexmbs import __version__
 
 NO_CONTACTS = np.zeros((0, 0, 3))
+NO_CUTS = np.zeros((0, 0))
 
 
 class Trajectory(NamedTuple):
@@ -28,6 +29,7 @@ class Trajectory(NamedTuple):
     drift: np.ndarray  # (nt, 2) max |g|, max |G s + γ̄|
     step: np.ndarray  # (nt,) last step
     contact: np.ndarray = NO_CONTACTS  # (nt, ncontacts, 3) normal and tangential impulses of the last step over its length
+    beta: np.ndarray = NO_CUTS  # (nt, nβ) coordinates of the cut joints with their whole turns
 
 
 class EventRecord(NamedTuple):

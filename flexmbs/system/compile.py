@@ -3,7 +3,8 @@
 ``compile_model`` returns the records with what is needed to go back: names, topology, and the user functions kept alive.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +20,11 @@ from flexmbs.system.compile_contacts import compile_contacts
 from flexmbs.system.compile_forces import JointPlace, compile_forces
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.compile_relations import parameters
+from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
     AXIS, BALL, CUT_CLOSED, CUT_NODE, CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, FREE, NF, NV, PAIR_PATH,
-    PAIR_PATH_END, PITCH, ROTATE, SHIFT, SLIDE, TURN, TWIST, Joints, System,
+    PAIR_PATH_END, PITCH, ROTATE, SHIFT, SLIDE, SPRING_LENGTH, TURN, TWIST, Joints, System,
 )  # fmt: skip
 from flexmbs.system.topology import Topology, topology
 
@@ -59,6 +61,18 @@ class Compiled:
     def n_constraints(self) -> int:
         return int(self.system.layout[3])
 
+    @property
+    def spring_lengths(self) -> np.ndarray:
+        """(n,) lengths of the point springs without load, NaN where none is declared and none was found yet."""
+        return self.system.forces.spring_value[:, SPRING_LENGTH].copy()
+
+    def with_spring_lengths(self, lengths: np.ndarray) -> "Compiled":
+        """The same model with these lengths of its point springs."""
+        value = self.system.forces.spring_value.copy()
+        value[:, SPRING_LENGTH] = lengths
+        forces = frozen(self.system.forces._replace(spring_value=value))
+        return replace(self, system=self.system._replace(forces=forces))
+
 
 def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
     """Flat records of a model under ``coordinates`` ("joint" or "absolute"). Raises `InputError`."""
@@ -75,12 +89,23 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
     contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings))
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
-        relations=relations, drives=drives, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,
+        directions=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
+        drives=drives, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,
         paths=np.array(paths, np.int64),
         elimination=_elimination(model, shape, tree, cuts, drives, couplings, paths), gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
-    return Compiled(model, shape, system, data, places, frames.numbers, callbacks, tuple(states), contact_names)
+    return Compiled(model, shape, frozen(system), data, places, frames.numbers, callbacks, tuple(states), contact_names)
+
+
+def frozen(record: Any) -> Any:
+    """The record, its arrays closed for writing."""
+    for each in record:
+        if isinstance(each, np.ndarray):
+            each.flags.writeable = False
+        elif isinstance(each, tuple):
+            frozen(each)
+    return record
 
 
 def _joints(model: Model, shape: Topology) -> tuple[Joints, dict[str, int]]:

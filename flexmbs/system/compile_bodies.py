@@ -107,9 +107,7 @@ class FrameTable:
     def record(self, tree: np.ndarray) -> Frames:
         """Flat record of all frames."""
         n, F = len(self.numbers), max((d.nf for d in self.data.values()), default=0)
-        frames = Frames(
-            np.zeros((n, 6), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)), np.zeros((0, 6, F, F)), np.zeros((n, 6, F))
-        )
+        frames = Frames(np.zeros((n, 6), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)), np.zeros((0, 6, F, F)))
         second: list[np.ndarray] = []
         for ref, m in self.numbers.items():
             i = self.bodies[ref.body]
@@ -128,7 +126,6 @@ class FrameTable:
                 x, R = np.array(given.position), np.array(given.rotation)
             frames.place[m, F_X : F_X + 3], frames.place[m, F_R:] = x, np.ravel(R)
             frames.info[m, F_ELASTIC] = int(np.abs(frames.shape[m]).max(initial=0.0) > 0.0 or frames.info[m, F_SECOND] >= 0)
-        frames.now[:] = frames.shape
         return frames._replace(second=np.array(second)) if second else frames
 
 

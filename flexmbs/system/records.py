@@ -57,6 +57,7 @@ JF_BODY, JF_CUT, JF_V, JF_Q, JF_KIND, JF_LAW, JF_STATE, JF_COUPLING = range(8)
 COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)
 # and of a stop with a law of force
 STOP_STIFFNESS, STOP_EXPONENT, STOP_DAMPING, STOP_BOUND, STOP_SIGN = range(5)
+BENDING = (JOINT_FRICTION, JOINT_STOP)  # kinds whose force bends within a step: Newton's matrix is renewed
 # columns of Forces.frame: a user function's law or −1, else six laws of time from LAWS on
 FF_FRAME, FF_FOLLOWER, FF_USER, FF_LAWS = range(4)
 # columns of Forces.spring and spring_value
@@ -101,10 +102,12 @@ MOTION_WIDTH = 114
 # columns of Work.cut
 ETA, CUT_RA, CUT_XA, CUT_RB, CUT_XB, CUT_RR, CUT_XR = 0, 6, 15, 18, 27, 30, 39
 DIRECTIONS, INVERSE, CLOSED_ROWS = 42, 78, 114  # C, C⁺ and the constraint covectors, six of 6 each
-READY = 150  # constant directions stand
-WATCHED, TRACK = READY, INVERSE  # of a wheel: evaluations follow a motion; direction of the track at the last one
-CUT_WIDTH = 151
+CUT_WIDTH = 150
 SPARE = 8  # scratch places behind Work.beta
+# columns of Path.track: direction of the track of a wheel; 1 where evaluations follow a motion
+TRACK, WATCHED = 0, 3
+# places in Work.calls
+KINEMATICS, RESIDUAL, KKT, N_CALLS = range(4)
 # rows of Work.gs
 G_POSITION, G_VELOCITY, G_ACCELERATION = range(3)
 # places in Work.power
@@ -127,7 +130,16 @@ class Frames(NamedTuple):
     place: np.ndarray  # (nm, 12)
     shape: np.ndarray  # (nm, 6, F)  φ, ψ
     second: np.ndarray  # (n, 6, F, F)  K0 of unit forces and moments
-    now: np.ndarray  # (nm, 6, F)  φ − K0 q, ψ − K0 q of the last kinematics: scratch of one run at a time
+
+
+class FramesNow(NamedTuple):
+    """The frames with their shapes at hand."""
+
+    info: np.ndarray
+    place: np.ndarray
+    shape: np.ndarray
+    second: np.ndarray
+    now: np.ndarray  # (nm, 6, F)  φ − K0 q, ψ − K0 q of the last kinematics
 
 
 class Joints(NamedTuple):
@@ -164,14 +176,26 @@ class Contacts(NamedTuple):
     value: np.ndarray  # (n, 22)
 
 
+class Evaluation(NamedTuple):
+    """The state of a call for the residual, and where it goes."""
+
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    lam: np.ndarray
+    z: np.ndarray
+    r: np.ndarray
+
+
 class System(NamedTuple):
-    """Everything a formalism reads."""
+    """Everything a formalism reads. It never changes: its arrays cannot be written to."""
 
     tree: np.ndarray  # (nb, 11)
     bodies: Bodies
     frames: Frames
     joints: Joints
     cuts: np.ndarray  # (ncut, 16)
+    directions: np.ndarray  # (ncut, 108) C, C⁺ and the constraint covectors of cut joints where they are constant
     relations: np.ndarray  # parameters of relations, one after the other
     drives: np.ndarray  # (nd, 7)
     laws: Laws
@@ -184,15 +208,35 @@ class System(NamedTuple):
     layout: np.ndarray  # (5,) nb, nq, ns, nc, nz
 
 
-class Work(NamedTuple):
-    """Scratch of one evaluation, allocated once."""
+class Path(NamedTuple):
+    """What the future depends on besides t, q, s and the force states: evaluations read it, only an accepted step writes it."""
 
+    beta: np.ndarray  # coordinates of the cut joints, with their whole turns
+    track: np.ndarray  # (ncut, 4) of wheels
+    pivot: np.ndarray  # (ns + nc,) largest pivot so far of each constraint row
+    force: np.ndarray  # (ncontacts, 3) forces of rigid contacts, as the method of integration gives them
+    impulse: np.ndarray  # (ncontacts, 3) of the last step
+    mode: np.ndarray  # (ncontacts,) int64 of contact and friction
+    slip: np.ndarray  # (ncontacts, 2) direction of slip
+    choice: (
+        np.ndarray
+    )  # (3 + nc + ns,) int64: rank of G_d, coordinates named by the user, choices made; order of rows, of columns
+    scale: np.ndarray  # (nc + ns,) factors of the rows and columns of that choice
+
+
+class Work(NamedTuple):
+    """Scratch of one evaluation, allocated once: nothing in it matters to the next one, but ``path``, which it reads."""
+
+    path: Path
+    frames: FramesNow
+    calls: np.ndarray  # (3,) int64 addresses of the kernels that all others share
+    memory: np.ndarray  # words of (system, work): how those are given the records
     motion: np.ndarray  # (nb, MOTION_WIDTH)
     force: np.ndarray  # (ns,) applied generalized forces
     cut: np.ndarray  # (ncut, CUT_WIDTH)
-    beta: np.ndarray  # coordinates of the cut joints, kept between calls, and 8 spare places
+    beta: np.ndarray  # coordinates of the cut joints of the last evaluation, and 8 spare places
     gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
-    U: np.ndarray  # (12 F,)
+    U: np.ndarray  # (12 F,)  shape products of one body
     E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
     X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
     M: np.ndarray  # (nb, n, n) (composite) mass matrices
@@ -206,8 +250,16 @@ class Work(NamedTuple):
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros
-    pivot: np.ndarray  # (ns + nc,) largest pivot so far of each constraint row
+    products: np.ndarray  # (nb, 12 F) shape products of the bodies
     force_rate: np.ndarray  # (nz,) rates of force states
+    drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, 0 elsewhere
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
     contact: np.ndarray  # (ncontacts, CONTACT_WIDTH)
+
+
+class Equations(NamedTuple):
+    """A system with its scratch: what the shared kernels are given by address."""
+
+    system: System
+    work: Work

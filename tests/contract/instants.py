@@ -56,8 +56,6 @@ def instants(model: fm.Model) -> dict[str, Instant]:
     found = {}
     for coordinates in ("joint", "absolute"):
         compiled, now = in_coordinates(joint, start, coordinates)
-        if compiled is not joint:
-            compiled.system.forces.spring_value[:] = joint.system.forces.spring_value
         found[coordinates] = _instant(compiled, now)
     return found
 

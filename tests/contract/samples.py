@@ -212,7 +212,6 @@ class State:
 def state(model: fm.Model, coordinates: str = "joint") -> State:
     joint, start = consistent_state(model)
     compiled, start = in_coordinates(joint, start, coordinates)
-    compiled.system.forces.spring_value[:] = joint.system.forces.spring_value
     work = make_work(compiled.system, start.beta)
     q, s = start.q.copy(), start.s.copy()
     settled = settle(compiled, work, 0.0, q, s)

@@ -1,23 +1,22 @@
 """The bordered matrix [[c M + K + c' D, Gᵀ], [G, 0]] of a state, and the projection on the constraints by it."""
 
 from flexmbs._jit import part
+from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
-from flexmbs.system.records import G_POSITION, G_VELOCITY
+from flexmbs.system.records import G_POSITION, G_VELOCITY, KKT, Equations, Evaluation
 
 
-@part
-def kkt_matrix(system, work, q, c_mass, c_damping):
-    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0 leaves K out too.
-
-    Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
-    """
+@entry
+def kkt_at(model, here, none, t, c_mass, c_damping):
+    """`kkt_matrix` by address."""
+    system, work, q = model.system, model.work, here.q
     values = work.values
     for a in range(values.shape[0]):
         values[a] = 0.0
-    tree, frames, e = system.tree, system.frames, system.elimination
+    tree, frames, e = system.tree, work.frames, system.elimination
     E, X, B = work.E, work.X, work.B
     transmission(tree, frames, work.motion, q, E, X, B)
     mass_blocks(system.bodies, tree, e, q, E, X, work.M, B, work.U, values, c_mass)
@@ -28,6 +27,16 @@ def kkt_matrix(system, work, q, c_mass, c_damping):
         )
     constraint_blocks(tree, frames, e, system.cuts, system.drives, system.paths, work.cut, q, E, X, B, work.rows, values)
     return factorize(system.elimination, values, work.stiffness)
+
+
+@part
+def kkt_matrix(system, work, q, c_mass, c_damping):
+    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0 leaves K out too.
+
+    Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
+    """
+    here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
+    return call(work.calls[KKT], memory_of(work.memory, Equations(system, work)), here, here, 0.0, c_mass, c_damping)
 
 
 @part
@@ -43,15 +52,13 @@ def largest(x):
 
 @part
 def independence(work, ns):
-    """Smallest pivot of a constraint row at the last factorization as a part of the largest it had so far, dependent rows left
-    out; it falls to 0 with the square of the distance from a singular position."""
+    """Smallest pivot of a constraint row at the last factorization as a part of the largest it had so far on the path, dependent
+    rows left out; it falls to 0 with the square of the distance from a singular position."""
     least = 1.0
     for a in range(ns, work.stiffness.shape[0]):
         pivot = work.stiffness[a]
-        if pivot > work.pivot[a]:
-            work.pivot[a] = pivot
-        elif 0.0 < pivot < least * work.pivot[a]:
-            least = pivot / work.pivot[a]
+        if 0.0 < pivot < least * work.path.pivot[a]:
+            least = pivot / work.path.pivot[a]
     return least
 
 

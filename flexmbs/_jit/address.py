@@ -1,0 +1,269 @@
+"""Kernels that meet through an address: each is compiled once, and a call between two of them costs a few nanoseconds.
+
+A record (nested tuples of arrays and numbers) lies in memory as Numba lays it out: words of 8 bytes, an array as its address,
+sizes and strides. `entry` makes a kernel whose first arguments are addresses of such records; `call` calls one by address
+from compiled code, `Packed` holds a record for it, `address_of` puts one on the stack. `packed` packs the arguments of a kernel
+that Python calls: no array is unboxed, and arrays that must not be written to are taken as they are.
+
+Interpreted, an address is the record itself or the number under which its `Packed` is known.
+"""
+
+import ctypes
+import functools
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from flexmbs._jit import COMPILED, LIGHT, PACKAGES, keeping, part, rebound
+
+_known: "weakref.WeakValueDictionary[int, Packed]" = weakref.WeakValueDictionary()
+_functions: list[Callable[..., Any]] = []  # of entries, interpreted: their address is their place here
+_numbers = itertools.count(1)
+
+
+def record_type(value: Any) -> Any:
+    """Numba's type of a record; arrays that must not be written to are typed like others."""
+    if isinstance(value, np.ndarray):
+        return _array_type(value.dtype.char, value.ndim)
+    if isinstance(value, tuple):
+        inner = tuple(record_type(each) for each in value)
+        return types.NamedTuple(inner, type(value)) if hasattr(value, "_fields") else types.Tuple(inner)
+    return types.float64 if isinstance(value, float) else types.int64
+
+
+@functools.cache
+def _array_type(char: str, ndim: int) -> Any:
+    return types.Array(numba.from_dtype(np.dtype(char)), ndim, "C")
+
+
+def words_of(value: Any, out: list[int]) -> None:
+    """Append the words of a record."""
+    if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise ValueError("records hold contiguous arrays only")
+        out += (0, 0, value.size, value.itemsize, value.__array_interface__["data"][0], *value.shape, *value.strides)
+    elif isinstance(value, tuple):
+        for each in value:
+            words_of(each, out)
+    elif isinstance(value, float):
+        out.append(int.from_bytes(np.float64(value).tobytes(), "little", signed=True))
+    else:
+        out.append(int(value))
+
+
+class Packed:
+    """A record in memory, kept alive with it."""
+
+    def __init__(self, record: Any) -> None:
+        self.record = record
+        if COMPILED:
+            words: list[int] = []
+            words_of(record, words)
+            self.memory = np.array(words, np.int64)
+            self.address = int(self.memory.__array_interface__["data"][0])
+        else:
+            self.address = next(_numbers)
+            _known[self.address] = self
+
+
+def _record(address: Any) -> Any:
+    """The record at an address, interpreted."""
+    return _known[int(address)].record if isinstance(address, (int, np.integer)) and address in _known else address
+
+
+def _reader(kind: Any) -> Any:
+    """A function of compiled code that gives the record of that type at an address."""
+
+    @intrinsic
+    def record_at(typing_context, address):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            place = builder.inttoptr(arguments[0], context.get_value_type(kind).as_pointer())
+            return builder.load(place)
+
+        return kind(types.int64), generate
+
+    return record_at
+
+
+if COMPILED:
+
+    @intrinsic
+    def address_of(typing_context, record):  # type: ignore[no-untyped-def]
+        """Address of a copy of a record on the caller's stack."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.ptrtoint(cgutils.alloca_once_value(builder, arguments[0]), ir.IntType(64))
+
+        return types.int64(record), generate
+
+    @intrinsic
+    def memory_of(typing_context, words, record):  # type: ignore[no-untyped-def]
+        """Address of the packed record whose words are in the array ``words``."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.ptrtoint(array.data, ir.IntType(64))
+
+        return types.int64(words, record), generate
+
+    @intrinsic
+    def call(typing_context, address, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
+        """``int64 f(record, record, record, double, double, double)`` at an address."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            word, real = ir.IntType(64), ir.DoubleType()
+            kind = ir.FunctionType(word, [word] * 3 + [real] * 3)
+            return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+
+        return types.int64(*[types.int64] * 4, *[types.float64] * 3), generate
+
+else:
+
+    def address_of(record: Any) -> Any:  # type: ignore[misc]
+        return record
+
+    def memory_of(words: Any, record: Any) -> Any:  # type: ignore[misc]
+        return record
+
+    def call(address: int, one: Any, two: Any, three: Any, t: float, a: float, b: float) -> int:  # type: ignore[misc]
+        return int(_functions[address](_record(one), _record(two), _record(three), float(t), float(a), float(b)) or 0)
+
+
+def _by_address(one, two, three, t, a, b):  # type: ignore[no-untyped-def]
+    return target(first(one), second(two), third(three), t, a, b)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _with_arguments(words):  # type: ignore[no-untyped-def]
+    return target(*arguments(words))  # type: ignore[name-defined]  # noqa: F821
+
+
+def _without_result(words):  # type: ignore[no-untyped-def]
+    target(*arguments(words))  # type: ignore[name-defined]  # noqa: F821
+    return 0
+
+
+def _compiled(template: Any, name: str, signature: Any, lightly: bool, names: dict[str, Any], keep: bool) -> Any:
+    """C function of a template with bound names, kept on disk."""
+    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+    if lightly and LIGHT is not None:
+        options["pipeline_class"] = LIGHT
+    with keeping(keep) as cache:
+        return numba.cfunc(signature, cache=cache, **options)(rebound(template, name, names))
+
+
+_ENTRY = None if not COMPILED else types.int64(*[types.int64] * 3, *[types.float64] * 3)
+_ENTRY_C = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 3)
+
+
+class Entry:
+    """``int64 f(record, record, record, t, a, b)``, compiled once for the types of its records, called by address."""
+
+    def __init__(self, function: Callable[..., Any], name: str, *, lightly: bool = False, own: bool = True) -> None:
+        self.function, self.name, self.lightly, self.own = function, name, lightly, own
+        self.compiled: dict[Any, Any] = {}
+        if not COMPILED:
+            _functions.append(function)
+            self.place = len(_functions) - 1
+
+    def address(self, one: Any, two: Any, three: Any) -> int:
+        """Its address for records like these."""
+        return self.place if not COMPILED else int(self._for(one, two, three).address)
+
+    def _for(self, *records: Any) -> Any:
+        kinds = tuple(record_type(record) for record in records)
+        if kinds not in self.compiled:
+            names = {"target": self.function} | dict(zip(("first", "second", "third"), map(_reader, kinds)))
+            self.compiled[kinds] = _compiled(_by_address, self.name, _ENTRY, self.lightly, names, self.own)
+        return self.compiled[kinds]
+
+    def __call__(self, one: Packed, two: Packed, three: Packed, t: float = 0.0, a: float = 0.0, b: float = 0.0) -> int:
+        """The call from Python."""
+        if not COMPILED:
+            return int(self.function(one.record, two.record, three.record, t, a, b) or 0)
+        found = self._for(one.record, two.record, three.record)
+        return int(_ENTRY_C(found.address)(one.address, two.address, three.address, t, a, b))
+
+
+def entry(function: Callable[..., Any]) -> Entry:
+    """A kernel f(record, record, record, t, a, b) → int that is called by address."""
+    return Entry(part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"))
+
+
+def bound_entry(function: Callable[..., Any], name: str, **parts: Callable[..., Any]) -> Entry:
+    """An entry from a plain function whose global names are bound to ``parts``; ``name`` tells those of one function apart.
+
+    With parts from outside the packages, which the cache's digest does not see, it is not kept on disk.
+    """
+    own = all(each.__module__.split(".")[0] in PACKAGES for each in (function, *parts.values()))
+    full = f"{function.__module__}.{function.__name__}_{name}".replace(".", "_")
+    return Entry(part(rebound(function, full, parts)), full, own=own)
+
+
+def invoke(address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0) -> int:
+    """`call` from Python."""
+    return int(_ENTRY_C(address)(one, two, three, t, a, b)) if COMPILED else call(address, one, two, three, t, a, b)
+
+
+class PythonEntry:
+    """A Python function f(t, a, b) → int where an entry is wanted; the function itself has to catch its exceptions."""
+
+    def __init__(self, function: Callable[[float, float, float], int]) -> None:
+        self.function = function
+        self.kept: Any = None
+
+    def address(self, one: Any, two: Any, three: Any) -> int:
+        """Address of a C function that calls it."""
+        if not COMPILED:
+            _functions.append(lambda one, two, three, t, a, b: self.function(t, a, b))
+            return len(_functions) - 1
+        self.kept = _ENTRY_C(lambda one, two, three, t, a, b: self.function(t, a, b))
+        return int(ctypes.cast(self.kept, ctypes.c_void_p).value or 0)
+
+
+class PackedKernel:
+    """A kernel that Python calls a few times per run, its arguments packed; optimised lightly, in half the compile time."""
+
+    def __init__(self, function: Callable[..., Any], returns: type | None) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.returns = part(function), returns
+        self.compiled: dict[Any, Any] = {}
+
+    def __call__(self, *given: Any) -> Any:
+        kinds = tuple(map(record_type, given))
+        if kinds not in self.compiled:
+            self.compiled[kinds] = self._compile(kinds)
+        words: list[int] = []
+        words_of(given, words)
+        memory = np.array(words, np.int64)
+        return self.compiled[kinds][1](memory.__array_interface__["data"][0])
+
+    def _compile(self, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
+        result = types.float64 if self.returns is float else types.int64
+        template = _without_result if self.returns is None else _with_arguments
+        name = f"{self.__module__}.{self.__name__}".replace(".", "_")  # type: ignore[attr-defined]
+        names = {"target": self.function, "arguments": _reader(types.Tuple(kinds))}
+        made = _compiled(template, name, result(types.int64), True, names, True)
+        kind = ctypes.c_double if self.returns is float else ctypes.c_int64
+        return made, ctypes.CFUNCTYPE(kind, ctypes.c_int64)(made.address)
+
+
+def packed(returns: type | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A kernel for Python, ``returns`` int, float or nothing."""
+    return (lambda function: PackedKernel(function, returns)) if COMPILED else (lambda function: function)
+
+
+class NoRecord(NamedTuple):
+    """Stands where an entry needs no record."""
+
+    none: int = 0
+
+
+NONE = Packed(NoRecord())

@@ -1,1 +1,0 @@
-"""Time loops: an integrator over a formalism."""

@@ -1,0 +1,320 @@
+"""One run: its records in memory, steps in batches of outputs, its events."""
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexmbs._jit.address import Packed
+from flexmbs.analysis.closing import holonomic_rows
+from flexmbs.analysis.event import Event
+from flexmbs.analysis.events import event_records, located
+from flexmbs.analysis.initial import InitialState, settle
+from flexmbs.analysis.stop import INTERRUPTED
+from flexmbs.dynamics.variation import make_variation
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import InputError, MachineError
+from flexmbs.formalisms import calls as equations
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.integrators import course as at_course
+from flexmbs.integrators.course import (
+    ACCEPTED,
+    AT,
+    BEGUN,
+    CALLS,
+    CLOCK,
+    COMMON,
+    COUNTS,
+    COURSE,
+    DONE,
+    END,
+    EVALUATED,
+    EVENTS,
+    FIXED,
+    GAUGES,
+    KEEP,
+    LONGEST,
+    MEMORY,
+    MODEL,
+    NEXT,
+    NOT_FINITE,
+    NOW,
+    PLACES,
+    REACHED,
+    RESIDUAL,
+    START,
+    STEPPED,
+    TIME,
+    WATCHED,
+    ContactData,
+    Course,
+    Exchange,
+    Outputs,
+    make_point,
+)  # fmt: skip
+from flexmbs.integrators.integrator import Facts, Integrator
+from flexmbs.integrators.stepper import march, state_at
+from flexmbs.results.trajectory import EventRecord, Impact
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import (
+    BENDING,
+    CO_E,
+    CO_ET,
+    CO_LAW,
+    CO_MU,
+    CO_POISSON,
+    JF_KIND,
+    MASS,
+    NF,
+    PARENT,
+    SECOND,
+    System,
+    Work,
+)  # fmt: skip
+
+Progress = Callable[[float, str], None]
+BATCH_SECONDS = 0.25  # between two calls of the progress function
+SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
+OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
+
+
+class Run:
+    """One run, marched in batches of outputs; ``found``: its events so far, ``ending``: the terminal one."""
+
+    def __init__(
+        self, compiled: Compiled, method: Integrator, form: Formalism, times: np.ndarray, start: InitialState,
+        events: Sequence[Event] = (),
+    ) -> None:  # fmt: skip
+        system = compiled.system
+        _check_memory(len(times), int(system.layout[1:].sum()) + int(system.layout[2]))
+        self.compiled, self.method, self.form, self.declared = compiled, method, form, events
+        self.work, self.room = make_work(system, start.beta), form.room(compiled)
+        self.events = event_records(compiled, events)
+        self.found: list[EventRecord] = []
+        self.ending: EventRecord | None = None
+        self.impacts: list[Impact] = []
+        self.facts = facts(compiled)
+        self.memory = method.memory(self.facts)
+        self.course = self._course(times)
+        self.now, self.out = self.course.now, self.course.out
+        self._connect()
+        self._begin(start)
+
+    def _course(self, times: np.ndarray) -> Course:
+        f, method = self.facts, self.method
+        points = [make_point(f.nq, f.ns, f.nz, f.nc) for _ in range(3)]
+        work, z = self.work, np.zeros
+        nonholonomic = (~holonomic_rows(self.compiled)).astype(np.int64)
+        exchange = Exchange(
+            work.r, work.x, work.gs, work.beta, work.status, z(GAUGES), work.drive_rate, z(f.ns), z(f.ns), nonholonomic
+        )
+        control = method.control
+        clock = z(CLOCK)
+        clock[END], clock[FIXED] = float(times[-1]), float(method.step or 0.0)
+        clock[LONGEST] = min(method.longest_step, SHARE_OF_RUN * clock[END])
+        clock[NEXT] = method.step or min(1e-3, clock[END] / 100.0, clock[LONGEST])
+        counts = z(COUNTS, np.int64)
+        counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
+        return Course(
+            np.full(CALLS, -1, np.int64), z(PLACES, np.int64), clock, np.array(control, float), counts, *points, exchange,
+            contact_data(self.compiled.system, work), times, make_outputs(times, f, len(work.path.beta)),
+        )  # fmt: skip
+
+    def _connect(self) -> None:
+        """Records into memory, addresses of all kernels into the course."""
+        c, system, work = self.course, self.compiled.system, self.work
+        common = equations.Common(
+            system, work, c.exchange, c.contact, self.events, make_variation(self.facts.nq, self.facts.ns, self.facts.nc)
+        )
+        model = equations.Model(system, work, self.room, c.exchange)
+        self.packed = {
+            MODEL: Packed(model), COMMON: Packed(common), MEMORY: Packed(self.memory), COURSE: Packed(c),
+            START: Packed(c.start), NOW: Packed(c.now), AT: Packed(c.at),
+        }  # fmt: skip
+        for place, packed in self.packed.items():
+            c.place[place] = packed.address
+        of_formalism = equations.of_formalism(type(self.form))
+        used = set(self.method.uses)
+        for place, kernel in enumerate(of_formalism):
+            if kernel is not None and (place in used or (place in (ACCEPTED, KEEP) and self.method.evaluated)):
+                c.calls[place] = kernel.address(model, c.now, c.now)
+        for place, kernel in enumerate(equations.SHARED, RESIDUAL):
+            if place in used or place in at_course.ALWAYS or (place == EVENTS and self.declared):
+                c.calls[place] = kernel.address(common, c.now, c.now)
+        self.kernels = self.method.connected(c)
+        for place, kernel in zip(range(at_course.STEP, CALLS), self.kernels):
+            c.calls[place] = kernel.address(self.memory, c, c)
+
+    def _begin(self, start: InitialState) -> None:
+        """Consistent accelerations and multipliers, path variables, the method's memory, signs of the state functions."""
+        c, now, p = self.course, self.now, self.packed
+        now.q[:], now.s[:] = start.q, start.s
+        if len(start.z):
+            now.z[:] = start.z
+        settled = settle(self.compiled, self.work, 0.0, now.q, now.s, now.z)
+        if settled.status < 0:
+            body = self.compiled.bodies[-1 - settled.status]
+            raise InputError(
+                f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint"
+            )
+        self.form.begin(self.compiled, self.work, now.q, now.s)
+        now.sd[:], now.lam[:] = settled.sd, settled.lam
+        equations.residual(p[COMMON], p[NOW], p[NOW])
+        if c.calls[KEEP] >= 0:
+            equations.of_formalism(type(self.form))[KEEP](p[MODEL], p[NOW], p[NOW])  # type: ignore[misc]
+        equations.commit(p[COMMON], p[NOW], p[NOW])
+        self._refuse_overlaps()
+        self.method.begin(self.memory, c)
+        if self.declared:
+            equations.watch(p[COMMON], p[NOW], p[NOW], 0.0, 0.0)
+            self.compiled.callbacks.raise_error()
+            self.events.before[:] = self.events.value
+
+    def _refuse_overlaps(self) -> None:
+        """Raise `InputError` for rigid contacts that overlap at the start."""
+        c = self.course
+        if not (self.method.contacts and len(c.contact.gap)):
+            return
+        equations.look_at_contacts(self.packed[COMMON], self.packed[NOW], self.packed[NOW])
+        overlaps = [
+            f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies apart with q0, "
+            "or mend its normal, radius or bounds"
+            for name, g, rigid in zip(self.compiled.contacts, c.contact.gap, c.contact.rigid)
+            if g < -OVERLAP and rigid
+        ]
+        if overlaps:
+            raise InputError(*overlaps)
+
+    def march(self, progress: Progress | None) -> tuple[int, int]:
+        """Run to the end. Returns the last status and the number of outputs reached."""
+        reached, batch, n, callbacks = 0, 1, len(self.course.times), self.compiled.callbacks
+        while reached < n and self.ending is None:
+            begun = time.perf_counter()
+            last = min(n, reached + batch)
+            try:
+                with callbacks.interrupts_kept():
+                    status, reached = self._batch(reached, last)
+            except KeyboardInterrupt:
+                callbacks.error = None
+                if reached == 0:  # nothing to keep
+                    raise
+                return INTERRUPTED, reached
+            if isinstance(callbacks.error, KeyboardInterrupt):
+                callbacks.error = None
+                return INTERRUPTED, reached
+            if status != DONE or callbacks.error is not None:
+                return (NOT_FINITE if status == DONE else status), reached
+            if progress:
+                progress(reached / n, f"t = {self.course.clock[TIME]:.4g} s")
+            seconds = time.perf_counter() - begun
+            batch = int(min(max(1.0, batch * BATCH_SECONDS / max(seconds, 1e-3)), 4.0 * batch)) if last - 2 > 0 else batch
+        return DONE, reached
+
+    def _batch(self, first: int, last: int) -> tuple[int, int]:
+        """Outputs first … last−1, through the events on the way, or to a terminal one."""
+        c, course = self.course, self.packed[COURSE]
+        while True:
+            status = march(course, course, course, first, last)
+            self._take_impacts()
+            first = int(c.counts[REACHED])
+            if status != STEPPED or self.compiled.callbacks.error is not None:
+                return status if status != STEPPED else NOT_FINITE, first
+            if self.declared and self.events.crossed.any():
+                self._locate()
+                self.events.crossed[:] = 0
+                if self.ending is not None:
+                    last = self._cut_off(self.ending.t)
+
+    def _take_impacts(self) -> None:
+        for k, t, impulse, lost in self.method.impacts(self.memory):
+            self.impacts.append(Impact(self.compiled.contacts[k], t, impulse, lost))
+
+    def _locate(self) -> None:
+        """Record the events of the last step in the order of their times, to the first terminal one."""
+        clock, at = self.course.clock, self.course.at
+        begun, end = float(clock[BEGUN]), float(clock[TIME])
+        crossed = [int(e) for e in np.flatnonzero(self.events.crossed)]
+        for t, e in sorted((located(lambda t, e=e: self._value(e, t), begun, end), e) for e in crossed):  # type: ignore[misc]
+            self._look_at(t)
+            record = EventRecord(self.declared[e].name, t, at.q.copy(), at.s.copy())
+            self.found.append(record)
+            if self.declared[e].terminal:
+                self.ending = record
+                return
+
+    def _look_at(self, t: float) -> None:
+        course = self.packed[COURSE]
+        state_at(course, course, course, t)
+
+    def _value(self, e: int, t: float) -> float:
+        """State function e at a time within the last step."""
+        self._look_at(t)
+        equations.watch(self.packed[COMMON], self.packed[AT], self.packed[AT], t, 0.0)
+        return float(self.events.value[e])
+
+    def _cut_off(self, t: float) -> int:
+        """The run ends at time t, which becomes the last output. Returns the number of outputs."""
+        times = self.course.times
+        k = int(np.searchsorted(times, t - 1e-12 * (1.0 + abs(t))))
+        times[k] = t
+        return k + 1
+
+
+def facts(compiled: Compiled) -> Facts:
+    """What a method may know of a model."""
+    system = compiled.system
+    _, nq, ns, nc, nz = (int(n) for n in system.layout)
+    free = bool((system.tree[:, PARENT] < 0).all())
+    rigid = not system.tree[:, NF].any() and compiled.topology.coordinates == "absolute"
+    bent = bool(np.isin(system.forces.joint[:, JF_KIND], BENDING).any() or (system.contacts.info[:, CO_LAW] >= 0).any())
+    return Facts(nq, ns, nz, nc, len(system.contacts.info), free, free and rigid, bent)
+
+
+def contact_data(system: System, work: Work) -> ContactData:
+    """Rigid contacts as numbers; what belongs to the path of the motion is shared with it."""
+    info, value, path = system.contacts.info, system.contacts.value, work.path
+    n, ns, z = len(info), int(system.layout[2]), np.zeros
+    heavy = max(float(system.bodies.rigid[:, MASS].max()), float(system.bodies.rigid[:, SECOND : SECOND + 9].max()), 1e-300)
+    return ContactData(
+        rigid=(info[:, CO_LAW] < 0).astype(np.int64), poisson=np.ascontiguousarray(info[:, CO_POISSON]),
+        e=np.ascontiguousarray(value[:, CO_E]), e_t=np.ascontiguousarray(value[:, CO_ET]),
+        mu=np.ascontiguousarray(value[:, CO_MU]), scale=np.array([float(np.linalg.norm(system.gravity)), heavy]), gap=z(n), rate=z((n, 3)), beside=z(n),
+        force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, told=z((n, 3)), row=z(n, np.int64),
+        rows=z((3 * n, ns)),
+    )  # fmt: skip
+
+
+def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:
+    """Room for the outputs."""
+    n, z = len(times), np.zeros
+    return Outputs(
+        times.copy(), z((n, f.nq)), z((n, f.ns)), z((n, f.ns)), z((n, f.nc)), z((n, f.nz)), z((n, 3)), z((n, 2)), z(n),
+        z((n, f.contacts, 3)), z((n, n_beta)),
+    )  # fmt: skip
+
+
+def _check_memory(outputs: int, numbers: int) -> None:
+    """MachineError when the outputs of so many numbers each cannot fit in the machine's memory."""
+    need, there = 8.0 * outputs * (numbers + 7), memory()
+    if need > there:
+        raise MachineError(
+            f"output_step: {outputs} outputs of {numbers} numbers need {need / 1e9:.3g} GB, "
+            f"the machine has {there / 1e9:.3g} GB; choose a longer output_step"
+        )
+
+
+def memory() -> float:
+    """Bytes of memory of the machine; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def statistics(course: Course, prepare: float, march: float) -> dict[str, Any]:
+    names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
+    counts = {name: int(course.counts[k]) for k, name in enumerate(names)}
+    return {**counts, "prepare_seconds": prepare, "solve_seconds": march}

@@ -1,0 +1,80 @@
+"""State functions of events: their values at a state, and which of them have changed their sign since the last look."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import call_address, part
+from flexmbs.algebra.small import mul
+from flexmbs.dynamics.equations import kinematics
+from flexmbs.dynamics.frames import frame_twist
+from flexmbs.system.records import ETA
+
+KIND, PLACE, NUMBER, ADDRESS = range(4)  # columns of Events.info
+POSITION, VELOCITY, CUT_POSITION, CUT_VELOCITY, COMPONENT, FUNCTION = range(6)  # kinds of state functions
+
+
+class Events(NamedTuple):
+    """State functions as records: kind, place and number within it, address of a user function; values after two steps."""
+
+    info: np.ndarray  # (n, 4) int64
+    level: np.ndarray  # (n,)
+    direction: np.ndarray  # (n,) int64
+    before: np.ndarray  # (n,)
+    value: np.ndarray  # (n,)
+    crossed: np.ndarray  # (n,) int64
+
+
+@part
+def event_values(system, work, events, t, q, s):
+    """Values of all state functions at a state."""
+    kinematics(system, work, t, q, s, work.zero)
+    info, value = events.info, events.value
+    for e in range(info.shape[0]):
+        kind, at, k = info[e, KIND], info[e, PLACE], info[e, NUMBER]
+        if kind == POSITION:
+            f = q[at]
+        elif kind == VELOCITY:
+            f = s[at]
+        elif kind == CUT_POSITION:
+            f = work.beta[at]
+        elif kind == CUT_VELOCITY:
+            f = work.cut[at, ETA + k]
+        else:
+            A, r, _, _, v, w = frame_twist(work.frames, work.motion, at, q, s)
+            if kind == COMPONENT:
+                f = r[k]
+            else:
+                io = work.io
+                vw, ww = mul(A, v), mul(A, w)
+                io[0, 0] = t
+                for a in range(3):
+                    io[0, 1 + a] = r[a]
+                    io[0, 13 + a] = vw[a]
+                    io[0, 16 + a] = ww[a]
+                for a in range(9):
+                    io[0, 4 + a] = A[a]
+                call_address(info[e, ADDRESS], io[0], io[1])
+                f = io[1, 0]
+        value[e] = f - events.level[e]
+
+
+@part
+def crossings(events):
+    """Mark the state functions that have changed their sign in their direction since the last look.
+
+    Returns 1 if there are any, −1 where one gives no number, else 0.
+    """
+    found = 0
+    for e in range(events.info.shape[0]):
+        new, old = events.value[e], events.before[e]
+        if new != new:
+            return -1
+        rising = 1 if old < 0.0 else -1
+        changed = old * new < 0.0 or (new == 0.0 and old != 0.0)
+        events.crossed[e] = 0
+        if changed and (events.direction[e] == 0 or events.direction[e] == rising):
+            events.crossed[e] = 1
+            found = 1
+        events.before[e] = new
+    return found

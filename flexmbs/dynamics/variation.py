@@ -1,0 +1,186 @@
+"""Terms of a variational step on the group: momenta, the part of their change that the mass matrix makes, gaps at its two ends.
+
+The discrete Lagrangian of the trapezoidal rule on a Lie group with a mass matrix that depends on the configuration needs, besides the
+forces of both ends, e₀ = d − ½ h D M₀ Δ + B and e₁ = d − ½ h D M₁ Δ − B with p = M s, d = ½ (M₁ − M₀) Δ, D the derivative along Δ
+with Δ kept, B = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d, x = ad*_{hΔ} (see `flexmbs.integrators.rattle`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs.algebra.small import add, cross, scale
+from flexmbs.dynamics.equations import inward
+from flexmbs.dynamics.frames import shapes_now
+from flexmbs.dynamics.inertia import inertia_force
+from flexmbs.dynamics.kinematics import displace, outward
+from flexmbs.dynamics.kkt import largest
+from flexmbs.system.records import (
+    BALL, CHAIN_AT, CHAIN_END, CLOSED_ROWS, CUT_CLOSED, CUT_ROW, FREE, G_POSITION, JOINT, K_FF, NF, QF_AT, S_AT, SF_AT, SHIFT,
+)  # fmt: skip
+
+DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
+
+
+class Variation(NamedTuple):
+    """Scratch."""
+
+    still: np.ndarray  # (3,) zeros
+    d: np.ndarray  # (ns,)
+    p: np.ndarray  # (ns,)
+    other: np.ndarray  # (ns,)
+    step: np.ndarray  # (ns,)
+    q: np.ndarray  # (nq,)
+    gap: np.ndarray  # (nc,) at the end of the step
+    rows: np.ndarray  # (nc, 6) closed directions there
+
+
+def make_variation(nq: int, ns: int, nc: int) -> Variation:
+    """Zeroed scratch."""
+    z, still = np.zeros, np.zeros(3)
+    still.flags.writeable = False
+    return Variation(still, z(ns), z(ns), z(ns), z(ns), z(nq), z(nc), z((nc, 6)))
+
+
+@part
+def coadjoint(v, w, f, n):
+    """ad*_V p = (f × w, n × w + f × v), the rate of a constant spatial momentum seen from a body with the twist V."""
+    return cross(f, w), add(cross(n, w), cross(f, v))
+
+
+@part
+def group_term(v, w, f, n, df, dn):
+    """B = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V, by Bernoulli's series to x¹⁰; p = (f, n), d = (df, dn)."""
+    bf, bn = coadjoint(v, w, df, dn)
+    bf, bn = scale(-0.5, bf), scale(-0.5, bn)
+    for j in range(5):
+        f, n = coadjoint(v, w, f, n)
+        f, n = coadjoint(v, w, f, n)
+        if j == 0:
+            c = 1.0 / 12.0
+        elif j == 1:
+            c = -1.0 / 720.0
+        elif j == 2:
+            c = 1.0 / 30240.0
+        elif j == 3:
+            c = -1.0 / 1209600.0
+        else:
+            c = 1.0 / 47900160.0
+        bf, bn = add(bf, scale(c, f)), add(bn, scale(c, n))
+    return bf, bn
+
+
+@part
+def momentum(system, work, still, q, s, p):
+    """p = M(q) s by sweeps: inertia forces of the accelerations s at rest, without weight and elastic forces."""
+    tree = system.tree
+    for a in range(p.shape[0]):
+        p[a] = 0.0
+    shapes_now(work.frames, q)
+    outward(tree, work.frames, system.joints, still, work.motion, q, work.zero, s)
+    for i in range(tree.shape[0]):
+        inertia_force(system.bodies, tree, work.motion, i, q, work.zero, s, work.U, p)
+        to = tree[i, SF_AT]
+        for k in range(tree[i, NF]):
+            for l in range(tree[i, NF]):
+                p[to + k] -= system.bodies.matrices[i, K_FF, l, k] * q[tree[i, QF_AT] + l]
+    inward(tree, work.frames, work.motion, q, p)
+
+
+@part
+def group_terms(system, delta, p, d, e0, e1):
+    """e₀ += B, e₁ −= B for the motions of all joints that do not commute."""
+    tree, joints = system.tree, system.joints
+    for i in range(tree.shape[0]):
+        at = tree[i, S_AT]
+        j = tree[i, JOINT]
+        for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
+            code = joints.code[m]
+            if code in (FREE, BALL):
+                v, f, df = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+                to = at
+                if code == FREE:
+                    v = (delta[at], delta[at + 1], delta[at + 2])
+                    f = (p[at], p[at + 1], p[at + 2])
+                    df = (d[at], d[at + 1], d[at + 2])
+                    to = at + 3
+                w = (delta[to], delta[to + 1], delta[to + 2])
+                n, dn = (p[to], p[to + 1], p[to + 2]), (d[to], d[to + 1], d[to + 2])
+                bf, bn = group_term(v, w, f, n, df, dn)
+                for a in range(3):
+                    e0[to + a] += bn[a]
+                    e1[to + a] -= bn[a]
+                    if code == FREE:
+                        e0[at + a] += bf[a]
+                        e1[at + a] -= bf[a]
+                at = to + 3
+            elif code != SHIFT:
+                at += 1
+
+
+@part
+def variation(system, work, scratch, start, end, h, constant, e0, e1):
+    """e₀ and e₁ of the step h from the positions of ``start`` to those of ``end`` with the velocity Δ = end.s, hΔ = end.d."""
+    speed = end.s
+    ns = speed.shape[0]
+    for a in range(ns):
+        e0[a] = 0.0
+        e1[a] = 0.0
+    d, p, other, moved = scratch.d, scratch.p, scratch.other, scratch.q
+    momentum(system, work, scratch.still, start.q, speed, p)
+    if constant:
+        for a in range(ns):
+            d[a] = 0.0
+        group_terms(system, end.d, p, d, e0, e1)
+        return
+    momentum(system, work, scratch.still, end.q, speed, other)
+    for a in range(ns):
+        d[a] = 0.5 * (other[a] - p[a])
+        p[a] += d[a]
+    group_terms(system, end.d, p, d, e0, e1)
+    size = largest(speed)
+    if size == 0.0:
+        return
+    time = DISPLACEMENT / size
+    for side in range(2):
+        base = start.q if side == 0 else end.q
+        e = e0 if side == 0 else e1
+        for j in range(4):
+            place = -2.0 if j == 0 else -1.0 if j == 1 else 1.0 if j == 2 else 2.0
+            weight = (1.0 if j == 0 else -8.0 if j == 1 else 8.0 if j == 2 else -1.0) / 12.0
+            for a in range(ns):
+                scratch.step[a] = place * time * speed[a]
+            displace(system.tree, system.joints, base, scratch.step, moved)
+            momentum(system, work, scratch.still, moved, speed, other)
+            for a in range(ns):
+                e[a] -= 0.5 * h * weight / time * other[a]
+        for a in range(ns):
+            e[a] += d[a]
+
+
+@part
+def keep_gap(cuts, cut, gs, gap, rows):
+    """g at the end of the step, and the closed directions T that it is told in."""
+    for a in range(gap.shape[0]):
+        gap[a] = gs[G_POSITION, a]
+    for k in range(cuts.shape[0]):
+        for r in range(cuts[k, CUT_CLOSED]):
+            for e in range(6):
+                rows[cuts[k, CUT_ROW] + r, e] = cut[k, CLOSED_ROWS + 6 * r + e]
+
+
+@part
+def gap_at_start(cuts, cut, gap, rows, gs):
+    """That gap in the closed directions at the start, T₀ T₁ᵀ g: the basis may be another one at the end of the step."""
+    for a in range(gap.shape[0]):
+        gs[G_POSITION, a] = gap[a]
+    for k in range(cuts.shape[0]):
+        at = cuts[k, CUT_ROW]
+        for r in range(cuts[k, CUT_CLOSED]):
+            gs[G_POSITION, at + r] = 0.0
+            for c in range(cuts[k, CUT_CLOSED]):
+                same = 0.0
+                for e in range(6):
+                    same += cut[k, CLOSED_ROWS + 6 * r + e] * rows[at + c, e]
+                gs[G_POSITION, at + r] += same * gap[at + c]

@@ -1,0 +1,216 @@
+"""The equations as a method of integration meets them: kernels called by address, each compiled once.
+
+Those of a formalism are given (`Model`, point, point, t, a, b), those that all formalisms share (`Common`, point, point, t, a, b).
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+from flexmbs._jit.address import Entry, bound_entry, entry
+from flexmbs.dynamics.blocks import transmission
+from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
+from flexmbs.dynamics.equations import kinematics
+from flexmbs.dynamics.equations import residual as residual_of
+from flexmbs.dynamics.events import Events, crossings, event_values
+from flexmbs.dynamics.kinematics import displace as displaced
+from flexmbs.dynamics.kinematics import normalize_positions, rates
+from flexmbs.dynamics.kkt import independence, project
+from flexmbs.dynamics.variation import Variation, gap_at_start, keep_gap
+from flexmbs.dynamics.variation import variation as variation_of
+from flexmbs.formalisms.formalism import Formalism, unchanged
+from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
+from flexmbs.integrators.course import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange
+from flexmbs.system.records import BESIDE, CUT_KIND, DIRECTIONS, GAP, GAP_RATE, ROLLING_DISC, TRACK, WATCHED, System, Work
+
+CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
+PROJECTIONS = 4
+
+
+class Common(NamedTuple):
+    """What the kernels of all formalisms work on."""
+
+    system: System
+    work: Work
+    exchange: Exchange
+    contact: ContactData
+    events: Events
+    variation: Variation
+
+
+class Model(NamedTuple):
+    """What the kernels of one formalism work on."""
+
+    system: System
+    work: Work
+    room: Any
+    exchange: Exchange
+
+
+def derivative(model, here, same, t, a, b):
+    """ẏ and λ of a point; the formalism may move its positions and velocities onto the constraints it keeps."""
+    work = model.work
+    status = accelerations(model.system, work, model.room, t, here.q, here.s, here.z, here.sd, here.lam)
+    rates(model.system.tree, model.system.joints, here.q, here.s, here.qd)
+    for i in range(here.zd.shape[0]):
+        here.zd[i] = work.force_rate[i]
+    for i in range(3):
+        here.power[i] = work.power[i]
+    model.exchange.gauge[INDEPENDENT] = independence(work, here.s.shape[0])
+    return status
+
+
+def put_right(model, here, same, t, a, b):
+    """An accepted state with the formalism's correction."""
+    normalize_positions(model.system.tree, model.system.joints, here.q)
+    model.exchange.gauge[LEFT] = accepted(model.system, model.work, model.room, t, here.q, here.s)
+    model.exchange.gauge[INDEPENDENT] = independence(model.work, here.s.shape[0])
+    return 0
+
+
+def kept(model, here, same, t, a, b):
+    """What the formalism keeps on the path after an accepted step."""
+    keep(model.system, model.work, model.room, t, here.q, here.s)
+    return 0
+
+
+def matrix(model, here, same, t, c_mass, c_damping):
+    """Factor of the iteration matrix at a point whose residual stands."""
+    return iteration_matrix(model.system, model.work, model.room, here.q, c_mass, c_damping)
+
+
+def corrected(model, here, same, t, a, b):
+    """exchange.x ← K⁻¹ exchange.x"""
+    correction(model.system, model.work, model.room, here.q, model.exchange.x)
+    return 0
+
+
+@entry
+def residual(common, here, same, t, slopes, b):
+    """exchange.r and exchange.gs of a point, rates of its force states, its powers."""
+    work = common.work
+    residual_of(common.system, work, t, here.q, here.s, here.sd, here.lam, here.z, slopes != 0.0, common.exchange.r)
+    for i in range(here.zd.shape[0]):
+        here.zd[i] = work.force_rate[i]
+    for i in range(3):
+        here.power[i] = work.power[i]
+    return 0
+
+
+@entry
+def displace(common, here, base, t, a, b):
+    """q = q_base ⊕ d"""
+    displaced(common.system.tree, common.system.joints, base.q, here.d, here.q)
+    return 0
+
+
+@entry
+def normalize(common, here, same, t, a, b):
+    """Unit Euler parameters of a point."""
+    normalize_positions(common.system.tree, common.system.joints, here.q)
+    return 0
+
+
+@entry
+def look(common, here, same, t, a, b):
+    """exchange.gs and the coordinates of the cut joints at a point."""
+    kinematics(common.system, common.work, t, here.q, here.s, common.work.zero)
+    return 0
+
+
+@entry
+def commit(common, here, same, t, a, b):
+    """Path variables of the step whose end was evaluated last: it is accepted."""
+    system, work, path = common.system, common.work, common.work.path
+    for i in range(path.beta.shape[0]):
+        path.beta[i] = work.beta[i]
+    for k in range(system.cuts.shape[0]):
+        if system.cuts[k, CUT_KIND] == ROLLING_DISC:
+            for c in range(3):
+                path.track[k, TRACK + c] = work.cut[k, DIRECTIONS + c]
+            path.track[k, WATCHED] = 1.0
+    for i in range(path.pivot.shape[0]):
+        if work.stiffness[i] > path.pivot[i]:
+            path.pivot[i] = work.stiffness[i]
+    return 0
+
+
+@entry
+def watch(common, here, same, t, judged, b):
+    """Values of the state functions of events at a point; ``judged``: `STEPPED` where one changed sign, `NOT_FINITE` where one gives
+    no number."""
+    event_values(common.system, common.work, common.events, t, here.q, here.s)
+    if judged == 0.0:
+        return 0
+    found = crossings(common.events)
+    return STEPPED if found == 1 else NOT_FINITE if found == -1 else 0
+
+
+@entry
+def vary(common, here, base, t, h, kind):
+    """Terms of a variational step h that ends at t, and its gap; kind 1: constant mass, −1: the gap in directions of the start."""
+    system, work, scratch, exchange = common.system, common.work, common.variation, common.exchange
+    if kind < 0.0:
+        gap_at_start(system.cuts, work.cut, scratch.gap, scratch.rows, work.gs)
+        return 0
+    variation_of(system, work, scratch, base, here, h, kind == 1.0, exchange.e0, exchange.e1)
+    kinematics(system, work, t, here.q, work.zero, work.zero)
+    keep_gap(system.cuts, work.cut, work.gs, scratch.gap, scratch.rows)
+    return 0
+
+
+@entry
+def look_at_contacts(common, here, same, t, a, b):
+    """Gaps and velocities of the contacts at a point."""
+    work, contact = common.work, common.contact
+    kinematics(common.system, work, t, here.q, here.s, work.zero)
+    contact_kinematics(common.system, work, here.q, here.s)
+    for k in range(contact.gap.shape[0]):
+        contact.gap[k] = work.contact[k, GAP]
+        contact.beside[k] = work.contact[k, BESIDE]
+        for c in range(3):
+            contact.rate[k, c] = work.contact[k, GAP_RATE + c]
+    return 0
+
+
+@entry
+def rows_of_contacts(common, here, same, t, m, b):
+    """Rows of the velocities of the first m contacts that take part, at a point."""
+    system, work, contact = common.system, common.work, common.contact
+    kinematics(system, work, t, here.q, here.s, work.zero)
+    contact_kinematics(system, work, here.q, here.s)
+    transmission(system.tree, work.frames, work.motion, here.q, work.E, work.X, work.B)
+    for i in range(int(m)):
+        contact_rows(system, work, contact.row[i], here.q, contact.rows[3 * i : 3 * i + 3])
+    return 0
+
+
+@entry
+def close(common, here, same, t, a, b):
+    """Positions and velocities of a point onto the constraints."""
+    common.exchange.gauge[LEFT] = project(common.system, common.work, t, here.q, here.s, CLOSED, PROJECTIONS)
+    return 0
+
+
+SHARED = (residual, displace, normalize, look, commit, watch, vary, look_at_contacts, rows_of_contacts, close)
+
+
+@functools.cache
+def of_formalism(formalism: type[Formalism]) -> tuple[Entry | None, ...]:
+    """(ẏ, correction of accepted states, what is kept on the path, factor, solution) of a formalism; None where it has none."""
+    name = formalism.name
+    implicit = "residual" in formalism.provides
+    return (
+        bound_entry(derivative, name, accelerations=formalism.accelerations),
+        bound_entry(put_right, name, accepted=formalism.accepted),
+        None if formalism.keep is unchanged else bound_entry(kept, name, keep=formalism.keep),
+        bound_entry(matrix, name, iteration_matrix=formalism.iteration_matrix) if implicit else None,
+        bound_entry(corrected, name, correction=formalism.correction) if implicit else None,
+    )
+
+
+def keep(system, work, room, t, q, s):
+    """Stands for what a formalism keeps, which is bound."""
+
+
+def accepted(system, work, room, t, q, s):
+    """Stands for a formalism's correction, which is bound."""

@@ -1,0 +1,198 @@
+"""What a method of integration works on: states as numbers, and the equations behind addresses.
+
+A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each, with views of their parts. The stepper holds three:
+``start`` and ``now``, the two ends of the last step, and ``at``, a state within it. A method sees of the mechanics what the calls
+below give it, and nothing else.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs._jit.address import call
+
+# how a step, or a batch of outputs, ends
+DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
+# places in Course.calls, −1 where there is none
+DERIVATIVE, ACCEPTED, KEEP, MATRIX, CORRECTION = range(5)  # of the formalism: (model, point, …)
+RESIDUAL, DISPLACE, NORMALIZE, LOOK, COMMIT, EVENTS, VARIATION, CONTACTS, ROWS, PROJECT = range(
+    5, 15
+)  # of all: (common, point, …)
+STEP, FINISH, BETWEEN, CALLS = range(15, 19)  # of the method: (memory, course, course)
+ALWAYS = (RESIDUAL, NORMALIZE, LOOK, COMMIT)
+# places in Course.place: addresses of records
+MODEL, COMMON, MEMORY, COURSE, START, NOW, AT, PLACES = range(8)
+# places in Course.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its tolerance
+TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, CLOCK = range(9)
+# places in Course.control: exponent of the error, least and most factor of the step, factors between which it is kept
+EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, CONTROL = range(6)
+# places in Course.counts; PAUSED: the method asks for a return to Python after the step
+STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED, COUNTS = range(11)
+# places in Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that is left
+INDEPENDENT, LEFT, GAUGES = range(3)
+
+
+class Point(NamedTuple):
+    """A state and its rates."""
+
+    y: np.ndarray  # (nq + ns + nz + 3,)
+    yd: np.ndarray
+    q: np.ndarray  # (nq,) positions, view of y
+    s: np.ndarray  # (ns,) velocities
+    z: np.ndarray  # (nz,) force states
+    w: np.ndarray  # (3,) works
+    qd: np.ndarray  # views of yd
+    sd: np.ndarray
+    zd: np.ndarray
+    power: np.ndarray
+    lam: np.ndarray  # (nc,) multipliers
+    d: np.ndarray  # (ns,) displacement from another point
+
+
+class Exchange(NamedTuple):
+    """Vectors that the equations and a method write in turn; shared with the scratch of the equations."""
+
+    r: np.ndarray  # (ns,) residual
+    x: np.ndarray  # (ns + nc,) right-hand side and solution of corrections
+    gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
+    beta: np.ndarray  # coordinates of the cut joints
+    status: np.ndarray  # (4,) int64 what failed
+    gauge: np.ndarray  # (2,)
+    drive_rate: np.ndarray  # (nc,) ḟ of driven rows
+    e0: np.ndarray  # (ns,) terms of a variational step, at its start and at its end
+    e1: np.ndarray
+    nonholonomic: np.ndarray  # (nc,) int64 rows that constrain velocities alone
+
+
+class ContactData(NamedTuple):
+    """Rigid contacts as numbers: their laws, their state, and the rows of those that take part."""
+
+    rigid: np.ndarray  # (n,) int64 0 where a law gives the force
+    poisson: np.ndarray  # (n,) int64
+    e: np.ndarray  # (n,) restitution along the normal
+    e_t: np.ndarray  # (n,) and along the tangents
+    mu: np.ndarray  # (n,)
+    scale: np.ndarray  # (2,) weight of the unit mass (m/s²), largest inertia of a body
+    gap: np.ndarray  # (n,)
+    rate: np.ndarray  # (n, 3)
+    beside: np.ndarray  # (n,)
+    force: np.ndarray  # (n, 3) given to the equations: normal, two tangents
+    mode: np.ndarray  # (n,) int64 of contact and friction
+    slip: np.ndarray  # (n, 2) direction of slip
+    impulse: np.ndarray  # (n, 3) of the last step
+    told: np.ndarray  # (n, 3) forces for outputs
+    row: np.ndarray  # (n,) int64 contacts that take part
+    rows: np.ndarray  # (3n, ns) of their velocities
+
+
+class Outputs(NamedTuple):
+    """Room for the outputs, as `Trajectory`."""
+
+    t: np.ndarray
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    lam: np.ndarray
+    z: np.ndarray
+    work: np.ndarray
+    drift: np.ndarray
+    step: np.ndarray
+    contact: np.ndarray
+    beta: np.ndarray
+
+
+class Course(NamedTuple):
+    """One run: states, addresses, time and outputs."""
+
+    calls: np.ndarray  # (CALLS,) int64
+    place: np.ndarray  # (PLACES,) int64
+    clock: np.ndarray  # (CLOCK,)
+    control: np.ndarray  # (CONTROL,)
+    counts: np.ndarray  # (COUNTS,) int64
+    start: Point
+    now: Point
+    at: Point
+    exchange: Exchange
+    contact: ContactData
+    times: np.ndarray
+    out: Outputs
+
+
+def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
+    """A state of zeros."""
+    y, yd = np.zeros(nq + ns + nz + 3), np.zeros(nq + ns + nz + 3)
+    ends = [0, nq, nq + ns, nq + ns + nz, nq + ns + nz + 3]
+    views = [each[a:b] for each in (y, yd) for a, b in zip(ends, ends[1:])]
+    return Point(y, yd, *views, np.zeros(nc), np.zeros(ns))
+
+
+@part
+def copy(values, out):
+    """out ← values"""
+    for a in range(values.shape[0]):
+        out[a] = values[a]
+
+
+@part
+def take(source, target):
+    """One point as another."""
+    copy(source.y, target.y)
+    copy(source.yd, target.yd)
+    copy(source.lam, target.lam)
+
+
+@part
+def largest(x):
+    """max |x|, NaN where one of x is"""
+    size = 0.0
+    for a in range(x.shape[0]):
+        each = abs(x[a])
+        if each > size or each != each:
+            size = each
+    return size
+
+
+@part
+def derivative(course, point, t):
+    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body."""
+    course.counts[EVALUATIONS] += 1
+    course.counts[FACTORIZATIONS] += 1
+    return call(course.calls[DERIVATIVE], course.place[MODEL], course.place[point], course.place[point], t, 0.0, 0.0)
+
+
+@part
+def residual(course, point, t, slopes):
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its powers."""
+    course.counts[EVALUATIONS] += 1
+    call(course.calls[RESIDUAL], course.place[COMMON], course.place[point], course.place[point], t, 1.0 if slopes else 0.0, 0.0)
+
+
+@part
+def iteration_matrix(course, point, c_mass, c_damping):
+    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of `Course`."""
+    course.counts[FACTORIZATIONS] += 1
+    status = call(course.calls[MATRIX], course.place[MODEL], course.place[point], course.place[point], 0.0, c_mass, c_damping)
+    if status < 0:
+        course.exchange.status[0] = -1 - status
+        return INDEFINITE
+    course.counts[DEPENDENT] = max(course.counts[DEPENDENT], status)
+    return DONE
+
+
+@part
+def correction(course, point):
+    """exchange.x ← K⁻¹ exchange.x with that factor."""
+    call(course.calls[CORRECTION], course.place[MODEL], course.place[point], course.place[point], 0.0, 0.0, 0.0)
+
+
+@part
+def displace(course, point, base):
+    """q = q_base ⊕ d of a point."""
+    call(course.calls[DISPLACE], course.place[COMMON], course.place[point], course.place[base], 0.0, 0.0, 0.0)
+
+
+@part
+def look(course, point, t):
+    """exchange.gs and exchange.beta of a point."""
+    call(course.calls[LOOK], course.place[COMMON], course.place[point], course.place[point], t, 0.0, 0.0)

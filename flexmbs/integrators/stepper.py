@@ -1,0 +1,221 @@
+"""The one loop over steps: it proposes, accepts or rejects, commits, watches for events, and writes outputs within steps.
+
+A method gives a trial state and an estimate of its error; what is kept between steps beyond the state is the method's own memory.
+Path variables (turns of joints, modes of contact, choices of coordinates) are written where a step is accepted, nowhere else.
+"""
+
+import math
+
+from flexmbs._jit import part
+from flexmbs._jit.address import call, entry
+from flexmbs.integrators.course import (
+    ACCEPTED,
+    AT,
+    BEGUN,
+    BETWEEN,
+    COMMIT,
+    COMMON,
+    COURSE,
+    DERIVATIVE,
+    DONE,
+    END,
+    ERROR,
+    EVALUATED,
+    EVENTS,
+    EXPONENT,
+    FINISH,
+    FIXED,
+    GROW,
+    KEEP,
+    KEEP_ABOVE,
+    KEEP_BELOW,
+    LEFT,
+    LONGEST,
+    MEMORY,
+    MODEL,
+    NEXT,
+    NO_CONVERGENCE,
+    NORMALIZE,
+    NOT_FINITE,
+    NOW,
+    PAUSED,
+    REACHED,
+    REJECTED,
+    SHRINK,
+    START,
+    STEP,
+    STEP_TOO_SMALL,
+    STEPPED,
+    STEPS,
+    TAKEN,
+    TIME,
+    WATCHED,
+    copy,
+    largest,
+    look,
+    take,
+)  # fmt: skip
+
+PAUSE = 1000  # steps between returns to Python, which only there sees an interrupt
+SMALLEST_STEP = 1e-13
+ACCEPTED_GAP = 1e-6  # m or rad, left by the projection
+ROUND_OFF = 1e-12
+
+
+@part
+def ahead(clock, t):
+    """Is time t still ahead? A step that ends at t but for round-off is set to it."""
+    near = ROUND_OFF * (1.0 + abs(t)) + 1e-9 * clock[FIXED]
+    if clock[TIME] < t - near:
+        return True
+    if clock[TIME] <= t + near:
+        clock[TIME] = t
+    return False
+
+
+@part
+def next_step(clock):
+    """The fixed or the proposed step, shortened so that the end of the run is met; the last steps are made equal."""
+    left = clock[END] - clock[TIME]
+    if clock[FIXED] > 0.0:
+        return min(clock[FIXED], left) if left < clock[FIXED] * (1.0 - 1e-9) else clock[FIXED]
+    h = min(clock[NEXT], clock[LONGEST])
+    count = math.ceil(left / h * (1.0 - 1e-9))
+    return left / max(count, 1.0) if count < 8.0 else h
+
+
+@part
+def propose(clock, control, h, error):
+    """The next step after one of length h that was accepted with this error."""
+    factor = 0.9 * math.pow(max(error, 1e-10), -control[EXPONENT])
+    factor = min(control[GROW], max(control[SHRINK], factor))
+    if h < 0.9 * clock[NEXT]:  # a step cut short says little about longer ones
+        clock[NEXT] = max(clock[NEXT], h * factor)
+    elif factor < control[KEEP_ABOVE] or factor > control[KEEP_BELOW]:
+        clock[NEXT] = h * factor
+
+
+@part
+def method(course, which, t):
+    """A call of the method: (memory, course, course, t)."""
+    return call(course.calls[which], course.place[MEMORY], course.place[COURSE], course.place[COURSE], t, 0.0, 0.0)
+
+
+@part
+def accept(course, h):
+    """What follows the acceptance of the step: its end becomes the state, path variables and the method's memory are written."""
+    clock = course.clock
+    clock[BEGUN] = clock[TIME]
+    clock[TIME] += h
+    course.counts[STEPS] += 1
+    if course.calls[KEEP] >= 0:
+        call(course.calls[KEEP], course.place[MODEL], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
+    call(course.calls[COMMIT], course.place[COMMON], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
+    method(course, FINISH, h)
+
+
+@part
+def step(course):
+    """One accepted step. Returns `DONE`, or why there is none; the state is then the one before."""
+    clock, now = course.clock, course.now
+    fixed = clock[FIXED] > 0.0
+    take(now, course.start)
+    while True:
+        h = next_step(clock)
+        clock[TAKEN] = h
+        clock[ERROR] = 0.0
+        status = method(course, STEP, h)
+        h = clock[TAKEN]
+        error = clock[ERROR]
+        if status == DONE and not error < 1e30:
+            status = NOT_FINITE
+        if status == DONE and (fixed or error <= 1.0):
+            course.exchange.gauge[LEFT] = 0.0
+            if course.calls[ACCEPTED] >= 0:
+                call(
+                    course.calls[ACCEPTED], course.place[MODEL], course.place[NOW], course.place[START], clock[TIME] + h, 0.0, 0.0
+                )
+            if course.exchange.gauge[LEFT] <= ACCEPTED_GAP:
+                accept(course, h)
+                if not fixed:
+                    propose(clock, course.control, h, error)
+                return DONE
+            status = NO_CONVERGENCE  # the constraints cannot be met there
+        take(course.start, now)
+        if fixed:
+            return status
+        course.counts[REJECTED] += 1
+        by_error = status == DONE
+        clock[NEXT] = h * (max(course.control[SHRINK], 0.9 * math.pow(error, -course.control[EXPONENT])) if by_error else 0.2)
+        if clock[NEXT] < SMALLEST_STEP * (1.0 + abs(clock[TIME])):
+            return STEP_TOO_SMALL if by_error else status
+
+
+@part
+def record(course, i, t):
+    """Output i at time t: the state within the last step, its accelerations and multipliers, what is left of the constraints."""
+    at, out, exchange = course.at, course.out, course.exchange
+    if t >= course.clock[TIME]:
+        take(course.now, at)
+    else:
+        method(course, BETWEEN, t)
+    place = course.place
+    if course.counts[EVALUATED] == 1:
+        call(course.calls[NORMALIZE], place[COMMON], place[AT], place[AT], t, 0.0, 0.0)
+        if course.calls[ACCEPTED] >= 0:
+            call(course.calls[ACCEPTED], place[MODEL], place[AT], place[AT], t, 0.0, 0.0)
+        call(course.calls[DERIVATIVE], place[MODEL], place[AT], place[AT], t, 0.0, 0.0)
+    else:
+        look(course, AT, t)
+    out.t[i] = t
+    out.step[i] = course.clock[TIME] - course.clock[BEGUN]
+    copy(at.q, out.q[i])
+    copy(at.s, out.s[i])
+    copy(at.sd, out.sd[i])
+    copy(at.lam, out.lam[i])
+    copy(at.z, out.z[i])
+    copy(at.w, out.work[i])
+    out.drift[i, 0] = largest(exchange.gs[0])
+    out.drift[i, 1] = largest(exchange.gs[1])
+    for a in range(out.beta.shape[1]):
+        out.beta[i, a] = exchange.beta[a]
+    for k in range(out.contact.shape[1]):
+        for c in range(3):
+            out.contact[i, k, c] = course.contact.told[k, c] if course.contact.rigid[k] == 1 else 0.0
+
+
+@entry
+def march(course, first_course, second_course, first, last, none):
+    """Steps until the outputs first … last−1 are there; counts[REACHED] tells how far it came.
+
+    Returns `STEPPED` where Python is to look: at an event, or after `PAUSE` steps.
+    """
+    for i in range(int(first), int(last)):
+        course.counts[REACHED] = i
+        while ahead(course.clock, course.times[i]):
+            status = step(course)
+            if status != DONE:
+                return status
+            crossed = 0
+            if course.counts[WATCHED] == 1:
+                place = course.place
+                crossed = call(course.calls[EVENTS], place[COMMON], place[NOW], place[NOW], course.clock[TIME], 1.0, 0.0)
+                if crossed == NOT_FINITE:
+                    return NOT_FINITE
+            if crossed == STEPPED or course.counts[PAUSED] == 1 or course.counts[STEPS] % PAUSE == 0:
+                course.counts[PAUSED] = 0
+                return STEPPED
+        record(course, i, course.times[i])
+    course.counts[REACHED] = int(last)
+    return DONE
+
+
+@entry
+def state_at(course, first_course, second_course, t, none, nothing):
+    """The state at a time of the last step, into ``at``."""
+    if t >= course.clock[TIME]:
+        take(course.now, course.at)
+    else:
+        method(course, BETWEEN, t)
+    call(course.calls[NORMALIZE], course.place[COMMON], course.place[AT], course.place[AT], t, 0.0, 0.0)
+    return DONE
