@@ -63,6 +63,12 @@ def dense_mass(system, work, q, M):
 
 @packed()
 def dense_terms(system, work, t, q, s, z, zero, lam0, M, G):
+    """`dense_equations` for Python."""
+    dense_equations(system, work, t, q, s, z, zero, lam0, M, G)
+
+
+@part
+def dense_equations(system, work, t, q, s, z, zero, lam0, M, G):
     """M and G into zeroed arrays, −k into work.r, constraint values of ṡ = 0 into work.gs."""
     residual(system, work, t, q, s, zero, lam0, z, False, work.r)
     transmission(system.tree, work.frames, work.motion, q, work.E, work.X, work.B)

@@ -109,7 +109,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
 def share_pivots(system, work, closing):
     """Pivots of the rows of cut joints for `independence`; driven primary coordinates have none."""
     node = closing.node
-    ns = work.zero.shape[0]
+    ns = work.r.shape[0]
     for a in range(ns, work.stiffness.shape[0]):
         work.stiffness[a] = 0.0
     for k in range(system.cuts.shape[0]):

@@ -6,13 +6,34 @@ they stick. A gap that closes is an impact: U⁺ = U⁻ + D p with U_N⁺ = −e
 Pfeiffer and Glocker (1996), Multibody Dynamics with Unilateral Contacts, ch. 5 and 8; Acary and Brogliato (2008), ch. 8.
 """
 
+import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs._jit.address import call, entry, invoke
 from flexmbs.errors import InputError
-from flexmbs.integrators.course import CONTACTS, DERIVATIVE
-from flexmbs.integrators.integrator import Facts, Integrator, check_tolerance, is_number
+from flexmbs.integrators import dormand_prince as dp
+from flexmbs.integrators.between import part_of_step
+from flexmbs.integrators.closed_contacts import (
+    OPEN, SLIPS, STICKS, Closed, held_forces, look_at, make_closed, no_forces, solve_impact,
+)  # fmt: skip
+from flexmbs.integrators.course import (
+    AT, COMMON, CONTACTS, COURSE, DERIVATIVE, DONE, ERROR, INDEFINITE, MEMORY, NEXT, NORMALIZE, NOW, PAUSED, ROWS, TAKEN, TIME,
+    UNSOLVED, Course, copy, derivative,
+)  # fmt: skip
+from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, taken_impacts
+from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
 
+LOOKS = 8  # times within a step at which gaps are looked at
+TOUCHING = 1e-9  # m or rad, of a gap that is closed
+SLIPPING = 1e-7  # m/s, above which a contact slips
+CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever
+ROUND_OFF = 1e-13
+NEAR = 1e-13  # of a step: two events at the same time
+DIFFERENCE = 1e-6  # s
 TOO_MANY = -2  # impacts, in place of a number of sweeps
 
 
@@ -30,7 +51,9 @@ class EventDriven(Integrator):
 
     step: None = field(default=None, init=False)
     name: ClassVar[str] = "event-driven"
-    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, CONTACTS)
+    control: ClassVar[Control] = Control(0.2)
+    evaluated: ClassVar[bool] = True
+    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, CONTACTS, ROWS)
     needs: ClassVar[str] = "accelerations"
     treatments: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
     contacts: ClassVar[bool] = True
@@ -41,5 +64,343 @@ class EventDriven(Integrator):
         if not (is_number(self.settling) and self.settling > 0.0):
             raise InputError(f"integrator.settling: {self.settling!r} is not positive; give a speed (m/s or rad/s)")
 
-    def memory(self, facts: Facts) -> Any:
-        raise NotImplementedError
+    def memory(self, facts: Facts) -> "Memory":
+        n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
+        return Memory(
+            dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)), z(n, np.int64),
+            z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(CROWD), z(1, np.int64), make_closed(n, facts.ns, ny),
+            z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
+        )  # fmt: skip
+
+    def begin(self, memory: "Memory", course: Course) -> None:
+        places = [int(course.place[k]) for k in (MEMORY, COURSE, COURSE)]
+        invoke(begin_at.address(memory, course, course), *places, 0.0)
+
+    @property
+    def calls(self) -> MethodCalls:
+        return MethodCalls(step_at, finish_at, within_at)
+
+    def impacts(self, memory: "Memory") -> list[ImpactRow]:
+        return taken_impacts(memory.log, memory.counts)
+
+
+class Memory(NamedTuple):
+    """Coefficients and options, slopes of the last step, modes of the contacts during it, what happened at its end."""
+
+    tableau: np.ndarray
+    nodes: np.ndarray
+    weights: np.ndarray
+    dense: np.ndarray
+    control: np.ndarray  # (3,) rtol, atol, settling
+    k: np.ndarray  # (STAGES, n)
+    mode: np.ndarray  # (n,) int64 in the last step
+    slip: np.ndarray  # (n, 2)
+    struck: np.ndarray  # (n,) int64 contacts that strike at the end of the step
+    turned: np.ndarray  # (n,) int64 contacts whose slip turns back there
+    first: np.ndarray  # (n,) values of a state function at two times
+    last: np.ndarray
+    recent: np.ndarray  # (CROWD,) times of the last impacts
+    crowd: np.ndarray  # (1,) int64 number of impacts so far
+    closed: Closed
+    log: np.ndarray
+    counts: np.ndarray
+
+
+@part
+def derivative_with_forces(memory, course, t, mode, slip):
+    """ẏ of ``now`` with the forces of the closed contacts, which are left in contact.force. Returns a status."""
+    contact, closed, now = course.contact, memory.closed, course.now
+    m = 0
+    for k in range(mode.shape[0]):
+        if mode[k] != OPEN:
+            contact.row[m] = k
+            m += 1
+    if m == 0:
+        no_forces(contact)
+        return INDEFINITE if derivative(course, NOW, t) < 0 else DONE
+    status = held_forces(course, closed, t, m, mode, slip)
+    if status != DONE:
+        return status
+    lost = 0.0
+    for b in range(m):
+        for c in range(3):
+            contact.force[contact.row[b], c] = closed.x[3 * b + c]
+            lost -= closed.x[3 * b + c] * closed.before[b, c]
+    if derivative(course, NOW, t) < 0:
+        return INDEFINITE
+    now.power[1] += lost
+    return DONE
+
+
+@part
+def state_in_step(memory, course, x, h):
+    """``at``: the state at the part x of the step h, order 4."""
+    dp.within(memory.dense, h, x, course.start.y, memory.k, course.at.y)
+    call(course.calls[NORMALIZE], course.place[COMMON], course.place[AT], course.place[AT], 0.0, 0.0, 0.0)
+
+
+@part
+def values(memory, course, x, h, out):
+    """State functions of the contacts at the part x of the step: gap of open ones, speed along the direction of slip of slipping
+    ones; 1 where there is nothing to watch."""
+    contact = course.contact
+    state_in_step(memory, course, x, h)
+    look_at(course, AT, course.clock[TIME] + x * h)
+    for k in range(out.shape[0]):
+        out[k] = 1.0
+        if contact.rigid[k] == 0:
+            continue
+        if memory.mode[k] == OPEN:
+            out[k] = 1.0 if contact.beside[k] != 0.0 else contact.gap[k]
+        elif memory.mode[k] == SLIPS and contact.mu[k] > 0.0:
+            out[k] = contact.rate[k, 1] * memory.slip[k, 0] + contact.rate[k, 2] * memory.slip[k, 1]
+
+
+@part
+def root(memory, course, k, low, high, h):
+    """Part of the step at which state function k, not negative at ``low``, becomes negative before ``high``: bisection and regula
+    falsi in turn."""
+    values(memory, course, low, h, memory.last)
+    a = memory.last[k]
+    if a <= 0.0:
+        return low
+    values(memory, course, high, h, memory.last)
+    b = memory.last[k]
+    for it in range(200):
+        if high - low <= 4e-16:
+            break
+        x = low - a * (high - low) / (b - a) if it % 3 != 2 else 0.5 * (low + high)
+        if not low < x < high:
+            x = 0.5 * (low + high)
+        values(memory, course, x, h, memory.last)
+        f = memory.last[k]
+        if f == 0.0:
+            return x
+        if f > 0.0:
+            low, a = x, f
+        else:
+            high, b = x, f
+    return low if a <= -b else high
+
+
+@part
+def first_event(memory, course, h):
+    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts."""
+    n = memory.struck.shape[0]
+    watched = False
+    for k in range(n):
+        memory.struck[k] = 0
+        memory.turned[k] = 0
+        slides = memory.mode[k] == SLIPS and course.contact.mu[k] > 0.0
+        watched = watched or (course.contact.rigid[k] == 1 and (memory.mode[k] == OPEN or slides))
+    until = 1.0
+    if not watched:
+        return until
+    before = 0.0
+    for look in range(LOOKS):
+        x = 0.02 if look == 0 else 0.1 if look == 1 else 0.1 + 0.15 * (look - 1)
+        values(memory, course, x, h, memory.first)
+        any_negative = False
+        for k in range(n):
+            any_negative = any_negative or memory.first[k] < 0.0
+        if any_negative:
+            for k in range(n):
+                if memory.first[k] < 0.0:
+                    at = root(memory, course, k, before, x, h)
+                    if at < until - NEAR:
+                        for l in range(k):
+                            memory.struck[l] = 0
+                            memory.turned[l] = 0
+                    if at <= until + NEAR:
+                        until = min(until, at)
+                        if memory.mode[k] == OPEN:
+                            memory.struck[k] = 1
+                        else:
+                            memory.turned[k] = 1
+            return until
+        before = x
+    return until
+
+
+@entry
+def step_at(memory, course, same, h, a_, b_):
+    """A step to its end or to the first event in it."""
+    now, start, clock, contact = course.now, course.start, course.clock, course.contact
+    t = clock[TIME]
+    for k in range(memory.mode.shape[0]):
+        memory.mode[k] = contact.mode[k]
+        memory.slip[k, 0] = contact.slip[k, 0]
+        memory.slip[k, 1] = contact.slip[k, 1]
+    for j in range(dp.STAGES):
+        dp.stage(memory.tableau, j, h, start.y, memory.k, now.y)
+        status = derivative_with_forces(memory, course, t + memory.nodes[j] * h, memory.mode, memory.slip)
+        if status != DONE:
+            return status
+        copy(now.yd, memory.k[j])
+    dp.stage(memory.tableau, dp.STAGES - 1, h, start.y, memory.k, now.y)
+    error = dp.error_norm(
+        memory.weights, h, memory.k, start.y, now.y, now.y.shape[0] - 3, memory.control[0], memory.control[1]
+    )  # fmt: skip
+    clock[ERROR] = error
+    if not error <= 1.0:
+        return DONE
+    until = first_event(memory, course, h)
+    if until < 1.0:
+        clock[TAKEN] = until * h
+        state_in_step(memory, course, until, h)
+        copy(course.at.y, now.y)
+        derivative_with_forces(memory, course, t + until * h, memory.mode, memory.slip)
+    return DONE
+
+
+@part
+def touches(memory, course, k):
+    """Is contact k open, closed but for round-off, and not parting? Gaps and velocities stand."""
+    contact = course.contact
+    near = contact.gap[k] <= TOUCHING and contact.beside[k] == 0.0 and contact.rate[k, 0] <= memory.control[2]
+    return near and contact.rigid[k] == 1 and contact.mode[k] == OPEN
+
+
+@part
+def set_mode(contact, k, parts, u, v):
+    """Mode of contact k with the slip (u, v)."""
+    speed = math.sqrt(u * u + v * v)
+    contact.mode[k] = OPEN if parts else SLIPS if speed > SLIPPING else STICKS
+    if contact.mode[k] == SLIPS:
+        contact.slip[k, 0] = u / speed
+        contact.slip[k, 1] = v / speed
+
+
+@part
+def collide(memory, course, t):
+    """Impact of the contacts that struck with all that are closed; they part, or stay closed. Returns a status."""
+    now, contact, closed = course.now, course.contact, memory.closed
+    settling = memory.control[2]
+    look_at(course, NOW, t)
+    m = 0
+    for k in range(memory.struck.shape[0]):
+        if memory.struck[k] == 1 or contact.mode[k] != OPEN or touches(memory, course, k):
+            contact.row[m] = k
+            m += 1
+    if m == 0:
+        return DONE
+    status = solve_impact(course, closed, t, m, settling)
+    if status != DONE:
+        return status
+    hard = False
+    for b in range(m):
+        k = contact.row[b]
+        lost = 0.0
+        u = (0.0, 0.0, 0.0)
+        for c in range(3):
+            after = closed.before[b, c]
+            for j in range(3 * m):
+                after += closed.D[3 * b + c, j] * closed.x[j]
+            lost -= 0.5 * closed.x[3 * b + c] * (closed.before[b, c] + after)
+            u = (after, u[1], u[2]) if c == 0 else (u[0], after, u[2]) if c == 1 else (u[0], u[1], after)
+        now.w[1] += lost
+        if closed.before[b, 0] < -settling and closed.x[3 * b] > 0.0:
+            hard = True
+            log_impact(memory.log, memory.counts, k, t, (closed.x[3 * b], closed.x[3 * b + 1], closed.x[3 * b + 2]), lost)
+            memory.recent[memory.crowd[0] % CROWD] = t
+            memory.crowd[0] += 1
+        set_mode(contact, k, u[0] > 0.5 * contact.e[k] * settling and u[0] > ROUND_OFF, u[1], u[2])
+    for j in range(3 * m):
+        for i in range(now.s.shape[0]):
+            now.s[i] += closed.Y[j, i] * closed.x[j]
+    if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
+        course.counts[PAUSED] = 1
+    if hard and memory.crowd[0] >= CROWD and t - memory.recent[memory.crowd[0] % CROWD] < CROWDED * (1.0 + t):
+        course.exchange.status[0] = contact.row[0]
+        course.exchange.status[1] = TOO_MANY
+        return UNSOLVED
+    return shortened(memory, course, t) if hard else DONE
+
+
+@part
+def shortened(memory, course, t):
+    """The next step is no longer than the flights that begin, so that gaps are seen before they close again."""
+    now, at, contact = course.now, course.at, course.contact
+    status = derivative_with_forces(memory, course, t, contact.mode, contact.slip)
+    if status != DONE:
+        return status
+    look_at(course, NOW, t)
+    for k in range(contact.mode.shape[0]):
+        memory.first[k] = contact.rate[k, 0]
+    for i in range(now.y.shape[0]):
+        at.y[i] = now.y[i] + DIFFERENCE * now.yd[i]
+    look_at(course, AT, t + DIFFERENCE)
+    for k in range(contact.mode.shape[0]):
+        if contact.rigid[k] == 1 and contact.mode[k] == OPEN:
+            u = memory.first[k]
+            fall = (contact.rate[k, 0] - u) / DIFFERENCE
+            if fall < 0.0 < u and contact.gap[k] <= TOUCHING + DIFFERENCE * abs(u) + DIFFERENCE:
+                course.clock[NEXT] = min(course.clock[NEXT], -2.2 * u / fall)
+    return DONE
+
+
+@part
+def change_modes(memory, course, t):
+    """Slip that turned back sticks, sticking that gave way slips, contacts without force that part open."""
+    contact = course.contact
+    shut = False
+    for k in range(contact.mode.shape[0]):
+        shut = shut or contact.mode[k] != OPEN
+    if not shut:
+        return
+    look_at(course, NOW, t)
+    for k in range(contact.mode.shape[0]):
+        if contact.mode[k] == OPEN:
+            continue
+        if (contact.rate[k, 0] > 1e-9 and contact.force[k, 0] <= 0.0) or contact.beside[k] != 0.0:
+            contact.mode[k] = OPEN
+        elif memory.turned[k] == 1:
+            contact.mode[k] = STICKS
+        elif contact.mode[k] == STICKS:
+            set_mode(contact, k, False, contact.rate[k, 1], contact.rate[k, 2])
+
+
+@entry
+def finish_at(memory, course, same, h, a_, b_):
+    """Impacts at the end of the accepted step, and the modes for the next one."""
+    t = course.clock[TIME]
+    hit = False
+    for k in range(memory.struck.shape[0]):
+        hit = hit or memory.struck[k] == 1
+    status = DONE
+    if hit:
+        status = collide(memory, course, t)
+    if status == DONE:
+        change_modes(memory, course, t)
+    return status
+
+
+@entry
+def begin_at(memory, course, same, t, a_, b_):
+    """Contacts that touch at the start strike, or stay closed."""
+    for k in range(memory.struck.shape[0]):
+        memory.struck[k] = 0
+        memory.turned[k] = 0
+    return collide(memory, course, t)
+
+
+@entry
+def within_at(memory, course, same, t, a_, b_):
+    """The state at time t of the last step with the forces of its closed contacts, for outputs."""
+    contact, now, at = course.contact, course.now, course.at
+    x, h = part_of_step(course, t)
+    copy(now.y, memory.closed.kept)
+    copy(now.yd, memory.closed.kept_rate)
+    if x == 1.0:
+        status = derivative_with_forces(memory, course, t, contact.mode, contact.slip)
+    else:
+        state_in_step(memory, course, x, h)
+        copy(at.y, now.y)
+        status = derivative_with_forces(memory, course, t, memory.mode, memory.slip)
+    copy(now.y, at.y)
+    copy(memory.closed.kept, now.y)
+    copy(memory.closed.kept_rate, now.yd)
+    for k in range(contact.told.shape[0]):
+        for c in range(3):
+            contact.told[k, c] = contact.force[k, c]
+    return status

@@ -103,7 +103,8 @@ def method(course, which, t):
 
 @part
 def accept(course, h):
-    """What follows the acceptance of the step: its end becomes the state, path variables and the method's memory are written."""
+    """What follows the acceptance of the step: its end becomes the state, path variables and the method's memory are written.
+    Returns what the method says."""
     clock = course.clock
     clock[BEGUN] = clock[TIME]
     clock[TIME] += h
@@ -111,12 +112,12 @@ def accept(course, h):
     if course.calls[KEEP] >= 0:
         call(course.calls[KEEP], course.place[MODEL], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
     call(course.calls[COMMIT], course.place[COMMON], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
-    method(course, FINISH, h)
+    return method(course, FINISH, h)
 
 
 @part
 def step(course):
-    """One accepted step. Returns `DONE`, or why there is none; the state is then the one before."""
+    """One accepted step. Returns `DONE`, or why there is none; where it was not accepted the state is the one before."""
     clock, now = course.clock, course.now
     fixed = clock[FIXED] > 0.0
     take(now, course.start)
@@ -136,10 +137,9 @@ def step(course):
                     course.calls[ACCEPTED], course.place[MODEL], course.place[NOW], course.place[START], clock[TIME] + h, 0.0, 0.0
                 )
             if course.exchange.gauge[LEFT] <= ACCEPTED_GAP:
-                accept(course, h)
                 if not fixed:
                     propose(clock, course.control, h, error)
-                return DONE
+                return accept(course, h)
             status = NO_CONVERGENCE  # the constraints cannot be met there
         take(course.start, now)
         if fixed:
@@ -155,10 +155,9 @@ def step(course):
 def record(course, i, t):
     """Output i at time t: the state within the last step, its accelerations and multipliers, what is left of the constraints."""
     at, out, exchange = course.at, course.out, course.exchange
-    if t >= course.clock[TIME]:
-        take(course.now, at)
-    else:
-        method(course, BETWEEN, t)
+    status = method(course, BETWEEN, t)
+    if status != DONE:
+        return status
     place = course.place
     if course.counts[EVALUATED] == 1:
         call(course.calls[NORMALIZE], place[COMMON], place[AT], place[AT], t, 0.0, 0.0)
@@ -182,6 +181,7 @@ def record(course, i, t):
     for k in range(out.contact.shape[1]):
         for c in range(3):
             out.contact[i, k, c] = course.contact.told[k, c] if course.contact.rigid[k] == 1 else 0.0
+    return DONE
 
 
 @entry
@@ -205,7 +205,9 @@ def march(course, first_course, second_course, first, last, none):
             if crossed == STEPPED or course.counts[PAUSED] == 1 or course.counts[STEPS] % PAUSE == 0:
                 course.counts[PAUSED] = 0
                 return STEPPED
-        record(course, i, course.times[i])
+        status = record(course, i, course.times[i])
+        if status != DONE:
+            return status
     course.counts[REACHED] = int(last)
     return DONE
 
@@ -213,9 +215,6 @@ def march(course, first_course, second_course, first, last, none):
 @entry
 def state_at(course, first_course, second_course, t, none, nothing):
     """The state at a time of the last step, into ``at``."""
-    if t >= course.clock[TIME]:
-        take(course.now, course.at)
-    else:
-        method(course, BETWEEN, t)
+    method(course, BETWEEN, t)
     call(course.calls[NORMALIZE], course.place[COMMON], course.place[AT], course.place[AT], t, 0.0, 0.0)
     return DONE

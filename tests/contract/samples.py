@@ -205,7 +205,7 @@ class State:
     def pose(self, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """World rotation and position of a frame, at the state that `work` holds."""
         m = self.compiled.frames[frame_ref(frame)]
-        R, x = world_pose(self.system.frames, self.work.motion, m, *frame_pose(self.system.frames, m, self.q))
+        R, x = world_pose(self.work.frames, self.work.motion, m, *frame_pose(self.work.frames, m, self.q))
         return np.reshape(R, (3, 3)), np.array(x)
 
 

@@ -173,7 +173,7 @@ def test_frames_move_with_the_shapes(frame, stiffened):
     m = now.compiled.frames[fm.FrameRef(body, name)]
     i = now.compiled.bodies.index(body)
     q = now.q[system.tree[i, QF_AT] :][: system.tree[i, NF]]
-    R, x = frame_pose(system.frames, m, now.q)
+    R, x = frame_pose(work.frames, m, now.q)
     if name:
         place, geometric = now.compiled.data[body].frames[name], now.compiled.data[body].geometric
         K0 = np.zeros((6, len(q), len(q))) if geometric is None else geometric.frames.get(name, np.zeros((6, len(q), len(q))))
@@ -190,13 +190,13 @@ def test_frames_move_with_the_shapes(frame, stiffened):
 
     def pose(h):
         q, _ = moved(h)
-        R, x = world_pose(system.frames, work.motion, m, *frame_pose(system.frames, m, q))
+        R, x = world_pose(work.frames, work.motion, m, *frame_pose(work.frames, m, q))
         return np.column_stack([np.reshape(R, (3, 3)), x])
 
     def rates(h):
         q, s = moved(h)
-        pose_in_body = frame_pose(system.frames, m, q)
-        return np.array(frame_rates(system.frames, system.gravity, work.motion, m, *pose_in_body, q, s, now.sd))
+        pose_in_body = frame_pose(work.frames, m, q)
+        return np.array(frame_rates(work.frames, system.gravity, work.motion, m, *pose_in_body, q, s, now.sd))
 
     here, there = pose(0.0), central(pose, 1e-3)
     W = here[:, :3].T @ there[:, :3]

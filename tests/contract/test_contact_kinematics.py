@@ -13,7 +13,7 @@ from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
-from flexmbs.system.records import BESIDE, GAP, GAP_FORCE, GAP_RATE
+from flexmbs.system.records import BESIDE, GAP, GAP_RATE
 
 
 def with_contacts(seed: int) -> fm.Model:
@@ -38,7 +38,7 @@ class Touching:
         self.names = self.now.compiled.contacts
         self.gap, self.rate = self.at(self.now.q, self.now.s)
         s = self.now.system
-        transmission(s.tree, s.frames, self.now.work.motion, self.now.q, self.now.work.E, self.now.work.X, self.now.work.B)
+        transmission(s.tree, self.now.work.frames, self.now.work.motion, self.now.q, self.now.work.E, self.now.work.X, self.now.work.B)
         self.rows = np.zeros((len(self.names), 3, len(self.now.s)))
         for k in range(len(self.names)):
             contact_rows(s, self.now.work, k, self.now.q, self.rows[k])
@@ -82,9 +82,9 @@ def test_forces_act_through_the_rows(touching: Touching) -> None:
     now = touching.now
     force = np.random.default_rng(0).normal(size=(len(touching.names), 3))
     without = terms(now.system, now.work, 0.0, now.q, now.s).k
-    now.work.contact[:, GAP_FORCE : GAP_FORCE + 3] = force
+    now.work.path.force[:] = force
     k = terms(now.system, now.work, 0.0, now.q, now.s).k - without
-    now.work.contact[:, GAP_FORCE : GAP_FORCE + 3] = 0.0
+    now.work.path.force[:] = 0.0
     np.testing.assert_allclose(k, np.einsum("kc,kca->a", force, touching.rows), atol=1e-11)
 
 

@@ -16,7 +16,7 @@ from formalism_contract import MOVING, FormalismContract
 
 from flexmbs._jit import COMPILED, part
 from flexmbs.dynamics.constraints import drive_power
-from flexmbs.dynamics.dense import dense_terms
+from flexmbs.dynamics.dense import dense_equations
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import G_ACCELERATION, G_POSITION, G_VELOCITY, POWER_DRIVES
@@ -120,7 +120,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
         lam[l] = 0.0
         for a in range(sd.shape[0]):
             room.G[l, a] = 0.0
-    dense_terms(system, work, t, q, s, z, work.zero, room.none, room.M, room.G)
+    dense_equations(system, work, t, q, s, z, work.zero, room.none, room.M, room.G)
     penalized(room.M, room.G, room.options[0], room.A)
     if not cholesky(room.A):
         return -1
@@ -129,7 +129,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
     while change > SETTLED and count < MOST_ITERATIONS:
         change = iteration(room, work.gs, work.r, sd, lam)
         count += 1
-    work.power[POWER_DRIVES] = drive_power(system.drives, system.laws, work.io, t, lam)
+    work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
     return 0
 
 

@@ -1,0 +1,296 @@
+"""Forces of closed contacts and impulses of impacts, from the formalism's accelerations under given contact forces.
+
+ṡ is affine in them, Y_j = ṡ(e_j) − ṡ(0), hence the Delassus operator D = W Y with the rows W of the contacts' velocities.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs._jit.address import call
+from flexmbs.integrators.contact_problem import NO_SOLUTION, impact
+from flexmbs.integrators.course import AT, COMMON, CONTACTS, DONE, INDEFINITE, NORMALIZE, NOW, ROWS, UNSOLVED, derivative
+
+ACROSS = 1e-5  # s, of the differences that give accelerations of contacts
+HOLD = 20.0  # 1/s, at which closed contacts forget errors of their gaps and velocities
+EXACT = 1e-13  # of the forces
+SWEEPS = 10_000
+HALVINGS = 40
+GAINED = 1e-12  # of the energy that is round-off
+OPEN, STICKS, SLIPS = range(3)
+
+
+class Closed(NamedTuple):
+    """Scratch for the contacts that are closed."""
+
+    Y: np.ndarray  # (3n, ns)
+    D: np.ndarray  # (3n, 3n)
+    a: np.ndarray  # (3n,) accelerations, or velocities that impulses are asked for
+    x: np.ndarray  # (3n,) forces or impulses
+    free: np.ndarray  # ẏ without contact forces
+    y: np.ndarray  # a state
+    kept: np.ndarray  # another one, and its rates
+    kept_rate: np.ndarray
+    before: np.ndarray  # (n, 3) velocities
+    expansion: np.ndarray  # (n,)
+    mu: np.ndarray  # (n,)
+    least: np.ndarray  # (n,)
+    room: np.ndarray  # (3, 3n)
+    one: np.ndarray  # (3, 3) of one contact
+    r: np.ndarray  # (3,)
+    p: np.ndarray  # (3,)
+
+
+def make_closed(n: int, ns: int, ny: int) -> Closed:
+    """Zeroed scratch."""
+    z = np.zeros
+    return Closed(
+        z((3 * n, ns)), z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(ny), z(ny), z(ny), z(ny), z((n, 3)), z(n), z(n), z(n), z((3, 3 * n)),
+        z((3, 3)), z(3), z(3),
+    )  # fmt: skip
+
+
+@part
+def look_at(course, point, t):
+    """Gaps and velocities of all contacts at a point."""
+    call(course.calls[CONTACTS], course.place[COMMON], course.place[point], course.place[point], t, 0.0, 0.0)
+
+
+@part
+def no_forces(contact):
+    """No contact has a force."""
+    for k in range(contact.force.shape[0]):
+        for c in range(3):
+            contact.force[k, c] = 0.0
+
+
+@part
+def operator(course, closed, t, m):
+    """ẏ of ``now`` without contact forces into ``closed.free``, Y and D of the m contacts in contact.row; rows of tangents without
+    friction are zero. Returns a status."""
+    now, contact = course.now, course.contact
+    ns = now.s.shape[0]
+    no_forces(contact)
+    for i in range(now.y.shape[0]):
+        closed.y[i] = now.y[i]
+    if derivative(course, NOW, t) < 0:
+        return INDEFINITE
+    for i in range(now.y.shape[0]):
+        closed.free[i] = now.yd[i]
+    call(course.calls[ROWS], course.place[COMMON], course.place[NOW], course.place[NOW], t, 1.0 * m, 0.0)
+    first = now.q.shape[0]
+    for b in range(m):
+        k = contact.row[b]
+        closed.mu[b] = contact.mu[k]
+        for c in range(3):
+            j = 3 * b + c
+            for i in range(3 * m):
+                closed.D[i, j] = 0.0
+            if c > 0 and contact.mu[k] == 0.0:
+                for i in range(ns):
+                    closed.Y[j, i] = 0.0
+                continue
+            contact.force[k, c] = 1.0
+            if derivative(course, NOW, t) < 0:
+                return INDEFINITE
+            contact.force[k, c] = 0.0
+            for i in range(ns):
+                closed.Y[j, i] = now.sd[i] - closed.free[first + i]
+            for i in range(3 * m):
+                if i % 3 == 0 or contact.mu[contact.row[i // 3]] > 0.0:
+                    x = 0.0
+                    for e in range(ns):
+                        x += contact.rows[i, e] * closed.Y[j, e]
+                    closed.D[i, j] = x
+    for i in range(now.y.shape[0]):
+        now.y[i] = closed.y[i]
+        now.yd[i] = closed.free[i]
+    return DONE
+
+
+@part
+def accelerations_of_contacts(course, closed, t, m):
+    """``closed.a``: accelerations of the contacts along the free motion from ``now``, and what forgets errors of gaps and velocities;
+    ``closed.before``: their velocities. ``at`` is scratch."""
+    now, at, contact = course.now, course.at, course.contact
+    for j in range(3 * m):
+        closed.a[j] = 0.0
+    for side in range(2):
+        x = ACROSS if side == 0 else -ACROSS
+        for i in range(now.y.shape[0]):
+            at.y[i] = now.y[i] + x * closed.free[i]
+        call(course.calls[NORMALIZE], course.place[COMMON], course.place[AT], course.place[AT], t + x, 0.0, 0.0)
+        look_at(course, AT, t + x)
+        for b in range(m):
+            for c in range(3):
+                closed.a[3 * b + c] += contact.rate[contact.row[b], c] / (2.0 * x)
+    look_at(course, NOW, t)
+    for b in range(m):
+        k = contact.row[b]
+        for c in range(3):
+            closed.before[b, c] = contact.rate[k, c]
+            closed.a[3 * b + c] += HOLD * contact.rate[k, c]
+        closed.a[3 * b] += HOLD * (contact.rate[k, 0] + HOLD * contact.gap[k])
+
+
+@part
+def one_force(closed, b, mode, slip, mu):
+    """Force of one closed contact under those of the others; returns (found, largest change of an acceleration)."""
+    o = 3 * b
+    D, x, r, p = closed.D, closed.x, closed.r, closed.p
+    for c in range(3):
+        r[c] = closed.a[o + c]
+        for j in range(closed.x.shape[0]):
+            if j < o or j > o + 2:
+                r[c] += D[o + c, j] * x[j]
+    if mode == STICKS and mu > 0.0:
+        for i in range(3):
+            p[i] = x[o + i]
+            for j in range(3):
+                closed.one[i, j] = D[o + i, o + j]
+        closed.mu[0] = mu
+        closed.expansion[0] = 0.0
+        closed.least[0] = 0.0
+        used, _ = impact(1, closed.one, r, closed.expansion, closed.mu, closed.least, EXACT, 1, p, closed.room)
+        if used == NO_SOLUTION:
+            return False, 0.0
+    else:
+        along = D[o, o] - mu * (D[o, o + 1] * slip[0] + D[o, o + 2] * slip[1])
+        p[0], p[1], p[2] = 0.0, 0.0, 0.0
+        if r[0] < 0.0:
+            if along <= 0.0:
+                return False, 0.0
+            p[0] = -r[0] / along
+            p[1] = -mu * slip[0] * p[0]
+            p[2] = -mu * slip[1] * p[0]
+    change = 0.0
+    for i in range(3):
+        each = 0.0
+        for j in range(3):
+            each += D[o + i, o + j] * (p[j] - x[o + j])
+        change = max(change, abs(each))
+    for i in range(3):
+        x[o + i] = p[i]
+    return True, change
+
+
+@part
+def held_forces(course, closed, t, m, mode, slip):
+    """Forces ``closed.x`` of the m closed contacts in contact.row, sticking or slipping; ``closed.before``: their velocities.
+
+    Slipping contacts keep the direction ``slip`` (n, 2) while they turn back. Returns a status.
+    """
+    contact = course.contact
+    status = operator(course, closed, t, m)
+    if status != DONE:
+        return status
+    accelerations_of_contacts(course, closed, t, m)
+    scale = 0.0
+    for j in range(closed.x.shape[0]):
+        closed.x[j] = 0.0
+    for j in range(3 * m):
+        scale = max(scale, abs(closed.a[j]))
+    for _ in range(SWEEPS):
+        change = 0.0
+        for b in range(m):
+            k = contact.row[b]
+            u, v = closed.before[b, 1], closed.before[b, 2]
+            speed = (u * u + v * v) ** 0.5
+            along = (slip[k, 0], slip[k, 1])
+            if u * along[0] + v * along[1] > 0.5 * speed and speed > 0.0:
+                along = (u / speed, v / speed)
+            found, each = one_force(closed, b, mode[k], along, contact.mu[k])
+            if not found:
+                course.exchange.status[0] = k
+                course.exchange.status[1] = NO_SOLUTION
+                return UNSOLVED
+            change = max(change, each)
+        if change <= EXACT * scale or m == 1:
+            return DONE
+    course.exchange.status[0] = contact.row[0]
+    course.exchange.status[1] = SWEEPS
+    return UNSOLVED
+
+
+@part
+def impulses_of_impact(course, closed, m, settling, share):
+    """Impulses ``closed.x`` of an impact with restitution times ``share``; D and ``closed.before`` stand. Returns a status."""
+    contact = course.contact
+    fast = False
+    largest = 0.0
+    for b in range(m):
+        fast = fast or closed.before[b, 0] < -settling
+    for j in range(3 * m):
+        closed.x[j] = 0.0
+        largest = max(largest, abs(closed.D[j, j]))
+    for b in range(m):
+        k = contact.row[b]
+        strikes = closed.before[b, 0] < -settling
+        poisson = contact.poisson[k] == 1
+        closed.mu[b] = contact.mu[k]
+        closed.least[b] = 1e-13 * largest
+        closed.expansion[b] = share * contact.e[k] if poisson and fast else 0.0
+        for c in range(3):
+            closed.a[3 * b + c] = closed.before[b, c]
+        if strikes and not poisson:
+            closed.a[3 * b] += share * contact.e[k] * closed.before[b, 0]
+        if strikes:
+            for c in range(1, 3):
+                closed.a[3 * b + c] += share * contact.e_t[k] * closed.before[b, c]
+    used, worst = impact(
+        m, closed.D, closed.a, closed.expansion, closed.mu, closed.least, EXACT, SWEEPS, closed.x, closed.room
+    )  # fmt: skip
+    if used == NO_SOLUTION or used == SWEEPS:
+        course.exchange.status[0] = contact.row[worst]
+        course.exchange.status[1] = used
+        return UNSOLVED
+    return DONE
+
+
+@part
+def gain_of_impact(closed, m):
+    """Energy that the impulses add, ½ p·(U⁻ + U⁺), and the size of its terms."""
+    total = 0.0
+    size = 0.0
+    for i in range(3 * m):
+        each = 2.0 * closed.before[i // 3, i % 3]
+        for j in range(3 * m):
+            each += closed.D[i, j] * closed.x[j]
+        each *= 0.5 * closed.x[i]
+        total += each
+        size += abs(each)
+    return total, size
+
+
+@part
+def solve_impact(course, closed, t, m, settling):
+    """Impulses ``closed.x`` of an impact of the m contacts in contact.row at ``now``; where restitution with friction would add energy
+    it is lowered until none is added. Returns a status."""
+    contact = course.contact
+    status = operator(course, closed, t, m)
+    if status != DONE:
+        return status
+    look_at(course, NOW, t)
+    for b in range(m):
+        for c in range(3):
+            closed.before[b, c] = contact.rate[contact.row[b], c]
+    status = impulses_of_impact(course, closed, m, settling, 1.0)
+    if status != DONE:
+        return status
+    gain, size = gain_of_impact(closed, m)
+    if gain <= GAINED * size:
+        return DONE
+    low = 0.0
+    high = 1.0
+    for _ in range(HALVINGS):
+        share = 0.5 * (low + high)
+        status = impulses_of_impact(course, closed, m, settling, share)
+        if status != DONE:
+            return status
+        gain, size = gain_of_impact(closed, m)
+        if gain > 0.0:
+            high = share
+        else:
+            low = share
+    return impulses_of_impact(course, closed, m, settling, low)
