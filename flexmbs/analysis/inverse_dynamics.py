@@ -12,6 +12,7 @@ from flexmbs.analysis.state import HasState, State, given_state
 from flexmbs.analysis.tangent import evaluate
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError
+from flexmbs.model.check_functions import require_functions
 from flexmbs.results.solution import Solution
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import compile_model
@@ -75,6 +76,7 @@ def _states(motion: Solution | HasState) -> list[State]:
     if not isinstance(motion, Solution):
         return [given_state("motion", motion)]
     compiled, path = motion.compiled, motion.trajectory
+    require_functions(compiled.model)
     beta = np.concatenate([np.zeros(0), *(np.asarray(compiled.model.joints[n].q0, float) for n in compiled.topology.cuts)])
     states = []
     for i, t in enumerate(path.t):

@@ -1,14 +1,14 @@
 """Tables of time that swing beyond their points, or that drive a joint with jumps."""
 
-import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.declaration import Declaration, Problem
+from flexmbs.declaration import Problem
 from flexmbs.model.interpolation import excess, jumps
 from flexmbs.model.laws import Table
+from flexmbs.model.parts import parts
 
 if TYPE_CHECKING:
     from flexmbs.model.model import Model
@@ -21,25 +21,13 @@ def table_warnings(model: "Model") -> Iterator[Problem]:
     """Overshoot of every table in the model; jumps of the rate and the acceleration of those that drive joints."""
     sections = (model.joints, model.forces, model.drives, model.contacts)
     for item in (item for section in sections for item in section.values()):
-        for path, table in _tables(item, (item.section, item.name)):
-            yield from _overshoot(path, table)
+        for path, part in parts(item, (item.section, item.name)):
+            if isinstance(part, Table):
+                yield from _overshoot(path, part)
     t_end = model.run.t_end if model.run is not None else np.inf
     for drive in model.drives.values():
-        for path, table in _tables(drive, (drive.section, drive.name)):
-            yield from _jerks(path, table, t_end)
-
-
-def _tables(declaration: Declaration, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Table]]:
-    """The tables in the fields of a declaration, at any depth, with their places."""
-    for field in dataclasses.fields(declaration):  # type: ignore[arg-type]
-        value = getattr(declaration, field.name)
-        several = isinstance(value, tuple)
-        for k, part in enumerate(value if several else (value,)):
-            place = (*path, field.name, str(k)) if several else (*path, field.name)
-            if isinstance(part, Table):
-                yield place, part
-            elif isinstance(part, Declaration):
-                yield from _tables(part, place)
+        if isinstance(drive.motion, Table):
+            yield from _jerks((drive.section, drive.name, "motion"), drive.motion, t_end)
 
 
 def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:
