@@ -14,6 +14,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.model.check import declaration_report, require_model
+from flexmbs.model.check_functions import require_functions
 from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
 from flexmbs.results.solution import Solution
@@ -90,6 +91,7 @@ def settled_state(
     compiled: Compiled, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray, z: np.ndarray | None = None
 ) -> State:
     """The state near (q, s) on the constraints, with its accelerations and multipliers. Raises `InputError`."""
+    require_functions(compiled.model)
     work, q, s = make_work(compiled.system, beta), q.copy(), s.copy()
     z = np.zeros(int(compiled.system.layout[4])) if z is None else z
     settled = settle(compiled, work, t, q, s, z)
@@ -206,7 +208,7 @@ def _with_values(model: Model, position: Values, velocity: Values) -> Model:
         return model
     chosen = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     chosen.folder = model.folder
-    chosen.bodies, chosen.forces, chosen.drives = model.bodies, model.forces, model.drives
+    chosen.bodies, chosen.forces, chosen.drives, chosen.contacts = model.bodies, model.forces, model.drives, model.contacts
     for name, joint in model.joints.items():
         changes: dict[str, Any] = {key: values[name] for key, values in (("q0", position), ("v0", velocity)) if name in values}
         chosen.joints[name] = replace(joint, **changes) if changes else joint
