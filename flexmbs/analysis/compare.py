@@ -104,8 +104,11 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [HEADINGS, *self.table()]
+        notes = dict.fromkeys(note for row in self.rows if row.solution for note in row.solution.compiled.topology.notes())
         widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
-        return "\n".join(["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in lines] + [self.verdict])
+        return "\n".join(
+            ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in lines] + [*notes, self.verdict]
+        )
 
 
 def compare(

@@ -16,6 +16,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.formalisms.multiplier import consistent
 from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.check_functions import require_functions
 from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
@@ -89,6 +90,7 @@ def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int,
 def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
     """The model compiled in joint coordinates and its consistent initial state. Raises `InputError` when loops do not close."""
     how = Assemble() if how is None else how
+    require_functions(model)
     if not isinstance(how, Assemble):
         raise InputError(f"initial: {type(how).__name__} is no Assemble; give Assemble(locked=…, weights=…)")
     t = float(t)  # a whole number would need kernels of its own

@@ -12,6 +12,7 @@ from flexmbs.analysis.state import HasState, State, given_state
 from flexmbs.analysis.tangent import evaluate
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError
+from flexmbs.model.check_functions import require_functions
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import Solution
 from flexmbs.results.views import FloatArray
@@ -76,6 +77,7 @@ def _states(motion: Solution | HasState) -> list[State]:
     if not isinstance(motion, Solution):
         return [given_state("motion", motion)]
     compiled, path = motion.compiled, motion.trajectory
+    require_functions(compiled.model)
     beta = path_coordinates(compiled, path)
     rows = zip(path.t, path.q, path.s, path.sd, path.lam, path.z, beta)
     return [State(compiled, float(t), q, s, sd, lam, z, b) for t, q, s, sd, lam, z, b in rows]

@@ -57,7 +57,8 @@ def simulate(
     start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values.
     step: fixed step (s); without it the steps follow the local error within ``rtol`` and ``atol``.
     output_step: distance of the output times (s), default ``step`` or t_end/200; outputs are taken within the steps.
-    formalism: a name of `FORMALISMS` (default "multiplier") or an object with options; coordinates: "joint" or "absolute".
+    formalism: a name of `FORMALISMS` (default "multiplier") or an object with options; coordinates: "joint" or "absolute" (a
+    point mass on a joint keeps that joint's, which a note tells).
     integrator: a name of `INTEGRATORS` (default "generalized-alpha"), or an object with options (``step`` … are then its own).
     stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".
     rho_inf: spectral radius of generalized-α at infinite frequency.
@@ -112,6 +113,7 @@ def _simulate(
         *(redundancy_text(name, rows) for name, rows in redundant),
         *(f"assembly moved {m}" for m in first_state.moved),
         *([str(singular)] if singular else []),
+        *compiled.topology.notes(),
         *compiled.callbacks.slow_notes(),
         *form.notes(compiled, run.room),
         *method.notes(run.memory),

@@ -14,6 +14,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.model.check import declaration_report, require_model
+from flexmbs.model.check_functions import require_functions
 from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
 from flexmbs.results.joints import path_coordinates
@@ -91,6 +92,7 @@ def settled_state(
     compiled: Compiled, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray, z: np.ndarray | None = None
 ) -> State:
     """The state near (q, s) on the constraints, with its accelerations and multipliers. Raises `InputError`."""
+    require_functions(compiled.model)
     work, q, s = make_work(compiled.system, beta), q.copy(), s.copy()
     z = np.zeros(int(compiled.system.layout[4])) if z is None else z
     settled = settle(compiled, work, t, q, s, z)

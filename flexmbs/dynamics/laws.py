@@ -53,12 +53,9 @@ def _table(p, at, t):
     n = int(p[at])
     knots = at + 1
     coefficients = knots + n
-    if t <= p[knots]:
-        return p[coefficients + 3], 0.0, 0.0
-    last = False
-    if t >= p[knots + n - 1]:
-        t = p[knots + n - 1]
-        last = True
+    first, end = p[knots], p[knots + n - 1]
+    outside = t < first or t > end
+    t = min(max(t, first), end)
     lo = 0
     hi = n - 1
     while hi - lo > 1:
@@ -70,7 +67,7 @@ def _table(p, at, t):
     u = t - p[knots + lo]
     c = coefficients + 4 * lo
     f = ((p[c] * u + p[c + 1]) * u + p[c + 2]) * u + p[c + 3]
-    if last:
+    if outside:
         return f, 0.0, 0.0
     return f, (3.0 * p[c] * u + 2.0 * p[c + 1]) * u + p[c + 2], 6.0 * p[c] * u + 2.0 * p[c + 1]
 

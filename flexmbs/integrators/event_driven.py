@@ -18,11 +18,37 @@ from flexmbs.errors import InputError
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators.between import part_of_step
 from flexmbs.integrators.closed_contacts import (
-    OPEN, SLIPS, STICKS, Closed, held_forces, look_at, make_closed, no_forces, solve_impact,
+    OPEN,
+    SLIPS,
+    STICKS,
+    Closed,
+    held_forces,
+    look_at,
+    make_closed,
+    no_forces,
+    solve_impact,
 )  # fmt: skip
 from flexmbs.integrators.course import (
-    AT, COMMON, CONTACTS, COURSE, DERIVATIVE, DONE, ERROR, INDEFINITE, MEMORY, NEXT, NORMALIZE, NOW, PAUSED, ROWS, TAKEN, TIME,
-    UNSOLVED, Course, copy, derivative,
+    AT,
+    COMMON,
+    CONTACTS,
+    COURSE,
+    DERIVATIVE,
+    DONE,
+    ERROR,
+    INDEFINITE,
+    MEMORY,
+    NEXT,
+    NORMALIZE,
+    NOW,
+    PAUSED,
+    ROWS,
+    TAKEN,
+    TIME,
+    UNSOLVED,
+    Course,
+    copy,
+    derivative,
 )  # fmt: skip
 from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, taken_impacts
 from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number

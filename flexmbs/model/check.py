@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.check_frequencies import frequency_warnings
+from flexmbs.model.check_functions import missing_functions
 from flexmbs.model.check_references import FrameNames, reference_problems
+from flexmbs.model.check_tables import table_warnings
 from flexmbs.model.check_topology import freedom_lines, topology_problems, topology_warnings
 
 if TYPE_CHECKING:
@@ -65,8 +67,9 @@ def declaration_report(model: "Model") -> Report:
     report = Report(f"model '{model.name}'")
     frames, modes, highest = _look_into_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
-    report.errors += map(str, topology_problems(model))
+    report.errors += map(str, (*topology_problems(model), *missing_functions(model)))
     report.warnings += [str(caution) for item in (*model.joints.values(), *model.forces.values()) for caution in item.cautions()]
+    report.warnings += map(str, table_warnings(model))
     report.sections = {
         "bodies": [_titled(body.name, body.kind, _frames_text(frames[body.name])) for body in model.bodies.values()],
         "joints": [_joint_line(joint) for joint in model.joints.values()],

@@ -1,11 +1,11 @@
 """Loads and prescribed motions faster than the modes of a flexible body can follow."""
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from flexmbs.declaration import Declaration, Problem
+from flexmbs.declaration import Problem
 from flexmbs.model.laws import Sine
+from flexmbs.model.parts import parts
 
 if TYPE_CHECKING:
     from flexmbs.model.model import Model
@@ -17,18 +17,7 @@ def frequency_warnings(model: "Model", highest: Mapping[str, float]) -> Iterator
     if slowest is None:
         return
     for item in (*model.forces.values(), *model.drives.values()):
-        fastest = max((abs(law.frequency) for law in _sines(item)), default=0.0)
+        fastest = max((abs(law.frequency) for _, law in parts(item) if isinstance(law, Sine)), default=0.0)
         if fastest > highest[slowest]:
             text = f"its {fastest:.4g} Hz lie above the modes of body '{slowest}', which end at {highest[slowest]:.4g} Hz"
             yield Problem((item.section, item.name), f"{text}; reduce that body with more modes")
-
-
-def _sines(declaration: Declaration) -> Iterator[Sine]:
-    """The sine laws in the fields of a declaration, at any depth."""
-    if isinstance(declaration, Sine):
-        yield declaration
-    for field in dataclasses.fields(declaration):  # type: ignore[arg-type]
-        value = getattr(declaration, field.name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Declaration):
-                yield from _sines(part)

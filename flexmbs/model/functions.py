@@ -1,16 +1,20 @@
 """Functions of the user: Python callables, written in files as ``module:name``."""
 
+import contextlib
+import contextvars
+import dataclasses
 import importlib
 import importlib.machinery
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
 from flexmbs.declaration import shown
+from flexmbs.errors import InputError
 
 
 def function_text(function: Callable[..., Any]) -> str:
@@ -59,10 +63,36 @@ def _check_origin(module: str) -> None:
         raise ValueError(f"another module '{module}' is loaded from {loaded}, not {spec.origin}; rename one of them")
 
 
+_STAND_INS = contextvars.ContextVar("stand_ins", default=False)
+
+
+@contextlib.contextmanager
+def stand_ins() -> Iterator[None]:
+    """Texts stand for functions that are not there, in this thread and while the block runs: nothing is imported."""
+    token = _STAND_INS.set(True)
+    try:
+        yield
+    finally:
+        _STAND_INS.reset(token)
+
+
+@dataclasses.dataclass(frozen=True)
+class StandIn:
+    """In the place of a function of which a file of results has only the name, ``text``; it gives no values."""
+
+    text: str
+
+    def __call__(self, *args: Any) -> Any:
+        raise InputError(f"function '{self.text}': {NOT_THERE}")
+
+
+NOT_THERE = "a file of results has no functions of the user; load it with the model, Solution.load(path, model=...)"
+
+
 def function(value: object) -> Callable[..., Any]:
     """A callable from itself or from ``module:name``."""
     if isinstance(value, str):
-        return named_function(value)
+        return StandIn(value) if _STAND_INS.get() else named_function(value)
     if not callable(value):
         raise ValueError(f"must be a function or its name 'module:name', not {shown(value)}")
     return value

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, model_validator
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.model.fields import AnyVector, Number, Positive, Time
 from flexmbs.model.functions import UserFunction, parameter_count
+from flexmbs.model.interpolation import INTERPOLATIONS
 
 State = tuple[float, float, float]
 
@@ -93,20 +94,22 @@ class Sine(TimeLaw, kind="sine"):
 
 
 def _table_kind(value: object) -> str:
-    if value not in ("spline", "linear"):
-        raise ValueError(f"must be 'spline' or 'linear', not {shown(value)}")
-    return str(value)
+    if not isinstance(value, str) or value not in INTERPOLATIONS:
+        raise ValueError(f"must be 'monotone', 'spline' or 'linear', not {shown(value)}")
+    return value
 
 
 class Table(TimeLaw, kind="table"):
-    """x through given points: a cubic spline (not-a-knot) or straight lines; the end values are held outside.
+    """x through given points; the end values are held outside.
 
-    ``interpolation`` is ``"spline"`` or ``"linear"``.
+    ``interpolation``: ``"monotone"`` cubics, which never leave the values of two neighbouring points, with continuous rates
+    (Fritsch & Butland 1984); a cubic ``"spline"`` (not-a-knot), which has continuous accelerations also, as the motion of a
+    drive should, but may swing far out where points lie unevenly; or ``"linear"``. `Model.check` tells of both.
     """
 
     times: AnyVector = dataclasses.field(kw_only=False)
     values: AnyVector = dataclasses.field(kw_only=False)
-    interpolation: Annotated[str, BeforeValidator(_table_kind)] = "spline"
+    interpolation: Annotated[str, BeforeValidator(_table_kind)] = "monotone"
 
     @model_validator(mode="after")
     def _shape(self) -> "Table":
@@ -121,14 +124,7 @@ class Table(TimeLaw, kind="table"):
 
     def coefficients(self) -> np.ndarray:
         """(4, n − 1) coefficients c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and times[i + 1]."""
-        if self.interpolation == "spline":
-            from scipy.interpolate import CubicSpline  # a third of a second, for those who have a spline
-
-            return np.ascontiguousarray(CubicSpline(self.times, self.values).c)
-        result = np.zeros((4, len(self.times) - 1))
-        result[2] = np.diff(self.values) / np.diff(self.times)
-        result[3] = self.values[:-1]
-        return result
+        return INTERPOLATIONS[self.interpolation](np.array(self.times), np.array(self.values))
 
     def state(self, t: float) -> State:
         if t < self.times[0]:

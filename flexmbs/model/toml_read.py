@@ -22,7 +22,7 @@ def read(path: Path, *, allow_outside: bool = False, allow_code: bool = False) -
     """The model in a file. Raises `InputError` with every problem, one line each: ``file:line: item.key: what``."""
     document = read_document(path)
     with _importable(path.parent if allow_code else None):
-        model, problems = _model(document.table, Locator(path.parent, allow_outside))
+        model, problems = model_of(document.table, Locator(path.parent, allow_outside))
     if problems:
         raise document.refusal(problems)
     model.folder = path.parent
@@ -43,7 +43,7 @@ def _importable(folder: Path | None) -> Iterator[None]:
         sys.path.remove(entry)
 
 
-def _model(table: Mapping[str, Any], locator: Locator) -> tuple[Model, list[Problem]]:
+def model_of(table: Mapping[str, Any], locator: Locator) -> tuple[Model, list[Problem]]:
     """The model and everything wrong with the table; the model is complete if nothing is."""
     notes = Collector()
     _check_format(table, notes)

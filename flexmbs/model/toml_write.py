@@ -13,7 +13,7 @@ from flexmbs.declaration import Declaration, Problem
 from flexmbs.errors import InputError
 from flexmbs.model.fields import AXES
 from flexmbs.model.frames import IDENTITY, Frame, FrameRef
-from flexmbs.model.functions import function_text
+from flexmbs.model.functions import StandIn, function_text
 from flexmbs.page.files import write_text
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ class Writer:
 
     def other(self, value: Any) -> str:
         """A function by its name; anything else only described."""
+        if isinstance(value, StandIn) and (not self.complete or ":" in value.text):
+            return text_of(value.text)
         if callable(value):
             try:
                 return text_of(function_text(value))

@@ -14,6 +14,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.flexible_body_stress import StressModes
 from flexmbs.model.frames import FrameRef, frame_ref
+from flexmbs.model.model import Model
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
 from flexmbs.results.body_loads import BodyLoads, body_loads
@@ -90,6 +91,11 @@ class Solution:
         stored = histories_at(self.compiled, self._joints, self.t, chosen)
         applied = wrenches_at(self.applied, self.t, chosen)
         return dataclasses.replace(self, trajectory=trajectory, stored=stored, stored_applied=applied)
+
+    @property
+    def model(self) -> Model:
+        """The model of the run."""
+        return self.compiled.model
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -251,11 +257,15 @@ class Solution:
         write(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Solution":
-        """The solution in a file. Raises InputError naming the file and the item."""
+    def load(cls, path: str | os.PathLike[str], *, model: Model | None = None) -> "Solution":
+        """The solution in a file, with its whole model.
+
+        A file has no functions of the user: all views are there, but what would call them (states, runs, analyses of the
+        model) is refused unless ``model``, the model of the run, is given. Raises InputError naming the file and the item.
+        """
         from flexmbs.results.storage import read
 
-        return read(path)
+        return read(path, model)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """One HTML page with figures, and ``<name>.summary.json`` beside it. Raises MachineError."""

@@ -1,7 +1,7 @@
 """HDF5 file of a solution: states, joint wrenches, the model's text and the flexible bodies, all in one file.
 
-Nothing in the file is run: functions of the user stay names in the text, and forces are not rebuilt; their effect is in the
-stored wrenches and works.
+The whole model comes back from it. Nothing in the file is run: functions of the user stay names in the text. What they did is in
+the stored wrenches and works, so that all views are there; what would call them is refused, unless the user gives the model.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -18,16 +19,17 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import GENERATOR, FlexibleBodyData
 from flexmbs.flexible_body_file import body, fill
-from flexmbs.model.bodies import Body
-from flexmbs.model.contacts import Contact
-from flexmbs.model.drives import Drive
-from flexmbs.model.joints import Joint
-from flexmbs.model.model import Model
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.functions import stand_ins
+from flexmbs.model.model import SECTIONS, Model
+from flexmbs.model.toml_read import model_of
 from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
 from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import EventRecord, Impact, RunInfo, Trajectory
 from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.records import SPRING_LENGTH
+from flexmbs.toml.document import Locator
 from flexmbs.toml.guard import check_nesting
 
 FORMAT = "flexmbs-solution/1"
@@ -35,6 +37,7 @@ STATES = tuple(name for name in Trajectory._fields if name != "contact")
 MAX_CHARACTERS = 5_000_000
 TEXTS = ("model", "run")
 CONTACT = "trajectory/contact"  # only where there are contacts
+SPRINGS = "springs"  # unloaded lengths (m), only where there are springs
 
 
 def write(solution: Solution, path: str | os.PathLike[str]) -> None:
@@ -44,6 +47,8 @@ def write(solution: Solution, path: str | os.PathLike[str]) -> None:
         del arrays[CONTACT]
     arrays |= {f"joints/{name}": values for name, values in solution._joints._asdict().items()}
     arrays |= {f"applied/{name}": values for name, values in solution.applied.items()}
+    if len(lengths := solution.compiled.system.forces.spring_value[:, SPRING_LENGTH]):
+        arrays[SPRINGS] = lengths
     numbers, parts = _distinct(solution.compiled.data)
     texts = {"model": solution.model_text, "run": json.dumps(_run_record(solution, numbers), default=str)}
 
@@ -61,9 +66,9 @@ def write(solution: Solution, path: str | os.PathLike[str]) -> None:
     write_whole(path, fill_file)
 
 
-def read(path: str | os.PathLike[str]) -> Solution:
-    """Solution in the file at ``path``. Raises InputError naming the file and the item."""
-    return read_whole(path, _solution, "flexmbs run or Solution.save")
+def read(path: str | os.PathLike[str], model: Model | None = None) -> Solution:
+    """Solution in the file at ``path``, of ``model`` where it is given. Raises InputError naming the file and the item."""
+    return read_whole(path, lambda file: _solution(file, model), "flexmbs run or Solution.save")
 
 
 def _distinct(data: Mapping[str, FlexibleBodyData]) -> tuple[dict[str, int], list[FlexibleBodyData]]:
@@ -90,13 +95,13 @@ def _run_record(solution: Solution, numbers: dict[str, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _solution(file: h5py.File) -> Solution:
+def _solution(file: h5py.File, given: Model | None) -> Solution:
     header = attributes(file)
     if header.get("format") != FORMAT:
         raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
     found = dict(datasets(file))
     check_items(
-        {item: dataset for item, dataset in found.items() if not item.startswith(("bodies/", "applied/", CONTACT))},
+        {item: dataset for item, dataset in found.items() if not item.startswith(("bodies/", "applied/", CONTACT, SPRINGS))},
         {*TEXTS, *(f"trajectory/{name}" for name in STATES), *(f"joints/{name}" for name in JointHistories._fields)},
         FORMAT,
     )
@@ -104,7 +109,9 @@ def _solution(file: h5py.File) -> Solution:
     record = _record(run_text)
     parts = {number: body(file["bodies"][number]) for number in file["bodies"]}
     data = {str(name): parts[str(number)] for name, number in record["bodies"].items()}
-    compiled = compile_model(_model(model_text, data), str(record["coordinates"]))
+    model = _model(model_text, data) if given is None else _same(given, model_text, data)
+    compiled = compile_model(model, str(record["coordinates"]))
+    compiled = _with_springs(compiled, found)
     trajectory = _trajectory(compiled, found)
     joints = {name: _array(f"joints/{name}", found, shape) for name, shape in history_shapes(compiled, len(trajectory.t)).items()}
     return Solution(
@@ -163,22 +170,59 @@ def _impact(number: int, values: Any) -> Impact:
         raise InputError(f"run: impact {number} is damaged; write the file anew") from None
 
 
-def _model(text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
-    """Bodies, joints, driven coordinates and contacts of the model: all that views need."""
+def _table(text: str) -> dict[str, Any]:
     check_nesting(text, "model")
-    table = tomllib.loads(text)
-    model = Model(table["name"], gravity=table["gravity"], frames=table.get("frames"), cuts=table.get("cuts", ()))
-    for name, values in table.get("bodies", {}).items():
-        source = {"data": data[name]} if name in data else {}
-        kept = {key: value for key, value in values.items() if key not in ("file", "data")}
-        model.add(Body.read_kind({**kept, **source, "name": name}))
-    for name, values in table.get("joints", {}).items():
-        model.add(Joint.read_kind({**values, "name": name}))
-    for name, values in table.get("drives", {}).items():
-        model.add(Drive(name, values["joint"], 0.0, coordinate=values.get("coordinate", 0)))
-    for name, values in table.get("contacts", {}).items():
-        model.add(Contact.read_kind({**values, "name": name}))
+    return tomllib.loads(text)
+
+
+def _model(text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
+    """The whole model, with stand-ins for functions of the user; its flexible bodies have the data in the file, and no other."""
+    table = _table(text)
+    bodies = {}
+    for name, values in dict(table.get("bodies", {})).items():
+        bodies[name] = {key: value for key, value in values.items() if key not in ("file", "data")}
+        if bodies[name].get("kind") == FlexibleBody.kind:
+            if name not in data:
+                raise InputError(f"bodies.{name}: its data is not in the file; write the file anew")
+            bodies[name]["data"] = data[name]
+    with stand_ins():
+        model, problems = model_of({**table, "bodies": bodies}, Locator(Path(), allow_outside=False))
+    if problems:
+        raise InputError(*(f"model: {problem}" for problem in problems))
     return model
+
+
+def _same(given: Model, text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
+    """The model that the user gave. Raises `InputError` where it is not that of the solution, item by item."""
+    stored, own = _table(text), tomllib.loads(given.to_toml(complete=False))
+    values = {key for key in (*stored, *own) if key not in SECTIONS}
+    pairs = [(key, stored.get(key), own.get(key)) for key in sorted(values - {"run"})]
+    for section in SECTIONS:
+        here, there = stored.get(section, {}), own.get(section, {})
+        pairs += [(f"{section}.{name}", here.get(name), there.get(name)) for name in dict.fromkeys((*here, *there))]
+    wrong = [name for name, here, there in pairs if _without_source(here) != _without_source(there)]
+    wrong += [
+        f"bodies.{name}" for name, body in given.bodies.items()
+        if isinstance(body, FlexibleBody) and name in data and body.load().digest != data[name].digest
+    ]  # fmt: skip
+    if wrong:
+        raise InputError(*(f"model: {name} differs from that of the solution; give the model it was made with" for name in wrong))
+    return given
+
+
+def _without_source(item: Any) -> Any:
+    """The table of an item without the path of its file: flexible bodies are compared by their data."""
+    return {key: value for key, value in item.items() if key not in ("file", "data")} if isinstance(item, dict) else item
+
+
+def _with_springs(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
+    """Lengths of the springs that are unloaded in the initial state; only the run knew them."""
+    lengths = compiled.spring_lengths
+    if SPRINGS in found:
+        return compiled.with_spring_lengths(_array(SPRINGS, found, lengths.shape))
+    if np.isnan(lengths).any():
+        raise InputError(f"{SPRINGS}: is missing; write the file anew")
+    return compiled
 
 
 def _trajectory(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Trajectory:

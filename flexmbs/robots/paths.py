@@ -64,7 +64,7 @@ class Path(abc.ABC):
             raise InputError(f"step: {step:g} s cuts the path of {self.end - self.start:g} s into more than {MOST_STEPS} pieces")
         count = max(2, 1 + round((self.end - self.start) / step))
         times = np.linspace(self.start, max(self.end, self.start + step), count)
-        return tuple(Table(times, values) for values in self.table(times).q.T)
+        return tuple(Table(times, values, interpolation="spline") for values in self.table(times).q.T)
 
 
 def _component(path: Path, i: int, t: float) -> tuple[float, float, float]:

@@ -73,6 +73,18 @@ class Topology:
         moving = [i for i in dict.fromkeys(of_b + of_a) if i not in shared[1:]]
         return sorted(moving), top
 
+    def notes(self) -> list[str]:
+        """Which bodies have other coordinates than those asked for."""
+        kept = [primary for primary in self.tree if primary.joint is not None] if self.coordinates == "absolute" else []
+        if not kept:
+            return []
+        named = ", ".join(f"{primary.body} (on {primary.label})" for primary in kept[:10]) + (", ..." if len(kept) > 10 else "")
+        others = f"the other {len(self.tree) - len(kept)} bodies have absolute ones" if len(kept) < len(self.tree) else ""
+        why = "a point mass has no rotations of its own to constrain"
+        return [
+            f"coordinates: absolute ones were asked for, but point masses keep those of their joints: {named}; {others or why}"
+        ]
+
     def __str__(self) -> str:
         lines = []
         for primary in self.tree:

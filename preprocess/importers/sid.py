@@ -144,7 +144,7 @@ def _check_nodes(sid: Sid, report: ImportReport) -> None:
 
 
 def _moments(sid: Sid, report: ImportReport) -> Moments:
-    """Moments from mdCM, J, Ct, Gr; J.m1, Cr.m0 and Oe.m0 repeat them."""
+    """Moments from mdCM, J, Ct, Gr and Cr; J.m1 and Oe.m0 repeat them."""
     blocks, n = sid.blocks, len(sid.blocks["Me"].m0)
     S_bar = blocks["Ct"].m0.T
     if blocks["mdCM"].m1 is not None:
@@ -155,7 +155,6 @@ def _moments(sid: Sid, report: ImportReport) -> Moments:
     if blocks["J"].m1 is not None and blocks["J"].m1.shape[0] == 6:
         given = np.array([inertia_tensor(blocks["J"].m1[:, k, 0]) for k in range(n)]).reshape(n, 3, 3)
         _agree(report, "J.m1 = symmetric part of Gr.m0", given, C4 + C4.transpose(0, 2, 1))
-    _agree(report, "Cr.m0 = antisymmetric part of Gr.m0", blocks["Cr"].m0, x_cross_shapes(xS).T)
     if "Oe" in blocks:
         sym = C4 + C4.transpose(0, 2, 1)
         expected = np.stack([-sym[:, a, b] * (0.5 if a == b else 1.0) for a, b in PAIRS], axis=1)
@@ -163,7 +162,44 @@ def _moments(sid: Sid, report: ImportReport) -> Moments:
     if "ksigma" in blocks and np.any(blocks["ksigma"].m0):
         report.check(False, "ksigma holds a preload, which is not read")
     second = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    return Moments(blocks["mdCM"].m0[:, 0], second, S_bar, xS)
+    return Moments(blocks["mdCM"].m0[:, 0], second, S_bar, _with_coupling(sid, inertia, xS, report))
+
+
+def _with_coupling(sid: Sid, inertia: FloatArray, xS: FloatArray, report: ImportReport) -> FloatArray:
+    """xS whose antisymmetric part ∫x × φ dm is that of Gr.m0 or, where Cr.m0 contradicts it, that of the definite mass matrix.
+
+    Cr.m0 is the block of the mass matrix itself: it is taken too where both of the mass matrices are definite, or neither.
+    """
+    of_Gr, of_Cr = x_cross_shapes(xS), sid.blocks["Cr"].m0.T
+    if _agree(report, "Cr.m0 = antisymmetric part of Gr.m0", of_Cr.T, of_Gr.T):
+        report.found("∫x × φ dm from Gr.m0, with which Cr.m0 agrees")
+        return xS
+    least = {name: _least_eigenvalue(sid, inertia, coupling) for name, coupling in (("Gr.m0", of_Gr), ("Cr.m0", of_Cr))}
+    definite = [name for name, value in least.items() if value > 0.0]
+    used = definite[0] if len(definite) == 1 else "Cr.m0"
+    why = {0: "neither", 1: f"only {used}", 2: "either"}[len(definite)]
+    values = ", ".join(f"{value:.2g} with {name}" for name, value in least.items())
+    text = f"{why} makes the mass matrix positive definite (least eigenvalue, scaled to a unit diagonal: {values})"
+    report.check(False, f"Cr.m0 and Gr.m0 contradict each other, ∫x × φ dm is taken from {used}: {text}")
+    if used == "Gr.m0":
+        return xS
+    out = xS.copy()
+    for c, (a, b) in enumerate(((1, 2), (2, 0), (0, 1))):
+        mean = 0.5 * (xS[a, b] + xS[b, a])
+        out[a, b], out[b, a] = mean + 0.5 * of_Cr[c], mean - 0.5 * of_Cr[c]
+    return out
+
+
+def _least_eigenvalue(sid: Sid, inertia: FloatArray, coupling: FloatArray) -> float:
+    """Least eigenvalue of M(q = 0), scaled to a unit diagonal, with the coupling ∫x × φ dm (3, n) of rotations and shapes."""
+    blocks, n = sid.blocks, coupling.shape[1]
+    M = np.zeros((6 + n, 6 + n))
+    M[:3, :3], M[3:6, 3:6], M[6:, 6:] = sid.mass * np.eye(3), inertia, blocks["Me"].m0
+    M[3:6, :3] = skew_columns(blocks["mdCM"].m0)[0]
+    M[6:, :3], M[6:, 3:6] = blocks["Ct"].m0, coupling.T
+    size = np.sqrt(np.maximum(np.diag(M), 0.0))
+    size[size == 0.0] = 1.0
+    return float(np.linalg.eigvalsh(M / np.outer(size, size))[0])
 
 
 def _inertia(block: Taylor) -> FloatArray:

@@ -80,3 +80,16 @@ def test_a_model_without_freedoms() -> None:
     assert found.C.shape == (1, 0)
     assert len(found.modes.frequency) == 0
     np.testing.assert_allclose(fm.statics(model).reactions["weld"].force[0], (0.0, 0.0, 9.81))
+
+
+def test_a_state_at_given_positions_feels_the_contacts() -> None:
+    """A ball 1 mm deep in a floor by the law of Hertz, k d^(3/2), from initial values and from given ones."""
+    accelerations = []
+    for q0, position in (((0, 0, 0.099), None), ((0, 0, 0.5), {"free": (0, 0, 0.099)})):
+        model = fm.Model("ball", gravity=(0.0, 0.0, 0.0))
+        model.add(fm.PointMass("ball", mass=2.0))
+        model.add(fm.Translation("free", "ground", "ball", q0=q0))
+        law = fm.HuntCrossley(1e5, restitution=1.0, speed=1.0)
+        model.add(fm.SpherePlane("floor", "ground", "ball", normal="z", radius=0.1, law=law))
+        accelerations.append(float(fm.state(model, position=position).sd[2]))
+    np.testing.assert_allclose(accelerations, 1e5 * 1e-3**1.5 / 2.0, rtol=1e-9)

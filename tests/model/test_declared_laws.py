@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import user_functions
 from declared import problems_of
+from scipy.interpolate import PchipInterpolator
 
 import flexmbs as fm
 
@@ -15,6 +16,7 @@ SMOOTH = [
     fm.SmoothStep(2.0, start=0.1, duration=0.7, initial=-1.0),
     fm.Sine(0.3, 2.0, phase=0.4, offset=1.0),
     fm.Table((0, 0.3, 0.7, 1.1), (0, 1, -1, 2)),
+    fm.Table((0, 0.3, 0.7, 1.1), (0, 1, -1, 2), interpolation="spline"),
     fm.Table((0, 0.3, 0.7, 1.1), (0, 1, -1, 2), interpolation="linear"),
     fm.Function(user_functions.swing),
     fm.Function(user_functions.swing_with_rates),
@@ -43,9 +45,30 @@ def test_values_in_closed_form() -> None:
 
 def test_spline_through_a_cubic_is_the_cubic() -> None:
     times = (0.0, 0.4, 1.0, 1.3, 2.0)
-    law = fm.Table(times, [t**3 - 2 * t for t in times])
+    law = fm.Table(times, [t**3 - 2 * t for t in times], interpolation="spline")
     for t in np.linspace(0, 2, 17):
         np.testing.assert_allclose(law.state(t), (t**3 - 2 * t, 3 * t**2 - 2, 6 * t), atol=1e-12)
+
+
+def test_a_table_never_leaves_the_values_of_neighbouring_points_unless_asked_to() -> None:
+    """A spline through these four points swings from −38 to +38."""
+    times, values = (0, 1, 1.01, 2), (0, 0, 1, 1)
+    law = fm.Table(times, values)
+    found = np.array([law(t) for t in np.linspace(0, 2, 401)])
+    assert found.min() == 0.0
+    assert found.max() == 1.0
+    spline = fm.Table(times, values, interpolation="spline")
+    assert min(spline(t) for t in np.linspace(0, 1, 101)) < -38.0
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 9])
+def test_monotone_tables_are_those_of_scipy(n) -> None:
+    """PCHIP of another program, for points with plateaus and changes of sign."""
+    rng = np.random.default_rng(n)
+    for digits in (0, 1, 5):
+        times, values = np.cumsum(rng.uniform(0.01, 1.0, n)), np.round(rng.normal(size=n), digits)
+        c = PchipInterpolator(times, values).c
+        np.testing.assert_allclose(fm.Table(times, values).coefficients(), c, atol=1e-13 * np.abs(c).max())
 
 
 def test_table_holds_its_ends() -> None:
@@ -76,7 +99,7 @@ def test_numbers_and_functions_are_laws() -> None:
         (lambda: fm.Table((0,), (1,)), "Table.times: must have at least 2 points, not 1"),
         (
             lambda: fm.Table((0, 1), (1, 2), interpolation="cubic"),
-            "Table.interpolation: must be 'spline' or 'linear', not 'cubic'",
+            "Table.interpolation: must be 'monotone', 'spline' or 'linear', not 'cubic'",
         ),
         (lambda: fm.PD("stiff", 1), "PD.kp: must be a number, not 'stiff'"),
         (lambda: fm.Drive("d", "j", fm.PD(1, 2)), "drives.d.motion: must be a law of time, not a pd law"),

@@ -157,3 +157,27 @@ def test_slide_along_the_axis_of_rotation_is_no_plane():
     bob = model.add(fm.RigidBody("bob", **ROD))
     model.add(fm.Chain("screwdriver", model.ground, bob, motions=(fm.Rotate("z"), fm.Slide((0, 1, 1)))))
     assert not any(line.startswith("planar") for line in diagnose(model)[0])
+
+
+def test_bodies_that_keep_their_joints_in_absolute_coordinates_are_told():
+    """A point mass on a joint has that joint's coordinate always; free ones and rigid bodies have absolute ones."""
+    model = fm.Model("strings")
+    for name in ("low", "high", "free"):
+        model.add(fm.PointMass(name, mass=1.0, frames={"eye": (0, 0, 1.0)}))
+    model.add(fm.RigidBody("rod", mass=1.0, inertia=(1, 1, 1), frames={"end": (1, 0, 0)}))
+    model.add(fm.Revolute("string", "ground", "high/eye", axis="y", q0=0.3))
+    model.add(fm.Revolute("hinge", "ground", "rod", axis="y"))
+    model.add(fm.Revolute("thread", "rod/end", "low/eye", axis="y"))
+    shape = topology(model, "absolute")
+    free = {primary.body for primary in shape.tree if primary.joint is None}
+    assert free == {"free", "rod"}
+    options = {"t_end": 0.02, "step": 0.01}
+    notes = fm.simulate(model, coordinates="absolute", **options).run.notes
+    assert [note for note in notes if note.startswith("coordinates:")] == [
+        "coordinates: absolute ones were asked for, but point masses keep those of their joints: high (on string), "
+        "low (on thread); the other 2 bodies have absolute ones"
+    ]
+    assert not any(note.startswith("coordinates:") for note in fm.simulate(model, **options).run.notes)
+    del model.bodies["low"], model.joints["thread"]
+    compared = str(fm.compare(model, formalisms=("multiplier",), integrators=("generalized-alpha",), **options))
+    assert "high (on string); the other 2 bodies have absolute ones" in compared

@@ -19,6 +19,9 @@ from preprocess.exporters.simscape import superelement
 PUBLIC = __import__("pathlib").Path(__file__).parent / "data" / "balken1m.SID_FEM"
 
 
+CONTRADICTION = "Cr.m0 and Gr.m0 contradict each other, ∫x × φ dm is taken from"
+
+
 def close(a: np.ndarray, b: np.ndarray, rtol: float = 1e-13) -> bool:
     return bool(np.abs(np.asarray(a) - b).max(initial=0.0) <= rtol * np.abs(b).max(initial=0.0))
 
@@ -117,7 +120,10 @@ def test_public_sid_file_is_read_and_its_faults_are_told(tmp_path) -> None:
         part.frames["node 6022"].phi[:, 0], [-1.29593608542e-08, -1.67898308819, -1.53241416944], rtol=1e-15
     )
     faults = [doubt.partition(" (")[0] for doubt in report.doubts]
-    assert faults[:2] == ["Cr.m0 = antisymmetric part of Gr.m0", "Σ Oe.m1(xx, yy, zz) = −2 Me"]
+    contradiction = (
+        "Cr.m0 and Gr.m0 contradict each other, ∫x × φ dm is taken from Cr.m0: neither makes the mass matrix positive definite"
+    )
+    assert faults[:3] == ["Cr.m0 = antisymmetric part of Gr.m0", contradiction, "Σ Oe.m1(xx, yy, zz) = −2 Me"]
     with pytest.warns(pp.PreprocessWarning):
         body = pp.read_body(PUBLIC)
     again, _ = returned(body, tmp_path / "again.sid")
@@ -151,6 +157,32 @@ def written(tmp_path, text: str):
     path = tmp_path / "changed.sid"
     path.write_text(text)
     return importers.read(path)
+
+
+def changed(text: str, name: str, changes: dict[str, float]) -> str:
+    """The text with numbers added to entries "row,column" of m0 of a block."""
+
+    def number(match: re.Match) -> str:
+        added = changes.get(f"{int(match.group(2))},{int(match.group(3))}", 0.0)
+        return f"{match.group(1)}{float(match.group(4).replace('D', 'E')) + added!r}".replace("e", "D")
+
+    block = block_of(text, name)
+    return text.replace(block, re.sub(r"(m0\( *(\d+), *(\d+)\) *= *)(\S+)", number, block))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "used"),
+    [("Cr", {"1,3": 50.0}, "Gr.m0"), ("Gr", {"1,2": 100.0, "2,1": -100.0}, "Cr.m0")],
+)
+def test_sid_takes_the_coupling_that_makes_the_mass_matrix_definite(tmp_path, name: str, changes, used: str) -> None:
+    """One of the two blocks that say ∫x × φ dm is spoiled, symmetric parts stay: the other one is taken, and told."""
+    text = sid_text(tmp_path)
+    part, report = written(tmp_path, changed(text, name, changes))
+    np.testing.assert_allclose(part.xS, samples.lumped_body(3).xS, atol=1e-12)
+    (told,) = (doubt for doubt in report.doubts if "contradict" in doubt)
+    assert told.startswith(f"{CONTRADICTION} {used}: only {used} makes the mass matrix positive definite")
+    _, good = written(tmp_path, text)
+    assert "∫x × φ dm from Gr.m0, with which Cr.m0 agrees" in [finding.text for finding in good.findings]
 
 
 def test_sid_without_gyroscopic_terms_takes_the_centrifugal_ones(tmp_path) -> None:

@@ -148,6 +148,9 @@ def test_text_of_the_model_never_runs_code(file: Path) -> None:
     with h5py.File(file, "r+") as opened:
         text = bytes(opened["model"][()]).decode()
         text += '\n[forces.f]\nkind = "user-force"\nframe = "rod/tip"\nfunction = "antigravity:geohash"\n'
+        text += '\n[forces.g]\nkind = "frame-force"\nframe = "rod/tip"\nforce = [0.0, 0.0, "antigravity:geohash"]\n'
+        text = text.replace("motion = {", 'motion = "antigravity:geohash"  # {')
+        assert text.count("antigravity") == 3
         replace(opened, "model", np.frombuffer(text.encode(), np.uint8))
     import sys
 

@@ -1,0 +1,28 @@
+"""Functions of the user that a model from a file of results has not."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from flexmbs.declaration import Problem
+from flexmbs.errors import InputError
+from flexmbs.model.functions import NOT_THERE, StandIn
+from flexmbs.model.parts import parts
+
+if TYPE_CHECKING:
+    from flexmbs.model.model import Model
+
+
+def missing_functions(model: "Model") -> Iterator[Problem]:
+    """The items whose functions are not there."""
+    for section in (model.joints, model.forces, model.drives, model.contacts):
+        for item in section.values():
+            for path, value in parts(item, (item.section, item.name)):
+                if isinstance(value, StandIn):
+                    yield Problem(path, f"its function '{value.text}' is not there: {NOT_THERE}")
+
+
+def require_functions(model: "Model") -> None:
+    """Raise `InputError` naming the items whose functions are not there."""
+    problems = [str(problem) for problem in missing_functions(model)]
+    if problems:
+        raise InputError(*problems)

@@ -1,0 +1,21 @@
+"""The values that a declaration is made of, at any depth, with their places."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from flexmbs.declaration import Declaration
+
+Path = tuple[str, ...]
+
+
+def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """(place, value) of every field, or of the entries of a tuple, and of the declarations among them."""
+    for field in dataclasses.fields(declaration):  # type: ignore[arg-type]
+        value = getattr(declaration, field.name)
+        several = isinstance(value, tuple) and not (value and isinstance(value[0], float))  # many numbers are one value
+        for k, part in enumerate(value if several else (value,)):
+            place = (*path, field.name, str(k)) if several else (*path, field.name)
+            yield place, part
+            if isinstance(part, Declaration):
+                yield from parts(part, place)
