@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, PLACE, POSITION, Elimination
+from flexmbs.system.compile import frozen
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
     AXIS, CHAIN_AT, CHAIN_END, CUT_C, CUT_P, CUT_ROWS, DIAGONAL_MODES, DRIVE_BODY, DRIVE_ROW, DRIVE_V, F_BODY, F_ELASTIC, F_R,
@@ -92,7 +93,7 @@ def make_articulated(system: System) -> Articulated:
     own, carrier = elastic[tree[:, FRAME_C]], elastic[tree[:, FRAME_P]]
     link = [tree[:, PARENT], tree[:, NV], tree[:, NF], tree[:, S_AT], own, carrier, _children(system, own, carrier)]
     return Articulated(
-        link=np.stack(link, axis=1), drive=drive, body=z((nb, BODY_WIDTH)), A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
+        link=frozen(np.stack(link, axis=1)), drive=frozen(drive), body=z((nb, BODY_WIDTH)), A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
         velocity=z((4, ns)), carried=z((nb, 6, 6)), T=z((6, F)), x=z(ns + nc),
     )  # fmt: skip
 
@@ -129,6 +130,7 @@ def make_rigid(system: System) -> Rigid:
         J = axes[i].T @ (np.trace(S) * np.eye(3) - S) @ axes[i]
         rigid.body[i] = p, kind, row[JOINT], row[NV], row[Q_AT], row[S_AT]
         rigid.place[i] = [*(Rp @ turn).ravel(), *xp, mass, *(axes[i].T @ (c - mass * xc)), *J[np.triu_indices(3)]]
+    frozen((rigid.body, rigid.place))
     return rigid
 
 
@@ -169,9 +171,8 @@ def make_closing(system: System, art: Articulated, coupled: bool) -> Closing:
         products += [(a, b, i, place[a, i], place[b, i], target) for i in moving[a] & moving[b]]
     n, z = int(rows.sum()), np.zeros
     values = z(int(e.n_values[0]))
-    return Closing(
-        _table(node, 4), _table(bodies, 2), _table(sorted(products), 6), z(used), z((len(bodies), 36)), e, values, z(n), z(n)
-    )
+    tables = frozen((_table(node, 4), _table(bodies, 2), _table(sorted(products), 6)))
+    return Closing(*tables, z(used), z((len(bodies), 36)), frozen(e), values, z(n), z(n))
 
 
 def _table(entries: Sequence[Sequence[int]], width: int) -> np.ndarray:

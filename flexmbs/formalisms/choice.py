@@ -31,7 +31,10 @@ RANK, NAMED, MADE = range(3)  # rank of G_d, dependent coordinates the user left
 
 
 class Choice(NamedTuple):
-    """The choice of an evaluation, the factor of G_d, and the history of choices that accepted steps made."""
+    """The choice of an evaluation, the factor of G_d, and the history (time, rank, independent) of choices that accepted steps made.
+
+    start and T are constants.
+    """
 
     start: np.ndarray  # (3 + nc + ns,) what the first choice begins with, as `Path.choice`
     numbers: np.ndarray  # (3,)

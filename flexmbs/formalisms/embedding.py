@@ -45,7 +45,7 @@ from flexmbs.formalisms.quasi_velocities import (
     velocities_of,
 )  # fmt: skip
 from flexmbs.formalisms.stabilization import Projection, projected, stabilization_options
-from flexmbs.system.compile import Compiled
+from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import G_ACCELERATION, G_VELOCITY, POWER_DRIVES, S_AT, Work
 
 LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are chosen anew
@@ -244,8 +244,9 @@ class Embedding(Formalism):
             own = quasi_velocities(compiled, self.quasi_velocities)
             choice, limit = make_choice(compiled, own.T), LIMIT_OF_CHOSEN
             choice.start[NAMED] = ns - own.chosen
+        frozen((options, choice.T, choice.start))
         return EmbeddingRoom(
-            options, np.array([limit]), choice, z((ns, ns)), z((ns, ns)), z((ns, ns)), z(ns), z(ns),
+            options, frozen(np.array([limit])), choice, z((ns, ns)), z((ns, ns)), z((ns, ns)), z(ns), z(ns),
         )  # fmt: skip
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:

@@ -27,7 +27,7 @@ from flexmbs.formalisms.stabilization import (
     projected,
     stabilization_options,
 )
-from flexmbs.system.compile import Compiled
+from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import G_ACCELERATION, G_POSITION, G_VELOCITY, POWER_DRIVES
 
 
@@ -95,7 +95,7 @@ class Multiplier(Formalism):
         stabilization_options(self.name, self.stabilization)
 
     def room(self, compiled: Compiled) -> NoRoom:
-        return NoRoom(stabilization_options(self.name, self.stabilization))
+        return NoRoom(frozen(stabilization_options(self.name, self.stabilization)))
 
     @property
     def treatment(self) -> str:

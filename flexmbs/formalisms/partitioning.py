@@ -39,7 +39,7 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.dynamics.kkt import largest, project
 from flexmbs.formalisms.multiplier import bordered_accelerations
 from flexmbs.formalisms.stabilization import checked_option
-from flexmbs.system.compile import Compiled
+from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.names import velocity_names
 from flexmbs.system.records import G_POSITION, G_VELOCITY, Work
 
@@ -199,7 +199,8 @@ class Partitioning(Formalism):
             independent = named_coordinates(compiled, self.independent)
             choice.start[-ns:] = [*(c for c in range(ns) if c not in independent), *independent]
             choice.start[NAMED] = ns - len(independent)
-        return PartitioningRoom(np.array([self.tolerance, self.limit]), choice)
+        frozen(choice.start)
+        return PartitioningRoom(frozen(np.array([self.tolerance, self.limit])), choice)
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
         if self.independent is None:

@@ -27,7 +27,7 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.dynamics.kkt import independence, largest
 from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
-from flexmbs.system.compile import Compiled
+from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import (
     DRIVE_BODY,
     DRIVE_ROW,
@@ -54,10 +54,8 @@ class Room(NamedTuple):
     cuts: Closing  # the rows of the cut joints
     coupled: Closing  # and of the couplings, for iteration matrices
     options: np.ndarray  # (2,) of the stabilization
-    flags: np.ndarray  # (2,) int64
-
-
-COUPLED, SIMPLE = range(2)  # places in flags: the last factor has the couplings; a rigid tree with joint forces alone
+    simple: np.ndarray  # (1,) int64 a rigid tree with joint forces alone
+    with_couplings: np.ndarray  # (1,) int64 the last factor has the couplings
 
 
 @part
@@ -90,7 +88,7 @@ def solve_tree(system, art, closing, x, ns):
 @inlined
 def accelerations(system, work, room, t, q, s, z, sd, lam):
     """ṡ and λ; with projection also of the states near a singular position. Returns the number of dependent rows or −1 − body."""
-    if room.flags[SIMPLE] == 1:
+    if room.simple[0] == 1:
         for a in range(s.shape[0]):
             work.force[a] = 0.0
         for a in range(3):
@@ -168,7 +166,7 @@ def iteration_matrix(system, work, room, q, c_mass, c_damping):
     status = eliminate_tree(system, work, art, q, c_mass, c_damping, False)
     if status < 0:
         return status
-    room.flags[COUPLED] = 1 if c_damping >= 0.0 else 0
+    room.with_couplings[0] = 1 if c_damping >= 0.0 else 0
     closing = room.coupled if c_damping >= 0.0 else room.cuts
     if closing.node.shape[0] > 0:
         cut_loads(frames, art, closing, system.cuts, work.cut, q)
@@ -185,7 +183,7 @@ def correction(system, work, room, q, x):
     art = room.art
     ns = art.velocity.shape[1]
     set_loads(art, x)
-    solve_tree(system, art, room.coupled if room.flags[COUPLED] == 1 else room.cuts, x, ns)
+    solve_tree(system, art, room.coupled if room.with_couplings[0] == 1 else room.cuts, x, ns)
 
 
 @part
@@ -246,7 +244,7 @@ class Recursive(Formalism):
         simple = not self.wrenches and _rigid_tree(system)
         options = stabilization_options(self.name, self.stabilization)
         closings = make_closing(system, art, False), make_closing(system, art, True)
-        return Room(art, make_rigid(system), *closings, options, np.array([0, simple], np.int64))
+        return Room(art, make_rigid(system), *closings, frozen(options), frozen(np.array([simple], np.int64)), np.zeros(1, np.int64))
 
     @property
     def treatment(self) -> str:

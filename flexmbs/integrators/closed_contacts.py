@@ -9,8 +9,9 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import call
-from flexmbs.integrators.contact_problem import NO_SOLUTION, impact
+from flexmbs.integrators.contact_problem import NO_SOLUTION, closed_forces, impact
 from flexmbs.integrators.course import AT, COMMON, CONTACTS, DONE, INDEFINITE, NORMALIZE, NOW, ROWS, UNSOLVED, derivative
+from flexmbs.integrators.redundant_contacts import Room, make_room
 
 ACROSS = 1e-5  # s, of the differences that give accelerations of contacts
 HOLD = 20.0  # 1/s, at which closed contacts forget errors of their gaps and velocities
@@ -36,18 +37,17 @@ class Closed(NamedTuple):
     expansion: np.ndarray  # (n,)
     mu: np.ndarray  # (n,)
     least: np.ndarray  # (n,)
-    room: np.ndarray  # (3, 3n)
-    one: np.ndarray  # (3, 3) of one contact
-    r: np.ndarray  # (3,)
-    p: np.ndarray  # (3,)
+    slides: np.ndarray  # (n,) int64
+    slip: np.ndarray  # (n, 2)
+    room: Room
 
 
 def make_closed(n: int, ns: int, ny: int) -> Closed:
     """Zeroed scratch."""
     z = np.zeros
     return Closed(
-        z((3 * n, ns)), z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(ny), z(ny), z(ny), z(ny), z((n, 3)), z(n), z(n), z(n), z((3, 3 * n)),
-        z((3, 3)), z(3), z(3),
+        z((3 * n, ns)), z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(ny), z(ny), z(ny), z(ny), z((n, 3)), z(n), z(n), z(n),
+        z(n, np.int64), z((n, 2)), make_room(n),
     )  # fmt: skip
 
 
@@ -135,47 +135,6 @@ def accelerations_of_contacts(course, closed, t, m):
 
 
 @part
-def one_force(closed, b, mode, slip, mu):
-    """Force of one closed contact under those of the others; returns (found, largest change of an acceleration)."""
-    o = 3 * b
-    D, x, r, p = closed.D, closed.x, closed.r, closed.p
-    for c in range(3):
-        r[c] = closed.a[o + c]
-        for j in range(closed.x.shape[0]):
-            if j < o or j > o + 2:
-                r[c] += D[o + c, j] * x[j]
-    if mode == STICKS and mu > 0.0:
-        for i in range(3):
-            p[i] = x[o + i]
-            for j in range(3):
-                closed.one[i, j] = D[o + i, o + j]
-        closed.mu[0] = mu
-        closed.expansion[0] = 0.0
-        closed.least[0] = 0.0
-        used, _ = impact(1, closed.one, r, closed.expansion, closed.mu, closed.least, EXACT, 1, p, closed.room)
-        if used == NO_SOLUTION:
-            return False, 0.0
-    else:
-        along = D[o, o] - mu * (D[o, o + 1] * slip[0] + D[o, o + 2] * slip[1])
-        p[0], p[1], p[2] = 0.0, 0.0, 0.0
-        if r[0] < 0.0:
-            if along <= 0.0:
-                return False, 0.0
-            p[0] = -r[0] / along
-            p[1] = -mu * slip[0] * p[0]
-            p[2] = -mu * slip[1] * p[0]
-    change = 0.0
-    for i in range(3):
-        each = 0.0
-        for j in range(3):
-            each += D[o + i, o + j] * (p[j] - x[o + j])
-        change = max(change, abs(each))
-    for i in range(3):
-        x[o + i] = p[i]
-    return True, change
-
-
-@part
 def held_forces(course, closed, t, m, mode, slip):
     """Forces ``closed.x`` of the m closed contacts in contact.row, sticking or slipping; ``closed.before``: their velocities.
 
@@ -186,31 +145,29 @@ def held_forces(course, closed, t, m, mode, slip):
     if status != DONE:
         return status
     accelerations_of_contacts(course, closed, t, m)
-    scale = 0.0
-    for j in range(closed.x.shape[0]):
-        closed.x[j] = 0.0
+    largest = 0.0
     for j in range(3 * m):
-        scale = max(scale, abs(closed.a[j]))
-    for _ in range(SWEEPS):
-        change = 0.0
-        for b in range(m):
-            k = contact.row[b]
-            u, v = closed.before[b, 1], closed.before[b, 2]
-            speed = (u * u + v * v) ** 0.5
-            along = (slip[k, 0], slip[k, 1])
-            if u * along[0] + v * along[1] > 0.5 * speed and speed > 0.0:
-                along = (u / speed, v / speed)
-            found, each = one_force(closed, b, mode[k], along, contact.mu[k])
-            if not found:
-                course.exchange.status[0] = k
-                course.exchange.status[1] = NO_SOLUTION
-                return UNSOLVED
-            change = max(change, each)
-        if change <= EXACT * scale or m == 1:
-            return DONE
-    course.exchange.status[0] = contact.row[0]
-    course.exchange.status[1] = SWEEPS
-    return UNSOLVED
+        closed.x[j] = 0.0
+        largest = max(largest, abs(closed.D[j, j]))
+    for b in range(m):
+        k = contact.row[b]
+        closed.mu[b] = contact.mu[k]
+        closed.least[b] = 1e-13 * largest
+        closed.slides[b] = 1 if mode[k] == SLIPS or contact.mu[k] == 0.0 else 0
+        u, v = closed.before[b, 1], closed.before[b, 2]
+        speed = (u * u + v * v) ** 0.5
+        along = (slip[k, 0], slip[k, 1])
+        if speed > 0.0 and u * along[0] + v * along[1] > 0.5 * speed:
+            along = (u / speed, v / speed)
+        closed.slip[b, 0], closed.slip[b, 1] = along
+    used, worst = closed_forces(
+        m, closed.D, closed.a, closed.slides, closed.slip, closed.mu, closed.least, EXACT, SWEEPS, closed.x, closed.room
+    )  # fmt: skip
+    if used == NO_SOLUTION or used == SWEEPS:
+        course.exchange.status[0] = contact.row[worst]
+        course.exchange.status[1] = used
+        return UNSOLVED
+    return DONE
 
 
 @part

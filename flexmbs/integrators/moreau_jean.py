@@ -55,6 +55,7 @@ from flexmbs.integrators.integrator import (
     check_tolerance,
     is_number,
 )  # fmt: skip
+from flexmbs.integrators.redundant_contacts import Room, make_room
 
 ROUND_OFF = 1e-12  # m or rad
 SMOOTH = 1e-14  # of velocity corrections of order one
@@ -133,7 +134,7 @@ class Memory(NamedTuple):
     free: np.ndarray  # (3n,) U without impulses
     c: np.ndarray  # (3n,)
     expansion: np.ndarray  # (n,) e of Poisson's law, 0 where no impact is
-    room: np.ndarray  # (3, 3n)
+    room: Room
     mu: np.ndarray  # (n,)
     least: np.ndarray  # (n,)
     x: np.ndarray  # (3n,) impulses of the contacts that take part
@@ -151,7 +152,7 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
     return Memory(
         float(method.theta), float(method.newton_tolerance), int(method.max_iterations), float(method.impulse_tolerance),
         int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)),
-        D=z((3 * n, 3 * n)), G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), c=z(3 * n), expansion=z(n), room=z((3, 3 * n)),
+        D=z((3 * n, 3 * n)), G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), c=z(3 * n), expansion=z(n), room=make_room(n),
         mu=z(n), least=z(n), x=z(3 * n), v=z(ns), taking=z(1, np.int64), gap=z(n), rate=z((n, 3)),
         log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
     )  # fmt: skip

@@ -115,8 +115,8 @@ class Solver:
 
     def between(self, t: float, a: float, b: float) -> int:
         """The state at time t of the last step."""
-        assert self.dense is not None
-        self.course.at.y[:] = self.dense(t)
+        course = self.course
+        course.at.y[:] = course.now.y if self.dense is None or t >= course.clock[TIME] else self.dense(t)
         return DONE
 
     def _start(self) -> Any:

@@ -99,11 +99,11 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
 
 
 def frozen(record: Any) -> Any:
-    """The record, its arrays closed for writing."""
-    for each in record:
-        if isinstance(each, np.ndarray):
-            each.flags.writeable = False
-        elif isinstance(each, tuple):
+    """The array or record, closed for writing."""
+    if isinstance(record, np.ndarray):
+        record.flags.writeable = False
+    elif isinstance(record, tuple):
+        for each in record:
             frozen(each)
     return record
 

@@ -1,0 +1,106 @@
+"""Evaluations depend on the state alone, on nothing that was evaluated before; systems never change."""
+
+import numpy as np
+import pytest
+from instants import instants
+from random_models import Recipe, random_model
+from test_contact_laws import pressed
+from test_relation_kinds import rolling
+
+import flexmbs as fm
+from flexmbs.analysis.evaluate import Evaluator
+from flexmbs.analysis.options import output_times
+from flexmbs.analysis.run import Run
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.integrators import INTEGRATORS
+
+MODELS = {
+    "loops with forces": lambda: random_model(Recipe(bodies=4, loops=1, drives=1, forces=6), 1)[0],
+    "tree with forces": lambda: random_model(Recipe(bodies=3, forces=6), 0)[0],
+    "redundant loops": lambda: random_model(Recipe(bodies=4, loops=1, flat=True), 0)[0],
+    "wheel": lambda: rolling("rolling-disc", 0),
+    "blade": lambda: rolling("knife-edge", 1),
+    "contacts with laws": lambda: pressed(0),
+}
+
+HISTORY = ("time", "rank", "independent")  # notes that accepted steps leave
+
+
+def arrays(record, name=""):
+    """All arrays of nested records by name."""
+    for key, value in record._asdict().items():
+        if isinstance(value, np.ndarray):
+            yield f"{name}{key}", value
+        elif hasattr(value, "_asdict"):
+            yield from arrays(value, f"{name}{key}.")
+
+
+def poison(record) -> None:
+    """Nonsense into everything that can be written to."""
+    for name, array in arrays(record):
+        if array.flags.writeable and not name.startswith("path.") and name.split(".")[-1] not in HISTORY:
+            array[...] = np.nan if array.dtype.kind == "f" else -7
+
+
+def content(system) -> list[bytes]:
+    return [array.tobytes() for _, array in arrays(system)]
+
+
+def found(evaluator: Evaluator, instant, shift: float = 0.0):
+    """Everything an evaluation gives at a state, moved by a shift along its velocities."""
+    s = instant.s + 0.3 * shift
+    q = instant.q if shift == 0.0 else instant.q + 1e-2 * shift
+    values = evaluator.at(0.1, q, s, instant.z, prepared=False)
+    return np.concatenate(values)
+
+
+CASES = [(name, coordinates, model) for name in FORMALISMS for coordinates in FORMALISMS[name].coordinates for model in MODELS]
+
+
+@pytest.mark.parametrize(("name", "coordinates", "model"), CASES)
+def test_the_same_state_gives_the_same_numbers(name: str, coordinates: str, model: str) -> None:
+    """A, B, A gives bitwise the same A, whatever the scratch holds before, and the system stays as it is."""
+    instant = instants(MODELS[model]())[coordinates]
+    before = content(instant.compiled.system)
+    evaluator = Evaluator(instant.compiled, FORMALISMS[name](), instant.beta)
+    evaluator.at(0.1, instant.q, instant.s, instant.z)  # an accepted step: path variables are there
+    first = found(evaluator, instant)
+    assert np.isfinite(first).all()
+    other = found(evaluator, instant, 1.0)
+    assert not np.array_equal(first, other)
+    np.testing.assert_array_equal(found(evaluator, instant), first)
+    poison(evaluator.work)
+    poison(evaluator.room)
+    np.testing.assert_array_equal(found(evaluator, instant), first)
+    assert content(instant.compiled.system) == before
+
+
+def test_no_array_of_a_system_can_be_written_to() -> None:
+    for instant in instants(MODELS["loops with forces"]()).values():
+        for name, array in arrays(instant.compiled.system):
+            assert not array.flags.writeable, name
+
+
+@pytest.mark.parametrize("integrator", [name for name in INTEGRATORS if name not in ("moreau-jean", "event-driven")])
+def test_runs_leave_the_system_as_it_is(integrator: str) -> None:
+    """Bytes of the system before and after a run and a run that a user function stops."""
+
+    def faulty(t: float, x: float, v: float) -> float:
+        if t > 5e-3:
+            raise ValueError("enough")
+        return -x
+
+    for law in (lambda t, x, v: -x, faulty):
+        model = fm.Model("two", gravity=(0.0, 0.0, -9.81))
+        for k, on in enumerate(("ground", "bar0/tip")):
+            bar = model.add(fm.RigidBody(f"bar{k}", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0), frames={"tip": (1, 0, 0)}))
+            model.add(fm.Revolute(f"hinge{k}", on, bar, axis="y", q0=0.2))
+        model.add(fm.PointSpring("spring", "ground", "bar1/tip", k=10.0))
+        model.add(fm.JointTorque("law", "hinge1", fm.Function(law)))
+        instant = instants(model)["absolute"]
+        method = INTEGRATORS[integrator](step=1e-3) if integrator in ("rattle", "generalized-alpha") else INTEGRATORS[integrator]()
+        start = type("Start", (), {"q": instant.q, "s": instant.s, "beta": instant.beta, "z": instant.z})()
+        before = content(instant.compiled.system)
+        run = Run(instant.compiled, method, fm.Multiplier(), output_times(0.01, None, 1e-3), start)
+        run.march(None)
+        assert content(instant.compiled.system) == before
