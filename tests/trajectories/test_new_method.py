@@ -1,0 +1,95 @@
+"""A new one-step method is one file: the classical Runge–Kutta method, with outputs within steps and events like all others."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+import flexmbs as fm
+from flexmbs._jit.address import entry
+from flexmbs.integrators import INTEGRATORS, Integrator
+from flexmbs.integrators.between import between_ends, nothing_kept
+from flexmbs.integrators.course import DERIVATIVE, DISPLACE, DONE, INDEFINITE, NOW, TIME, derivative
+from flexmbs.integrators.integrator import Facts, MethodCalls, check_step
+
+
+class Memory(NamedTuple):
+    """Slopes of the four stages."""
+
+    k: np.ndarray
+
+
+@entry
+def step_at(memory, course, same, h, a, b):
+    """k₁ … k₄ at 0, ½, ½ and 1; y₁ = y₀ + h (k₁ + 2 k₂ + 2 k₃ + k₄)/6."""
+    now, start = course.now, course.start
+    for j in range(5):
+        part = 0.0 if j == 0 else 0.5 if j < 3 else 1.0
+        for i in range(now.y.shape[0]):
+            slope = part * memory.k[j - 1, i] if j > 0 else 0.0
+            if j == 4:
+                slope = (memory.k[0, i] + 2.0 * memory.k[1, i] + 2.0 * memory.k[2, i] + memory.k[3, i]) / 6.0
+            now.y[i] = start.y[i] + h * slope
+        if derivative(course, NOW, course.clock[TIME] + part * h) < 0:
+            return INDEFINITE
+        if j == 0:
+            for i in range(start.yd.shape[0]):
+                start.yd[i] = now.yd[i]
+        if j < 4:
+            for i in range(now.y.shape[0]):
+                memory.k[j, i] = now.yd[i]
+    for i in range(now.s.shape[0]):
+        now.d[i] = h / 6.0 * (start.s[i] * 6.0) + h * h / 6.0 * (
+            memory.k[0, now.q.shape[0] + i] + memory.k[1, now.q.shape[0] + i] + memory.k[2, now.q.shape[0] + i]
+        )
+    return DONE
+
+
+@dataclass(frozen=True)
+class RungeKutta(Integrator):
+    """The classical method of order 4 with a fixed ``step`` (s)."""
+
+    step: float = 1e-2
+    rtol: None = field(default=None, init=False)
+    atol: None = field(default=None, init=False)
+    name: ClassVar[str] = "rk4"
+    needs: ClassVar[str] = "accelerations"
+    evaluated: ClassVar[bool] = True
+    uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, DISPLACE)
+
+    def __post_init__(self) -> None:
+        check_step("step", self.step)
+
+    def memory(self, facts: Facts) -> Memory:
+        return Memory(np.zeros((4, facts.nq + facts.ns + facts.nz + 3)))
+
+    @property
+    def calls(self) -> MethodCalls:
+        return MethodCalls(step_at, nothing_kept, between_ends)
+
+
+def pendulum() -> fm.Model:
+    model = fm.Model("pendulum", gravity=(0.0, 0.0, -9.81))
+    bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0)))
+    model.add(fm.Revolute("hinge", model.ground, bar, axis="y"))
+    return model
+
+
+def test_it_runs_with_order_four_within_steps_and_at_events() -> None:
+    exact = fm.simulate(pendulum(), t_end=1.0, output_step=0.07, integrator=fm.DormandPrince(rtol=1e-12, atol=1e-13))
+    errors = []
+    for step in (0.02, 0.01):
+        found = fm.simulate(
+            pendulum(), t_end=1.0, output_step=0.07, integrator=RungeKutta(step), formalism="recursive",
+            events=[fm.Event("down", joint="hinge", value=1.5, terminal=False)],
+        )  # fmt: skip
+        errors.append(np.abs(found.joint("hinge").position - exact.joint("hinge").position).max())
+        assert [event.name for event in found.run.events] == ["down"]
+    assert 12.0 < errors[0] / errors[1] < 20.0
+    assert errors[1] < 1e-7
+
+
+def test_a_line_makes_it_known(monkeypatch) -> None:
+    monkeypatch.setitem(INTEGRATORS, RungeKutta.name, RungeKutta)
+    found = fm.simulate(pendulum(), t_end=0.5, step=0.01, integrator="rk4")
+    assert found.run.options["integrator"] == "rk4"
