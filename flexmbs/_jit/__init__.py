@@ -23,6 +23,7 @@ from numba import types
 from numba.core import config, event
 from numba.extending import intrinsic
 
+from flexmbs._jit.loading import without_compiler
 from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -151,7 +152,7 @@ def _cached(function: F, *, keep: bool = True, **options: Any) -> F:
         compiled = numba.njit(cache=keep and CACHE is not None, error_model="numpy", nogil=True, **options)(function)
     finally:
         config.CACHE_DIR = kept  # type: ignore[attr-defined]
-    return without_literals(compiled)  # type: ignore[no-any-return]
+    return without_literals(without_compiler(compiled))  # type: ignore[no-any-return]
 
 
 _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)

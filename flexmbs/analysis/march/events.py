@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from flexmbs._jit import call_address, part, seldom
 from flexmbs.algebra.small import mul
@@ -136,6 +135,8 @@ def values_at(system, work, events, t, q, s):
 
 def located(value: Callable[[float], float], begun: float, end: float) -> float:
     """Time in a step at which a state function is zero, by Brent's method (Brent 1973, ch. 4)."""
+    from scipy.optimize import brentq  # a fifth of a second, for runs with events
+
     first, last = value(begun), value(end)
     if first * last >= 0.0:  # the change of sign is within round-off of an end
         return begun if abs(first) < abs(last) else end
