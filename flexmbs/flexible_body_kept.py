@@ -15,8 +15,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class KeptBodies:
         except (OSError, ValueError):
             return ""
 
-    def _of_open(self, name: str, file: BinaryIO) -> str:
+    def _of_open(self, name: str, file: BufferedReader) -> str:
         """The digest of an open file; with it open, its times are those of the server on a network."""
         found = os.fstat(file.fileno())
         stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
