@@ -208,7 +208,8 @@ def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[
     used = [cell.cell_contents for cell in body.__closure__ or ()]
     dispatchers = [inner, *(value for value in used if is_jitted(value))]
     environments = [result.environment for dispatcher in dispatchers for result in dispatcher.overloads.values()]
-    return int(wrapper.address), (wrapper._library, environments)
+    made: Any = wrapper
+    return int(made.address), (made._library, environments)
 
 
 def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
