@@ -24,6 +24,7 @@ from numba import types
 from numba.core import config, event
 from numba.extending import intrinsic
 
+from flexmbs._jit.loading import without_compiler
 from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -148,7 +149,7 @@ def _cached(function: F, **options: Any) -> F:
         return function
     with keeping(True) as cache:
         compiled = numba.njit(cache=cache, error_model="numpy", nogil=True, **options)(function)
-    return without_literals(compiled)  # type: ignore[no-any-return]
+    return without_literals(without_compiler(compiled))  # type: ignore[no-any-return]
 
 
 _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -180,16 +181,15 @@ else:
         _CALL(int(address))(x.ctypes.data, out.ctypes.data)
 
 
-def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int, report: int) -> Any | None:
-    """C function of a Numba-compiled ``body(x, out)``, or None where Numba cannot compile it.
-
-    Where the body raises or a result is not finite, ``void report(double *x, double *out)`` at that address is called.
+def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[int, Any] | None:
+    """Address of the C function ``long f(double *x, double *out)`` of a ``body(x, out)``, and what keeps its machine code alive,
+    which is not the body; None where nothing is compiled. It gives 0 where the body raises nothing and the results are finite.
     """
     if not COMPILED:
         return None
     inner = numba.njit(body)
 
-    @numba.cfunc(types.void(types.CPointer(types.float64), types.CPointer(types.float64)))
+    @numba.cfunc(types.int64(types.CPointer(types.float64), types.CPointer(types.float64)))
     def wrapper(x, out):  # type: ignore[no-untyped-def]
         arguments = numba.carray(x, (n_in,))
         results = numba.carray(out, (n_out,))
@@ -200,10 +200,13 @@ def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int, report: i
         total = 0.0
         for a in range(n_out):
             total += 0.0 * results[a]
-        if total != 0.0:
-            call_address(report, arguments, results)
+        return int(total != 0.0)
 
-    return wrapper
+    used = [cell.cell_contents for cell in body.__closure__ or ()]
+    dispatchers = [inner, *(value for value in used if is_jitted(value))]
+    environments = [result.environment for dispatcher in dispatchers for result in dispatcher.overloads.values()]
+    made: Any = wrapper
+    return int(made.address), (made._library, environments)
 
 
 def jitted(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,9 +20,11 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
 from flexmbs._jit import COMPILED, LIGHT, PACKAGES, keeping, part, rebound
+from flexmbs._jit.loading import without_compiler
 
 _known: "weakref.WeakValueDictionary[int, Packed]" = weakref.WeakValueDictionary()
 _functions: list[Callable[..., Any]] = []  # of entries, interpreted: their address is their place here
@@ -155,8 +157,14 @@ def _compiled(template: Any, name: str, signature: Any, lightly: bool, names: di
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
     if lightly and LIGHT is not None:
         options["pipeline_class"] = LIGHT
+    kind = {"pipeline_class": options.pop("pipeline_class")} if "pipeline_class" in options else {}
     with keeping(keep) as cache:
-        return numba.cfunc(signature, cache=cache, **options)(rebound(template, name, names))
+        made = CFunc(rebound(template, name, names), signature, locals={}, options=options, **kind)
+        if cache:
+            made.enable_caching()
+            without_compiler(made)
+        made.compile()
+    return made
 
 
 _ENTRY = None if not COMPILED else types.int64(*[types.int64] * 3, *[types.float64] * 3)

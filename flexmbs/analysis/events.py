@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import brentq
 
 from flexmbs.analysis.event import Event
 from flexmbs.declaration import close_names
@@ -56,6 +55,8 @@ def _function_body(function: Callable[..., float], x: np.ndarray) -> tuple[float
 
 def located(value: Callable[[float], float], begun: float, end: float) -> float:
     """Time in a step at which a state function is zero, by Brent's method (Brent 1973, ch. 4)."""
+    from scipy.optimize import brentq
+
     first, last = value(begun), value(end)
     if first * last >= 0.0:  # the change of sign is within round-off of an end
         return begun if abs(first) < abs(last) else end

@@ -4,10 +4,10 @@ The measure is the smallest singular value σ of G on its usual rank, rows scale
 sampled; around each low minimum σ is followed between the outputs along q ⊕ (τ s + ½ τ² ṡ).
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from flexmbs.analysis.closing import displaced
 from flexmbs.analysis.contradiction import row_owners
@@ -106,12 +106,16 @@ def _followed(rows: Rows, found: Trajectory, pick: np.ndarray, k: int, top: floa
         i = int(pick[k])
     state = float(found.t[i]), found.q[i], found.s[i], found.sd[i]
     lower, upper = found.t[max(i - 1, 0)] - found.t[i], found.t[min(i + 1, len(found.t) - 1)] - found.t[i]
-    best = minimize_scalar(
-        lambda step: rows.least(rows.ahead(*state, step)), bounds=(lower, upper), method="bounded",
-        options={"xatol": 1e-7 * (upper - lower)},
-    )  # fmt: skip
+    best = _least(lambda step: rows.least(rows.ahead(*state, step)), (lower, upper), {"xatol": 1e-7 * (upper - lower)})
     G = rows.ahead(*state, best.x)
     return Passage(float(found.t[i] + best.x), rows.items(G), float(best.fun) / top)
+
+
+def _least(value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]) -> Any:
+    """The minimum of a function between bounds, by Brent's method."""
+    from scipy.optimize import minimize_scalar  # a fifth of a second, for motions that come near a singular position
+
+    return minimize_scalar(value, bounds=bounds, method="bounded", options=options)
 
 
 def passage_notes(found: list[Passage]) -> list[str]:
@@ -128,7 +132,7 @@ def ahead_of(
     G = rows.at(t, q, s)
     rows.scale = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
     now = rows.least(G)
-    best = minimize_scalar(lambda step: rows.least(rows.ahead(t, q, s, sd, step)), bounds=(0.0, reach), method="bounded")
+    best = _least(lambda step: rows.least(rows.ahead(t, q, s, sd, step)), (0.0, reach), {})
     if not best.fun < 0.05 * now:
         return None
     return Passage(t + best.x, rows.items(rows.ahead(t, q, s, sd, best.x)), float(best.fun) / now)

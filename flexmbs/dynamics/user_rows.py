@@ -1,6 +1,7 @@
 """Constraint rows of user functions: A(pose, t) V + a₀(pose, t) = 0 and g(pose, t) = 0 on the relative pose and twist.
 
-The rate of a row is A V̇ + d/dt (A V + a₀) with V held, by differences of fourth order along the motion X exp(τ V), t + τ.
+The rate of a row is A V̇ + d/dt (A V + a₀) with V held, by differences of fourth order along the motion X exp(τ V), t + τ. Where
+the rows are the derivatives of g, A V + a₀ is ġ along that motion, and its rate g̈.
 """
 
 import math
@@ -9,10 +10,12 @@ from flexmbs._jit import call_address, part
 from flexmbs.algebra.se3 import exp_se3
 from flexmbs.algebra.small import add, dot, load3_at, matmul, mul, scale, store3_at, tmul
 from flexmbs.system.records import (
-    CLOSED_ROWS, G_ACCELERATION, G_POSITION, G_VELOCITY, LAW_ADDRESS, USER_CONSTANTS, USER_PARENT, USER_POSITION, USER_VELOCITY,
+    CLOSED_ROWS, G_ACCELERATION, G_POSITION, G_VELOCITY, LAW_ADDRESS, ROWS_ALONG, USER_ALONG, USER_CONSTANTS, USER_PARENT,
+    USER_POSITION, USER_VELOCITY, VALUES_ALONG,
 )  # fmt: skip
 
 STEP = 1e-3  # m or rad from the pose
+STEP_OF_VALUES = 4e-3  # where they are differenced twice
 
 
 @part
@@ -50,7 +53,11 @@ def covector(io, r, in_parent, R):
 @part
 def row_rates(relations, laws, io, t, at, n, gs, row, R, x, v, w):
     """Add d/dt (A V + a₀) with V held to the rates of the rows."""
+    along = int(relations[at + USER_ALONG]) if relations[at + USER_VELOCITY] >= 0.0 else ROWS_ALONG
     h = STEP / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
+    if along == VALUES_ALONG:
+        second_differences(relations, laws, io, t, at, n, gs, row, R, x, v, w)
+        return
     for c in range(4):
         factor = 1.0 + c // 2
         weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
@@ -59,10 +66,32 @@ def row_rates(relations, laws, io, t, at, n, gs, row, R, x, v, w):
             weight = -weight
         dR, dx = exp_se3(scale(factor * h, v), scale(factor * h, w))
         S = matmul(R, dR)
-        in_parent = load_rows(relations, laws, at, n, t + factor * h, S, add(x, mul(R, dx)), io)
+        y = add(x, mul(R, dx))
+        if along >= 0:
+            store3_at(io, 0, 13, mul(S, v))
+            store3_at(io, 0, 16, mul(S, w))
+            call_with_pose(laws, along, t + factor * h, S, y, io)
+            for r in range(n):
+                gs[G_ACCELERATION, row + r] += weight / h * io[1, r]
+        else:
+            in_parent = load_rows(relations, laws, at, n, t + factor * h, S, y, io)
+            for r in range(n):
+                d, m = covector(io, r, in_parent, S)
+                gs[G_ACCELERATION, row + r] += weight / h * (dot(d, v) + dot(m, w) + io[1, 7 * r + 6])
+
+
+@part
+def second_differences(relations, laws, io, t, at, n, gs, row, R, x, v, w):
+    """Add d²/dτ² g(X exp(τ V), t + τ) by differences of fourth order to the rates of the rows."""
+    law = int(relations[at + USER_POSITION])
+    h = STEP_OF_VALUES / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
+    for c in range(5):
+        factor = c - 2.0
+        weight = -30.0 / 12.0 if c == 2 else 16.0 / 12.0 if c % 2 == 1 else -1.0 / 12.0
+        dR, dx = exp_se3(scale(factor * h, v), scale(factor * h, w))
+        call_with_pose(laws, law, t + factor * h, matmul(R, dR), add(x, mul(R, dx)), io)
         for r in range(n):
-            d, m = covector(io, r, in_parent, S)
-            gs[G_ACCELERATION, row + r] += weight / h * (dot(d, v) + dot(m, w) + io[1, 7 * r + 6])
+            gs[G_ACCELERATION, row + r] += weight / (h * h) * io[1, r]
 
 
 @part

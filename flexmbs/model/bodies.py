@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, model_validator
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.flexible_body_kept import KEPT
 from flexmbs.model.fields import (
     Damping,
     Matrix,
@@ -190,7 +191,7 @@ class FlexibleBody(Body, kind="flexible"):
     def load(self) -> FlexibleBodyData:
         """The body's data, read from its file unless in memory, without geometric stiffness where ``stiffening`` is off.
 
-        Raises `InputError`; nothing is cached.
+        A file with the same contents is not read again, one that was changed is. Raises `InputError`.
         """
         data = self.data if self.data is not None else self._read()
         return data if self.stiffening or data.geometric is None else dataclasses.replace(data, geometric=None)
@@ -198,7 +199,7 @@ class FlexibleBody(Body, kind="flexible"):
     def _read(self) -> FlexibleBodyData:
         assert self.file is not None
         try:
-            return FlexibleBodyData.load(self.file)
+            return KEPT.load(self.file, FlexibleBodyData.load)
         except InputError as error:
             raise InputError(*(f"bodies.{self.name}.file: {problem}" for problem in error.problems)) from None
         except FileNotFoundError:

@@ -82,7 +82,7 @@ class Holonomic(Relation, kind="holonomic"):
         return (ConstraintClass(self.equations, scleronomic=not self.rheonomic),)
 
     def cautions(self) -> list[Problem]:
-        text = "its derivatives are taken by complex steps or differences, about 28 calls each; give a jacobian for speed"
+        text = "its derivatives are taken by complex steps or differences, 10 to 40 calls each time; give a jacobian for speed"
         found = [Problem((self.section, self.name, "jacobian"), text)] if self.jacobian is None else []
         return [*found, Problem((self.section, self.name), WORK)] if self.rheonomic else found
 

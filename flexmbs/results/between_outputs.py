@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.interpolate import Akima1DInterpolator
 
 from flexmbs.errors import InputError
 from flexmbs.model.motions import Ball, FreeMotion
@@ -98,6 +97,8 @@ def _akima(t: FloatArray, values: FloatArray, times: FloatArray) -> FloatArray:
     keep = np.concatenate([[True], np.diff(t) > 0.0])
     if keep.sum() < 2 or values[0].size == 0:
         return np.repeat(values[:1], len(times), axis=0)
+    from scipy.interpolate import Akima1DInterpolator  # a quarter of a second, for those who ask between outputs
+
     return np.asarray(Akima1DInterpolator(t[keep], values[keep], axis=0)(times))
 
 

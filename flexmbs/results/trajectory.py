@@ -1,6 +1,7 @@
 """What a run leaves behind: states at the output times, and how the run went."""
 
 import datetime
+import functools
 import importlib.metadata
 import os
 import platform
@@ -55,9 +56,18 @@ AT_EVENT = "stopped at event "  # how the outcome of a run with a terminal event
 PACKAGES = ("numpy", "scipy", "numba", "h5py")
 
 
+@functools.cache
+def _version(name: str) -> str:
+    """Version of an installed package, empty where there is none."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
 def provenance() -> dict[str, str]:
     """Date, machine and versions of the programs at hand."""
-    versions = {name: importlib.metadata.version(name) for name in PACKAGES if _installed(name)}
+    versions = {name: _version(name) for name in PACKAGES if _version(name)}
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
@@ -65,14 +75,6 @@ def provenance() -> dict[str, str]:
         "python": platform.python_version(),
         **versions,
     }
-
-
-def _installed(name: str) -> bool:
-    try:
-        importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)

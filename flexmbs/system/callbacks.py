@@ -1,6 +1,7 @@
 """User functions behind one C signature ``void f(double *x, double *out)``, called by address from the compiled loop.
 
-A function that the user compiled with Numba costs about 15 ns a call, any other Python function about 1 µs plus its body.
+A function that the user compiled with Numba costs about 15 ns a call, any other Python function about 1 µs plus its body. The C
+function that Numba makes of one is made once in its life: the function itself keeps it, for all runs of the process.
 An exception in a function is kept, its results become NaN, the loop stops, and the exception is raised again. Where results are
 not finite, the function and its arguments are kept for the message.
 """
@@ -13,11 +14,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from flexmbs._jit import compiled_callback, is_jitted
+from flexmbs._jit import COMPILED, compiled_callback, is_jitted
+
+if COMPILED:
+    from flexmbs._jit.reported import reported
 
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -26,6 +30,7 @@ SLOW_CALL = 1e-3  # s
 TIMED_CALLS = 4
 FRAME_ARGUMENTS = 19  # t, r, A, v, ω of a frame
 POSE_ARGUMENTS = 13  # t, x, A of a relative pose
+KEPT = "_flexmbs_callbacks"  # attribute of a function of Numba's
 BORDER = ("timed", "call", "view", "lost")  # the callback's own functions
 
 
@@ -45,7 +50,6 @@ class Callbacks:
         self.error: BaseException | None = None
         self.where: Call | None = None  # the last call that raised or gave no finite number
         self.slow: dict[str, float] = {}  # seconds a call, where that is long
-        self.compiled: dict[tuple[Any, int, int], int] = {}  # addresses of compiled functions by function and shape
 
     def address(
         self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int, spread: Any = None
@@ -53,15 +57,12 @@ class Callbacks:
         """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in arguments x; ``spread`` is its
         form for Numba."""
         if is_jitted(function):
-            known = self.compiled.get((function, n_in, n_out))
-            if known is not None:
-                return known
-            report = self._keep(self._python(name, function.py_func, body, n_in, n_out))  # type: ignore[attr-defined]
-            wrapper = compiled_callback(spread or _spread(function, n_in, n_out), n_in, n_out, report)
-            if wrapper is not None:
-                self.kept.append(wrapper)
-                self.compiled[function, n_in, n_out] = int(wrapper.address)
-                return int(wrapper.address)
+            checked = _checked(function, spread or _spread(function, n_in, n_out), n_in, n_out)
+            if checked is not None:
+                report = self._keep(self._python(name, function.py_func, body, n_in, n_out))  # type: ignore[attr-defined]
+                address, alive = reported(checked[0], report)
+                self.kept += [checked, alive]
+                return address
         return self._keep(self._timed(name, self._python(name, function, body, n_in, n_out)))
 
     @contextlib.contextmanager
@@ -167,6 +168,23 @@ class Callbacks:
                 self.slow[name] = min(seconds)
 
         return timed
+
+
+def _checked(function: Any, spread: Callable[..., Any], n_in: int, n_out: int) -> tuple[int, Any] | None:
+    """Address and code of the C function of a function of Numba's in the form ``spread``, or None where nothing is compiled.
+
+    It is made anew where Numba has compiled the function itself anew.
+    """
+    numbers = (cell.cell_contents for cell in spread.__closure__ or ())
+    form = (spread.__code__, n_in, n_out, *(number for number in numbers if isinstance(number, int)))
+    kept = function.__dict__.setdefault(KEPT, {})  # machine code, which does not hold the function
+    if form in kept:
+        made, of = kept[form]
+        if all(any(library is result.library for result in function.overloads.values()) for library in of):
+            return cast(tuple[int, Any] | None, made)
+    made = compiled_callback(spread, n_in, n_out)
+    kept[form] = made, [result.library for result in function.overloads.values()]
+    return made
 
 
 def _at_border(frame: FrameType | None) -> bool:

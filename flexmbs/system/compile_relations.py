@@ -8,8 +8,8 @@ from flexmbs.model.joints import Joint, normal_directions
 from flexmbs.model.relations import KnifeEdge, Relation, RollingDisc, RollingSphere
 from flexmbs.model.user_relations import Holonomic, VelocityRows
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.pose_functions import check_shape, row_address, slope_address, value_address
-from flexmbs.system.records import CHAIN, KNIFE_EDGE, ROLLING_DISC, ROLLING_SPHERE, USER_ROWS
+from flexmbs.system.pose_functions import along_address, check_shape, row_address, slope_address, value_address
+from flexmbs.system.records import CHAIN, KNIFE_EDGE, ROLLING_DISC, ROLLING_SPHERE, ROWS_ALONG, USER_ROWS, VALUES_ALONG
 
 
 def _disc(disc: RollingDisc, laws: LawTable) -> list[float]:
@@ -31,9 +31,11 @@ def _holonomic(given: Holonomic, laws: LawTable) -> list[float]:
     check_shape(f"{name}.function", given.function, (n,))
     position = laws.pose(value_address(callbacks, name, given.function, n))
     if given.jacobian is None:
-        return [1.0, position, laws.pose(slope_address(callbacks, name, given.function, n))]
+        slopes = laws.pose(slope_address(callbacks, name, given.function, n, given.rheonomic))
+        along = along_address(callbacks, name, given.function, n, given.rheonomic)
+        return [1.0, position, slopes, laws.pose(along) if along else VALUES_ALONG]
     check_shape(f"{name}.jacobian", given.jacobian, (n, 7 if given.rheonomic else 6))
-    return [1.0, position, laws.pose(row_address(callbacks, name, given.jacobian, n))]
+    return [1.0, position, laws.pose(row_address(callbacks, name, given.jacobian, n)), ROWS_ALONG]
 
 
 def _velocity_rows(given: VelocityRows, laws: LawTable) -> list[float]:
@@ -43,7 +45,7 @@ def _velocity_rows(given: VelocityRows, laws: LawTable) -> list[float]:
         return [in_parent, -1.0, -1.0, *(x for row in given.covectors for x in row)]
     name = f"joints.{given.name}"
     check_shape(f"{name}.function", given.function, (given.equations, 6), (given.equations, 7))
-    return [in_parent, -1.0, laws.pose(row_address(laws.callbacks, name, given.function, given.equations))]
+    return [in_parent, -1.0, laws.pose(row_address(laws.callbacks, name, given.function, given.equations)), ROWS_ALONG]
 
 
 PARAMETERS: dict[type[Relation], tuple[int, Callable[[Any, LawTable], list[float]]]] = {

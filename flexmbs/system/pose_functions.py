@@ -1,7 +1,8 @@
-"""User functions of a relative pose (t, x, A) as callbacks: values g, rows (A | a₀), and rows of g by differentiation.
+"""User functions of a relative pose (t, x, A) as callbacks: values g, rows (A | a₀), and derivatives of g.
 
 x is turned into x + h e, A into exp(h ẽ) A. A function of Python is differentiated by complex steps, exact to round-off (Squire
-and Trapp, SIAM Rev. 40 (1998) 110), where it takes complex numbers; else by differences of fourth order.
+and Trapp, SIAM Rev. 40 (1998) 110), where it takes complex numbers; else by differences of fourth order. The rows of g are its
+derivatives in the six directions of (v, ω), and in time where it is rheonomic; ġ along a motion is one derivative.
 """
 
 import math
@@ -15,7 +16,7 @@ from flexmbs._jit import is_jitted, jitted
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.functions import StandIn
-from flexmbs.system.callbacks import POSE_ARGUMENTS, Callbacks
+from flexmbs.system.callbacks import FRAME_ARGUMENTS, POSE_ARGUMENTS, Callbacks
 
 COLUMNS = 7  # of a row: on (v, ω), and a₀ or ∂g/∂t
 STEP = 1e-3
@@ -24,7 +25,7 @@ STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.
 AGREE = 1e-6
 PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.64)  # a pose that is special for no function
 
-Body = Callable[[Callable[..., Any], np.ndarray], Any]
+_WEIGHTS = np.array([weight / STEP for _, weight in STENCIL])
 
 
 def called(function: Callable[..., Any], x: np.ndarray) -> Any:
@@ -35,7 +36,8 @@ def called(function: Callable[..., Any], x: np.ndarray) -> Any:
 
 def values(function: Callable[..., Any], x: np.ndarray) -> Any:
     """g(t, x, A)"""
-    return np.ravel(called(function, x))
+    g = called(function, x)
+    return g if np.ndim(g) == 1 else np.ravel(g)
 
 
 def rows(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
@@ -45,36 +47,63 @@ def rows(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
     return np.hstack([given, np.zeros((len(given), missing))]).ravel() if missing > 0 else given.ravel()
 
 
-def differentiated(function: Callable[..., Any], n: int) -> Body:
-    """Body that gives the rows (∂g on (v, ω) | ∂g/∂t), by complex steps where the function takes them."""
+def by_differences(function: Callable[..., Any], x: np.ndarray, n: int) -> np.ndarray:
+    """(n, 7) by differences of fourth order."""
+    return _rows_by_differences(function, x, n, True)
+
+
+def _spun(A: np.ndarray) -> np.ndarray:
+    """ẽ A of the three axes e, (3, 9)."""
+    return (_SPIN @ A).reshape(3, 9)
+
+
+def _directions(x: np.ndarray) -> np.ndarray:
+    """Rates of (x, A) in the six directions of (v, ω), (6, 12)."""
+    found = _PLACES.copy()
+    found[3:, 3:] = _spun(x[4:13])
+    return found
+
+
+def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool) -> bool:
+    """True where complex steps give the derivatives that differences give."""
     at = np.array(PROBE)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            exact, rough = _by_complex_steps(function, at, n), by_differences(function, at, n)
-        if np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()):
-            return lambda function, x: _by_complex_steps(function, x, n).ravel()
+            exact, rough = (rows(function, at, n, rheonomic) for rows in (_rows_by_complex_steps, _rows_by_differences))
+        return bool(np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()))
     except Exception:  # it takes no complex numbers, or not this pose
-        pass
-    return lambda function, x: by_differences(function, x, n).ravel()
+        return False
 
 
-def by_differences(function: Callable[..., Any], x: np.ndarray, n: int) -> np.ndarray:
-    """(n, 7) by differences of fourth order."""
-    found = np.zeros((n, COLUMNS))
+def _rows_by_differences(function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool) -> np.ndarray:
+    """(n, 7) of differences of g at the poses beside, by columns of the stencil."""
+    t, poses = float(x[0]), (_TURNED @ x[1:]).reshape(-1, 12) + _SHIFTED
     with np.errstate(invalid="ignore"):  # a function that is infinite gives no number, which is told
-        for k in range(COLUMNS):
-            for factor, weight in STENCIL:
-                found[:, k] += weight / STEP * values(function, moved(x, k, factor * STEP))
+        g = [function(t, pose[:3], pose[3:]) for pose in poses]
+        if rheonomic:
+            g += [function(t + factor * STEP, x[1:4].copy(), x[4:13].copy()) for factor, _ in STENCIL]
+        found = np.zeros((n, COLUMNS))
+        found[:, : len(g) // 4] = np.einsum("kcr,c->rk", np.array(g, float).reshape(-1, 4, n), _WEIGHTS)
     return found
 
 
-def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, n: int) -> np.ndarray:
+def _rows_by_complex_steps(function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool) -> np.ndarray:
     """(n, 7) of imaginary parts."""
+    t, poses = float(x[0]), x[1:13] + 1j * TINY * _directions(x)
+    g = [function(t, pose[:3], pose[3:]) for pose in poses]
+    if rheonomic:
+        g.append(function(t + 1j * TINY, x[1:4].astype(complex), x[4:13].astype(complex)))
     found = np.zeros((n, COLUMNS))
-    for k in range(COLUMNS):
-        found[:, k] = np.imag(values(function, moved(x.astype(complex), k, 1j * TINY))) / TINY
+    found[:, : len(g)] = np.array(g).imag.reshape(-1, n).T / TINY
     return found
+
+
+def _along_by_complex_steps(function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool) -> np.ndarray:
+    """ġ (n,) along the twist x[13:19], the imaginary part."""
+    pose = x[1:13] + 1j * TINY * (x[13:19] @ _directions(x))
+    g = function(complex(x[0], TINY) if rheonomic else float(x[0]), pose[:3], pose[3:])
+    return np.asarray(np.imag(g).reshape(n) / TINY)
 
 
 def moved(x: np.ndarray, k: int, h: Any) -> np.ndarray:
@@ -89,6 +118,24 @@ def moved(x: np.ndarray, k: int, h: Any) -> np.ndarray:
     else:
         moved[0] += h
     return moved
+
+
+def _turned() -> tuple[np.ndarray, np.ndarray]:
+    """M (24·12, 12) and c (24, 12) of the poses M (x, A) + c beside a pose, by direction and column of the stencil."""
+    matrix, shift = np.tile(np.eye(12), (24, 1, 1)), np.zeros((24, 12))
+    for k in range(6):
+        for c, (factor, _) in enumerate(STENCIL):
+            columns = [moved(np.concatenate([[0.0], unit]), k, factor * STEP)[1:] for unit in np.eye(12)]
+            if k < 3:
+                shift[4 * k + c, k] = factor * STEP
+            else:
+                matrix[4 * k + c] = np.array(columns).T
+    return matrix.reshape(24 * 12, 12), shift
+
+
+_TURNED, _SHIFTED = _turned()
+_PLACES = np.eye(6, 12) * (np.arange(6) < 3)[:, None]
+_SPIN = np.array([[np.kron(np.cross(e, np.eye(3)).T, np.eye(3))] for e in np.eye(3)]).reshape(27, 9)
 
 
 def spread_values(function: Callable[..., Any], n: int) -> Callable[..., Any]:
@@ -133,16 +180,17 @@ def spread_rows(function: Callable[..., Any], n: int) -> Callable[..., Any]:
     return several
 
 
-def spread_differences(function: Callable[..., Any], n: int) -> Callable[..., Any]:
+def spread_differences(function: Callable[..., Any], n: int, rheonomic: bool) -> Callable[..., Any]:
     """``body(x, out)`` of the rows by differences for Numba."""
     inner = jitted(spread_values(function, n))
+    columns = COLUMNS if rheonomic else COLUMNS - 1
 
     def body(x: Any, out: Any) -> None:
         y = np.empty(13)
         g = np.empty(n)
         for a in range(7 * n):
             out[a] = 0.0
-        for k in range(7):
+        for k in range(columns):
             for c in range(4):
                 factor = 1.0 + c // 2
                 weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
@@ -181,11 +229,27 @@ def row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n
     return callbacks.address(name, function, rows, POSE_ARGUMENTS, COLUMNS * n, spread)
 
 
-def slope_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
+def slope_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, rheonomic: bool) -> int:
     """Address of rows by differentiation of g."""
-    spread = spread_differences(function, n) if is_jitted(function) else None
-    body = differentiated(getattr(function, "py_func", function), n)
+    spread = spread_differences(function, n, rheonomic) if is_jitted(function) else None
+    plain = getattr(function, "py_func", function)
+    rows = _rows_by_complex_steps if _takes_complex(plain, n, rheonomic) else _rows_by_differences
+
+    def body(function: Callable[..., Any], x: np.ndarray) -> Any:
+        return rows(function, x, n, rheonomic).ravel().tolist()
+
     return callbacks.address(name, function, body, POSE_ARGUMENTS, COLUMNS * n, spread)
+
+
+def along_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, rheonomic: bool) -> int:
+    """Address of ġ along a twist, which follows the pose, by complex steps; 0 where the function does not take them."""
+    if is_jitted(function) or not _takes_complex(function, n, rheonomic):
+        return 0
+
+    def body(function: Callable[..., Any], x: np.ndarray) -> Any:
+        return _along_by_complex_steps(function, x, n, rheonomic).tolist()
+
+    return callbacks.address(name, function, body, FRAME_ARGUMENTS, n)
 
 
 def check_shape(name: str, function: Callable[..., Any], *shapes: tuple[int, ...]) -> None:

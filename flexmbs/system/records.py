@@ -47,6 +47,8 @@ PLANE, AXLE, CENTRE_RADIUS, RIM_RADIUS = 0, 3, 6, 7
 FIRST_TANGENT, SECOND_TANGENT, SPHERE_RADIUS = 3, 6, 9
 # of user rows: told in the parent's axes, laws of g and of (A | a₀) or −1, else constant rows
 USER_PARENT, USER_POSITION, USER_VELOCITY, USER_CONSTANTS = range(4)
+USER_ALONG = USER_CONSTANTS  # of rows by a function: ROWS_ALONG, VALUES_ALONG, or the law of ġ along a motion
+ROWS_ALONG, VALUES_ALONG = -1, -2  # a rate is that of the rows, or by differences of the values
 # columns of System.drives: body of a driven primary joint or −1, cut joint or −1
 DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = range(7)
 # columns of Laws.info

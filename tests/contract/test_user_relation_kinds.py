@@ -1,5 +1,7 @@
 """What constraints of the user's own keep between flexible bodies: rows and rates, the same accelerations by every formalism."""
 
+import math
+
 import numpy as np
 import pytest
 from formalism_contract import reference
@@ -21,6 +23,11 @@ def surface(t, x, A):
     return np.array([x[2] - 0.2 * np.sin(x[0]) * x[1] - 0.1 * t, A[8] + 0.3 * A[1] - 0.4 * x[1] * A[3]])
 
 
+def real_surface(t, x, A):
+    """The same by functions that take no complex numbers."""
+    return [x[2] - 0.2 * math.sin(x[0]) * x[1] - 0.1 * t, A[8] + 0.3 * A[1] - 0.4 * x[1] * A[3]]
+
+
 def surface_rows(t, x, A):
     def turned(column, row):
         """Rate of A[row, column] = e_row · (ω × a)."""
@@ -39,6 +46,7 @@ KINDS = {
     "holonomic": (fm.Holonomic, {"function": surface, "jacobian": surface_rows, "equations": 2, "rheonomic": True}),
     "holonomic by complex steps": (fm.Holonomic, {"function": surface, "equations": 2, "rheonomic": True}),
     "velocity-rows": (fm.VelocityRows, {"function": rows, "equations": 2, "axes": "parent", "rheonomic": True}),
+    "holonomic by differences": (fm.Holonomic, {"function": real_surface, "equations": 2, "rheonomic": True}),
     "velocity-rows constant": (fm.VelocityRows, {"covectors": [(0.3, -1, 0.2, 0.5, 0.1, -0.7, 0.4), (1, 0, 0, 0, 1, 0)]}),
 }
 

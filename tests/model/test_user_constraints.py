@@ -7,6 +7,8 @@ from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
 from flexmbs.analysis.state import State, settled_state
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
 
 INERTIA = {"mass": 2.0, "inertia": (0.3, 0.4, 0.5), "com": (0.1, -0.2, 0.05)}
 
@@ -50,6 +52,23 @@ def test_rod(how) -> None:
     jacobian = given.rod_jacobian if how == "given" else None
     found = state_with(fm.Holonomic(*ENDS, function=function, jacobian=jacobian))
     check_equal(found, fm.Distance(*ENDS, length=given.LENGTH, q0=(0.8, -0.7, 1, 0, 0, 0)), tolerance=1e-9)
+
+
+@pytest.mark.parametrize(("function", "calls"), [(given.rod, 1 + 6 + 4), (given.rod_of_reals, 1 + 24 + 5)])
+def test_an_evaluation_takes_few_calls(function, calls) -> None:
+    """The value, six derivatives, and g̈ along the motion: by complex steps one call each, by differences a stencil each."""
+    count = 0
+
+    def counted(t, x, A):
+        nonlocal count
+        count += 1
+        return function(t, x, A)
+
+    now = state_with(fm.Holonomic(*ENDS, function=counted))
+    work = make_work(now.compiled.system, now.beta)
+    count = 0
+    terms(now.compiled.system, work, 0.0, now.q, now.s)
+    assert count == calls
 
 
 @pytest.mark.parametrize("jacobian", [given.hinge_jacobian, None])

@@ -1,0 +1,219 @@
+"""What a second start spares: imports, the set-up of the compiler, reading of bodies, compilation of the user's functions."""
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs._jit import COMPILED
+from flexmbs.flexible_body_kept import KeptBodies
+from flexmbs.system.callbacks import Callbacks
+
+ROOT = Path(__file__).parents[1]
+compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+
+
+def run(code: str, folder: Path | None = None, **environment: str) -> str:
+    """What Python prints for a code, in a process of its own."""
+    given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_heavy_packages_are_imported_where_they_are_used() -> None:
+    heavy = "scipy.interpolate scipy.optimize scipy.integrate scipy.spatial matplotlib h5py jinja2 meshio rich typer skfem"
+    code = f"""
+import sys, flexmbs as fm
+fm.Model, fm.simulate
+print([name for name in "{heavy}".split() if name in sys.modules])
+"""
+    assert run(code, NUMBA_DISABLE_JIT="1").strip() == "[]"
+
+
+def test_public_names_are_told_without_imports() -> None:
+    code = "import sys, flexmbs; names = dir(flexmbs); print('simulate' in names, 'numpy' in sys.modules)"
+    assert run(code).split() == ["True", "False"]
+
+
+@compiled_only
+def test_kernels_from_the_disk_set_up_no_compiler(tmp_path: Path) -> None:
+    """The first process compiles a kernel; the second loads it, then compiles another one, which links it."""
+    (tmp_path / "small.py").write_text(
+        """
+from flexmbs._jit import kernel
+
+@kernel
+def inner(x):
+    return 3.0 * x
+
+@kernel
+def outer(x, y):
+    return inner(x) + y
+"""
+    )
+    code = """
+from numba.core.registry import cpu_target
+import small
+first = small.inner(2.0), bool(cpu_target.target_context._registries), sum(small.inner.stats.cache_hits.values())
+print(*first, small.outer(2.0, 1.0), bool(cpu_target.target_context._registries)) if {second} else None
+"""
+    run(code.format(second=False), tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "kept"))
+    assert run(code.format(second=True), tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "kept")).split() == [
+        "6.0", "False", "1", "7.0", "True",
+    ]  # fmt: skip
+
+
+def body(mass: float = 2.0) -> fm.FlexibleBodyData:
+    """A body of one mode."""
+    S, xS, SS = np.zeros((3, 1)), np.zeros((3, 3, 1)), np.zeros((3, 3, 1, 1))
+    SS[2, 2, 0, 0] = 0.5
+    return fm.FlexibleBodyData.from_integrals(
+        "part", mass=mass, first_moment=np.zeros(3), second_moment=0.1 * np.eye(3), S_bar=S, xS=xS, SS=SS, K_ff=[[100.0]],
+        frames={"a": fm.FlexibleFrame.at_node(np.zeros(3), np.zeros((3, 1)))},
+    )  # fmt: skip
+
+
+class Reader:
+    """`FlexibleBodyData.load` that counts."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, path: str | Path) -> fm.FlexibleBodyData:
+        self.count += 1
+        return fm.FlexibleBodyData.load(path)
+
+
+@pytest.mark.parametrize("age", [0.0, 1000.0])
+def test_a_body_is_read_once_and_anew_when_its_file_changes(tmp_path: Path, age: float) -> None:
+    """Just written, and long ago; the change keeps size and times of the file."""
+    path, kept, read = tmp_path / "part.h5", KeptBodies(), Reader()
+    body().save(path)
+    found = path.stat()
+    before = (found.st_atime_ns, found.st_mtime_ns - int(1e9 * age))
+    os.utime(path, ns=before)
+    first = kept.load(path, read)
+    assert kept.load(path, read) is first
+    assert read.count == 1
+    body(mass=3.0).save(tmp_path / "other.h5")
+    changed = (tmp_path / "other.h5").read_bytes()
+    assert len(changed) == found.st_size
+    with open(path, "r+b") as file:
+        file.write(changed)
+    os.utime(path, ns=before)
+    assert kept.load(path, read).mass == 3.0
+    assert first.mass == 2.0
+    path.unlink()
+    with pytest.raises(fm.InputError, match="no such file"):
+        kept.load(path, read)
+
+
+def test_times_that_stood_still_spare_the_hash(tmp_path: Path, monkeypatch) -> None:
+    """By the clock of a later time the file is old; a file whose times change is hashed again."""
+    path, kept, read, hashes = tmp_path / "part.h5", KeptBodies(), Reader(), []
+    body().save(path)
+    module = sys.modules[KeptBodies.__module__]
+    digest = module.hashlib.file_digest
+    monkeypatch.setattr(module.time, "time", lambda: 1e-9 * path.stat().st_ctime_ns + 100.0)
+    monkeypatch.setattr(module.hashlib, "file_digest", lambda file, name: hashes.append(name) or digest(file, name))
+    first = kept.load(path, read)
+    assert kept.load(path, read) is first
+    assert len(hashes) == 1
+    os.utime(path)
+    assert kept.load(path, read) is first
+    assert (len(hashes), read.count) == (2, 1)
+
+
+def test_kept_bodies_are_few_and_cannot_be_written_to(tmp_path: Path) -> None:
+    kept, read = KeptBodies(bodies=2), Reader()
+    for mass in (1.0, 2.0, 3.0):
+        body(mass).save(tmp_path / f"{mass}.h5")
+        data = kept.load(tmp_path / f"{mass}.h5", read)
+    assert len(kept) == 2
+    for array in (data.K_ff, data.SS, data.modes.frequency, data.frames["a"].x):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.0
+    kept.load(tmp_path / "1.0.h5", read)
+    assert read.count == 4
+    small = KeptBodies(size=10)
+    small.load(tmp_path / "1.0.h5", read)
+    assert len(small) == 0
+
+
+def test_a_model_reads_its_file_once(tmp_path: Path, monkeypatch) -> None:
+    read = Reader()
+    body(mass=7.0).save(tmp_path / "part.h5")
+    load = fm.FlexibleBodyData.load
+    monkeypatch.setattr(fm.FlexibleBodyData, "load", lambda path: (setattr(read, "count", read.count + 1), load(path))[1])
+    model = fm.Model("two")
+    for name in ("first", "second"):
+        model.add(fm.FlexibleBody(name, str(tmp_path / "part.h5")))
+    assert not model.check().errors
+    assert not model.check().errors
+    assert read.count == 1
+
+
+def force(scale: float):
+    """A function of Numba's with a number of its own."""
+    import numba
+
+    @numba.njit
+    def of(t, x, v):
+        return scale * x if t < 10.0 else np.nan
+
+    return of
+
+
+def called(callbacks: Callbacks, function, t: float) -> float:
+    """The function's result by its address."""
+    from flexmbs._jit import call_address, jitted
+
+    @jitted
+    def call(address, x, out):
+        call_address(address, x, out)
+
+    address = callbacks.address("item", function, lambda function, x: (function(*x.tolist()),), 3, 1)
+    out = np.zeros(1)
+    call(address, np.array([t, 2.0, 0.0]), out)
+    return float(out[0])
+
+
+@compiled_only
+def test_a_compiled_function_is_compiled_once_for_all_runs() -> None:
+    """The machine code is the function's own; each run gets its own reports; another function has other code."""
+    from flexmbs.system import callbacks as module
+
+    made, compile_ = [], module.compiled_callback
+    module.compiled_callback = lambda *given: made.append(given) or compile_(*given)
+    try:
+        three, runs = force(3.0), [Callbacks(), Callbacks()]
+        assert [called(run, three, 0.0) for run in runs] == [6.0, 6.0]
+        assert len(made) == 1
+        assert np.isnan(called(runs[1], three, 11.0))
+        assert runs[0].where is None
+        assert runs[1].where is not None
+        assert runs[1].where.t == 11.0
+        assert called(runs[0], force(4.0), 0.0) == 8.0
+        assert len(made) == 2
+        three.recompile()
+        assert called(Callbacks(), three, 0.0) == 6.0
+        assert len(made) == 3
+    finally:
+        module.compiled_callback = compile_
+
+
+@compiled_only
+def test_a_compiled_function_is_not_kept_alive() -> None:
+    function = force(3.0)
+    called(Callbacks(), function, 0.0)
+    gone = weakref.ref(function)
+    del function
+    gc.collect()
+    assert gone() is None
