@@ -5,7 +5,9 @@ Velocities U (3 rows per contact: normal, two tangents) after impulses p are U =
 where α > 0 only at |p_T| = μ p_N. By Poisson an impact has two phases: compression, the same with e = 0, of impulses p_C; then
 expansion from there, with impulses p_E of at least the part e_N of compression,
     U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
-Both are ξ = D p + c with p_N ≥ b in place of p_N ≥ 0.
+Both are ξ = D p + c with p_N ≥ b in place of p_N ≥ 0. Solved by sweeps over the contacts, each exactly; where these are slow, as
+for more contacts than freedoms, by `flexmbs.integrators.redundant_contacts`. Some problems have no solution: a drive that presses
+through a contact, a body wedged so that friction holds against every velocity that restitution demands.
 
 Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics; Pfeiffer and Glocker (1996), Multibody Dynamics
 with Unilateral Contacts, ch. 8; Acary and Brogliato (2008), Numerical Methods for Nonsmooth Dynamical Systems, ch. 4 and 13.
@@ -14,12 +16,15 @@ with Unilateral Contacts, ch. 8; Acary and Brogliato (2008), Numerical Methods f
 import math
 
 from flexmbs._jit import part
+from flexmbs.integrators.redundant_contacts import compliances, largest_velocity, natural_map, redundant, velocities
 
 NO_SOLUTION = -1
 ARCS, FINEST = 12, 1200  # in which the direction of slip is sought
 BISECTIONS = 55
 ROUNDED = 1e-13  # of the largest velocity
 PLANAR = 1e-12  # of the stiffer tangent: no motion along the other
+FIRST = 10  # sweeps before contacts count as redundant
+NEARLY = 1e-6  # of the velocities: contacts redundant but for round-off, solved so far, go on
 UNKNOWN = -1.0  # in place of a given normal impulse
 
 
@@ -174,15 +179,9 @@ def one_contact(D, o, r0, r1, r2, mu, least, bound):
 
 
 @part
-def impulses(n, D, c, mu, least, bound, tolerance, sweeps, p):
-    """Impulses p (3n,) of n contacts, normal ones of at least ``bound`` (n,): block Gauss–Seidel from the given p, each contact
-    solved exactly.
-
-    Returns (sweeps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged.
-    """
-    speed = 0.0
-    for a in range(3 * n):
-        speed = max(speed, abs(c[a]))
+def sweep_over_contacts(n, D, c, mu, least, bound, tolerance, sweeps, p, x, r, rho):
+    """Block Gauss–Seidel from the given p, each contact solved exactly. Returns like `impulses`."""
+    speed = largest_velocity(n, D, c, bound)
     worst = 0
     for sweep in range(sweeps):
         largest = 0.0
@@ -204,23 +203,56 @@ def impulses(n, D, c, mu, least, bound, tolerance, sweeps, p):
             if change > largest or change != change:
                 largest = change
                 worst = k
-        if largest <= tolerance * speed:
-            return sweep + 1, worst
         if n == 1:
             return 1, 0
+        if largest <= tolerance * speed:
+            compliances(n, D, rho)
+            velocities(n, D, c, p, x)
+            if natural_map(n, x, mu, bound, rho, p, r) <= tolerance * speed + round_off(n, rho, p):
+                return sweep + 1, worst
     return sweeps, worst
+
+
+@part
+def round_off(n, rho, p):
+    """Velocity below which the natural map cannot be told from zero."""
+    most = 0.0
+    for k in range(n):
+        most = max(most, abs(p[3 * k]) / rho[k], abs(p[3 * k + 1]) / rho[k], abs(p[3 * k + 2]) / rho[k])
+    return ROUNDED * most
+
+
+@part
+def impulses(n, D, c, mu, least, bound, tolerance, sweeps, p, room):
+    """Impulses p (3n,) of n contacts, normal ones of at least ``bound`` (n,), natural map within ``tolerance`` of the velocities.
+
+    Sweeps over the contacts from the given p; where these are slow, `redundant_contacts`, then more sweeps.
+    Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged.
+    """
+    x, r, rho = room.line[0], room.line[1], room.line[6, :n]
+    first = min(sweeps, FIRST)
+    used, worst = sweep_over_contacts(n, D, c, mu, least, bound, tolerance, first, p, x, r, rho)
+    if n == 1 or 0 < used < first or (used == NO_SOLUTION and D[3 * worst, 3 * worst] <= least[worst]):
+        return used, worst
+    speed = largest_velocity(n, D, c, bound)
+    steps, exists = redundant(n, D, c, mu, bound, tolerance * speed, NEARLY * speed, p, room)
+    if not exists:
+        return NO_SOLUTION, worst
+    if steps > 0:
+        return min(first + steps, sweeps - 1), worst
+    return sweep_over_contacts(n, D, c, mu, least, bound, tolerance, sweeps, p, x, r, rho)
 
 
 @part
 def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
     """`impulses` p (3n,) with p_N ≥ 0, and where some ``expansion`` (n,), Poisson's e_N, is not zero their phase of expansion.
 
-    room (3, 3n): scratch. Returns like `impulses`.
+    room: scratch from `make_room`. Returns like `impulses`.
     """
-    bound, later, more = room[0], room[1], room[2]
+    bound, later, more = room.line[9, :n], room.line[10], room.line[11]
     for k in range(n):
         bound[k] = 0.0
-    used, worst = impulses(n, D, c, mu, least, bound, tolerance, sweeps, p)
+    used, worst = impulses(n, D, c, mu, least, bound, tolerance, sweeps, p, room)
     expands = False
     for k in range(n):
         bound[k] = expansion[k] * p[3 * k]
@@ -232,7 +264,7 @@ def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
         more[i] = 0.0
         for j in range(3 * n):
             later[i] += D[i, j] * p[j]
-    used, worst = impulses(n, D, later, mu, least, bound, tolerance, sweeps, more)
+    used, worst = impulses(n, D, later, mu, least, bound, tolerance, sweeps, more, room)
     for i in range(3 * n):
         p[i] += more[i]
     return used, worst

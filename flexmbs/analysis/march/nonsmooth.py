@@ -38,6 +38,7 @@ from flexmbs.formalisms.kkt import largest, project
 from flexmbs.formalisms.multiplier import correction, iteration_matrix
 from flexmbs.integrators.contact_problem import NO_SOLUTION, impact
 from flexmbs.integrators.moreau_jean import MoreauJean
+from flexmbs.integrators.redundant_contacts import Room, make_room
 from flexmbs.results.trajectory import Impact
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
@@ -89,7 +90,7 @@ class Touch(NamedTuple):
     free: np.ndarray  # (3n,) U without impulses
     c: np.ndarray  # (3n,)
     expansion: np.ndarray  # (n,) e of Poisson's law, 0 where no impact is
-    room: np.ndarray  # (3, 3n)
+    room: Room
     mu: np.ndarray  # (n,)
     least: np.ndarray  # (n,)
     x: np.ndarray  # (3n,) impulses of the contacts that take part
@@ -104,7 +105,7 @@ def make_touch(system: System) -> Touch:
     return Touch(
         gap=z(n), rate=z((n, 3)), beside=z(n), p=z((n, 3)), closed=z(n, np.int64), row=z(n, np.int64), W=z((3 * n, ns)),
         F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), D=z((3 * n, 3 * n)), G=z((3 * n, 3 * n)), mean=z(3 * n),
-        free=z(3 * n), c=z(3 * n), expansion=z(n), room=z((3, 3 * n)), mu=z(n), least=z(n), x=z(3 * n),
+        free=z(3 * n), c=z(3 * n), expansion=z(n), room=make_room(n), mu=z(n), least=z(n), x=z(3 * n),
         log=z((MOST_LOGGED, 6)), counts=z(3, np.int64),
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from flexmbs._jit import seldom
 from flexmbs.analysis.march.march import Course
 from flexmbs.analysis.march.nonsmooth import first_contacts, make_touch
 from flexmbs.integrators.contact_problem import NO_SOLUTION, impact
+from flexmbs.integrators.redundant_contacts import make_room
 from flexmbs.system.records import CO_E, CO_ET, CO_MU, CO_POISSON, GAP_FORCE
 
 ACROSS = 1e-5  # s, of the differences that give accelerations of contacts
@@ -25,9 +26,9 @@ OPEN, STICKS, SLIPS = range(3)
 
 
 @seldom
-def contact_problem(n, D, c, expansion, mu, least, tolerance, sweeps, p):
+def contact_problem(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
     """`impact` for Python."""
-    return impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, np.zeros((3, 3 * n)))
+    return impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room)
 
 
 class Unsolved(Exception):
@@ -118,7 +119,9 @@ class Responses:
         mu = float(self.mu[k])
         if mode == STICKS and mu > 0.0:
             p = x.copy()
-            done, _ = contact_problem(1, np.ascontiguousarray(D), r, np.zeros(1), np.array([mu]), np.zeros(1), EXACT, 1, p)
+            done, _ = contact_problem(
+                1, np.ascontiguousarray(D), r, np.zeros(1), np.array([mu]), np.zeros(1), EXACT, 1, p, make_room(1)
+            )
             if done == NO_SOLUTION:
                 raise Unsolved(k, NO_SOLUTION)
             return p
@@ -165,7 +168,7 @@ class Responses:
         p, m = np.zeros(3 * len(closed)), len(closed)
         least = 1e-13 * np.full(m, np.abs(np.diag(D)).max(initial=0.0))
         mu = np.ascontiguousarray(self.mu[closed])
-        done, worst = contact_problem(m, D, c.ravel(), expansion, mu, least, EXACT, 20 * SWEEPS, p)
+        done, worst = contact_problem(m, D, c.ravel(), expansion, mu, least, EXACT, 20 * SWEEPS, p, make_room(m))
         if done in (NO_SOLUTION, 20 * SWEEPS):
             raise Unsolved(int(closed[worst]), int(done))
         return p
