@@ -169,8 +169,6 @@ def one_contact(D, o, r0, r1, r2, mu, least, bound):
         return bound, p1, p2, True
     if D[o, o] <= least:
         return 0.0, 0.0, 0.0, False
-    if mu == 0.0:
-        return -r0 / D[o, o], 0.0, 0.0, True
     p0, p1, p2 = sticking(D, o, r0, r1, r2)
     if p0 >= bound and p1 * p1 + p2 * p2 <= mu * mu * p0 * p0:
         return p0, p1, p2, True
@@ -179,7 +177,19 @@ def one_contact(D, o, r0, r1, r2, mu, least, bound):
 
 
 @part
-def sweep_over_contacts(n, D, c, mu, least, bound, tolerance, sweeps, p, x, r, rho):
+def dragged_contact(D, o, r0, drag, least, bound):
+    """(p, found) of one contact with p_T = p_N times ``drag`` (2,)."""
+    compliance = D[o, o] + D[o, o + 1] * drag[0] + D[o, o + 2] * drag[1]
+    p0 = bound
+    if r0 + compliance * bound < 0.0:
+        if compliance <= least:
+            return 0.0, 0.0, 0.0, False
+        p0 = -r0 / compliance
+    return p0, drag[0] * p0, drag[1] * p0, True
+
+
+@part
+def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x, r, rho):
     """Block Gauss–Seidel from the given p, each contact solved exactly. Returns like `impulses`."""
     speed = largest_velocity(n, D, c, bound)
     worst = 0
@@ -195,7 +205,10 @@ def sweep_over_contacts(n, D, c, mu, least, bound, tolerance, sweeps, p, x, r, r
                     r2 += D[o + 2, b] * p[b]
             if -ROUNDED * speed <= r0 < 0.0 and D[o, o] <= least[k]:
                 r0 = 0.0
-            p0, p1, p2, found = one_contact(D, o, r0, r1, r2, mu[k], least[k], bound[k])
+            if mu[k] > 0.0:
+                p0, p1, p2, found = one_contact(D, o, r0, r1, r2, mu[k], least[k], bound[k])
+            else:
+                p0, p1, p2, found = dragged_contact(D, o, r0, drag[k], least[k], bound[k])
             if not found:
                 return NO_SOLUTION, k
             change = max(abs(p0 - p[o]) * D[o, o], abs(p1 - p[o + 1]) * D[o + 1, o + 1], abs(p2 - p[o + 2]) * D[o + 2, o + 2])
@@ -208,7 +221,7 @@ def sweep_over_contacts(n, D, c, mu, least, bound, tolerance, sweeps, p, x, r, r
         if largest <= tolerance * speed:
             compliances(n, D, rho)
             velocities(n, D, c, p, x)
-            if natural_map(n, x, mu, bound, rho, p, r) <= tolerance * speed + round_off(n, rho, p):
+            if natural_map(n, x, mu, drag, bound, rho, p, r) <= tolerance * speed + round_off(n, rho, p):
                 return sweep + 1, worst
     return sweeps, worst
 
@@ -223,24 +236,25 @@ def round_off(n, rho, p):
 
 
 @part
-def impulses(n, D, c, mu, least, bound, tolerance, sweeps, p, room):
+def impulses(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, room):
     """Impulses p (3n,) of n contacts, normal ones of at least ``bound`` (n,), natural map within ``tolerance`` of the velocities.
 
+    Contacts with μ = 0 have p_T = p_N times ``drag`` (n, 2).
     Sweeps over the contacts from the given p; where these are slow, `redundant_contacts`, then more sweeps.
     Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged.
     """
     x, r, rho = room.line[0], room.line[1], room.line[6, :n]
     first = min(sweeps, FIRST)
-    used, worst = sweep_over_contacts(n, D, c, mu, least, bound, tolerance, first, p, x, r, rho)
+    used, worst = sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, first, p, x, r, rho)
     if n == 1 or 0 < used < first or (used == NO_SOLUTION and D[3 * worst, 3 * worst] <= least[worst]):
         return used, worst
     speed = largest_velocity(n, D, c, bound)
-    steps, exists = redundant(n, D, c, mu, bound, tolerance * speed, NEARLY * speed, p, room)
+    steps, exists = redundant(n, D, c, mu, drag, bound, tolerance * speed, NEARLY * speed, p, room)
     if not exists:
         return NO_SOLUTION, worst
     if steps > 0:
         return min(first + steps, sweeps - 1), worst
-    return sweep_over_contacts(n, D, c, mu, least, bound, tolerance, sweeps, p, x, r, rho)
+    return sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x, r, rho)
 
 
 @part
@@ -249,10 +263,10 @@ def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
 
     room: scratch from `make_room`. Returns like `impulses`.
     """
-    bound, later, more = room.line[9, :n], room.line[10], room.line[11]
+    bound, later, more, drag = room.line[9, :n], room.line[10], room.line[11], room.drag
     for k in range(n):
-        bound[k] = 0.0
-    used, worst = impulses(n, D, c, mu, least, bound, tolerance, sweeps, p, room)
+        bound[k], drag[k, 0], drag[k, 1] = 0.0, 0.0, 0.0
+    used, worst = impulses(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, room)
     expands = False
     for k in range(n):
         bound[k] = expansion[k] * p[3 * k]
@@ -264,7 +278,24 @@ def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
         more[i] = 0.0
         for j in range(3 * n):
             later[i] += D[i, j] * p[j]
-    used, worst = impulses(n, D, later, mu, least, bound, tolerance, sweeps, more, room)
+    used, worst = impulses(n, D, later, mu, drag, least, bound, tolerance, sweeps, more, room)
     for i in range(3 * n):
         p[i] += more[i]
     return used, worst
+
+
+@part
+def closed_forces(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, room):
+    """Forces f (3n,) of n closed contacts with accelerations D f + a: the law at accelerations.
+
+    A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``slides`` (n,) not 0, along ``slip`` (n, 2): f_T = −μ f_N slip; others stick
+    or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; room: scratch from `make_room`. Returns like `impulses`.
+    """
+    bound, drag, cone = room.line[9, :n], room.drag, room.cone
+    for k in range(n):
+        bound[k], drag[k, 0], drag[k, 1] = 0.0, 0.0, 0.0
+        cone[k] = mu[k]
+        if slides[k] != 0:
+            cone[k] = 0.0
+            drag[k, 0], drag[k, 1] = -mu[k] * slip[k, 0], -mu[k] * slip[k, 1]
+    return impulses(n, D, a, cone, drag, least, bound, tolerance, sweeps, f, room)

@@ -6,6 +6,7 @@ slowly or turn in circles. The law of `flexmbs.integrators.contact_problem`, p_N
 the path of the second-order cone program of De Saxcé's correction ξ_N + μ|ξ_T| but for a factor of 1 … 2 in τ. Its steps solve
 with D + B, B the barriers' block diagonal, regular where D is not. Near the end Newton's method takes over, on
     Φ = p − P(p − ρ ξ),  P_N = max(b, ·),  P_T onto the disc of radius μ max(b, p_N),   ρ = 1/mean D_kk.
+A contact with μ = 0 has p_T = p_N times a given ``drag`` (2,), that of a slip whose direction is known.
 Both add a small multiple of the step's own diagonal to D: a proximal term that leaves the solution as it is.
 
 Alart and Curnier (1991) Comput. Methods Appl. Mech. Eng. 92, 353; De Saxcé and Feng (1998) Math. Comput. Modelling 28, 225;
@@ -39,6 +40,8 @@ FIRST_WEIGHT, SPLIT_PROXIMAL = 0.01, 1e-6
 class Room(NamedTuple):
     """Scratch of the contact problem."""
 
+    drag: np.ndarray  # (n, 2)
+    cone: np.ndarray  # (n,)
     line: np.ndarray  # (14, 3n)
     matrix: np.ndarray  # (3n, 3n)
     order: np.ndarray  # (3n,) int64
@@ -46,7 +49,7 @@ class Room(NamedTuple):
 
 def make_room(n: int) -> Room:
     """Scratch for n contacts."""
-    return Room(np.zeros((14, 3 * n)), np.zeros((3 * n, 3 * n)), np.zeros(3 * n, np.int64))
+    return Room(np.zeros((n, 2)), np.zeros(n), np.zeros((14, 3 * n)), np.zeros((3 * n, 3 * n)), np.zeros(3 * n, np.int64))
 
 
 @part
@@ -83,7 +86,7 @@ def velocities(n, D, c, p, x):
 
 
 @part
-def natural_map(n, x, mu, bound, rho, p, r):
+def natural_map(n, x, mu, drag, bound, rho, p, r):
     """r ← Φ(p)/ρ for the velocities x of p; returns its largest entry, a velocity."""
     worst = 0.0
     for k in range(n):
@@ -93,7 +96,9 @@ def natural_map(n, x, mu, bound, rho, p, r):
         t1, t2 = p[o + 1] - s * x[o + 1], p[o + 2] - s * x[o + 2]
         radius = mu[k] * max(bound[k], p[o])
         size = (t1 * t1 + t2 * t2) ** 0.5
-        if size > radius:
+        if mu[k] == 0.0:
+            r[o + 1], r[o + 2] = (p[o + 1] - drag[k, 0] * p[o]) / s, (p[o + 2] - drag[k, 1] * p[o]) / s
+        elif size > radius:
             r[o + 1], r[o + 2] = (p[o + 1] - t1 * radius / size) / s, (p[o + 2] - t2 * radius / size) / s
         else:
             r[o + 1], r[o + 2] = x[o + 1], x[o + 2]
@@ -104,7 +109,17 @@ def natural_map(n, x, mu, bound, rho, p, r):
 
 
 @part
-def derivative(n, D, x, mu, bound, rho, p, J):
+def dragged_rows(o, size, drag, n, J):
+    """Rows of p_T − drag p_N, times ``size``."""
+    for a in range(2):
+        for b in range(3 * n):
+            J[o + 1 + a, b] = 0.0
+        J[o + 1 + a, o + 1 + a] = size
+        J[o + 1 + a, o] = -size * drag[a]
+
+
+@part
+def derivative(n, D, x, mu, drag, bound, rho, p, J):
     """J ← ∂(Φ/ρ)/∂p with the proximal term."""
     for k in range(n):
         o = 3 * k
@@ -117,6 +132,9 @@ def derivative(n, D, x, mu, bound, rho, p, J):
             for b in range(3 * n):
                 J[o, b] = 0.0
             J[o, o] = 1.0 / s
+        if mu[k] == 0.0:
+            dragged_rows(o, 1.0 / s, drag[k], n, J)
+            continue
         t1, t2 = p[o + 1] - s * x[o + 1], p[o + 2] - s * x[o + 2]
         radius = mu[k] * max(bound[k], p[o])
         size = (t1 * t1 + t2 * t2) ** 0.5
@@ -147,14 +165,14 @@ def squares(n, r):
 
 
 @part
-def newton(n, D, c, mu, bound, rho, goal, p, x, r, q, y, room):
+def newton(n, D, c, mu, drag, bound, rho, goal, p, x, r, q, y, room):
     """Newton's method on the natural map from p, which it improves; returns the largest entry of Φ/ρ. x, r, q, y: scratch."""
     velocities(n, D, c, p, x)
-    worst = natural_map(n, x, mu, bound, rho, p, r)
+    worst = natural_map(n, x, mu, drag, bound, rho, p, r)
     for _ in range(NEWTON):
         if worst <= goal:
             break
-        derivative(n, D, x, mu, bound, rho, p, room.matrix)
+        derivative(n, D, x, mu, drag, bound, rho, p, room.matrix)
         if lu(room.matrix, 3 * n, room.order) == 0.0:
             break
         before = squares(n, r)
@@ -165,7 +183,7 @@ def newton(n, D, c, mu, bound, rho, goal, p, x, r, q, y, room):
             for a in range(3 * n):
                 q[a] = p[a] - part_of * r[a]
             velocities(n, D, c, q, x)
-            worst = natural_map(n, x, mu, bound, rho, q, y)
+            worst = natural_map(n, x, mu, drag, bound, rho, q, y)
             if squares(n, y) < (1.0 - 1e-4 * part_of) * before:
                 better = True
                 break
@@ -176,7 +194,7 @@ def newton(n, D, c, mu, bound, rho, goal, p, x, r, q, y, room):
             p[a] = q[a]
             r[a] = y[a]
     velocities(n, D, c, p, x)
-    return natural_map(n, x, mu, bound, rho, p, r)
+    return natural_map(n, x, mu, drag, bound, rho, p, r)
 
 
 @part
@@ -220,7 +238,7 @@ def products(n, mu, bound, p, u, lam):
 
 
 @part
-def barrier_step(n, D, x, mu, bound, rho, tau, p, u, lam, step, du, dlam, dsigma, room):
+def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, dsigma, room):
     """Newton's step (step, du, dlam) towards τ, and the change dsigma of σ; returns False where it is not found."""
     J = room.matrix
     for k in range(n):
@@ -234,9 +252,9 @@ def barrier_step(n, D, x, mu, bound, rho, tau, p, u, lam, step, du, dlam, dsigma
         J[o, o] += u[k] / v
         step[o] += tau / v
         if mu[k] == 0.0:
-            J[o + 1, o + 1] += 1.0 / rho[k]
-            J[o + 2, o + 2] += 1.0 / rho[k]
-            step[o + 1], step[o + 2] = 0.0, 0.0
+            dragged_rows(o, 1.0 / rho[k], drag[k], n, J)
+            step[o + 1] = (drag[k, 0] * p[o] - p[o + 1]) / rho[k]
+            step[o + 2] = (drag[k, 1] * p[o] - p[o + 2]) / rho[k]
             continue
         radius = mu[k] * p[o]
         w1, w2 = p[o + 1] / radius, p[o + 2] / radius
@@ -325,7 +343,7 @@ def moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1):
 
 
 @part
-def interior_point(n, D, c, mu, bound, begin, goal, iterations, p, room):
+def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, room):
     """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p becomes the best found.
 
     Returns (largest entry of Φ/ρ, steps).
@@ -338,14 +356,15 @@ def interior_point(n, D, c, mu, bound, begin, goal, iterations, p, room):
     compliances(n, D, rho)
     speed = largest_velocity(n, D, c, bound)
     for k in range(n):
-        p[3 * k], p[3 * k + 1], p[3 * k + 2] = bound[k] + begin * rho[k] * speed, 0.0, 0.0
+        p0 = bound[k] + begin * rho[k] * speed
+        p[3 * k], p[3 * k + 1], p[3 * k + 2] = p0, drag[k, 0] * p0, drag[k, 1] * p0
         u[k], lam[k] = speed, speed
     least = 1e300
     attempt = POLISH * speed
     shrink = 0.1
     for it in range(iterations):
         velocities(n, D, c, p, x)
-        worst = natural_map(n, x, mu, bound, rho, p, r)
+        worst = natural_map(n, x, mu, drag, bound, rho, p, r)
         if not worst < 1e300:
             break
         if worst < least:
@@ -356,7 +375,7 @@ def interior_point(n, D, c, mu, bound, begin, goal, iterations, p, room):
             attempt = LESS * worst
             for a in range(3 * n):
                 y[a] = p[a]
-            polished = newton(n, D, c, mu, bound, rho, goal, y, x, r, q, step, room)
+            polished = newton(n, D, c, mu, drag, bound, rho, goal, y, x, r, q, step, room)
             if polished < least:
                 least = polished
                 for a in range(3 * n):
@@ -369,7 +388,7 @@ def interior_point(n, D, c, mu, bound, begin, goal, iterations, p, room):
         arc = worst < ARC * speed
         mean, _ = products(n, mu, bound, p, u, lam)
         before = mismatch(n, x, mu, p, u, lam)
-        if not barrier_step(n, D, x, mu, bound, rho, shrink * mean, p, u, lam, step, du, dlam, dsigma, room):
+        if not barrier_step(n, D, x, mu, drag, bound, rho, shrink * mean, p, u, lam, step, du, dlam, dsigma, room):
             break
         part_of = longest(n, mu, bound, arc, p, u, lam, step, du, dlam, dsigma)
         for _ in range(CUTS):
@@ -415,7 +434,7 @@ def split_matrix(n, D, rho, weight, room):
 
 
 @part
-def splitting(n, D, c, mu, bound, goal, iterations, p, room):
+def splitting(n, D, c, mu, drag, bound, goal, iterations, p, room):
     """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate: slow but sure. p becomes the best found.
 
     Returns (largest entry of Φ/ρ, iterations).
@@ -439,12 +458,19 @@ def splitting(n, D, c, mu, bound, goal, iterations, p, room):
             for a in range(o, o + 3):
                 x[a] = z[a] - c[a] + SPLIT_PROXIMAL / rho[k] * x[a] + f * y[a]
             x[o] -= mu[k] * (z[o + 1] * z[o + 1] + z[o + 2] * z[o + 2]) ** 0.5
+            x[o] += drag[k, 0] * z[o + 1] + drag[k, 1] * z[o + 2]
         lu_solve(room.matrix, 3 * n, room.order, x)
         primal, dual, large, fast = 0.0, 0.0, 0.0, speed
         for k in range(n):
             o = 3 * k
             f = weight / rho[k]
-            f0, f1, f2 = nearest(mu[k], bound[k], x[o] - z[o] / f, x[o + 1] - z[o + 1] / f, x[o + 2] - z[o + 2] / f)
+            f0, f1, f2 = x[o] - z[o] / f, x[o + 1] - z[o + 1] / f, x[o + 2] - z[o + 2] / f
+            if mu[k] > 0.0:
+                f0, f1, f2 = nearest(mu[k], bound[k], f0, f1, f2)
+            else:
+                d1, d2 = drag[k, 0], drag[k, 1]
+                f0 = max(bound[k], (f0 + d1 * f1 + d2 * f2) / (1.0 + d1 * d1 + d2 * d2))
+                f1, f2 = d1 * f0, d2 * f0
             for a in range(o, o + 3):
                 new = f0 if a == o else f1 if a == o + 1 else f2
                 primal = max(primal, abs(x[a] - new) / rho[k])
@@ -458,7 +484,7 @@ def splitting(n, D, c, mu, bound, goal, iterations, p, room):
         velocities(n, D, c, y, s)
         for a in range(3 * n):
             fast = max(fast, abs(s[a]))
-        worst = natural_map(n, s, mu, bound, rho, y, r)
+        worst = natural_map(n, s, mu, drag, bound, rho, y, r)
         if not worst < 1e300:
             break
         if large > NO_BOUND * fast:
@@ -472,7 +498,7 @@ def splitting(n, D, c, mu, bound, goal, iterations, p, room):
             attempt = LESS * worst
             for a in range(3 * n):
                 q[a] = y[a]
-            polished = newton(n, D, c, mu, bound, rho, goal, q, s, r, line[8], line[12], room)
+            polished = newton(n, D, c, mu, drag, bound, rho, goal, q, s, r, line[8], line[12], room)
             fresh = False
             if polished < least:
                 least = polished
@@ -492,7 +518,7 @@ def splitting(n, D, c, mu, bound, goal, iterations, p, room):
 
 
 @part
-def redundant(n, D, c, mu, bound, goal, nearly, p, room):
+def redundant(n, D, c, mu, drag, bound, goal, nearly, p, room):
     """Impulses p with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off.
 
     Returns (steps, or 0: not found; whether impulses exist).
@@ -503,9 +529,9 @@ def redundant(n, D, c, mu, bound, goal, nearly, p, room):
     for attempt in range(3):
         if attempt < 2:
             begin = 1.0 if attempt == 0 else FARTHER
-            found, used = interior_point(n, D, c, mu, bound, begin, goal, INTERIOR, p, room)
+            found, used = interior_point(n, D, c, mu, drag, bound, begin, goal, INTERIOR, p, room)
         else:
-            found, used = splitting(n, D, c, mu, bound, goal, SPLITTINGS, p, room)
+            found, used = splitting(n, D, c, mu, drag, bound, goal, SPLITTINGS, p, room)
             if used == NO_END and least > nearly:
                 return 0, False
         steps += used

@@ -18,7 +18,7 @@ DATA = pathlib.Path(__file__).parents[1] / "references" / "data" / "woodpecker.j
 
 def solved(D: np.ndarray, c: np.ndarray, mu: np.ndarray, bound: float | np.ndarray = 0.0, start: float = 0.0) -> np.ndarray:
     p, n = np.full(len(c), start), len(mu)
-    sweeps, _ = impulses(n, D, c, mu, np.zeros(n), np.broadcast_to(bound, n), 1e-14, 20000, p, make_room(n))
+    sweeps, _ = impulses(n, D, c, mu, np.zeros((n, 2)), np.zeros(n), np.broadcast_to(bound, n), 1e-14, 20000, p, make_room(n))
     assert 0 < sweeps < 20000
     return p
 
@@ -151,7 +151,10 @@ def test_a_contact_that_cannot_yield_has_no_solution() -> None:
     p = np.zeros(6)
     D = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
-    assert impulses(2, D, c, np.full(2, 0.3), np.zeros(2), np.zeros(2), 1e-12, 100, p, make_room(2)) == (NO_SOLUTION, 1)
+    assert impulses(2, D, c, np.full(2, 0.3), np.zeros((2, 2)), np.zeros(2), np.zeros(2), 1e-12, 100, p, make_room(2)) == (
+        NO_SOLUTION,
+        1,
+    )
 
 
 class Woodpecker:
