@@ -25,6 +25,7 @@ ROUNDED = 1e-13  # of the largest velocity
 PLANAR = 1e-12  # of the stiffer tangent: no motion along the other
 FIRST = 10  # sweeps before contacts count as redundant
 NEARLY = 1e-6  # of the velocities: contacts redundant but for round-off, solved so far, go on
+ENDLESS = 1e12  # of the velocities: sweeps that diverge
 UNKNOWN = -1.0  # in place of a given normal impulse
 
 
@@ -218,6 +219,8 @@ def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x
                 worst = k
         if n == 1:
             return 1, 0
+        if not largest < ENDLESS * speed:
+            return NO_SOLUTION, worst
         if largest <= tolerance * speed:
             compliances(n, D, rho)
             velocities(n, D, c, p, x)

@@ -12,7 +12,7 @@ import numpy as np
 from flexmbs._jit import seldom
 from flexmbs.analysis.march.march import Course
 from flexmbs.analysis.march.nonsmooth import first_contacts, make_touch
-from flexmbs.integrators.contact_problem import NO_SOLUTION, impact
+from flexmbs.integrators.contact_problem import NO_SOLUTION, closed_forces, impact
 from flexmbs.integrators.redundant_contacts import make_room
 from flexmbs.system.records import CO_E, CO_ET, CO_MU, CO_POISSON, GAP_FORCE
 
@@ -29,6 +29,12 @@ OPEN, STICKS, SLIPS = range(3)
 def contact_problem(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
     """`impact` for Python."""
     return impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room)
+
+
+@seldom
+def force_problem(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, room):
+    """`closed_forces` for Python."""
+    return closed_forces(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, room)
 
 
 class Unsolved(Exception):
@@ -100,38 +106,14 @@ class Responses:
         """Forces (m, 3) of the closed contacts, in ``mode`` (m,) `STICKS` or `SLIPS` along ``slip`` (m, 2). Raises `Unsolved`."""
         free, _, D = self.operator(t, y, closed)
         a = self.accelerations(t, y, free, closed).ravel()
-        x = np.zeros(3 * len(closed))
-        scale = np.abs(a).max(initial=0.0)
-        for _ in range(SWEEPS):
-            change = 0.0
-            for b, k in enumerate(closed):
-                o = slice(3 * b, 3 * b + 3)
-                r = a[o] + D[o] @ x - D[o, o] @ x[o]
-                new = self._one(int(k), D[o, o], r, x[o], int(mode[b]), slip[b])
-                change = max(change, float(np.abs(D[o, o] @ (new - x[o])).max()))
-                x[o] = new
-            if change <= EXACT * scale or len(closed) == 1:
-                return x.reshape(-1, 3)
-        raise Unsolved(int(closed[0]), SWEEPS)
-
-    def _one(self, k: int, D: np.ndarray, r: np.ndarray, x: np.ndarray, mode: int, slip: np.ndarray) -> np.ndarray:
-        """Force of one closed contact."""
-        mu = float(self.mu[k])
-        if mode == STICKS and mu > 0.0:
-            p = x.copy()
-            done, _ = contact_problem(
-                1, np.ascontiguousarray(D), r, np.zeros(1), np.array([mu]), np.zeros(1), EXACT, 1, p, make_room(1)
-            )
-            if done == NO_SOLUTION:
-                raise Unsolved(k, NO_SOLUTION)
-            return p
-        along = np.array([1.0, -mu * slip[0], -mu * slip[1]])
-        compliance = float(D[0] @ along)
-        if r[0] >= 0.0:
-            return np.zeros(3)
-        if compliance <= 0.0:
-            raise Unsolved(k, NO_SOLUTION)
-        return -r[0] / compliance * along
+        m = len(closed)
+        x, mu = np.zeros(3 * m), np.ascontiguousarray(self.mu[closed])
+        least = 1e-13 * np.full(m, np.abs(np.diag(D)).max(initial=0.0))
+        slides = np.asarray(mode != STICKS, dtype=np.int64)
+        done, worst = force_problem(m, D, a, slides, slip, mu, least, EXACT, 20 * SWEEPS, x, make_room(m))
+        if done in (NO_SOLUTION, 20 * SWEEPS):
+            raise Unsolved(int(closed[worst]), int(done))
+        return x.reshape(-1, 3)
 
     def struck(
         self, t: float, y: np.ndarray, closed: np.ndarray, settling: float
