@@ -31,7 +31,7 @@ from flexmbs.analysis.march.state import (
 from flexmbs.dynamics.blocks import transmission
 from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
 from flexmbs.dynamics.equations import kinematics, residual
-from flexmbs.dynamics.kinematics import displace
+from flexmbs.dynamics.kinematics import displace, midpoint
 from flexmbs.errors import InputError
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.kkt import largest, project
@@ -341,8 +341,10 @@ def nonsmooth_step(system, work, room, touch, now, h, theta, tolerance, iteratio
         for a in range(ns):
             now.a[a] = theta * s[a] + (1.0 - theta) * now.s0[a]
             now.delta[a] = h * now.a[a]
-            now.e0[a] = theta * now.delta[a]
             sd[a] = (s[a] - now.s0[a]) / h
+        midpoint(system.tree, system.joints, now.delta)
+        for a in range(ns):
+            now.e0[a] = theta * now.delta[a]
         if m > 0:
             displace(system.tree, system.joints, now.q0, now.delta, q)
             kinematics(system, work, t0 + h, q, s, work.zero)
@@ -406,6 +408,7 @@ def nonsmooth_step(system, work, room, touch, now, h, theta, tolerance, iteratio
     finish_contacts(system, work, touch, now, m, t0, h)
     for a in range(ns):
         now.delta[a] = h * (theta * s[a] + (1.0 - theta) * now.s0[a])
+    midpoint(system.tree, system.joints, now.delta)
     displace(system.tree, system.joints, now.q0, now.delta, q)
     for a in range(nz):
         z[a] = now.z0[a] + h * work.force_rate[a]
