@@ -112,7 +112,7 @@ def test_impacts_without_restitution_add_no_energy() -> None:
 def test_without_friction_the_velocities_are_those_of_the_sweeps() -> None:
     """Without friction velocities are unique; with it, two solvers may find two solutions."""
     compared = 0
-    for seed in range(COUNT // 2):
+    for seed in range(COUNT // 5):
         given = problem(seed)
         n, room = len(given.mu), make_room(len(given.mu))
         D, none = given.D.copy(), np.zeros(n)
@@ -127,14 +127,14 @@ def test_without_friction_the_velocities_are_those_of_the_sweeps() -> None:
         if steps > 0:
             compared += 1
             np.testing.assert_allclose(D @ q, D @ p, atol=1e-8 * size, err_msg=str(seed))
-    assert compared >= 0.9 * (COUNT // 2)
+    assert compared >= 0.9 * (COUNT // 5)
 
 
 @pytest.mark.parametrize("friction", [0.1, 0.3])
 def test_forces_of_closed_contacts(friction: float) -> None:
     """Sticking and sliding, redundant or not. With much friction sliding may have no forces (Painlevé); here it is little."""
     unsolved = 0
-    for seed in range(COUNT // 2):
+    for seed in range(COUNT // 4):
         given, rng = problem(seed), np.random.default_rng(seed)
         n = len(given.mu)
         mu = friction * (given.mu > 0.0)
