@@ -9,7 +9,7 @@ from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, twist_to_child, twist_to_parent
 from flexmbs.algebra.small import add, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub
 from flexmbs.dynamics.frames import frame_pose, frame_rates, modal_motion, world_pose
-from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, joint_rates, normalize_joint
+from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, joint_rates, midpoint_joint, normalize_joint
 from flexmbs.system.records import (
     ACC, FRAME_C, FRAME_P, FREE_DIRECTIONS, JOINT, NF, NV, POS, Q_AT, QF_AT, RC, RJ, ROT, RP, S_AT, SF_AT, VEL, XC, XJ, XP,
 )  # fmt: skip
@@ -69,6 +69,13 @@ def displace(tree, joints, q0, d, q):
         displace_joint(joints, tree[i, JOINT], q0, q, tree[i, Q_AT], d, tree[i, S_AT])
         for k in range(tree[i, NF]):
             q[tree[i, QF_AT] + k] = q0[tree[i, QF_AT] + k] + d[tree[i, SF_AT] + k]
+
+
+@part
+def midpoint(tree, joints, d):
+    """Displacement d of a step by velocities at its middle ← what `displace` needs to keep momentum (`midpoint_joint`)."""
+    for i in range(tree.shape[0]):
+        midpoint_joint(joints, tree[i, JOINT], d, tree[i, S_AT])
 
 
 @part

@@ -13,7 +13,7 @@ from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.equations import residual as residual_of
 from flexmbs.dynamics.events import Events, crossings, event_values
 from flexmbs.dynamics.kinematics import displace as displaced
-from flexmbs.dynamics.kinematics import normalize_positions, rates
+from flexmbs.dynamics.kinematics import midpoint, normalize_positions, rates
 from flexmbs.dynamics.kkt import independence, project
 from flexmbs.dynamics.variation import Variation, gap_at_start, keep_gap
 from flexmbs.dynamics.variation import variation as variation_of
@@ -97,8 +97,10 @@ def residual(common, here, same, t, slopes, b):
 
 
 @entry
-def displace(common, here, base, t, a, b):
-    """q = q_base ⊕ d"""
+def displace(common, here, base, t, by_midpoint, b):
+    """q = q_base ⊕ d; ``by_midpoint``: d of free motions becomes first what the midpoint rule needs."""
+    if by_midpoint != 0.0:
+        midpoint(common.system.tree, common.system.joints, here.d)
     displaced(common.system.tree, common.system.joints, base.q, here.d, here.q)
     return 0
 

@@ -24,6 +24,7 @@ BISECTIONS = 55
 ROUNDED = 1e-13  # of the largest velocity
 PLANAR = 1e-12  # of the stiffer tangent: no motion along the other
 FIRST = 10  # sweeps before contacts count as redundant
+LAST = 500  # sweeps where no solution seems to exist
 NEARLY = 1e-6  # of the velocities: contacts redundant but for round-off, solved so far, go on
 ENDLESS = 1e12  # of the velocities: sweeps that diverge
 UNKNOWN = -1.0  # in place of a given normal impulse
@@ -253,11 +254,13 @@ def impulses(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, room):
         return used, worst
     speed = largest_velocity(n, D, c, bound)
     steps, exists = redundant(n, D, c, mu, drag, bound, tolerance * speed, NEARLY * speed, p, room)
-    if not exists:
-        return NO_SOLUTION, worst
     if steps > 0:
         return min(first + steps, sweeps - 1), worst
-    return sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x, r, rho)
+    last = sweeps if exists else min(sweeps, LAST)
+    used, worst = sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, last, p, x, r, rho)
+    if used >= last and not exists:
+        return NO_SOLUTION, worst
+    return used, worst
 
 
 @part

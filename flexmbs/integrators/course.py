@@ -193,6 +193,12 @@ def displace(course, point, base):
 
 
 @part
+def displace_by_midpoint(course, point, base):
+    """q = q_base ⊕ d of a point by the midpoint rule of free motions, d in place."""
+    call(course.calls[DISPLACE], course.place[COMMON], course.place[point], course.place[base], 0.0, 1.0, 0.0)
+
+
+@part
 def look(course, point, t):
     """exchange.gs and exchange.beta of a point."""
     call(course.calls[LOOK], course.place[COMMON], course.place[point], course.place[point], t, 0.0, 0.0)

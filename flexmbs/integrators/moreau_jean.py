@@ -4,7 +4,8 @@ Over a step h, with v_θ = θ v + (1 − θ) v₀ and q_θ = q₀ ⊕ θ h v_θ,
     M(q_θ) (v − v₀) = h k(t₀ + θh, q_θ, v_θ) + h Gᵀλ + Wᵀ p,   q = q₀ ⊕ h v_θ.
 A contact takes part where its gap, foreseen by half a step, is closed: g₀ + ½ h γ₀ ≤ 0. The impulses p solve the contact problem
 (`flexmbs.integrators.contact_problem`) with D = W (M + θhD + θ²h²K)⁻¹ Wᵀ. Velocities are those at the end of the step, forces act
-at q_θ like all others: forces of closed contacts then balance weights without error of order h.
+at q_θ like all others: forces of closed contacts then balance weights without error of order h. For free motions ⊕ is the
+midpoint rule's (Cayley's map): with θ = ½ free flight keeps energy, and momentum where no weight acts, whatever the spin.
 
 Jean (1999) Comput. Methods Appl. Mech. Eng. 177, 235; Acary and Brogliato (2008), Numerical Methods for Nonsmooth Dynamical
 Systems, ch. 10 and 13; Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics.
@@ -70,7 +71,7 @@ class MoreauJean(Integrator):
 
     theta: ½ (order 2 where smooth, keeps the energy of linear vibrations) … 1 (damps them). Impacts are passed, not located:
     errors are of order h; the overlap of a contact stays below h times its speed of approach.
-    impulse_tolerance: of the contact problem, relative to its velocities; max_sweeps: of its block Gauss–Seidel iteration.
+    impulse_tolerance: of the contact problem, relative to its velocities; max_sweeps: of its iterations.
     """
 
     step: float | None = None
@@ -341,8 +342,10 @@ def evaluate_middle(memory, course, h):
     for a in range(now.s.shape[0]):
         at.s[a] = theta * now.s[a] + (1.0 - theta) * start.s[a]
         now.d[a] = h * at.s[a]
-        at.d[a] = theta * now.d[a]
         at.sd[a] = (now.s[a] - start.s[a]) / h
+    displace_by_midpoint(course, NOW, START)
+    for a in range(now.s.shape[0]):
+        at.d[a] = theta * now.d[a]
     displace(course, AT, START)
     for a in range(now.z.shape[0]):
         at.z[a] = start.z[a] + theta * h * at.zd[a]
@@ -361,7 +364,6 @@ def solve_step(memory, course, h, m):
     for it in range(memory.iterations):
         evaluate_middle(memory, course, h)
         if m > 0:
-            displace(course, NOW, START)
             rows_of_contacts(course, NOW, t0 + h, m, memory.W)
         renew = it == 0 or it % 4 == 3
         residual(course, AT, t0 + memory.theta * h, renew)
@@ -417,7 +419,7 @@ def step_at(memory, course, same, h, a_, b_):
         return status
     for a in range(now.s.shape[0]):
         now.d[a] = h * (memory.theta * now.s[a] + (1.0 - memory.theta) * start.s[a])
-    displace(course, NOW, START)
+    displace_by_midpoint(course, NOW, START)
     for a in range(now.z.shape[0]):
         now.z[a] = start.z[a] + h * at.zd[a]
     for a in range(3):

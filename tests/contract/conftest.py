@@ -7,6 +7,6 @@ import pathlib
 
 from flexmbs._jit import COMPILED
 
-BOTH_WAYS = ("test_formalisms.py", "test_penalty_formalism.py")
+BOTH_WAYS = ("test_formalisms.py", "test_penalty_formalism.py", "test_redundant_contacts.py")
 FILES = (path.name for path in pathlib.Path(__file__).parent.glob("test_*.py"))
 collect_ignore = [name for name in FILES if name not in BOTH_WAYS] if COMPILED else []

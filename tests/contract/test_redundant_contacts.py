@@ -1,0 +1,168 @@
+"""A thousand redundant contact problems: the law holds, no solution only where none is sure, velocities as by sweeps."""
+
+import numpy as np
+import pytest
+from contact_problems import KINDS, Problem, problem
+from scipy.optimize import linprog
+
+from flexmbs._jit import COMPILED, kernel
+from flexmbs.integrators.contact_problem import NO_SOLUTION, closed_forces, impact, sweep_over_contacts
+from flexmbs.integrators.redundant_contacts import Room, make_room, redundant
+
+COUNT = 1000 if COMPILED else 15
+SWEEPS, TOLERANCE = 5000, 1e-13
+NEARLY = 1e-6  # of the velocities, where the contacts are redundant but for tilts that are hardly more than round-off
+
+
+@kernel
+def solve(n, D, c, expansion, mu, least, p, room):
+    return impact(n, D, c, expansion, mu, least, TOLERANCE, SWEEPS, p, room)
+
+
+@kernel
+def swept(n, D, c, mu, least, p, room):
+    x, r, rho = room.line[0], room.line[1], room.line[6, :n]
+    return sweep_over_contacts(n, D, c, mu, room.drag, least, least, TOLERANCE, SWEEPS, p, x, r, rho)
+
+
+@kernel
+def inner(n, D, c, mu, bound, goal, p, room):
+    return redundant(n, D, c, mu, room.drag, bound, goal, goal, p, room)
+
+
+@kernel
+def forces(n, D, a, slides, slip, mu, least, f, room):
+    return closed_forces(n, D, a, slides, slip, mu, least, TOLERANCE, SWEEPS, f, room)
+
+
+def violation(
+    D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray, bound: np.ndarray, drag: np.ndarray | None = None
+) -> float:
+    """Natural map of the law in velocities, of the largest of them: no solver knows of it."""
+    x, worst, size = D @ p + c, 0.0, float(np.abs(c).max())
+    for k, friction in enumerate(mu):
+        o = slice(3 * k, 3 * k + 3)
+        xi, q, s = x[o], p[o], 1.0 / np.diag(D)[o].max()
+        size = max(size, D[3 * k, 3 * k] * bound[k], 1e-7 * np.abs(q).max() / s)
+        held = q[1:] - s * xi[1:]
+        slip, most = float(np.hypot(*held)), friction * q[0]
+        if drag is not None and friction == 0.0:
+            held = drag[k] * q[0]
+        elif slip > most:
+            held = held * (most / slip)
+        worst = max(worst, abs(q[0] - max(bound[k], q[0] - s * xi[0])) / s, np.abs(q[1:] - held).max() / s)
+    return worst / size
+
+
+def opening(W: np.ndarray, c: np.ndarray, mu: np.ndarray, facets: int = 32) -> float:
+    """Largest t ≤ 1 with U_N ≥ μ|U_T| + t for some U = W v + c; where it is positive a solution exists (Acary et al. 2011)."""
+    angles = np.arange(facets) * 2.0 * np.pi / facets
+    cone = np.stack([-np.ones(facets), np.cos(angles), np.sin(angles)], axis=1)
+    parts = [cone * [1.0, friction, friction] for friction in mu]
+    A = np.concatenate([part @ W[3 * k : 3 * k + 3] for k, part in enumerate(parts)])
+    b = np.concatenate([-part @ c[3 * k : 3 * k + 3] for k, part in enumerate(parts)]) / np.abs(c).max()
+    n = W.shape[1]
+    found = linprog(
+        np.append(np.zeros(n), -1.0), A_ub=np.column_stack([A, np.ones(len(A))]), b_ub=b, bounds=[(None, None)] * n + [(None, 1)]
+    )
+    return -float(found.fun)
+
+
+def solved(given: Problem) -> tuple[int, np.ndarray, np.ndarray]:
+    """Steps, impulses of compression, of expansion."""
+    n, room = len(given.mu), make_room(len(given.mu))
+    p, least = np.zeros(3 * n), np.full(n, 1e-13 * np.diag(given.D).max())
+    used, _ = solve(n, given.D, given.c, given.expansion, given.mu, least, p, room)
+    more = room.line[11].copy() if given.expansion.any() and used > 0 else np.zeros(3 * n)
+    return used, p - more, more
+
+
+def test_random_boxes_and_rows() -> None:
+    exact, jammed, worst = 0, 0, 0.0
+    for seed in range(COUNT):
+        given = problem(seed)
+        used, p, more = solved(given)
+        if not 0 < used < SWEEPS:
+            assert opening(given.W, given.c, given.mu) < 1e-9, seed
+            assert KINDS[seed % 5] not in ("plane", "stack")
+            jammed += 1
+            continue
+        none = np.zeros(len(given.mu))
+        error = violation(given.D, given.c, given.mu, p, none)
+        if more.any():
+            error = max(error, violation(given.D, given.c + given.D @ p, given.mu, more, given.expansion * p[::3]))
+        assert error < 2.0 * NEARLY, (seed, error)
+        exact += error < 1e-11
+        worst = max(worst, error)
+    assert exact + jammed >= 0.96 * COUNT
+    assert jammed <= 0.03 * COUNT
+
+
+def test_impacts_without_restitution_add_no_energy() -> None:
+    for seed in range(COUNT // 4):
+        given = problem(seed)
+        c = given.W @ given.v
+        used, p, _ = solved(given._replace(c=c, expansion=0.0 * given.mu))
+        assert 0 < used < SWEEPS
+        after, mass = given.v + given.inverse @ given.W.T @ p, np.linalg.inv(given.inverse)
+        before = given.v @ mass @ given.v
+        assert after @ mass @ after <= before * (1.0 + 1e-6), seed
+
+
+def test_without_friction_the_velocities_are_those_of_the_sweeps() -> None:
+    """Without friction velocities are unique; with it, two solvers may find two solutions."""
+    compared = 0
+    for seed in range(COUNT // 5):
+        given = problem(seed)
+        n, room = len(given.mu), make_room(len(given.mu))
+        D, none = given.D.copy(), np.zeros(n)
+        D[1::3], D[2::3], D[:, 1::3], D[:, 2::3] = 0.0, 0.0, 0.0, 0.0
+        p, q = np.zeros(3 * n), np.zeros(3 * n)
+        used, _ = swept(n, D, given.c, none, none, p, room)
+        if not 0 < used < SWEEPS:
+            continue
+        size = np.abs(given.c).max()
+        steps, exists = inner(n, D, given.c, none, none, 1e-12 * size, q, room)
+        assert exists
+        if steps > 0:
+            compared += 1
+            np.testing.assert_allclose(D @ q, D @ p, atol=1e-8 * size, err_msg=str(seed))
+    assert compared >= 0.9 * (COUNT // 5)
+
+
+@pytest.mark.parametrize("friction", [0.1, 0.3])
+def test_forces_of_closed_contacts(friction: float) -> None:
+    """Sticking and sliding, redundant or not. With much friction sliding may have no forces (Painlevé); here it is little."""
+    unsolved = 0
+    for seed in range(COUNT // 4):
+        given, rng = problem(seed), np.random.default_rng(seed)
+        n = len(given.mu)
+        mu = friction * (given.mu > 0.0)
+        along = (given.W @ rng.normal(size=given.W.shape[1])).reshape(-1, 3)[:, 1:]
+        slip = along / np.linalg.norm(along, axis=1)[:, None]
+        slides = rng.integers(0, 2, n) if seed % 3 else np.full(n, seed % 2)
+        a = given.W @ rng.normal(size=given.W.shape[1])
+        a[np.repeat(mu == 0.0, 3) & (np.arange(3 * n) % 3 > 0)] = 0.0
+        f = np.zeros(3 * n)
+        used, _ = forces(n, given.D, a, slides, slip, mu, np.full(n, 1e-13 * np.diag(given.D).max()), f, make_room(n))
+        if not 0 < used < SWEEPS:
+            unsolved += 1
+            continue
+        drag = -(mu * (slides != 0))[:, None] * slip
+        assert violation(given.D, a, np.where(slides != 0, 0.0, mu), f, np.zeros(n), drag) < 2.0 * NEARLY, seed
+    assert unsolved <= 0.01 * COUNT
+
+
+def test_wedged_between_walls_that_both_demand_rebound() -> None:
+    """Two walls that face each other: impulses would grow without end."""
+    W = np.zeros((6, 3))
+    W[0, 0], W[3, 0], W[1, 1], W[4, 1], W[2, 2], W[5, 2] = 1.0, -1.0, 1.0, 1.0, 1.0, 1.0
+    c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
+    p = np.zeros(6)
+    assert solve(2, W @ W.T, c, np.zeros(2), np.full(2, 0.3), np.zeros(2), p, make_room(2))[0] == NO_SOLUTION
+
+
+def test_scratch_is_sized_by_the_contacts() -> None:
+    room = make_room(3)
+    assert isinstance(room, Room)
+    assert room.matrix.shape == (9, 9)
