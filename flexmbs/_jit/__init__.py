@@ -2,7 +2,7 @@
 
 Numba's own on-disk cache is keyed by the file of a function, not by the files of the functions it calls, so an edit in
 another file would silently run old machine code. Here the cache folder is named by a digest of every source file of both
-packages: an edit anywhere gives a fresh folder. Where no folder is writable, kernels compile anew in each process.
+packages: an edit anywhere gives a fresh folder. Where no folder is this user's alone, kernels compile anew in each process.
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, with the same numbers.
 """
 
@@ -11,7 +11,6 @@ import hashlib
 import os
 import pathlib
 import shutil
-import tempfile
 import types as python_types
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -23,6 +22,7 @@ from numba import types
 from numba.core import config, event
 from numba.extending import intrinsic
 
+from flexmbs._jit.cache import private_folder
 from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,23 +46,15 @@ def _source_digest() -> str:
 
 
 def _cache_folder() -> str | None:
-    """First writable ``<base>/flexmbs/<digest>`` of NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache and the temporary folder."""
-    bases = (
-        os.environ.get("NUMBA_CACHE_DIR"),
-        os.environ.get("XDG_CACHE_HOME"),
-        os.path.expanduser("~/.cache"),
-        tempfile.gettempdir(),
-    )
-    for base in filter(None, bases):
-        folder = pathlib.Path(base) / "flexmbs-kernels" / _source_digest()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError:
+    """``<base>/flexmbs-kernels/<digest>``, this user's alone, in the first fit of NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache."""
+    bases = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")
+    for base in bases:
+        if not base or base.startswith("~"):  # no home
             continue
-        _drop_old(folder)
-        return str(folder)
+        folder = private_folder(pathlib.Path(base), "flexmbs-kernels", _source_digest())
+        if folder is not None:
+            _drop_old(folder)
+            return str(folder)
     return None
 
 

@@ -186,7 +186,7 @@ def _model(text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
 
 
 def _stand_ins(joint: Mapping[str, Any]) -> dict[str, Any]:
-    """Functions that give nought for those that a constraint of the user's own names: what they did is in the stored histories."""
+    """Functions that give nought for those of a constraint of the user's own: what they did is in the stored histories."""
     n = joint.get("equations", 1)
     shapes = {"function": (n,) if joint.get("kind") == Holonomic.kind else (n, 6), "jacobian": (n, 6)}
     return {key: lambda t, x, A, shape=shape: np.zeros(shape) for key, shape in shapes.items() if key in joint}
