@@ -69,7 +69,7 @@ def _drop_old(current: pathlib.Path) -> None:
 CACHE = _cache_folder() if COMPILED else None
 
 
-_COMPILERS = compilers() if COMPILED else None
+_PARTS, _SELDOM = compilers(CACHE) if COMPILED else (None, None)
 if COMPILED:
     event.register("numba:compile", WithoutCollection())
 
@@ -81,7 +81,7 @@ def kernel(function: F) -> F:
 
 def seldom(function: F) -> F:
     """A kernel that runs a few times per simulation: optimised lightly, in half the compile time."""
-    return _cached(function) if _COMPILERS is None else _cached(function, pipeline_class=_COMPILERS[1])
+    return _cached(function) if _SELDOM is None else _cached(function, pipeline_class=_SELDOM)
 
 
 def part(function: F) -> F:
@@ -100,9 +100,9 @@ def inlined(function: F) -> F:
 def _part(function: F, **options: Any) -> F:
     if not COMPILED:
         return function
-    if _COMPILERS is None:
+    if _PARTS is None:
         return kernel(function)
-    options |= {"_nrt": False, "pipeline_class": _COMPILERS[0]}
+    options |= {"_nrt": False, "pipeline_class": _PARTS}
     return without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))  # type: ignore[no-any-return]
 
 
@@ -114,8 +114,8 @@ def bound(function: Callable[..., Any], name: str, *, lightly: bool = False, **p
     """
     own = all(part.__module__.split(".")[0] in _PACKAGES for part in (function, *parts.values()))
     options: dict[str, Any] = {"_nrt": False}
-    if lightly and _COMPILERS is not None:
-        options["pipeline_class"] = _COMPILERS[1]
+    if lightly and _SELDOM is not None:
+        options["pipeline_class"] = _SELDOM
     return _cached(_rebound(function, f"{function.__name__}_{name}", parts), keep=own, **options)
 
 
