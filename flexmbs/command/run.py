@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.console.messages import progress_bar, put, put_json, tell
-from flexmbs.errors import InputError, SolverError
+from flexmbs.errors import InputError
 
 if TYPE_CHECKING:
     from flexmbs.model.model import Model
@@ -25,18 +25,13 @@ def run(
     options = run_options(model, given)
     target = output or path.with_suffix(".h5")
     _check_folders(target, report)
-    stopped: SolverError | None = None
     try:
         with progress_bar(f"simulating {model.name}") as progress:
             solution = simulated(model, options, progress)
-    except SolverError as error:
-        solution = error.solution  # type: ignore[assignment]
-        if solution is None or len(solution.t) == 0:
-            raise
-        stopped = error
+    except Exception as error:  # of the solver, or of a function of the user
+        _keep_part(error, target, report, as_json=as_json)
+        raise
     _keep(solution, target, report, as_json=as_json)
-    if stopped is not None:
-        raise stopped
     return INTERRUPTED if solution.run.outcome.startswith("interrupted") else 0
 
 
@@ -76,6 +71,17 @@ def _check_folders(*paths: Path | None) -> None:
     missing = [path for path in paths if path is not None and not path.absolute().parent.is_dir()]
     if missing:
         raise InputError(*(f"{path}: the folder '{path.parent}' does not exist; make it first" for path in missing))
+
+
+def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: bool) -> None:
+    """Keep the solution that an error carries, if it does; what hinders that is told and does not hide the error."""
+    solution: Solution | None = getattr(error, "solution", None)
+    if solution is None or len(solution.t) == 0:
+        return
+    try:
+        _keep(solution, target, report, as_json=as_json)
+    except Exception as second:
+        tell(f"error: what was computed is not kept: {second}")
 
 
 def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from flexmbs.errors import FlexmbsError
+from flexmbs.errors import FlexmbsError, InputError, SolverError
 
 INTERRUPTED = 130
 
@@ -30,6 +30,8 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
+        except SystemExit as error:  # commands end with typer's Exit: this one is of code that the model names
+            raise SolverError(f"a function of the model called sys.exit({error.code!r}); let it raise an exception") from error
 
 
 PLAIN: dict[str, Any] = {
@@ -79,7 +81,7 @@ def _failed(error: Exception, name: str) -> int:
         if not os.environ.get("FLEXMBS_DEBUG"):
             traceback.print_exception(error)
         _tell(f"{type(error).__name__} {notes[0]}: {error}")
-        return 2
+        return InputError.exit_code if getattr(error, "solution", None) is None else SolverError.exit_code
     _tell(f"internal error: {type(error).__name__}: {error} ({name} --debug … shows where)")
     return 1
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs._jit import compiled_callback, is_jitted
+from flexmbs.errors import SolverError, shown
 
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -86,14 +87,23 @@ class Callbacks:
             for number, handler in given.items():
                 signal.signal(number, handler)
 
-    def raise_error(self) -> None:
-        """Raise the first exception of a user function again, with its own traceback and the time."""
-        if self.error is not None:
-            error, where = self.error, self.where
-            self.error = None
-            if where is not None:
-                error.add_note(f"in the function of {where.item} at t = {where.t:.6g} s")
-            raise error
+    def raise_error(self, solution: object = None) -> None:
+        """Raise the first exception of a user function again, with its own traceback, the time, and what was computed before it as
+        its ``solution``. What would end Python silently, such as `SystemExit`, becomes a `SolverError`."""
+        if self.error is None:
+            return
+        error, where = self.error, self.where
+        self.error = None
+        place = "" if where is None else f"in the function of {where.item} at t = {where.t:.6g} s"
+        if not isinstance(error, (Exception, KeyboardInterrupt)):
+            told = f"{type(error).__name__} ({shown(str(error))}) {place}; let it raise an exception to stop the run"
+            raise SolverError(told, solution) from error
+        if place:
+            error.add_note(place)
+        if solution is not None:
+            with contextlib.suppress(AttributeError, TypeError):  # an exception that takes no attributes
+                error.solution = solution  # type: ignore[union-attr]
+        raise error
 
     def slow_notes(self) -> list[str]:
         """A line for each function that slows the run down."""

@@ -53,7 +53,7 @@ def differentiated(function: Callable[..., Any], n: int) -> Body:
             exact, rough = _by_complex_steps(function, at, n), by_differences(function, at, n)
         if np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()):
             return lambda function, x: _by_complex_steps(function, x, n).ravel()
-    except Exception:  # it takes no complex numbers, or not this pose
+    except (Exception, SystemExit):  # it takes no complex numbers, or not this pose
         pass
     return lambda function, x: by_differences(function, x, n).ravel()
 
@@ -192,7 +192,7 @@ def check_shape(name: str, function: Callable[..., Any], *shapes: tuple[int, ...
     row may be flat."""
     try:
         found = np.asarray(getattr(function, "py_func", function)(*_probe()))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{name}: raises {type(error).__name__}: {shown(str(error))} at a general pose; mend it") from error
     if found.dtype.kind not in "iuf":
         kind = "complex numbers" if found.dtype.kind == "c" else shown(found.tolist())
