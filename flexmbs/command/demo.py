@@ -5,6 +5,7 @@ from pathlib import Path
 
 from flexmbs.console.messages import Report, progress_bar, put
 from flexmbs.errors import InputError, MachineError, SolverError
+from flexmbs.page.reserve import reserved
 
 HERE = Path(__file__).resolve()
 MESHES = HERE.with_name("link.msh"), HERE.parents[2] / "meshes" / "link.msh"  # in a wheel, in the source
@@ -26,7 +27,8 @@ def demo(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(f"{folder}: cannot be made ({error.strerror}); choose another with -o") from None
-    with progress_bar("reducing the link") as progress:
+    results = [folder / name for name in ("link.h5", "arm.toml", "arm.h5", "arm.html")]
+    with reserved(*results), progress_bar("reducing the link") as progress:
         link = _reduced_link(file, folder, lambda fraction, text: progress(0.25 * fraction, text))
         model = demo_model(link)
         model.save(folder / "arm.toml")

@@ -88,8 +88,10 @@ class Callbacks:
                 signal.signal(number, handler)
 
     def raise_error(self, solution: object = None) -> None:
-        """Raise the first exception of a user function again, with its own traceback, the time, and what was computed before it as
-        its ``solution``. What would end Python silently, such as `SystemExit`, becomes a `SolverError`."""
+        """Raise the first exception of a user function again, with its own traceback and the time, ``solution`` attached to it.
+
+        What would end Python silently, such as `SystemExit`, becomes a `SolverError`.
+        """
         if self.error is None:
             return
         error, where = self.error, self.where
