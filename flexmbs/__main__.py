@@ -19,7 +19,7 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file (TO
 SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="Solution file of flexmbs run.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Files outside the model's folder may be read.")]
-AllowCode = Annotated[bool, typer.Option("--allow-code", help="Functions may be imported from the model's folder.")]
+AllowCode = Annotated[bool, typer.Option("--allow-code", help="Functions that the model names may be imported and run.")]
 
 
 @app.command()

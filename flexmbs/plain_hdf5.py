@@ -16,6 +16,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.page.files import whole_file
+from flexmbs.page.inputs import opened
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], ori
     """What ``read`` makes of the file; every problem becomes an InputError naming the file. ``origin`` tells how one is made."""
     target = _path(path)
     try:
-        with open(target, "rb") as start:
+        with opened(target) as start:
             if start.read(len(_SIGNATURE)) != _SIGNATURE:
                 raise InputError(f"{target}: is not an HDF5 file; make one with {origin}")
         with h5py.File(target, "r", locking=False) as file:

@@ -10,7 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import read_text
 from preprocess.arguments import file_path, spelt
 from preprocess.fe_model import FEModel
 from preprocess.number_text import content, numbers, whole
@@ -123,7 +125,7 @@ def _mirrored(path: Path, A: sp.csr_matrix) -> sp.csr_matrix:
 def _sparse_archive(path: Path, limit: int) -> sp.csr_matrix:
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
-    if size > LARGEST_EXPANSION * path.stat().st_size:
+    if size > min(LARGEST_EXPANSION * path.stat().st_size, free_memory()):
         raise InputError(f"{path}: expands to {size} bytes; it is damaged or hostile")
     matrix = sp.load_npz(path)
     if max(matrix.shape) > limit:
@@ -149,4 +151,4 @@ _MATRIX_READERS: dict[str, Callable[[Path, int], sp.csr_matrix]] = {
 def _node_table(path: Path) -> Array:
     if path.suffix.lower() == ".npy":
         return np.asarray(np.load(path, allow_pickle=False), dtype=float)
-    return np.loadtxt(path, delimiter="," if path.suffix.lower() == ".csv" else None, ndmin=2)
+    return np.loadtxt(read_text(path).splitlines(), delimiter="," if path.suffix.lower() == ".csv" else None, ndmin=2)

@@ -1,7 +1,6 @@
 """Estimate of the memory that a model needs, and what is free."""
 
-import os
-
+from flexmbs.console.memory import free_memory as free_memory
 from flexmbs.errors import InputError, MachineError
 
 
@@ -13,27 +12,6 @@ def memory_estimate(n_nodes: int) -> float:
     """
     dof = 3.0 * n_nodes
     return 1.13 * 0.47e9 * (dof / 1e5) ** 1.37 + (2 * 2.4e3 + 3 * 8 * 150) * n_nodes
-
-
-def free_memory() -> float:
-    """Bytes of memory that can be had without swapping; all of it, or infinity, where the system does not say."""
-    return _available() or _installed() or float("inf")
-
-
-def _available() -> float | None:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            values = dict(line.split(":", 1) for line in file)
-        return 1024.0 * float(values["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        return None
-
-
-def _installed() -> float | None:
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 def check_memory(n_nodes: int, source: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import read_text
 from preprocess.abaqus_assembly import Reading, Rows, add_instance, instance_motion, number_apart, split, with_plain_names
 from preprocess.abaqus_surfaces import outer_faces, same_name, surface_nodes
 from preprocess.mesh_include import Includes
@@ -143,7 +144,7 @@ def _blocks(path: Path) -> Iterator[Block]:
     current: tuple[str, dict[str, str], str] | None = None
     rows: Rows = []
     table: Array | None = None
-    extract = extracted(path.read_text(encoding="utf-8", errors="replace"), _columns)
+    extract = extracted(read_text(path), _columns)
     for line, text in _lines(str(path), extract.text.splitlines(), includes):
         if text.startswith("*"):
             if current:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import read_bytes
 from preprocess.gmsh_binary import (
     Stream,
     binary_sections,
@@ -71,7 +72,7 @@ class GmshMesh:
 
 def read_gmsh(path: Path) -> GmshMesh:
     """The mesh of a file. Raises InputError for a wrong format, broken section, impossible count, missing node."""
-    data = path.read_bytes()
+    data = read_bytes(path)
     version, binary = _header(path, data)
     try:
         points, node_ids, elements, names = (_binary if binary else _text)(path, data, version)

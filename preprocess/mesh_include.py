@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import read_text
 
 DEEPEST = 10
 LARGEST = 2**31  # bytes of all included files
@@ -35,7 +36,7 @@ class Includes:
         if len(self._open) > DEEPEST or self._size > LARGEST:
             raise InputError(f"{where}: files include each other too deep or too often; write one flat file")
         self._open.append(path)
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return read_text(path).splitlines()
 
     def close(self) -> None:
         """The file opened last has been read."""
@@ -47,7 +48,7 @@ def included_files(path: Path) -> tuple[Path, ...]:
     found: list[Path] = []
     pending = [path.resolve()]
     while pending and path.suffix.lower() in TEXT_SUFFIXES and path.is_file():
-        for name in _NAME.findall(pending.pop().read_text(encoding="utf-8", errors="replace")):
+        for name in _NAME.findall(read_text(pending.pop())):
             other = (path.resolve().parent / name.strip().strip("'\"")).resolve() if "\0" not in name else path
             if other.is_relative_to(path.resolve().parent) and other not in (*found, path.resolve()) and other.is_file():
                 found.append(other)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import read_text
 from preprocess.mesh_include import Includes
 
 Array = NDArray[np.float64]
@@ -62,7 +63,7 @@ class Bulk:
 
 def read_nastran(path: Path) -> Bulk:
     """Content of a bulk data file. Raises InputError with the line for anything malformed or unsupported."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = read_text(path).splitlines()
     start = next((n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1)
     cards = list(_cards(path, lines[start + 1 :], start + 1))
     if not any(card.name == "GRID" for card in cards):

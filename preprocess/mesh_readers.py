@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import check_regular, opened, read_bytes
 from preprocess.elements import ELEMENTS
 from preprocess.memory import free_memory
 from preprocess.mesh_abaqus import read_abaqus
@@ -30,7 +31,8 @@ from preprocess.mesh_nastran import read_nastran
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-LARGEST_EXPANSION = {b"vtkZLibDataCompressor": 1032, b"vtkLZMADataCompressor": 7100}
+LARGEST_EXPANSION = {"vtkZLibDataCompressor": 1032, "vtkLZMADataCompressor": 7100}
+CLAIMS = ("NumberOfPoints", "NumberOfCells")
 SOLIDS = {element.meshio_name: element.name for element in ELEMENTS.values()}
 MOST_REGIONS = 200  # distinct values of a number at cells that can be sets
 LOWER = {"vertex": 0, "line": 1, "line3": 1, "triangle": 2, "triangle6": 2, "triangle7": 2, "quad": 2, "quad8": 2, "quad9": 2}
@@ -65,6 +67,7 @@ def raw_mesh(path: Path) -> RawMesh:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{path}: format '{path.suffix}' is not read; there are {', '.join(READERS)}")
+    check_regular(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     if path.stat().st_size == 0:
@@ -160,7 +163,7 @@ def _refuse_document_types(path: Path) -> None:
     parser = xml.parsers.expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler = lambda name, attributes: started.append(name)
-    with path.open("rb") as file:
+    with opened(path) as file:
         while not started and (chunk := file.read(4096)):
             try:
                 parser.Parse(chunk)
@@ -172,13 +175,28 @@ def _refuse_document_types(path: Path) -> None:
 
 def _refuse_absurd_pieces(path: Path) -> None:
     """InputError when a piece claims more than the file can hold, or when compressed data could expand beyond the memory."""
-    data = path.read_bytes()
-    expansion = next((factor for name, factor in LARGEST_EXPANSION.items() if name in data[:4096]), 0)
-    if expansion * len(data) > free_memory():
+    data = read_bytes(path)
+    seen = _seen_elements(data)
+    compressor = next((attributes.get("compressor", "") for name, attributes in seen if name == "VTKFile"), "")
+    uses = Counter(attributes["offset"] for name, attributes in seen if name == "DataArray" and "offset" in attributes)
+    expansion = LARGEST_EXPANSION.get(compressor, 0)
+    if expansion * len(data) * max(uses.values(), default=1) > free_memory():
         raise InputError(f"{path}: {len(data) / 1e6:.0f} MB compressed could expand beyond the free memory; save it uncompressed")
-    for name, count in re.findall(rb'\b(NumberOfPoints|NumberOfCells)\s*=\s*["\'](\d{1,30})["\']', data):
-        if int(count) > (100 * len(data) if expansion else len(data)):
-            raise InputError(f"{path}: claims {name.decode()}={int(count)} in a file of {len(data)} bytes; the file is damaged")
+    claims = re.findall(rb'\b(NumberOfPoints|NumberOfCells)\s*=\s*["\'](\d{1,30})["\']', data)  # also behind raw data
+    told = [(key, attributes.get(key, "0").strip()) for name, attributes in seen if name == "Piece" for key in CLAIMS]
+    for key, count in [*((name.decode(), text.decode()) for name, text in claims), *told]:
+        if not count.isdecimal() or len(count) > 30 or int(count) > (100 * len(data) if expansion else len(data)):
+            raise InputError(f"{path}: claims {key}={count[:30]} in a file of {len(data)} bytes; the file is damaged")
+
+
+def _seen_elements(data: bytes) -> list[tuple[str, dict[str, str]]]:
+    """Elements of an XML text and their attributes, as far as it is XML: raw data may follow."""
+    seen: list[tuple[str, dict[str, str]]] = []
+    parser = xml.parsers.expat.ParserCreate()
+    parser.StartElementHandler = lambda name, attributes: seen.append((name, attributes))
+    with contextlib.suppress(xml.parsers.expat.ExpatError):
+        parser.Parse(data, True)
+    return seen
 
 
 def _read_nastran(path: Path) -> RawMesh:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import read_bytes
 
 Array = NDArray[np.float64]
 _EXPONENTS = bytes.maketrans(b"dD", b"eE")
@@ -17,7 +18,7 @@ _SEPARATORS = bytes.maketrans(b",;", b"  ")
 def content(path: Path, expected: str) -> bytes:
     """Bytes of a file. Raises InputError when there is none, it cannot be read or it is empty."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except OSError as error:

@@ -2,7 +2,7 @@
 
 Numba's own on-disk cache is keyed by the file of a function, not by the files of the functions it calls, so an edit in
 another file would silently run old machine code. Here the cache folder is named by a digest of every source file of both
-packages: an edit anywhere gives a fresh folder. Where no folder is writable, kernels compile anew in each process.
+packages: an edit anywhere gives a fresh folder. Where no folder is this user's alone, kernels compile anew in each process.
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, with the same numbers.
 """
 
@@ -12,7 +12,6 @@ import hashlib
 import os
 import pathlib
 import shutil
-import tempfile
 import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ from numba import types
 from numba.core import config, event
 from numba.extending import intrinsic
 
+from flexmbs._jit.cache import private_folder
 from flexmbs._jit.loading import without_compiler
 from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
 
@@ -48,23 +48,15 @@ def _source_digest() -> str:
 
 
 def _cache_folder() -> str | None:
-    """First writable ``<base>/flexmbs/<digest>`` of NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache and the temporary folder."""
-    bases = (
-        os.environ.get("NUMBA_CACHE_DIR"),
-        os.environ.get("XDG_CACHE_HOME"),
-        os.path.expanduser("~/.cache"),
-        tempfile.gettempdir(),
-    )
-    for base in filter(None, bases):
-        folder = pathlib.Path(base) / "flexmbs-kernels" / _source_digest()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError:
+    """``<base>/flexmbs-kernels/<digest>``, this user's alone, in the first fit of NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache."""
+    bases = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")
+    for base in bases:
+        if not base or base.startswith("~"):  # no home
             continue
-        _drop_old(folder)
-        return str(folder)
+        folder = private_folder(pathlib.Path(base), "flexmbs-kernels", _source_digest())
+        if folder is not None:
+            _drop_old(folder)
+            return str(folder)
     return None
 
 
@@ -79,8 +71,8 @@ def _drop_old(current: pathlib.Path) -> None:
 CACHE = _cache_folder() if COMPILED else None
 
 
-_COMPILERS = compilers() if COMPILED else None
-LIGHT = None if _COMPILERS is None else _COMPILERS[1]  # the compiler of kernels that run seldom
+_PARTS, _SELDOM = compilers(CACHE) if COMPILED else (None, None)
+LIGHT = _SELDOM  # the compiler of kernels that run seldom
 if COMPILED:
     event.register("numba:compile", WithoutCollection())
 
@@ -111,9 +103,9 @@ def inlined(function: F) -> F:
 def _part(function: F, **options: Any) -> F:
     if not COMPILED:
         return function
-    if _COMPILERS is None:
+    if _PARTS is None:
         return kernel(function)
-    options |= {"_nrt": False, "pipeline_class": _COMPILERS[0]}
+    options |= {"_nrt": False, "pipeline_class": _PARTS}
     return without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))  # type: ignore[no-any-return]
 
 

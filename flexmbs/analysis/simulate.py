@@ -67,7 +67,8 @@ def simulate(
     progress: called with the fraction done and a text about four times a second.
     Ctrl-C ends the run at the last output; the solution's ``run.outcome`` says so.
 
-    Raises `InputError` for what is wrong before the first step, `SolverError` with the partial solution when the run stops.
+    Raises `InputError` for what is wrong before the first step, `SolverError` when the run stops, and what a function of the
+    user raises; both have the part that was computed as their ``solution``.
     """
     given: dict[str, Any] = {
         "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism, "coordinates": coordinates,
@@ -136,7 +137,7 @@ def _simulate(
         ),
     )  # fmt: skip
     if status not in (DONE, INTERRUPTED):
-        compiled.callbacks.raise_error()
+        compiled.callbacks.raise_error(solution if reached else None)
         raise SolverError(ended, solution)
     return solution
 

@@ -8,6 +8,7 @@ from flexmbs.analysis.rolling import NEARLY_FLAT, flat_wheels
 from flexmbs.analysis.singular import ahead_of
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.errors import shown
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.course import (
     DONE,
@@ -47,9 +48,12 @@ def outcome(status: int, compiled: Compiled, course: Course, work: Work, first: 
 
 
 def _function(compiled: Compiled) -> str:
-    """The user function that gave no finite number, if one did."""
-    call = compiled.callbacks.where
-    return f"the function of {call.item} gave no finite number at {call.text}; mend the function" if call else ""
+    """The user function that raised or gave no finite number, if one did."""
+    call, error = compiled.callbacks.where, compiled.callbacks.error
+    if call is None:
+        return ""
+    did = "gave no finite number" if error is None else f"raised {type(error).__name__} ({shown(str(error))})"
+    return f"the function of {call.item} {did} at {call.text}; mend the function"
 
 
 def _flat(compiled: Compiled, course: Course, work: Work) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.console.messages import Report
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray, Surface
 from flexmbs.flexible_body_stress import von_mises
-from flexmbs.page.files import slug, write_text
+from flexmbs.page.files import slug, whole_file, write_text
 from flexmbs.results import Solution
 from flexmbs.results.stress import StressView
 from flexmbs.results.stress_summary import stressed_bodies
@@ -91,7 +91,5 @@ def _write(
     points = (surface.nodes + u)[used] @ A.T + r
     data = {"elastic displacement": u[used] @ A.T} | {name: values[used] for name, values in fields.items()}
     mesh = meshio.Mesh(points, [("triangle", triangles.reshape(-1, 3))], point_data=data)
-    try:
-        mesh.write(file)
-    except OSError as error:
-        raise MachineError(f"{file}: cannot be written ({error}); mend the folder, its rights or the free space") from None
+    with whole_file(file) as draft:
+        mesh.write(draft, file_format="vtu")

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from flexmbs.console.messages import Report, progress_bar, put
 from flexmbs.errors import InputError, MachineError, SolverError
+from flexmbs.page.reserve import reserved
 
-MESH = Path(__file__).resolve().parents[2] / "meshes" / "link.msh"
+HERE = Path(__file__).resolve()
+MESHES = HERE.with_name("link.msh"), HERE.parents[2] / "meshes" / "link.msh"  # in a wheel, in the source
 INTERFACES = {"hub": "hub_face", "tip": "tip_face"}
 MODES, DAMPING = 12, 0.01
 
@@ -18,14 +20,16 @@ def demo(folder: Path) -> int:
     from flexmbs.results.summary import FAIL, checks
 
     started = time.perf_counter()
-    if not MESH.exists():
-        raise InputError(f"{MESH}: the mesh of the demo is missing; run it from a clone of the source, pip install -e .")
+    file = next((path for path in MESHES if path.exists()), None)
+    if file is None:
+        raise InputError(f"{MESHES[0]}: the mesh of the demo is missing; install flexmbs anew")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(f"{folder}: cannot be made ({error.strerror}); choose another with -o") from None
-    with progress_bar("reducing the link") as progress:
-        link = _reduced_link(folder, lambda fraction, text: progress(0.25 * fraction, text))
+    results = [folder / name for name in ("link.h5", "arm.toml", "arm.h5", "arm.html")]
+    with reserved(*results), progress_bar("reducing the link") as progress:
+        link = _reduced_link(file, folder, lambda fraction, text: progress(0.25 * fraction, text))
         model = demo_model(link)
         model.save(folder / "arm.toml")
         if model.run is None:
@@ -42,11 +46,11 @@ def demo(folder: Path) -> int:
     return 0 if passed else SolverError.exit_code
 
 
-def _reduced_link(folder: Path, progress: Report) -> Path:
-    """The link of the committed mesh as a flexible body in the folder."""
+def _reduced_link(file: Path, folder: Path, progress: Report) -> Path:
+    """The link of the mesh file as a flexible body in the folder."""
     import preprocess as pp
 
-    mesh = pp.read_mesh(MESH, unit="mm")
+    mesh = pp.read_mesh(file, unit="mm")
     link = pp.reduce(
         mesh, pp.Isotropic(E=70e9, nu=0.33, rho=2700.0), interfaces={name: pp.Rigid(face) for name, face in INTERFACES.items()},
         method=pp.CraigBampton(modes=MODES), reference="hub", damping=DAMPING,

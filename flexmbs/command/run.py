@@ -1,11 +1,14 @@
 """``flexmbs run``"""
 
+import contextlib
 import dataclasses
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.console.messages import progress_bar, put, put_json, tell
-from flexmbs.errors import InputError, SolverError
+from flexmbs.errors import InputError, MachineError
+from flexmbs.page.reserve import reserved
 
 if TYPE_CHECKING:
     from flexmbs.model.model import Model
@@ -24,19 +27,14 @@ def run(
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = run_options(model, given)
     target = output or path.with_suffix(".h5")
-    _check_folders(target, report)
-    stopped: SolverError | None = None
-    try:
-        with progress_bar(f"simulating {model.name}") as progress:
-            solution = simulated(model, options, progress)
-    except SolverError as error:
-        solution = error.solution  # type: ignore[assignment]
-        if solution is None or len(solution.t) == 0:
+    with reserved(target, report):
+        try:
+            with progress_bar(f"simulating {model.name}") as progress:
+                solution = simulated(model, options, progress)
+        except Exception as error:  # of the solver, or of a function of the user
+            _keep_part(error, target, report, as_json=as_json)
             raise
-        stopped = error
-    _keep(solution, target, report, as_json=as_json)
-    if stopped is not None:
-        raise stopped
+        _keep(solution, target, report, as_json=as_json)
     return INTERRUPTED if solution.run.outcome.startswith("interrupted") else 0
 
 
@@ -71,21 +69,57 @@ def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
     )  # fmt: skip
 
 
-def _check_folders(*paths: Path | None) -> None:
-    """Raise InputError before a long run whose results could not be written."""
-    missing = [path for path in paths if path is not None and not path.absolute().parent.is_dir()]
-    if missing:
-        raise InputError(*(f"{path}: the folder '{path.parent}' does not exist; make it first" for path in missing))
+def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: bool) -> None:
+    """Keep the solution that an error carries, if it does; what hinders that is told and does not hide the error."""
+    solution: Solution | None = getattr(error, "solution", None)
+    if solution is None or len(solution.t) == 0:
+        return
+    try:
+        _keep(solution, target, report, as_json=as_json)
+    except Exception as second:
+        tell(f"error: {second}" if isinstance(second, MachineError) else f"error: what was computed is not kept: {second}")
 
 
 def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: bool) -> None:
+    """Write the files and tell the results. Raises MachineError at the end for what could not be written."""
     from flexmbs.results.summary import summary
 
-    solution.save(target)
-    if report is not None:
-        solution.report(report)
-    numbers = summary(solution)
-    files = {"solution": str(target)} | ({"report": str(report)} if report is not None else {})
+    files: dict[str, str] = {}
+    failed: list[str] = []
+    try:
+        solution.save(target)
+        files["solution"] = str(target)
+    except MachineError as error:
+        elsewhere = _saved_elsewhere(solution, target.name)
+        failed.append(f"{error}; it is kept as {elsewhere}" if elsewhere else str(error))
+        files |= {"solution": str(elsewhere)} if elsewhere else {}
+    try:
+        if report is not None:
+            solution.report(report)
+            files["report"] = str(report)
+    except MachineError as error:
+        failed.append(str(error))
+    _tell_results(solution, summary(solution), files, as_json=as_json)
+    if failed:
+        raise MachineError("\n".join(failed))
+
+
+def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
+    """The solution in a new folder among the temporary ones, if that can be written."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="flexmbs-"))
+    except OSError:
+        return None
+    try:
+        solution.save(folder / name)
+    except MachineError:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        return None
+    return folder / name
+
+
+def _tell_results(solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool) -> None:
     if as_json:
         put_json(numbers | {"files": files})
         return

@@ -1,5 +1,6 @@
-"""Memory of this process, for progress displays."""
+"""Memory of this process and of the machine."""
 
+import os
 import sys
 
 
@@ -23,3 +24,24 @@ def peak_memory() -> float:
 
     largest = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     return largest if sys.platform == "darwin" else 1024.0 * largest
+
+
+def free_memory() -> float:
+    """Bytes of memory that can be had without swapping; all of it, or infinity, where the system does not say."""
+    return _available() or _installed() or float("inf")
+
+
+def _available() -> float | None:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            values = dict(line.split(":", 1) for line in file)
+        return 1024.0 * float(values["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def _installed() -> float | None:
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return None

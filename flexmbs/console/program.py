@@ -4,6 +4,8 @@ Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 int
 (partial results are kept), 4 machine (disk, memory, missing extra), 130 interrupted.
 """
 
+import contextlib
+import io
 import os
 import signal
 import sys
@@ -13,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from flexmbs.errors import FlexmbsError
+from flexmbs.errors import FlexmbsError, InputError, SolverError
 
 INTERRUPTED = 130
 
@@ -30,6 +32,8 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
+        except SystemExit as error:  # commands end with typer's Exit: this one is of code that the model names
+            raise SolverError(f"a function of the model called sys.exit({error.code!r}); let it raise an exception") from error
 
 
 PLAIN: dict[str, Any] = {
@@ -74,19 +78,40 @@ def _failed(error: Exception, name: str) -> int:
     if isinstance(error, MemoryError):
         _tell("the memory does not suffice; use fewer modes, fewer outputs or a larger machine")
         return 4
+    if isinstance(error, OSError):
+        _tell(f"{error.filename or 'the results'}: {error.strerror or error}; mend the file, its rights or the free space")
+        return 4
     notes = [note for note in getattr(error, "__notes__", []) if note.startswith("in the function of")]
     if notes:
         if not os.environ.get("FLEXMBS_DEBUG"):
             traceback.print_exception(error)
         _tell(f"{type(error).__name__} {notes[0]}: {error}")
-        return 2
+        return InputError.exit_code if getattr(error, "solution", None) is None else SolverError.exit_code
     _tell(f"internal error: {type(error).__name__}: {error} ({name} --debug … shows where)")
     return 1
+
+
+def _degrade_characters() -> None:
+    """Write what the terminal or the pipe cannot show as a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # and not what replaces it in a test or a notebook
+            stream.reconfigure(errors="replace")
+
+
+def _flush(name: str) -> None:
+    """Write the rest of the results; exit with 4 where that fails, as on a full disk."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError):  # else Python tries again when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_failed(error, name))
 
 
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     """Run a command line and exit with its code."""
     stops: list[int] = []
+    _degrade_characters()
 
     def stop(number: int, frame: FrameType | None) -> None:
         stops.append(number)
@@ -101,6 +126,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
             sys.exit(INTERRUPTED)
         if isinstance(error, Exception):
             sys.exit(_failed(error, name))
+        _flush(name)
         raise
     finally:
         for number, handler in kept.items():

@@ -42,6 +42,7 @@ from flexmbs.integrators.course import (
     copy,
     correction,
     displace,
+    displace_by_midpoint,
     iteration_matrix,
     largest,
     residual,

@@ -1,4 +1,7 @@
-"""Functions of the user: Python callables, written in files as ``module:name``."""
+"""Functions of the user: Python callables, written in files as ``module:name``.
+
+A file from anyone may name any module, and to import one is to run it: names in files are followed only with the user's consent.
+"""
 
 import contextlib
 import contextvars
@@ -15,6 +18,18 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+
+_MAY_IMPORT = contextvars.ContextVar("may_import", default=True)  # names in the user's own script are the user's
+
+
+@contextlib.contextmanager
+def imports_allowed(allowed: bool) -> Iterator[None]:
+    """Whether ``module:name`` is imported, in this thread and while the block runs; refused names are problems of the file."""
+    token = _MAY_IMPORT.set(allowed)
+    try:
+        yield
+    finally:
+        _MAY_IMPORT.reset(token)
 
 
 def function_text(function: Callable[..., Any]) -> str:
@@ -39,10 +54,12 @@ def named_function(text: str) -> Callable[..., Any]:
     parts = module.split(".") + attribute.split(".")
     if not colon or not all(part.isidentifier() for part in parts):
         raise ValueError(f"must be a function or its name 'module:name', not {shown(text)} (expressions are not evaluated)")
+    if not _MAY_IMPORT.get():
+        raise ValueError(f"{shown(text)} is code and not imported unasked; if you trust it, allow_code=True (--allow-code)")
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError:
-        raise ValueError(f"no module '{module}' on Python's path (a model's own folder counts with allow_code)") from None
+        raise ValueError(f"no module '{module}' on Python's path or in the model's folder") from None
     except (Exception, SystemExit) as error:
         raise ValueError(f"module '{module}' does not import: {type(error).__name__}: {shown(str(error))}") from None
     _check_origin(module.partition(".")[0])

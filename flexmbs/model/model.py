@@ -167,8 +167,9 @@ class Model:
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
     """The model in a TOML file.
 
-    Files it names must lie in its folder unless ``allow_outside``; a function ``module:name`` is imported from Python's path, and
-    from the model's folder if ``allow_code``. Raises `InputError` with every problem of the file, one line each.
+    Files it names must lie in its folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
+    imported, from the model's folder or Python's path, only if ``allow_code``. Raises `InputError` with every problem of the
+    file, one line each.
     """
     from flexmbs.model.toml_read import read
 

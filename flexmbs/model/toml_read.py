@@ -10,6 +10,7 @@ from flexmbs.declaration import Declaration, NestedError, Problem, close_names, 
 from flexmbs.model.check_references import declared_frames, reference_problems
 from flexmbs.model.check_topology import topology_problems
 from flexmbs.model.frames import GROUND
+from flexmbs.model.functions import imports_allowed
 from flexmbs.model.model import SECTIONS, Header, Model
 from flexmbs.model.run import Run
 from flexmbs.model.toml_write import FORMAT
@@ -21,7 +22,7 @@ KEYS = ("format", "name", "gravity", "cuts", "frames", *SECTIONS, "run")
 def read(path: Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
     """The model in a file. Raises `InputError` with every problem, one line each: ``file:line: item.key: what``."""
     document = read_document(path)
-    with _importable(path.parent if allow_code else None):
+    with imports_allowed(allow_code), _importable(path.parent if allow_code else None):
         model, problems = model_of(document.table, Locator(path.parent, allow_outside))
     if problems:
         raise document.refusal(problems)

@@ -5,6 +5,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import opened
 
 MOST_BYTES = 20_000_000
 MOST_ELEMENTS = 200_000
@@ -32,7 +33,7 @@ class Element:
 def read_xml(path: Path) -> Element:
     """The root element of a file. Raises `InputError` for what is no XML, too large, too deep, or has a document type."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from flexmbs._jit import COMPILED, compiled_callback, is_jitted
+from flexmbs.errors import SolverError, shown
 
 if COMPILED:
     from flexmbs._jit.reported import reported
@@ -87,14 +88,25 @@ class Callbacks:
             for number, handler in given.items():
                 signal.signal(number, handler)
 
-    def raise_error(self) -> None:
-        """Raise the first exception of a user function again, with its own traceback and the time."""
-        if self.error is not None:
-            error, where = self.error, self.where
-            self.error = None
-            if where is not None:
-                error.add_note(f"in the function of {where.item} at t = {where.t:.6g} s")
-            raise error
+    def raise_error(self, solution: object = None) -> None:
+        """Raise the first exception of a user function again, with its own traceback and the time, ``solution`` attached to it.
+
+        What would end Python silently, such as `SystemExit`, becomes a `SolverError`.
+        """
+        if self.error is None:
+            return
+        error, where = self.error, self.where
+        self.error = None
+        place = "" if where is None else f"in the function of {where.item} at t = {where.t:.6g} s"
+        if not isinstance(error, (Exception, KeyboardInterrupt)):
+            told = f"{type(error).__name__} ({shown(str(error))}) {place}; let it raise an exception to stop the run"
+            raise SolverError(told, solution) from error
+        if place:
+            error.add_note(place)
+        if solution is not None:
+            with contextlib.suppress(AttributeError, TypeError):  # an exception that takes no attributes
+                error.solution = solution  # type: ignore[union-attr]
+        raise error
 
     def slow_notes(self) -> list[str]:
         """A line for each function that slows the run down."""

@@ -72,7 +72,7 @@ def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool) -> boo
             warnings.simplefilter("error")
             exact, rough = (rows(function, at, n, rheonomic) for rows in (_rows_by_complex_steps, _rows_by_differences))
         return bool(np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()))
-    except Exception:  # it takes no complex numbers, or not this pose
+    except (Exception, SystemExit):  # it takes no complex numbers, or not this pose
         return False
 
 
@@ -259,7 +259,7 @@ def check_shape(name: str, function: Callable[..., Any], *shapes: tuple[int, ...
         return
     try:
         found = np.asarray(getattr(function, "py_func", function)(*_probe()))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{name}: raises {type(error).__name__}: {shown(str(error))} at a general pose; mend it") from error
     if found.dtype.kind not in "iuf":
         kind = "complex numbers" if found.dtype.kind == "c" else shown(found.tolist())

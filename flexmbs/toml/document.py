@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import opened
 from flexmbs.toml.guard import check_nesting
 from flexmbs.toml.lines import line_of
 
@@ -41,7 +42,7 @@ def read_document(path: Path, what: str = "model") -> Document:
 def _text(path: Path, what: str) -> str:
     """The text of a file of reasonable size."""
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             data = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.console.messages import put, put_json
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import opened
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body import FlexibleBodyData, FloatArray
@@ -37,7 +38,7 @@ def inspect(path: Path, *, unit: str | None, as_json: bool) -> int:
 
 def _start(path: Path) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             return file.read(len(HDF5))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flexmbs.console.memory import peak_memory
 from flexmbs.console.messages import progress_bar, put, tell
-from flexmbs.errors import InputError
+from flexmbs.page.reserve import reserved
 
 
 def reduce_file(path: Path, output: Path | None, *, force: bool, allow_outside: bool, allow_large: bool) -> None:
@@ -14,14 +14,17 @@ def reduce_file(path: Path, output: Path | None, *, force: bool, allow_outside: 
 
     Raises InputError, SolverError, MachineError.
     """
+    target = output or path.with_suffix(".h5")
+    with reserved(target):
+        _reduce(path, target, force=force, allow_outside=allow_outside, allow_large=allow_large)
+
+
+def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow_large: bool) -> None:
     from preprocess.command.inspect import described
     from preprocess.mesh import PreprocessWarning
     from preprocess.part_file import read_part
     from preprocess.part_file.digest import is_current
 
-    target = output or path.with_suffix(".h5")
-    if not target.absolute().parent.is_dir():
-        raise InputError(f"{target}: the folder '{target.parent}' does not exist; make it first")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         part = read_part(path, allow_outside=allow_outside)

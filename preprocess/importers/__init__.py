@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.page.inputs import check_regular, opened
 from preprocess.arguments import file_path, instance, spelt, whole
 from preprocess.fe_model import FEModel
 from preprocess.importers.abaqus_matrix import AbaqusMatrix
@@ -58,6 +59,7 @@ def read(
     Raises InputError for anything that cannot be read or is not a sound part, MachineError where an extra is missing.
     """
     source = file_path(path, "file")
+    check_regular(source)
     if frames is not None:
         instance(frames, Mapping, "frames", "node numbers by name, such as {'tip': 17}")
         for name, node in frames.items():
@@ -127,7 +129,7 @@ def _recognised(path: Path) -> Importer:
     if len(candidates) == 1:
         return candidates[0]
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             start = file.read(65536).upper()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None

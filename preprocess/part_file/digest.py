@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import flexmbs
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.page.inputs import opened
 from preprocess.mesh_include import included_files
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def is_current(body: Path, part: Part) -> bool:
 
 def _update(digest: hashlib._Hash, path: Path) -> None:
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             while block := file.read(BLOCK):
                 digest.update(block)
     except OSError as error:

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from flexmbs.declaration import NestedError, Problem, close_names, shown
 from flexmbs.errors import InputError
+from flexmbs.page.inputs import check_regular, read_text
 from flexmbs.toml.document import Locator
 
 Made = TypeVar("Made")
@@ -120,8 +121,9 @@ def _number_or_numbers(value: Any, key: str) -> Any:
 def _array(path: Path) -> Any:
     try:
         if path.suffix.lower() == ".npy":
+            check_regular(path)
             return np.load(path, allow_pickle=False)
-        return np.loadtxt(path, delimiter="," if path.suffix.lower() == ".csv" else None, ndmin=2)
+        return np.loadtxt(read_text(path).splitlines(), delimiter="," if path.suffix.lower() == ".csv" else None, ndmin=2)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, MemoryError) as error:

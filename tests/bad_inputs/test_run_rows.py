@@ -169,10 +169,55 @@ def test_31_exception_of_a_function_comes_out_with_its_own_traceback(start: floa
 
 def test_31_exception_later_in_a_run_from_the_command_line(tmp_path: Path, capsys: Captured) -> None:
     path = with_torque(tmp_path, "return 0.0 if t < 0.025 else {}['torque']")
-    assert call("run", path, "--allow-code") == 2
+    assert call("run", path, "--allow-code") == 3
     told = capsys.readouterr().err
     assert "line 5, in push" in told
     assert told.splitlines()[-1] == "error: KeyError in the function of forces.push at t = 0.03 s: 'torque'"
+    solution = fm.Solution.load(path.with_suffix(".h5"))
+    np.testing.assert_allclose(solution.t, [0.0, 0.01, 0.02])
+    assert "the function of forces.push raised KeyError (" in solution.run.outcome
+
+
+def test_31_exception_keeps_what_was_computed() -> None:
+    def push(t: float, x: float, v: float) -> float:
+        if t > 0.025:
+            raise LookupError("no torque in the table")
+        return 0.0
+
+    model = pendulum()
+    model.add(fm.JointTorque("push", "hinge", push))
+    with pytest.raises(LookupError) as raised:
+        fm.simulate(model, t_end=0.05, step=0.01)
+    np.testing.assert_allclose(raised.value.solution.t, [0.0, 0.01, 0.02])  # type: ignore[attr-defined]
+    assert all_finite(raised.value.solution)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("start", "kept"), [(-1.0, 0), (0.025, 3)])
+@pytest.mark.parametrize("leave", ["sys.exit(0)", "exit()", "(_ for _ in ()).throw(GeneratorExit)"])
+def test_60_leaving_python_is_an_error_of_the_function(
+    leave: str, start: float, kept: int, tmp_path: Path, capsys: Captured
+) -> None:
+    path = with_torque(tmp_path, f"import sys\n    return 0.0 if t < {start} else {leave}")
+    assert call("run", path, "--allow-code") == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("error: GeneratorExit (" if "Generator" in leave else "error: SystemExit (")
+    assert " in the function of forces.push at t = " in lines[-1]
+    assert len([line for line in lines if line.startswith("error")]) == 1
+    assert path.with_suffix(".h5").exists() == (kept > 0)
+    if kept:
+        assert len(fm.Solution.load(path.with_suffix(".h5")).t) == kept
+
+
+def test_60_leaving_python_while_a_constraint_is_looked_at(tmp_path: Path, capsys: Captured) -> None:
+    path = with_torque(tmp_path, "return 0.0")
+    module = next(tmp_path.glob("torque_*.py"))
+    module.write_text(module.read_text() + "\n\ndef g(t, x, A):\n    raise SystemExit(0)\n")
+    rod = f'[joints.rod]\nkind = "holonomic"\nparent = "ground"\nchild = "rod/end"\nfunction = "{module.stem}:g"\n'
+    path.write_text(path.read_text() + rod)
+    for command in ("check", "run"):
+        assert call(command, path, "--allow-code") == 2
+        told = capsys.readouterr()
+        assert "joints.rod.function: raises SystemExit" in told.out + told.err
 
 
 def test_31_wrong_number_of_results_is_told() -> None:

@@ -33,6 +33,13 @@ def test_unknown_name() -> None:
         fm.Modell  # noqa: B018
 
 
+@pytest.mark.parametrize("package", ["flexmbs", "preprocess"])
+def test_public_names_are_seen_before_they_are_used(package: str) -> None:
+    """Completion in a shell asks `dir` before anything is imported."""
+    code = f"import {package} as p; assert set(p.__all__) == set(p._HOME) <= set(dir(p)), set(p.__all__) - set(dir(p))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr == ""
+
+
 def test_importing_the_package_imports_nothing_heavy() -> None:
     code = (
         "import sys, flexmbs, flexmbs.errors; print(sorted({'numpy', 'numba', 'pydantic', 'scipy', 'h5py'} & set(sys.modules)))"

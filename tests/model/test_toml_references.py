@@ -63,20 +63,44 @@ def driven(function: str) -> str:
 
 
 def test_functions_are_found_by_name(tmp_path) -> None:
-    model = read(tmp_path, driven("user_functions:swing"))
+    model = read(tmp_path, driven("user_functions:swing"), allow_code=True)
     assert model.drives["d"].motion == fm.Function(user_functions.swing)
 
 
-def test_code_beside_a_model_runs_only_if_allowed(tmp_path) -> None:
+ITEMS = {
+    "drives.d.motion.function": "[drives.d]\njoint = 'j'\nmotion = '{0}'\n",
+    "forces.f.law.function": "[forces.f]\nkind = 'joint-torque'\njoint = 'j'\nlaw = {{ kind = 'function', function = '{0}' }}\n",
+    "forces.f.law.reference.function": (
+        "[forces.f]\nkind = 'joint-torque'\njoint = 'j'\nlaw = {{ kind = 'pd', kp = 1, reference = '{0}' }}\n"
+    ),
+    "forces.f.function": "[forces.f]\nkind = 'user-force'\nframe = 'b/tip'\nfunction = '{0}'\n",
+    "joints.g.function": "[joints.g]\nkind = 'holonomic'\nparent = 'ground'\nchild = 'b'\nfunction = '{0}'\n",
+}
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_code_runs_only_if_allowed(tmp_path, item, monkeypatch) -> None:
+    """Neither a module of the current folder nor an installed one is imported; any item may name one."""
+    harmful = "import pathlib\npathlib.Path(__file__).with_suffix('.ran').touch()\n"
+    (tmp_path / "site").mkdir()
+    for module in ("beside_the_model", "site/installed_somewhere"):
+        (tmp_path / f"{module}.py").write_text(harmful)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.syspath_prepend("")  # as under python -m, and with an empty entry in PYTHONPATH
+    for function in ("beside_the_model:f", "installed_somewhere:f"):
+        (problem,) = problems(tmp_path, HEAD + BODY + JOINT + ITEMS[item].format(function))
+        assert f": {item}: '{function}' is code and not imported unasked; if you trust it, allow_code=True" in problem
+    assert not list(tmp_path.rglob("*.ran"))
+
+
+def test_allowed_code_is_found_beside_the_model(tmp_path) -> None:
     (tmp_path / "beside_the_model.py").write_text("def f(t):\n    return 2 * t\n")
-    (problem,) = problems(tmp_path, driven("beside_the_model:f"))
-    assert problem.startswith(
-        "m.toml:14: drives.d.motion.function: no module 'beside_the_model' on Python's path (a model's own folder"
-    )
     path = list(sys.path)
     assert read(tmp_path, driven("beside_the_model:f"), allow_code=True).drives["d"].motion(3.0) == 6.0
     assert sys.path == path
     sys.modules.pop("beside_the_model")
+    assert fm.Function("math:sin").function(0.0) == 0.0  # a name in the user's own script needs no word
 
 
 def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside(tmp_path) -> None:

@@ -317,6 +317,15 @@ def test_compressed_data_that_could_fill_the_memory_are_expect_refusal(tmp_path,
     assert read_mesh(path, unit="m").size > 0
     monkeypatch.setattr("preprocess.mesh_readers.free_memory", lambda: 1000.0 * path.stat().st_size)
     expect_refusal(path, "could expand beyond the free memory; save it uncompressed")
+    text = path.read_bytes().replace(b"<VTKFile", b"<!-- " + b"x" * 10000 + b" --><VTKFile" + b" " * 10000, 1)
+    path.write_bytes(text.replace(b"vtkZLibDataCompressor", b"vtkZLib&#68;ataCompressor"))
+    expect_refusal(path, "could expand beyond the free memory; save it uncompressed")
+
+
+def test_vtu_claims_in_other_words(tmp_path):
+    path = saved(tmp_path / "part.vtu")
+    path.write_bytes(path.read_bytes().replace(b'NumberOfPoints="12"', b'NumberOfPoints="&#49;00000000000"'))
+    expect_refusal(path, "claims NumberOfPoints=100000000000 in a file of")
 
 
 def test_document_types_are_expect_refusal(tmp_path):

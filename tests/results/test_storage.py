@@ -1,6 +1,7 @@
 """The file of a solution: round trip, atomic writing, hostile files."""
 
 import json
+import re
 from pathlib import Path
 
 import h5py
@@ -156,6 +157,26 @@ def test_text_of_the_model_never_runs_code(file: Path) -> None:
 
     Solution.load(file)
     assert "antigravity" not in sys.modules
+
+
+def test_constraints_of_the_users_own_never_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither does the function of a constraint, and solutions of unnamed ones load as well."""
+    model = fm.Model("bead")
+    model.add(fm.RigidBody("bead", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(fm.Translation("anywhere", model.ground, "bead", q0=(0.3, 0, 0.4)))
+    model.add(fm.Holonomic("rod", model.ground, "bead", lambda t, x, A: x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - 0.25))
+    solution = fm.simulate(model, t_end=0.02, step=0.01)
+    solution.save(tmp_path / "bead.h5")
+    read = Solution.load(tmp_path / "bead.h5")
+    np.testing.assert_array_equal(read.joint("rod").force, solution.joint("rod").force)
+    (tmp_path / "harmful_module.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\ndef g(t, x, A):\n    return 0.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with h5py.File(tmp_path / "bead.h5", "r+") as opened:
+        text = re.sub('"<function[^"]*"', '"harmful_module:g"', bytes(opened["model"][()]).decode())
+        assert "harmful_module" in text
+        replace(opened, "model", np.frombuffer(text.encode(), np.uint8))
+    np.testing.assert_array_equal(Solution.load(tmp_path / "bead.h5").joint("rod").force, solution.joint("rod").force)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_weight_of_the_stored_rod(file: Path) -> None:

@@ -1,0 +1,45 @@
+"""Parts and seldom kernels fall back to ordinary kernels where Numba's inside is not what they reach into."""
+
+from pathlib import Path
+
+import pytest
+from numba.core import codegen, compiler
+
+from flexmbs._jit import COMPILED, parts
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="needs Numba's compiler")
+
+
+def test_both_work_with_the_numba_at_hand_and_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(parts.compilers(str(tmp_path)))
+    (kept,) = tmp_path.iterdir()
+    assert kept.read_text() == "11"
+    monkeypatch.setattr(parts, "_tried", None)  # not asked again
+    assert all(parts.compilers(str(tmp_path)))
+    kept.write_text("01")
+    assert parts.compilers(str(tmp_path))[0] is None
+
+
+def test_seldom_kernels_fall_back_where_passes_come_without_a_builder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So did Numba 0.60 and 0.61."""
+    given = codegen.CPUCodegen._module_pass_manager
+    monkeypatch.setattr(codegen.CPUCodegen, "_module_pass_manager", lambda self, **options: given(self, **options)[0])
+    monkeypatch.setattr(codegen.JITCodeLibrary, "_optimize_final_module", lambda self: None)
+    part, seldom = parts.compilers(None)
+    assert part is not None
+    assert seldom is None
+
+
+def test_parts_fall_back_where_lowering_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(compiler.Compiler):
+        def define_pipelines(self) -> list:
+            raise AttributeError("no such pass")
+
+    made = parts._make()
+    monkeypatch.setattr(parts, "_make", lambda: (Broken, made[1]))
+    assert parts.compilers(None) == (None, made[1])
+
+
+def test_nothing_is_reached_into_where_a_name_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(codegen, "JITCodeLibrary")
+    assert parts.compilers(None) == (None, None)

@@ -1,0 +1,197 @@
+"""Outputs of the command line: where they go, who else writes them, and what the terminal can show."""
+
+import errno
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs._jit import COMPILED
+from flexmbs.errors import InputError, MachineError
+from flexmbs.page.files import whole_file
+from flexmbs.page.reserve import reserved
+
+if COMPILED:
+    pytest.skip("tests/test_interpreted.py runs these without compiling", allow_module_level=True)
+
+sys.path.insert(0, str(Path(__file__).parent / "bad_inputs"))
+from mechanisms import call, pendulum, saved
+
+Captured = pytest.CaptureFixture[str]
+FLOCK = pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
+
+
+def never(*given: object, **options: object) -> None:
+    raise AssertionError("it was computed all the same")
+
+
+def test_61_what_cannot_be_written_is_known_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    import flexmbs.analysis.simulate as analysis
+
+    path = saved(pendulum(), tmp_path)
+    monkeypatch.setattr(analysis, "simulate", never)
+    given = os.open
+
+    def readonly(file: str, flags: int, *mode: int, **options: object) -> int:
+        if flags & os.O_CREAT:
+            raise OSError(errno.EROFS, "Read-only file system", str(file))
+        return given(file, flags, *mode, **options)
+
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    cases = [
+        (("-o", tmp_path / "folder"), 2, f"error: {tmp_path}/folder: is a folder, which an output would replace"),
+        (("-o", tmp_path / "pipe"), 2, f"error: {tmp_path}/pipe: is a pipe, which an output would replace"),
+        (("-o", "/dev/null"), 2, "error: /dev/null: is a device, which an output would replace"),
+        (("--report", path.with_suffix(".h5")), 2, "is named for several outputs"),
+    ]
+    for options, code, message in cases:
+        assert call("run", path, *options) == code
+        (line,) = capsys.readouterr().err.splitlines()
+        assert message in line
+    monkeypatch.setattr(os, "open", readonly)
+    assert call("run", path) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {path.with_suffix('.h5')}: cannot be written (Read-only file system); mend")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "model.toml", "pipe"]
+
+
+def test_61_a_solution_that_cannot_be_written_at_the_end_is_kept_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    path, spare = saved(pendulum(), tmp_path), tmp_path / "spare"
+    spare.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(spare))
+    given = os.replace
+
+    def full(source: Path, target: Path) -> None:
+        if Path(target).parent == tmp_path:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        given(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    assert call("run", path, "--report", tmp_path / "out.html") == 4
+    told = capsys.readouterr()
+    first, second = told.err.splitlines()
+    (kept,) = spare.rglob("model.h5")
+    assert first.startswith(f"error: {path.with_suffix('.h5')}: cannot be written (No space left on device)")
+    assert first.endswith(f"it is kept as {kept}")
+    assert second.startswith(f"error: {tmp_path}/out.html: cannot be written (No space left on device)")
+    assert told.out.splitlines()[-1] == "PASS"  # the numbers are told all the same
+    np.testing.assert_allclose(fm.Solution.load(kept).t, np.arange(6) * 0.01, atol=1e-15)
+
+
+def test_61_nothing_is_hidden_by_a_draft_that_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a read-only file system even removing what is not there fails."""
+
+    def readonly(*given: object, **options: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", readonly)
+    with pytest.raises(MachineError, match="cannot be written"), whole_file(tmp_path / "x"):
+        readonly()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_61_results_that_the_disk_does_not_take(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = program("check", saved(pendulum(), tmp_path), stdout=full)
+    assert done.returncode == 4
+    assert done.stderr == b"error: the results: No space left on device; mend the file, its rights or the free space\n"
+
+
+def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[bytes]:
+    """The command line in a process of its own."""
+    command = [sys.executable, "-m", "flexmbs", *map(str, arguments)]
+    return subprocess.run(command, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii", "utf-8"])
+def test_62_characters_that_the_output_cannot_show_are_replaced(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = pendulum()
+    model.add(fm.JointTorque("Drehmoment λ → 電", "hinge", 1.0))
+    path = saved(model, tmp_path)
+    told = [io.BytesIO(), io.BytesIO()]
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(told[0], encoding=encoding))
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(told[1], encoding=encoding))
+    assert call("check", path) == 0
+    assert call("run", path, "--t-end", "0.01") == 0
+    assert call("list") == 0
+    assert call("list", "λ") == 2
+    sys.stdout.flush()
+    sys.stderr.flush()
+    shown, errors = (stream.getvalue().decode(encoding) for stream in told)
+    assert f"Drehmoment {'λ → 電' if encoding == 'utf-8' else '? ? ?'}" in shown
+    assert f"error: list: no '{'λ' if encoding == 'utf-8' else '?'}'; there are bodies" in errors
+
+
+def test_62_the_plainest_of_systems(tmp_path: Path) -> None:
+    model = pendulum()
+    model.add(fm.JointTorque("Drehmoment λ → 電", "hinge", 1.0))
+    environment = os.environ | {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    for arguments in (("run", saved(model, tmp_path)), ("run", "--help")):
+        done = program(*arguments, env=environment)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_62_file_names_that_are_no_text(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/na\xefve"
+    os.mkdir(folder)
+    path = saved(pendulum(), tmp_path)
+    os.rename(path, folder + b"/model.toml")
+    command = [sys.executable, "-m", "flexmbs", "run", folder + b"/model.toml", "--report", folder + b"/out.html"]
+    done = subprocess.run(command, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert sorted(os.listdir(folder)) == [b"model.h5", b"model.toml", b"out.html", b"out.summary.json"]
+
+
+@FLOCK
+def test_66_a_file_that_another_run_writes_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    path = saved(pendulum(), tmp_path)
+    output = path.with_suffix(".h5")
+    code = (
+        "import sys, pathlib, flexmbs.page.reserve as r\n"
+        f"with r.reserved(pathlib.Path({str(output)!r})): print('held', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdin is not None
+    assert other.stdout is not None
+    try:
+        assert other.stdout.readline() == b"held\n"
+        assert call("run", path) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"error: {output}: another run writes it (process {other.pid} since 20")
+        assert line.endswith("wait for it, or choose another file with -o")
+        assert call("run", path, "-o", tmp_path / "other.h5") == 0
+    finally:
+        other.kill()  # however it ends, its lock ends with it
+        other.wait()
+    assert (tmp_path / ".model.h5.lock").exists()
+    assert call("run", path) == 0
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model.h5", "model.toml", "other.h5"]
+
+
+@FLOCK
+def test_66_the_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
+    target = tmp_path / "x.h5"
+    for _ in range(2):
+        with reserved(target), pytest.raises(InputError, match="another run writes it"), reserved(target):
+            never()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_66_two_writers_do_not_share_a_draft(tmp_path: Path) -> None:
+    with whole_file(tmp_path / "x") as one, whole_file(tmp_path / "x") as other:
+        one.write_text("one")
+        other.write_text("other")
+    assert (tmp_path / "x").read_text() == "one"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
