@@ -30,6 +30,7 @@ from flexmbs.integrators.closed_contacts import (
 )  # fmt: skip
 from flexmbs.integrators.course import (
     AT,
+    BEGUN,
     COMMON,
     CONTACTS,
     COURSE,
@@ -94,7 +95,7 @@ class EventDriven(Integrator):
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
         return Memory(
             dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)), z(n, np.int64),
-            z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(CROWD), z(1, np.int64), make_closed(n, facts.ns, ny),
+            z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(CROWD), z(1, np.int64), z(1), make_closed(n, facts.ns, ny),
             z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
         )  # fmt: skip
 
@@ -127,6 +128,7 @@ class Memory(NamedTuple):
     last: np.ndarray
     recent: np.ndarray  # (CROWD,) times of the last impacts
     crowd: np.ndarray  # (1,) int64 number of impacts so far
+    whole: np.ndarray  # (1,) length of the step before an event cut it short
     closed: Closed
     log: np.ndarray
     counts: np.ndarray
@@ -270,6 +272,7 @@ def step_at(memory, course, same, h, a_, b_):
     clock[ERROR] = error
     if not error <= 1.0:
         return DONE
+    memory.whole[0] = h
     until = first_event(memory, course, h)
     if until < 1.0:
         clock[TAKEN] = until * h
@@ -414,13 +417,14 @@ def begin_at(memory, course, same, t, a_, b_):
 def within_at(memory, course, same, t, a_, b_):
     """The state at time t of the last step with the forces of its closed contacts, for outputs."""
     contact, now, at = course.contact, course.now, course.at
-    x, h = part_of_step(course, t)
+    x, _ = part_of_step(course, t)
     copy(now.y, memory.closed.kept)
     copy(now.yd, memory.closed.kept_rate)
     if x == 1.0:
         status = derivative_with_forces(memory, course, t, contact.mode, contact.slip)
     else:
-        state_in_step(memory, course, x, h)
+        h = memory.whole[0]
+        state_in_step(memory, course, (t - course.clock[BEGUN]) / h, h)
         copy(at.y, now.y)
         status = derivative_with_forces(memory, course, t, memory.mode, memory.slip)
     copy(now.y, at.y)
