@@ -75,7 +75,8 @@ def _states(motion: Solution | HasState) -> list[State]:
     if not isinstance(motion, Solution):
         return [given_state("motion", motion)]
     compiled, path = motion.compiled, motion.trajectory
-    beta = np.concatenate([np.zeros(0), *(np.asarray(compiled.model.joints[n].q0, float) for n in compiled.topology.cuts)])
+    joints = compiled.model.joints
+    beta = np.concatenate([np.zeros(0), *(np.asarray(joints[name].initial_position) for name in compiled.topology.cuts)])
     states = []
     for i, t in enumerate(path.t):
         state = State(compiled, float(t), path.q[i], path.s[i], path.sd[i], path.lam[i], path.z[i], beta)
