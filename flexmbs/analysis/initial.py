@@ -18,6 +18,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AssemblyWarning, InputError
 from flexmbs.formalisms.multiplier import consistent
 from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.joints import Joint
 from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
@@ -87,7 +88,7 @@ def declared_state(compiled: Compiled) -> InitialState:
             q[at : at + len(rest)] = rest
         else:
             joint = model.joints[primary.joint]
-            q0, v0 = joint.initial_position, joint.initial_velocity
+            q0, v0 = np.array(joint.initial_position), np.array(joint.initial_velocity)
             if primary.reversed:
                 q0, v0 = inverse_coordinates(joint.motions, q0, v0)
             q[at : at + len(q0)], s[to : to + len(v0)] = q0, v0
@@ -259,32 +260,33 @@ def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ..
 def _moved(
     compiled: Compiled, start: InitialState, q: np.ndarray, s: np.ndarray, work: Work, t: float
 ) -> tuple[Moved, ...]:  # fmt: skip
-    """The joints that assembly moved, of cut ones those with declared values; what a drive says of another time is not against
-    what is declared for t = 0."""
+    """The joints and bodies that assembly moved, of cut joints those that left declared values; what a drive says of another time
+    is not against what is declared for t = 0."""
     model, system = compiled.model, compiled.system
     in_tree, in_cuts = driven_coordinates(compiled)
     least = {"q0": TOLD, "v0": TOLD * max(1.0, _largest(s))}
+
+    def moved(name: str, joint: Joint | None, position: np.ndarray, velocity: np.ndarray) -> Moved:
+        change = {"q0": _largest(position), "v0": _largest(velocity)}
+        against = () if joint is None else tuple(k for k in change if getattr(joint, k) is not None and change[k] > least[k])
+        return Moved(name, change["q0"], change["v0"], against)
+
     found = []
     for i, primary in enumerate(compiled.topology.tree):
-        at, to = int(system.tree[i, Q_AT]), int(system.tree[i, S_AT])
-        nv = int(system.tree[i, NV])
-        change = {"q0": _largest(offset(primary.motions, start.q[at:], q[at:])), "v0": _largest((s - start.s)[to : to + nv])}
-        led = t != 0.0 and in_tree[to : to + nv].any()
+        at, to, nv = (int(n) for n in system.tree[i, [Q_AT, S_AT, NV]])
+        led = t != 0.0 and bool(in_tree[to : to + nv].any())
         joint = None if primary.joint is None or led else model.joints[primary.joint]
-        against = () if joint is None else tuple(k for k in change if getattr(joint, k) is not None and change[k] > least[k])
-        found.append(Moved(primary.label, change["q0"], change["v0"], against))
+        velocity = (s - start.s)[to : to + nv]
+        found.append(moved(primary.label, joint, offset(primary.motions, start.q[at:], q[at:]), velocity))
+        at, to, nf = (int(n) for n in system.tree[i, [QF_AT, SF_AT, NF]])
+        found.append(moved(f"shape of {primary.body}", None, (q - start.q)[at : at + nf], (s - start.s)[to : to + nf]))
     for k, name in enumerate(compiled.topology.cuts):
         joint, at, nv = model.joints[name], int(system.cuts[k, CUT_BETA]), int(system.cuts[k, CUT_NV])
-        if nv == 0 or (joint.q0 is None and joint.v0 is None):
+        if nv == 0 or (joint.q0 is None and joint.v0 is None) or (t != 0.0 and any((k, v) in in_cuts for v in range(nv))):
             continue
-        change = {
-            "q0": _largest(offset(compiled.places[name].motions, joint.initial_position, work.beta[at:])),
-            "v0": _largest(work.cut[k, ETA : ETA + nv] - joint.initial_velocity),
-        }
-        led = t != 0.0 and any((k, v) in in_cuts for v in range(nv))
-        against = tuple(key for key in change if getattr(joint, key) is not None and change[key] > least[key] and not led)
-        if against:
-            found.append(Moved(name, change["q0"], change["v0"], against))
+        position = offset(compiled.places[name].motions, joint.initial_position, work.beta[at:])
+        here = moved(name, joint, position, work.cut[k, ETA : ETA + nv] - joint.initial_velocity)
+        found += [here] if here.against else []
     return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
 
 
