@@ -38,9 +38,12 @@ CLOSED = 1e-9  # gap (m or rad)
 ROUND_OFF = 1e-14
 ROUNDED = 1e-2  # gap of declared values that are rounded: no other position will close without moving them
 KEPT = 1e-12  # changes that are none
-REFINEMENTS = 60
+ROUNDS = 20  # of metrics
+CONTRACTING = 0.8  # of the positions' changes from one metric to the next
+DEARER = 1.1  # change of declared coordinates in the metric of the new position
+REFINEMENTS = 20  # in one metric
 SETTLED = 1e-8  # last step of the refinement
-SHORTEST = 1 / 64  # of a step of the refinement
+SHORTEST = 1 / 16  # of a step of the refinement
 RESTARTS = 16
 FEW = 60  # coordinates; with more of them only two restarts
 SPREAD = 0.4  # rad, or over the size of the model, of the first restart
@@ -141,7 +144,7 @@ class Closing:
             return best
         best = self._settled(best, search)
         if float(np.abs(best.d / self.reach)[self.wishes.declared].max(initial=0.0)) > FAR:
-            for _ in range(4):
+            for _ in range(2):
                 other = self._closed(self._scattered(FAR, search), search)
                 if _missing(other, search) <= CLOSED:
                     best = min(best, self._settled(other, search), key=self._declared_change)
@@ -209,12 +212,26 @@ class Closing:
         return place
 
     def _settled(self, place: Place, search: Search) -> Place:
-        """The closed position of least change, in order of priority, next to one that is closed."""
+        """The closed position of least change, in order of priority, next to one that is closed; in the metric of that position
+        where changing metrics lead to it."""
+        last = np.inf
+        for _ in range(ROUNDS):
+            found = self._least(place, search, place.M)
+            step = float(np.abs((found.d - place.d) / self.reach).max(initial=0.0))
+            if step > CONTRACTING * last or self._declared_change(found) > DEARER * self._declared_change(place) + KEPT:
+                break
+            place, last = found, step
+            if step <= SETTLED:
+                break
+        return place
+
+    def _least(self, place: Place, search: Search, M: np.ndarray) -> Place:
+        """The same in a given metric M."""
         w = self.wishes
+        root = root_of(self._strain_metric()) if search.free[w.elastic].any() else np.zeros((0, 0))
         for _ in range(REFINEMENTS):
             r, J = _rows(place, search)
-            root = root_of(self._strain_metric()) if search.free[w.elastic].any() else np.zeros((0, 0))
-            soft = self._soft(w, place.M, place.H, place.off, place.d, root)
+            soft = self._soft(w, M, place.H, place.off, place.d, root)
             B = self._directions(place.d)
             x = _solved([Condition(J, -r), *(Condition(A @ B, b) for A, b in soft)], search.free)
             longest = float(np.abs(x / self.reach).max(initial=0.0))
@@ -223,8 +240,7 @@ class Closing:
             part, now, better = min(1.0, LARGEST_STEP / longest), _costs(soft, np.zeros(len(x))), None
             while part >= SHORTEST and better is None:
                 trial = self._closed(self._place(place.d + part * x, place, part * x), search)
-                change = trial.d - place.d
-                if _missing(trial, search) <= CLOSED and _lower(_costs(soft, change), now):
+                if _missing(trial, search) <= CLOSED and _lower(_costs(soft, trial.d - place.d), now):
                     better = trial
                 part *= 0.5
             if better is None:

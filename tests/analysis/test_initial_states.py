@@ -198,6 +198,19 @@ def test_contradictions_are_told_by_run_and_check() -> None:
         fm.simulate(model, t_end=0.01, step=0.01, initial=fm.Assemble(strict=True))
 
 
+def test_what_cannot_start_is_not_ready() -> None:
+    """A crank without mass, on the way to a block that is fixed."""
+    model = fm.Model("no inertia", frames={"far": (1, 0, 0)})
+    crank = model.add(fm.RigidBody("crank", mass=0.0, inertia=(0, 0, 0), frames={"end": (1, 0, 0)}))
+    block = model.add(bar("block", 0.5))
+    model.add(fm.Revolute("main", model.ground, crank))
+    model.add(fm.Fixed("base", model.ground["far"], block["root"]))
+    model.add(fm.Revolute("pin", crank["end"], block["root"]))
+    assert any("nothing gives its motion inertia" in error for error in model.check().errors)
+    with pytest.raises(fm.InputError, match=r"bodies\.crank: nothing gives its motion inertia"):
+        fm.simulate(model, t_end=0.1, step=0.01)
+
+
 def clamped(stretch: float) -> fm.Model:
     """A flexible beam between two walls that are farther apart than it is long."""
     model = fm.Model("clamped", gravity=(0, 0, 0), frames={"wall": (ROD + stretch, 0, 0)})
