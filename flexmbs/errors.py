@@ -40,6 +40,10 @@ class MachineError(FlexmbsError):
     exit_code = 4
 
 
+class AssemblyWarning(UserWarning):
+    """Declared initial values that could not be kept."""
+
+
 def shown(value: object) -> str:
     """A short, depth-limited repr of what the user gave."""
     try:

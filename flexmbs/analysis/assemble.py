@@ -7,7 +7,7 @@ import numpy as np
 
 from flexmbs.analysis.arguments import instant
 from flexmbs.analysis.closing import Assemble, Weight
-from flexmbs.analysis.initial import InitialState, Moved, consistent_state, joint_coordinates
+from flexmbs.analysis.initial import InitialState, Moved, initial_state, joint_coordinates, warn_of_moved
 from flexmbs.analysis.rank import Singular, redundant_rows, singular_position
 from flexmbs.model.check import declaration_report
 from flexmbs.model.model import Model
@@ -42,22 +42,28 @@ class Assembly:
 
 
 def assemble(
-    model: Model, *, t: float = 0.0, locked: str | Sequence[str] = (), weights: Mapping[str, Weight] | None = None
-) -> Assembly:
-    """The initial state that fulfils all joints and drives at time ``t`` with the least change of the declared one.
+    model: Model, *, t: float = 0.0, locked: str | Sequence[str] = (), weights: Mapping[str, Weight] | None = None,
+    elastic: bool = False, strict: bool = False,
+) -> Assembly:  # fmt: skip
+    """The initial state that fulfils all joints and drives at time ``t`` and keeps what is declared.
 
-    The change of tree joints counts with the mass matrix; of cut joints those take part whose ``q0`` or ``v0`` is given, so that
-    they choose between positions in which a loop closes. ``locked`` joints are held exactly; ``weights`` (joint → number, or one
-    per freedom) make joints harder (> 1) or easier (< 1) to move. Positions by damped Newton steps, then velocities.
+    Joints whose ``q0`` or ``v0`` is given keep it where the constraints allow it, of tree and cut joints alike; the others move
+    with the least change, which counts with the mass matrix. Where declared values cannot all be kept they move as little, with
+    an `AssemblyWarning`, or an `InputError` if ``strict``. ``locked`` joints are held exactly; ``weights`` (joint → number, or
+    one per freedom) make joints harder (> 1) or easier (< 1) to move. Bodies keep their declared deformation; if ``elastic``,
+    they bend, with the least strain energy, where loops do not close otherwise. What drives prescribe always holds.
     Raises `InputError` that names the joint and the gap where a loop does not close, and locked joints that contradict.
     """
     declaration_report(model).raise_errors()
-    return assembly(model, instant(t), Assemble(locked, weights or {}))
+    found = assembly(model, instant(t), Assemble(locked, weights or {}, elastic=elastic, strict=strict))
+    if t == 0.0:
+        warn_of_moved(found.state)
+    return found
 
 
 def assembly(model: Model, t: float, how: Assemble | None = None) -> Assembly:
     """The initial state of a model whose declarations have been checked; redundancy is judged beside a singular start."""
-    compiled, start = consistent_state(model, t=t, how=how)
+    compiled, start = initial_state(model, t=t, how=how)
     joints = {name: JointState(*joint_coordinates(compiled, start, name)) for name in model.joints}
     singular = singular_position(compiled, start)
     regular = singular.near if singular else start

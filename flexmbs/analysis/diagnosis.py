@@ -7,10 +7,11 @@ import numpy as np
 from flexmbs.analysis.assemble import assembly, redundancy_text
 from flexmbs.analysis.closing import holonomic_rows
 from flexmbs.analysis.constraint_table import constraint_lines
-from flexmbs.analysis.initial import InitialState
+from flexmbs.analysis.initial import InitialState, settle
 from flexmbs.analysis.planar import planar_line
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.errors import InputError
 from flexmbs.model.model import Model
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import NF
@@ -28,10 +29,11 @@ class Diagnosis(NamedTuple):
 def diagnose(model: Model) -> Diagnosis:
     """Tree, cuts, loops, freedoms f = n_s − rank G; classes of constraints; redundant rows by joint, what assembly moved.
 
-    Raises `InputError` where a loop does not close.
+    Raises `InputError` where a loop does not close, and where a run could not start.
     """
     found = assembly(model, 0.0)
     compiled, redundant = found.compiled, found.redundant
+    _require_accelerations(compiled, found.state)
     lines = str(compiled.topology).splitlines()
     loops = independent_loops(model, compiled.topology)
     lines += [f"loop {i}: {' – '.join((cut, *tree, cut))}" for i, (cut, tree) in enumerate(loops.items(), 1)]
@@ -45,10 +47,19 @@ def diagnose(model: Model) -> Diagnosis:
     regular = found.singular.near if found.singular else found.state
     lines += _velocity_line(compiled, regular, ns - nc + dependent)
     lines += [line for line in [planar_line(compiled, regular)] if line]
+    lines += [f"assembly moved {moved}" for moved in found.moved]
     warnings = [redundancy_text(name, rows) for name, rows in redundant]
-    warnings += [f"assembly moved {moved}" for moved in found.moved]
+    warnings += [line for moved in found.moved for line in moved.contradictions]
     warnings += [f"model: {found.singular}"] if found.singular else []
     return Diagnosis(lines, constraint_lines(model, compiled.topology), warnings)
+
+
+def _require_accelerations(compiled: Compiled, start: InitialState) -> None:
+    """Raise `InputError` for a mass matrix of the start that is not positive definite."""
+    status = settle(compiled, make_work(compiled.system, start.beta), 0.0, start.q.copy(), start.s.copy()).status
+    if status < 0:
+        body = compiled.bodies[-1 - status]
+        raise InputError(f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass")
 
 
 def _velocity_line(compiled: Compiled, start: InitialState, f: int) -> list[str]:

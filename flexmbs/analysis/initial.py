@@ -1,49 +1,68 @@
 """Initial state: the declared joint coordinates and velocities, made consistent with all constraints by the least change."""
 
+import warnings
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from flexmbs.algebra.so3 import quaternion_of
-from flexmbs.analysis.closing import NEARLY_CLOSED, Assemble, Closing, is_declared
-from flexmbs.analysis.contradiction import contradicting_rates
+from flexmbs.analysis.closing import Assemble, driven_coordinates, holonomic_rows, offset
+from flexmbs.analysis.contradiction import KEPT, contradicting_rates
+from flexmbs.analysis.loops import Closing
 from flexmbs.analysis.rolling import flat_wheels
 from flexmbs.analysis.user_rows import user_row_problems
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
-from flexmbs.errors import InputError
+from flexmbs.errors import AssemblyWarning, InputError
 from flexmbs.formalisms.multiplier import consistent
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.check_functions import require_functions
+from flexmbs.model.joints import Joint
 from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import (
-    CUT_BETA, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, F_BODY, F_NF, F_QF, G_POSITION, G_VELOCITY, NF, POS, Q_AT, QF_AT,
-    ROT, S_AT, SF_AT, SPARE, VEL, System, Work,
+    CUT_BETA, CUT_NV, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, F_BODY, F_NF, F_QF, G_POSITION, G_VELOCITY, NF, NV, POS,
+    Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE, VEL, System, Work,
 )  # fmt: skip
 
 CLOSED = 1e-10
 NEWTON_STEPS = 40
 ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
-MOST_CLOSED = 600  # velocities, of dense steps
+MOST_CLOSED = 1500  # velocities, of dense steps
+TOLD = 1e-6  # change of a declared value (rad or m, or of its velocity over the largest) that is not rounding
 MENDED = "initial values, masses and forces"
 
 
 @dataclass(frozen=True)
 class Moved:
-    """How far assembly moved one joint: largest change of a coordinate and of a velocity from the declared values."""
+    """How far assembly moved one joint: largest change of a coordinate and of a velocity from the declared values.
+
+    against: "q0" and "v0" where they are declared and changed by more than rounding.
+    """
 
     joint: str
     position: float
     velocity: float
+    against: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.joint}: by {self.position:.3g} in position, {self.velocity:.3g} in velocity"
+        declared = f", against the declared {' and '.join(self.against)}" if self.against else ""
+        return f"{self.joint}: by {self.position:.3g} in position, {self.velocity:.3g} in velocity{declared}"
+
+    @property
+    def contradictions(self) -> list[str]:
+        """One line for each declared value that could not be kept."""
+        change = {"q0": self.position, "v0": self.velocity}
+        return [
+            f"joints.{self.joint}.{key}: the declared value had to change by {change[key]:.3g} for all constraints to hold; mend "
+            "the initial values, or leave those out that follow from others"
+            for key in self.against
+        ]
 
 
 @dataclass(frozen=True)
@@ -70,12 +89,14 @@ def declared_state(compiled: Compiled) -> InitialState:
             q[at : at + len(rest)] = rest
         else:
             joint = model.joints[primary.joint]
-            q0, v0 = inverse_coordinates(joint.motions, joint.q0, joint.v0) if primary.reversed else (joint.q0, joint.v0)
+            q0, v0 = np.array(joint.initial_position), np.array(joint.initial_velocity)
+            if primary.reversed:
+                q0, v0 = inverse_coordinates(joint.motions, q0, v0)
             q[at : at + len(q0)], s[to : to + len(v0)] = q0, v0
         body = model.bodies[primary.body]
         if isinstance(body, FlexibleBody):
             _elastic(body, q, s, int(system.tree[i, QF_AT]), int(system.tree[i, SF_AT]), int(system.tree[i, NF]))
-    beta = np.concatenate([np.zeros(0), *(model.joints[name].q0 for name in compiled.topology.cuts)])
+    beta = np.concatenate([np.zeros(0), *(model.joints[name].initial_position for name in compiled.topology.cuts)])
     return InitialState(q, s, beta)
 
 
@@ -88,7 +109,23 @@ def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int,
 
 
 def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
-    """The model compiled in joint coordinates and its consistent initial state. Raises `InputError` when loops do not close."""
+    """The model compiled in joint coordinates and its consistent initial state, with an `AssemblyWarning` for declared values
+    that cannot be kept at t = 0. Raises `InputError` when loops do not close."""
+    compiled, start = initial_state(model, t=t, how=how)
+    if t == 0.0:
+        warn_of_moved(start)
+    return compiled, start
+
+
+def warn_of_moved(start: InitialState) -> None:
+    """An `AssemblyWarning` with one line for each declared value that was not kept."""
+    lines = [line for moved in start.moved for line in moved.contradictions]
+    if lines:
+        warnings.warn("\n".join(lines), AssemblyWarning, stacklevel=3)
+
+
+def initial_state(model: Model, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
+    """`consistent_state` without the warning."""
     how = Assemble() if how is None else how
     require_functions(model)
     if not isinstance(how, Assemble):
@@ -99,33 +136,36 @@ def consistent_state(model: Model, *, t: float = 0.0, how: Assemble | None = Non
     lengths, start = compiled.spring_lengths, declared_state(compiled)
     unset = np.flatnonzero(np.isnan(lengths))
     if len(unset) and t != 0.0:  # unloaded where the model is at t = 0
-        compiled, unset = compiled.with_spring_lengths(consistent_state(model, how=how)[0].spring_lengths), unset[:0]
+        compiled, unset = compiled.with_spring_lengths(initial_state(model, how=how)[0].spring_lengths), unset[:0]
     elif len(unset):
         compiled = compiled.with_spring_lengths(np.nan_to_num(lengths))
     work = make_work(compiled.system, start.beta)
     q, s = start.q.copy(), start.s.copy()
-    settled = _closed(compiled, work, t, q, s, how)
-    if not settled.left <= ACCEPTED_GAP:
+    left = _closed(compiled, work, t, q, s, how)
+    if not left <= ACCEPTED_GAP:
         _raise_gaps(compiled, work.gs[G_POSITION].copy(), t, how)
     if len(unset):
         compiled = unloaded(compiled, work, q, unset)
         work = make_work(compiled.system, work.beta[:-SPARE])
-        settled = settle(compiled, work, t, q, s)
+    settled = settle(compiled, work, t, q.copy(), s.copy())
+    terms(compiled.system, work, t, q, s)  # at the state itself: the projection moves bodies within round-off
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
         raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; mend {MENDED}"]))
     wrong = contradicting_rates(compiled, work.gs[G_VELOCITY], s)
     if wrong:
         raise InputError(*wrong)
     _check_locked(compiled, start, q, s, work, how)
-    moved = changes(compiled, q - start.q, s - start.s)
+    moved = _moved(compiled, start, q, s, work, t)
+    if how.strict and any(each.against for each in moved):
+        raise InputError(*(line for each in moved for line in each.contradictions))
     return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
 
 
-def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, how: Assemble) -> "Settled":
-    """Close the loops: from a declared state that is nearly consistent by the run's own projection, else by `Closing`."""
+def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, how: Assemble) -> float:
+    """Close the loops by `Closing`, those of very large models by the run's own projection. Returns the largest |g| left."""
     system = compiled.system
     compiled.callbacks.where = None
-    gap = np.abs(terms(system, work, t, q, s).g).max(initial=0.0) if compiled.n_constraints else 0.0
+    terms(system, work, t, q, s)
     compiled.callbacks.raise_error()
     wrong = user_row_problems(compiled, work, t)
     if wrong:
@@ -134,36 +174,40 @@ def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarr
     if flat:
         text = "the wheel lies flat on its plane and touches it in no single point; tilt it, or mend axis or normal"
         raise InputError(*(f"joints.{name}: {text}" for name in flat))
-    plain = how.is_default and not any(is_declared(compiled.model.joints[name]) for name in compiled.topology.cuts)
-    if compiled.n_constraints and np.isfinite(gap) and not (plain and gap <= NEARLY_CLOSED) and len(s) <= MOST_CLOSED:
-        closing = Closing(compiled, work, t, q, s, how)
-        best = closing.positions()
-        q[:] = best.q
-        if best.gap > ACCEPTED_GAP:
-            work.gs[G_POSITION] = terms(system, work, t, q, s).g
-            return Settled(np.zeros(len(s)), np.zeros(compiled.n_constraints), best.gap, 0)
+    if compiled.n_constraints == 0:
+        return 0.0
+    if len(s) > MOST_CLOSED:
+        return settle(compiled, work, t, q, s).left
+    closing = Closing(compiled, work, t, q, s, how)
+    best = closing.positions()
+    q[:] = best.q
+    terms(system, work, t, q, s)
+    if best.gap <= ACCEPTED_GAP:
         s[:] = closing.velocities(q)
-    return settle(compiled, work, t, q, s)
+        rates = np.abs(terms(system, work, t, q, s).gd).max(initial=0.0)
+        if rates > KEPT * max(1.0, _largest(s)) and not holonomic_rows(compiled).all():
+            settle(compiled, work, t, q, s)  # rows that contradict each other, told by `contradicting_rates`
+    return best.gap
 
 
 def _raise_gaps(compiled: Compiled, g: np.ndarray, t: float, how: Assemble) -> None:
     """Why the initial state is not consistent: a user function, locked joints that contradict, or lengths."""
     problems = _of_functions(compiled)
     if not problems and how.locked:
-        free, found = consistent_state(compiled.model, t=t, how=Assemble(weights=how.weights))
+        free, found = initial_state(compiled.model, t=t, how=Assemble(weights=how.weights, elastic=how.elastic))
         problems = [
             f"joints.{name}: is locked at q0, but the loops close only where it moves by {size:.4g}; unlock it or mend q0"
             for name, size in _lock_changes(free, found, how)
             if size > ACCEPTED_GAP
         ]
-    raise InputError(*(problems or _gaps(compiled, g)))
+    raise InputError(*(problems or _gaps(compiled, g, how)))
 
 
 def _lock_changes(compiled: Compiled, found: "InitialState", how: Assemble) -> list[tuple[str, float]]:
     """(locked joint, largest difference of its coordinates from the declared ones)."""
     joints = compiled.model.joints
     return [
-        (name, float(np.abs(joint_coordinates(compiled, found, name)[0] - joints[name].q0).max(initial=0.0)))
+        (name, float(np.abs(joint_coordinates(compiled, found, name)[0] - joints[name].initial_position).max(initial=0.0)))
         for name in how.locked
     ]
 
@@ -177,10 +221,10 @@ def _check_locked(
     for name in how.locked:
         joint = compiled.model.joints[name]
         place, speed = joint_coordinates(compiled, state, name)
-        for text, change in (("q0", np.abs(place - joint.q0)), ("v0", np.abs(speed - joint.v0))):
-            if change.max(initial=0.0) > ACCEPTED_GAP:
+        for text, change in (("q0", place - joint.initial_position), ("v0", speed - joint.initial_velocity)):
+            if _largest(change) > ACCEPTED_GAP:
                 problems.append(
-                    f"joints.{name}: is locked, but the constraints hold only where {text} changes by {change.max():.4g}; "
+                    f"joints.{name}: is locked, but the constraints hold only where {text} changes by {_largest(change):.4g}; "
                     "unlock it or another joint, or mend the initial values"
                 )
     if problems:
@@ -219,13 +263,48 @@ def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ..
     return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
 
 
+def _moved(
+    compiled: Compiled, start: InitialState, q: np.ndarray, s: np.ndarray, work: Work, t: float
+) -> tuple[Moved, ...]:  # fmt: skip
+    """The joints and bodies that assembly moved, of cut joints those that left declared values; what a drive says of another time
+    is not against what is declared for t = 0."""
+    model, system = compiled.model, compiled.system
+    in_tree, in_cuts = driven_coordinates(compiled)
+    least = {"q0": TOLD, "v0": TOLD * max(1.0, _largest(s))}
+
+    def moved(name: str, joint: Joint | None, position: np.ndarray, velocity: np.ndarray) -> Moved:
+        change = {"q0": _largest(position), "v0": _largest(velocity)}
+        against = () if joint is None else tuple(k for k in change if getattr(joint, k) is not None and change[k] > least[k])
+        return Moved(name, change["q0"], change["v0"], against)
+
+    found = []
+    for i, primary in enumerate(compiled.topology.tree):
+        at, to, nv = (int(n) for n in system.tree[i, [Q_AT, S_AT, NV]])
+        led = t != 0.0 and bool(in_tree[to : to + nv].any())
+        joint = None if primary.joint is None or led else model.joints[primary.joint]
+        velocity = (s - start.s)[to : to + nv]
+        found.append(moved(primary.label, joint, offset(primary.motions, start.q[at:], q[at:]), velocity))
+        at, to, nf = (int(n) for n in system.tree[i, [QF_AT, SF_AT, NF]])
+        found.append(moved(f"shape of {primary.body}", None, (q - start.q)[at : at + nf], (s - start.s)[to : to + nf]))
+    for k, name in enumerate(compiled.topology.cuts):
+        joint, at, nv = model.joints[name], int(system.cuts[k, CUT_BETA]), int(system.cuts[k, CUT_NV])
+        if nv == 0 or (joint.q0 is None and joint.v0 is None) or (t != 0.0 and any((k, v) in in_cuts for v in range(nv))):
+            continue
+        position = offset(compiled.places[name].motions, joint.initial_position, work.beta[at:])
+        here = moved(name, joint, position, work.cut[k, ETA : ETA + nv] - joint.initial_velocity)
+        found += [here] if here.against else []
+    return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
+
+
 def _largest(a: np.ndarray) -> float:
     return float(np.abs(a).max(initial=0.0))
 
 
-def _gaps(compiled: Compiled, g: np.ndarray) -> list[str]:
+def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
     """One line per joint that cannot close."""
     cuts = compiled.system.cuts
+    bend = ", or let the bodies bend, which are not deformed for this: Assemble(elastic=True)"
+    mend = bend if compiled.data and not how.elastic else ""
     lines = []
     for k, name in enumerate(compiled.topology.cuts):
         rows = g[cuts[k, CUT_ROW] : cuts[k, CUT_ROW] + cuts[k, CUT_ROWS]]
@@ -233,7 +312,7 @@ def _gaps(compiled: Compiled, g: np.ndarray) -> list[str]:
         if not gap <= ACCEPTED_GAP:
             lines.append(
                 f"joints.{name}: the loop does not close, gap {gap:.4g} (m or rad) is left; "
-                "mend the lengths or start closer with q0"
+                f"mend the lengths or start closer with q0{mend}"
             )
     for name, drive in zip(compiled.model.drives, compiled.system.drives):
         row = drive[DRIVE_ROW]

@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.analysis.assemble import redundancy_text
 from flexmbs.analysis.closing import Assemble
 from flexmbs.analysis.event import Event, checked_events
-from flexmbs.analysis.initial import consistent_state, in_coordinates
+from flexmbs.analysis.initial import consistent_state, in_coordinates, initial_state
 from flexmbs.analysis.options import (
     OF_INTEGRATOR,
     asked,
@@ -63,7 +63,7 @@ def simulate(
     stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".
     rho_inf: spectral radius of generalized-α at infinite frequency.
     events: state functions whose changes of sign are located; terminal ones end the run.
-    initial: how initial values are made consistent, `Assemble` with locked joints and weights.
+    initial: how initial values are made consistent, `Assemble` with locked joints, weights, bending of bodies, strictness.
     progress: called with the fraction done and a text about four times a second.
     Ctrl-C ends the run at the last output; the solution's ``run.outcome`` says so.
 
@@ -94,8 +94,10 @@ def _simulate(
         progress(0.0, "assembling")
     if start is not None and initial is not None:
         raise InputError("initial: a start is consistent already; give initial or start, not both")
-    joint, first_state = consistent_state(model, how=initial)
-    if start is not None:
+    if start is None:
+        joint, first_state = consistent_state(model, how=initial)
+    else:
+        joint, _ = initial_state(model, how=Assemble(elastic=True))
         first_state = started(joint, given_state("start", start))
     singular = singular_position(joint, first_state)
     compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])

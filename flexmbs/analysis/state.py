@@ -8,7 +8,8 @@ import numpy as np
 
 from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.arguments import by_joint, instant, numbers
-from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, changes, consistent_state, settle
+from flexmbs.analysis.closing import Assemble
+from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, changes, consistent_state, initial_state, settle
 from flexmbs.declaration import close_names
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
@@ -79,7 +80,7 @@ def state(
     declaration_report(chosen).raise_errors()
     compiled, start = consistent_state(chosen, t=t)
     if chosen is not model:  # springs without a length are unloaded in the declared position
-        compiled = compiled.with_spring_lengths(consistent_state(model, t=t)[0].spring_lengths)
+        compiled = compiled.with_spring_lengths(initial_state(model, t=t)[0].spring_lengths)
     t = float(t)
     free = settled_state(compiled, t, start.q, start.s, start.beta)
     if acceleration is None:
@@ -166,7 +167,7 @@ def state_about(model: Model, at: HasState | None) -> State:
         return state(model)
     given = given_state("at", at)
     declaration_report(model).raise_errors()
-    compiled, _ = consistent_state(model)
+    compiled, _ = initial_state(model, how=Assemble(elastic=True))
     here = started(compiled, given, given.t, "at")
     return settled_state(compiled, given.t, here.q, here.s, here.beta, here.z)
 
@@ -229,7 +230,7 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
             joint = compiled.model.joints[name]
             if nv == 6:
                 raise InputError(f"acceleration: joint '{name}' is free and hangs from its child; declare it the other way round")
-            values = inverse_coordinates(joint.motions, joint.q0, values)[1]
+            values = inverse_coordinates(joint.motions, joint.initial_position, values)[1]
         sd[at : at + nv] = values
     return sd
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from flexmbs.analysis.arguments import instant, require_no_contacts
 from flexmbs.analysis.balance import RANK, Balance, balance, moved
+from flexmbs.analysis.closing import Assemble
 from flexmbs.analysis.initial import consistent_state
 from flexmbs.analysis.sequence import checked_times, solution_of
 from flexmbs.analysis.state import HasState, State, given_state, started, velocity_names
@@ -95,7 +96,7 @@ def _first(model: Model, t: float, start: HasState | None) -> State:
     t = instant(t)
     declaration_report(model).raise_errors()
     require_no_contacts(model, "statics")
-    compiled, first = consistent_state(model, t=t)
+    compiled, first = consistent_state(model, t=t, how=Assemble(elastic=True))
     z = np.zeros(int(compiled.system.layout[4]))
     if start is not None:
         first = started(compiled, given_state("start", start), t)

@@ -66,3 +66,8 @@ def _connected(system: System, work: Work) -> Work:
 def follow(work: Work) -> None:
     """The coordinates of cut joints of the last evaluation are what the next ones start from."""
     work.path.beta[:] = work.beta[:-SPARE]
+
+
+def start_from(work: Work, beta: np.ndarray) -> None:
+    """These coordinates of cut joints are what the next evaluations start from."""
+    work.path.beta[:] = work.beta[: len(beta)] = beta

@@ -102,6 +102,11 @@ def scalar_or_vector(value: object) -> Any:
     return number(value) if isinstance(value, numbers.Real) else vector(value)
 
 
+def optional_scalar_or_vector(value: object) -> Any:
+    """A float or a tuple of floats, as given, or None."""
+    return None if value is None else scalar_or_vector(value)
+
+
 def nonnegative_vector(value: object) -> Vector:
     """A tuple of floats, zero or above."""
     return tuple(nonnegative(item) for item in items(value))
@@ -170,7 +175,7 @@ Switch = Annotated[bool, BeforeValidator(switch)]
 Index = Annotated[int, BeforeValidator(index)]
 Vector3 = Annotated[Any, BeforeValidator(sized(3))]
 AnyVector = Annotated[Any, BeforeValidator(vector)]
-ScalarOrVector = Annotated[Any, BeforeValidator(scalar_or_vector)]
+OptionalScalarOrVector = Annotated[Any, BeforeValidator(optional_scalar_or_vector)]
 NonnegativeSix = Annotated[Any, BeforeValidator(six_nonnegative)]
 Damping = Annotated[Any, BeforeValidator(damping)]
 OptionalVector = Annotated[Any, BeforeValidator(optional_vector)]

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.fields import Axis, Number, Positive, ScalarOrVector, Vector, items, unit_axis
+from flexmbs.model.fields import Axis, Number, OptionalScalarOrVector, Positive, Vector, items, unit_axis
 from flexmbs.model.frames import FrameLike, unit_quaternion
 from flexmbs.model.item import Item
 from flexmbs.model.motions import Ball, FreeMotion, Motion, Motions, Rotate, Shift, Slide, Twist
@@ -22,13 +22,14 @@ class Joint(Item, section="joints"):
     """A joint from frame ``parent`` to frame ``child``; ``q0`` and ``v0`` are its initial coordinates and velocities.
 
     ``q0`` has one number per position coordinate (`nq`), ``v0`` one per freedom (`nv`); a plain number will do for one, and
-    the default 0 is the position of rest. A rotation in space has a unit quaternion, scalar first.
+    0 is the position of rest. A rotation in space has a unit quaternion, scalar first. What is given, even zero, is kept where
+    the constraints allow it; what is not (None) starts at rest and moves first where loops have to close.
     """
 
     parent: FrameLike = dataclasses.field(kw_only=False)
     child: FrameLike = dataclasses.field(kw_only=False)
-    q0: ScalarOrVector = 0.0
-    v0: ScalarOrVector = 0.0
+    q0: OptionalScalarOrVector = None
+    v0: OptionalScalarOrVector = None
 
     carries: ClassVar[bool] = True  # whether a body can hang on it in the tree
 
@@ -47,6 +48,21 @@ class Joint(Item, section="joints"):
     def nv(self) -> int:
         """Number of freedoms."""
         return sum(motion.nv for motion in self.motions)
+
+    @property
+    def rest(self) -> Vector:
+        """(nq,) coordinates at which the child frame stands as the chain's constant parts say."""
+        return sum((motion.rest for motion in self.motions), ())
+
+    @property
+    def initial_position(self) -> Vector:
+        """(nq,) ``q0``, or the position of rest where none is given."""
+        return self.rest if self.q0 is None else self.q0  # type: ignore[no-any-return]
+
+    @property
+    def initial_velocity(self) -> Vector:
+        """(nv,) ``v0``, or zero where none is given."""
+        return (0.0,) * self.nv if self.v0 is None else self.v0  # type: ignore[no-any-return]
 
     @property
     def among_equals(self) -> str:
@@ -73,8 +89,8 @@ class Joint(Item, section="joints"):
         found = [Problem((*path, "motions", str(i)), text) for i, motion in enumerate(self.motions) for text in motion.cautions()]
         at = 0
         for motion in self.motions:
-            if motion.nq == motion.rotations == 1 and abs(self.q0[at]) > 2.0 * math.pi:
-                text = f"the angle {self.q0[at]:g} is more than a full turn; angles are in rad"
+            if motion.nq == motion.rotations == 1 and abs(self.initial_position[at]) > 2.0 * math.pi:
+                text = f"the angle {self.initial_position[at]:g} is more than a full turn; angles are in rad"
                 found.append(Problem((*path, "q0"), text))
             at += motion.nq
         return found
@@ -86,13 +102,14 @@ class Joint(Item, section="joints"):
         if self.nv > 6:
             message = f"the chain has {self.nv} freedoms; two frames have at most 6 between them, leave motions out"
             raise NestedError([Problem(("motions",), message)])
-        rest = sum((motion.rest for motion in self.motions), ())
-        for key, default in (("q0", rest), ("v0", (0.0,) * self.nv)):
+        for key, default in (("q0", self.rest), ("v0", (0.0,) * self.nv)):
+            if getattr(self, key) is None:
+                continue
             try:
                 object.__setattr__(self, key, _full(getattr(self, key), default))
             except ValueError as error:
                 problems.append(Problem((key,), str(error)))
-        if not problems:
+        if self.q0 is not None and not problems:
             try:
                 object.__setattr__(self, "q0", _checked_positions(self.q0, self.motions))
             except ValueError as error:

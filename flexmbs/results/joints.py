@@ -64,7 +64,8 @@ def joint_histories(compiled: Compiled, trajectory: Trajectory, *, redundant: bo
 
 def start_coordinates(compiled: Compiled) -> np.ndarray:
     """Declared coordinates of the cut joints, from which the first output's are found."""
-    return np.concatenate([np.zeros(0), *(np.asarray(compiled.model.joints[name].q0, float) for name in compiled.topology.cuts)])
+    joints = compiled.model.joints
+    return np.concatenate([np.zeros(0), *(np.asarray(joints[name].initial_position) for name in compiled.topology.cuts)])
 
 
 def path_coordinates(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:

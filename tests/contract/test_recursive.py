@@ -12,8 +12,8 @@ from flexmbs.algebra.blocks import solve
 from flexmbs.dynamics.articulated_work import DENSE, JOINT_WRENCH, L_CHILD
 from flexmbs.dynamics.dense import multipliers_of_least_norm, terms
 from flexmbs.dynamics.equations import residual
-from flexmbs.dynamics.work import make_work
 from flexmbs.dynamics.kkt import kkt_matrix
+from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms.recursive import SIMPLE, Recursive, accelerations, correction, iteration_matrix
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import NF, RC, THROUGH, XC

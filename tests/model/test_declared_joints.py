@@ -33,7 +33,7 @@ FREEDOMS = [
 @pytest.mark.parametrize(("joint", "nq", "nv"), FREEDOMS, ids=lambda value: getattr(value, "kind", ""))
 def test_freedoms(joint, nq, nv) -> None:
     assert (joint.nq, joint.nv) == (nq, nv)
-    assert (len(joint.q0), len(joint.v0)) == (nq, nv)
+    assert (len(joint.initial_position), len(joint.initial_velocity)) == (nq, nv)
 
 
 def test_every_registered_joint_is_tested() -> None:
@@ -46,10 +46,24 @@ def test_every_registered_joint_is_tested() -> None:
 def test_initial_values() -> None:
     assert fm.Revolute(*ENDS, q0=0.3, v0=-1).q0 == (0.3,)
     assert fm.Revolute(*ENDS, q0=np.float64(0.3)) == fm.Revolute(*ENDS, q0=[0.3])
-    assert fm.Spherical(*ENDS).q0 == (1.0, 0.0, 0.0, 0.0)
+    assert fm.Spherical(*ENDS).initial_position == (1.0, 0.0, 0.0, 0.0)
     assert fm.Spherical(*ENDS, q0=(0.6, 0, 0.8, 0)).q0 == (0.6, 0.0, 0.8, 0.0)
-    assert fm.Free(*ENDS).q0 == (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+    assert fm.Free(*ENDS).initial_position == (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
     assert fm.Cylindrical(*ENDS, v0=(1, 2)).v0 == (1.0, 2.0)
+
+
+def test_what_is_given_is_told_from_what_is_not() -> None:
+    """Zero that is declared is kept where loops close, the zero of no declaration is not."""
+    plain, declared = fm.Revolute(*ENDS), fm.Revolute(*ENDS, q0=0, v0=0)
+    assert (plain.q0, plain.v0) == (None, None)
+    assert (declared.q0, declared.v0) == ((0.0,), (0.0,))
+    assert plain != declared
+    assert dataclasses.replace(plain, v0=2.0) == fm.Revolute(*ENDS, v0=2.0)
+    model = fm.Model("two hinges")
+    body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Revolute("hinge", model.ground, body, q0=0.0))
+    assert "q0 = 0.0" in model.to_toml()
+    assert "v0" not in model.to_toml()
 
 
 @pytest.mark.parametrize("normal", [(0, 0, 1.0), (0, 1.0, 0), (1.0, 0, 0), (0, 0, -1.0), (0.6, 0, 0.8), (2 / 3, -2 / 3, 1 / 3)])

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from flexmbs.analysis.march.explicit import explicit_loop
 
 import flexmbs as fm
 from flexmbs._jit import COMPILED
-from flexmbs.analysis.march.explicit import explicit_loop
 from flexmbs.analysis.options import output_times
 
 

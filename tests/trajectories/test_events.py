@@ -6,8 +6,7 @@ from numba import njit
 from scipy.special import ellipk
 
 import flexmbs as fm
-from flexmbs.integrators import INTEGRATORS
-from flexmbs.integrators import BDF, DormandPrince, EventDriven, GeneralizedAlpha, MoreauJean, Radau, Rattle
+from flexmbs.integrators import BDF, INTEGRATORS, DormandPrince, EventDriven, GeneralizedAlpha, MoreauJean, Radau, Rattle
 
 G, LENGTH, HEIGHT, START = 9.81, 0.7, 1.3, 1.1
 FALL = np.sqrt(2.0 * HEIGHT / G)

@@ -1,0 +1,42 @@
+"""Least squares in order of priority: each condition is met as well as those before it leave it free to be."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky
+
+RANK = 1e-11  # of the largest singular value of a condition's matrix
+
+
+class Condition(NamedTuple):
+    """A x = b, in the sense of least squares."""
+
+    A: np.ndarray
+    b: np.ndarray
+
+
+def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
+    """x (n,) with |A x − b| least for the first condition, among those for the second, and so on; of least length at the end."""
+    x, N = np.zeros(n), np.eye(n)
+    for A, b in conditions:
+        if N.shape[1] == 0:
+            break
+        if len(b) == 0:
+            continue
+        u, size, vt = np.linalg.svd(A @ N)
+        rank = int((size > RANK * max(float(size.max(initial=0.0)), float(np.abs(A).max(initial=0.0)))).sum())
+        x = x + N @ (vt[:rank].T @ ((u[:, :rank].T @ (b - A @ x)) / size[:rank]))
+        N = N @ vt[rank:].T
+    return x
+
+
+def root_of(W: np.ndarray) -> np.ndarray:
+    """Lower triangular L with L Lᵀ = W of a positive semidefinite matrix, slightly raised where it is singular."""
+    top = float(np.abs(np.diagonal(W)).max(initial=0.0)) or 1.0
+    for raised in (0.0, 1e-12, 1e-9, 1e-6):
+        try:
+            return np.asarray(cholesky(W + raised * top * np.eye(len(W)), lower=True))
+        except LinAlgError:
+            continue
+    return np.sqrt(top) * np.eye(len(W))
