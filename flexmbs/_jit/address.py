@@ -19,11 +19,11 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, sigutils
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
-from flexmbs._jit import COMPILED, LIGHT, PACKAGES, keeping, part, rebound
+from flexmbs._jit import COMPILED, LIGHT, PACKAGES, inlined, keeping, part, rebound
 from flexmbs._jit.loading import without_compiler
 
 _known: "weakref.WeakValueDictionary[int, Packed]" = weakref.WeakValueDictionary()
@@ -159,7 +159,7 @@ def _compiled(template: Any, name: str, signature: Any, lightly: bool, names: di
         options["pipeline_class"] = LIGHT
     kind = {"pipeline_class": options.pop("pipeline_class")} if "pipeline_class" in options else {}
     with keeping(keep) as cache:
-        made = CFunc(rebound(template, name, names), signature, locals={}, options=options, **kind)
+        made = CFunc(rebound(template, name, names), sigutils.normalize_signature(signature), locals={}, options=options, **kind)
         if cache:
             made.enable_caching()
             without_compiler(made)
@@ -202,7 +202,7 @@ class Entry:
 
 def entry(function: Callable[..., Any]) -> Entry:
     """A kernel f(record, record, record, t, a, b) → int that is called by address."""
-    return Entry(part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"))
+    return Entry(inlined(function), f"{function.__module__}.{function.__name__}".replace(".", "_"))
 
 
 def bound_entry(function: Callable[..., Any], name: str, **parts: Callable[..., Any]) -> Entry:
@@ -212,7 +212,7 @@ def bound_entry(function: Callable[..., Any], name: str, **parts: Callable[..., 
     """
     own = all(each.__module__.split(".")[0] in PACKAGES for each in (function, *parts.values()))
     full = f"{function.__module__}.{function.__name__}_{name}".replace(".", "_")
-    return Entry(part(rebound(function, full, parts)), full, own=own)
+    return Entry(inlined(rebound(function, full, parts)), full, own=own)
 
 
 def invoke(address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0) -> int:

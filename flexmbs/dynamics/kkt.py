@@ -1,6 +1,6 @@
 """The bordered matrix [[c M + K + c' D, Gᵀ], [G, 0]] of a state, and the projection on the constraints by it."""
 
-from flexmbs._jit import part
+from flexmbs._jit import inlined, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
@@ -29,7 +29,7 @@ def kkt_at(model, here, none, t, c_mass, c_damping):
     return factorize(system.elimination, values, work.stiffness)
 
 
-@part
+@inlined
 def kkt_matrix(system, work, q, c_mass, c_damping):
     """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0 leaves K out too.
 
