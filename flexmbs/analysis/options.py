@@ -17,7 +17,7 @@ from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.model.check import require_model
 from flexmbs.model.model import Model
 from flexmbs.model.relations import nonholonomic
-from flexmbs.system.topology import COORDINATES
+from flexmbs.system.topology import COORDINATES, topology
 
 OF_INTEGRATOR = ("step", "rtol", "atol", "rho_inf")
 DEFAULTS = {"formalism": "multiplier", "coordinates": "joint", "integrator": "generalized-alpha", "stabilization": "none"}
@@ -40,7 +40,17 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
         for key, value in given.items():
             if value is None and given[of.get(key, key)] is None:
                 found[key] = getattr(model.run, key)
-    return found | {key: value for key, value in DEFAULTS.items() if found[key] is None}
+    found |= {key: value for key, value in DEFAULTS.items() if found[key] is None and key != "formalism"}
+    return found | ({"formalism": default_formalism(model, found["coordinates"])} if found["formalism"] is None else {})
+
+
+def default_formalism(model: Model, coordinates: str) -> str:
+    """The quickest one that suits: the recursion for trees in joint coordinates, else Lagrange multipliers."""
+    try:
+        loops = bool(topology(model).cuts)
+    except InputError:  # told with all else that is wrong with the model
+        loops = True
+    return DEFAULTS["formalism"] if loops or coordinates != "joint" else "recursive"
 
 
 def by_name(key: str, given: object, there: Mapping[str, Any]) -> Any:

@@ -57,7 +57,7 @@ def simulate(
     start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values.
     step: fixed step (s); without it the steps follow the local error within ``rtol`` and ``atol``.
     output_step: distance of the output times (s), default ``step`` or t_end/200; outputs are taken within the steps.
-    formalism: a name of `FORMALISMS` (default "multiplier") or an object with options; coordinates: "joint" or "absolute" (a
+    formalism: a name of `FORMALISMS` (default "recursive" for trees in joint coordinates, else "multiplier") or an object with options; coordinates: "joint" or "absolute" (a
     point mass on a joint keeps that joint's, which a note tells).
     integrator: a name of `INTEGRATORS` (default "generalized-alpha"), or an object with options (``step`` … are then its own).
     stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".

@@ -1,6 +1,9 @@
 """``flexmbs demo``"""
 
+import contextlib
 import time
+from collections.abc import Iterator
+from multiprocessing import get_context
 from pathlib import Path
 
 from flexmbs.console.messages import Report, progress_bar, put
@@ -29,7 +32,8 @@ def demo(folder: Path) -> int:
         raise MachineError(f"{folder}: cannot be made ({error.strerror}); choose another with -o") from None
     results = [folder / name for name in ("link.h5", "arm.toml", "arm.h5", "arm.html")]
     with reserved(*results), progress_bar("reducing the link") as progress:
-        link = _reduced_link(file, folder, lambda fraction, text: progress(0.25 * fraction, text))
+        with compiling_meanwhile():
+            link = _reduced_link(file, folder, lambda fraction, text: progress(0.25 * fraction, text))
         model = demo_model(link)
         model.save(folder / "arm.toml")
         if model.run is None:
@@ -44,6 +48,28 @@ def demo(folder: Path) -> int:
     verdict = "PASS" if passed else "FAIL"
     put(f"{verdict} in {time.perf_counter() - started:.0f} s; report: {(folder / 'arm.html').resolve()}")
     return 0 if passed else SolverError.exit_code
+
+
+@contextlib.contextmanager
+def compiling_meanwhile() -> Iterator[None]:
+    """Where no kernel is on the disk yet, those of the run are compiled by another process while this one goes on."""
+    from flexmbs._jit import CACHE
+
+    cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))
+    compiler = get_context("spawn").Process(target=_compile) if cold else None
+    if compiler is not None:
+        compiler.start()
+    try:
+        yield
+    finally:
+        if compiler is not None:
+            compiler.join()
+
+
+def _compile() -> None:
+    from flexmbs.analysis.warmup import warm_up
+
+    warm_up(lambda done, text: None, demo=True)
 
 
 def _reduced_link(file: Path, folder: Path, progress: Report) -> Path:

@@ -25,6 +25,11 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
 
 def make_work(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
     """Scratch that fits a system; ``beta``, or the path variables of a motion under way, are what evaluations start from."""
+    return _connected(system, unconnected(system, beta, path=path))
+
+
+def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
+    """The scratch without the addresses of the shared kernels."""
     nb, _, ns, nc, nz = (int(n) for n in system.layout)
     F = system.bodies.matrices.shape[3]
     n = 6 + F
@@ -34,7 +39,7 @@ def make_work(system: System, beta: np.ndarray | None = None, *, path: Path | No
     shapes = system.frames.shape if len(system.frames.second) == 0 else np.zeros_like(system.frames.shape)
     zero = z(max(ns, nc))
     zero.flags.writeable = False
-    work = Work(
+    return Work(
         path=path, frames=FramesNow(*system.frames, shapes), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
         motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)),
         beta=np.concatenate([path.beta, z(SPARE)]), gs=z((3, nc)), U=z(12 * F), E=z((nb, n, n)), X=z((nb, 6, n)),
@@ -43,7 +48,6 @@ def make_work(system: System, beta: np.ndarray | None = None, *, path: Path | No
         products=z((nb, 12 * F)), force_rate=z(nz), drive_rate=z(nc), slopes=z((len(system.couplings), 12, 6)),
         joint_slope=z((len(system.forces.joint), 2)), contact=z((len(system.contacts.info), CONTACT_WIDTH)),
     )  # fmt: skip
-    return _connected(system, work)
 
 
 def _connected(system: System, work: Work) -> Work:

@@ -25,6 +25,10 @@ def _word(value: object) -> str:
     return value
 
 
+def _optional_word(value: object) -> str | None:
+    return None if value is None else _word(value)
+
+
 def _rho(value: object) -> float | None:
     if value is None:
         return None
@@ -51,7 +55,7 @@ class Run(Declaration, section="run"):
     t_end: Positive
     step: OptionalPositive = None
     output_step: OptionalPositive = None
-    formalism: Annotated[str, BeforeValidator(_word)] = "multiplier"
+    formalism: Annotated[str | None, BeforeValidator(_optional_word)] = None
     coordinates: Annotated[str, _one_of("joint", "absolute")] = "joint"
     integrator: Annotated[str, BeforeValidator(_word)] = "generalized-alpha"
     stabilization: Annotated[str, _one_of("none", "baumgarte", "projection")] = "none"

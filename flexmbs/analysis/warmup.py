@@ -1,0 +1,77 @@
+"""Compilation of all kernels ahead, in several processes."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+
+import numpy as np
+
+from flexmbs.analysis.initial import declared_state
+from flexmbs.analysis.simulate import simulate
+from flexmbs.dynamics.equations import kinematics_at, residual_at
+from flexmbs.dynamics.kkt import kkt_at
+from flexmbs.dynamics.work import unconnected
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.integrators import INTEGRATORS
+from flexmbs.model.bodies import RigidBody
+from flexmbs.model.contacts import JointLimit, SpherePlane
+from flexmbs.model.joints import Revolute
+from flexmbs.model.model import Model
+from flexmbs.system.compile import compile_model
+from flexmbs.system.records import Equations, Evaluation
+
+SHARED = {"kinematics": kinematics_at, "residual": residual_at, "equations with multipliers": kkt_at}
+DEMO = ("multiplier", "generalized-alpha")  # the pair that the demo runs
+Progress = Callable[[float, str], None]
+
+
+def pendulum(*, contacts: bool = False) -> Model:
+    """A rod on a hinge."""
+    model = Model("warm-up")
+    rod = model.add(RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0), frames={"tip": (1.0, 0.0, 0.0)}))
+    model.add(Revolute("pivot", model.ground, rod, axis="y"))
+    if contacts:
+        model.add(SpherePlane("floor", model.ground, rod["tip"], normal="x", radius=0.1))
+        model.add(JointLimit("stop", "pivot", lower=-1.0))
+    return model
+
+
+def compile_shared(name: str) -> str:
+    """One of the kernels that all others call."""
+    compiled = compile_model(pendulum())
+    work = unconnected(compiled.system, declared_state(compiled).beta)
+    one = Evaluation(*[np.zeros(1)] * 6)
+    SHARED[name].address(Equations(compiled.system, work), one, one)
+    return name
+
+
+def compile_pair(formalism: str, integrator: str) -> str:
+    """A formalism under an integrator, and the views of its results."""
+    method = INTEGRATORS[integrator]
+    step = {"step": 0.005} if method.needs == "residual" else {}
+    model = pendulum(contacts=method.contacts)
+    solution = simulate(model, t_end=0.01, formalism=formalism, integrator=integrator, output_step=0.005, **step)
+    solution.joint("pivot")
+    assert solution.energy.total.size and len(solution.frame("rod/tip").position)
+    return f"{formalism} with {integrator}"
+
+
+def pairs() -> Iterator[tuple[str, str]]:
+    """Formalisms and integrators that go together, so that each is there early."""
+    fitting = [(f, i) for i, method in INTEGRATORS.items() for f, form in FORMALISMS.items() if method.needs in form.provides]
+    first = [next(pair for pair in fitting if pair[0] == name) for name in FORMALISMS]
+    return iter(dict.fromkeys((*first, *fitting)))
+
+
+def warm_up(progress: Progress, *, demo: bool = False) -> None:
+    """Compile what every run needs (``demo``: what the demo needs), in as many processes as there are processors."""
+    wanted = [DEMO] if demo else list(pairs())
+    count = len(SHARED) + len(wanted)
+    done = 0
+    with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
+        for batch in ([pool.submit(compile_shared, name) for name in SHARED], None):
+            futures = batch or [pool.submit(compile_pair, *pair) for pair in wanted]
+            for future in as_completed(futures):
+                done += 1
+                progress(done / count, future.result())
