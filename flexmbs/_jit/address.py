@@ -217,7 +217,7 @@ def bound_entry(function: Callable[..., Any], name: str, **parts: Callable[..., 
 
 def invoke(address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0) -> int:
     """`call` from Python."""
-    return int(_ENTRY_C(address)(one, two, three, t, a, b)) if COMPILED else call(address, one, two, three, t, a, b)
+    return int(_ENTRY_C(address)(one, two, three, t, a, b)) if COMPILED else call(address, one, two, three, t, a, b)  # type: ignore[call-arg]
 
 
 class PythonEntry:

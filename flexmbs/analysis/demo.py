@@ -36,7 +36,8 @@ FREQUENCY_TOLERANCE = 0.02  # relative: what one refinement of the mesh changes
 
 def demo_model(link: Path) -> Model:
     """The arm, from the file of its link."""
-    arm = Model("two-link arm", gravity=(0.0, 0.0, -9.81), run=Run(t_end=T_END, step=5e-4, output_step=5e-3, formalism="multiplier"))
+    run = Run(t_end=T_END, step=5e-4, output_step=5e-3, formalism="multiplier")
+    arm = Model("two-link arm", gravity=(0.0, 0.0, -9.81), run=run)
     upper = arm.add(FlexibleBody("upper", str(link)))
     fore = arm.add(FlexibleBody("fore", str(link)))
     tool = arm.add(

@@ -316,7 +316,8 @@ class Closing:
         H = cut_velocity_rows(system, self.work, moved, [cut.number for cut in cuts])
         off = cut_offsets(system, cuts, self.work.beta)
         d = self._turned(d, moved)
-        return Place(d, moved, self.work.beta[: len(self.beta0)].copy(), now.M, now.G[self.holonomic], now.g[self.holonomic], H, off)
+        beta = self.work.beta[: len(self.beta0)].copy()
+        return Place(d, moved, beta, now.M, now.G[self.holonomic], now.g[self.holonomic], H, off)
 
     def _turned(self, d: np.ndarray, q: np.ndarray) -> np.ndarray:
         """d, with the rotations of balls as they are: steps about different axes do not add up to them."""

@@ -105,7 +105,7 @@ class Run:
 
     def _course(self, times: np.ndarray) -> Course:
         f, method = self.facts, self.method
-        points = [make_point(f.nq, f.ns, f.nz, f.nc) for _ in range(3)]
+        start, now, at = (make_point(f.nq, f.ns, f.nz, f.nc) for _ in range(3))
         work, z = self.work, np.zeros
         nonholonomic = (~holonomic_rows(self.compiled)).astype(np.int64)
         exchange = Exchange(
@@ -119,7 +119,7 @@ class Run:
         counts = z(COUNTS, np.int64)
         counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
         return Course(
-            np.full(CALLS, -1, np.int64), z(PLACES, np.int64), clock, np.array(control, float), counts, *points, exchange,
+            np.full(CALLS, -1, np.int64), z(PLACES, np.int64), clock, np.array(control, float), counts, start, now, at, exchange,
             contact_data(self.compiled.system, work), times, make_outputs(times, f, len(work.path.beta)),
         )  # fmt: skip
 
@@ -145,8 +145,8 @@ class Run:
             if place in used or place in at_course.ALWAYS or (place == EVENTS and self.declared):
                 c.calls[place] = kernel.address(common, c.now, c.now)
         self.kernels = self.method.connected(c)
-        for place, kernel in zip(range(at_course.STEP, CALLS), self.kernels):
-            c.calls[place] = kernel.address(self.memory, c, c)
+        for place, method_kernel in zip(range(at_course.STEP, CALLS), self.kernels):
+            c.calls[place] = method_kernel.address(self.memory, c, c)
 
     def _begin(self, start: InitialState) -> None:
         """Consistent accelerations and multipliers, path variables, the method's memory, signs of the state functions."""
@@ -281,7 +281,8 @@ def contact_data(system: System, work: Work) -> ContactData:
     return ContactData(
         rigid=(info[:, CO_LAW] < 0).astype(np.int64), poisson=np.ascontiguousarray(info[:, CO_POISSON]),
         e=np.ascontiguousarray(value[:, CO_E]), e_t=np.ascontiguousarray(value[:, CO_ET]),
-        mu=np.ascontiguousarray(value[:, CO_MU]), scale=np.array([float(np.linalg.norm(system.gravity)), heavy]), gap=z(n), rate=z((n, 3)), beside=z(n),
+        mu=np.ascontiguousarray(value[:, CO_MU]), scale=np.array([float(np.linalg.norm(system.gravity)), heavy]),
+        gap=z(n), rate=z((n, 3)), beside=z(n),
         force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, told=z((n, 3)), row=z(n, np.int64),
         rows=z((3 * n, ns)),
     )  # fmt: skip

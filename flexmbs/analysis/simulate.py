@@ -57,7 +57,8 @@ def simulate(
     start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values.
     step: fixed step (s); without it the steps follow the local error within ``rtol`` and ``atol``.
     output_step: distance of the output times (s), default ``step`` or t_end/200; outputs are taken within the steps.
-    formalism: a name of `FORMALISMS` (default "recursive" for trees in joint coordinates, else "multiplier") or an object with options; coordinates: "joint" or "absolute" (a
+    formalism: a name of `FORMALISMS`, or an object with options; by default "recursive" for trees in joint coordinates, else
+        "multiplier".  coordinates: "joint" or "absolute" (a
     point mass on a joint keeps that joint's, which a note tells).
     integrator: a name of `INTEGRATORS` (default "generalized-alpha"), or an object with options (``step`` … are then its own).
     stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".
@@ -109,7 +110,7 @@ def _simulate(
         progress(0.0, "compiling (once)")
     prepared = time.perf_counter()
     status, reached = run.march(progress)
-    status, reached = _finite(status, reached, run.out)
+    status, reached = _finite(status, reached, Trajectory(*run.out))
     finished = time.perf_counter()
     notes = [
         *report.warnings,

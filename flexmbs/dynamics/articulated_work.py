@@ -93,7 +93,8 @@ def make_articulated(system: System) -> Articulated:
     own, carrier = elastic[tree[:, FRAME_C]], elastic[tree[:, FRAME_P]]
     link = [tree[:, PARENT], tree[:, NV], tree[:, NF], tree[:, S_AT], own, carrier, _children(system, own, carrier)]
     return Articulated(
-        link=frozen(np.stack(link, axis=1)), drive=frozen(drive), body=z((nb, BODY_WIDTH)), A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
+        link=frozen(np.stack(link, axis=1)), drive=frozen(drive), body=z((nb, BODY_WIDTH)),
+        A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
         velocity=z((4, ns)), carried=z((nb, 6, 6)), T=z((6, F)), x=z(ns + nc),
     )  # fmt: skip
 
@@ -171,7 +172,7 @@ def make_closing(system: System, art: Articulated, coupled: bool) -> Closing:
         products += [(a, b, i, place[a, i], place[b, i], target) for i in moving[a] & moving[b]]
     n, z = int(rows.sum()), np.zeros
     values = z(int(e.n_values[0]))
-    tables = frozen((_table(node, 4), _table(bodies, 2), _table(sorted(products), 6)))
+    frozen(tables := (_table(node, 4), _table(bodies, 2), _table(sorted(products), 6)))
     return Closing(*tables, z(used), z((len(bodies), 36)), frozen(e), values, z(n), z(n))
 
 

@@ -14,8 +14,8 @@ import math
 from flexmbs._jit import part
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, mul, scale, store3_at, sub, tmul
 from flexmbs.system.records import (
-    AXLE, CENTRE_RADIUS, CLOSED_ROWS, CUT_KIND, CUT_ROW, CUT_VALUES, DIRECTIONS, FIRST_TANGENT, G_ACCELERATION, G_POSITION, G_VELOCITY,
-    KNIFE_AXIS, KNIFE_EDGE, PLANE, RIM_RADIUS, ROLLING_DISC, SECOND_TANGENT, SPHERE_RADIUS, TRACK, WATCHED,
+    AXLE, CENTRE_RADIUS, CLOSED_ROWS, CUT_KIND, CUT_ROW, CUT_VALUES, DIRECTIONS, FIRST_TANGENT, G_ACCELERATION, G_POSITION,
+    G_VELOCITY, KNIFE_AXIS, KNIFE_EDGE, PLANE, RIM_RADIUS, ROLLING_DISC, SECOND_TANGENT, SPHERE_RADIUS, TRACK, WATCHED,
 )  # fmt: skip
 
 LEANING = 0.5  # sine of that angle, below which a reversal of the track is a fall

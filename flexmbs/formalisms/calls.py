@@ -1,6 +1,6 @@
 """The equations as a method of integration meets them: kernels called by address, each compiled once.
 
-Those of a formalism are given (`Model`, point, point, t, a, b), those that all formalisms share (`Common`, point, point, t, a, b).
+Those of a formalism are given (`Model`, point, point, t, a, b), those that all share (`Common`, point, point, t, a, b).
 """
 
 import functools
@@ -138,8 +138,8 @@ def commit(common, here, same, t, a, b):
 
 @entry
 def watch(common, here, same, t, judged, b):
-    """Values of the state functions of events at a point; ``judged``: `STEPPED` where one changed sign, `NOT_FINITE` where one gives
-    no number."""
+    """Values of the state functions of events at a point; ``judged``: `STEPPED` where one changed sign, `NOT_FINITE` where one
+    gives no number."""
     event_values(common.system, common.work, common.events, t, here.q, here.s)
     if judged == 0.0:
         return 0
@@ -149,7 +149,7 @@ def watch(common, here, same, t, judged, b):
 
 @entry
 def vary(common, here, base, t, h, kind):
-    """Terms of a variational step h that ends at t, and its gap; kind 1: constant mass, −1: the gap in directions of the start."""
+    """Terms of a variational step h that ends at t, and its gap; kind 1: constant mass, −1: the gap in the start's directions."""
     system, work, scratch, exchange = common.system, common.work, common.variation, common.exchange
     if kind < 0.0:
         gap_at_start(system.cuts, work.cut, scratch.gap, scratch.rows, work.gs)

@@ -31,9 +31,9 @@ RANK, NAMED, MADE = range(3)  # rank of G_d, dependent coordinates the user left
 
 
 class Choice(NamedTuple):
-    """The choice of an evaluation, the factor of G_d, and the history (time, rank, independent) of choices that accepted steps made.
+    """The choice of an evaluation, the factor of G_d, and the history of choices that accepted steps made.
 
-    start and T are constants.
+    start and T are constants; time, rank and independent are the history.
     """
 
     start: np.ndarray  # (3 + nc + ns,) what the first choice begins with, as `Path.choice`
@@ -63,7 +63,8 @@ def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
     n, z = min(nc, ns), np.zeros
     start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
     return Choice(
-        start=start, numbers=z(3, np.int64), row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns), G=z((nc, ns)),
+        start=start, numbers=z(3, np.int64), row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns),
+        G=z((nc, ns)),
         A=z((nc, ns)), factor=z((n, n)), order=z(n, np.int64), X=z((n, ns)), x=z(n), d=z(ns),
         T=z((0, 0)) if T is None else T, q=z(nq), s=z(ns),
         time=z(REMEMBERED), rank=z(REMEMBERED, np.int64), independent=z((REMEMBERED, ns), np.int8),

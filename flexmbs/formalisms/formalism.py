@@ -46,8 +46,8 @@ class Formalism(abc.ABC):
         Fills ṡ and λ, the rates of the force states and the power account; may move q and s onto the constraints it keeps.
         Leaves g and G s + γ̄ of the state in ``work.gs``.
     accepted(system, work, room, t, q, s) → largest |g| left: puts an accepted state right.
-    keep(system, work, room, t, q, s): writes what the formalism keeps on ``work.path``, at the start and after accepted steps; the
-        other kernels only read it, and scratch that they leave matters to no later call but `correction` after `iteration_matrix`.
+    keep(system, work, room, t, q, s): writes what the formalism keeps on ``work.path``, at the start and after accepted steps;
+        the other kernels only read it, and scratch matters to no later call, but to `correction` that of `iteration_matrix`.
     iteration_matrix(system, work, room, q, c_mass, c_damping) → as above: factors [[c_mass M + K + c_damping D, Gᵀ], [G, 0]].
     correction(system, work, room, q, x): x (ns + nc,) ← K⁻¹ x with that factor.
     """

@@ -244,7 +244,8 @@ class Recursive(Formalism):
         simple = not self.wrenches and _rigid_tree(system)
         options = stabilization_options(self.name, self.stabilization)
         closings = make_closing(system, art, False), make_closing(system, art, True)
-        return Room(art, make_rigid(system), *closings, frozen(options), frozen(np.array([simple], np.int64)), np.zeros(1, np.int64))
+        frozen(constants := (options, np.array([simple], np.int64)))
+        return Room(art, make_rigid(system), *closings, *constants, np.zeros(1, np.int64))
 
     @property
     def treatment(self) -> str:

@@ -67,8 +67,8 @@ def no_forces(contact):
 
 @part
 def operator(course, closed, t, m):
-    """ẏ of ``now`` without contact forces into ``closed.free``, Y and D of the m contacts in contact.row; rows of tangents without
-    friction are zero. Returns a status."""
+    """ẏ of ``now`` without contact forces into ``closed.free``, Y and D of the m contacts in contact.row; rows of tangents
+    without friction are zero. Returns a status."""
     now, contact = course.now, course.contact
     ns = now.s.shape[0]
     no_forces(contact)
@@ -111,8 +111,8 @@ def operator(course, closed, t, m):
 
 @part
 def accelerations_of_contacts(course, closed, t, m):
-    """``closed.a``: accelerations of the contacts along the free motion from ``now``, and what forgets errors of gaps and velocities;
-    ``closed.before``: their velocities. ``at`` is scratch."""
+    """``closed.a``: accelerations of the contacts along the free motion from ``now``, and what forgets errors of gaps and
+    velocities; ``closed.before``: their velocities. ``at`` is scratch."""
     now, at, contact = course.now, course.at, course.contact
     for j in range(3 * m):
         closed.a[j] = 0.0
@@ -163,7 +163,7 @@ def held_forces(course, closed, t, m, mode, slip):
     used, worst = closed_forces(
         m, closed.D, closed.a, closed.slides, closed.slip, closed.mu, closed.least, EXACT, SWEEPS, closed.x, closed.room
     )  # fmt: skip
-    if used == NO_SOLUTION or used == SWEEPS:
+    if used in (NO_SOLUTION, SWEEPS):
         course.exchange.status[0] = contact.row[worst]
         course.exchange.status[1] = used
         return UNSOLVED
@@ -198,7 +198,7 @@ def impulses_of_impact(course, closed, m, settling, share):
     used, worst = impact(
         m, closed.D, closed.a, closed.expansion, closed.mu, closed.least, EXACT, SWEEPS, closed.x, closed.room
     )  # fmt: skip
-    if used == NO_SOLUTION or used == SWEEPS:
+    if used in (NO_SOLUTION, SWEEPS):
         course.exchange.status[0] = contact.row[worst]
         course.exchange.status[1] = used
         return UNSOLVED
@@ -222,8 +222,8 @@ def gain_of_impact(closed, m):
 
 @part
 def solve_impact(course, closed, t, m, settling):
-    """Impulses ``closed.x`` of an impact of the m contacts in contact.row at ``now``; where restitution with friction would add energy
-    it is lowered until none is added. Returns a status."""
+    """Impulses ``closed.x`` of an impact of the m contacts in contact.row at ``now``; where restitution with friction would add
+    energy it is lowered until none is added. Returns a status."""
     contact = course.contact
     status = operator(course, closed, t, m)
     if status != DONE:

@@ -5,6 +5,7 @@ A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each,
 below give it, and nothing else.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -123,8 +124,8 @@ def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
     """A state of zeros."""
     y, yd = np.zeros(nq + ns + nz + 3), np.zeros(nq + ns + nz + 3)
     ends = [0, nq, nq + ns, nq + ns + nz, nq + ns + nz + 3]
-    views = [each[a:b] for each in (y, yd) for a, b in zip(ends, ends[1:])]
-    return Point(y, yd, *views, np.zeros(nc), np.zeros(ns))
+    q, s, z, w, qd, sd, zd, power = (each[a:b] for each in (y, yd) for a, b in itertools.pairwise(ends))
+    return Point(y, yd, q, s, z, w, qd, sd, zd, power, np.zeros(nc), np.zeros(ns))
 
 
 @part

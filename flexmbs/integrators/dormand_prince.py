@@ -163,9 +163,8 @@ def step_at(memory, course, same, h, a, b):
         status = min(status, found)
         copy(now.yd, memory.k[j])
         independent = min(independent, course.exchange.gauge[INDEPENDENT])
-    error = error_norm(
-        memory.weights, h, memory.k, start.y, now.y, now.y.shape[0] - 3, memory.control[0], memory.control[1] + NOISE / independent
-    )  # fmt: skip
+    atol = memory.control[1] + NOISE / independent
+    error = error_norm(memory.weights, h, memory.k, start.y, now.y, now.y.shape[0] - 3, memory.control[0], atol)
     if not error < 1e30:
         return NOT_FINITE if status >= 0 else INDEFINITE
     if status < 0:  # a stage may leave the region where M is definite: a shorter step may not

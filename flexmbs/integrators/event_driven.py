@@ -94,14 +94,15 @@ class EventDriven(Integrator):
     def memory(self, facts: Facts) -> "Memory":
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
         return Memory(
-            dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)), z(n, np.int64),
+            dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)),
+            z(n, np.int64),
             z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(CROWD), z(1, np.int64), z(1), make_closed(n, facts.ns, ny),
             z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
         )  # fmt: skip
 
     def begin(self, memory: "Memory", course: Course) -> None:
-        places = [int(course.place[k]) for k in (MEMORY, COURSE, COURSE)]
-        invoke(begin_at.address(memory, course, course), *places, 0.0)
+        own, at = int(course.place[MEMORY]), int(course.place[COURSE])
+        invoke(begin_at.address(memory, course, course), own, at, at, 0.0)
 
     @property
     def calls(self) -> MethodCalls:

@@ -88,8 +88,8 @@ class GeneralizedAlpha(Integrator):
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":
-        # in absolute coordinates the matrix hardly changes along the motion; in joint coordinates it follows the configuration, and
-        # a stale factor leaves errors in the directions of small inertia
+        # in absolute coordinates the matrix hardly changes along the motion; in joint coordinates it follows the configuration,
+        # and a stale factor leaves errors in the directions of small inertia
         n, z = facts.ns, np.zeros
         return Memory(
             self.parameters(), float(self.newton_tolerance), int(self.max_iterations), int(facts.free_bodies), int(facts.bent),

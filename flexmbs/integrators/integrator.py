@@ -9,7 +9,7 @@ import math
 import numbers
 from typing import Any, ClassVar, NamedTuple
 
-from flexmbs._jit.address import Entry
+from flexmbs._jit.address import Entry, PythonEntry
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_ends, nothing_kept
 from flexmbs.integrators.course import Course
@@ -44,17 +44,17 @@ class MethodCalls(NamedTuple):
     """Kernels of a method, each called with (memory, course, course, t): the step of length t, what follows its acceptance, the
     state at time t of the last step."""
 
-    step: Entry
-    finish: Entry = nothing_kept
-    between: Entry = between_ends
+    step: Entry | PythonEntry
+    finish: Entry | PythonEntry = nothing_kept
+    between: Entry | PythonEntry = between_ends
 
 
 class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
     treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
-    contacts: does it know rigid contacts? control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method.
-    uses: places in `Course.calls` of the equations it calls.
+    contacts: does it know rigid contacts? control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the
+    method does. uses: places in `Course.calls` of the equations it calls.
     """
 
     name: ClassVar[str]

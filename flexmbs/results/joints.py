@@ -80,7 +80,8 @@ def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta
     shapes = history_shapes(compiled, len(trajectory.t))
     z = {name: np.zeros(shapes[name]) for name in ("primary", "cut", "effort", "beta", "eta", "etad")}
     joint_history(
-        compiled.system, work, trajectory.t, trajectory.q, trajectory.s, trajectory.sd, lam, trajectory.z, trajectory.contact, beta,
+        compiled.system, work, trajectory.t, trajectory.q, trajectory.s, trajectory.sd, lam, trajectory.z, trajectory.contact,
+        beta,
         z["primary"], z["cut"], z["effort"], z["beta"], z["eta"], z["etad"],
     )  # fmt: skip
     compiled.callbacks.raise_error()

@@ -40,7 +40,7 @@ def constant_rows(cuts: np.ndarray, drives: np.ndarray, chains: list[tuple[Motio
 
 
 def complement(C: np.ndarray) -> np.ndarray:
-    """T (6 − n, 6): an orthonormal basis orthogonal to the columns of C (6, n), of unit vectors with the largest remainder first."""
+    """T (6 − n, 6): an orthonormal basis orthogonal to the columns of C (6, n), from unit vectors of the largest remainder."""
     basis = np.linalg.qr(C)[0].T if C.shape[1] else np.zeros((0, 6))
     n = len(basis)
     while len(basis) < 6:

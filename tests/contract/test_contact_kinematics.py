@@ -38,7 +38,8 @@ class Touching:
         self.names = self.now.compiled.contacts
         self.gap, self.rate = self.at(self.now.q, self.now.s)
         s = self.now.system
-        transmission(s.tree, self.now.work.frames, self.now.work.motion, self.now.q, self.now.work.E, self.now.work.X, self.now.work.B)
+        work = self.now.work
+        transmission(s.tree, work.frames, work.motion, self.now.q, work.E, work.X, work.B)
         self.rows = np.zeros((len(self.names), 3, len(self.now.s)))
         for k in range(len(self.names)):
             contact_rows(s, self.now.work, k, self.now.q, self.rows[k])

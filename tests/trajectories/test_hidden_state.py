@@ -1,4 +1,4 @@
-"""Runs that once finished well on wrong results: forces left out by a shortcut, angles that rejected steps or outputs had turned."""
+"""Runs that once finished well on wrong results: forces left out by a shortcut, angles that rejected steps or outputs turned."""
 
 import numpy as np
 import pytest
