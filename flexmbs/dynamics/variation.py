@@ -1,8 +1,8 @@
 """Terms of a variational step on the group: momenta, the part of their change that the mass matrix makes, gaps at its two ends.
 
 The discrete Lagrangian of the trapezoidal rule on a Lie group with a mass matrix that depends on the configuration needs, besides
-the forces of both ends, e₀ = d − ½ h D M₀ Δ + B and e₁ = d − ½ h D M₁ Δ − B with p = M s, d = ½ (M₁ − M₀) Δ, D the derivative along Δ
-with Δ kept, B = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d, x = ad*_{hΔ} (see `flexmbs.integrators.rattle`).
+the forces of both ends, e₀ = d − ½ h D M₀ Δ + B and e₁ = d − ½ h D M₁ Δ − B with p = M s, d = ½ (M₁ − M₀) Δ, D the derivative
+along Δ with Δ kept, B = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d, x = ad*_{hΔ} (see `flexmbs.integrators.rattle`).
 """
 
 from typing import NamedTuple
