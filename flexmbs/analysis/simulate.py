@@ -128,7 +128,7 @@ def _simulate(
     }  # fmt: skip
     good = Trajectory(*(array[:reached] for array in run.out))
     notes += passage_notes(passages(compiled, good, regular.beta, first.rank(NEARLY)))
-    ended = outcome(status, compiled, run.course, run.work, first, good)
+    ended = outcome(status, compiled, method, run.course, run.work, first, good)
     if run.ending is not None and status == DONE:
         ended = f"{AT_EVENT}'{run.ending.name}' at t = {run.ending.t:.6g} s"
     counts = statistics(run.course, prepared - begun, finished - prepared)

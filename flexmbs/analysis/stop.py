@@ -22,6 +22,7 @@ from flexmbs.integrators.course import (
     Course,
 )  # fmt: skip
 from flexmbs.integrators.event_driven import TOO_MANY
+from flexmbs.integrators.integrator import Integrator
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work
@@ -29,7 +30,9 @@ from flexmbs.system.records import Work
 INTERRUPTED = -1
 
 
-def outcome(status: int, compiled: Compiled, course: Course, work: Work, first: Pivots, good: Trajectory) -> str:
+def outcome(
+    status: int, compiled: Compiled, method: Integrator, course: Course, work: Work, first: Pivots, good: Trajectory
+) -> str:  # fmt: skip
     """ "finished", or why the run stopped; ``first``: the constraints at the start; ``good``: the outputs that were reached."""
     t, h = float(course.clock[TIME]), float(course.clock[TAKEN])
     if status == DONE:
@@ -38,7 +41,7 @@ def outcome(status: int, compiled: Compiled, course: Course, work: Work, first: 
         return f"interrupted at t = {t:.6g} s"
     cause = (
         _function(compiled)
-        or _contact(status, compiled, work)
+        or _contact(status, compiled, method, work)
         or _flat(compiled, course, work)
         or _singular(compiled, course, work, first)
         or _passed(compiled, course, work, first, good)
@@ -69,7 +72,7 @@ def _flat(compiled: Compiled, course: Course, work: Work) -> str:
     return f"wheel {names} has fallen flat and touches its plane in no single point; end the motion before it"
 
 
-def _contact(status: int, compiled: Compiled, work: Work) -> str:
+def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) -> str:
     """The contact whose impulses were not found, if that stopped the run."""
     if status != UNSOLVED:
         return ""
@@ -78,9 +81,10 @@ def _contact(status: int, compiled: Compiled, work: Work) -> str:
         cause = f"impacts of {contact} follow each other without end"
         return f"{cause}; raise the integrator's settling, lower the restitution, or take 'moreau-jean'"
     if work.status[1] == NO_SOLUTION:
-        cause = f"no impulses keep {contact} closed: a drive presses through it, or it jams by friction"
-        return f"{cause}; free the drive, or lower the friction"
-    mend = "lower the friction, or raise max_sweeps of the integrator"
+        driven = bool(compiled.model.drives)
+        cause = f"no impulses keep {contact} closed: {'a drive presses through it, or ' if driven else ''}it jams by friction"
+        return f"{cause}; {'free the drive, or ' if driven else ''}lower the friction or the restitution"
+    mend = f"lower the friction{', or raise max_sweeps of the integrator' if hasattr(method, 'max_sweeps') else ''}"
     return f"the impulses of {contact} did not converge in {int(work.status[1])} sweeps; {mend}"
 
 

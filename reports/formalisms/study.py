@@ -16,9 +16,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import flexmbs as fm
-from flexmbs._jit import bound
+from flexmbs._jit.address import Entry, bound_entry
 from flexmbs.analysis.compare import compare
-from flexmbs.dynamics.work import make_work
+from flexmbs.analysis.evaluate import Evaluator
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.multiplier import accelerations
 from flexmbs.formalisms.projected import Projected
@@ -33,27 +33,29 @@ BATCH_SECONDS, BATCHES, LONGEST = 0.05, 5, 0.2
 LENGTH, SIDE, RHO, E = 1.0, 0.03, 2700.0, 70e9
 
 
-def often(system, work, room, t, q, s, z, sd, lam, count):
+def often(model, here, same, t, count, none):
     """``count`` evaluations; the velocities change a little with the result, so that none is left out."""
-    for _ in range(count):
-        accelerations(system, work, room, t, q, s, z, sd, lam)
-        s[0] += 1e-12 * sd[0]
+    for _ in range(int(count)):
+        accelerations(model.system, model.work, model.room, t, here.q, here.s, here.z, here.sd, here.lam)
+        here.s[0] += 1e-12 * here.sd[0]
+    return 0
 
 
 @functools.cache
-def kernel(formalism: type[Formalism]):
-    return bound(often, formalism.name, accelerations=formalism.accelerations)
+def kernel(formalism: type[Formalism]) -> Entry:
+    return bound_entry(often, formalism.name, accelerations=formalism.accelerations)
 
 
 def seconds(compiled: Compiled, form: Formalism) -> float:
     """Least time of one evaluation."""
-    _, nq, ns, nc, nz = (int(n) for n in compiled.system.layout)
+    _, nq, ns, *_ = (int(n) for n in compiled.system.layout)
     rng = np.random.default_rng(1)
     q, s = np.zeros(nq), 0.1 * rng.standard_normal(ns)
     joints = [int(at) for at in compiled.system.tree[:, 7]]
     q[joints] = rng.uniform(-1.0, 1.0, len(joints))
-    work, room, sd, lam = make_work(compiled.system), form.room(compiled), np.zeros(ns), np.zeros(nc)
-    run = functools.partial(kernel(type(form)), compiled.system, work, room, 0.0, q, s, np.zeros(nz), sd, lam)
+    evaluator = Evaluator(compiled, form)
+    evaluator.point.q[:], evaluator.point.s[:] = q, s
+    run = functools.partial(kernel(type(form)), evaluator.model, evaluator.packed, evaluator.packed, 0.0)
     run(1)
     count, best = 1, np.inf
     for _ in range(BATCHES + 12):

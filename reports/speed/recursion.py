@@ -26,9 +26,9 @@ import numpy as np  # noqa: E402
 import pinocchio as pin  # noqa: E402
 
 import flexmbs as fm  # noqa: E402
-from flexmbs._jit import bound  # noqa: E402
+from flexmbs._jit.address import bound_entry  # noqa: E402
+from flexmbs.analysis.evaluate import Evaluator  # noqa: E402
 from flexmbs.analysis.initial import consistent_state  # noqa: E402
-from flexmbs.dynamics.work import make_work  # noqa: E402
 from flexmbs.formalisms import FORMALISMS  # noqa: E402
 from flexmbs.formalisms.multiplier import accelerations  # noqa: E402
 from flexmbs.system.compile import compile_model  # noqa: E402
@@ -43,16 +43,17 @@ RECURSIVE = FORMALISMS["recursive"]
 BATCH, CELLS = 0.1, (10, 20, 40)
 
 
-def often(system, work, room, t, q, s, z, sd, lam, count):
+def often(model, here, same, t, count, none):
     """``count`` evaluations; the velocities change a little with the result, so that none is left out."""
-    for _ in range(count):
-        accelerations(system, work, room, t, q, s, z, sd, lam)
-        s[0] += 1e-12 * sd[0]
+    for _ in range(int(count)):
+        accelerations(model.system, model.work, model.room, t, here.q, here.s, here.z, here.sd, here.lam)
+        here.s[0] += 1e-12 * here.sd[0]
+    return 0
 
 
 @functools.cache
 def kernel():
-    return bound(often, "recursive", accelerations=RECURSIVE.accelerations)
+    return bound_entry(often, "recursive", accelerations=RECURSIVE.accelerations)
 
 
 def least(call, count, repetitions):
@@ -122,13 +123,11 @@ def mujoco_chain(parts):
 
 def our_time(compiled, q, s, repetitions, beta=None):
     """Seconds of one evaluation, and the accelerations at (q, s)."""
-    _, _, ns, nc, nz = (int(k) for k in compiled.system.layout)
-    form = RECURSIVE()
-    work, room, sd, lam = make_work(compiled.system, beta), form.room(compiled), np.zeros(ns), np.zeros(nc)
-    q, s = q.copy(), s.copy()
-    run = functools.partial(kernel(), compiled.system, work, room, 0.0, q, s, np.zeros(nz), sd, lam)
+    evaluator = Evaluator(compiled, RECURSIVE(), beta)
+    evaluator.point.q[:], evaluator.point.s[:] = q, s
+    run = functools.partial(kernel(), evaluator.model, evaluator.packed, evaluator.packed, 0.0)
     run(1)
-    first = sd.copy()
+    first = evaluator.point.sd.copy()
     count = max(1, int(BATCH / max(least(lambda: run(20), 20, 3), 1e-8)))
     return least(lambda: run(count), count, repetitions), first
 
