@@ -14,7 +14,7 @@ from flexmbs.dynamics.dense import multipliers_of_least_norm, terms
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kkt import kkt_matrix
 from flexmbs.dynamics.work import make_work
-from flexmbs.formalisms.recursive import SIMPLE, Recursive, accelerations, correction, iteration_matrix
+from flexmbs.formalisms.recursive import Recursive, accelerations, correction, iteration_matrix
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import NF, RC, THROUGH, XC
 
@@ -156,7 +156,7 @@ def test_rigid_trees(seed):
     now, t, _ = check(rigid_tree(seed))
     assert not now.system.tree[:, NF].any()
     room = Recursive().room(now.compiled)
-    assert room.flags[SIMPLE] == 1
+    assert room.simple[0] == 1
     sd, power = np.zeros(len(now.s)), now.work.power.copy()
     status = accelerations(now.system, now.work, room, 0.0, now.q, now.s, np.zeros(0), sd, np.zeros(0))
     expected = np.linalg.solve(t.M, t.k)

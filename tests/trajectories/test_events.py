@@ -100,10 +100,10 @@ def test_events_of_cut_joints_are_those_of_tree_joints():
     a = model.add(fm.RigidBody("a", com=(0, 0, 0.1), frames={"end": (0, 0, 0.2)}, **bar))
     b = model.add(fm.RigidBody("b", com=(0.4, 0, 0), frames={"end": (0.8, 0, 0)}, **bar))
     c = model.add(fm.RigidBody("c", com=(0, 0, 0.3), frames={"end": (0, 0, 0.5)}, **bar))
-    model.add(fm.Revolute("crank", model.ground, a, axis="y", v0=8.0))
+    model.add(fm.Revolute("crank", model.ground, a, axis="y", q0=0.0, v0=8.0))
     model.add(fm.Spherical("pin", a["end"], b))
     model.add(fm.Universal("knee", b["end"], c["end"], axes=("y", "z"), q0=(0.6, 0)))
-    model.add(fm.Revolute("foot", model.ground["far"], c, axis="y", q0=0.2))
+    model.add(fm.Revolute("foot", model.ground["far"], c, axis="y"))
     times = []
     for coordinates in ("joint", "absolute"):
         events = [fm.Event("angle", joint="crank", value=2.0), fm.Event("rate", joint="foot", velocity=True)]
