@@ -67,7 +67,7 @@ def test_stabilization(coordinates):
     assert drift["projection"].max() < 2e-11
     assert max(np.abs(tips[name] - tips["projection"]).max() for name in tips) < 1e-4
     errors = []
-    for step in (2e-3, 1e-3):
+    for step in (1e-3, 5e-4):
         alpha = fm.simulate(closed_loop(), t_end=1.0, output_step=0.02, step=step, coordinates=coordinates)
         assert alpha.drift[:, 0].max() < 5e-8  # the size of Newton's last correction
         errors.append(np.abs(alpha.frame("coupler/tip").position - tips["projection"]).max())
