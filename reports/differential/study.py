@@ -24,7 +24,8 @@ BEGIN = """# Random models under every combination
 contacts (rigid and with a law), drives, cuts of the user; trees, closed loops, redundant planar loops. Each model is examined so:
 
 * At its initial state and at two states of a run, accelerations of all bodies and reactions of all joints where they are unique,
-  under every formalism × coordinates, against Udwadia and Kalaba's formula on the dense terms: relative difference below {same:g}.
+  under every formalism × coordinates, against Udwadia and Kalaba's formula on the dense terms: relative difference below
+  {same:g}.
 * The first of these states evaluated again after the last gives bitwise the same numbers.
 * Runs of {t_end:g} s under every formalism × coordinates × integrator against a run with tolerance 1e-10: relative difference of
   positions, rotations, velocities and elastic coordinates below {floor:g}, or no more than twice what half the step (first
@@ -62,8 +63,8 @@ class Tally:
                 self.worst[what] = (value, seed)
 
 
-def tally(first: int, models: int, minutes: float) -> Tally:
-    """As many models as fit the time."""
+def tally(first: int, models: int, minutes: float, without: tuple[str, ...]) -> Tally:
+    """As many models as fit the time; ``without``: integrators left out."""
     found, end = Tally(), time.monotonic() + 60.0 * minutes
     for seed in range(first, first + models):
         if time.monotonic() > end:
@@ -74,9 +75,14 @@ def tally(first: int, models: int, minutes: float) -> Tally:
             found.given_up[str(error).split(" of seed")[0]] += 1
             continue
         found.given_up.update({general(text): count for text, count in drawn.given_up.items()})
-        report = examine(drawn.model)
+        report = examine(drawn.model, lambda there: [pair for pair in there if pair.integrator not in without], without)
         found.add(seed, contents(drawn.model), report)
-        print(f"{seed}: {sum(report.runs.values())} runs, {len(report.failures)} failures", *report.failures, sep="\n    ", flush=True)
+        print(
+            f"{seed}: {sum(report.runs.values())} runs, {len(report.failures)} failures",
+            *report.failures,
+            sep="\n    ",
+            flush=True,
+        )
     return found
 
 
@@ -88,7 +94,9 @@ def page(found: Tally, first: int) -> str:
     """The README."""
     lines = [BEGIN.format(same=SAME, t_end=T_END, floor=FLOOR, step=STEP)]
     total, seeds = sum(found.runs.values()), f"seeds from {first}"
-    lines += [f"{found.models} models ({seeds}), {total} runs, {sum(found.refused.values())} refusals, {len(found.failures)} failures."]
+    lines += [
+        f"{found.models} models ({seeds}), {total} runs, {sum(found.refused.values())} refusals, {len(found.failures)} failures."
+    ]
     lines += ["", "## Runs", "", "| formalism | coordinates | integrator | runs |", "|---|---|---|---:|"]
     lines += [f"| {pair.formalism} | {pair.coordinates} | {pair.integrator} | {found.runs[pair]} |" for pair in pairs()]
     lines += ["", "## Largest differences", "", "| what | relative difference | seed |", "|---|---:|---:|"]
@@ -109,6 +117,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=1e6)
     parser.add_argument("--only", type=int)
+    parser.add_argument("--without", nargs="*", default=[], help="integrators to leave out")
     given = parser.parse_args()
     if given.only is not None:
         model = any_model(given.only).model
@@ -117,7 +126,8 @@ def main() -> None:
         print(*(f"{value:.2g} {what}" for what, value in report.worst.items()), sep="\n")
         print(*report.refused.items(), *report.warned.items(), *report.failures, sep="\n")
         return
-    (HERE / "README.md").write_text(page(tally(given.seed, given.models, given.minutes), given.seed), encoding="utf-8")
+    found = tally(given.seed, given.models, given.minutes, tuple(given.without))
+    (HERE / "README.md").write_text(page(found, given.seed), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from flexmbs.model.parts import parts
 FAMILIES: tuple[type[Declaration], ...] = (Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive)
 RELATIONS = ("knife-edge", "rolling-disc", "rolling-sphere", "holonomic", "velocity-rows")
 TRIES = 60
+ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
 SINGULAR = "nearly dependent constraints, or no freedom"
 
 
@@ -40,8 +41,10 @@ class Drawn(NamedTuple):
 
 
 def registered() -> list[str]:
-    """"family kind" of everything a model can hold."""
-    return [f"{family.section} {kind}" for family in FAMILIES for kind in family.kinds] + [f"table {each}" for each in INTERPOLATIONS]
+    """ "family kind" of everything a model can hold."""
+    return [f"{family.section} {kind}" for family in FAMILIES for kind in family.kinds] + [
+        f"table {each}" for each in INTERPOLATIONS
+    ]
 
 
 def contents(model: fm.Model) -> Counter[str]:
@@ -49,7 +52,9 @@ def contents(model: fm.Model) -> Counter[str]:
     found: Counter[str] = Counter()
     sections = (model.bodies, model.joints, model.forces, model.drives, model.contacts)
     for item in (item for section in sections for item in section.values()):
-        found.update(map(_labels, (item, *(part for _, part in parts(item) if isinstance(part, Declaration) and part is not item))))
+        found.update(
+            map(_labels, (item, *(part for _, part in parts(item) if isinstance(part, Declaration) and part is not item)))
+        )
         found.update(f"table {part.interpolation}" for _, part in parts(item) if isinstance(part, fm.Table))
         if isinstance(item, Joint):
             found.update(f"motions {motion.kind}" for motion in item.motions)
@@ -258,7 +263,9 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
     """The model with a frame near another one, and the contact between both; with a force law it may be closed."""
     gap = rng.uniform(0.002, 0.05) if rigid else rng.uniform(-0.2, 0.1)
     loss = [{"damping": 0.3}, {"restitution": 0.6, "speed": 1.0}, {}][int(rng.integers(3))]
-    common: dict[str, Any] = {"law": None if rigid else fm.HuntCrossley(60.0, exponent=rng.choice([1.0, 1.5]), slip_velocity=0.3, **loss)}
+    common: dict[str, Any] = {
+        "law": None if rigid else fm.HuntCrossley(60.0, exponent=rng.choice([1.0, 1.5]), slip_velocity=0.3, **loss)
+    }
     if rigid:
         common |= {"restitution": float(rng.choice([0.0, 0.5])), "restitution_law": str(rng.choice(["newton", "poisson"]))}
     kind = str(rng.choice(list(Contact.kinds)))
@@ -311,10 +318,11 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
     if two is None:
         return
     a, b = two if rng.random() < 0.5 else (two[1], two[0])
+    point = isinstance(model.bodies[two[1].split("/")[0]], fm.PointMass)
     made: dict[str, Callable[[], Any]] = {
         "frame-force": lambda: fm.FrameForce(
             name, two[1], force=tuple(time_law(rng) for _ in range(3)), axes=str(rng.choice(["world", "follower"])),
-            torque=(0.0,) * 3 if isinstance(model.bodies[two[1].split("/")[0]], fm.PointMass) else tuple(time_law(rng) for _ in range(3)),
+            torque=(0.0,) * 3 if point else tuple(time_law(rng) for _ in range(3)),
         ),
         "user-force": lambda: fm.UserForce(name, two[1], [given.wind, given.jitted_wind][int(rng.integers(2))]),
         "point-spring": lambda: fm.PointSpring(name, a, b, **_spring(rng)),
@@ -344,5 +352,5 @@ def described(model: fm.Model) -> Iterator[str]:
     yield f"cuts {model.cuts}"
     for section in (model.bodies, model.joints, model.forces, model.drives, model.contacts):
         for name, item in section.items():
-            ends = f" {item.parent} -> {item.child}" if hasattr(item, "parent") else f" on {item.joint}" if hasattr(item, "joint") else ""
-            yield f"{item.section} {item.kind} '{name}'{ends}"
+            ends = [f"{key} {getattr(item, key)}" for key in ENDS if key in item.__dict__]
+            yield " ".join([item.section, item.kind, f"'{name}'", *ends])
