@@ -266,13 +266,15 @@ class Closing:
         self, w: Wishes, W: np.ndarray, own: np.ndarray, H: np.ndarray, off: np.ndarray, cut: np.ndarray, d: np.ndarray
     ) -> Condition:  # fmt: skip
         """No change of the tree's coordinates ``own`` in the metric W, nor of the cut joints' ``cut`` with their apparent inertia
-        1/(h M⁻¹ hᵀ)."""
+        1/(h M⁻¹ hᵀ); those that no motion of the tree changes, whose h is rounding, are left out."""
         A = np.zeros((np.count_nonzero(own), len(d)))
         A[:, own] = root_of(W[np.ix_(own, own)]).T
+        j = w.joint
+        moves = np.abs(H[:, j]).max(axis=1, initial=0.0) > KEPT * max(1.0, float(np.abs(H).max(initial=0.0)))
+        cut = cut & moves
         rows = H[cut]
         if not len(rows):
             return Condition(A, -A @ d)
-        j = w.joint
         compliance = np.einsum("ij,ji->i", rows[:, j], np.linalg.lstsq(W[np.ix_(j, j)], rows[:, j].T, rcond=None)[0])
         scale = np.sqrt(w.cut_weight[cut] / np.maximum(compliance, 1e-300))
         return Condition(np.vstack([A, scale[:, None] * rows]), -np.concatenate([A @ d, scale * off[cut]]))

@@ -388,3 +388,17 @@ def test_what_is_consistent_is_taken_as_it_is() -> None:
     found = fm.assemble(four_bar(right), strict=True)
     assert all(position(found, name)[0] == angle for name, angle in right.items() if name != "knee")
     assert found.moved == ()
+
+
+def test_a_declared_velocity_that_no_motion_gives_leaves_the_others_alone() -> None:
+    """A universal joint beside a cylindrical one, which it locks: the declared sliding is nothing but rounding in the tree."""
+    frame = fm.Frame((0.3, 0.7, -0.5), Rotation.from_rotvec((0.4, -0.9, 1.3)).as_matrix().tolist())
+    model = fm.Model("locked")
+    for name in ("a", "b"):
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.2, 0.3), com=(0.3, 0.1, 0.2), frames={"pin": frame}))
+    model.add(fm.Revolute("hinge", "ground", "a", axis=(1.0, 2.0, 0.5), v0=0.4))
+    model.add(fm.Universal("cross", "a", "b", axes=((1.0, 2.0, 0.3), (0.5, -1.0, 0.4))))
+    model.add(fm.Cylindrical("rod", "a/pin", "b/pin", axis=(0.3, 0.7, -0.5), v0=(0.9, -1.7)))
+    with pytest.warns(fm.AssemblyWarning):
+        found = fm.state(model)
+    assert np.abs(found.s).max() < 3.0

@@ -1,6 +1,7 @@
 """Most of these tests call the parts of kernels, which only interpreted Python can: `tests/test_interpreted.py` runs them so.
 
-By hand: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/contract``. Those of the formalisms run compiled too.
+By hand: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/contract``. Those of the formalisms run compiled too, and those that make
+hundreds of runs compiled alone.
 """
 
 import pathlib
@@ -9,4 +10,5 @@ from flexmbs._jit import COMPILED
 
 BOTH_WAYS = ("test_formalisms.py", "test_penalty_formalism.py", "test_redundant_contacts.py")
 FILES = (path.name for path in pathlib.Path(__file__).parent.glob("test_*.py"))
-collect_ignore = [name for name in FILES if name not in BOTH_WAYS] if COMPILED else []
+COMPILED_ALONE = ("test_differential.py",)
+collect_ignore = [name for name in FILES if name not in BOTH_WAYS + COMPILED_ALONE] if COMPILED else list(COMPILED_ALONE)

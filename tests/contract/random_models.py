@@ -43,16 +43,16 @@ def random_model(recipe: Recipe, seed: int) -> tuple[fm.Model, dict[str, Instant
     """The first well-conditioned model of a seed, with its states."""
     for attempt in range(TRIES):
         rng = np.random.default_rng((seed, attempt, *map(int, dataclasses.astuple(recipe))))
-        model = (_flat if recipe.flat else _spatial)(recipe, rng)
+        model = (flat if recipe.flat else spatial)(recipe, rng)
         if model is None:
             continue
         found = instants(model)
-        if all(_regular(now, len(model.drives)) for now in found.values()):
+        if all(regular(now, len(model.drives)) for now in found.values()):
             return model, found
     raise ValueError(f"no well-conditioned model in {TRIES} tries of seed {seed} for {recipe}")
 
 
-def _regular(now: Instant, drives: int) -> bool:
+def regular(now: Instant, drives: int) -> bool:
     """Constraints clearly dependent or independent, drives independent of the joints, at least one freedom left."""
     t = now.terms()
     size = svdvals(scaled_constraints(t)[1]) if len(t.gamma) else np.zeros(0)
@@ -63,7 +63,7 @@ def _regular(now: Instant, drives: int) -> bool:
     return clear and rank < len(t.k) and rank >= rank_of_joints + drives
 
 
-def _spatial(recipe: Recipe, rng: Random) -> fm.Model | None:
+def spatial(recipe: Recipe, rng: Random) -> fm.Model | None:
     """A random tree of random bodies with the loops of a recipe; None if they do not fit."""
     model = fm.Model("random", gravity=GRAVITY, frames={"post": some_frame(rng)})
     places = [("ground", "post")]
@@ -169,7 +169,7 @@ def _with_elastic_frame(body: fm.FlexibleBody, name: str, R: np.ndarray, x: np.n
     return dataclasses.replace(body, data=dataclasses.replace(body.data, frames={**body.data.frames, name: frame}))
 
 
-def _flat(recipe: Recipe, rng: Random) -> fm.Model:
+def flat(recipe: Recipe, rng: Random) -> fm.Model:
     """A planar linkage in a plane across space: joints along its normal close spatial loops three times too often."""
     model = fm.Model("flat", gravity=GRAVITY, frames={"post": some_frame(rng)})
     end = "ground/post"

@@ -1,0 +1,134 @@
+"""Random models under every formalism × coordinates × integrator, compared with each other.
+
+    python reports/differential/study.py --models 2000 --seed 0 --minutes 30     -> README.md
+    python reports/differential/study.py --only SEED                            one model, told in full
+
+The models draw from every registry (`tests/contract/any_models.py`), what is compared is in `tests/contract/differential.py`.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
+from any_models import any_model, contents, described, registered  # noqa: E402
+from differential import FLOOR, SAME, STEP, T_END, Pair, Report, examine, general, pairs  # noqa: E402
+
+BEGIN = """# Random models under every combination
+
+`study.py` makes random models that draw from every registry: bodies, joints, relations, forces, laws of time and of joints,
+contacts (rigid and with a law), drives, cuts of the user; trees, closed loops, redundant planar loops. Each model is examined so:
+
+* At its initial state and at two states of a run, accelerations of all bodies and reactions of all joints where they are unique,
+  under every formalism × coordinates, against Udwadia and Kalaba's formula on the dense terms: relative difference below
+  {same:g}.
+* The first of these states evaluated again after the last gives bitwise the same numbers.
+* Runs of {t_end:g} s under every formalism × coordinates × integrator against a run with tolerance 1e-10: relative difference of
+  positions, rotations, velocities and elastic coordinates below {floor:g}, or no more than twice what half the step (first
+  {step:g} s), or a hundredth of the tolerance (first 1e-7), changes.
+* A run read from its file is the run, and so are its states.
+* What cannot be run is refused by an `InputError` or `SolverError` with one line per problem; warnings are those of the package.
+
+`python reports/differential/study.py --only SEED` repeats one model.
+"""
+
+
+@dataclass
+class Tally:
+    """Sums over models."""
+
+    models: int = 0
+    drawn: Counter[str] = field(default_factory=Counter)
+    given_up: Counter[str] = field(default_factory=Counter)
+    runs: Counter[Pair] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    warned: Counter[str] = field(default_factory=Counter)
+    worst: dict[str, tuple[float, int]] = field(default_factory=dict)
+    failures: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, seed: int, drawn: Counter[str], found: Report) -> None:
+        """The report of one model."""
+        self.models += 1
+        self.drawn += drawn
+        self.runs += found.runs
+        self.refused += found.refused
+        self.warned += found.warned
+        self.failures += [(seed, text) for text in found.failures]
+        for what, value in found.worst.items():
+            if value > self.worst.get(what, (-1.0, 0))[0]:
+                self.worst[what] = (value, seed)
+
+
+def tally(first: int, models: int, minutes: float, without: tuple[str, ...]) -> Tally:
+    """As many models as fit the time; ``without``: integrators left out."""
+    found, end = Tally(), time.monotonic() + 60.0 * minutes
+    for seed in range(first, first + models):
+        if time.monotonic() > end:
+            break
+        try:
+            drawn = any_model(seed)
+        except ValueError as error:
+            found.given_up[str(error).split(" of seed")[0]] += 1
+            continue
+        found.given_up.update({general(text): count for text, count in drawn.given_up.items()})
+        report = examine(drawn.model, lambda there: [pair for pair in there if pair.integrator not in without], without)
+        found.add(seed, contents(drawn.model), report)
+        print(
+            f"{seed}: {sum(report.runs.values())} runs, {len(report.failures)} failures",
+            *report.failures,
+            sep="\n    ",
+            flush=True,
+        )
+    return found
+
+
+def _counts(title: str, counts: Counter[str]) -> list[str]:
+    return ["", f"## {title}", "", "| count | what |", "|---:|---|", *(f"| {n} | {what} |" for what, n in counts.most_common())]
+
+
+def page(found: Tally, first: int) -> str:
+    """The README."""
+    lines = [BEGIN.format(same=SAME, t_end=T_END, floor=FLOOR, step=STEP)]
+    total, seeds = sum(found.runs.values()), f"seeds from {first}"
+    lines += [
+        f"{found.models} models ({seeds}), {total} runs, {sum(found.refused.values())} refusals, {len(found.failures)} failures."
+    ]
+    lines += ["", "## Runs", "", "| formalism | coordinates | integrator | runs |", "|---|---|---|---:|"]
+    lines += [f"| {pair.formalism} | {pair.coordinates} | {pair.integrator} | {found.runs[pair]} |" for pair in pairs()]
+    lines += ["", "## Largest differences", "", "| what | relative difference | seed |", "|---|---:|---:|"]
+    lines += [f"| {what} | {value:.1e} | {seed} |" for what, (value, seed) in sorted(found.worst.items())]
+    lines += ["", "## Failures", "", "| seed | what |", "|---:|---|"]
+    lines += [f"| {seed} | {text} |" for seed, text in found.failures] or ["| | none |"]
+    lines += _counts("Drawn", Counter({kind: found.drawn[kind] for kind in registered()}))
+    lines += _counts("Refused", found.refused)
+    lines += _counts("Warned", found.warned)
+    lines += _counts("Tries given up before a model was found", found.given_up)
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--without", nargs="*", default=[], help="integrators to leave out")
+    given = parser.parse_args()
+    if given.only is not None:
+        model = any_model(given.only).model
+        print(*described(model), sep="\n")
+        report = examine(model)
+        print(*(f"{value:.2g} {what}" for what, value in report.worst.items()), sep="\n")
+        print(*report.refused.items(), *report.warned.items(), *report.failures, sep="\n")
+        return
+    found = tally(given.seed, given.models, given.minutes, tuple(given.without))
+    (HERE / "README.md").write_text(page(found, given.seed), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

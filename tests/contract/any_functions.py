@@ -1,0 +1,77 @@
+"""Functions of a user for random models, plain and compiled by Numba."""
+
+import math
+
+import numba
+
+ROD = 0.8  # m
+
+
+def wind(t, r, A, v, w):
+    return tuple(0.5 - 0.3 * v[i] + 0.1 * r[i] for i in range(3)) + tuple(0.1 * A[i] - 0.05 * w[i] for i in range(3))
+
+
+@numba.njit
+def jitted_wind(t, r, A, v, w):
+    return (math.sin(3.0 * t) - 0.2 * v[0], -0.3 * v[1], 0.1 * r[0], 0.2 * A[3] - 0.1 * w[0], 0.0, -0.1 * w[2])
+
+
+def rising(t):
+    return 0.4 * math.sin(2.0 * t) + 0.1
+
+
+@numba.njit
+def jitted_rising(t):
+    return 0.3 * t - 0.2 * t**3
+
+
+def with_rates(t):
+    return 0.2 * t**2, 0.4 * t, 0.4
+
+
+def hardening(t, x, v):
+    return -2.0 * x - 0.5 * v**3 - t
+
+
+@numba.njit
+def jitted_hardening(t, x, v):
+    return -3.0 * x - x**3 - 0.2 * v
+
+
+def rubber(t, elongation, rate):
+    return 20.0 * elongation + 30.0 * elongation**3 + 0.5 * rate
+
+
+@numba.njit
+def jitted_rubber(t, elongation, rate):
+    return 15.0 * math.tanh(elongation) + 0.5 * rate
+
+
+def rod(t, x, A):
+    return x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - ROD**2
+
+
+@numba.njit
+def jitted_rod(t, x, A):
+    return x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - ROD**2
+
+
+def rod_jacobian(t, x, A):
+    return (2.0 * x[0], 2.0 * x[1], 2.0 * x[2], 0.0, 0.0, 0.0)
+
+
+def growing_rod(t, x, A):
+    return x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - (ROD + 0.3 * t) ** 2
+
+
+def blade(t, x, A):
+    return (A[1], A[4], A[7], 0.0, 0.2, 0.0)
+
+
+@numba.njit
+def jitted_blade(t, x, A):
+    return (A[1], A[4], A[7], 0.1, 0.0, 0.3)
+
+
+def turning_blade(t, x, A):
+    return (math.cos(t), math.sin(t), 0.0, 0.0, 0.0, 0.2)

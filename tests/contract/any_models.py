@@ -1,0 +1,356 @@
+"""Random models that draw from every registry: bodies, joints, relations, forces, laws, contacts, drives, cuts of the user."""
+
+import dataclasses
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import any_functions as given
+import numpy as np
+from instants import instants
+from random_models import Poses, Recipe, driven_coordinates, flat, regular, spatial, with_frame
+from samples import Random, some_axis
+from scipy.spatial.transform import Rotation
+
+import flexmbs as fm
+from flexmbs.declaration import Declaration
+from flexmbs.model.bodies import Body
+from flexmbs.model.contact_laws import ContactLaw
+from flexmbs.model.contacts import Contact
+from flexmbs.model.drives import Drive
+from flexmbs.model.forces import Force
+from flexmbs.model.interpolation import INTERPOLATIONS
+from flexmbs.model.joints import Joint
+from flexmbs.model.laws import JointLaw, TimeLaw
+from flexmbs.model.motions import Motion
+from flexmbs.model.parts import parts
+
+FAMILIES: tuple[type[Declaration], ...] = (Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive)
+RELATIONS = ("knife-edge", "rolling-disc", "rolling-sphere", "holonomic", "velocity-rows")
+TRIES = 60
+ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
+SINGULAR = "nearly dependent constraints, or no freedom"
+
+
+class Drawn(NamedTuple):
+    """A model, and why earlier tries of its seed were given up."""
+
+    model: fm.Model
+    given_up: Counter[str]
+
+
+def registered() -> list[str]:
+    """ "family kind" of everything a model can hold."""
+    return [f"{family.section} {kind}" for family in FAMILIES for kind in family.kinds] + [
+        f"table {each}" for each in INTERPOLATIONS
+    ]
+
+
+def contents(model: fm.Model) -> Counter[str]:
+    """How many of each kind a model holds, laws within items and motions of joints too."""
+    found: Counter[str] = Counter()
+    sections = (model.bodies, model.joints, model.forces, model.drives, model.contacts)
+    for item in (item for section in sections for item in section.values()):
+        found.update(
+            map(_labels, (item, *(part for _, part in parts(item) if isinstance(part, Declaration) and part is not item)))
+        )
+        found.update(f"table {part.interpolation}" for _, part in parts(item) if isinstance(part, fm.Table))
+        if isinstance(item, Joint):
+            found.update(f"motions {motion.kind}" for motion in item.motions)
+    return +Counter({label: count for label, count in found.items() if label})
+
+
+def _labels(part: Declaration) -> str:
+    known = part.kind in getattr(type(part), "kinds", ()) and not isinstance(part, Motion)
+    return f"{part.section} {part.kind}" if known else ""
+
+
+def any_model(seed: int) -> Drawn:
+    """The first model of a seed that has a consistent start away from singular positions."""
+    given_up: Counter[str] = Counter()
+    for attempt in range(TRIES):
+        rng = np.random.default_rng((seed, attempt))
+        model = _whole(rng)
+        if model is None:
+            given_up["parts do not fit"] += 1
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", fm.AssemblyWarning)
+                found = instants(model)
+        except fm.InputError as error:
+            given_up[error.problems[0]] += 1
+            continue
+        if all(regular(now, len(model.drives)) for now in found.values()):
+            return Drawn(model, given_up)
+        given_up[SINGULAR] += 1
+    raise ValueError(f"no model in {TRIES} tries of seed {seed}: {given_up}")
+
+
+def _whole(rng: Random) -> fm.Model | None:
+    loops = int(rng.choice([0, 0, 1, 1, 2]))
+    recipe = Recipe(bodies=int(rng.integers(1, 5)), loops=loops, twins=int(rng.random() < 0.15))
+    if rng.random() < 0.2:
+        model = flat(dataclasses.replace(recipe, bodies=int(rng.integers(3, 6)), loops=min(loops, 1), flat=True), rng)
+    else:
+        model = spatial(recipe, rng)
+    if model is None:
+        return None
+    if rng.random() < 0.35:
+        model = _with_relation(model, str(rng.choice(RELATIONS)), rng)
+    touching = []
+    if rng.random() < 0.4:
+        rigid = rng.random() < 0.3
+        for i in range(int(rng.integers(1, 3))):
+            model, contact = _contact(model, f"contact {i}", rng, rigid=rigid)
+            touching.append(contact)
+    for contact in touching:
+        if contact is not None:
+            model.add(contact)
+    if rng.random() < 0.3:
+        model.cuts = [str(rng.choice([name for name, joint in model.joints.items() if joint.carries]))]
+    for i in range(int(rng.choice([0, 0, 1, 2]))):
+        _add_drive(model, f"drive {i}", rng)
+    for i in range(int(rng.integers(0, 5))):
+        _add_force(model, f"force {i}", rng)
+    return model
+
+
+# Laws
+
+
+def _table(start: float, rng: Random, *, smooth: bool) -> fm.Table:
+    times = np.cumsum(rng.uniform(0.02, 0.06, 5)) - 0.06
+    values = start + 0.3 * rng.normal(size=5) * (0.1 if smooth else 1.0)
+    if smooth:
+        values -= fm.Table(times, values, interpolation="spline")(0.0) - start
+    return fm.Table(times, values, interpolation="spline" if smooth else str(rng.choice(list(INTERPOLATIONS))))
+
+
+def time_law(rng: Random) -> Any:
+    """Any law of time."""
+    laws: list[Callable[[], Any]] = [
+        lambda: fm.Constant(rng.normal()),
+        lambda: fm.Ramp(rng.normal(), rng.normal(), start=rng.uniform(-0.02, 0.02), end=0.04),
+        lambda: fm.SmoothStep(rng.normal(), start=rng.uniform(-0.02, 0.02), duration=0.05),
+        lambda: fm.Sine(rng.normal(), rng.uniform(0.5, 5.0), phase=rng.normal()),
+        lambda: _table(0.0, rng, smooth=False),
+        lambda: fm.Function([given.rising, given.jitted_rising, given.with_rates][int(rng.integers(3))]),
+    ]
+    return laws[int(rng.integers(len(laws)))]()
+
+
+def _motion(start: float, rng: Random) -> Any:
+    """A law for a drive that begins at a value, with a continuous rate."""
+    amplitude, phase = rng.uniform(0.1, 0.5), rng.uniform(-1, 1)
+    laws: list[Callable[[], Any]] = [
+        lambda: fm.Constant(start),
+        lambda: fm.Ramp(start, rng.normal()),
+        lambda: fm.SmoothStep(start + 0.1 * rng.normal(), initial=start, duration=0.2),
+        lambda: fm.Sine(amplitude, 0.7, phase=phase, offset=start - amplitude * np.sin(phase)),
+        lambda: _table(start, rng, smooth=True),
+    ]
+    return laws[int(rng.integers(len(laws)))]()
+
+
+def _joint_law(rng: Random) -> Any:
+    laws: list[Callable[[], Any]] = [
+        lambda: fm.PD(20.0, 3.0, reference=time_law(rng)),
+        lambda: fm.PID(20.0, 9.0, 3.0, reference=time_law(rng)),
+        lambda: fm.SpringDamper(k=12.0, c=1.0, x0=rng.normal(), preload=0.3),
+        lambda: fm.Function([given.hardening, given.jitted_hardening][int(rng.integers(2))]),
+        lambda: time_law(rng),
+        lambda: time_law(rng),
+    ]
+    return laws[int(rng.integers(len(laws)))]()
+
+
+# Places
+
+
+def _frames(model: fm.Model, *, points: bool = True) -> dict[str, list[str]]:
+    """Frames by body, the ground's too."""
+    found = {
+        name: [f"{name}/{frame}" for frame in body.known_frames() or ()]
+        for name, body in model.bodies.items()
+        if points or not isinstance(body, fm.PointMass)
+    }
+    return found | {"ground": [f"ground/{frame}" for frame in model.frames]}
+
+
+def _two(model: fm.Model, rng: Random, *, points: bool = True) -> tuple[str, str] | None:
+    """Frames of two bodies; one may be the ground, the first more often."""
+    frames = _frames(model, points=points)
+    names = [name for name in frames if frames[name] and name != "ground"]
+    if not names:
+        return None
+    child = str(rng.choice(names))
+    others = ["ground", *(name for name in names if name != child)]
+    parent = "ground" if rng.random() < 0.4 else str(rng.choice(others))
+    return str(rng.choice(frames[parent])), str(rng.choice(frames[child]))
+
+
+def _turned_to(axis: tuple[float, ...], world: np.ndarray) -> np.ndarray:
+    """A rotation matrix that takes an axis of a frame to a direction of the world."""
+    return Rotation.align_vectors([world], [axis])[0].as_matrix()
+
+
+def _unit(rng: Random) -> np.ndarray:
+    x = rng.normal(size=3)
+    return x / np.linalg.norm(x)
+
+
+# Items
+
+
+def _with_relation(model: fm.Model, kind: str, rng: Random) -> fm.Model:
+    """The model with a relation that holds in the declared position."""
+    ends = _two(model, rng, points=False)
+    if ends is None:
+        return model
+    parent, child = ends
+    pose = Poses(model)
+    A, x = pose(child)
+    body, name, axis = parent.split("/")[0], "place", some_axis(rng)
+    if kind == "knife-edge":
+        model.add(fm.KnifeEdge("relation", parent, child, axis=axis))
+    elif kind == "velocity-rows":
+        model.add(_velocity_rows(parent, child, rng))
+    elif kind == "holonomic":
+        model = with_frame(model, body, name, (Rotation.random(rng=rng).as_matrix(), x - given.ROD * _unit(rng)), pose, rng)
+        model.add(_holonomic(f"{body}/{name}", child, rng))
+    elif kind == "rolling-sphere":
+        n, radius = _unit(rng), 0.6
+        model = with_frame(model, body, name, (_turned_to(axis, n), x - radius * n), pose, rng)
+        model.add(fm.RollingSphere("relation", f"{body}/{name}", child, radius=radius, normal=axis))
+    else:
+        axle = some_axis(rng)
+        a = A @ (np.array(axle) / np.linalg.norm(axle))
+        n = np.cross(a, _unit(rng))
+        n = n / np.linalg.norm(n) + rng.uniform(-0.5, 0.5) * a
+        n /= np.linalg.norm(n)
+        radius, rim = 0.7, float(rng.choice([0.0, 0.2]))
+        low = (radius - rim) * np.sqrt(1.0 - (n @ a) ** 2) + rim
+        model = with_frame(model, body, name, (_turned_to(axis, n), x - low * n), pose, rng)
+        model.add(fm.RollingDisc("relation", f"{body}/{name}", child, radius=radius, rim=rim, axis=axle, normal=axis))
+    return model
+
+
+def _holonomic(parent: str, child: str, rng: Random) -> fm.Holonomic:
+    choices: list[dict[str, Any]] = [
+        {"function": given.rod},
+        {"function": given.jitted_rod},
+        {"function": given.rod, "jacobian": given.rod_jacobian},
+        {"function": given.growing_rod, "rheonomic": True},
+    ]
+    return fm.Holonomic("relation", parent, child, **choices[int(rng.integers(len(choices)))])
+
+
+def _velocity_rows(parent: str, child: str, rng: Random) -> fm.VelocityRows:
+    axes = str(rng.choice(["child", "parent"]))
+    rows = rng.normal(size=(int(rng.integers(1, 3)), int(rng.integers(6, 8)))).tolist()
+    choices: list[dict[str, Any]] = [
+        {"covectors": rows},
+        {"function": given.blade},
+        {"function": given.jitted_blade},
+        {"function": given.turning_blade, "rheonomic": True},
+    ]
+    return fm.VelocityRows("relation", parent, child, axes=axes, **choices[int(rng.integers(len(choices)))])
+
+
+def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[fm.Model, Any]:
+    """The model with a frame near another one, and the contact between both; with a force law it may be closed."""
+    gap = rng.uniform(0.002, 0.05) if rigid else rng.uniform(-0.2, 0.1)
+    loss = [{"damping": 0.3}, {"restitution": 0.6, "speed": 1.0}, {}][int(rng.integers(3))]
+    common: dict[str, Any] = {
+        "law": None if rigid else fm.HuntCrossley(60.0, exponent=rng.choice([1.0, 1.5]), slip_velocity=0.3, **loss)
+    }
+    if rigid:
+        common |= {"restitution": float(rng.choice([0.0, 0.5])), "restitution_law": str(rng.choice(["newton", "poisson"]))}
+    kind = str(rng.choice(list(Contact.kinds)))
+    if kind == "joint-limit":
+        able = [(name, at) for name, joint in model.joints.items() for at in driven_coordinates(joint)]
+        if not able:
+            return model, None
+        joint, (v, q) = able[int(rng.integers(len(able)))]
+        at = model.joints[joint].q0[q] if model.joints[joint].q0 is not None else 0.0
+        bounds = {"lower": at - gap} if rng.random() < 0.6 else {"upper": at + gap, "lower": at - 1.0}
+        return model, fm.JointLimit(name, joint, coordinate=v, **bounds, **common)
+    ends = _two(model, rng, points=False)
+    if ends is None:
+        return model, None
+    parent, child = ends
+    pose, body, frame, n, axis = Poses(model), parent.split("/")[0], f"at {name}", _unit(rng), some_axis(rng)
+    x, at = pose(child)[1], f"{body}/at {name}"
+    common["friction"] = float(rng.choice([0.0, 0.3]))
+    if kind == "sphere-sphere":
+        model = with_frame(model, body, frame, (_turned_to(axis, n), x - (0.5 + gap) * n), pose, rng)
+        return model, fm.SphereSphere(name, at, child, radius_parent=0.2, radius_child=0.3, **common)
+    if kind == "sphere-plane":
+        radius = float(rng.choice([0.0, 0.3]))
+        model = with_frame(model, body, frame, (_turned_to(axis, n), x - (radius + gap) * n), pose, rng)
+        return model, fm.SpherePlane(name, at, child, radius=radius, normal=axis, **common)
+    R = _turned_to((0.0, 1.0, 0.0), n)
+    model = with_frame(model, body, frame, (R, x - gap * n - 0.4 * R[:, 0]), pose, rng)
+    return model, fm.CornerLine(name, at, child, length=[None, 1.0][int(rng.integers(2))], **common)
+
+
+def _add_drive(model: fm.Model, name: str, rng: Random) -> None:
+    used = {(drive.joint, drive.coordinate) for drive in model.drives.values()}
+    able = [(j, at) for j, joint in model.joints.items() for at in driven_coordinates(joint) if (j, at[0]) not in used]
+    if able:
+        joint, (v, q) = able[int(rng.integers(len(able)))]
+        start = model.joints[joint].initial_position[q]
+        model.add(fm.Drive(name, joint, _motion(start, rng), coordinate=v))
+
+
+def _add_force(model: fm.Model, name: str, rng: Random) -> None:
+    """A force of any kind on any joint or frame."""
+    able = [(j, at[0]) for j, joint in model.joints.items() for at in driven_coordinates(joint)]
+    kind = str(rng.choice(list(Force.kinds)))
+    if kind.startswith("joint"):
+        if able:
+            joint, v = able[int(rng.integers(len(able)))]
+            model.add(_joint_force(kind, name, joint, v, rng))
+        return
+    two = _two(model, rng, points=kind == "frame-force")
+    if two is None:
+        return
+    a, b = two if rng.random() < 0.5 else (two[1], two[0])
+    point = isinstance(model.bodies[two[1].split("/")[0]], fm.PointMass)
+    made: dict[str, Callable[[], Any]] = {
+        "frame-force": lambda: fm.FrameForce(
+            name, two[1], force=tuple(time_law(rng) for _ in range(3)), axes=str(rng.choice(["world", "follower"])),
+            torque=(0.0,) * 3 if point else tuple(time_law(rng) for _ in range(3)),
+        ),
+        "user-force": lambda: fm.UserForce(name, two[1], [given.wind, given.jitted_wind][int(rng.integers(2))]),
+        "point-spring": lambda: fm.PointSpring(name, a, b, **_spring(rng)),
+        "bushing": lambda: fm.Bushing(name, a, b, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09)),
+    }  # fmt: skip
+    model.add(made[kind]())
+
+
+def _spring(rng: Random) -> dict[str, Any]:
+    choices: list[dict[str, Any]] = [
+        {"k": 30.0, "c": 2.0, "length": 0.4}, {"k": 30.0}, {"law": given.rubber}, {"law": given.jitted_rubber, "length": 0.7},
+    ]  # fmt: skip
+    return choices[int(rng.integers(len(choices)))]
+
+
+def _joint_force(kind: str, name: str, joint: str, v: int, rng: Random) -> Any:
+    if kind == "joint-spring":
+        return fm.JointSpring(name, joint, k=20.0, c=3.0, x0=0.1, coordinate=v)
+    if kind == "joint-friction":
+        static = {"static": 1.5, "stribeck_velocity": 0.4} if rng.random() < 0.5 else {}
+        return fm.JointFriction(name, joint, coulomb=1.0, viscous=0.2, regularization=0.1, coordinate=v, **static)
+    return fm.JointTorque(name, joint, _joint_law(rng), coordinate=v)
+
+
+def described(model: fm.Model) -> Iterator[str]:
+    """One line for each item."""
+    yield f"cuts {model.cuts}"
+    for section in (model.bodies, model.joints, model.forces, model.drives, model.contacts):
+        for name, item in section.items():
+            ends = [f"{key} {getattr(item, key)}" for key in ENDS if key in item.__dict__]
+            yield " ".join([item.section, item.kind, f"'{name}'", *ends])
