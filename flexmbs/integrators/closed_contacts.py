@@ -9,9 +9,9 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import call
-from flexmbs.integrators.contact_problem import NO_SOLUTION, closed_forces, impact
+from flexmbs.integrators.contact_calls import Problem, forces_at, impact_at, make_problem, solve
+from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.course import AT, COMMON, CONTACTS, DONE, INDEFINITE, NORMALIZE, NOW, ROWS, UNSOLVED, derivative
-from flexmbs.integrators.redundant_contacts import Room, make_room
 
 ACROSS = 1e-5  # s, of the differences that give accelerations of contacts
 HOLD = 20.0  # 1/s, at which closed contacts forget errors of their gaps and velocities
@@ -20,35 +20,27 @@ SWEEPS = 10_000
 HALVINGS = 40
 GAINED = 1e-12  # of the energy that is round-off
 OPEN, STICKS, SLIPS = range(3)
+IMPACT, FORCES = range(2)  # places in Closed.solvers
 
 
 class Closed(NamedTuple):
     """Scratch for the contacts that are closed."""
 
     Y: np.ndarray  # (3n, ns)
-    D: np.ndarray  # (3n, 3n)
-    a: np.ndarray  # (3n,) accelerations, or velocities that impulses are asked for
-    x: np.ndarray  # (3n,) forces or impulses
+    problem: Problem  # for forces c are accelerations, for impulses velocities
     free: np.ndarray  # ẏ without contact forces
     y: np.ndarray  # a state
     kept: np.ndarray  # another one, and its rates
     kept_rate: np.ndarray
     before: np.ndarray  # (n, 3) velocities
-    expansion: np.ndarray  # (n,)
-    mu: np.ndarray  # (n,)
-    least: np.ndarray  # (n,)
-    slides: np.ndarray  # (n,) int64
-    slip: np.ndarray  # (n, 2)
-    room: Room
+    solvers: np.ndarray  # (2,) int64 addresses of the solvers
 
 
 def make_closed(n: int, ns: int, ny: int) -> Closed:
     """Zeroed scratch."""
-    z = np.zeros
-    return Closed(
-        z((3 * n, ns)), z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(ny), z(ny), z(ny), z(ny), z((n, 3)), z(n), z(n), z(n),
-        z(n, np.int64), z((n, 2)), make_room(n),
-    )  # fmt: skip
+    z, problem = np.zeros, make_problem(n)
+    solvers = [kernel.address(problem, problem, problem) if n else 0 for kernel in (impact_at, forces_at)]
+    return Closed(z((3 * n, ns)), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), np.array(solvers, np.int64))
 
 
 @part
@@ -82,11 +74,11 @@ def operator(course, closed, t, m):
     first = now.q.shape[0]
     for b in range(m):
         k = contact.row[b]
-        closed.mu[b] = contact.mu[k]
+        closed.problem.mu[b] = contact.mu[k]
         for c in range(3):
             j = 3 * b + c
             for i in range(3 * m):
-                closed.D[i, j] = 0.0
+                closed.problem.D[i, j] = 0.0
             if c > 0 and contact.mu[k] == 0.0:
                 for i in range(ns):
                     closed.Y[j, i] = 0.0
@@ -102,7 +94,7 @@ def operator(course, closed, t, m):
                     x = 0.0
                     for e in range(ns):
                         x += contact.rows[i, e] * closed.Y[j, e]
-                    closed.D[i, j] = x
+                    closed.problem.D[i, j] = x
     for i in range(now.y.shape[0]):
         now.y[i] = closed.y[i]
         now.yd[i] = closed.free[i]
@@ -111,11 +103,11 @@ def operator(course, closed, t, m):
 
 @part
 def accelerations_of_contacts(course, closed, t, m):
-    """``closed.a``: accelerations of the contacts along the free motion from ``now``, and what forgets errors of gaps and
+    """``closed.problem.c``: accelerations of the contacts along the free motion from ``now``, and what forgets errors of gaps and
     velocities; ``closed.before``: their velocities. ``at`` is scratch."""
     now, at, contact = course.now, course.at, course.contact
     for j in range(3 * m):
-        closed.a[j] = 0.0
+        closed.problem.c[j] = 0.0
     for side in range(2):
         x = ACROSS if side == 0 else -ACROSS
         for i in range(now.y.shape[0]):
@@ -124,21 +116,21 @@ def accelerations_of_contacts(course, closed, t, m):
         look_at(course, AT, t + x)
         for b in range(m):
             for c in range(3):
-                closed.a[3 * b + c] += contact.rate[contact.row[b], c] / (2.0 * x)
+                closed.problem.c[3 * b + c] += contact.rate[contact.row[b], c] / (2.0 * x)
     look_at(course, NOW, t)
     for b in range(m):
         k = contact.row[b]
         for c in range(3):
             closed.before[b, c] = contact.rate[k, c]
-            closed.a[3 * b + c] += HOLD * contact.rate[k, c]
-        closed.a[3 * b] += HOLD * (contact.rate[k, 0] + HOLD * contact.gap[k])
+            closed.problem.c[3 * b + c] += HOLD * contact.rate[k, c]
+        closed.problem.c[3 * b] += HOLD * (contact.rate[k, 0] + HOLD * contact.gap[k])
 
 
 @part
 def held_forces(course, closed, t, m, mode, slip):
-    """Forces ``closed.x`` of the m closed contacts in contact.row, sticking or slipping; ``closed.before``: their velocities.
+    """Forces ``closed.problem.x`` of the m closed contacts in contact.row, sticking or slipping.
 
-    Slipping contacts keep the direction ``slip`` (n, 2) while they turn back. Returns a status.
+    ``closed.before``: their velocities. Slipping contacts keep the direction ``slip`` (n, 2) while they turn back. Returns a status.
     """
     contact = course.contact
     status = operator(course, closed, t, m)
@@ -147,22 +139,20 @@ def held_forces(course, closed, t, m, mode, slip):
     accelerations_of_contacts(course, closed, t, m)
     largest = 0.0
     for j in range(3 * m):
-        closed.x[j] = 0.0
-        largest = max(largest, abs(closed.D[j, j]))
+        closed.problem.x[j] = 0.0
+        largest = max(largest, abs(closed.problem.D[j, j]))
     for b in range(m):
         k = contact.row[b]
-        closed.mu[b] = contact.mu[k]
-        closed.least[b] = 1e-13 * largest
-        closed.slides[b] = 1 if mode[k] == SLIPS or contact.mu[k] == 0.0 else 0
+        closed.problem.mu[b] = contact.mu[k]
+        closed.problem.least[b] = 1e-13 * largest
+        closed.problem.slides[b] = 1 if mode[k] == SLIPS or contact.mu[k] == 0.0 else 0
         u, v = closed.before[b, 1], closed.before[b, 2]
         speed = (u * u + v * v) ** 0.5
         along = (slip[k, 0], slip[k, 1])
         if speed > 0.0 and u * along[0] + v * along[1] > 0.5 * speed:
             along = (u / speed, v / speed)
-        closed.slip[b, 0], closed.slip[b, 1] = along
-    used, worst = closed_forces(
-        m, closed.D, closed.a, closed.slides, closed.slip, closed.mu, closed.least, EXACT, SWEEPS, closed.x, closed.room
-    )  # fmt: skip
+        closed.problem.slip[b, 0], closed.problem.slip[b, 1] = along
+    used, worst = solve(closed.solvers[FORCES], closed.problem, m, EXACT, SWEEPS)
     if used in (NO_SOLUTION, SWEEPS):
         course.exchange.status[0] = contact.row[worst]
         course.exchange.status[1] = used
@@ -172,32 +162,31 @@ def held_forces(course, closed, t, m, mode, slip):
 
 @part
 def impulses_of_impact(course, closed, m, settling, share):
-    """Impulses ``closed.x`` of an impact with restitution times ``share``; D and ``closed.before`` stand. Returns a status."""
+    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` stand. Returns a
+    status."""
     contact = course.contact
     fast = False
     largest = 0.0
     for b in range(m):
         fast = fast or closed.before[b, 0] < -settling
     for j in range(3 * m):
-        closed.x[j] = 0.0
-        largest = max(largest, abs(closed.D[j, j]))
+        closed.problem.x[j] = 0.0
+        largest = max(largest, abs(closed.problem.D[j, j]))
     for b in range(m):
         k = contact.row[b]
         strikes = closed.before[b, 0] < -settling
         poisson = contact.poisson[k] == 1
-        closed.mu[b] = contact.mu[k]
-        closed.least[b] = 1e-13 * largest
-        closed.expansion[b] = share * contact.e[k] if poisson and fast else 0.0
+        closed.problem.mu[b] = contact.mu[k]
+        closed.problem.least[b] = 1e-13 * largest
+        closed.problem.expansion[b] = share * contact.e[k] if poisson and fast else 0.0
         for c in range(3):
-            closed.a[3 * b + c] = closed.before[b, c]
+            closed.problem.c[3 * b + c] = closed.before[b, c]
         if strikes and not poisson:
-            closed.a[3 * b] += share * contact.e[k] * closed.before[b, 0]
+            closed.problem.c[3 * b] += share * contact.e[k] * closed.before[b, 0]
         if strikes:
             for c in range(1, 3):
-                closed.a[3 * b + c] += share * contact.e_t[k] * closed.before[b, c]
-    used, worst = impact(
-        m, closed.D, closed.a, closed.expansion, closed.mu, closed.least, EXACT, SWEEPS, closed.x, closed.room
-    )  # fmt: skip
+                closed.problem.c[3 * b + c] += share * contact.e_t[k] * closed.before[b, c]
+    used, worst = solve(closed.solvers[IMPACT], closed.problem, m, EXACT, SWEEPS)
     if used in (NO_SOLUTION, SWEEPS):
         course.exchange.status[0] = contact.row[worst]
         course.exchange.status[1] = used
@@ -213,8 +202,8 @@ def gain_of_impact(closed, m):
     for i in range(3 * m):
         each = 2.0 * closed.before[i // 3, i % 3]
         for j in range(3 * m):
-            each += closed.D[i, j] * closed.x[j]
-        each *= 0.5 * closed.x[i]
+            each += closed.problem.D[i, j] * closed.problem.x[j]
+        each *= 0.5 * closed.problem.x[i]
         total += each
         size += abs(each)
     return total, size
@@ -222,8 +211,8 @@ def gain_of_impact(closed, m):
 
 @part
 def solve_impact(course, closed, t, m, settling):
-    """Impulses ``closed.x`` of an impact of the m contacts in contact.row at ``now``; where restitution with friction would add
-    energy it is lowered until none is added. Returns a status."""
+    """Impulses ``closed.problem.x`` of an impact of the m contacts in contact.row at ``now``; where restitution with friction
+    would add energy it is lowered until none is added. Returns a status."""
     contact = course.contact
     status = operator(course, closed, t, m)
     if status != DONE:

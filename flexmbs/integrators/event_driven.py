@@ -153,8 +153,8 @@ def derivative_with_forces(memory, course, t, mode, slip):
     lost = 0.0
     for b in range(m):
         for c in range(3):
-            contact.force[contact.row[b], c] = closed.x[3 * b + c]
-            lost -= closed.x[3 * b + c] * closed.before[b, c]
+            contact.force[contact.row[b], c] = closed.problem.x[3 * b + c]
+            lost -= closed.problem.x[3 * b + c] * closed.before[b, c]
     if derivative(course, NOW, t) < 0:
         return INDEFINITE
     now.power[1] += lost
@@ -325,19 +325,26 @@ def collide(memory, course, t):
         for c in range(3):
             after = closed.before[b, c]
             for j in range(3 * m):
-                after += closed.D[3 * b + c, j] * closed.x[j]
-            lost -= 0.5 * closed.x[3 * b + c] * (closed.before[b, c] + after)
+                after += closed.problem.D[3 * b + c, j] * closed.problem.x[j]
+            lost -= 0.5 * closed.problem.x[3 * b + c] * (closed.before[b, c] + after)
             u = (after, u[1], u[2]) if c == 0 else (u[0], after, u[2]) if c == 1 else (u[0], u[1], after)
         now.w[1] += lost
-        if closed.before[b, 0] < -settling and closed.x[3 * b] > 0.0:
+        if closed.before[b, 0] < -settling and closed.problem.x[3 * b] > 0.0:
             hard = True
-            log_impact(memory.log, memory.counts, k, t, (closed.x[3 * b], closed.x[3 * b + 1], closed.x[3 * b + 2]), lost)
+            log_impact(
+                memory.log,
+                memory.counts,
+                k,
+                t,
+                (closed.problem.x[3 * b], closed.problem.x[3 * b + 1], closed.problem.x[3 * b + 2]),
+                lost,
+            )
             memory.recent[memory.crowd[0] % CROWD] = t
             memory.crowd[0] += 1
         set_mode(contact, k, u[0] > 0.5 * contact.e[k] * settling and u[0] > ROUND_OFF, u[1], u[2])
     for j in range(3 * m):
         for i in range(now.s.shape[0]):
-            now.s[i] += closed.Y[j, i] * closed.x[j]
+            now.s[i] += closed.Y[j, i] * closed.problem.x[j]
     if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
         course.counts[PAUSED] = 1
     if hard and memory.crowd[0] >= CROWD and t - memory.recent[memory.crowd[0] % CROWD] < CROWDED * (1.0 + t):

@@ -20,7 +20,8 @@ from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_linear
-from flexmbs.integrators.contact_problem import NO_SOLUTION, impact
+from flexmbs.integrators.contact_calls import Problem, impact_at, make_problem, solve
+from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.course import (
     AT,
     COMMON,
@@ -57,7 +58,6 @@ from flexmbs.integrators.integrator import (
     check_tolerance,
     is_number,
 )  # fmt: skip
-from flexmbs.integrators.redundant_contacts import Room, make_room
 
 ROUND_OFF = 1e-12  # m or rad
 SMOOTH = 1e-14  # of velocity corrections of order one
@@ -130,16 +130,11 @@ class Memory(NamedTuple):
     F: np.ndarray  # (3n, ns) rows of forces, at q_θ
     Y: np.ndarray  # (3n, ns) velocities of unit impulses
     reaction: np.ndarray  # (3n, nc) multipliers of unit impulses
-    D: np.ndarray  # (3n, 3n) W Y
+    problem: Problem  # D = W Y, impulses of the contacts that take part
+    solver: np.ndarray  # (1,) int64 address of the solver
     G: np.ndarray  # (3n, 3n) ½ F Y
     mean: np.ndarray  # (3n,) ½ F (v + v₀) without impulses: the work of impulses p is p·(mean + G p)
     free: np.ndarray  # (3n,) U without impulses
-    c: np.ndarray  # (3n,)
-    expansion: np.ndarray  # (n,) e of Poisson's law, 0 where no impact is
-    room: Room
-    mu: np.ndarray  # (n,)
-    least: np.ndarray  # (n,)
-    x: np.ndarray  # (3n,) impulses of the contacts that take part
     v: np.ndarray  # (ns,) velocities of an iterate
     taking: np.ndarray  # (1,) int64 number of contacts that take part
     gap: np.ndarray  # (n,) at the start of the step
@@ -151,12 +146,13 @@ class Memory(NamedTuple):
 def make_memory(method: MoreauJean, facts: Facts) -> Memory:
     """Zeroed room for the contacts of a run."""
     n, ns, nc, z = facts.contacts, facts.ns, facts.nc, np.zeros
+    problem = make_problem(n)
+    solver = np.array([impact_at.address(problem, problem, problem) if n else 0], np.int64)
     return Memory(
         float(method.theta), float(method.newton_tolerance), int(method.max_iterations), float(method.impulse_tolerance),
-        int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)),
-        D=z((3 * n, 3 * n)), G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), c=z(3 * n), expansion=z(n), room=make_room(n),
-        mu=z(n), least=z(n), x=z(3 * n), v=z(ns), taking=z(1, np.int64), gap=z(n), rate=z((n, 3)),
-        log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
+        int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), problem=problem,
+        solver=solver, G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64), gap=z(n),
+        rate=z((n, 3)), log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
     )  # fmt: skip
 
 
@@ -174,9 +170,9 @@ def foreseen(memory, contact, h):
         closes = contact.gap[k] + 0.5 * h * contact.rate[k, 0] <= near
         if closes and contact.beside[k] == 0.0 and contact.rigid[k] == 1:
             contact.row[m] = k
-            memory.mu[m] = contact.mu[k]
+            memory.problem.mu[m] = contact.mu[k]
             for c in range(3):
-                memory.x[3 * m + c] = contact.impulse[k, c]
+                memory.problem.x[3 * m + c] = contact.impulse[k, c]
             m += 1
     return m
 
@@ -198,9 +194,9 @@ def delassus(memory, course, m, scale):
     ns = memory.W.shape[1]
     for j in range(3 * m):
         for i in range(3 * m):
-            memory.D[i, j] = 0.0
+            memory.problem.D[i, j] = 0.0
             memory.G[i, j] = 0.0
-        if j % 3 > 0 and memory.mu[j // 3] == 0.0:
+        if j % 3 > 0 and memory.problem.mu[j // 3] == 0.0:
             continue
         for a in range(ns):
             x[a] = memory.F[j, a]
@@ -212,15 +208,15 @@ def delassus(memory, course, m, scale):
         for a in range(memory.reaction.shape[1]):
             memory.reaction[j, a] = -x[ns + a]
         for i in range(3 * m):
-            if i % 3 == 0 or memory.mu[i // 3] > 0.0:
+            if i % 3 == 0 or memory.problem.mu[i // 3] > 0.0:
                 for a in range(ns):
-                    memory.D[i, j] += memory.W[i, a] * memory.Y[j, a]
+                    memory.problem.D[i, j] += memory.W[i, a] * memory.Y[j, a]
                     memory.G[i, j] += 0.5 * memory.F[i, a] * memory.Y[j, a]
     for b in range(m):
         size = 0.0
         for a in range(ns):
             size += memory.W[3 * b, a] ** 2
-        memory.least[b] = CANNOT_YIELD * size / course.contact.scale[1]
+        memory.problem.least[b] = CANNOT_YIELD * size / course.contact.scale[1]
 
 
 @part
@@ -236,15 +232,15 @@ def restitution(memory, contact, m, h, share):
         hard = hard or memory.rate[k, 0] < -h * contact.scale[0]
         poisson = contact.poisson[k] == 1
         e = 0.0 if poisson else share * contact.e[k]
-        memory.expansion[b] = share * contact.e[k] if poisson else 0.0
-        memory.c[3 * b] = memory.free[3 * b] + e * min(memory.rate[k, 0], 0.0)
+        memory.problem.expansion[b] = share * contact.e[k] if poisson else 0.0
+        memory.problem.c[3 * b] = memory.free[3 * b] + e * min(memory.rate[k, 0], 0.0)
         strikes = not contact.impulse[k, 0] > 0.0 and memory.rate[k, 0] < 0.0
         e = share * contact.e_t[k] if strikes else 0.0
         for c in range(1, 3):
-            memory.c[3 * b + c] = memory.free[3 * b + c] + e * memory.rate[k, c]
+            memory.problem.c[3 * b + c] = memory.free[3 * b + c] + e * memory.rate[k, c]
     if not hard:
         for b in range(m):
-            memory.expansion[b] = 0.0
+            memory.problem.expansion[b] = 0.0
 
 
 @part
@@ -252,10 +248,7 @@ def solve_contacts(memory, course, m, h, share):
     """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its size)."""
     contact = course.contact
     restitution(memory, contact, m, h, share)
-    used, worst = impact(
-        m, memory.D, memory.c, memory.expansion, memory.mu, memory.least, memory.impulse_tolerance, memory.sweeps, memory.x,
-        memory.room,
-    )  # fmt: skip
+    used, worst = solve(memory.solver[0], memory.problem, m, memory.impulse_tolerance, memory.sweeps)
     memory.counts[SWEEPS] = max(memory.counts[SWEEPS], used)
     if used == NO_SOLUTION or used >= memory.sweeps:
         course.exchange.status[0] = contact.row[worst]
@@ -266,9 +259,9 @@ def solve_contacts(memory, course, m, h, share):
     for i in range(3 * m):
         each = memory.mean[i]
         for j in range(3 * m):
-            each += memory.G[i, j] * memory.x[j]
-        gain += memory.x[i] * each
-        work_done += abs(memory.x[i] * each)
+            each += memory.G[i, j] * memory.problem.x[j]
+        gain += memory.problem.x[i] * each
+        work_done += abs(memory.problem.x[i] * each)
     return DONE, gain, work_done
 
 
@@ -278,11 +271,11 @@ def restituted(memory, m):
     change = 0.0
     speed = 0.0
     for j in range(3 * m):
-        change = max(change, abs(memory.c[j] - memory.free[j]))
+        change = max(change, abs(memory.problem.c[j] - memory.free[j]))
         speed = max(speed, abs(memory.free[j]))
     expands = False
     for b in range(m):
-        expands = expands or memory.expansion[b] > 0.0
+        expands = expands or memory.problem.expansion[b] > 0.0
     return expands or change > GAINED * speed
 
 
@@ -326,7 +319,7 @@ def velocities_with_impulses(memory, course, m, h, c_mass):
     if status != DONE:
         return status
     for j in range(3 * m):
-        y = memory.x[j]
+        y = memory.problem.x[j]
         if y != 0.0:
             for a in range(ns):
                 memory.v[a] += memory.Y[j, a] * y
@@ -440,7 +433,7 @@ def lost_energy(memory, course):
     lost = 0.0
     for j in range(3 * memory.taking[0]):
         for a in range(course.now.s.shape[0]):
-            lost -= 0.5 * memory.x[j] * memory.F[j, a] * (course.now.s[a] + course.start.s[a])
+            lost -= 0.5 * memory.problem.x[j] * memory.F[j, a] * (course.now.s[a] + course.start.s[a])
     return lost
 
 
@@ -452,13 +445,13 @@ def finish_at(memory, course, same, h, a_, b_):
     for b in range(memory.taking[0]):
         k = contact.row[b]
         approach = memory.rate[k, 0]
-        if not contact.impulse[k, 0] > 0.0 and memory.x[3 * b] > 0.0 and approach < 0.0:
+        if not contact.impulse[k, 0] > 0.0 and memory.problem.x[3 * b] > 0.0 and approach < 0.0:
             cost = 0.0
             for c in range(3):
                 for a in range(now.s.shape[0]):
-                    cost -= 0.5 * memory.x[3 * b + c] * memory.F[3 * b + c, a] * (now.s[a] + start.s[a])
+                    cost -= 0.5 * memory.problem.x[3 * b + c] * memory.F[3 * b + c, a] * (now.s[a] + start.s[a])
             t = t0 + min(max(-memory.gap[k] / approach, 0.0), h)
-            p = (memory.x[3 * b], memory.x[3 * b + 1], memory.x[3 * b + 2])
+            p = (memory.problem.x[3 * b], memory.problem.x[3 * b + 1], memory.problem.x[3 * b + 2])
             log_impact(memory.log, memory.counts, k, t, p, cost)
     for k in range(contact.impulse.shape[0]):
         for c in range(3):
@@ -466,7 +459,7 @@ def finish_at(memory, course, same, h, a_, b_):
             contact.force[k, c] = 0.0
     for b in range(memory.taking[0]):
         for c in range(3):
-            contact.impulse[contact.row[b], c] = memory.x[3 * b + c]
+            contact.impulse[contact.row[b], c] = memory.problem.x[3 * b + c]
     for k in range(contact.impulse.shape[0]):
         for c in range(3):
             contact.told[k, c] = contact.impulse[k, c] / h
