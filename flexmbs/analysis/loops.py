@@ -118,10 +118,11 @@ class Closing:
         declared, bodies, others = self._soft(w, now.M, H, off, np.zeros(ns), root_of(now.M[np.ix_(e, e)]))
         rows = np.vstack([np.eye(ns)[w.locked], H[w.cut_locked]])
         locked = Condition(rows, -np.concatenate([np.zeros(len(rows) - w.cut_locked.sum()), off[w.cut_locked]]))
+        G = _without_rounding(now.G)
         for free in (w.movable, w.movable | e, w.joint | e):
-            x = _solved([Condition(now.G, -now.gd), locked, bodies, declared, others], free)
+            x = _solved([Condition(G, -now.gd), locked, bodies, declared, others], free)
             least = CLOSED * max(1.0, float(np.abs(self.s0 + x).max(initial=0.0)))
-            if max(np.abs(A @ x - b).max(initial=0.0) for A, b in ((now.G, -now.gd), locked)) <= least:
+            if max(np.abs(A @ x - b).max(initial=0.0) for A, b in ((G, -now.gd), locked)) <= least:
                 break
         return np.asarray(self.s0 + x)
 
@@ -413,3 +414,8 @@ def reaches(compiled: Compiled) -> tuple[float, np.ndarray]:
         shapes = np.abs(system.frames.shape[system.frames.info[:, F_BODY] == i][:, :3, :nf]).max(axis=(0, 1), initial=0.0)
         reach[at : at + nf] = length / np.maximum(shapes, 1e-3 * shapes.max()) if shapes.any() else 1.0
     return length, reach
+
+
+def _without_rounding(G: np.ndarray) -> np.ndarray:
+    """Rows without the entries that are rounding: no velocity, however large, is to make up for them."""
+    return np.where(np.abs(G) <= KEPT * np.maximum(1.0, np.abs(G).max(axis=1, initial=0.0))[:, None], 0.0, G)

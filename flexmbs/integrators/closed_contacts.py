@@ -130,7 +130,8 @@ def accelerations_of_contacts(course, closed, t, m):
 def held_forces(course, closed, t, m, mode, slip):
     """Forces ``closed.problem.x`` of the m closed contacts in contact.row, sticking or slipping.
 
-    ``closed.before``: their velocities. Slipping contacts keep the direction ``slip`` (n, 2) while they turn back. Returns a status.
+    ``closed.before``: their velocities. Slipping contacts keep the direction ``slip`` (n, 2) while they turn back. Returns a
+    status.
     """
     contact = course.contact
     status = operator(course, closed, t, m)

@@ -10,7 +10,7 @@ import pytest
 from any_models import any_model, contents, registered
 from differential import Pair, examine, pairs
 
-SEEDS = range(24)
+SEEDS = (*range(24), 38)  # 38: a row that binds elastic velocities alone
 TAKEN = 3  # pairs of each model
 
 
