@@ -59,7 +59,7 @@ def test_restitution_is_lowered_where_it_would_add_energy() -> None:
 
 
 def test_stop_of_a_joint_in_both_coordinates() -> None:
-    """Free bodies turn by the midpoint rule, joints by their angles: the two motions differ by the method's order, and no more."""
+    """Free bodies turn by the midpoint rule, joints by their angles: the motions differ by the order of the method, no more."""
     model = fm.Model("pendulum")
     bob = model.add(fm.RigidBody("bob", mass=1, inertia=(1, 1, 1), com=(1, 0, 0)))
     model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.2))
