@@ -109,14 +109,6 @@ def _part(function: F, **options: Any) -> F:
     return without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))  # type: ignore[no-any-return]
 
 
-def bound_part(function: Callable[..., Any], **parts: Callable[..., Any]) -> Any:
-    """A part from a plain function whose global names are bound to ``parts``."""
-    outside = [part for part in parts.values() if part.__module__.split(".")[0] not in PACKAGES]
-    twin = rebound(function, function.__name__, parts)
-    twin.__module__ = outside[0].__module__ if outside else function.__module__
-    return part(twin)
-
-
 def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[..., Any]]) -> Any:
     """The function under another name, with global names bound to ``parts``."""
     twin = python_types.FunctionType(function.__code__, {**function.__globals__, **parts}, name, function.__defaults__)

@@ -131,3 +131,14 @@ def tmatmul(A, B):
         A[2] * B[1] + A[5] * B[4] + A[8] * B[7],
         A[2] * B[2] + A[5] * B[5] + A[8] * B[8],
     )
+
+
+@part
+def largest(x):
+    """max |x|, NaN where one of x is"""
+    size = 0.0
+    for a in range(x.shape[0]):
+        each = abs(x[a])
+        if each > size or each != each:
+            size = each
+    return size

@@ -1,5 +1,6 @@
 """The bordered matrix [[c M + K + c' D, Gᵀ], [G, 0]] of a state, and the projection on the constraints by it."""
 
+from flexmbs.algebra.small import largest
 from flexmbs._jit import inlined, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.blocks import factorize, solve
@@ -37,17 +38,6 @@ def kkt_matrix(system, work, q, c_mass, c_damping):
     """
     here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
     return call(work.calls[KKT], memory_of(work.memory, Equations(system, work)), here, here, 0.0, c_mass, c_damping)
-
-
-@part
-def largest(x):
-    """max |x|, NaN where one of x is"""
-    size = 0.0
-    for a in range(x.shape[0]):
-        each = abs(x[a])
-        if each > size or each != each:
-            size = each
-    return size
 
 
 @part

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs.algebra.small import add, cross, scale
+from flexmbs.algebra.small import add, cross, largest, scale
 from flexmbs.dynamics.equations import inward
 from flexmbs.dynamics.frames import shapes_now
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import displace, outward
-from flexmbs.dynamics.kkt import largest
+
 from flexmbs.system.records import (
     BALL, CHAIN_AT, CHAIN_END, CLOSED_ROWS, CUT_CLOSED, CUT_ROW, FREE, G_POSITION, JOINT, K_FF, NF, QF_AT, S_AT, SF_AT, SHIFT,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from flexmbs.algebra.small import largest
 from flexmbs._jit import part
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
@@ -36,7 +37,7 @@ from flexmbs.formalisms.choice import (
     settle_choice,
 )  # fmt: skip
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.dynamics.kkt import largest, project
+from flexmbs.dynamics.kkt import project
 from flexmbs.formalisms.multiplier import bordered_accelerations
 from flexmbs.formalisms.stabilization import checked_option
 from flexmbs.system.compile import Compiled, frozen

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from flexmbs.algebra.small import largest
 from flexmbs._jit import inlined, part
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
@@ -25,7 +26,7 @@ from flexmbs.dynamics.forces import joint_forces
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.dynamics.kkt import independence, largest
+from flexmbs.dynamics.kkt import independence
 from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import (

@@ -144,17 +144,6 @@ def take(source, target):
 
 
 @part
-def largest(x):
-    """max |x|, NaN where one of x is"""
-    size = 0.0
-    for a in range(x.shape[0]):
-        each = abs(x[a])
-        if each > size or each != each:
-            size = each
-    return size
-
-
-@part
 def derivative(course, point, t):
     """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body."""
     course.counts[EVALUATIONS] += 1

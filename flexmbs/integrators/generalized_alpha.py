@@ -13,6 +13,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import entry
+from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_ends
 from flexmbs.integrators.course import (
@@ -33,7 +34,6 @@ from flexmbs.integrators.course import (
     correction,
     displace,
     iteration_matrix,
-    largest,
     residual,
 )  # fmt: skip
 from flexmbs.integrators.integrator import (

@@ -18,6 +18,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
+from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_linear
 from flexmbs.integrators.contact_calls import Problem, impact_at, make_problem, solve
@@ -45,7 +46,6 @@ from flexmbs.integrators.course import (
     displace,
     displace_by_midpoint,
     iteration_matrix,
-    largest,
     residual,
 )  # fmt: skip
 from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, LOWERED, MOST_LOGGED, SWEEPS, log_impact, taken_impacts

@@ -19,6 +19,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
+from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.course import (
     AT,
@@ -38,7 +39,6 @@ from flexmbs.integrators.course import (
     correction,
     displace,
     iteration_matrix,
-    largest,
     look,
     residual,
 )  # fmt: skip

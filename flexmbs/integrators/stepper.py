@@ -8,6 +8,7 @@ import math
 
 from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
+from flexmbs.algebra.small import largest
 from flexmbs.integrators.course import (
     ACCEPTED,
     AT,
@@ -51,7 +52,6 @@ from flexmbs.integrators.course import (
     TIME,
     WATCHED,
     copy,
-    largest,
     look,
     take,
 )  # fmt: skip
