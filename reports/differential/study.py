@@ -1,17 +1,20 @@
 """Random models under every formalism × coordinates × integrator, compared with each other.
 
-    python reports/differential/study.py --models 2000 --seed 0 --minutes 30     -> README.md
+    python reports/differential/study.py --models 2000 --minutes 30 --jobs 2     -> README.md
     python reports/differential/study.py --only SEED                            one model, told in full
 
 The models draw from every registry (`tests/contract/any_models.py`), what is compared is in `tests/contract/differential.py`.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
@@ -63,26 +66,40 @@ class Tally:
                 self.worst[what] = (value, seed)
 
 
-def tally(first: int, models: int, minutes: float, without: tuple[str, ...]) -> Tally:
-    """As many models as fit the time; ``without``: integrators left out."""
-    found, end = Tally(), time.monotonic() + 60.0 * minutes
-    for seed in range(first, first + models):
-        if time.monotonic() > end:
-            break
-        try:
-            drawn = any_model(seed)
-        except ValueError as error:
-            found.given_up[str(error).split(" of seed")[0]] += 1
-            continue
-        found.given_up.update({general(text): count for text, count in drawn.given_up.items()})
-        report = examine(drawn.model, lambda there: [pair for pair in there if pair.integrator not in without], without)
-        found.add(seed, contents(drawn.model), report)
-        print(
-            f"{seed}: {sum(report.runs.values())} runs, {len(report.failures)} failures",
-            *report.failures,
-            sep="\n    ",
-            flush=True,
-        )
+class Found(NamedTuple):
+    """What one seed gave: the kinds drawn, the tries given up and the report; no report where no model was found in time."""
+
+    seed: int
+    drawn: Counter[str]
+    given_up: Counter[str]
+    report: Report | None
+
+
+def one(seed: int, end: float, without: tuple[str, ...]) -> Found:
+    """A seed examined, unless the time has ended."""
+    if time.time() > end:
+        return Found(seed, Counter(), Counter(), None)
+    try:
+        drawn = any_model(seed)
+    except ValueError as error:
+        return Found(seed, Counter(), Counter({str(error).split(" of seed")[0]: 1}), None)
+    report = examine(drawn.model, lambda there: [pair for pair in there if pair.integrator not in without], without)
+    given_up = Counter({general(text): count for text, count in drawn.given_up.items()})
+    return Found(seed, contents(drawn.model), given_up, report)
+
+
+def tally(seeds: range, minutes: float, without: tuple[str, ...], jobs: int) -> Tally:
+    """As many models as fit the time, in processes side by side; ``without``: integrators left out."""
+    found, end = Tally(), time.time() + 60.0 * minutes
+    with ProcessPoolExecutor(jobs) as pool:
+        for each in as_completed([pool.submit(one, seed, end, without) for seed in seeds]):
+            seed, drawn, given_up, report = each.result()
+            found.given_up += given_up
+            if report is not None:
+                found.add(seed, drawn, report)
+                head = f"{seed}: {sum(report.runs.values())} runs, {len(report.failures)} failures"
+                print(head, *report.failures, sep="\n    ", flush=True)
+    found.failures.sort()
     return found
 
 
@@ -118,6 +135,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1e6)
     parser.add_argument("--only", type=int)
     parser.add_argument("--without", nargs="*", default=[], help="integrators to leave out")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     if given.only is not None:
         model = any_model(given.only).model
@@ -126,7 +144,8 @@ def main() -> None:
         print(*(f"{value:.2g} {what}" for what, value in report.worst.items()), sep="\n")
         print(*report.refused.items(), *report.warned.items(), *report.failures, sep="\n")
         return
-    found = tally(given.seed, given.models, given.minutes, tuple(given.without))
+    seeds = range(given.seed, given.seed + given.models)
+    found = tally(seeds, given.minutes, tuple(given.without), given.jobs)
     (HERE / "README.md").write_text(page(found, given.seed), encoding="utf-8")
 
 

@@ -1,6 +1,7 @@
 """Random models that draw from every registry: bodies, joints, relations, forces, laws, contacts, drives, cuts of the user."""
 
 import dataclasses
+import itertools
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -66,14 +67,19 @@ def _labels(part: Declaration) -> str:
     return f"{part.section} {part.kind}" if known else ""
 
 
-def any_model(seed: int) -> Drawn:
-    """The first model of a seed that has a consistent start away from singular positions."""
+def any_model(seed: int, wanted: str = "") -> Drawn:
+    """The first model of a seed that holds the ``wanted`` kind (of `registered`) and starts consistently, away from singular
+    positions."""
     given_up: Counter[str] = Counter()
-    for attempt in range(TRIES):
+    for attempt in itertools.count():
+        if sum(given_up.values()) == TRIES:
+            break
         rng = np.random.default_rng((seed, attempt))
         model = _whole(rng)
         if model is None:
             given_up["parts do not fit"] += 1
+            continue
+        if wanted and not contents(model)[wanted]:
             continue
         try:
             with warnings.catch_warnings():

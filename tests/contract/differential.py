@@ -297,7 +297,7 @@ def _compare_run(report: Report, model: fm.Model, pair: Pair, exact: fm.Solution
             break
         if level:
             between = distance(found[-2], solution)
-            if off <= 2.0 * between + FLOOR and between <= 0.7 * distance(found[-2], exact) + off:
+            if off <= 2.0 * between + FLOOR and off <= 0.7 * distance(found[-2], exact):
                 break
     else:
         between = distance(found[-2], found[-1])
