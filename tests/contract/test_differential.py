@@ -8,8 +8,6 @@ import pytest
 from any_models import any_model, contents, registered
 from differential import Pair, examine, pairs
 
-import flexmbs as fm
-
 KINDS = registered()  # one model for each, whatever else it holds
 TAKEN = 2  # pairs of each model
 
