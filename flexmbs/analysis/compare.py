@@ -197,7 +197,7 @@ def _row(
     if states and solution is not None:
         try:
             accelerations, reactions = states.differences(form, coordinates)
-        except FloatingPointError as error:
+        except SolverError as error:
             outcome = f"at states of the first run: {error}" if outcome == "finished" else outcome
     same = solution is not None and first is not None and outcome == "finished"
     positions = _motion_difference(solution, first) if same else np.nan  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import numpy as np
 
 from flexmbs._jit.address import Packed
 from flexmbs.dynamics.work import make_work
+from flexmbs.errors import SolverError
 from flexmbs.formalisms.calls import Model, of_formalism
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators.course import ACCEPTED, DERIVATIVE, GAUGES, KEEP, Exchange, make_point
@@ -27,7 +28,7 @@ def evaluate(
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """(ṡ, λ) of a consistent state (t, q, s, force states z); ``beta``: coordinates of the cut joints to start from.
 
-    Raises `FloatingPointError` where the mass matrix is not definite.
+    Raises `SolverError` where the mass matrix is not definite.
     """
     found = Evaluator(compiled, formalism, beta).at(t, q, s, z)
     return found.sd, found.lam
@@ -56,7 +57,10 @@ class Evaluator:
                 self._call(place, t)
         status = self._call(DERIVATIVE, t)
         if status < 0:
-            raise FloatingPointError(f"mass matrix of body '{self.compiled.bodies[-1 - status]}' is not definite")
+            body = self.compiled.bodies[-1 - status]
+            raise SolverError(
+                f"the mass matrix of body '{body}' is not definite at t = {t:g} s; check its masses and deflections"
+            )
         return Evaluated(point.sd.copy(), point.lam.copy(), point.zd.copy(), point.power.copy())
 
     def _call(self, place: int, t: float) -> int:

@@ -98,7 +98,10 @@ class Solver:
         try:
             if self.solver is None:
                 self.solver = self._start()
-            self.solver.step()
+            with np.errstate(all="ignore"):  # numbers that are not finite end the step
+                self.solver.step()
+            if self.solver.jac_factor is not None:  # of a coordinate on which nothing depends it grows without bound
+                np.minimum(self.solver.jac_factor, 1.0, out=self.solver.jac_factor)
             if self.solver.status == "failed":
                 return INDEFINITE if self.status < 0 else STEP_TOO_SMALL
             self.dense = self.solver.dense_output()
