@@ -215,3 +215,18 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
     assert process.returncode == 130, told
     assert "interrupted" in told
     assert "Traceback" not in told
+
+
+def test_a_wrong_result_ends_with_exit_code_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A light ball on a stiff floor with a step that is far too long: energy comes from nowhere."""
+    model = fm.Model("ball", gravity=(0.0, 0.0, -9.81))
+    ball = model.add(fm.RigidBody("ball", mass=0.01, inertia=(1e-6,) * 3, frames={"centre": (0, 0, 0)}))
+    model.add(fm.Free("flight", model.ground, ball, q0=(0, 0, 0.05, 1, 0, 0, 0)))
+    model.add(fm.SpherePlane("floor", model.ground, ball, radius=0.01, law=fm.HuntCrossley(1e9)))
+    model.save(tmp_path / "ball.toml")
+    assert call("run", tmp_path / "ball.toml", "--t-end", 0.3, "--step", 1e-3) == 3
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("FAIL: Energy balance: ")
+    solution = Solution.load(tmp_path / "ball.h5")
+    assert solution.verdict == "FAIL"
+    assert [check.status for check in solution.audit if check.title == "Energy balance"] == ["FAIL"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.console.messages import progress_bar, put, put_json, tell
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError, MachineError, SolverError
 from flexmbs.page.reserve import reserved
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ INTERRUPTED = 130
 def run(
     path: Path, given: dict[str, Any], *, output: Path | None, report: Path | None, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Simulate, save, report; the exit code. What was computed before a stop is kept."""
+    """Simulate, save, report; the exit code, that of a `SolverError` where the verdict is FAIL. What was computed before a stop is
+    kept."""
     from flexmbs.model.model import load
 
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
@@ -35,7 +36,9 @@ def run(
             _keep_part(error, target, report, as_json=as_json)
             raise
         _keep(solution, target, report, as_json=as_json)
-    return INTERRUPTED if solution.run.outcome.startswith("interrupted") else 0
+    if solution.run.outcome.startswith("interrupted"):
+        return INTERRUPTED
+    return SolverError.exit_code if solution.verdict == "FAIL" else 0
 
 
 def run_options(model: "Model", given: dict[str, Any]) -> "Run":
@@ -127,4 +130,5 @@ def _tell_results(solution: "Solution", numbers: dict[str, Any], files: dict[str
         tell(f"note: {line}")
     put("\n".join([*(f"{check['status']}  {check['title']}: {check['found']}" for check in numbers["checks"])]))
     put("\n".join(f"{what}: {file}" for what, file in files.items()))
-    put(numbers["verdict"])
+    worst = [check for check in solution.audit if check.status == solution.verdict != "PASS"]
+    put(f"{solution.verdict}: {worst[0].title}: {worst[0].found}" if worst else solution.verdict)

@@ -28,6 +28,7 @@ from flexmbs.system.records import DRIVE_ROW, NF, QF_AT, SF_AT
 
 if TYPE_CHECKING:
     from flexmbs.results.plots import Plots
+    from flexmbs.results.summary import Check
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,21 @@ class Solution:
         stored = histories_at(self.compiled, self._joints, self.t, chosen)
         applied = wrenches_at(self.applied, self.t, chosen)
         return dataclasses.replace(self, trajectory=trajectory, stored=stored, stored_applied=applied)
+
+    @cached_property
+    def audit(self) -> "tuple[Check, ...]":
+        """What was looked at after the run: outcome, energy, drift, redundancy, steps, deflections, stresses, each with PASS, WARN
+        or FAIL and what was found."""
+        from flexmbs.results.summary import checks
+
+        return tuple(checks(self))
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the `audit`: "PASS", "WARN" or "FAIL"."""
+        from flexmbs.results.summary import verdict
+
+        return verdict(self.audit)
 
     @property
     def model(self) -> Model:

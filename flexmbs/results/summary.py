@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,7 +41,7 @@ def checks(solution: Solution) -> list[Check]:
     return found + [check for name in stressed_bodies(solution) if (check := _yielding(solution, name))]
 
 
-def verdict(found: list[Check]) -> str:
+def verdict(found: Iterable[Check]) -> str:
     """The worst of the checks."""
     return max((check.status for check in found), key=(PASS, WARN, FAIL).index)
 
@@ -129,7 +130,7 @@ def _displacements(data: FlexibleBodyData, elastic: FloatArray) -> tuple[float, 
 
 def summary(solution: Solution) -> dict[str, Any]:
     """Verdict, checks and key numbers as plain values."""
-    found = checks(solution)
+    found = solution.audit
     energy = solution.energy
     end = {key: float(getattr(energy, key)[-1]) for key in ("kinetic", "strain", "potential", "total")}
     works = {key: float(getattr(energy, key)[-1]) for key in ("work_of_forces", "work_of_drives", "dissipated")}
