@@ -21,8 +21,7 @@ INTERRUPTED = 130
 def run(
     path: Path, given: dict[str, Any], *, output: Path | None, report: Path | None, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Simulate, save, report; the exit code, that of a `SolverError` where the verdict is FAIL. What was computed before a stop is
-    kept."""
+    """Simulate, save, report; the exit code, that of a `SolverError` where the verdict is FAIL. What was computed is kept."""
     from flexmbs.model.model import load
 
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])

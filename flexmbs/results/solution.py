@@ -95,8 +95,10 @@ class Solution:
 
     @cached_property
     def audit(self) -> "tuple[Check, ...]":
-        """What was looked at after the run: outcome, energy, drift, redundancy, steps, deflections, stresses, each with PASS, WARN
-        or FAIL and what was found."""
+        """What was looked at after the run: outcome, energy, drift, redundancy, steps, deflections, stresses.
+
+        Each has a title, a status (PASS, WARN or FAIL) and a line that says what was found.
+        """
         from flexmbs.results.summary import checks
 
         return tuple(checks(self))
