@@ -11,8 +11,9 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from flexmbs.analysis.rank import displaced
+from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State
-from flexmbs.analysis.tangent import Tangents, displacement_sizes, evaluate, tangents
+from flexmbs.analysis.tangent import Tangents, evaluate, tangents
 from flexmbs.dynamics.dense import terms
 from flexmbs.system.records import G_POSITION, SPARE
 

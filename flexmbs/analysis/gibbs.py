@@ -13,8 +13,9 @@ import numpy as np
 from flexmbs.analysis.balance import free_directions
 from flexmbs.analysis.jacobians import partition
 from flexmbs.analysis.sequence import solution_of
+from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import HasState, State, state_about, velocity_names
-from flexmbs.analysis.tangent import dense, displacement_sizes
+from flexmbs.analysis.tangent import dense
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.model import Model

@@ -9,8 +9,8 @@ from flexmbs.analysis.balance import moved
 from flexmbs.analysis.initial import consistent_state
 from flexmbs.analysis.rank import pivots
 from flexmbs.analysis.sequence import checked_times, solution_of
+from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State, velocity_names
-from flexmbs.analysis.tangent import displacement_sizes
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.model.check import declaration_report

@@ -23,11 +23,11 @@ from flexmbs.analysis.closing import (
     wishes,
 )
 from flexmbs.analysis.priorities import Condition, by_priority, root_of
+from flexmbs.analysis.sizes import displacement_sizes, model_size
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.work import start_from
-from flexmbs.model.motions import Rotate, Twist
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import F_BODY, F_X, K_FF, NF, Q_AT, S_AT, SF_AT, Work
+from flexmbs.system.records import K_FF, NF, Q_AT, S_AT, Work
 
 STEPS = 100
 TRIALS = 12  # of the damping of one step
@@ -86,7 +86,7 @@ class Closing:
         self.beta0 = work.path.beta.copy()
         self.holonomic = holonomic_rows(compiled)
         self.wishes = wishes(compiled, how, "q0")
-        self.size, self.reach = reaches(compiled)
+        self.size, self.reach = model_size(compiled), displacement_sizes(compiled)
         balls = enumerate(compiled.topology.tree)
         self.balls = [i for i, primary in balls if any(motion.nq > motion.nv for motion in primary.motions)]
         self.rng = np.random.default_rng(0)
@@ -394,26 +394,6 @@ def turning(turn: np.ndarray) -> np.ndarray:
     """Rate of a rotation vector by the angular velocity in moved axes: 1 + ½ θ̃ + (1 − ½ θ cot ½θ) θ̃²/θ²."""
     a, S = float(np.linalg.norm(turn)), skew(turn)
     return np.asarray(np.eye(3) + 0.5 * S + (1.0 / 12.0 if a < 1e-4 else (1.0 - 0.5 * a / np.tan(0.5 * a)) / a**2) * S @ S)
-
-
-def reaches(compiled: Compiled) -> tuple[float, np.ndarray]:
-    """Size of the model (m), and (ns,) changes that are alike: 1 rad, that size, modal amplitudes that move a frame as much."""
-    system = compiled.system
-    places = np.linalg.norm(system.frames.place[:, F_X : F_X + 3], axis=1)
-    length = float(places.max(initial=0.0)) or 1.0
-    reach = np.full(int(system.layout[2]), length)
-    for i, primary in enumerate(compiled.topology.tree):
-        at = int(system.tree[i, S_AT])
-        for motion in primary.motions:
-            if isinstance(motion, (Rotate, Twist)) or motion.nv == 3:
-                reach[at : at + motion.nv] = 1.0
-            elif motion.nv == 6:
-                reach[at + 3 : at + 6] = 1.0
-            at += motion.nv
-        nf, at = int(system.tree[i, NF]), int(system.tree[i, SF_AT])
-        shapes = np.abs(system.frames.shape[system.frames.info[:, F_BODY] == i][:, :3, :nf]).max(axis=(0, 1), initial=0.0)
-        reach[at : at + nf] = length / np.maximum(shapes, 1e-3 * shapes.max()) if shapes.any() else 1.0
-    return length, reach
 
 
 def _without_rounding(G: np.ndarray) -> np.ndarray:

@@ -9,8 +9,9 @@ from flexmbs.analysis.balance import free_directions
 from flexmbs.analysis.contradiction import row_owners
 from flexmbs.analysis.initial import InitialState, in_coordinates
 from flexmbs.analysis.jacobians import body_jacobian, kinematic_matrix, partition
+from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import HasState, State, settled_state, started, state_about, velocity_names
-from flexmbs.analysis.tangent import dense, displacement_sizes
+from flexmbs.analysis.tangent import dense
 from flexmbs.model.model import Model
 
 

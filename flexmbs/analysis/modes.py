@@ -6,8 +6,8 @@ import numpy as np
 
 from flexmbs.analysis.balance import moved
 from flexmbs.analysis.sequence import solution_of
+from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State, velocity_names
-from flexmbs.analysis.tangent import displacement_sizes
 from flexmbs.errors import InputError
 from flexmbs.results.solution import Solution
 

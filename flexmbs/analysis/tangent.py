@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit.address import packed
+from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import SolverError
-from flexmbs.model.motions import Rotate, Twist
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ETA, F_BODY, NF, S_AT, SF_AT
+from flexmbs.system.records import ETA
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
 RATE_STEP = 1e-2
@@ -105,34 +105,6 @@ def tangents(state: State) -> Tangents:
 def dense(state: State) -> Terms:
     """M, k, G, γ, g, ġ at a state."""
     return terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
-
-
-def displacement_sizes(compiled: Compiled) -> np.ndarray:
-    """(ns,) displacements that are alike: 1 rad, the size of the model in m, modal amplitudes that move a frame as much."""
-    system = compiled.system
-    length = model_size(compiled)
-    sizes = np.full(int(system.layout[2]), length)
-    for i, primary in enumerate(compiled.topology.tree):
-        at = int(system.tree[i, S_AT])
-        for motion in primary.motions:
-            if isinstance(motion, (Rotate, Twist)) or motion.nv == 3:
-                sizes[at : at + motion.nv] = 1.0
-            elif motion.nv == 6:
-                sizes[at + 3 : at + 6] = 1.0
-            at += motion.nv
-        nf = int(system.tree[i, NF])
-        own = system.frames.info[:, F_BODY] == i
-        shapes = np.abs(system.frames.shape[own][:, :, :nf])
-        most = np.maximum(shapes[:, :3].max(axis=(0, 1), initial=0.0) / length, shapes[:, 3:].max(axis=(0, 1), initial=0.0))
-        at = int(system.tree[i, SF_AT])
-        sizes[at : at + nf] = 1.0 / np.maximum(most, 1e-6 * most.max(initial=1e-300)) if nf else 1.0
-    return sizes
-
-
-def model_size(compiled: Compiled) -> float:
-    """Largest distance of a frame from its body's origin (m), 1 where there is none."""
-    size = float(np.abs(compiled.system.frames.place[:, :3]).max(initial=0.0))
-    return size if size > 0.0 else 1.0
 
 
 def _width(state: State) -> int:

@@ -6,6 +6,7 @@ import scipy.optimize
 from linkages import G, pendulum, slider_crank
 
 import flexmbs as fm
+import preprocess as pp
 
 
 @pytest.mark.parametrize("angle", [0.0, 1.0, 3.0, -1.5])
@@ -172,3 +173,25 @@ def test_springs_without_a_length_rest_in_the_declared_position() -> None:
     model.add(fm.Prismatic("slide", model.ground, weight, axis="x", q0=0.5))
     state = fm.state(model, position={"slide": 0.7})
     assert state.sd[state.q.tolist().index(0.7)] == pytest.approx(-50.0 * 0.2)
+
+
+def test_cantilever_whose_only_frame_carries_its_own() -> None:
+    """No frame moves with the modes. Oracles: K_ff q = ∫ρ Φᵀ dV g; ρ A g L⁴/(8 E I) at the end; (1.8751/L)² √(E I/(ρ A)) rad/s."""
+    E, rho, L, h = 2.1e11, 7850.0, 1.0, 0.04
+    mesh = pp.box_mesh((L, h, h), (8, 1, 1), "hex20", origin=(0.0, -h / 2, -h / 2))
+    body = pp.reduce(
+        mesh, pp.Isotropic(E=E, nu=0.3, rho=rho), interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=6),
+        reference="root", name="beam",
+    )  # fmt: skip
+    model = fm.Model("cantilever", gravity=(0.0, -G, 0.0))
+    beam = model.add(fm.FlexibleBody("beam", data=body))
+    model.add(fm.Fixed("wall", model.ground, beam["root"]))
+    found = fm.statics(model)
+    end = int(np.argmax(body.surface.nodes[:, 0]))
+    stiffness, mass = E * h**4 / 12.0, rho * h**2
+    assert (body.surface.phi[end] @ found.state.q)[1] == pytest.approx(-mass * G * L**4 / (8.0 * stiffness), rel=0.03)
+    np.testing.assert_allclose(found.state.q, np.linalg.solve(body.K_ff, body.S_bar.T @ model.gravity), rtol=1e-4, atol=1e-9)
+    first = (1.87510407 / L) ** 2 * np.sqrt(stiffness / mass)
+    np.testing.assert_allclose(found.frequencies[:2], first, rtol=0.02)
+    frequencies = fm.linearize(model, at=found).modes.frequency
+    np.testing.assert_allclose(2.0 * np.pi * np.sort(frequencies)[:2], first, rtol=0.02)

@@ -1,0 +1,37 @@
+"""Changes of the velocity coordinates that are alike: what a step is measured with."""
+
+import numpy as np
+
+from flexmbs.model.motions import Rotate, Twist
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import F_BODY, F_X, M_FF, MASS, NF, S_AT, SF_AT
+
+
+def displacement_sizes(compiled: Compiled) -> np.ndarray:
+    """(ns,) displacements that are alike: 1 rad, the size of the model in m, modal amplitudes that move a frame as much,
+    or the whole body as much in the mean over its mass."""
+    system = compiled.system
+    length = model_size(compiled)
+    sizes = np.full(int(system.layout[2]), length)
+    for i, primary in enumerate(compiled.topology.tree):
+        at = int(system.tree[i, S_AT])
+        for motion in primary.motions:
+            if isinstance(motion, (Rotate, Twist)) or motion.nv == 3:
+                sizes[at : at + motion.nv] = 1.0
+            elif motion.nv == 6:
+                sizes[at + 3 : at + 6] = 1.0
+            at += motion.nv
+        nf = int(system.tree[i, NF])
+        own = system.frames.info[:, F_BODY] == i
+        shapes = np.abs(system.frames.shape[own][:, :, :nf])
+        most = np.maximum(shapes[:, :3].max(axis=(0, 1), initial=0.0) / length, shapes[:, 3:].max(axis=(0, 1), initial=0.0))
+        mean = np.sqrt(np.diagonal(system.bodies.matrices[i, M_FF])[:nf] / system.bodies.rigid[i, MASS])
+        at = int(system.tree[i, SF_AT])
+        sizes[at : at + nf] = 1.0 / np.maximum(most, mean / length)
+    return sizes
+
+
+def model_size(compiled: Compiled) -> float:
+    """Largest distance of a frame from its body's origin (m), 1 where there is none."""
+    places = np.linalg.norm(compiled.system.frames.place[:, F_X : F_X + 3], axis=1)
+    return float(places.max(initial=0.0)) or 1.0
