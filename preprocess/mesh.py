@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}
-USUAL_SIZE = (1e-4, 1e3)
+USUAL_SIZE = (1e-3, 50.0)  # m: a part in mm read as m, or in m as mm, is outside
 
 
 class PreprocessWarning(UserWarning):
