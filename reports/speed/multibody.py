@@ -54,10 +54,10 @@ LIMITS = {
 }  # fmt: skip
 
 
-def beam():
+def beam(E=2.1e11):
     """Finite-element model of the beam and its reduction to 16 modes."""
     mesh = pp.box_mesh((1.0, 0.04, 0.04), (24, 2, 2), "hex27", origin=(0.0, -0.02, -0.02))
-    fe = pp.assemble(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    fe = pp.assemble(mesh, pp.Isotropic(E=E, nu=0.3, rho=7850.0))
     faces = {"base": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     return fe, pp.reduce(fe, interfaces=faces, method=pp.CraigBampton(modes=10), reference="base", name="beam")
 
@@ -72,13 +72,14 @@ def truncated(body, modes):
     )  # fmt: skip
 
 
-def chain(body, n):
-    """Our model of n beams in series."""
-    model = fm.Model("chain", gravity=GRAVITY)
+def chain(body, n, gravity=GRAVITY, rates=None):
+    """Our model of n beams in series; ``rates``: initial angular velocities of the beams, rad/s."""
+    model = fm.Model("chain", gravity=gravity)
+    speeds = np.diff(np.zeros(n) if rates is None else rates, prepend=0.0)
     end = model.ground
     for k in range(n):
         link = model.add(fm.FlexibleBody(f"beam {k}", data=body))
-        model.add(fm.Revolute(f"joint {k}", end, link["base"], axis="z"))
+        model.add(fm.Revolute(f"joint {k}", end, link["base"], axis="z", v0=float(speeds[k])))
         end = link["tip"]
     return model
 
@@ -91,27 +92,35 @@ def clocked(model, t_end, **options):
     return clock[-1][1] - max(seconds for done, seconds in clock if done == 0.0), solution
 
 
-def our_run(body, n, way, steps=1000, step=STEP, tolerance=None):
+def our_run(body, n, way, steps=1000, step=STEP, tolerance=None, **motion):
     """CPU seconds a step, tip at the end, Newton iterations a step."""
     exact = {} if tolerance is None else {"newton_tolerance": tolerance}
     method = fm.GeneralizedAlpha(rho_inf=RHO, step=step, **exact)
-    seconds, solution = clocked(chain(body, n), steps * step, integrator=method, **OURS[way])
+    seconds, solution = clocked(chain(body, n, **motion), steps * step, integrator=method, **OURS[way])
     tip = solution.frame(f"beam {n - 1}/tip").position[-1]
     return seconds / steps, tip, solution.statistics["iterations"] / steps
 
 
-def peer_chain(fe, body, n, modes):
-    """Exudyn's system of n beams in series and the sensor of its tip."""
-    system = exudyn.SystemContainer().AddSystem()
+def peer_beams(fe, body, modes):
+    """Exudyn's reduced body."""
     fem = FEMinterface()
     fem.nodes = {"Position": fe.nodes}
     fem.stiffnessMatrix, fem.massMatrix = fe.K.tocsr(), fe.M
     fem.modeBasis = {"matrix": np.ascontiguousarray(body.surface.phi[:, :, :modes]).reshape(-1, modes), "type": "HCBmodes"}
-    beams = ObjectFFRFreducedOrderInterface(fem)
+    return ObjectFFRFreducedOrderInterface(fem)
+
+
+def peer_chain(fe, body, n, modes, gravity=GRAVITY, rates=None, force=0):
+    """Exudyn's system of n beams in series and the sensor of its tip; ``force``: generalized force of the user on every beam."""
+    system, beams = exudyn.SystemContainer().AddSystem(), peer_beams(fe, body, modes)
+    rates = np.zeros(n) if rates is None else np.asarray(rates)
     corners = [int(k) for k in fe.node_sets["x1"] if np.allclose(np.abs(fe.nodes[k, 1:]), 0.02)]
     end = system.AddMarker(items.MarkerBodyRigid(bodyNumber=system.AddObject(items.ObjectGround())))
     for k in range(n):
-        link = beams.AddObjectFFRFreducedOrder(system, positionRef=[float(k), 0.0, 0.0], gravity=list(GRAVITY))
+        link = beams.AddObjectFFRFreducedOrderWithUserFunctions(
+            exudyn, system, positionRef=[float(k), 0.0, 0.0], gravity=list(gravity), UFforce=force,
+            initialVelocity=[0.0, rates[:k].sum(), 0.0], initialAngularVelocity=[0.0, 0.0, rates[k]],
+        )  # fmt: skip
         base = system.AddMarker(items.MarkerNodeRigid(nodeNumber=link["nRigidBody"]))
         system.AddObject(items.ObjectJointRevoluteZ(markerNumbers=[end, base]))
         end = system.AddMarker(
@@ -127,9 +136,9 @@ def peer_chain(fe, body, n, modes):
     return system, sensor
 
 
-def peer_run(fe, body, n, modes, solver, tolerance, steps=1000, step=STEP):
+def peer_run(fe, body, n, modes, solver, tolerance, steps=1000, step=STEP, **motion):
     """CPU seconds a step, tip at the end, Newton iterations a step."""
-    system, sensor = peer_chain(fe, body, n, modes)
+    system, sensor = peer_chain(fe, body, n, modes, **motion)
     settings = exudyn.SimulationSettings()
     settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = steps, steps * step
     settings.timeIntegration.generalizedAlpha.spectralRadius = RHO
