@@ -211,7 +211,7 @@ def scaling(repetitions):
     table = []
     for modes in (4, 16):
         data = truncated(body, modes)
-        for coordinates in ("absolute", "joint", "recursive"):
+        for coordinates in ("absolute", "recursive"):  # joint coordinates with multipliers have one dense matrix: cubic
             our_run(data, 10, coordinates, steps=10)
             rounds = [[our_run(data, n, coordinates, steps=200) for n in (10, 100)] for _ in range(repetitions)]
             short, long = (min(r[k][0] for r in rounds) for k in (0, 1))
