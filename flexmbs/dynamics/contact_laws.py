@@ -3,28 +3,16 @@
 import math
 
 from flexmbs._jit import part
-from flexmbs.dynamics.friction import CHORD
+from flexmbs.dynamics.law_calls import as_part
+from flexmbs.model import contact_laws as laws
+from flexmbs.model.forces.joint_friction import CHORD
 from flexmbs.system.records import (
     CO_COUPLING, CO_DAMPING, CO_EXPONENT, CO_MU, CO_SLIP, CO_STIFFNESS, COVECTORS, GAP, GAP_FORCE, GAP_RATE, POWER_FORCES,
     POWER_LOSS,
 )  # fmt: skip
 
 
-@part
-def hunt_crossley(k, exponent, d, gap, rate):
-    """(N, its elastic part k δⁿ) of N = k δⁿ (1 + d δ̇) ≥ 0 with δ = −g, δ̇ = −ġ."""
-    if gap >= 0.0:
-        return 0.0, 0.0
-    elastic = k * math.pow(-gap, exponent)
-    return max(elastic * (1.0 - d * rate), 0.0), elastic
-
-
-@part
-def hunt_crossley_slopes(k, exponent, d, gap, rate):
-    """(−∂N/∂g, −∂N/∂ġ)"""
-    if gap >= 0.0 or d * rate >= 1.0:
-        return 0.0, 0.0
-    return k * exponent * math.pow(-gap, exponent - 1.0) * (1.0 - d * rate), k * math.pow(-gap, exponent) * d
+hunt_crossley, hunt_crossley_slopes = as_part(laws.hunt_crossley), as_part(laws.hunt_crossley_slopes)
 
 
 @part

@@ -9,13 +9,52 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
+from flexmbs.law_kernel import LawPart, bending_law
 from flexmbs.model.fields import OptionalPositive, Positive, nonnegative, number, positive
+from flexmbs.model.forces.force import Row
 
 HALVINGS = 200
 
 
+@LawPart
+def hunt_crossley(k, exponent, d, gap, rate):  # type: ignore[no-untyped-def]
+    """(N, its elastic part k δⁿ) of N = k δⁿ (1 + d δ̇) ≥ 0 with δ = −g, δ̇ = −ġ."""
+    if gap >= 0.0:
+        return 0.0, 0.0
+    elastic = k * math.pow(-gap, exponent)
+    return max(elastic * (1.0 - d * rate), 0.0), elastic
+
+
+@LawPart
+def hunt_crossley_slopes(k, exponent, d, gap, rate):  # type: ignore[no-untyped-def]
+    """(−∂N/∂g, −∂N/∂ġ)"""
+    if gap >= 0.0 or d * rate >= 1.0:
+        return 0.0, 0.0
+    return k * exponent * math.pow(-gap, exponent - 1.0) * (1.0 - d * rate), k * math.pow(-gap, exponent) * d
+
+
+@bending_law
+def stop(p, u, x, out):  # type: ignore[no-untyped-def]
+    """τ = σ N(g, ġ) of the gap g = σ (x − bound) to a stop of a joint coordinate, p = (k, n, d, bound, σ)"""
+    sign = p[4]
+    normal, elastic = hunt_crossley(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
+    out[0] = sign * normal
+    out[1] = sign * (normal - elastic)
+
+
+@stop.slopes
+def stop_slopes(p, u, x, out):  # type: ignore[no-untyped-def]
+    """(−∂N/∂g, −∂N/∂ġ)"""
+    sign = p[4]
+    out[0], out[1] = hunt_crossley_slopes(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
+
+
 class ContactLaw(Declaration, section="contact laws"):
     """A law for the force of a contact from its gap and velocities."""
+
+    def stop(self, bound: float, sign: float) -> Row:
+        """The record of its force on a joint coordinate that it keeps above (sign 1) or below (−1) a bound."""
+        raise NotImplementedError
 
 
 def _exponent(value: object) -> float:
@@ -72,6 +111,9 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
         if self.restitution is None or self.restitution == 1.0:
             return 0.0
         return _loss(float(self.restitution)) / float(self.speed)
+
+    def stop(self, bound: float, sign: float) -> Row:
+        return Row(stop, (self.stiffness, self.exponent, self.dissipation, bound, sign))
 
     @staticmethod
     def hertz(E1: float, nu1: float, E2: float, nu2: float, radius: float) -> float:

@@ -1,0 +1,88 @@
+"""Kernels of laws (`flexmbs.law_kernel`) by address: each is compiled where a model has it, for no other kernel's sake."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flexmbs._jit import call_address, part, rebound
+from flexmbs._jit.address import Entry, address_of, bound_entry, call
+from flexmbs.dynamics.laws import law_of_time
+from flexmbs.law_kernel import LAW_KERNELS, LawPart
+from flexmbs.system.records import (
+    LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES, LAW_KERNEL, LAW_KIND, Forces, LawArguments, LawRoom,
+)  # fmt: skip
+
+WIDTH = 72  # of what a law gives: two matrices (6, 6)
+
+
+@functools.cache
+def as_part(function: Callable[..., Any]) -> Any:
+    """A plain function, with the `LawPart` that it calls, as part of kernels."""
+    plain = function.function if isinstance(function, LawPart) else function
+    named = {name: plain.__globals__.get(name) for name in plain.__code__.co_names}
+    parts = {name: as_part(value) for name, value in named.items() if isinstance(value, LawPart)}
+    return part(rebound(plain, plain.__name__, parts))
+
+
+def _value(call, none, same, t, slopes, b):  # type: ignore[no-untyped-def]
+    value(call.p, call.u, call.x, call.out)  # type: ignore[name-defined]  # noqa: F821
+    return 0
+
+
+def _with_slopes(call, none, same, t, slopes, b):  # type: ignore[no-untyped-def]
+    if slopes == 0.0:
+        value(call.p, call.u, call.x, call.out)  # type: ignore[name-defined]  # noqa: F821
+    else:
+        derivatives(call.p, call.u, call.x, call.out)  # type: ignore[name-defined]  # noqa: F821
+    return 0
+
+
+@functools.cache
+def _entry(number: int) -> Entry:
+    """The kernel of a law."""
+    law = LAW_KERNELS[number]
+    name = f"{law.value.__module__}_{law.value.__name__}"
+    parts = {"value": as_part(law.value)}
+    if law.derivatives is None:
+        return bound_entry(_value, name, **parts)
+    return bound_entry(_with_slopes, name, **parts, derivatives=as_part(law.derivatives))
+
+
+def make_law_room(forces: Forces) -> LawRoom:
+    """Room for the laws of these forces."""
+    room = LawRoom(np.zeros(len(LAW_KERNELS), np.int64), np.zeros(6), np.zeros(20), np.zeros(WIDTH))
+    arguments = LawArguments(np.zeros(1), room.u, room.x, room.out)
+    for number in {int(row[LAW_KERNEL]) for rows in forces for row in rows.info}:
+        room.calls[number] = _entry(number).address(arguments, arguments, arguments)
+    room.calls.flags.writeable = False
+    return room
+
+
+@part
+def given_values(info, f, laws, room, io, n):
+    """u of force f: its laws of time, and functions of the user of the first n arguments in room.x."""
+    gives = info[f, LAW_GIVES]
+    for k in range(info[f, LAW_COUNT]):
+        law = info[f, LAW_FIRST] + k
+        if laws.info[law, LAW_KIND] == LAW_FUNCTION:
+            for a in range(n):
+                io[0, a] = room.x[a]
+            call_address(laws.info[law, LAW_ADDRESS], io[0], io[1])
+            for a in range(gives):
+                room.u[k * gives + a] = io[1, a]
+        else:
+            value, rate, _ = law_of_time(laws, law, room.x[0], io)
+            room.u[k * gives] = value
+            if gives > 1:
+                room.u[k * gives + 1] = rate
+
+
+@part
+def call_law(rows, f, room, count, slopes):
+    """out[:count] of the law of force f, or its slopes."""
+    for a in range(count):
+        room.out[a] = 0.0
+    here = address_of(LawArguments(rows.value[f], room.u, room.x, room.out))
+    call(room.calls[rows.info[f, LAW_KERNEL]], here, here, here, 0.0, slopes, 0.0)
