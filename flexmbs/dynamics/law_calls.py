@@ -11,7 +11,8 @@ from flexmbs._jit.address import Entry, address_of, bound_entry, call
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.law_kernel import LAW_KERNELS, LawPart
 from flexmbs.system.records import (
-    LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES, LAW_KERNEL, LAW_KIND, Forces, LawArguments, LawRoom,
+    CO_LAW, LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES, LAW_KERNEL, LAW_KIND, Contacts, Forces, LawArguments,
+    LawRoom,
 )  # fmt: skip
 
 WIDTH = 72  # of what a law gives: two matrices (6, 6)
@@ -26,16 +27,17 @@ def as_part(function: Callable[..., Any]) -> Any:
     return part(rebound(plain, plain.__name__, parts))
 
 
-def _value(call, none, same, t, slopes, b):  # type: ignore[no-untyped-def]
-    value(call.p, call.u, call.x, call.out)  # type: ignore[name-defined]  # noqa: F821
+def _value(call, none, same, t, slopes, b):
+    if slopes == 0.0:
+        value(call.p, call.u, call.x, call.out)  # noqa: F821
     return 0
 
 
-def _with_slopes(call, none, same, t, slopes, b):  # type: ignore[no-untyped-def]
+def _with_slopes(call, none, same, t, slopes, b):
     if slopes == 0.0:
-        value(call.p, call.u, call.x, call.out)  # type: ignore[name-defined]  # noqa: F821
+        value(call.p, call.u, call.x, call.out)  # noqa: F821
     else:
-        derivatives(call.p, call.u, call.x, call.out)  # type: ignore[name-defined]  # noqa: F821
+        derivatives(call.p, call.u, call.x, call.out)  # noqa: F821
     return 0
 
 
@@ -50,11 +52,12 @@ def _entry(number: int) -> Entry:
     return bound_entry(_with_slopes, name, **parts, derivatives=as_part(law.derivatives))
 
 
-def make_law_room(forces: Forces) -> LawRoom:
-    """Room for the laws of these forces."""
+def make_law_room(forces: Forces, contacts: Contacts) -> LawRoom:
+    """Room for the laws of these forces and contacts."""
     room = LawRoom(np.zeros(len(LAW_KERNELS), np.int64), np.zeros(6), np.zeros(20), np.zeros(WIDTH))
     arguments = LawArguments(np.zeros(1), room.u, room.x, room.out)
-    for number in {int(row[LAW_KERNEL]) for rows in forces for row in rows.info}:
+    numbers = {int(row[LAW_KERNEL]) for rows in forces for row in rows.info} | {int(row[CO_LAW]) for row in contacts.info}
+    for number in numbers - {-1}:
         room.calls[number] = _entry(number).address(arguments, arguments, arguments)
     room.calls.flags.writeable = False
     return room
@@ -80,9 +83,9 @@ def given_values(info, f, laws, room, io, n):
 
 
 @part
-def call_law(rows, f, room, count, slopes):
-    """out[:count] of the law of force f, or its slopes."""
+def call_law(number, p, room, count, slopes):
+    """out[:count] of the law with parameters p, or its slopes (1.0) if it has some."""
     for a in range(count):
         room.out[a] = 0.0
-    here = address_of(LawArguments(rows.value[f], room.u, room.x, room.out))
-    call(room.calls[rows.info[f, LAW_KERNEL]], here, here, here, 0.0, slopes, 0.0)
+    here = address_of(LawArguments(p, room.u, room.x, room.out))
+    call(room.calls[number], here, here, here, 0.0, slopes, 0.0)

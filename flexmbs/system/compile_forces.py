@@ -145,14 +145,19 @@ def _rows(
     lengths: bool = False,
 ) -> ForceRows:
     """Records of the forces at places of one kind."""
-    width = max((len(each.row.parameters) for each in acting), default=0)
     info = [(*law, coupling, *place) for law, coupling, place in zip(numbers, couplings, places)]
-    value = np.zeros((len(acting), width + int(lengths)))
-    for f, each in enumerate(acting):
-        value[f, : len(each.row.parameters)] = each.row.parameters
-        if lengths:
-            value[f, width] = each.length
-    return ForceRows(np.array(info, np.int64).reshape(-1, columns), value)
+    value = table([each.row.parameters for each in acting])
+    if lengths:
+        value = np.column_stack([value, [each.length for each in acting]])
+    return ForceRows(np.array(info, np.int64).reshape(-1, columns), np.ascontiguousarray(value, float))
+
+
+def table(rows: Sequence[Sequence[float]]) -> np.ndarray:
+    """The rows one below the other, short ones filled with zeros."""
+    value = np.zeros((len(rows), max(map(len, rows), default=0)))
+    for k, row in enumerate(rows):
+        value[k, : len(row)] = row
+    return value
 
 
 def _couplings(

@@ -58,7 +58,7 @@ LAW_KERNEL, LAW_FIRST, LAW_COUNT, LAW_GIVES, HAS_SLOPES, BENDS, COUPLING = range
 # next ones of Forces.joint: body of a primary joint or −1, cut joint or −1, place of velocity and position, force state or −1
 JF_BODY, JF_CUT, JF_V, JF_Q, JF_STATE = range(7, 12)
 END_A, END_B = 7, 8  # of the other forces: their frames
-# columns of Contacts.info: shape; frames of the contact; 0 where a law gives its force or −1 where it is rigid; Poisson's law;
+# columns of Contacts.info: shape; frames of the contact; kernel of the law of its force or −1 where it is rigid; Poisson's law;
 # place of a limited coordinate: body of a primary joint or −1, cut joint or −1, velocity and position; coupling of the law
 CO_KIND, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q, CO_COUPLING = range(10)
 SPHERE_PLANE, SPHERE_SPHERE, LIMIT = range(3)  # shapes
@@ -77,9 +77,7 @@ CO_NORMAL, CO_TANGENT, CO_RADIUS_A, CO_RADIUS_B, CO_LOW, CO_HIGH, CO_E, CO_ET, C
     16,
     17,
 )
-# law of force
-CO_STIFFNESS, CO_EXPONENT, CO_DAMPING, CO_SLIP = 18, 19, 20, 21
-CO_WIDTH = 22
+CO_WIDTH = 18
 # columns of Work.contact: gap; velocities along normal and tangents; force along them; 1 beside an edge; poses of the frames in
 # their bodies, relative pose; covectors of normal and tangents on the relative twist, axes of frame b
 GAP, GAP_RATE, GAP_FORCE, BESIDE, CO_RA, CO_XA, CO_RB, CO_XB, CO_RR, CO_XR, COVECTORS = 0, 1, 4, 7, 8, 17, 20, 29, 32, 41, 44
@@ -172,7 +170,8 @@ class Contacts(NamedTuple):
     """Unilateral constraints g ≥ 0 between frames, and limits of joint coordinates."""
 
     info: np.ndarray  # (n, 10)
-    value: np.ndarray  # (n, 22)
+    value: np.ndarray  # (n, 18)
+    law: np.ndarray  # (n, width) parameters of the laws of force
 
 
 class LawArguments(NamedTuple):

@@ -1,8 +1,12 @@
-"""Kinds of forces from outside the package, one for each kind of place where forces act. No other file knows them."""
+"""Kinds of forces from outside the package, one for each kind of place where forces act, and a law of contacts.
+
+No other file knows them.
+"""
 
 import math
 
-from flexmbs.law_kernel import bending_law, law_kernel
+from flexmbs.law_kernel import LawKernel, bending_law, law_kernel
+from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.fields import Number, Positive
 from flexmbs.model.forces import AlongLine, BetweenFrames, JointForce, OnFrame, Row
 
@@ -86,3 +90,39 @@ class Stiffening(BetweenFrames, kind="stiffening"):
 
     def row(self) -> Row:
         return Row(stiffening, (self.k, self.b))
+
+
+@bending_law
+def layer(p, u, x, out):
+    """N = −k g of a gap g < 0, T = −c γ, p = (k, c)"""
+    if x[0] < 0.0:
+        out[0] = out[1] = -p[0] * x[0]
+        out[2] = -p[1] * x[2]
+        out[3] = -p[1] * x[3]
+
+
+@layer.slopes
+def layer_slopes(p, u, x, out):
+    """(k, 0, c, c)"""
+    if x[0] < 0.0:
+        out[0] = p[0]
+        out[2] = out[3] = p[1]
+
+
+@bending_law
+def pad(p, u, x, out):
+    """τ = −σ k g of a gap g = σ (x − bound) < 0, p = (k, bound, σ)"""
+    out[0] = -p[2] * p[0] * min(p[2] * (x[1] - p[1]), 0.0)
+
+
+class Layer(ContactLaw, kind="layer"):
+    """Elastic layer wetted with oil: force k (N/m) times indentation, viscous friction c (N s/m)."""
+
+    k: Positive
+    c: Number = 0.0
+
+    def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
+        return layer, (self.k, self.c)
+
+    def stop(self, bound: float, sign: float) -> Row:
+        return Row(pad, (self.k, bound, sign))

@@ -17,6 +17,7 @@ from flexmbs._jit import COMPILED
 from flexmbs.analysis.run import facts
 from flexmbs.dynamics.equations import residual
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.forces import Force
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.system.compile import compile_model
@@ -36,11 +37,12 @@ RUNS = [
 @pytest.fixture(scope="module")
 def new() -> Any:
     """The kinds, registered meanwhile."""
-    before = set(Force.kinds)
+    before = {family: set(family.kinds) for family in (Force, ContactLaw)}
     module = importlib.import_module("new_forces")
     yield module
-    for kind in set(Force.kinds) - before:
-        del Force.kinds[kind]
+    for family, known in before.items():
+        for kind in set(family.kinds) - known:
+            del family.kinds[kind]
     del sys.modules["new_forces"]
 
 
@@ -158,3 +160,20 @@ def test_it_is_in_the_file_of_the_model(new: ModuleType, place: str, tmp_path) -
     model.add(pairs(new)[place][0])
     model.save(tmp_path / "model.toml")
     assert fm.load(tmp_path / "model.toml") == model
+
+
+@pytest.mark.parametrize(("formalism", "coordinates", "needs"), RUNS)
+def test_a_new_law_of_contacts_is_one_file_too(new: ModuleType, formalism: str, coordinates: str, needs: str) -> None:
+    """A floor and a stop with the new law, which without friction is that of Hunt and Crossley with the exponent 1."""
+    ends = []
+    for law in (new.Layer(k=50.0), fm.HuntCrossley(50.0, exponent=1.0), new.Layer(k=50.0, c=3.0)):
+        model = two_bodies("cylindrical", 3)
+        model.add(fm.SpherePlane("floor", "ground/post", B, normal="z", radius=9.0, law=law))
+        model.add(fm.JointLimit("stop", "hinge", lower=3.0, law=law))
+        solution = fm.simulate(
+            model, t_end=0.004, output_step=0.002, formalism=formalism, coordinates=coordinates, integrator=METHODS[needs]
+        )  # fmt: skip
+        ends.append(np.concatenate([*solution.trajectory.q, *solution.trajectory.s, solution.contact("floor").force[-1]]))
+    assert np.abs(ends[1][-3:]).max() > 1.0
+    assert np.abs(ends[0] - ends[1]).max() < 1e-9 * np.abs(ends[1]).max()
+    assert np.abs(ends[0] - ends[2]).max() > 1e-3

@@ -6,7 +6,7 @@ from flexmbs.model.forces.force import BetweenFrames, Row
 
 
 @law_kernel
-def linear(p, u, x, out):  # type: ignore[no-untyped-def]
+def linear(p, u, x, out):
     """−k δ of displacement and rotation vector δ, −c v of the velocities, p = (k (6), c (6))
 
     As the gradient of ½ δᵀ k δ the elastic part is conservative at large rotations too.
@@ -17,7 +17,7 @@ def linear(p, u, x, out):  # type: ignore[no-untyped-def]
 
 
 @linear.slopes
-def linear_slopes(p, u, x, out):  # type: ignore[no-untyped-def]
+def linear_slopes(p, u, x, out):
     """diag(k), diag(c)"""
     for a in range(6):
         out[7 * a] = p[a]

@@ -11,14 +11,14 @@ from flexmbs.model.laws import ThreeLaws
 
 
 @law_kernel
-def in_world_axes(p, u, x, out):  # type: ignore[no-untyped-def]
+def in_world_axes(p, u, x, out):
     """(F, M) = u"""
     for a in range(6):
         out[a] = u[a]
 
 
 @law_kernel
-def following(p, u, x, out):  # type: ignore[no-untyped-def]
+def following(p, u, x, out):
     """(F, M) = (A u₁₋₃, A u₄₋₆)"""
     for a in range(3):
         for b in range(3):

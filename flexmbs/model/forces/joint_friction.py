@@ -14,7 +14,7 @@ COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)  # places in p
 
 
 @bending_law
-def friction(p, u, x, out):  # type: ignore[no-untyped-def]
+def friction(p, u, x, out):
     """τ = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η of the rate η"""
     v = x[2]
     y = v / p[STRIBECK]
@@ -24,7 +24,7 @@ def friction(p, u, x, out):  # type: ignore[no-untyped-def]
 
 
 @friction.slopes
-def friction_slopes(p, u, x, out):  # type: ignore[no-untyped-def]
+def friction_slopes(p, u, x, out):
     """−∂τ/∂η, or that part of the chord −τ/η that keeps the iteration from overshooting where the law bends to standstill."""
     v = x[2]
     stribeck = v / p[STRIBECK]

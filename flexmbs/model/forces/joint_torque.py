@@ -10,19 +10,19 @@ from flexmbs.model.laws import PD, PID, Function, JointForceLaw, SpringDamper
 
 
 @law_kernel
-def given(p, u, x, out):  # type: ignore[no-untyped-def]
+def given(p, u, x, out):
     """τ = u(t), or u(t, x, η) of the user"""
     out[0] = u[0]
 
 
 @law_kernel
-def pd(p, u, x, out):  # type: ignore[no-untyped-def]
+def pd(p, u, x, out):
     """τ = k_p (r − x) + k_d (ṙ − η), p = (k_p, k_d), u = (r, ṙ)"""
     out[0] = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2])
 
 
 @law_kernel
-def pid(p, u, x, out):  # type: ignore[no-untyped-def]
+def pid(p, u, x, out):
     """τ = k_p (r − x) + k_d (ṙ − η) + k_i z, ż = r − x, p = (k_p, k_d, k_i), u = (r, ṙ)"""
     out[0] = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2]) + p[2] * x[3]
     out[2] = u[0] - x[1]
@@ -30,7 +30,7 @@ def pid(p, u, x, out):  # type: ignore[no-untyped-def]
 
 @pd.slopes
 @pid.slopes
-def gains(p, u, x, out):  # type: ignore[no-untyped-def]
+def gains(p, u, x, out):
     """(k_p, k_d)"""
     out[0] = p[0]
     out[1] = p[1]

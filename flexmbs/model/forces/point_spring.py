@@ -13,21 +13,21 @@ TensionFunction = Annotated[OptionalFunction, AfterValidator(function_of(3, "f(t
 
 
 @law_kernel
-def linear(p, u, x, out):  # type: ignore[no-untyped-def]
+def linear(p, u, x, out):
     """F = k e + c ė, p = (k, c)"""
     out[1] = p[1] * x[2]
     out[0] = p[0] * x[1] + out[1]
 
 
 @linear.slopes
-def linear_slopes(p, u, x, out):  # type: ignore[no-untyped-def]
+def linear_slopes(p, u, x, out):
     """(k, c)"""
     out[0] = p[0]
     out[1] = p[1]
 
 
 @law_kernel
-def given_tension(p, u, x, out):  # type: ignore[no-untyped-def]
+def given_tension(p, u, x, out):
     """F = u(t, e, ė) of the user"""
     out[0] = u[0]
 
