@@ -5,7 +5,7 @@ To import a declaration imports no compiler. `flexmbs._jit` knows the files with
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 LAW_KERNELS: "list[LawKernel]" = []
 
@@ -46,3 +46,18 @@ def law_kernel(value: Callable[..., None]) -> LawKernel:
 def bending_law(value: Callable[..., None]) -> LawKernel:
     """Decorator of a law that bends within a step."""
     return LawKernel(value, bends=True)
+
+
+class Row(NamedTuple):
+    """The record of a law: its kernel with parameters p, and the laws of time or functions of the user that give u.
+
+    gives: how many numbers each of them adds to u: its value; 2 with its rate; of a function of the user its first ones.
+    keys: where they stand in the declaration, for messages.  integral: the law has a force state.
+    """
+
+    law: LawKernel
+    parameters: tuple[float, ...] = ()
+    laws: tuple[Any, ...] = ()
+    gives: int = 1
+    keys: tuple[str, ...] = ()
+    integral: bool = False

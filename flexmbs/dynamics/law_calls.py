@@ -15,6 +15,7 @@ from flexmbs.system.records import (
     LawRoom,
 )  # fmt: skip
 
+ARGUMENTS = 19  # of a law at most: time and the motion of a frame
 WIDTH = 72  # of what a law gives: two matrices (6, 6)
 
 
@@ -27,17 +28,17 @@ def as_part(function: Callable[..., Any]) -> Any:
     return part(rebound(plain, plain.__name__, parts))
 
 
-def _value(call, none, same, t, slopes, b):
+def _value(given, none, same, t, slopes, b):
     if slopes == 0.0:
-        value(call.p, call.u, call.x, call.out)  # noqa: F821
+        value(given.p, given.u, given.x, given.out)  # noqa: F821
     return 0
 
 
-def _with_slopes(call, none, same, t, slopes, b):
+def _with_slopes(given, none, same, t, slopes, b):
     if slopes == 0.0:
-        value(call.p, call.u, call.x, call.out)  # noqa: F821
+        value(given.p, given.u, given.x, given.out)  # noqa: F821
     else:
-        derivatives(call.p, call.u, call.x, call.out)  # noqa: F821
+        derivatives(given.p, given.u, given.x, given.out)  # noqa: F821
     return 0
 
 
@@ -54,7 +55,8 @@ def _entry(number: int) -> Entry:
 
 def make_law_room(forces: Forces, contacts: Contacts) -> LawRoom:
     """Room for the laws of these forces and contacts."""
-    room = LawRoom(np.zeros(len(LAW_KERNELS), np.int64), np.zeros(6), np.zeros(20), np.zeros(WIDTH))
+    most = max(int((rows.info[:, LAW_COUNT] * rows.info[:, LAW_GIVES]).max(initial=1)) for rows in forces)
+    room = LawRoom(np.zeros(len(LAW_KERNELS), np.int64), np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH))
     arguments = LawArguments(np.zeros(1), room.u, room.x, room.out)
     numbers = {int(row[LAW_KERNEL]) for rows in forces for row in rows.info} | {int(row[CO_LAW]) for row in contacts.info}
     for number in numbers - {-1}:

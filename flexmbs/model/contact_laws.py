@@ -9,9 +9,8 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.law_kernel import LawKernel, LawPart, bending_law
+from flexmbs.law_kernel import LawKernel, LawPart, Row, bending_law
 from flexmbs.model.fields import OptionalPositive, Positive, nonnegative, number, positive
-from flexmbs.model.forces.force import Row
 from flexmbs.model.forces.joint_friction import CHORD
 
 HALVINGS = 200

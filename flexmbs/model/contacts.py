@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.law_kernel import Row
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.contact_laws import OptionalContactLaw
 from flexmbs.model.fields import Axis, Index, Nonnegative, OptionalPositive, number
-from flexmbs.model.forces.force import Row
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.item import CoordinateUse, Item
 

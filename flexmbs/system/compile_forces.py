@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.model.contacts import FrameContact, JointLimit
 from flexmbs.model.forces import AlongLine, Force, JointForce
-from flexmbs.model.forces.force import Row
+from flexmbs.law_kernel import Row
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.laws import TimeLaw
 from flexmbs.model.model import Model
@@ -108,6 +108,8 @@ def _acting(item: str, force: Force) -> _Acting:
     """The record of a force with its place."""
     if force.place not in Forces._fields:
         raise InputError(f"{item}: kind '{force.kind}' acts at '{force.place}', which is not known to the equations")
+    if force.place == "pair" and not all(isinstance(law, TimeLaw) for law in force.row().laws):
+        raise InputError(f"{item}: a law between two frames takes laws of time, no function of the user")
     if isinstance(force, JointForce):
         return _Acting(item, force.row(), force.joint, force.coordinate)
     length = force.unloaded_length() if isinstance(force, AlongLine) else 0.0

@@ -5,10 +5,10 @@ No other file knows them.
 
 import math
 
-from flexmbs.law_kernel import LawKernel, bending_law, law_kernel
+from flexmbs.law_kernel import LawKernel, Row, bending_law, law_kernel
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.fields import Number, Positive
-from flexmbs.model.forces import AlongLine, BetweenFrames, JointForce, OnFrame, Row
+from flexmbs.model.forces import AlongLine, BetweenFrames, JointForce, OnFrame
 
 
 @bending_law

@@ -6,7 +6,6 @@ from flexmbs.model.forces.force import BetweenFrames as BetweenFrames
 from flexmbs.model.forces.force import Force as Force
 from flexmbs.model.forces.force import JointForce as JointForce
 from flexmbs.model.forces.force import OnFrame as OnFrame
-from flexmbs.model.forces.force import Row as Row
 from flexmbs.model.forces.frame_force import FrameForce as FrameForce
 from flexmbs.model.forces.joint_friction import JointFriction as JointFriction
 from flexmbs.model.forces.joint_spring import JointSpring as JointSpring

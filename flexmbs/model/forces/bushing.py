@@ -1,8 +1,8 @@
 """Elastic bearing between two frames."""
 
-from flexmbs.law_kernel import law_kernel
+from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.fields import NonnegativeSix
-from flexmbs.model.forces.force import BetweenFrames, Row
+from flexmbs.model.forces.force import BetweenFrames
 
 
 @law_kernel

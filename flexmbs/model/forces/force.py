@@ -1,4 +1,4 @@
-"""What all forces share: the place where a force acts, and the row of its record.
+"""What all forces share: the place where a force acts, which says what its law is given and gives.
 
 The equations know four kinds of places, each with one loop over its forces (`flexmbs.dynamics.forces`): a freedom of a joint, a
 frame, the line between two frames, two frames. A kind of force gives a law alone: its kernel (`flexmbs.law_kernel.LawKernel`)
@@ -6,30 +6,15 @@ stands in the file of its declaration.
 """
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from pydantic import model_validator
 
 from flexmbs.declaration import NestedError, Problem
-from flexmbs.law_kernel import LawKernel
+from flexmbs.law_kernel import Row
 from flexmbs.model.fields import Index
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.item import CoordinateUse, Item
-
-
-class Row(NamedTuple):
-    """The record of a force: its law with parameters p, and the laws of time or functions of the user that give u.
-
-    gives: how many numbers each of them adds to u: its value; 2 with its rate; of a function of the user its first ones.
-    keys: where they stand in the declaration, for messages.  integral: the law has a force state.
-    """
-
-    law: LawKernel
-    parameters: tuple[float, ...] = ()
-    laws: tuple[Any, ...] = ()
-    gives: int = 1
-    keys: tuple[str, ...] = ()
-    integral: bool = False
 
 
 class Force(Item, section="forces"):

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from flexmbs.declaration import shown
-from flexmbs.law_kernel import law_kernel
-from flexmbs.model.forces.force import OnFrame, Row
+from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.forces.force import OnFrame
 from flexmbs.model.laws import ThreeLaws
 
 

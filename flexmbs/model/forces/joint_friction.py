@@ -5,9 +5,9 @@ import math
 from pydantic import model_validator
 
 from flexmbs.declaration import NestedError, Problem
-from flexmbs.law_kernel import bending_law
+from flexmbs.law_kernel import Row, bending_law
 from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
-from flexmbs.model.forces.force import JointForce, Row
+from flexmbs.model.forces.force import JointForce
 
 CHORD = 0.6  # part of the chord's slope: from 0.5 on Newton's method does not swing to and fro about standstill
 COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)  # places in p

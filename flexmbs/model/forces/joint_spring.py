@@ -1,22 +1,9 @@
 """Spring and damper on a joint coordinate."""
 
-from flexmbs.law_kernel import law_kernel
+from flexmbs.law_kernel import Row
 from flexmbs.model.fields import Nonnegative, Number
-from flexmbs.model.forces.force import JointForce, Row
-
-
-@law_kernel
-def spring_damper(p, u, x, out):
-    """τ = F − k (x − x₀) − c η, p = (k, c, x₀, F)"""
-    out[0] = -p[0] * (x[1] - p[2]) - p[1] * x[2] + p[3]
-    out[1] = -p[1] * x[2]
-
-
-@spring_damper.slopes
-def spring_damper_slopes(p, u, x, out):
-    """(k, c)"""
-    out[0] = p[0]
-    out[1] = p[1]
+from flexmbs.model.forces.force import JointForce
+from flexmbs.model.laws import spring_damper
 
 
 class JointSpring(JointForce, kind="joint-spring"):

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from flexmbs.law_kernel import law_kernel
+from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.fields import Nonnegative, OptionalPositive
-from flexmbs.model.forces.force import AlongLine, Row
+from flexmbs.model.forces.force import AlongLine
 from flexmbs.model.functions import OptionalFunction, function_of
 
 TensionFunction = Annotated[OptionalFunction, AfterValidator(function_of(3, "f(t, elongation, rate) -> tension"))]

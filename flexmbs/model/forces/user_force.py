@@ -5,7 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from flexmbs.model.forces.force import OnFrame, Row
+from flexmbs.law_kernel import Row
+from flexmbs.model.forces.force import OnFrame
 from flexmbs.model.forces.frame_force import in_world_axes
 from flexmbs.model.functions import UserFunction, function_of
 
