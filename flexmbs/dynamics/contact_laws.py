@@ -5,7 +5,7 @@ import math
 from flexmbs._jit import part
 from flexmbs.dynamics.law_calls import call_law
 from flexmbs.system.records import (
-    CO_COUPLING, CO_LAW, CO_MU, COVECTORS, GAP, GAP_FORCE, GAP_RATE, POWER_FORCES, POWER_LOSS,
+    CO_COUPLING, CO_MU, CO_PLACE, COVECTORS, GAP, GAP_FORCE, GAP_RATE, POWER_FORCES, POWER_LOSS,
 )  # fmt: skip
 
 
@@ -21,14 +21,14 @@ def law_force(contacts, contact, room, power, k):
     x[2] = u
     x[3] = v
     x[4] = contacts.value[k, CO_MU]
-    call_law(contacts.info[k, CO_LAW], contacts.law[k], room, 4, 0.0)
+    call_law(contacts.info[k, CO_PLACE], contacts.law[k], room, 4, 0.0)
     normal, elastic, t, b = out[0], out[1], out[2], out[3]
     contact[k, GAP_FORCE] = normal
     contact[k, GAP_FORCE + 1] = t
     contact[k, GAP_FORCE + 2] = b
     power[POWER_FORCES] += elastic * rate
     power[POWER_LOSS] += (elastic - normal) * rate - t * u - b * v
-    call_law(contacts.info[k, CO_LAW], contacts.law[k], room, 4, 1.0)
+    call_law(contacts.info[k, CO_PLACE], contacts.law[k], room, 4, 1.0)
     return out[0], out[1], out[2], out[3]
 
 

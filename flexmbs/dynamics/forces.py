@@ -14,7 +14,7 @@ from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.system.records import (
-    COUPLING, CUT_BETA, END_A, END_B, ETA, HAS_SLOPES, INVERSE, JF_BODY, JF_CUT, JF_Q, JF_STATE, JF_V, LAW_KERNEL, POWER_FORCES,
+    COUPLING, CUT_BETA, END_A, END_B, ETA, HAS_SLOPES, INVERSE, JF_BODY, JF_CUT, JF_Q, JF_STATE, JF_V, LAW_PLACE, POWER_FORCES,
     POWER_LOSS, Q_AT, S_AT,
 )  # fmt: skip
 
@@ -29,7 +29,7 @@ def scalar_law(rows, laws, room, io, f, t, x, v, z):
     room.x[2] = v
     room.x[3] = z
     given_values(rows.info, f, laws, room, io, 3)
-    call_law(rows.info[f, LAW_KERNEL], rows.value[f], room, 3, 0.0)
+    call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 3, 0.0)
     return room.out[0], room.out[1], room.out[2]
 
 
@@ -37,7 +37,7 @@ def scalar_law(rows, laws, room, io, f, t, x, v, z):
 def scalar_slopes(rows, laws, room, io, f, t, x, v, z, sign):
     """``sign`` (∂F/∂x, ∂F/∂v), which the law gives itself, or by central differences."""
     if rows.info[f, HAS_SLOPES] == 1:
-        call_law(rows.info[f, LAW_KERNEL], rows.value[f], room, 2, 1.0)
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 2, 1.0)
         return room.out[0], room.out[1]
     h = SLOPE_STEP * (1.0 + abs(x))
     hv = SLOPE_STEP * (1.0 + abs(v))
@@ -115,7 +115,7 @@ def frame_forces(rows, laws, room, frames, motion, generalized, io, power, t, q,
         for a in range(9):
             x[4 + a] = A[a]
         given_values(rows.info, f, laws, room, io, 19)
-        call_law(rows.info[f, LAW_KERNEL], rows.value[f], room, 6, 0.0)
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 6, 0.0)
         out = room.out
         force = tmul(A, (out[0], out[1], out[2]))
         torque = tmul(A, (out[3], out[4], out[5]))
@@ -180,7 +180,7 @@ def pair_forces(rows, laws, room, frames, motion, generalized, io, power, stiffn
             x[7 + i] = v[i]
             x[10 + i] = w[i]
         given_values(rows.info, f, laws, room, io, 1)
-        call_law(rows.info[f, LAW_KERNEL], rows.value[f], room, 12, 0.0)
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 12, 0.0)
         out = room.out
         ef = (out[0], out[1], out[2])
         en = mul(Rr, tangent_inverse_transposed(th, (out[3], out[4], out[5])))
@@ -199,7 +199,7 @@ def pair_forces(rows, laws, room, frames, motion, generalized, io, power, stiffn
 def pair_slopes(rows, f, room, Rr, stiffness):
     """Stiffness and damping of a force between frames, axes of b, from the law's own or central differences in axes of a."""
     if rows.info[f, HAS_SLOPES] == 1:
-        call_law(rows.info[f, LAW_KERNEL], rows.value[f], room, 72, 1.0)
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 72, 1.0)
     else:
         pair_differences(rows, f, room, stiffness)
     for part_of in range(2):
@@ -224,7 +224,7 @@ def pair_differences(rows, f, room, columns):
         h = SLOPE_STEP * (1.0 + abs(x))
         for side in range(2):
             room.x[1 + c] = x + h if side == 0 else x - h
-            call_law(rows.info[f, LAW_KERNEL], rows.value[f], room, 12, 0.0)
+            call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 12, 0.0)
             for a in range(6):
                 total = room.out[a] + room.out[6 + a]
                 columns[c, a] = total if side == 0 else (total - columns[c, a]) / (2.0 * h)

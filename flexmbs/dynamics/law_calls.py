@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from flexmbs._jit import call_address, part, rebound
-from flexmbs._jit.address import Entry, address_of, bound_entry, call
+from flexmbs._jit.address import Entry, bound_entry, call, memory_of, words_of
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.law_kernel import LAW_KERNELS, LawPart
 from flexmbs.system.records import (
-    CO_LAW, LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES, LAW_KERNEL, LAW_KIND, Contacts, Forces, LawArguments,
-    LawRoom,
+    CO_LAW, CO_PLACE, LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES, LAW_KERNEL, LAW_KIND, LAW_PLACE, Contacts,
+    Forces, LawArguments, LawRoom,
 )  # fmt: skip
 
 ARGUMENTS = 19  # of a law at most: time and the motion of a frame
+N_WORDS = 28  # of four arrays
 WIDTH = 72  # of what a law gives: two matrices (6, 6)
 
 
@@ -53,16 +54,33 @@ def _entry(number: int) -> Entry:
     return bound_entry(_with_slopes, name, **parts, derivatives=as_part(law.derivatives))
 
 
+def _address(number: int, arguments: LawArguments) -> int:
+    return _entry(number).address(arguments, arguments, arguments)
+
+
+def compile_laws() -> None:
+    """Compile the kernels of all laws ahead."""
+    for number in range(len(LAW_KERNELS)):
+        _address(number, LawArguments(*[np.zeros(1)] * 4))
+
+
 def make_law_room(forces: Forces, contacts: Contacts) -> LawRoom:
     """Room for the laws of these forces and contacts."""
     most = max(int((rows.info[:, LAW_COUNT] * rows.info[:, LAW_GIVES]).max(initial=1)) for rows in forces)
-    room = LawRoom(np.zeros(len(LAW_KERNELS), np.int64), np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH))
-    arguments = LawArguments(np.zeros(1), room.u, room.x, room.out)
-    numbers = {int(row[LAW_KERNEL]) for rows in forces for row in rows.info} | {int(row[CO_LAW]) for row in contacts.info}
-    for number in numbers - {-1}:
-        room.calls[number] = _entry(number).address(arguments, arguments, arguments)
-    room.calls.flags.writeable = False
-    return room
+    u, x, out = np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH)
+    found = [(*row[[LAW_PLACE, LAW_KERNEL]], value) for rows in forces for row, value in zip(rows.info, rows.value)]
+    found += [(*row[[CO_PLACE, CO_LAW]], value) for row, value in zip(contacts.info, contacts.law) if row[CO_LAW] >= 0]
+    n = 1 + max((place for place, _, _ in found), default=-1)
+    calls, words = np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64)
+    for place, number, value in found:
+        arguments = LawArguments(value, u, x, out)
+        given: list[int] = []
+        words_of(arguments, given)
+        words[place] = given
+        calls[place] = _address(int(number), arguments)
+    for constant in (calls, words):
+        constant.flags.writeable = False
+    return LawRoom(calls, words, u, x, out)
 
 
 @part
@@ -85,9 +103,9 @@ def given_values(info, f, laws, room, io, n):
 
 
 @part
-def call_law(number, p, room, count, slopes):
-    """out[:count] of the law with parameters p, or its slopes (1.0) if it has some."""
+def call_law(place, p, room, count, slopes):
+    """out[:count] of the law with parameters p at a place of the room, or its slopes (1.0) if it has some."""
     for a in range(count):
         room.out[a] = 0.0
-    here = address_of(LawArguments(p, room.u, room.x, room.out))
-    call(room.calls[number], here, here, here, 0.0, slopes, 0.0)
+    here = memory_of(room.words[place], LawArguments(p, room.u, room.x, room.out))
+    call(room.calls[place], here, here, here, 0.0, slopes, 0.0)

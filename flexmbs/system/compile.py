@@ -87,7 +87,8 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
-    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings))
+    n_forces = sum(len(rows.info) for rows in forces)
+    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings), n_forces)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         directions=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,

@@ -13,17 +13,20 @@ from flexmbs.model.model import Model
 from flexmbs.system.compile_forces import JointPlace, lawful, table
 from flexmbs.system.records import (
     CO_A, CO_B, CO_BODY, CO_BOUND, CO_COUPLING, CO_CUT, CO_E, CO_ET, CO_HIGH, CO_KIND, CO_LAW,
-    CO_LOW, CO_MU, CO_NORMAL, CO_POISSON, CO_Q, CO_RADIUS_A, CO_RADIUS_B, CO_SIGN, CO_V, CO_WIDTH, CUT_C,
+    CO_LOW, CO_MU, CO_NORMAL, CO_PLACE, CO_POISSON, CO_Q, CO_RADIUS_A, CO_RADIUS_B, CO_SIGN, CO_V, CO_WIDTH, CUT_C,
     CUT_P, LIMIT, SPHERE_PLANE, SPHERE_SPHERE, Contacts,
 )  # fmt: skip
 
-INFO_WIDTH = CO_COUPLING + 1
+INFO_WIDTH = CO_PLACE + 1
 
 
 def compile_contacts(
-    model: Model, places: dict[str, JointPlace], frame: Callable[[FrameRef], int], cuts: np.ndarray, couplings: int
+    model: Model, places: dict[str, JointPlace], frame: Callable[[FrameRef], int], cuts: np.ndarray, couplings: int, forces: int
 ) -> tuple[Contacts, tuple[str, ...]]:
-    """Records of all contacts and the names of their rows; those with laws have the last of the ``couplings``."""
+    """Records of all contacts and the names of their rows; those with laws have the last of the ``couplings``.
+
+    forces: number of all forces, behind which the contacts stand as places of laws.
+    """
     coupling = couplings - len(lawful(model))
     rows: list[tuple[np.ndarray, np.ndarray]] = []
     laws: list[tuple[float, ...]] = []
@@ -50,6 +53,7 @@ def compile_contacts(
         rows += made
         laws += [parameters] * len(made)
     info = np.array([row[0] for row in rows], np.int64).reshape(-1, INFO_WIDTH)
+    info[:, CO_PLACE] = forces + np.arange(len(rows))
     value = np.array([row[1] for row in rows], float).reshape(-1, CO_WIDTH)
     return Contacts(info, value, table(laws)), tuple(names)
 

@@ -1,5 +1,6 @@
 """Forces → flat records, and the pairs of frames they couple."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -75,7 +76,8 @@ def compile_forces(
         _Acting(f"contacts.{name}", row, contact.joint, contact.coordinate)
         for name, contact in model.contacts.items() if isinstance(contact, JointLimit) for row in contact.stops()
     ]  # fmt: skip
-    numbers = {place: [_law_columns(each, laws) for each in rows] for place, rows in acting.items()}
+    count = itertools.count()
+    numbers = {place: [(*_law_columns(each, laws), next(count)) for each in rows] for place, rows in acting.items()}
     states = [each.item for each in acting["joint"] if each.row.integral]
     pairs: list[tuple[FrameRef, FrameRef]] = []
 
@@ -96,10 +98,10 @@ def compile_forces(
     pairs += lawful(model)
     couplings, paths = _couplings(shape, pairs, frame, paths)
     forces = Forces(
-        joint=_rows(numbers["joint"], across, on_joint, acting["joint"], 12),
-        frame=_rows(numbers["frame"], [-1] * len(acting["frame"]), ends["frame"], acting["frame"], 8),
-        line=_rows(numbers["line"], coupled["line"], ends["line"], acting["line"], 9, lengths=True),
-        pair=_rows(numbers["pair"], coupled["pair"], ends["pair"], acting["pair"], 9),
+        joint=_rows(numbers["joint"], across, on_joint, acting["joint"], 13),
+        frame=_rows(numbers["frame"], [-1] * len(acting["frame"]), ends["frame"], acting["frame"], 9),
+        line=_rows(numbers["line"], coupled["line"], ends["line"], acting["line"], 10, lengths=True),
+        pair=_rows(numbers["pair"], coupled["pair"], ends["pair"], acting["pair"], 10),
     )
     return forces, couplings, paths, states
 
@@ -117,7 +119,7 @@ def _acting(item: str, force: Force) -> _Acting:
 
 
 def _law_columns(each: _Acting, laws: LawTable) -> tuple[int, ...]:
-    """The first columns of a row, up to its coupling; its laws get consecutive numbers."""
+    """The first columns of a row, up to its place; its laws get consecutive numbers."""
     row = each.row
     keys = row.keys or ("",) * len(row.laws)
     numbers = [_number(f"{each.item}.{key}" if key else each.item, law, each, laws) for key, law in zip(keys, row.laws)]

@@ -53,14 +53,15 @@ DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = rang
 LAW_KIND, LAW_AT, LAW_ADDRESS = range(3)
 # first columns of the rows of all forces: number of the law's kernel; its first law of time or function of the user, how many
 # they are and how many numbers each gives; 1 where the kernel gives slopes; 1 where it bends within a step, hence Newton's matrix
-# is renewed; row of System.couplings or −1
-LAW_KERNEL, LAW_FIRST, LAW_COUNT, LAW_GIVES, HAS_SLOPES, BENDS, COUPLING = range(7)
+# is renewed; place among the rows of all forces and contacts; row of System.couplings or −1
+LAW_KERNEL, LAW_FIRST, LAW_COUNT, LAW_GIVES, HAS_SLOPES, BENDS, LAW_PLACE, COUPLING = range(8)
 # next ones of Forces.joint: body of a primary joint or −1, cut joint or −1, place of velocity and position, force state or −1
-JF_BODY, JF_CUT, JF_V, JF_Q, JF_STATE = range(7, 12)
-END_A, END_B = 7, 8  # of the other forces: their frames
+JF_BODY, JF_CUT, JF_V, JF_Q, JF_STATE = range(8, 13)
+END_A, END_B = 8, 9  # of the other forces: their frames
 # columns of Contacts.info: shape; frames of the contact; kernel of the law of its force or −1 where it is rigid; Poisson's law;
-# place of a limited coordinate: body of a primary joint or −1, cut joint or −1, velocity and position; coupling of the law
-CO_KIND, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q, CO_COUPLING = range(10)
+# place of a limited coordinate: body of a primary joint or −1, cut joint or −1, velocity and position; coupling of the law; place
+# among the rows of all forces and contacts
+CO_KIND, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q, CO_COUPLING, CO_PLACE = range(11)
 SPHERE_PLANE, SPHERE_SPHERE, LIMIT = range(3)  # shapes
 # columns of Contacts.value: normal and tangents in axes of frame a, radii, extent along the first tangent, coefficients of
 # restitution and friction, sign and bound of a limited coordinate
@@ -153,7 +154,7 @@ class Laws(NamedTuple):
 class ForceRows(NamedTuple):
     """Forces that act at places of one kind."""
 
-    info: np.ndarray  # (n, 7 and more)
+    info: np.ndarray  # (n, 8 and more)
     value: np.ndarray  # (n, width) parameters of the laws; of forces along lines last the length without load
 
 
@@ -169,7 +170,7 @@ class Forces(NamedTuple):
 class Contacts(NamedTuple):
     """Unilateral constraints g ≥ 0 between frames, and limits of joint coordinates."""
 
-    info: np.ndarray  # (n, 10)
+    info: np.ndarray  # (n, 11)
     value: np.ndarray  # (n, 18)
     law: np.ndarray  # (n, width) parameters of the laws of force
 
@@ -184,9 +185,10 @@ class LawArguments(NamedTuple):
 
 
 class LawRoom(NamedTuple):
-    """Addresses of the kernels of laws by number, 0 of those that no force has, and room for what they are given and give."""
+    """Kernels of the laws of all forces and contacts by their places, and room for what they are given and give."""
 
-    calls: np.ndarray  # (number of kernels,) int64
+    calls: np.ndarray  # (n,) int64 addresses
+    words: np.ndarray  # (n, …) of their `LawArguments`
     u: np.ndarray
     x: np.ndarray
     out: np.ndarray
