@@ -109,8 +109,13 @@ class Declaration:
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
-        """Names of the fields, in order."""
-        return tuple(f.name for f in dataclasses.fields(cls))  # type: ignore[arg-type]
+        """Names of the fields, in the order of arguments."""
+        return tuple(f.name for f in cls.ordered_fields())
+
+    @classmethod
+    def ordered_fields(cls) -> "list[dataclasses.Field[Any]]":
+        """The fields in the order of arguments: those of a base that must be named stand behind the others."""
+        return sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only))  # type: ignore[arg-type]
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Self:

@@ -42,6 +42,17 @@ def test_public_names_are_told_without_imports() -> None:
     assert run(code).split() == ["True", "False"]
 
 
+def test_declarations_import_no_compiler() -> None:
+    """Their laws stand beside them as plain functions."""
+    code = """
+import sys, flexmbs as fm
+fm.Model("m").add(fm.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+fm.JointTorque, fm.Bushing, fm.HuntCrossley(1.0), fm.PD(1.0)
+print([name for name in ("numba", "flexmbs._jit", "flexmbs.system") if name in sys.modules])
+"""
+    assert run(code).strip() == "[]"
+
+
 @compiled_only
 def test_kernels_from_the_disk_set_up_no_compiler(tmp_path: Path) -> None:
     """The first process compiles a kernel; the second loads it, then compiles another one, which links it."""

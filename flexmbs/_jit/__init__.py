@@ -31,6 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
 PACKAGES = ("flexmbs", "preprocess")
+_MARKS = b"flexmbs._jit", b"flexmbs.law_kernel"  # what a file with kernels imports
 _KEPT_FOLDERS = 4
 
 
@@ -41,7 +42,7 @@ def _source_digest() -> str:
     for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
             text = path.read_bytes()
-            if b"flexmbs._jit" in text or path.parent.name == "_jit":
+            if any(mark in text for mark in _MARKS) or path.parent.name == "_jit":
                 digest.update(str(path.relative_to(root)).encode())
                 digest.update(text)
     return digest.hexdigest()[:16]

@@ -25,8 +25,8 @@ from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import (
-    CUT_BETA, CUT_NV, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, ETA, F_BODY, F_NF, F_QF, G_POSITION, G_VELOCITY, NF, NV, POS,
-    Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE, VEL, System, Work,
+    CUT_BETA, CUT_NV, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, END_A, END_B, ETA, F_BODY, F_NF, F_QF, G_POSITION, G_VELOCITY,
+    NF, NV, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE, VEL, System, Work,
 )  # fmt: skip
 
 CLOSED = 1e-10
@@ -377,7 +377,7 @@ def unloaded(compiled: Compiled, work: Work, q: np.ndarray, unset: np.ndarray) -
     """The model with the springs ``unset``, declared without a length, unloaded in the initial state."""
     lengths = compiled.spring_lengths
     for f in unset:
-        a, b = (_position(compiled.system, work, int(m), q) for m in compiled.system.forces.spring[f, :2])
+        a, b = (_position(compiled.system, work, int(m), q) for m in compiled.system.forces.line.info[f, [END_A, END_B]])
         lengths[f] = np.linalg.norm(b - a)
     return compiled.with_spring_lengths(lengths)
 

@@ -60,13 +60,12 @@ from flexmbs.integrators.stepper import march, state_at
 from flexmbs.results.trajectory import EventRecord, Impact
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
-    BENDING,
+    BENDS,
     CO_E,
     CO_ET,
     CO_LAW,
     CO_MU,
     CO_POISSON,
-    JF_KIND,
     MASS,
     NF,
     PARENT,
@@ -269,7 +268,7 @@ def facts(compiled: Compiled) -> Facts:
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     free = bool((system.tree[:, PARENT] < 0).all())
     rigid = not system.tree[:, NF].any() and compiled.topology.coordinates == "absolute"
-    bent = bool(np.isin(system.forces.joint[:, JF_KIND], BENDING).any() or (system.contacts.info[:, CO_LAW] >= 0).any())
+    bent = any(rows.info[:, BENDS].any() for rows in system.forces) or bool((system.contacts.info[:, CO_LAW] >= 0).any())
     return Facts(nq, ns, nz, nc, len(system.contacts.info), free, free and rigid, bent)
 
 

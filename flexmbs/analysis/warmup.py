@@ -11,6 +11,7 @@ from flexmbs.analysis.initial import declared_state
 from flexmbs.analysis.simulate import simulate
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
+from flexmbs.dynamics.law_calls import compile_laws
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
@@ -22,6 +23,7 @@ from flexmbs.system.compile import compile_model
 from flexmbs.system.records import Equations, Evaluation
 
 SHARED = {"kinematics": kinematics_at, "residual": residual_at, "equations with multipliers": kkt_at}
+LAWS = "laws of forces and contacts"
 DEMO = ("multiplier", "generalized-alpha")  # the pair that the demo runs
 Progress = Callable[[float, str], None]
 
@@ -38,7 +40,10 @@ def pendulum(*, contacts: bool = False) -> Model:
 
 
 def compile_shared(name: str) -> str:
-    """One of the kernels that all others call."""
+    """One of the kernels that all others call, or those of the laws."""
+    if name == LAWS:
+        compile_laws()
+        return name
     compiled = compile_model(pendulum())
     work = unconnected(compiled.system, declared_state(compiled).beta)
     one = Evaluation(*[np.zeros(1)] * 6)
@@ -68,10 +73,11 @@ def pairs() -> Iterator[tuple[str, str]]:
 def warm_up(progress: Progress, *, demo: bool = False) -> None:
     """Compile what every run needs (``demo``: what the demo needs), in as many processes as there are processors."""
     wanted = [DEMO] if demo else list(pairs())
-    count = len(SHARED) + len(wanted)
+    shared = [*SHARED, LAWS]
+    count = len(shared) + len(wanted)
     done = 0
     with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
-        for batch in ([pool.submit(compile_shared, name) for name in SHARED], None):
+        for batch in ([pool.submit(compile_shared, name) for name in shared], None):
             futures = batch or [pool.submit(compile_pair, *pair) for pair in wanted]
             for future in as_completed(futures):
                 done += 1

@@ -1,60 +1,35 @@
-"""Contact forces as functions of the gap and its rate."""
+"""Contact forces by laws: their power and slopes, whatever the law."""
 
 import math
 
 from flexmbs._jit import part
-from flexmbs.dynamics.friction import CHORD
+from flexmbs.dynamics.law_calls import call_law
 from flexmbs.system.records import (
-    CO_COUPLING, CO_DAMPING, CO_EXPONENT, CO_MU, CO_SLIP, CO_STIFFNESS, COVECTORS, GAP, GAP_FORCE, GAP_RATE, POWER_FORCES,
-    POWER_LOSS,
+    CO_COUPLING, CO_MU, CO_PLACE, COVECTORS, GAP, GAP_FORCE, GAP_RATE, POWER_FORCES, POWER_LOSS,
 )  # fmt: skip
 
 
 @part
-def hunt_crossley(k, exponent, d, gap, rate):
-    """(N, its elastic part k δⁿ) of N = k δⁿ (1 + d δ̇) ≥ 0 with δ = −g, δ̇ = −ġ."""
-    if gap >= 0.0:
-        return 0.0, 0.0
-    elastic = k * math.pow(-gap, exponent)
-    return max(elastic * (1.0 - d * rate), 0.0), elastic
-
-
-@part
-def hunt_crossley_slopes(k, exponent, d, gap, rate):
-    """(−∂N/∂g, −∂N/∂ġ)"""
-    if gap >= 0.0 or d * rate >= 1.0:
-        return 0.0, 0.0
-    return k * exponent * math.pow(-gap, exponent - 1.0) * (1.0 - d * rate), k * math.pow(-gap, exponent) * d
-
-
-@part
-def slip_friction(force, slip, u, v):
-    """(T₁, T₂, slope along the slip, slope across it) of T = −F tanh(|γ|/v_r) γ/|γ| at the slip γ = (u, v)."""
-    speed = math.sqrt(u * u + v * v)
-    if speed < 1e-4 * slip:
-        return -force * u / slip, -force * v / slip, force / slip, force / slip
-    th = math.tanh(speed / slip)
-    across = force * th / speed
-    return -across * u, -across * v, max(force * (1.0 - th * th) / slip, CHORD * across), across
-
-
-@part
-def law_force(contacts, contact, power, k):
+def law_force(contacts, contact, room, power, k):
     """Force (N, T₁, T₂) of contact k by its law into ``contact``, its power into the account; returns slopes
     (−∂N/∂g, −∂N/∂ġ, along the slip, across it)."""
-    value = contacts.value
-    stiffness, exponent, d = value[k, CO_STIFFNESS], value[k, CO_EXPONENT], value[k, CO_DAMPING]
-    gap, rate = contact[k, GAP], contact[k, GAP_RATE]
+    x, out = room.x, room.out
+    rate = contact[k, GAP_RATE]
     u, v = contact[k, GAP_RATE + 1], contact[k, GAP_RATE + 2]
-    normal, elastic = hunt_crossley(stiffness, exponent, d, gap, rate)
-    t, b, along, across = slip_friction(value[k, CO_MU] * normal, value[k, CO_SLIP], u, v)
+    x[0] = contact[k, GAP]
+    x[1] = rate
+    x[2] = u
+    x[3] = v
+    x[4] = contacts.value[k, CO_MU]
+    call_law(contacts.info[k, CO_PLACE], contacts.law[k], room, 4, 0.0)
+    normal, elastic, t, b = out[0], out[1], out[2], out[3]
     contact[k, GAP_FORCE] = normal
     contact[k, GAP_FORCE + 1] = t
     contact[k, GAP_FORCE + 2] = b
     power[POWER_FORCES] += elastic * rate
     power[POWER_LOSS] += (elastic - normal) * rate - t * u - b * v
-    kg, kr = hunt_crossley_slopes(stiffness, exponent, d, gap, rate)
-    return kg, kr, along, across
+    call_law(contacts.info[k, CO_PLACE], contacts.law[k], room, 4, 1.0)
+    return out[0], out[1], out[2], out[3]
 
 
 @part

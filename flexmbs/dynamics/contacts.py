@@ -153,7 +153,7 @@ def law_forces(system, work, slopes):
     for k in range(info.shape[0]):
         if info[k, CO_LAW] >= 0:
             forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
-            kg, kr, along, across = law_force(system.contacts, work.contact, work.power, k)
+            kg, kr, along, across = law_force(system.contacts, work.contact, work.laws, work.power, k)
             if info[k, CO_KIND] == LIMIT:
                 work.power[POWER_FORCES] = forces
                 work.power[POWER_LOSS] = loss

@@ -1,85 +1,68 @@
-"""Applied forces: joint forces, frame forces, springs, bushings. Each adds to the applied wrenches, to the power account and,
-when ``slopes`` is asked for, to the stiffness and damping that the iteration matrix uses."""
+"""Applied forces: one loop for each kind of place where a force acts; no kind of force is named here.
+
+A loop finds the motion of the place, calls the law of the force (`flexmbs.dynamics.law_calls`), adds its result to the applied
+wrenches and to the power account and, when ``slopes`` is asked for, its stiffness and damping, which the iteration matrix uses.
+"""
 
 import math
 
-from flexmbs._jit import call_address, part
-from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, neg, scale, sub, tmul
+from flexmbs._jit import part
+from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, scale, sub, tmul
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
 from flexmbs.dynamics.constraints import cut_wrench
-from flexmbs.dynamics.contact_laws import hunt_crossley, hunt_crossley_slopes
-from flexmbs.dynamics.friction import joint_friction, joint_friction_slope
 from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist
 from flexmbs.dynamics.joints import relative_pose, relative_twist
-from flexmbs.dynamics.laws import force_law, law_of_time
+from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.system.records import (
-    CUT_BETA, ETA, FF_FOLLOWER, FF_FRAME, FF_LAWS, FF_USER, INVERSE, JF_BODY, JF_COUPLING, JF_CUT, JF_KIND, JF_LAW, JF_Q,
-    JF_STATE, JF_V, JOINT_FRICTION, JOINT_LAW, JOINT_PID, JOINT_SPRING, JOINT_STOP, LAW_ADDRESS, POWER_FORCES, POWER_LOSS, Q_AT,
-    SPRING_A, SPRING_B, SPRING_C, SPRING_K, SPRING_LAW, SPRING_LENGTH, STOP_BOUND, STOP_DAMPING, STOP_EXPONENT, STOP_SIGN,
-    STOP_STIFFNESS, S_AT,
+    COUPLING, CUT_BETA, END_A, END_B, ETA, HAS_SLOPES, INVERSE, JF_BODY, JF_CUT, JF_Q, JF_STATE, JF_V, LAW_PLACE, POWER_FORCES,
+    POWER_LOSS, Q_AT, S_AT,
 )  # fmt: skip
 
 SLOPE_STEP = 1e-6
 
 
 @part
-def joint_force_value(forces, laws, io, force_rate, f, t, x, v, z):
-    """(τ, dissipative part of τ) of joint force f at coordinate x and rate v."""
-    p = forces.joint_value
-    kind = forces.joint[f, JF_KIND]
-    law = forces.joint[f, JF_LAW]
-    if kind == JOINT_SPRING:
-        return -p[f, 0] * (x - p[f, 2]) - p[f, 1] * v + p[f, 3], -p[f, 1] * v
-    if kind == JOINT_LAW:
-        return force_law(laws, law, t, x, v, io), 0.0
-    if kind == JOINT_FRICTION:
-        tau = joint_friction(p, f, v)
-        return tau, tau
-    if kind == JOINT_STOP:
-        sign = p[f, STOP_SIGN]
-        gap = sign * (x - p[f, STOP_BOUND])
-        normal, elastic = hunt_crossley(p[f, STOP_STIFFNESS], p[f, STOP_EXPONENT], p[f, STOP_DAMPING], gap, sign * v)
-        return sign * normal, sign * (normal - elastic)
-    ref, refd, _ = law_of_time(laws, law, t, io)
-    tau = p[f, 0] * (ref - x) + p[f, 1] * (refd - v)
-    if kind == JOINT_PID:
-        state = forces.joint[f, JF_STATE]
-        tau += p[f, 2] * z[state]
-        force_rate[state] = ref - x
-    return tau, 0.0
+def scalar_law(rows, laws, room, io, f, t, x, v, z):
+    """(force, its dissipative part, rate of the force state) of force f at coordinate x with rate v."""
+    room.x[0] = t
+    room.x[1] = x
+    room.x[2] = v
+    room.x[3] = z
+    given_values(rows.info, f, laws, room, io, 3)
+    call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 3, 0.0)
+    return room.out[0], room.out[1], room.out[2]
 
 
 @part
-def joint_force_slopes(forces, laws, io, force_rate, f, t, x, v, z, slope):
-    """slope[f] = (−∂τ/∂x, −∂τ/∂v): parameters of springs and controllers, central differences of other laws."""
-    if forces.joint[f, JF_KIND] == JOINT_FRICTION:
-        slope[f, 0] = 0.0
-        slope[f, 1] = joint_friction_slope(forces.joint_value, f, v)
-        return
-    if forces.joint[f, JF_KIND] == JOINT_STOP:
-        p = forces.joint_value
-        sign = p[f, STOP_SIGN]
-        gap = sign * (x - p[f, STOP_BOUND])
-        kg, kr = hunt_crossley_slopes(p[f, STOP_STIFFNESS], p[f, STOP_EXPONENT], p[f, STOP_DAMPING], gap, sign * v)
-        slope[f, 0] = kg
-        slope[f, 1] = kr
-        return
-    if forces.joint[f, JF_KIND] != JOINT_LAW:
-        slope[f, 0] = forces.joint_value[f, 0]
-        slope[f, 1] = forces.joint_value[f, 1]
-        return
-    for a in range(2):
-        h = SLOPE_STEP * (1.0 + abs(x if a == 0 else v))
-        hx, hv = (h, 0.0) if a == 0 else (0.0, h)
-        up, _ = joint_force_value(forces, laws, io, force_rate, f, t, x + hx, v + hv, z)
-        low, _ = joint_force_value(forces, laws, io, force_rate, f, t, x - hx, v - hv, z)
-        slope[f, a] = (low - up) / (2.0 * h)
+def scalar_slopes(rows, laws, room, io, f, t, x, v, z, sign):
+    """``sign`` (∂F/∂x, ∂F/∂v), which the law gives itself, or by central differences."""
+    if rows.info[f, HAS_SLOPES] == 1:
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 2, 1.0)
+        return room.out[0], room.out[1]
+    h = SLOPE_STEP * (1.0 + abs(x))
+    hv = SLOPE_STEP * (1.0 + abs(v))
+    a, _, _ = scalar_law(rows, laws, room, io, f, t, x + h, v, z)
+    b, _, _ = scalar_law(rows, laws, room, io, f, t, x - h, v, z)
+    c, _, _ = scalar_law(rows, laws, room, io, f, t, x, v + hv, z)
+    d, _, _ = scalar_law(rows, laws, room, io, f, t, x, v - hv, z)
+    return sign * (a - b) / (2.0 * h), sign * (c - d) / (2.0 * hv)
+
+
+@part
+def joint_force_value(rows, laws, room, io, force_rate, f, t, x, v, z):
+    """(τ, dissipative part of τ) of joint force f at coordinate x and rate v; the rate of its state into force_rate."""
+    state = rows.info[f, JF_STATE]
+    tau, loss, rate = scalar_law(rows, laws, room, io, f, t, x, v, z[state] if state >= 0 else 0.0)
+    if state >= 0:
+        force_rate[state] = rate
+    return tau, loss
 
 
 @part
 def joint_forces(system, work, t, q, s, z, slopes):
     """Generalized forces τ on joint coordinates; across a cut joint the wrench (C⁺)ᵀ τ."""
-    jf = system.forces.joint
+    rows = system.forces.joint
+    jf = rows.info
     cut = work.cut
     for f in range(jf.shape[0]):
         i = jf[f, JF_BODY]
@@ -91,7 +74,7 @@ def joint_forces(system, work, t, q, s, z, slopes):
         else:
             x = work.beta[system.cuts[k, CUT_BETA] + jf[f, JF_Q]]
             v = cut[k, ETA + c]
-        tau, loss = joint_force_value(system.forces, system.laws, work.io, work.force_rate, f, t, x, v, z)
+        tau, loss = joint_force_value(rows, system.laws, work.laws, work.io, work.force_rate, f, t, x, v, z)
         work.power[POWER_FORCES] += (tau - loss) * v
         work.power[POWER_LOSS] -= loss * v
         row = INVERSE + 6 * c
@@ -102,78 +85,50 @@ def joint_forces(system, work, t, q, s, z, slopes):
             moment = scale(tau, load3_at(cut, k, row + 3))
             cut_wrench(system.cuts, work.frames, work.motion, work.force, cut, k, q, force, moment)
         if slopes:
-            joint_force_slopes(system.forces, system.laws, work.io, work.force_rate, f, t, x, v, z, work.joint_slope)
+            state = jf[f, JF_STATE]
+            kx, kv = scalar_slopes(rows, system.laws, work.laws, work.io, f, t, x, v, z[state] if state >= 0 else 0.0, -1.0)
+            work.joint_slope[f, 0] = kx
+            work.joint_slope[f, 1] = kv
             if i < 0:
-                at = jf[f, JF_COUPLING]
+                at = jf[f, COUPLING]
                 for a in range(6):
                     for b in range(6):
                         h = cut[k, row + a] * cut[k, row + b]
-                        work.slopes[at, a, b] = work.joint_slope[f, 0] * h
-                        work.slopes[at, 6 + a, b] = work.joint_slope[f, 1] * h
+                        work.slopes[at, a, b] = kx * h
+                        work.slopes[at, 6 + a, b] = kv * h
 
 
 @part
-def frame_forces(ff, laws, frames, motion, generalized, io, power, t, q, s):
-    """Forces and torques on frames in world or follower axes, and user forces F(t, r, A, v, ω) in world axes."""
-    for f in range(ff.shape[0]):
-        m = ff[f, FF_FRAME]
+def frame_forces(rows, laws, room, frames, motion, generalized, io, power, t, q, s):
+    """Forces and torques F(t, r, A, v, ω) on frames, in world axes."""
+    for f in range(rows.info.shape[0]):
+        m = rows.info[f, END_A]
         A, r, Rm, xm, v, w = frame_twist(frames, motion, m, q, s)
-        if ff[f, FF_USER] >= 0:
-            vw = mul(A, v)
-            ww = mul(A, w)
-            io[0, 0] = t
-            for a in range(3):
-                io[0, 1 + a] = r[a]
-                io[0, 13 + a] = vw[a]
-                io[0, 16 + a] = ww[a]
-            for a in range(9):
-                io[0, 4 + a] = A[a]
-            call_address(laws.info[ff[f, FF_USER], LAW_ADDRESS], io[0], io[1])
-        else:
-            for a in range(6):
-                value, _, _ = law_of_time(laws, ff[f, FF_LAWS + a], t, io)
-                io[1, 8 + a] = value
-            for a in range(6):
-                io[1, a] = io[1, 8 + a]
-        force = load3_at(io, 1, 0)
-        torque = load3_at(io, 1, 3)
-        if ff[f, FF_FOLLOWER] == 0:
-            force = tmul(A, force)
-            torque = tmul(A, torque)
+        x = room.x
+        vw = mul(A, v)
+        ww = mul(A, w)
+        x[0] = t
+        for a in range(3):
+            x[1 + a] = r[a]
+            x[13 + a] = vw[a]
+            x[16 + a] = ww[a]
+        for a in range(9):
+            x[4 + a] = A[a]
+        given_values(rows.info, f, laws, room, io, 19)
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 6, 0.0)
+        out = room.out
+        force = tmul(A, (out[0], out[1], out[2]))
+        torque = tmul(A, (out[3], out[4], out[5]))
         power[POWER_FORCES] += dot(force, v) + dot(torque, w)
         apply_wrench(frames, motion, generalized, m, Rm, xm, q, force, torque)
 
 
 @part
-def spring_tension(forces, laws, io, f, t, x, rate):
-    """(tension, its dissipative part): k x + c ẋ, or a law F(t, x, ẋ)."""
-    law = forces.spring[f, SPRING_LAW]
-    if law >= 0:
-        return force_law(laws, law, t, x, rate, io), 0.0
-    loss = forces.spring_value[f, SPRING_C] * rate
-    return forces.spring_value[f, SPRING_K] * x + loss, loss
-
-
-@part
-def spring_slopes(forces, laws, io, f, t, x, rate):
-    """(∂F/∂x, ∂F/∂ẋ)"""
-    if forces.spring[f, SPRING_LAW] < 0:
-        return forces.spring_value[f, SPRING_K], forces.spring_value[f, SPRING_C]
-    h = SLOPE_STEP * (1.0 + abs(x))
-    hv = SLOPE_STEP * (1.0 + abs(rate))
-    a, _ = spring_tension(forces, laws, io, f, t, x + h, rate)
-    b, _ = spring_tension(forces, laws, io, f, t, x - h, rate)
-    c, _ = spring_tension(forces, laws, io, f, t, x, rate + hv)
-    d, _ = spring_tension(forces, laws, io, f, t, x, rate - hv)
-    return (a - b) / (2.0 * h), (c - d) / (2.0 * hv)
-
-
-@part
-def spring_forces(forces, laws, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
+def line_forces(rows, laws, room, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
     """Tension along the line between two frames: its reaction acts at the other end, no moments."""
-    for f in range(forces.spring.shape[0]):
-        a = forces.spring[f, SPRING_A]
-        b = forces.spring[f, SPRING_B]
+    for f in range(rows.info.shape[0]):
+        a = rows.info[f, END_A]
+        b = rows.info[f, END_B]
         RA, rA, Ra, xa, va, _ = frame_twist(frames, motion, a, q, s)
         RB, rB, Rb, xb, vb, _ = frame_twist(frames, motion, b, q, s)
         Rr, xr = relative_pose(RA, rA, RB, rB)
@@ -183,31 +138,33 @@ def spring_forces(forces, laws, frames, motion, generalized, io, power, stiffnes
             continue
         u = scale(1.0 / length, d)
         rate = dot(u, sub(vb, tmul(Rr, va)))
-        x = length - forces.spring_value[f, SPRING_LENGTH]
-        tension, loss = spring_tension(forces, laws, io, f, t, x, rate)
+        x = length - rows.value[f, rows.value.shape[1] - 1]
+        tension, loss, _ = scalar_law(rows, laws, room, io, f, t, x, rate, 0.0)
         power[POWER_FORCES] -= (tension - loss) * rate
         power[POWER_LOSS] += loss * rate
         apply_wrench(frames, motion, generalized, b, Rb, xb, q, scale(-tension, u), ZERO3)
         apply_wrench(frames, motion, generalized, a, Ra, xa, q, scale(tension, mul(Rr, u)), ZERO3)
         if slopes:
-            k, c = spring_slopes(forces, laws, io, f, t, x, rate)
+            k, c = scalar_slopes(rows, laws, room, io, f, t, x, rate, 0.0, 1.0)
+            at = rows.info[f, COUPLING]
             across = max(tension, 0.0) / length
             for i in range(3):
                 for j in range(3):
                     unit = 1.0 if i == j else 0.0
-                    stiffness[f, i, j] = k * u[i] * u[j] + across * (unit - u[i] * u[j])
-                    stiffness[f, 6 + i, j] = c * u[i] * u[j]
+                    stiffness[at, i, j] = k * u[i] * u[j] + across * (unit - u[i] * u[j])
+                    stiffness[at, 6 + i, j] = c * u[i] * u[j]
 
 
 @part
-def bushing_forces(bushing, value, frames, motion, generalized, power, stiffness, first, q, s, slopes):
-    """F = −k δ − c δ̇ of the displacement and rotation vector θ of frame b in frame a, axes of a.
+def pair_forces(rows, laws, room, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
+    """Force and torque on frame b in axes of a: elastic e conjugate to the displacement x and rotation vector θ of b in a,
+    dissipative d conjugate to the velocities.
 
-    The elastic moment is T(θ)⁻ᵀ k θ, the gradient of ½ θᵀ k θ, so that the bushing is conservative at large rotations.
+    The elastic moment is T(θ)⁻ᵀ e_θ: the gradient of a potential of (x, θ) is conservative at large rotations.
     """
-    for f in range(bushing.shape[0]):
-        a = bushing[f, 0]
-        b = bushing[f, 1]
+    for f in range(rows.info.shape[0]):
+        a = rows.info[f, END_A]
+        b = rows.info[f, END_B]
         RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
         RB, rB, Rb, xb, vb, wb = frame_twist(frames, motion, b, q, s)
         Rr, xr = relative_pose(RA, rA, RB, rB)
@@ -215,32 +172,66 @@ def bushing_forces(bushing, value, frames, motion, generalized, power, stiffness
         v = mul(Rr, v)  # velocities of b relative to a, axes of a
         w = mul(Rr, w)
         th = log_so3(Rr)
-        k = load3_at(value, f, 0)
-        kr = load3_at(value, f, 3)
-        c = load3_at(value, f, 6)
-        cr = load3_at(value, f, 9)
-        ef = (k[0] * xr[0], k[1] * xr[1], k[2] * xr[2])
-        en = mul(Rr, tangent_inverse_transposed(th, (kr[0] * th[0], kr[1] * th[1], kr[2] * th[2])))
-        lf = (c[0] * v[0], c[1] * v[1], c[2] * v[2])
-        ln = (cr[0] * w[0], cr[1] * w[1], cr[2] * w[2])
-        power[POWER_FORCES] -= dot(ef, v) + dot(en, w)
-        power[POWER_LOSS] += dot(lf, v) + dot(ln, w)
-        fb = neg(tmul(Rr, add(ef, lf)))
-        nb = neg(tmul(Rr, add(en, ln)))
+        x = room.x
+        x[0] = t
+        for i in range(3):
+            x[1 + i] = xr[i]
+            x[4 + i] = th[i]
+            x[7 + i] = v[i]
+            x[10 + i] = w[i]
+        given_values(rows.info, f, laws, room, io, 1)
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 12, 0.0)
+        out = room.out
+        ef = (out[0], out[1], out[2])
+        en = mul(Rr, tangent_inverse_transposed(th, (out[3], out[4], out[5])))
+        lf = (out[6], out[7], out[8])
+        ln = (out[9], out[10], out[11])
+        power[POWER_FORCES] += dot(ef, v) + dot(en, w)
+        power[POWER_LOSS] -= dot(lf, v) + dot(ln, w)
+        fb = tmul(Rr, add(ef, lf))
+        nb = tmul(Rr, add(en, ln))
         apply_pair(frames, motion, generalized, a, Ra, xa, b, Rb, xb, Rr, xr, q, fb, nb)
         if slopes:
-            for i in range(6):
-                for j in range(6):
-                    if i // 3 == j // 3:
-                        o = 3 * (i // 3)
-                        ks = 0.0
-                        ds = 0.0
-                        for e in range(3):
-                            h = Rr[3 * e + i - o] * Rr[3 * e + j - o]
-                            ks += h * value[f, o + e]
-                            ds += h * value[f, 6 + o + e]
-                        stiffness[first + f, i, j] = ks
-                        stiffness[first + f, 6 + i, j] = ds
+            pair_slopes(rows, f, room, Rr, stiffness[rows.info[f, COUPLING]])
+
+
+@part
+def pair_slopes(rows, f, room, Rr, stiffness):
+    """Stiffness and damping of a force between frames, axes of b, from the law's own or central differences in axes of a."""
+    if rows.info[f, HAS_SLOPES] == 1:
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 72, 1.0)
+    else:
+        pair_differences(rows, f, room, stiffness)
+    for part_of in range(2):
+        for i in range(6):
+            for j in range(6):
+                o = 3 * (i // 3)
+                p = 3 * (j // 3)
+                total = 0.0
+                for e in range(3):
+                    for g in range(3):
+                        slope = room.out[36 * part_of + 6 * (o + e) + p + g]
+                        if slope != 0.0:
+                            total += Rr[3 * e + i - o] * Rr[3 * g + j - p] * slope
+                stiffness[6 * part_of + i, j] = total
+
+
+@part
+def pair_differences(rows, f, room, columns):
+    """−∂(e + d)/∂(x, θ) and −∂(e + d)/∂(velocities) into room.out by central differences; ``columns`` (12, 6) is scratch."""
+    for c in range(12):
+        x = room.x[1 + c]
+        h = SLOPE_STEP * (1.0 + abs(x))
+        for side in range(2):
+            room.x[1 + c] = x + h if side == 0 else x - h
+            call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 12, 0.0)
+            for a in range(6):
+                total = room.out[a] + room.out[6 + a]
+                columns[c, a] = total if side == 0 else (total - columns[c, a]) / (2.0 * h)
+        room.x[1 + c] = x
+    for c in range(12):
+        for a in range(6):
+            room.out[36 * (c // 6) + 6 * a + c % 6] = columns[c, a]
 
 
 @part
@@ -253,14 +244,17 @@ def apply_forces(system, work, t, q, s, z, slopes):
                 for b in range(6):
                     work.slopes[k, a, b] = 0.0
     joint_forces(system, work, t, q, s, z, slopes)
-    if forces.frame.shape[0] > 0:
-        frame_forces(forces.frame, system.laws, work.frames, work.motion, work.force, work.io, work.power, t, q, s)
-    if forces.spring.shape[0] > 0:
-        spring_forces(
-            forces, system.laws, work.frames, work.motion, work.force, work.io, work.power, work.slopes, t, q, s, slopes
-        )
-    if forces.bushing.shape[0] > 0:
-        bushing_forces(
-            forces.bushing, forces.bushing_value, work.frames, work.motion, work.force, work.power, work.slopes,
-            forces.spring.shape[0], q, s, slopes,
+    if forces.frame.info.shape[0] > 0:
+        frame_forces(
+            forces.frame, system.laws, work.laws, work.frames, work.motion, work.force, work.io, work.power, t, q, s
+        )  # fmt: skip
+    if forces.line.info.shape[0] > 0:
+        line_forces(
+            forces.line, system.laws, work.laws, work.frames, work.motion, work.force, work.io, work.power, work.slopes, t, q, s,
+            slopes,
+        )  # fmt: skip
+    if forces.pair.info.shape[0] > 0:
+        pair_forces(
+            forces.pair, system.laws, work.laws, work.frames, work.motion, work.force, work.io, work.power, work.slopes, t, q, s,
+            slopes,
         )  # fmt: skip

@@ -22,7 +22,7 @@ def kkt_at(model, here, none, t, c_mass, c_damping):
     transmission(tree, frames, work.motion, q, E, X, B)
     mass_blocks(system.bodies, tree, e, q, E, X, work.M, B, work.U, values, c_mass)
     if c_damping >= 0.0:
-        stiffness_blocks(tree, system.bodies.matrices, e, system.forces.joint, work.joint_slope, values, c_damping)
+        stiffness_blocks(tree, system.bodies.matrices, e, system.forces.joint.info, work.joint_slope, values, c_damping)
         coupling_blocks(
             tree, frames, e, system.couplings, system.paths, work.motion, work.slopes, q, E, X, B, work.rows, values, c_damping
         )

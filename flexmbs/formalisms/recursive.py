@@ -94,7 +94,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
             work.force[a] = 0.0
         for a in range(3):
             work.power[a] = 0.0
-        if system.forces.joint.shape[0] > 0:
+        if system.forces.joint.info.shape[0] > 0:
             joint_forces(system, work, t, q, s, z, False)
         return rigid_accelerations(system.joints, room.rigid, system.gravity, q, s, work.force, sd)
     status = general_accelerations(system, work, room, t, q, s, z, sd, lam)
@@ -155,7 +155,7 @@ def iteration_matrix(system, work, room, q, c_mass, c_damping):
     """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone."""
     art = room.art
     tree, frames = system.tree, work.frames
-    jf = system.forces.joint
+    jf = system.forces.joint.info
     n_cuts = system.cuts.shape[0]
     for a in range(art.velocity.shape[1]):
         art.velocity[SLOPE, a] = 0.0
@@ -254,7 +254,7 @@ class Recursive(Formalism):
 
 
 # what the shortest way takes into account; every other record must be empty for it
-KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint", "forces.joint_value")
+KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint")
 
 
 def _rigid_tree(system: System) -> bool:

@@ -9,13 +9,86 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
+from flexmbs.law_kernel import LawKernel, LawPart, Row, bending_law
 from flexmbs.model.fields import OptionalPositive, Positive, nonnegative, number, positive
+from flexmbs.model.forces.joint_friction import CHORD
 
 HALVINGS = 200
 
 
+@LawPart
+def hunt_crossley(k, exponent, d, gap, rate):
+    """(N, its elastic part k δⁿ) of N = k δⁿ (1 + d δ̇) ≥ 0 with δ = −g, δ̇ = −ġ."""
+    if gap >= 0.0:
+        return 0.0, 0.0
+    elastic = k * math.pow(-gap, exponent)
+    return max(elastic * (1.0 - d * rate), 0.0), elastic
+
+
+@LawPart
+def hunt_crossley_slopes(k, exponent, d, gap, rate):
+    """(−∂N/∂g, −∂N/∂ġ)"""
+    if gap >= 0.0 or d * rate >= 1.0:
+        return 0.0, 0.0
+    return k * exponent * math.pow(-gap, exponent - 1.0) * (1.0 - d * rate), k * math.pow(-gap, exponent) * d
+
+
+@LawPart
+def slip_friction(force, slip, u, v):
+    """(T₁, T₂, slope along the slip, slope across it) of T = −F tanh(|γ|/v_r) γ/|γ| at the slip γ = (u, v)."""
+    speed = math.sqrt(u * u + v * v)
+    if speed < 1e-4 * slip:
+        return -force * u / slip, -force * v / slip, force / slip, force / slip
+    th = math.tanh(speed / slip)
+    across = force * th / speed
+    return -across * u, -across * v, max(force * (1.0 - th * th) / slip, CHORD * across), across
+
+
+@bending_law
+def pressed(p, u, x, out):
+    """N(g, ġ) and T(μ N, γ), p = (k, n, d, v_r)"""
+    out[0], out[1] = hunt_crossley(p[0], p[1], p[2], x[0], x[1])
+    out[2], out[3], _, _ = slip_friction(x[4] * out[0], p[3], x[2], x[3])
+
+
+@pressed.slopes
+def pressed_slopes(p, u, x, out):
+    """Of N, and of T along the slip and across it"""
+    normal, _ = hunt_crossley(p[0], p[1], p[2], x[0], x[1])
+    _, _, out[2], out[3] = slip_friction(x[4] * normal, p[3], x[2], x[3])
+    out[0], out[1] = hunt_crossley_slopes(p[0], p[1], p[2], x[0], x[1])
+
+
+@bending_law
+def stop(p, u, x, out):
+    """τ = σ N(g, ġ) of the gap g = σ (x − bound) to a stop of a joint coordinate, p = (k, n, d, bound, σ)"""
+    sign = p[4]
+    normal, elastic = hunt_crossley(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
+    out[0] = sign * normal
+    out[1] = sign * (normal - elastic)
+
+
+@stop.slopes
+def stop_slopes(p, u, x, out):
+    """(−∂N/∂g, −∂N/∂ġ)"""
+    sign = p[4]
+    out[0], out[1] = hunt_crossley_slopes(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
+
+
 class ContactLaw(Declaration, section="contact laws"):
     """A law for the force of a contact from its gap and velocities."""
+
+    def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """The law between two frames, with its parameters.
+
+        x = (gap g, rate ġ, slip velocities γ₁, γ₂, coefficient of friction μ) → out = (N, elastic part of N, T₁, T₂); slopes
+        (−∂N/∂g, −∂N/∂ġ, of T along the slip, across it), without which Newton's matrix knows nothing of the contact.
+        """
+        raise NotImplementedError
+
+    def stop(self, bound: float, sign: float) -> Row:
+        """The record of its force on a joint coordinate that it keeps above (sign 1) or below (−1) a bound."""
+        raise NotImplementedError
 
 
 def _exponent(value: object) -> float:
@@ -72,6 +145,12 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
         if self.restitution is None or self.restitution == 1.0:
             return 0.0
         return _loss(float(self.restitution)) / float(self.speed)
+
+    def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
+        return pressed, (self.stiffness, self.exponent, self.dissipation, self.slip_velocity)
+
+    def stop(self, bound: float, sign: float) -> Row:
+        return Row(stop, (self.stiffness, self.exponent, self.dissipation, bound, sign))
 
     @staticmethod
     def hertz(E1: float, nu1: float, E2: float, nu2: float, radius: float) -> float:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.law_kernel import Row
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.contact_laws import OptionalContactLaw
 from flexmbs.model.fields import Axis, Index, Nonnegative, OptionalPositive, number
@@ -144,6 +145,12 @@ class JointLimit(Contact, kind="joint-limit"):
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         rows = (self.lower is not None) + (self.upper is not None)
         return (ConstraintClass(rows, bilateral=False),) if self.rigid else ()
+
+    def stops(self) -> list[Row]:
+        """Records of the forces of its stops, if a law gives them."""
+        if self.law is None:
+            return []
+        return [self.law.stop(bound, sign) for sign, bound in ((1.0, self.lower), (-1.0, self.upper)) if bound is not None]
 
     @model_validator(mode="after")
     def _bounds(self) -> "JointLimit":

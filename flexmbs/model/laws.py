@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.fields import AnyVector, Number, Positive, Time
 from flexmbs.model.functions import UserFunction, parameter_count
 from flexmbs.model.interpolation import INTERPOLATIONS
@@ -203,8 +204,47 @@ def time_law(value: object) -> TimeLaw:
 LawOfTime = Annotated[Any, BeforeValidator(time_law)]
 
 
+@law_kernel
+def spring_damper(p, u, x, out):
+    """τ = F − k (x − x₀) − c η, p = (k, c, x₀, F)"""
+    out[0] = -p[0] * (x[1] - p[2]) - p[1] * x[2] + p[3]
+    out[1] = -p[1] * x[2]
+
+
+@spring_damper.slopes
+def spring_damper_slopes(p, u, x, out):
+    """(k, c)"""
+    out[0] = p[0]
+    out[1] = p[1]
+
+
+@law_kernel
+def pd(p, u, x, out):
+    """τ = k_p (r − x) + k_d (ṙ − η), p = (k_p, k_d), u = (r, ṙ)"""
+    out[0] = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2])
+
+
+@law_kernel
+def pid(p, u, x, out):
+    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z, ż = r − x, p = (k_p, k_d, k_i), u = (r, ṙ)"""
+    out[0] = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2]) + p[2] * x[3]
+    out[2] = u[0] - x[1]
+
+
+@pd.slopes
+@pid.slopes
+def gains(p, u, x, out):
+    """(k_p, k_d)"""
+    out[0] = p[0]
+    out[1] = p[1]
+
+
 class JointLaw(Declaration, section="joint laws"):
-    """A law for the generalized force on a joint coordinate x with rate v."""
+    """A law for the generalized force on a joint coordinate x with rate v, a law as of `flexmbs.model.forces.JointForce`."""
+
+    def row(self) -> Row:
+        """Its record."""
+        raise NotImplementedError
 
 
 class PD(JointLaw, kind="pd"):
@@ -213,6 +253,9 @@ class PD(JointLaw, kind="pd"):
     kp: Number = dataclasses.field(kw_only=False)
     kd: Number = dataclasses.field(default=0.0, kw_only=False)
     reference: LawOfTime = 0.0
+
+    def row(self) -> Row:
+        return Row(pd, (self.kp, self.kd), (self.reference,), gives=2)
 
 
 class PID(JointLaw, kind="pid"):
@@ -223,6 +266,9 @@ class PID(JointLaw, kind="pid"):
     kd: Number = dataclasses.field(default=0.0, kw_only=False)
     reference: LawOfTime = 0.0
 
+    def row(self) -> Row:
+        return Row(pid, (self.kp, self.kd, self.ki), (self.reference,), gives=2, integral=True)
+
 
 class SpringDamper(JointLaw, kind="spring-damper"):
     """Q = preload − k·(x − x0) − c·v."""
@@ -231,6 +277,9 @@ class SpringDamper(JointLaw, kind="spring-damper"):
     c: Number = 0.0
     x0: Number = 0.0
     preload: Number = 0.0
+
+    def row(self) -> Row:
+        return Row(spring_damper, (self.k, self.c, self.x0, self.preload))
 
 
 def joint_law(value: object) -> JointLaw | TimeLaw:

@@ -134,7 +134,7 @@ class Writer:
 
 def written_fields(item: Declaration) -> Iterator[tuple[str, Any]]:
     """Name and value of the fields that leaving out would change, in the short form where there is one."""
-    for field in dataclasses.fields(item):  # type: ignore[arg-type]
+    for field in item.ordered_fields():
         value = getattr(item, field.name)
         if field.name == "name" or value is None or _is_default(item, field):
             continue

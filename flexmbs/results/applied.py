@@ -1,4 +1,4 @@
-"""Wrenches of applied forces (frame forces, springs, bushings) on the frames of flexible bodies with stress modes.
+"""Wrenches of applied forces on frames and between frames on the frames of flexible bodies with stress modes.
 
 The equations need only their sum on a body; a stress needs to know where each acts. The forces are evaluated one at a time along
 the trajectory, and the wrench on the body of each end is moved to the frame of that end.
@@ -14,7 +14,7 @@ from flexmbs.results.histories import applied_history
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import F_BODY, F_NF, FF_FRAME, QF_AT, SPRING_A, SPRING_B, Forces
+from flexmbs.system.records import END_A, F_BODY, F_NF, QF_AT, ForceRows, Forces
 
 
 def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:
@@ -39,19 +39,12 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
 
 
 def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
-    """Each frame force, spring and bushing alone, with the frames on which it acts."""
-    none = forces._replace(
-        joint=forces.joint[:0], joint_value=forces.joint_value[:0], frame=forces.frame[:0], spring=forces.spring[:0],
-        spring_value=forces.spring_value[:0], bushing=forces.bushing[:0], bushing_value=forces.bushing_value[:0],
-    )  # fmt: skip
-    for k, row in enumerate(forces.frame):
-        yield none._replace(frame=forces.frame[k : k + 1]), (int(row[FF_FRAME]),)
-    for k, row in enumerate(forces.spring):
-        one = none._replace(spring=forces.spring[k : k + 1], spring_value=forces.spring_value[k : k + 1])
-        yield one, (int(row[SPRING_A]), int(row[SPRING_B]))
-    for k, row in enumerate(forces.bushing):
-        one = none._replace(bushing=forces.bushing[k : k + 1], bushing_value=forces.bushing_value[k : k + 1])
-        yield one, (int(row[0]), int(row[1]))
+    """Each force that acts on frames, alone, with its frames."""
+    none = Forces(*(ForceRows(rows.info[:0], rows.value[:0]) for rows in forces))
+    for place, rows in forces._asdict().items():
+        for k in range(0 if place == "joint" else len(rows.info)):
+            one = ForceRows(rows.info[k : k + 1], rows.value[k : k + 1])
+            yield none._replace(**{place: one}), tuple(map(int, rows.info[k, END_A:]))
 
 
 def _on_bodies(compiled: Compiled, given: Trajectory, forces: Forces) -> FloatArray:

@@ -135,12 +135,12 @@ def contact_history(system, work, t, q, s, contact, start, out):
 @part
 def with_joint_forces(system, work, k, t, z, f, n):
     """(f, n) + (C⁺)ᵀ τ of the joint forces on cut joint k."""
-    jf = system.forces.joint
+    jf = system.forces.joint.info
     for j in range(jf.shape[0]):
         if jf[j, JF_CUT] == k:
             x = work.beta[system.cuts[k, CUT_BETA] + jf[j, JF_Q]]
             v = work.cut[k, ETA + jf[j, JF_V]]
-            tau, _ = joint_force_value(system.forces, system.laws, work.io, work.force_rate, j, t, x, v, z)
+            tau, _ = joint_force_value(system.forces.joint, system.laws, work.laws, work.io, work.force_rate, j, t, x, v, z)
             at = INVERSE + 6 * jf[j, JF_V]
             f = add(f, scale(tau, load3_at(work.cut, k, at)))
             n = add(n, scale(tau, load3_at(work.cut, k, at + 3)))

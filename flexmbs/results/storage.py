@@ -28,7 +28,6 @@ from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import EventRecord, Impact, RunInfo, Trajectory
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.records import SPRING_LENGTH
 from flexmbs.toml.document import Locator
 from flexmbs.toml.guard import check_nesting
 
@@ -47,7 +46,7 @@ def write(solution: Solution, path: str | os.PathLike[str]) -> None:
         del arrays[CONTACT]
     arrays |= {f"joints/{name}": values for name, values in solution._joints._asdict().items()}
     arrays |= {f"applied/{name}": values for name, values in solution.applied.items()}
-    if len(lengths := solution.compiled.system.forces.spring_value[:, SPRING_LENGTH]):
+    if len(lengths := solution.compiled.spring_lengths):
         arrays[SPRINGS] = lengths
     numbers, parts = _distinct(solution.compiled.data)
     texts = {"model": solution.model_text, "run": json.dumps(_run_record(solution, numbers), default=str)}

@@ -24,7 +24,7 @@ from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
     AXIS, BALL, CUT_CLOSED, CUT_NODE, CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, FREE, NF, NV, PAIR_PATH,
-    PAIR_PATH_END, PITCH, ROTATE, SHIFT, SLIDE, SPRING_LENGTH, TURN, TWIST, Joints, System,
+    PAIR_PATH_END, PITCH, ROTATE, SHIFT, SLIDE, TURN, TWIST, Joints, System,
 )  # fmt: skip
 from flexmbs.system.topology import Topology, topology
 
@@ -63,14 +63,15 @@ class Compiled:
 
     @property
     def spring_lengths(self) -> np.ndarray:
-        """(n,) lengths of the point springs without load, NaN where none is declared and none was found yet."""
-        return self.system.forces.spring_value[:, SPRING_LENGTH].copy()
+        """(n,) lengths of the forces along lines without load, NaN where none is declared and none was found yet."""
+        return self.system.forces.line.value[:, -1].copy()
 
     def with_spring_lengths(self, lengths: np.ndarray) -> "Compiled":
-        """The same model with these lengths of its point springs."""
-        value = self.system.forces.spring_value.copy()
-        value[:, SPRING_LENGTH] = lengths
-        forces = frozen(self.system.forces._replace(spring_value=value))
+        """The same model with these lengths of its forces along lines."""
+        line = self.system.forces.line
+        value = line.value.copy()
+        value[:, -1] = lengths
+        forces = frozen(self.system.forces._replace(line=line._replace(value=value)))
         return replace(self, system=self.system._replace(forces=forces))
 
 
@@ -86,7 +87,8 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
-    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings))
+    n_forces = sum(len(rows.info) for rows in forces)
+    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings), n_forces)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         directions=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,

@@ -6,27 +6,30 @@ from collections.abc import Callable
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.model.contact_laws import ContactLaw, HuntCrossley
 from flexmbs.model.contacts import CornerLine, FrameContact, JointLimit, SpherePlane, SphereSphere
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.joints import normal_directions
 from flexmbs.model.model import Model
-from flexmbs.system.compile_forces import JointPlace, lawful
+from flexmbs.system.compile_forces import JointPlace, lawful, table
 from flexmbs.system.records import (
-    CO_A, CO_B, CO_BODY, CO_BOUND, CO_COUPLING, CO_CUT, CO_DAMPING, CO_E, CO_ET, CO_EXPONENT, CO_HIGH, CO_KIND, CO_LAW,
-    CO_LOW, CO_MU, CO_NORMAL, CO_POISSON, CO_Q, CO_RADIUS_A, CO_RADIUS_B, CO_SIGN, CO_SLIP, CO_STIFFNESS, CO_V, CO_WIDTH, CUT_C,
+    CO_A, CO_B, CO_BODY, CO_BOUND, CO_COUPLING, CO_CUT, CO_E, CO_ET, CO_HIGH, CO_KIND, CO_LAW,
+    CO_LOW, CO_MU, CO_NORMAL, CO_PLACE, CO_POISSON, CO_Q, CO_RADIUS_A, CO_RADIUS_B, CO_SIGN, CO_V, CO_WIDTH, CUT_C,
     CUT_P, LIMIT, SPHERE_PLANE, SPHERE_SPHERE, Contacts,
 )  # fmt: skip
 
-INFO_WIDTH = CO_COUPLING + 1
+INFO_WIDTH = CO_PLACE + 1
 
 
 def compile_contacts(
-    model: Model, places: dict[str, JointPlace], frame: Callable[[FrameRef], int], cuts: np.ndarray, couplings: int
+    model: Model, places: dict[str, JointPlace], frame: Callable[[FrameRef], int], cuts: np.ndarray, couplings: int, forces: int
 ) -> tuple[Contacts, tuple[str, ...]]:
-    """Records of all contacts and the names of their rows; those with laws have the last of the ``couplings``."""
+    """Records of all contacts and the names of their rows; those with laws have the last of the ``couplings``.
+
+    forces: number of all forces, behind which the contacts stand as places of laws.
+    """
     coupling = couplings - len(lawful(model))
     rows: list[tuple[np.ndarray, np.ndarray]] = []
+    laws: list[tuple[float, ...]] = []
     names: list[str] = []
     for name, contact in model.contacts.items():
         made: list[tuple[np.ndarray, np.ndarray]]
@@ -39,25 +42,20 @@ def compile_contacts(
                 names.append(name)
             case _:
                 raise InputError(f"contacts.{name}: kind '{contact.kind}' is not known to the equations")
+        parameters: tuple[float, ...] = ()
         if contact.law is not None:
-            for row in made:
-                _law(f"contacts.{name}", contact.law, *row)
+            law, parameters = contact.law.contact()
+            for info, _ in made:
+                info[CO_LAW] = law.number
             if isinstance(contact, FrameContact):
                 made[0][0][CO_COUPLING] = coupling
                 coupling += 1
         rows += made
+        laws += [parameters] * len(made)
     info = np.array([row[0] for row in rows], np.int64).reshape(-1, INFO_WIDTH)
-    return Contacts(info, np.array([row[1] for row in rows], float).reshape(-1, CO_WIDTH)), tuple(names)
-
-
-def _law(item: str, law: ContactLaw, info: np.ndarray, value: np.ndarray) -> None:
-    match law:
-        case HuntCrossley():
-            info[CO_LAW] = 0
-            value[CO_STIFFNESS], value[CO_EXPONENT] = law.stiffness, law.exponent
-            value[CO_DAMPING], value[CO_SLIP] = law.dissipation, law.slip_velocity
-        case _:
-            raise InputError(f"{item}.law: kind '{law.kind}' is not known to the equations")
+    info[:, CO_PLACE] = forces + np.arange(len(rows))
+    value = np.array([row[1] for row in rows], float).reshape(-1, CO_WIDTH)
+    return Contacts(info, value, table(laws)), tuple(names)
 
 
 def _row(kind: int) -> tuple[np.ndarray, np.ndarray]:

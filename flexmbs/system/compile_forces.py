@@ -1,20 +1,22 @@
 """Forces → flat records, and the pairs of frames they couple."""
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.model.contacts import Contact, FrameContact, JointLimit
-from flexmbs.model.forces import Bushing, FrameForce, JointFriction, JointSpring, JointTorque, PointSpring, UserForce
+from flexmbs.model.contacts import FrameContact, JointLimit
+from flexmbs.model.forces import AlongLine, Force, JointForce
+from flexmbs.law_kernel import Row
 from flexmbs.model.frames import FrameRef
-from flexmbs.model.laws import PD, PID, Function, SpringDamper
+from flexmbs.model.laws import TimeLaw
 from flexmbs.model.model import Model
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.records import JOINT_FRICTION, JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING, JOINT_STOP, Forces
+from flexmbs.system.records import ForceRows, Forces
 from flexmbs.system.topology import Topology
 
 
@@ -44,14 +46,15 @@ class JointPlace(NamedTuple):
         return n - 1 - number if self.reversed else number
 
 
-class _JointForceRow(NamedTuple):
-    name: str
-    joint: str
-    coordinate: int
-    kind: int
-    value: tuple[float, ...]
-    law: int
-    integral: bool
+class _Acting(NamedTuple):
+    """A row with its item, and the place: (joint, freedom) or frames."""
+
+    item: str
+    row: Row
+    joint: str = ""
+    coordinate: int = 0
+    frames: tuple[FrameRef, ...] = ()
+    length: float = 0.0
 
 
 def compile_forces(
@@ -62,107 +65,73 @@ def compile_forces(
     laws: LawTable,
     paths: list[int],
 ) -> tuple[Forces, np.ndarray, list[int], list[str]]:
-    """Records of all forces, the couplings they make, the paths lengthened by theirs, names of force states."""
-    rows: list[_JointForceRow] = []
-    frame_rows: list[list[int]] = []
-    springs: list[PointSpring] = []
-    bushings: list[Bushing] = []
+    """Records of all forces, the couplings they make, the paths lengthened by theirs, names of force states.
+
+    Couplings: forces along lines, between frames, joint forces on cut joints, contacts with laws.
+    """
+    acting: dict[str, list[_Acting]] = {place: [] for place in Forces._fields}
     for name, force in model.forces.items():
-        item = f"forces.{name}"
-        match force:
-            case JointTorque():
-                rows.append(_joint_torque(item, force, laws))
-            case JointSpring():
-                rows.append(
-                    _JointForceRow(
-                        item, force.joint, force.coordinate, JOINT_SPRING, (force.k, force.c, force.x0, 0.0), -1, False
-                    )
-                )
-            case JointFriction():
-                rows.append(_joint_friction(item, force))
-            case FrameForce():
-                numbers = [laws.number(f"{item}.{key}", law) for key in ("force", "torque") for law in getattr(force, key)]
-                frame_rows.append([frame(force.frame), int(force.axes == "follower"), -1, *numbers])
-            case UserForce():
-                frame_rows.append([frame(force.frame), 0, laws.wrench(item, force.function), *[-1] * 6])
-            case PointSpring():
-                springs.append(force)
-            case Bushing():
-                bushings.append(force)
-            case _:
-                raise InputError(f"{item}: kind '{force.kind}' is not known to the equations")
-    rows += [row for contact in model.contacts.values() for row in _stops(contact)]
-    pairs = [(f.frame_a, f.frame_b) for f in (*springs, *bushings)]
-    pairs += [(model.joints[row.joint].parent, model.joints[row.joint].child) for row in rows if places[row.joint].cut >= 0]
+        acting[force.place].append(_acting(f"forces.{name}", force))
+    acting["joint"] += [
+        _Acting(f"contacts.{name}", row, contact.joint, contact.coordinate)
+        for name, contact in model.contacts.items() if isinstance(contact, JointLimit) for row in contact.stops()
+    ]  # fmt: skip
+    count = itertools.count()
+    numbers = {place: [(*_law_columns(each, laws), next(count)) for each in rows] for place, rows in acting.items()}
+    states = [each.item for each in acting["joint"] if each.row.integral]
+    pairs: list[tuple[FrameRef, FrameRef]] = []
+
+    def coupling(a: FrameRef, b: FrameRef) -> int:
+        pairs.append((a, b))
+        return len(pairs) - 1
+
+    ends = {place: [tuple(map(frame, each.frames)) for each in acting[place]] for place in ("frame", "line", "pair")}
+    coupled = {place: [coupling(*each.frames) for each in acting[place]] for place in ("line", "pair")}
+    on_joint: list[tuple[int, ...]] = []
+    across: list[int] = []
+    for each in acting["joint"]:
+        place = places[each.joint]
+        freedom = place.coordinate(each.item, each.coordinate)
+        on_joint.append((place.body, place.cut, *freedom, states.index(each.item) if each.row.integral else -1))
+        ends_of = model.joints[each.joint].parent, model.joints[each.joint].child
+        across.append(coupling(*ends_of) if place.cut >= 0 else -1)
     pairs += lawful(model)
     couplings, paths = _couplings(shape, pairs, frame, paths)
-    joint, joint_value, states = _joint_record(rows, places, len(springs) + len(bushings))
-    spring = [
-        (frame(s.frame_a), frame(s.frame_b), -1 if s.law is None else laws.force(f"forces.{s.name}", s.law)) for s in springs
-    ]
     forces = Forces(
-        joint=joint, joint_value=joint_value, frame=_integers(frame_rows, 9), spring=_integers(spring, 3),
-        spring_value=_floats([(s.k, s.c, math.nan if s.length is None else s.length) for s in springs], 3),
-        bushing=_integers([(frame(b.frame_a), frame(b.frame_b)) for b in bushings], 2),
-        bushing_value=_floats([(*b.k, *b.c) for b in bushings], 12),
-    )  # fmt: skip
+        joint=_rows(numbers["joint"], across, on_joint, acting["joint"], 13),
+        frame=_rows(numbers["frame"], [-1] * len(acting["frame"]), ends["frame"], acting["frame"], 9),
+        line=_rows(numbers["line"], coupled["line"], ends["line"], acting["line"], 10, lengths=True),
+        pair=_rows(numbers["pair"], coupled["pair"], ends["pair"], acting["pair"], 10),
+    )
     return forces, couplings, paths, states
 
 
-def _integers(rows: Any, width: int) -> np.ndarray:
-    return np.array(rows, np.int64).reshape(-1, width)
+def _acting(item: str, force: Force) -> _Acting:
+    """The record of a force with its place."""
+    if force.place not in Forces._fields:
+        raise InputError(f"{item}: kind '{force.kind}' acts at '{force.place}', which is not known to the equations")
+    if force.place == "pair" and not all(isinstance(law, TimeLaw) for law in force.row().laws):
+        raise InputError(f"{item}: a law between two frames takes laws of time, no function of the user")
+    if isinstance(force, JointForce):
+        return _Acting(item, force.row(), force.joint, force.coordinate)
+    length = force.unloaded_length() if isinstance(force, AlongLine) else 0.0
+    return _Acting(item, force.row(), frames=force.frames(), length=math.nan if length is None else length)
 
 
-def _floats(rows: Any, width: int) -> np.ndarray:
-    return np.array(rows, float).reshape(-1, width)
+def _law_columns(each: _Acting, laws: LawTable) -> tuple[int, ...]:
+    """The first columns of a row, up to its place; its laws get consecutive numbers."""
+    row = each.row
+    keys = row.keys or ("",) * len(row.laws)
+    numbers = [_number(f"{each.item}.{key}" if key else each.item, law, each, laws) for key, law in zip(keys, row.laws)]
+    first = numbers[0] if numbers else -1
+    return row.law.number, first, len(numbers), row.gives, int(row.law.derivatives is not None), int(row.law.bends)
 
 
-def _joint_torque(item: str, force: JointTorque, laws: LawTable) -> _JointForceRow:
-    law: Any = force.law
-    match law:
-        case PD():
-            return _JointForceRow(
-                item, force.joint, force.coordinate, JOINT_PD, (law.kp, law.kd, 0.0, 0.0), laws.number(item, law.reference), False
-            )
-        case PID():
-            return _JointForceRow(
-                item,
-                force.joint,
-                force.coordinate,
-                JOINT_PID,
-                (law.kp, law.kd, law.ki, 0.0),
-                laws.number(item, law.reference),
-                True,
-            )
-        case SpringDamper():
-            return _JointForceRow(
-                item, force.joint, force.coordinate, JOINT_SPRING, (law.k, law.c, law.x0, law.preload), -1, False
-            )
-        case Function() if law.parameters == 3:
-            return _JointForceRow(
-                item, force.joint, force.coordinate, JOINT_LAW, (0.0,) * 4, laws.force(item, law.function), False
-            )
-    return _JointForceRow(item, force.joint, force.coordinate, JOINT_LAW, (0.0,) * 4, laws.number(item, law), False)
-
-
-def _joint_friction(item: str, force: JointFriction) -> _JointForceRow:
-    static = force.coulomb if force.static is None else force.static
-    value = (force.coulomb, static, force.stribeck_velocity or 1.0, force.viscous, force.regularization)
-    return _JointForceRow(item, force.joint, force.coordinate, JOINT_FRICTION, value, -1, False)
-
-
-def _stops(contact: Contact) -> list[_JointForceRow]:
-    """Joint forces of the stops of a limit with a law."""
-    if not isinstance(contact, JointLimit) or contact.law is None:
-        return []
-    law, item = contact.law, f"contacts.{contact.name}"
-    return [
-        _JointForceRow(
-            item, contact.joint, contact.coordinate, JOINT_STOP,
-            (law.stiffness, law.exponent, law.dissipation, bound, sign), -1, False,
-        )
-        for sign, bound in ((1.0, contact.lower), (-1.0, contact.upper)) if bound is not None
-    ]  # fmt: skip
+def _number(item: str, law: Any, each: _Acting, laws: LawTable) -> int:
+    """Number of a law of time, or of a function of the user with the arguments of the place."""
+    if isinstance(law, TimeLaw):
+        return laws.number(item, law)
+    return laws.wrench(item, law) if len(each.frames) == 1 else laws.force(item, law)
 
 
 def lawful(model: Model) -> list[tuple[FrameRef, FrameRef]]:
@@ -170,25 +139,35 @@ def lawful(model: Model) -> list[tuple[FrameRef, FrameRef]]:
     return [(c.parent, c.child) for c in model.contacts.values() if isinstance(c, FrameContact) and c.law is not None]
 
 
-def _joint_record(
-    rows: list[_JointForceRow], places: dict[str, JointPlace], first_coupling: int
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    states = [row.name for row in rows if row.integral]
-    on_cut = [row for row in rows if places[row.joint].cut >= 0]
-    integers = [
-        (
-            places[row.joint].body, places[row.joint].cut, *places[row.joint].coordinate(row.name, row.coordinate), row.kind,
-            row.law, states.index(row.name) if row.integral else -1, first_coupling + on_cut.index(row) if row in on_cut else -1,
-        )
-        for row in rows
-    ]  # fmt: skip
-    return _integers(integers, 8), _floats([(*row.value, 0.0)[:5] for row in rows], 5), states
+def _rows(
+    numbers: list[tuple[int, ...]],
+    couplings: list[int],
+    places: Sequence[tuple[int, ...]],
+    acting: list[_Acting],
+    columns: int,
+    *,
+    lengths: bool = False,
+) -> ForceRows:
+    """Records of the forces at places of one kind."""
+    info = [(*law, coupling, *place) for law, coupling, place in zip(numbers, couplings, places)]
+    value = table([each.row.parameters for each in acting])
+    if lengths:
+        value = np.column_stack([value, [each.length for each in acting]])
+    return ForceRows(np.array(info, np.int64).reshape(-1, columns), np.ascontiguousarray(value, float))
+
+
+def table(rows: Sequence[Sequence[float]]) -> np.ndarray:
+    """The rows one below the other, short ones filled with zeros."""
+    value = np.zeros((len(rows), max(map(len, rows), default=0)))
+    for k, row in enumerate(rows):
+        value[k, : len(row)] = row
+    return value
 
 
 def _couplings(
     shape: Topology, pairs: list[tuple[FrameRef, FrameRef]], frame: Callable[[FrameRef], int], paths: list[int]
 ) -> tuple[np.ndarray, list[int]]:
-    """Springs, bushings, joint forces on cut joints, then contacts with laws: who moves their frames."""
+    """Who moves the two frames of each pair."""
     paths = list(paths)
     rows = []
     for a, b in pairs:
@@ -196,4 +175,4 @@ def _couplings(
         at = len(paths)
         paths += path
         rows.append((frame(a), frame(b), top, at, len(paths)))
-    return _integers(rows, 5), paths
+    return np.array(rows, np.int64).reshape(-1, 5), paths

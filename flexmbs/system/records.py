@@ -17,8 +17,6 @@ ROTATE, SLIDE, TWIST, BALL, FREE, SHIFT = range(6)
 CHAIN, KNIFE_EDGE, ROLLING_DISC, ROLLING_SPHERE, USER_ROWS = range(5)
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
-# kinds of joint forces
-JOINT_LAW, JOINT_PD, JOINT_PID, JOINT_SPRING, JOINT_FRICTION, JOINT_STOP = range(6)
 
 # columns of System.tree: body i hangs on FRAME_P by its primary JOINT at its own FRAME_C; PLAIN: its velocities are the body
 # twist itself
@@ -53,21 +51,17 @@ ROWS_ALONG, VALUES_ALONG = -1, -2  # a rate is that of the rows, or by differenc
 DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = range(7)
 # columns of Laws.info
 LAW_KIND, LAW_AT, LAW_ADDRESS = range(3)
-# columns of Forces.joint
-JF_BODY, JF_CUT, JF_V, JF_Q, JF_KIND, JF_LAW, JF_STATE, JF_COUPLING = range(8)
-# columns of Forces.joint_value of friction
-COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)
-# and of a stop with a law of force
-STOP_STIFFNESS, STOP_EXPONENT, STOP_DAMPING, STOP_BOUND, STOP_SIGN = range(5)
-BENDING = (JOINT_FRICTION, JOINT_STOP)  # kinds whose force bends within a step: Newton's matrix is renewed
-# columns of Forces.frame: a user function's law or −1, else six laws of time from LAWS on
-FF_FRAME, FF_FOLLOWER, FF_USER, FF_LAWS = range(4)
-# columns of Forces.spring and spring_value
-SPRING_A, SPRING_B, SPRING_LAW = range(3)
-SPRING_K, SPRING_C, SPRING_LENGTH = range(3)
-# columns of Contacts.info: shape; frames of the contact; 0 where a law gives its force or −1 where it is rigid; Poisson's law;
-# place of a limited coordinate: body of a primary joint or −1, cut joint or −1, velocity and position; coupling of the law
-CO_KIND, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q, CO_COUPLING = range(10)
+# first columns of the rows of all forces: number of the law's kernel; its first law of time or function of the user, how many
+# they are and how many numbers each gives; 1 where the kernel gives slopes; 1 where it bends within a step, hence Newton's matrix
+# is renewed; place among the rows of all forces and contacts; row of System.couplings or −1
+LAW_KERNEL, LAW_FIRST, LAW_COUNT, LAW_GIVES, HAS_SLOPES, BENDS, LAW_PLACE, COUPLING = range(8)
+# next ones of Forces.joint: body of a primary joint or −1, cut joint or −1, place of velocity and position, force state or −1
+JF_BODY, JF_CUT, JF_V, JF_Q, JF_STATE = range(8, 13)
+END_A, END_B = 8, 9  # of the other forces: their frames
+# columns of Contacts.info: shape; frames of the contact; kernel of the law of its force or −1 where it is rigid; Poisson's law;
+# place of a limited coordinate: body of a primary joint or −1, cut joint or −1, velocity and position; coupling of the law; place
+# among the rows of all forces and contacts
+CO_KIND, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q, CO_COUPLING, CO_PLACE = range(11)
 SPHERE_PLANE, SPHERE_SPHERE, LIMIT = range(3)  # shapes
 # columns of Contacts.value: normal and tangents in axes of frame a, radii, extent along the first tangent, coefficients of
 # restitution and friction, sign and bound of a limited coordinate
@@ -84,9 +78,7 @@ CO_NORMAL, CO_TANGENT, CO_RADIUS_A, CO_RADIUS_B, CO_LOW, CO_HIGH, CO_E, CO_ET, C
     16,
     17,
 )
-# law of force
-CO_STIFFNESS, CO_EXPONENT, CO_DAMPING, CO_SLIP = 18, 19, 20, 21
-CO_WIDTH = 22
+CO_WIDTH = 18
 # columns of Work.contact: gap; velocities along normal and tangents; force along them; 1 beside an edge; poses of the frames in
 # their bodies, relative pose; covectors of normal and tangents on the relative twist, axes of frame b
 GAP, GAP_RATE, GAP_FORCE, BESIDE, CO_RA, CO_XA, CO_RB, CO_XB, CO_RR, CO_XR, COVECTORS = 0, 1, 4, 7, 8, 17, 20, 29, 32, 41, 44
@@ -159,23 +151,47 @@ class Laws(NamedTuple):
     value: np.ndarray
 
 
-class Forces(NamedTuple):
-    """Applied forces of all kinds."""
+class ForceRows(NamedTuple):
+    """Forces that act at places of one kind."""
 
-    joint: np.ndarray  # (n, 8)
-    joint_value: np.ndarray  # (n, 5)
-    frame: np.ndarray  # (n, 9)
-    spring: np.ndarray  # (n, 3)
-    spring_value: np.ndarray  # (n, 3)
-    bushing: np.ndarray  # (n, 2) frames
-    bushing_value: np.ndarray  # (n, 12) stiffness, damping
+    info: np.ndarray  # (n, 8 and more)
+    value: np.ndarray  # (n, width) parameters of the laws; of forces along lines last the length without load
+
+
+class Forces(NamedTuple):
+    """Applied forces by the place where they act: freedoms of joints, frames, lines between two frames, two frames."""
+
+    joint: ForceRows
+    frame: ForceRows
+    line: ForceRows
+    pair: ForceRows
 
 
 class Contacts(NamedTuple):
     """Unilateral constraints g ≥ 0 between frames, and limits of joint coordinates."""
 
-    info: np.ndarray  # (n, 10)
-    value: np.ndarray  # (n, 22)
+    info: np.ndarray  # (n, 11)
+    value: np.ndarray  # (n, 18)
+    law: np.ndarray  # (n, width) parameters of the laws of force
+
+
+class LawArguments(NamedTuple):
+    """What the kernel of a law is given (`flexmbs.law_kernel.LawKernel`)."""
+
+    p: np.ndarray
+    u: np.ndarray
+    x: np.ndarray
+    out: np.ndarray
+
+
+class LawRoom(NamedTuple):
+    """Kernels of the laws of all forces and contacts by their places, and room for what they are given and give."""
+
+    calls: np.ndarray  # (n,) int64 addresses
+    words: np.ndarray  # (n, …) of their `LawArguments`
+    u: np.ndarray
+    x: np.ndarray
+    out: np.ndarray
 
 
 class Evaluation(NamedTuple):
@@ -249,6 +265,7 @@ class Work(NamedTuple):
     r: np.ndarray  # (ns,)
     x: np.ndarray  # (ns + nc,)
     io: np.ndarray  # (2, 48) arguments and results of user functions
+    laws: LawRoom  # of forces
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros

@@ -1,0 +1,111 @@
+"""Kernels of laws (`flexmbs.law_kernel`) by address: each is compiled where a model has it, for no other kernel's sake."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flexmbs._jit import call_address, part, rebound
+from flexmbs._jit.address import Entry, bound_entry, call, memory_of, words_of
+from flexmbs.dynamics.laws import law_of_time
+from flexmbs.law_kernel import LAW_KERNELS, LawPart
+from flexmbs.system.records import (
+    CO_LAW, CO_PLACE, LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES, LAW_KERNEL, LAW_KIND, LAW_PLACE, Contacts,
+    Forces, LawArguments, LawRoom,
+)  # fmt: skip
+
+ARGUMENTS = 19  # of a law at most: time and the motion of a frame
+N_WORDS = 28  # of four arrays
+WIDTH = 72  # of what a law gives: two matrices (6, 6)
+
+
+@functools.cache
+def as_part(function: Callable[..., Any]) -> Any:
+    """A plain function, with the `LawPart` that it calls, as part of kernels."""
+    plain = function.function if isinstance(function, LawPart) else function
+    named = {name: plain.__globals__.get(name) for name in plain.__code__.co_names}
+    parts = {name: as_part(value) for name, value in named.items() if isinstance(value, LawPart)}
+    return part(rebound(plain, plain.__name__, parts))
+
+
+def _value(given, none, same, t, slopes, b):
+    if slopes == 0.0:
+        value(given.p, given.u, given.x, given.out)  # noqa: F821
+    return 0
+
+
+def _with_slopes(given, none, same, t, slopes, b):
+    if slopes == 0.0:
+        value(given.p, given.u, given.x, given.out)  # noqa: F821
+    else:
+        derivatives(given.p, given.u, given.x, given.out)  # noqa: F821
+    return 0
+
+
+@functools.cache
+def _entry(number: int) -> Entry:
+    """The kernel of a law."""
+    law = LAW_KERNELS[number]
+    name = f"{law.value.__module__}_{law.value.__name__}"
+    parts = {"value": as_part(law.value)}
+    if law.derivatives is None:
+        return bound_entry(_value, name, **parts)
+    return bound_entry(_with_slopes, name, **parts, derivatives=as_part(law.derivatives))
+
+
+def _address(number: int, arguments: LawArguments) -> int:
+    return _entry(number).address(arguments, arguments, arguments)
+
+
+def compile_laws() -> None:
+    """Compile the kernels of all laws ahead."""
+    for number in range(len(LAW_KERNELS)):
+        _address(number, LawArguments(*[np.zeros(1)] * 4))
+
+
+def make_law_room(forces: Forces, contacts: Contacts) -> LawRoom:
+    """Room for the laws of these forces and contacts."""
+    most = max(int((rows.info[:, LAW_COUNT] * rows.info[:, LAW_GIVES]).max(initial=1)) for rows in forces)
+    u, x, out = np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH)
+    found = [(*row[[LAW_PLACE, LAW_KERNEL]], value) for rows in forces for row, value in zip(rows.info, rows.value)]
+    found += [(*row[[CO_PLACE, CO_LAW]], value) for row, value in zip(contacts.info, contacts.law) if row[CO_LAW] >= 0]
+    n = 1 + max((place for place, _, _ in found), default=-1)
+    calls, words = np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64)
+    for place, number, value in found:
+        arguments = LawArguments(value, u, x, out)
+        given: list[int] = []
+        words_of(arguments, given)
+        words[place] = given
+        calls[place] = _address(int(number), arguments)
+    for constant in (calls, words):
+        constant.flags.writeable = False
+    return LawRoom(calls, words, u, x, out)
+
+
+@part
+def given_values(info, f, laws, room, io, n):
+    """u of force f: its laws of time, and functions of the user of the first n arguments in room.x."""
+    gives = info[f, LAW_GIVES]
+    for k in range(info[f, LAW_COUNT]):
+        law = info[f, LAW_FIRST] + k
+        if laws.info[law, LAW_KIND] == LAW_FUNCTION:
+            for a in range(n):
+                io[0, a] = room.x[a]
+            call_address(laws.info[law, LAW_ADDRESS], io[0], io[1])
+            for a in range(gives):
+                room.u[k * gives + a] = io[1, a]
+        else:
+            value, rate, _ = law_of_time(laws, law, room.x[0], io)
+            room.u[k * gives] = value
+            if gives > 1:
+                room.u[k * gives + 1] = rate
+
+
+@part
+def call_law(place, p, room, count, slopes):
+    """out[:count] of the law with parameters p at a place of the room, or its slopes (1.0) if it has some."""
+    for a in range(count):
+        room.out[a] = 0.0
+    here = memory_of(room.words[place], LawArguments(p, room.u, room.x, room.out))
+    call(room.calls[place], here, here, here, 0.0, slopes, 0.0)

@@ -1,0 +1,14 @@
+"""Forces: on joint coordinates, on frames, between frames. One file holds a kind of force whole, one line here registers it."""
+
+from flexmbs.model.forces.bushing import Bushing as Bushing
+from flexmbs.model.forces.force import AlongLine as AlongLine
+from flexmbs.model.forces.force import BetweenFrames as BetweenFrames
+from flexmbs.model.forces.force import Force as Force
+from flexmbs.model.forces.force import JointForce as JointForce
+from flexmbs.model.forces.force import OnFrame as OnFrame
+from flexmbs.model.forces.frame_force import FrameForce as FrameForce
+from flexmbs.model.forces.joint_friction import JointFriction as JointFriction
+from flexmbs.model.forces.joint_spring import JointSpring as JointSpring
+from flexmbs.model.forces.joint_torque import JointTorque as JointTorque
+from flexmbs.model.forces.point_spring import PointSpring as PointSpring
+from flexmbs.model.forces.user_force import UserForce as UserForce

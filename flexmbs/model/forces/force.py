@@ -1,0 +1,96 @@
+"""What all forces share: the place where a force acts, which says what its law is given and gives.
+
+The equations know four kinds of places, each with one loop over its forces (`flexmbs.dynamics.forces`): a freedom of a joint, a
+frame, the line between two frames, two frames. A kind of force gives a law alone: its kernel (`flexmbs.law_kernel.LawKernel`)
+stands in the file of its declaration.
+"""
+
+import dataclasses
+from typing import Any, ClassVar
+
+from pydantic import model_validator
+
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.law_kernel import Row
+from flexmbs.model.fields import Index
+from flexmbs.model.frames import FrameLike, JointLike
+from flexmbs.model.item import CoordinateUse, Item
+
+
+class Force(Item, section="forces"):
+    """A force element. ``place``: where such forces act, the field of `flexmbs.system.records.Forces` with their rows."""
+
+    place: ClassVar[str]
+
+    def row(self) -> Row:
+        """Its record."""
+        raise NotImplementedError
+
+    def frames(self) -> tuple[Any, ...]:
+        """The frames on which it acts, none where that is a joint."""
+        return ()
+
+
+class JointForce(Force):
+    """A generalized force τ (N or N m) on one freedom of a joint.
+
+    Law: x = (t, coordinate, rate η, force state z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x, −∂τ/∂η).
+    """
+
+    place: ClassVar[str] = "joint"
+
+    joint: JointLike = dataclasses.field(kw_only=False)
+    coordinate: Index = 0
+
+    def coordinate_used(self) -> CoordinateUse:
+        return CoordinateUse(self.joint, self.coordinate)
+
+
+class OnFrame(Force):
+    """A force and a torque on a frame.
+
+    Law: x = (t, r (3), A (9, by rows), v (3), ω (3)), the frame's motion in world axes → out = force, torque in world axes.
+    """
+
+    place: ClassVar[str] = "frame"
+
+    frame: FrameLike = dataclasses.field(kw_only=False)
+
+    def frames(self) -> tuple[Any, ...]:
+        return (self.frame,)
+
+
+class BetweenFrames(Force):
+    """A force and a torque on frame b, and their reaction on frame a.
+
+    Law: x = (t, displacement (3) and rotation vector θ (3) of b in a, velocity (3) and angular velocity (3) of b relative to a),
+    axes of a → out = elastic force and moment conjugate to displacement and θ, dissipative ones conjugate to the velocities;
+    slopes: −∂/∂(displacement, θ) (6, 6), −∂/∂velocities (6, 6), row by row.
+    """
+
+    place: ClassVar[str] = "pair"
+
+    frame_a: FrameLike = dataclasses.field(kw_only=False)
+    frame_b: FrameLike = dataclasses.field(kw_only=False)
+
+    @model_validator(mode="after")
+    def _two_frames(self) -> "BetweenFrames":
+        if self.frame_a == self.frame_b:
+            raise NestedError([Problem(("frame_b",), f"is frame_a itself ('{self.frame_a}'); give two frames")])
+        return self
+
+    def frames(self) -> tuple[Any, ...]:
+        return self.frame_a, self.frame_b
+
+
+class AlongLine(BetweenFrames):
+    """A tension F (N) on the line between two frames, which draws them together.
+
+    Law: x = (t, elongation e = l − l₀, ė) → out = (F, its dissipative part); slopes (∂F/∂e, ∂F/∂ė).
+    """
+
+    place: ClassVar[str] = "line"
+
+    def unloaded_length(self) -> float | None:
+        """l₀ (m); None: the initial length."""
+        return None

@@ -1,0 +1,44 @@
+"""Force and torque on a frame by laws of time."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from flexmbs.declaration import shown
+from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.forces.force import OnFrame
+from flexmbs.model.laws import ThreeLaws
+
+
+@law_kernel
+def in_world_axes(p, u, x, out):
+    """(F, M) = u"""
+    for a in range(6):
+        out[a] = u[a]
+
+
+@law_kernel
+def following(p, u, x, out):
+    """(F, M) = (A u₁₋₃, A u₄₋₆)"""
+    for a in range(3):
+        for b in range(3):
+            out[a] += x[4 + 3 * a + b] * u[b]
+            out[3 + a] += x[4 + 3 * a + b] * u[3 + b]
+
+
+def _axes(value: object) -> str:
+    if value not in ("world", "follower"):
+        raise ValueError(f"must be 'world' or 'follower', not {shown(value)}")
+    return str(value)
+
+
+class FrameForce(OnFrame, kind="frame-force"):
+    """Force (N) and torque (N m) on a frame, each three laws of time or numbers, in world axes or following the frame's axes."""
+
+    force: ThreeLaws = (0.0, 0.0, 0.0)
+    torque: ThreeLaws = (0.0, 0.0, 0.0)
+    axes: Annotated[str, BeforeValidator(_axes)] = "world"
+
+    def row(self) -> Row:
+        law = following if self.axes == "follower" else in_world_axes
+        return Row(law, laws=(*self.force, *self.torque), keys=("force",) * 3 + ("torque",) * 3)

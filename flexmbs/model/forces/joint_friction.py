@@ -1,0 +1,77 @@
+"""Friction on a joint coordinate as a smooth function of its rate."""
+
+import math
+
+from pydantic import model_validator
+
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.law_kernel import Row, bending_law
+from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
+from flexmbs.model.forces.force import JointForce
+
+CHORD = 0.6  # part of the chord's slope: from 0.5 on Newton's method does not swing to and fro about standstill
+COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)  # places in p
+
+
+@bending_law
+def friction(p, u, x, out):
+    """τ = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η of the rate η"""
+    v = x[2]
+    y = v / p[STRIBECK]
+    size = p[COULOMB] + (p[STATIC] - p[COULOMB]) * math.exp(-y * y)
+    out[0] = -size * math.tanh(v / p[REGULARIZATION]) - p[VISCOUS] * v
+    out[1] = out[0]
+
+
+@friction.slopes
+def friction_slopes(p, u, x, out):
+    """−∂τ/∂η, or that part of the chord −τ/η that keeps the iteration from overshooting where the law bends to standstill."""
+    v = x[2]
+    stribeck = v / p[STRIBECK]
+    rise = (p[STATIC] - p[COULOMB]) * math.exp(-stribeck * stribeck)
+    size = p[COULOMB] + rise
+    vr = p[REGULARIZATION]
+    y = v / vr
+    if abs(y) < 1e-4:
+        out[1] = size / vr + p[VISCOUS]
+        return
+    th = math.tanh(y)
+    tangent = size * (1.0 - th * th) / vr - 2.0 * stribeck / p[STRIBECK] * rise * th
+    out[1] = max(tangent, CHORD * size * th / v) + p[VISCOUS]
+
+
+class JointFriction(JointForce, kind="joint-friction"):
+    """Friction on one rotation or translation of a joint, a smooth odd function of its rate η:
+
+    Q = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η
+
+    ``coulomb`` F_c (N or N m), ``static`` F_s ≥ F_c (None: F_c) decaying over ``stribeck_velocity`` v_s (m/s or rad/s),
+    ``viscous`` c (N s/m or N m s/rad). ``regularization`` v_r (m/s or rad/s): the rate at which tanh(1) = 76 % of the force is
+    reached; below it a joint under load creeps instead of sticking, at η ≈ v_r Q/F_s. Armstrong-Hélouvry, Dupont & Canudas
+    de Wit, Automatica 30 (1994) 1083.
+    """
+
+    coulomb: Nonnegative
+    static: OptionalPositive = None
+    stribeck_velocity: OptionalPositive = None
+    viscous: Nonnegative = 0.0
+    regularization: Positive = 1e-3
+
+    @model_validator(mode="after")
+    def _curve(self) -> "JointFriction":
+        if self.static is not None and self.static < self.coulomb:
+            raise NestedError([Problem(("static",), f"must be >= coulomb = {self.coulomb:g}, not {self.static:g}")])
+        if (self.static is None) != (self.stribeck_velocity is None):
+            missing = "static" if self.static is None else "stribeck_velocity"
+            raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity go together")])
+        return self
+
+    def row(self) -> Row:
+        static = self.coulomb if self.static is None else self.static
+        return Row(friction, (self.coulomb, static, self.stribeck_velocity or 1.0, self.viscous, self.regularization))
+
+    def cautions(self) -> list[Problem]:
+        if self.stribeck_velocity is None or self.regularization < 0.5 * self.stribeck_velocity:
+            return []
+        speeds = f"is {self.regularization:g} and stribeck_velocity {self.stribeck_velocity:g}"
+        return [Problem((self.section, self.name, "regularization"), f"{speeds}: the peak is hardly reached; make it smaller")]

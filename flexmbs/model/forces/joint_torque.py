@@ -1,0 +1,30 @@
+"""Controllers, functions and laws of time on a joint coordinate."""
+
+import dataclasses
+from typing import Any
+
+from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.forces.force import JointForce
+from flexmbs.model.laws import Function, JointForceLaw, JointLaw
+
+
+@law_kernel
+def given(p, u, x, out):
+    """τ = u(t), or u(t, x, η) of the user"""
+    out[0] = u[0]
+
+
+class JointTorque(JointForce, kind="joint-torque"):
+    """Generalized force Q (N or N m) on one freedom of a joint by a law.
+
+    ``law`` is `PD`, `PID`, `SpringDamper`, a function (t, x, v) → Q, or a law of time, a number or a function of t.
+    ``coordinate`` is the index of the freedom.
+    """
+
+    law: JointForceLaw = dataclasses.field(kw_only=False)
+
+    def row(self) -> Row:
+        law: Any = self.law
+        if isinstance(law, JointLaw):
+            return law.row()
+        return Row(given, laws=(law.function if isinstance(law, Function) and law.parameters == 3 else law,))

@@ -1,0 +1,50 @@
+"""Spring and damper between two points."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.fields import Nonnegative, OptionalPositive
+from flexmbs.model.forces.force import AlongLine
+from flexmbs.model.functions import OptionalFunction, function_of
+
+TensionFunction = Annotated[OptionalFunction, AfterValidator(function_of(3, "f(t, elongation, rate) -> tension"))]
+
+
+@law_kernel
+def linear(p, u, x, out):
+    """F = k e + c ė, p = (k, c)"""
+    out[1] = p[1] * x[2]
+    out[0] = p[0] * x[1] + out[1]
+
+
+@linear.slopes
+def linear_slopes(p, u, x, out):
+    """(k, c)"""
+    out[0] = p[0]
+    out[1] = p[1]
+
+
+@law_kernel
+def given_tension(p, u, x, out):
+    """F = u(t, e, ė) of the user"""
+    out[0] = u[0]
+
+
+class PointSpring(AlongLine, kind="point-spring"):
+    """Spring and damper on the line between two frames: tension = k·(l − length) + c·dl/dt (N).
+
+    ``length`` is the unloaded length (m; None: the initial one). ``law(t, elongation, rate) → tension`` replaces k and c.
+    """
+
+    k: Nonnegative = 0.0
+    c: Nonnegative = 0.0
+    length: OptionalPositive = None
+    law: TensionFunction = None
+
+    def unloaded_length(self) -> float | None:
+        return self.length
+
+    def row(self) -> Row:
+        return Row(linear, (self.k, self.c)) if self.law is None else Row(given_tension, laws=(self.law,))

@@ -1,0 +1,26 @@
+"""Force and torque on a frame by a function of the user."""
+
+import dataclasses
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from flexmbs.law_kernel import Row
+from flexmbs.model.forces.force import OnFrame
+from flexmbs.model.forces.frame_force import in_world_axes
+from flexmbs.model.functions import UserFunction, function_of
+
+WrenchFunction = Annotated[UserFunction, AfterValidator(function_of(5, "f(t, r, A, v, w) -> 6 numbers"))]
+
+
+class UserForce(OnFrame, kind="user-force"):
+    """Force and torque on a frame by a function of the user.
+
+    ``function(t, r, A, v, w)`` → 6 numbers (force, torque; world axes), from the frame's position r (3), rotation matrix A (9, by
+    rows), velocity v (3) and angular velocity w (3), all in world axes.
+    """
+
+    function: WrenchFunction = dataclasses.field(kw_only=False)
+
+    def row(self) -> Row:
+        return Row(in_world_axes, laws=(self.function,), gives=6)
