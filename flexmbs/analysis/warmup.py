@@ -66,8 +66,14 @@ def pairs() -> Iterator[tuple[str, str]]:
 
 
 def warm_up(progress: Progress, *, demo: bool = False) -> None:
-    """Compile what every run needs (``demo``: what the demo needs), in as many processes as there are processors."""
-    wanted = [DEMO] if demo else list(pairs())
+    """Compile what every run needs in as many processes as there are processors; ``demo``: what the demo needs in this process,
+    where the parts that kernels share are compiled once."""
+    if demo:
+        for name in SHARED:
+            compile_shared(name)
+        compile_pair(*DEMO)
+        return
+    wanted = list(pairs())
     count = len(SHARED) + len(wanted)
     done = 0
     with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:

@@ -3,7 +3,7 @@ when ``slopes`` is asked for, to the stiffness and damping that the iteration ma
 
 import math
 
-from flexmbs._jit import call_address, part
+from flexmbs._jit import call_address, called, part
 from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, neg, scale, sub, tmul
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
 from flexmbs.dynamics.constraints import cut_wrench
@@ -76,7 +76,7 @@ def joint_force_slopes(forces, laws, io, force_rate, f, t, x, v, z, slope):
         slope[f, a] = (low - up) / (2.0 * h)
 
 
-@part
+@called
 def joint_forces(system, work, t, q, s, z, slopes):
     """Generalized forces τ on joint coordinates; across a cut joint the wrench (C⁺)ᵀ τ."""
     jf = system.forces.joint
@@ -112,7 +112,7 @@ def joint_forces(system, work, t, q, s, z, slopes):
                         work.slopes[at, 6 + a, b] = work.joint_slope[f, 1] * h
 
 
-@part
+@called
 def frame_forces(ff, laws, frames, motion, generalized, io, power, t, q, s):
     """Forces and torques on frames in world or follower axes, and user forces F(t, r, A, v, ω) in world axes."""
     for f in range(ff.shape[0]):
@@ -168,7 +168,7 @@ def spring_slopes(forces, laws, io, f, t, x, rate):
     return (a - b) / (2.0 * h), (c - d) / (2.0 * hv)
 
 
-@part
+@called
 def spring_forces(forces, laws, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
     """Tension along the line between two frames: its reaction acts at the other end, no moments."""
     for f in range(forces.spring.shape[0]):
@@ -199,7 +199,7 @@ def spring_forces(forces, laws, frames, motion, generalized, io, power, stiffnes
                     stiffness[f, 6 + i, j] = c * u[i] * u[j]
 
 
-@part
+@called
 def bushing_forces(bushing, value, frames, motion, generalized, power, stiffness, first, q, s, slopes):
     """F = −k δ − c δ̇ of the displacement and rotation vector θ of frame b in frame a, axes of a.
 
