@@ -89,16 +89,19 @@ def seldom(function: F) -> F:
 
 
 def part(function: F) -> F:
-    """A function for use inside kernels only: compiled into each kernel that calls it (see `parts`).
+    """A function for use inside kernels only: put into each kernel that calls it (see `parts`).
 
     It may not make arrays: compiled without reference counts, which halves the time of short evaluations.
     """
-    return _part(function)
-
-
-def inlined(function: F) -> F:
-    """A part whose code is put into its caller: a call would copy the hundreds of values of the records that it receives."""
     return _part(function, forceinline=True)
+
+
+def called(function: F) -> F:
+    """A part that stays a function of its own in the kernel: a long one that an evaluation calls once.
+
+    The time to compile a function grows faster than its length.
+    """
+    return _part(function, forceinline=False)
 
 
 def _part(function: F, **options: Any) -> F:

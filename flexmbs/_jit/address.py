@@ -23,7 +23,8 @@ from numba.core import cgutils, sigutils
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
-from flexmbs._jit import COMPILED, LIGHT, PACKAGES, inlined, keeping, part, rebound
+from flexmbs._jit import COMPILED, LIGHT, PACKAGES, keeping, part, rebound
+from flexmbs._jit.lent import WORD, Lent, lent_type, read
 from flexmbs._jit.loading import without_compiler
 
 _known: "weakref.WeakValueDictionary[int, Packed]" = weakref.WeakValueDictionary()
@@ -82,15 +83,15 @@ def _record(address: Any) -> Any:
 
 
 def _reader(kind: Any) -> Any:
-    """A function of compiled code that gives the record of that type at an address."""
+    """A function of compiled code that lends the record of that type at an address; of a tuple, its records."""
 
     @intrinsic
     def record_at(typing_context, address):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            place = builder.inttoptr(arguments[0], context.get_value_type(kind).as_pointer())
-            return builder.load(place)
+            return read(context, builder, kind, builder.inttoptr(arguments[0], WORD.as_pointer()))
 
-        return kind(types.int64), generate
+        named = isinstance(kind, types.NamedTuple)
+        return (Lent(kind) if named else types.Tuple([lent_type(each) for each in kind.types]))(types.int64), generate
 
     return record_at
 
@@ -99,10 +100,11 @@ if COMPILED:
 
     @intrinsic
     def address_of(typing_context, record):  # type: ignore[no-untyped-def]
-        """Address of a copy of a record on the caller's stack."""
+        """Address of a record that is lent, or of a copy of one on the caller's stack."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.ptrtoint(cgutils.alloca_once_value(builder, arguments[0]), ir.IntType(64))
+            lent = isinstance(record, Lent)
+            return builder.ptrtoint(arguments[0] if lent else cgutils.alloca_once_value(builder, arguments[0]), WORD)
 
         return types.int64(record), generate
 
@@ -112,7 +114,7 @@ if COMPILED:
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             array = context.make_array(signature.args[0])(context, builder, arguments[0])
-            return builder.ptrtoint(array.data, ir.IntType(64))
+            return builder.ptrtoint(array.data, WORD)
 
         return types.int64(words, record), generate
 
@@ -121,8 +123,7 @@ if COMPILED:
         """``int64 f(record, record, record, double, double, double)`` at an address."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            word, real = ir.IntType(64), ir.DoubleType()
-            kind = ir.FunctionType(word, [word] * 3 + [real] * 3)
+            kind = ir.FunctionType(WORD, [WORD] * 3 + [ir.DoubleType()] * 3)
             return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
 
         return types.int64(*[types.int64] * 4, *[types.float64] * 3), generate
@@ -202,7 +203,7 @@ class Entry:
 
 def entry(function: Callable[..., Any]) -> Entry:
     """A kernel f(record, record, record, t, a, b) → int that is called by address."""
-    return Entry(inlined(function), f"{function.__module__}.{function.__name__}".replace(".", "_"))
+    return Entry(part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"))
 
 
 def bound_entry(function: Callable[..., Any], name: str, **parts: Callable[..., Any]) -> Entry:
@@ -212,7 +213,7 @@ def bound_entry(function: Callable[..., Any], name: str, **parts: Callable[..., 
     """
     own = all(each.__module__.split(".")[0] in PACKAGES for each in (function, *parts.values()))
     full = f"{function.__module__}.{function.__name__}_{name}".replace(".", "_")
-    return Entry(inlined(rebound(function, full, parts)), full, own=own)
+    return Entry(part(rebound(function, full, parts)), full, own=own)
 
 
 def invoke(address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0) -> int:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 
 DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a dependent row
 ROUND_OFF = 1e-13  # of the stiffness of a row of ones: a row that is round-off altogether has no pivot either
@@ -151,7 +151,7 @@ def factorize(e, values, stiffness):
     return eliminate(e, values, stiffness)
 
 
-@part
+@called
 def eliminate(e, values, stiffness):
     """Factor in place; ``stiffness`` (n,) holds what constraint rows owe to bodies eliminated outside (zero: none)."""
     dropped = 0
@@ -188,7 +188,7 @@ def eliminate(e, values, stiffness):
     return dropped
 
 
-@part
+@called
 def solve(e, values, x):
     """x ← K⁻¹ x by forward and backward substitution."""
     nn = e.node.shape[0] - 1

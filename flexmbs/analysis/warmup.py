@@ -71,8 +71,14 @@ def pairs() -> Iterator[tuple[str, str]]:
 
 
 def warm_up(progress: Progress, *, demo: bool = False) -> None:
-    """Compile what every run needs (``demo``: what the demo needs), in as many processes as there are processors."""
-    wanted = [DEMO] if demo else list(pairs())
+    """Compile what every run needs in as many processes as there are processors; ``demo``: what the demo needs in this process,
+    where the parts that kernels share are compiled once."""
+    if demo:
+        for name in SHARED:
+            compile_shared(name)
+        compile_pair(*DEMO)
+        return
+    wanted = list(pairs())
     shared = [*SHARED, LAWS]
     count = len(shared) + len(wanted)
     done = 0

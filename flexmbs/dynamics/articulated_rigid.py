@@ -7,7 +7,7 @@ Wrenches (n, f) with n = J α + H a + p_n, f = Hᵀα + M a + p_f. Revolute and 
 
 import math
 
-from flexmbs._jit import inlined, part
+from flexmbs._jit import part
 from flexmbs.algebra.small import (
     EYE3, ZERO3, add, cross, dot, increase3_at, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at,
 )  # fmt: skip
@@ -78,7 +78,7 @@ def less_full_dyad(H, u, v):
     )  # fmt: skip
 
 
-@inlined
+@part
 def rigid_outward(joints, rigid, q, s):
     """Motion of all bodies, their inertias and bias wrenches."""
     body, place, w = rigid.body, rigid.place, rigid.state
@@ -147,7 +147,7 @@ def general_joint(joints, rigid, i, q, s, R, d, wp):
     return R, d, add(wp, jw)
 
 
-@inlined
+@part
 def rigid_inward(rigid, tau):
     """Articulated inertias and bias wrenches from leaves to root. Returns 0, or −1 − body where one is indefinite."""
     body, w = rigid.body, rigid.state
@@ -248,7 +248,7 @@ def shift_to_parent(w, i, p, J, H, M, n, f):
     increase3_at(w, p, A_PF, f)
 
 
-@inlined
+@part
 def rigid_rates(rigid, gravity, sd):
     """ṡ from root to leaves; gravity enters as the acceleration −g of the ground."""
     body, w, column = rigid.body, rigid.state, rigid.column
@@ -283,7 +283,7 @@ def rigid_rates(rigid, gravity, sd):
         store3_at(w, i, A_WD + 3, a)
 
 
-@inlined
+@part
 def rigid_accelerations(joints, rigid, gravity, q, s, tau, sd):
     """ṡ of a rigid tree under joint forces τ. Returns 0, or −1 − body where M is indefinite."""
     rigid_outward(joints, rigid, q, s)

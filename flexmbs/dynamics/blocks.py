@@ -4,7 +4,7 @@ E_i maps a body's own coordinates to its (V, q̇_f), X_i the parent's (V_p, q̇_
 composite mass matrix 𝓜_i of body i and all it carries (composite-rigid-body algorithm, Featherstone 2008 ch. 6, with modes).
 """
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.blocks import DIAGONAL, SIZE, add_block
 from flexmbs.algebra.se3 import twist_to_parent, wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, matmul, mul, neg, store3_at, tmul
@@ -130,7 +130,7 @@ def parent_velocities(tree, frames, motion, i, q, X, P, B):
             X[a, 6 + k] = B[a, 6 + k]
 
 
-@part
+@called
 def transmission(tree, frames, motion, q, E, X, B):
     """E and X of all bodies (where the velocities are the twist, E = 1 is not used)."""
     for i in range(tree.shape[0]):
@@ -140,7 +140,7 @@ def transmission(tree, frames, motion, q, E, X, B):
             parent_velocities(tree, frames, motion, i, q, X[i], B[0], B[1])
 
 
-@part
+@called
 def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
     """factor · M(q) into the KKT blocks: composite bodies, leaves to root, each pushed along its ancestors."""
     B1, B2, B3 = B[0], B[1], B[2]
@@ -218,7 +218,7 @@ def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, row
         i = p
 
 
-@part
+@called
 def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb, Rr, xr, q, P, n, E, X, B, rows):
     """rows[:n] = P · d(twist of frame b relative to frame a, axes of b)/ds over the bodies of the path."""
     for k in range(first, last):
@@ -250,7 +250,7 @@ def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
     )  # fmt: skip
 
 
-@part
+@called
 def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, rows, values):
     """G of all cut joints and drives into the KKT blocks."""
     B1 = B[0]
@@ -271,7 +271,7 @@ def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, row
             add_block(e, values, drives[d, DRIVE_NODE], i, B1, 1.0)
 
 
-@part
+@called
 def stiffness_blocks(tree, matrices, e, joint_force, joint_slope, values, damping):
     """K + damping · D of modes and joint forces into the KKT blocks."""
     for i in range(tree.shape[0]):
@@ -287,7 +287,7 @@ def stiffness_blocks(tree, matrices, e, joint_force, joint_slope, values, dampin
             values[e.node[i, DIAGONAL] + joint_force[f, JF_V] * (e.node[i, SIZE] + 1)] += max(slope, 0.0)
 
 
-@part
+@called
 def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, B, rows, values, damping):
     """Jᵀ (K + damping D) J of springs, bushings and forces in cut joints; J the relative twist of their frames."""
     P = B[3]

@@ -7,7 +7,7 @@ of one, [A, Jᵀp; pᵀJ, −1]. S is kept by blocks, one node a cut joint or a 
 
 import math
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.blocks import DIAGONAL, ROUND_OFF, SIZE, eliminate, solve
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import increase3_at, load3_at, load9_at, neg, store3_at
@@ -68,7 +68,7 @@ def closing_row(frames, art, closing, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, 
         store3_at(closing.load, h, 6 * r + 3, load3_at(body, i, LOAD + 3))
 
 
-@part
+@called
 def cut_loads(frames, art, closing, cuts, cut, q):
     """L⁻¹Gᵀ of all cut joints."""
     for k in range(cuts.shape[0]):
@@ -99,7 +99,7 @@ def stiffness_factor(P):
         P[j, j] = pivot * inverse
 
 
-@part
+@called
 def coupling_loads(frames, art, closing, first, couplings, motion, slopes, q, damping):
     """Rows of springs, bushings and forces in cut joints, nodes ``first`` …."""
     P = art.carried[0]
@@ -121,7 +121,7 @@ def coupling_loads(frames, art, closing, first, couplings, motion, slopes, q, da
             closing_row(frames, art, closing, first + k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n)
 
 
-@part
+@called
 def schur_complement(link, drive, A, velocity, closing, n_cuts):
     """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows."""
     e, values, half = closing.elimination, closing.values, closing.half
@@ -161,7 +161,7 @@ def schur_complement(link, drive, A, velocity, closing, n_cuts):
     return eliminate(e, values, closing.stiffness)
 
 
-@part
+@called
 def close_loops(link, drive, body, velocity, closing, n_cuts, x, ns):
     """−λ of the closing rows from HALF and the wanted G ṡ in x[ns …], in place; their loads are added to HALF."""
     node, path, half, solution = closing.node, closing.path, closing.half, closing.x

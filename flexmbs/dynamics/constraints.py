@@ -8,7 +8,7 @@ g = T e,  ġ = T V_rel,  g̈ = T (V̇_rel − Ċ η),  η = C⁺ V_rel.  A drive
 
 import math
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child
 from flexmbs.algebra.small import ZERO3, add, load3_at, load9_at, scale, store3_at, store9_at, sub, tmatmul, tmul
 from flexmbs.algebra.so3 import log_so3
@@ -215,7 +215,7 @@ def cut_joint(
             gs[G_ACCELERATION, row] = six_apply(cut, k, INVERSE + 6 * drives[d, DRIVE_V], av, aw)
 
 
-@part
+@called
 def drive_values(tree, drives, laws, io, gs, rate, t, q, s, sd):
     """Rows β − f(t) of the drives, their rates, and the rates ḟ."""
     for d in range(drives.shape[0]):
@@ -261,7 +261,7 @@ def constraint_wrench(cuts, cut, k, lam):
     return f, n
 
 
-@part
+@called
 def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, lam):
     """Add Gᵀ λ to the applied forces."""
     for k in range(cuts.shape[0]):

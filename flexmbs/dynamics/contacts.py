@@ -8,7 +8,7 @@ g = ±(β − bound) with γ = ±η. Acary and Brogliato, Numerical Methods for 
 
 import math
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, load9_at, scale, store3_at, store9_at, tmul
 from flexmbs.dynamics.blocks import frame_rows
 from flexmbs.algebra.se3 import wrench_to_parent
@@ -59,7 +59,7 @@ def contact_frame(contacts, k, x):
     return distance - value[k, CO_RADIUS_A] - value[k, CO_RADIUS_B], 0.0, n, t, u
 
 
-@part
+@called
 def between_frames(contacts, frames, motion, contact, k, q, s):
     """Gap, velocities and covectors of a contact between frames."""
     a = contacts.info[k, CO_A]
@@ -90,7 +90,7 @@ def between_frames(contacts, frames, motion, contact, k, q, s):
         contact[k, GAP_RATE + c] = six_apply(contact, k, COVECTORS + 6 * c, v, w)
 
 
-@part
+@called
 def joint_limit(system, work, k, q, s):
     """Gap and its rate of a limited coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
     info, contact, cut = system.contacts.info, work.contact, work.cut
@@ -115,7 +115,7 @@ def joint_limit(system, work, k, q, s):
     contact[k, GAP_RATE] = sign * rate
 
 
-@part
+@called
 def contact_kinematics(system, work, q, s):
     """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) stand."""
     for k in range(system.contacts.info.shape[0]):
@@ -125,7 +125,7 @@ def contact_kinematics(system, work, q, s):
             between_frames(system.contacts, work.frames, work.motion, work.contact, k, q, s)
 
 
-@part
+@called
 def contact_force(system, work, k, q):
     """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces; its covectors stand."""
     info, contact = system.contacts.info, work.contact
@@ -173,7 +173,7 @@ def given_contact_forces(system, work):
     return acting
 
 
-@part
+@called
 def apply_contact_forces(system, work, q, s, slopes):
     """Forces (N, T₁, T₂) of the contacts into the applied forces: of rigid ones those given, of others by their laws."""
     if given_contact_forces(system, work):
@@ -184,7 +184,7 @@ def apply_contact_forces(system, work, q, s, slopes):
                 contact_force(system, work, k, q)
 
 
-@part
+@called
 def contact_rows(system, work, k, q, rows):
     """rows (3, ns) = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k; its covectors and the transmission of the bodies stand."""
     info, contact = system.contacts.info, work.contact

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.blocks import cut_rows, mass_blocks, transmission
@@ -15,7 +15,7 @@ from flexmbs.system.records import (
 )  # fmt: skip
 
 
-@part
+@called
 def dense_constraints(system, work, q, G):
     """All constraint rows into a zeroed G (nc, ns); the transmission of the bodies stands."""
     cuts = system.cuts
@@ -34,7 +34,7 @@ def dense_constraints(system, work, q, G):
             G[system.drives[d, DRIVE_ROW], tree[i, S_AT] + system.drives[d, DRIVE_V]] = 1.0
 
 
-@part
+@called
 def dense_mass(system, work, q, M):
     """The mass blocks into a zeroed M (ns, ns); the transmission of the bodies stands."""
     e = system.elimination

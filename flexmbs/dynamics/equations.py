@@ -4,7 +4,7 @@ Inward sweep: the wrench W on a body frame passes through its joint, W_cm = Ad(X
 velocities, −Φ_cmᵀ W_cm to the body's own modes, Φ_pmᵀ and Ad(X_pm⁻¹)ᵀ of it to the parent.
 """
 
-from flexmbs._jit import inlined, part
+from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
 from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
@@ -66,21 +66,21 @@ def residual_at(model, here, none, t, slopes, gathered):
     return 0
 
 
-@inlined
+@part
 def kinematics(system, work, t, q, s, sd):
     """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ of all constraints."""
     here = address_of(Evaluation(q, s, sd, work.zero, work.zero, work.zero))
     call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, t, 0.0, 0.0)
 
 
-@inlined
+@part
 def body_motion(system, work, q, s, sd):
     """Motion of all bodies."""
     here = address_of(Evaluation(q, s, sd, work.zero, work.zero, work.zero))
     call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, 0.0, 1.0, 0.0)
 
 
-@inlined
+@part
 def residual(system, work, t, q, s, sd, lam, z, slopes, r):
     """r = M ṡ − k − Gᵀ λ; fills kinematics, constraint values, joint wrenches and the power account on the way."""
     here = address_of(Evaluation(q, s, sd, lam, z, r))
@@ -89,7 +89,7 @@ def residual(system, work, t, q, s, sd, lam, z, slopes, r):
     )  # fmt: skip
 
 
-@inlined
+@part
 def body_forces(system, work, t, q, s, z):
     """Wrenches WRENCH and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape products by body."""
     here = address_of(Evaluation(q, s, work.zero, work.zero, z, work.r))
@@ -108,7 +108,7 @@ def clear_account(system, work):
         work.power[a] = 0.0
 
 
-@part
+@called
 def inward(tree, frames, motion, q, r):
     """Gather body wrenches into the generalized residual r, leaves to root."""
     for back in range(tree.shape[0]):

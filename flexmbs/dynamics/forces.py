@@ -6,7 +6,7 @@ wrenches and to the power account and, when ``slopes`` is asked for, its stiffne
 
 import math
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, scale, sub, tmul
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
 from flexmbs.dynamics.constraints import cut_wrench
@@ -58,7 +58,7 @@ def joint_force_value(rows, laws, room, io, force_rate, f, t, x, v, z):
     return tau, loss
 
 
-@part
+@called
 def joint_forces(system, work, t, q, s, z, slopes):
     """Generalized forces τ on joint coordinates; across a cut joint the wrench (C⁺)ᵀ τ."""
     rows = system.forces.joint
@@ -98,7 +98,7 @@ def joint_forces(system, work, t, q, s, z, slopes):
                         work.slopes[at, 6 + a, b] = kv * h
 
 
-@part
+@called
 def frame_forces(rows, laws, room, frames, motion, generalized, io, power, t, q, s):
     """Forces and torques F(t, r, A, v, ω) on frames, in world axes."""
     for f in range(rows.info.shape[0]):
@@ -123,7 +123,7 @@ def frame_forces(rows, laws, room, frames, motion, generalized, io, power, t, q,
         apply_wrench(frames, motion, generalized, m, Rm, xm, q, force, torque)
 
 
-@part
+@called
 def line_forces(rows, laws, room, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
     """Tension along the line between two frames: its reaction acts at the other end, no moments."""
     for f in range(rows.info.shape[0]):
@@ -155,7 +155,7 @@ def line_forces(rows, laws, room, frames, motion, generalized, io, power, stiffn
                     stiffness[at, 6 + i, j] = c * u[i] * u[j]
 
 
-@part
+@called
 def pair_forces(rows, laws, room, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
     """Force and torque on frame b in axes of a: elastic e conjugate to the displacement x and rotation vector θ of b in a,
     dissipative d conjugate to the velocities.

@@ -9,7 +9,7 @@ With geometric stiffness K0 of a unit force or moment on the frame, its displace
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, increase3_at, load3_at, load9_at, matmul, mul, neg, scale, sub, tmul
 from flexmbs.algebra.so3 import exp_so3, tangent, tangent_rate, tangent_transposed
@@ -180,7 +180,7 @@ def world_pose(frames, motion, m, Rm, xm):
     return matmul(A, Rm), add(load3_at(motion, i, POS), mul(A, xm))
 
 
-@part
+@called
 def frame_twist(frames, motion, m, q, s):
     """World pose, pose in the body and twist (own axes) of frame m: what forces need."""
     Rm, xm = frame_pose(frames, m, q)
@@ -205,7 +205,7 @@ def apply_wrench(frames, motion, force, m, Rm, xm, q, f, n):
     modal_force(frames, m, Rm, q, f, n, force, 1.0)
 
 
-@part
+@called
 def apply_pair(frames, motion, force, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
     """Wrench (f, n), axes of b, on frame b and its reaction on frame a."""
     apply_wrench(frames, motion, force, b, Rb, xb, q, f, n)

@@ -5,7 +5,7 @@ child's frames (pm, cm) of the primary joint; both frames may move with the mode
 ground.
 """
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child, twist_to_parent
 from flexmbs.algebra.small import add, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub
 from flexmbs.dynamics.frames import frame_pose, frame_rates, modal_motion, world_pose
@@ -15,7 +15,7 @@ from flexmbs.system.records import (
 )  # fmt: skip
 
 
-@part
+@called
 def outward(tree, frames, joints, gravity, motion, q, s, sd):
     """Fill ``motion`` with the kinematics of state (q, s) and accelerations ṡ; the shapes of the frames stand."""
     for i in range(tree.shape[0]):

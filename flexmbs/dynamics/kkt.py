@@ -1,7 +1,7 @@
 """The bordered matrix [[c M + K + c' D, Gᵀ], [G, 0]] of a state, and the projection on the constraints by it."""
 
 from flexmbs.algebra.small import largest
-from flexmbs._jit import inlined, part
+from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
@@ -30,7 +30,7 @@ def kkt_at(model, here, none, t, c_mass, c_damping):
     return factorize(system.elimination, values, work.stiffness)
 
 
-@inlined
+@part
 def kkt_matrix(system, work, q, c_mass, c_damping):
     """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0 leaves K out too.
 
@@ -52,7 +52,7 @@ def independence(work, ns):
     return least
 
 
-@part
+@called
 def project(system, work, t, q, s, tolerance, iterations):
     """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities onto G s + γ̄ = 0.
 

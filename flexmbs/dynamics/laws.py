@@ -2,13 +2,13 @@
 
 import math
 
-from flexmbs._jit import call_address, part
+from flexmbs._jit import call_address, called, part
 from flexmbs.system.records import (
     LAW_ADDRESS, LAW_AT, LAW_CONSTANT, LAW_FUNCTION, LAW_KIND, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE,
 )  # fmt: skip
 
 
-@part
+@called
 def law_of_time(laws, k, t, io):
     """(f, ḟ, f̈)(t) of law k; ``io`` (2, 48) is scratch for user functions."""
     kind = laws.info[k, LAW_KIND]

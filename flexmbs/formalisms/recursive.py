@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from flexmbs.algebra.small import largest
-from flexmbs._jit import inlined, part
+from flexmbs._jit import called, part
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
@@ -59,7 +59,7 @@ class Room(NamedTuple):
     with_couplings: np.ndarray  # (1,) int64 the last factor has the couplings
 
 
-@part
+@called
 def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
     """Articulated matrices of c_mass M + K + c_damping D; ``fresh``: the shape products belong to q."""
     tree = system.tree
@@ -72,7 +72,7 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
     return articulate(art.link, art.drive, art.body, art.A, art.modes, art.velocity, art.carried, art.T)
 
 
-@part
+@called
 def solve_tree(system, art, closing, x, ns):
     """x ← solution for the loads in LOAD and TAU and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
     drives = system.drives
@@ -86,7 +86,7 @@ def solve_tree(system, art, closing, x, ns):
     outward_solution(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x, ns)
 
 
-@inlined
+@part
 def accelerations(system, work, room, t, q, s, z, sd, lam):
     """ṡ and λ; with projection also of the states near a singular position. Returns the number of dependent rows or −1 − body."""
     if room.simple[0] == 1:
@@ -116,7 +116,7 @@ def share_pivots(system, work, closing):
             work.stiffness[ns + row] = closing.stiffness[row]
 
 
-@part
+@called
 def general_accelerations(system, work, room, t, q, s, z, sd, lam):
     """ṡ, λ and the wrenches of the primary joints of any tree with any loops."""
     art = room.art
@@ -187,7 +187,7 @@ def correction(system, work, room, q, x):
     solve_tree(system, art, room.coupled if room.with_couplings[0] == 1 else room.cuts, x, ns)
 
 
-@part
+@called
 def projected(system, work, room, t, q, s):
     """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left."""
     x = room.art.x

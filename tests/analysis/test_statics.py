@@ -176,7 +176,7 @@ def test_springs_without_a_length_rest_in_the_declared_position() -> None:
 
 
 def test_cantilever_whose_only_frame_carries_its_own() -> None:
-    """No frame moves with the modes. Oracles: K_ff q = ∫ρ Φᵀ dV g; ρ A g L⁴/(8 E I) at the end; (1.8751/L)² √(E I/(ρ A)) rad/s."""
+    """No frame moves with the modes. Oracles: K_ff q = ∫ρ Φᵀ dV g; ρAgL⁴/(8EI) at the end; (1.8751/L)² √(EI/(ρA)) rad/s."""
     E, rho, L, h = 2.1e11, 7850.0, 1.0, 0.04
     mesh = pp.box_mesh((L, h, h), (8, 1, 1), "hex20", origin=(0.0, -h / 2, -h / 2))
     body = pp.reduce(
