@@ -347,11 +347,14 @@ def collide(memory, course, t):
             now.s[i] += closed.Y[j, i] * closed.problem.x[j]
     if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
         course.counts[PAUSED] = 1
-    if hard and memory.crowd[0] >= CROWD and t - memory.recent[memory.crowd[0] % CROWD] < CROWDED * (1.0 + t):
+    if not hard:  # an event all the same
+        memory.recent[memory.crowd[0] % CROWD] = t
+        memory.crowd[0] += 1
+    if memory.crowd[0] >= CROWD and t - memory.recent[memory.crowd[0] % CROWD] < CROWDED * (1.0 + t):
         course.exchange.status[0] = contact.row[0]
         course.exchange.status[1] = TOO_MANY
         return UNSOLVED
-    return shortened(memory, course, t) if hard else DONE
+    return shortened(memory, course, t)  # with the forces of the contacts that stay closed
 
 
 @part
