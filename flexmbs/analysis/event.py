@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.model.fields import number
+from flexmbs.model.fields import index, number
 from flexmbs.model.frames import FrameRef, frame_ref, joint_name
 from flexmbs.model.functions import parameter_count
 
@@ -45,10 +47,11 @@ class Event:
             raise InputError(f"event: its name must be a text, not {name!r}")
         item = f"events.{name}"
         _check_kind(item, function, joint, frame, axis)
-        if direction not in (-1, 0, 1):
+        if np.ndim(direction) or direction not in (-1, 0, 1):
             raise InputError(f"{item}.direction: must be 1 (rising), -1 (falling) or 0 (both), not {direction!r}")
         values: dict[str, Any] = {
-            "name": name, "function": function, "joint": _read(f"{item}.joint", joint_name, joint), "coordinate": int(coordinate),
+            "name": name, "function": function, "joint": _read(f"{item}.joint", joint_name, joint),
+            "coordinate": _read(f"{item}.coordinate", index, coordinate),
             "velocity": bool(velocity), "frame": _read(f"{item}.frame", frame_ref, frame), "axis": AXES.index(axis or "x"),
             "value": _read(f"{item}.value", number, value), "direction": int(direction), "terminal": bool(terminal),
         }  # fmt: skip

@@ -58,7 +58,6 @@ LOOKS = 8  # times within a step at which gaps are looked at
 TOUCHING = 1e-9  # m or rad, of a gap that is closed
 SLIPPING = 1e-7  # m/s, above which a contact slips
 CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever
-ROUND_OFF = 1e-13
 NEAR = 1e-13  # of a step: two events at the same time
 DIFFERENCE = 1e-6  # s
 TOO_MANY = -2  # impacts, in place of a number of sweeps
@@ -341,17 +340,20 @@ def collide(memory, course, t):
             )
             memory.recent[memory.crowd[0] % CROWD] = t
             memory.crowd[0] += 1
-        set_mode(contact, k, u[0] > 0.5 * contact.e[k] * settling and u[0] > ROUND_OFF, u[1], u[2])
+        set_mode(contact, k, u[0] > 0.5 * settling, u[1], u[2])
     for j in range(3 * m):
         for i in range(now.s.shape[0]):
             now.s[i] += closed.Y[j, i] * closed.problem.x[j]
     if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
         course.counts[PAUSED] = 1
-    if hard and memory.crowd[0] >= CROWD and t - memory.recent[memory.crowd[0] % CROWD] < CROWDED * (1.0 + t):
+    if not hard:  # an event all the same
+        memory.recent[memory.crowd[0] % CROWD] = t
+        memory.crowd[0] += 1
+    if memory.crowd[0] >= CROWD and t - memory.recent[memory.crowd[0] % CROWD] < CROWDED * (1.0 + t):
         course.exchange.status[0] = contact.row[0]
         course.exchange.status[1] = TOO_MANY
         return UNSOLVED
-    return shortened(memory, course, t) if hard else DONE
+    return shortened(memory, course, t)  # with the forces of the contacts that stay closed
 
 
 @part

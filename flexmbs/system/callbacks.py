@@ -227,6 +227,8 @@ def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[...
 
         def wrench(x: Any, out: Any) -> None:
             result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19])
+            if len(result) != 6:  # Numba looks at no bounds; the Python form tells
+                raise ValueError
             for a in range(6):
                 out[a] = result[a]
 

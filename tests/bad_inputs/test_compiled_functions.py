@@ -72,3 +72,18 @@ def test_31_exception(callbacks: Callbacks) -> None:
         callbacks.raise_error()
     assert raised.traceback[-1].name == "friction"
     assert raised.value.__notes__ == ["in the function of forces.friction at t = 0.5 s"]
+
+
+@pytest.mark.parametrize("count", [3, 7])
+def test_31_wrong_number_of_results(callbacks: Callbacks, count: int) -> None:
+    """Numba looks at no bounds: a wrench of 3 numbers read what lay behind them in the memory."""
+
+    @numba.njit
+    def wrench(t, r, A, v, w):  # type: ignore[no-untyped-def]
+        return np.zeros(count)
+
+    address = callbacks.address("forces.push", wrench, lambda f, x: f(x[0], x[1:4], x[4:13], x[13:16], x[16:19]), 19, 6)
+    values, out = np.zeros(19), np.zeros(6)
+    SIGNATURE(address)(values.ctypes.data, out.ctypes.data)
+    with pytest.raises(ValueError, match=f"must give 6 numbers, not {count}"):
+        callbacks.raise_error()

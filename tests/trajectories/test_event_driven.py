@@ -83,6 +83,24 @@ def test_rocking_block():
     assert np.abs(solution.energy.balance).max() < 1e-8
 
 
+@pytest.mark.parametrize("restitution", [0.3, 0.0])
+def test_box_that_rocks_to_rest(restitution):
+    """A box thrown on its corners comes to rest on all four: what closes without rebound, though it parts below ``settling``,
+    stays closed under its force, where steps of no length followed each other without end."""
+    model = fm.Model("box")
+    corners = {f"c{i}": (0.1 * x, 0.1 * y, -0.05) for i, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)])}
+    body = model.add(fm.RigidBody("box", mass=1.0, inertia=(1e-2, 1e-2, 1e-2), frames=corners))
+    model.add(fm.Free("flight", model.ground, body, q0=(0, 0, 0.2, 1, 0, 0, 0), v0=(1.0, 0.3, 0, 0.5, 0.1, 2.0)))
+    for key in corners:
+        model.add(fm.SpherePlane(key, model.ground, body[key], restitution=restitution, friction=0.3))
+    solution = fm.simulate(model, t_end=0.6, output_step=0.1, integrator="event-driven")
+    box = solution.body("box")
+    assert box.position[-1, 2] == pytest.approx(0.05, abs=1e-8)
+    assert np.abs(np.concatenate([box.velocity[-1], box.angular_velocity[-1]])).max() < 1e-6
+    assert sum(solution.contact(key).normal[-1] for key in corners) == pytest.approx(G, rel=1e-6)
+    assert np.abs(solution.energy.balance).max() < 1e-8
+
+
 def test_stop_of_a_pendulum_in_both_coordinates():
     """It leaves the stop at −e of its speed: the next swing rises to 1 − cos φ' = e² (1 − cos φ), alike in both
     coordinates."""

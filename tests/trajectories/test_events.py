@@ -163,3 +163,11 @@ def test_what_is_wrong_with_an_event_is_said(given, message):
     with pytest.raises(fm.InputError) as refused:
         fm.simulate(falling(), t_end=1.0, events=[fm.Event("stop", **given)])
     assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("coordinate", "x"), ("coordinate", np.nan), ("coordinate", 0.7), ("direction", np.array([1, 1]))]
+)
+def test_odd_numbers_are_refused_by_name(key: str, value: object) -> None:
+    with pytest.raises(fm.InputError, match=rf"events\.turn\.{key}"):
+        fm.Event("turn", joint="hinge", **{key: value})
