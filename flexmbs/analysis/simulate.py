@@ -1,6 +1,7 @@
 """`simulate`: a model, a formalism and an integrator become a solution."""
 
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,12 +25,14 @@ from flexmbs.analysis.run import Progress, Run, statistics
 from flexmbs.analysis.singular import passage_notes, passages
 from flexmbs.analysis.state import HasState, given_state, started
 from flexmbs.analysis.stop import INTERRUPTED, outcome
-from flexmbs.errors import InputError, SolverError
+from flexmbs.errors import AssemblyWarning, InputError, SolverError
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.course import DONE, NOT_FINITE
 from flexmbs.model.check import declaration_report
+from flexmbs.model.laws import Constant, TimeLaw
 from flexmbs.model.model import Model
+from flexmbs.model.parts import parts
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import AT_EVENT, RunInfo, Trajectory
 
@@ -54,7 +57,8 @@ def simulate(
 ) -> Solution:
     """Motion of a model from its initial values at t = 0 to ``t_end`` (s), or as its ``run`` says where no ``t_end`` is given.
 
-    start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values.
+    start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values; its
+        time becomes t = 0, which an `AssemblyWarning` tells where the model has laws of time.
     step: fixed step (s); without it the steps follow the local error within ``rtol`` and ``atol``.
     output_step: distance of the output times (s), default ``step`` or t_end/200; outputs are taken within the steps.
     formalism: a name of `FORMALISMS`, or an object with options; by default "recursive" for trees in joint coordinates, else
@@ -65,7 +69,7 @@ def simulate(
     rho_inf: spectral radius of generalized-α at infinite frequency.
     events: state functions whose changes of sign are located; terminal ones end the run.
     initial: how initial values are made consistent, `Assemble` with locked joints, weights, bending of bodies, strictness.
-    progress: called with the fraction done and a text about four times a second.
+    progress: called with the fraction done and a text, after batches of outputs that take about a quarter of a second.
     Ctrl-C ends the run at the last output; the solution's ``run.outcome`` says so.
 
     Raises `InputError` for what is wrong before the first step, `SolverError` when the run stops, and what a function of the
@@ -99,7 +103,9 @@ def _simulate(
         joint, first_state = consistent_state(model, how=initial)
     else:
         joint, _ = initial_state(model, how=Assemble(elastic=True))
-        first_state = started(joint, given_state("start", start))
+        given = given_state("start", start)
+        _tell_of_time(model, given.t)
+        first_state = started(joint, given)
     singular = singular_position(joint, first_state)
     compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
     regular = in_coordinates(joint, singular.near, chosen["coordinates"])[1] if singular else first_state
@@ -143,6 +149,20 @@ def _simulate(
         compiled.callbacks.raise_error(solution if reached else None)
         raise SolverError(ended, solution)
     return solution
+
+
+def _tell_of_time(model: Model, t: float) -> None:
+    """A warning where a start of another time meets laws of time: the run begins at t = 0."""
+    sections = (model.joints, model.forces, model.drives)
+    items = [item for section in sections for item in section.values() if any(_depends_on_time(part) for _, part in parts(item))]
+    if t != 0.0 and items:
+        names = ", ".join(f"{item.section}.{item.name}" for item in items)
+        told = f"start: its time t = {t:g} s becomes t = 0; laws of time begin anew ({names})"
+        warnings.warn(f"{told}, shift them by {t:g} s if they go on", AssemblyWarning, stacklevel=4)
+
+
+def _depends_on_time(part: object) -> bool:
+    return callable(part) or (isinstance(part, TimeLaw) and not isinstance(part, Constant))
 
 
 def _finite(status: int, reached: int, out: Trajectory) -> tuple[int, int]:

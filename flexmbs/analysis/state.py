@@ -34,7 +34,7 @@ class State:
     """A model at time t (s) in joint coordinates.
 
     q (nq,) and s (ns,): positions and velocities; sd (ns,) and lam (nc,): accelerations and multipliers; z (nz,): force states;
-    beta: coordinates of the cut joints.  M ṡ = k + Gᵀλ, theory §4.
+    beta: coordinates of the cut joints.  M ṡ = k + Gᵀλ, theory §4: accelerations without the forces of rigid contacts.
     """
 
     compiled: Compiled = field(repr=False)

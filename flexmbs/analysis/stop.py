@@ -25,7 +25,7 @@ from flexmbs.integrators.event_driven import TOO_MANY
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import Work
+from flexmbs.system.records import CO_E, Work
 
 INTERRUPTED = -1
 
@@ -78,8 +78,9 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
         return ""
     contact = f"contact '{compiled.contacts[int(work.status[0])]}'"
     if work.status[1] == TOO_MANY:
-        cause = f"impacts of {contact} follow each other without end"
-        return f"{cause}; raise the integrator's settling, lower the restitution, or take 'moreau-jean'"
+        cause = f"impacts of {contact}, or turns of its slip, follow each other without end"
+        rebounds = compiled.system.contacts.value[int(work.status[0]), CO_E] > 0.0
+        return f"{cause}; raise the integrator's settling, {'lower the restitution, ' if rebounds else ''}or take 'moreau-jean'"
     if work.status[1] == NO_SOLUTION:
         driven = bool(compiled.model.drives)
         cause = f"no impulses keep {contact} closed: {'a drive presses through it, or ' if driven else ''}it jams by friction"

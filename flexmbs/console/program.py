@@ -75,18 +75,18 @@ def _failed(error: Exception, name: str) -> int:
     if isinstance(error, FlexmbsError):
         _tell(*str(error).splitlines())
         return error.exit_code
-    if isinstance(error, MemoryError):
-        _tell("the memory does not suffice; use fewer modes, fewer outputs or a larger machine")
-        return 4
-    if isinstance(error, OSError):
-        _tell(f"{error.filename or 'the results'}: {error.strerror or error}; mend the file, its rights or the free space")
-        return 4
     notes = [note for note in getattr(error, "__notes__", []) if note.startswith("in the function of")]
     if notes:
         if not os.environ.get("FLEXMBS_DEBUG"):
             traceback.print_exception(error)
         _tell(f"{type(error).__name__} {notes[0]}: {error}")
         return InputError.exit_code if getattr(error, "solution", None) is None else SolverError.exit_code
+    if isinstance(error, MemoryError):
+        _tell("the memory does not suffice; use fewer modes, fewer outputs or a larger machine")
+        return 4
+    if isinstance(error, OSError):
+        _tell(f"{error.filename or 'the results'}: {error.strerror or error}; mend the file, its rights or the free space")
+        return 4
     _tell(f"internal error: {type(error).__name__}: {error} ({name} --debug … shows where)")
     return 1
 

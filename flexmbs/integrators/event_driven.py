@@ -301,6 +301,16 @@ def set_mode(contact, k, parts, u, v):
 
 
 @part
+def crowded(memory, course, k, t):
+    """Have the last events, this one of contact k, no time between them?"""
+    if memory.crowd[0] < CROWD or t - memory.recent[memory.crowd[0] % CROWD] >= CROWDED * (1.0 + t):
+        return False
+    course.exchange.status[0] = k
+    course.exchange.status[1] = TOO_MANY
+    return True
+
+
+@part
 def collide(memory, course, t):
     """Impact of the contacts that struck with all that are closed; they part, or stay closed. Returns a status."""
     now, contact, closed = course.now, course.contact, memory.closed
@@ -349,9 +359,7 @@ def collide(memory, course, t):
     if not hard:  # an event all the same
         memory.recent[memory.crowd[0] % CROWD] = t
         memory.crowd[0] += 1
-    if memory.crowd[0] >= CROWD and t - memory.recent[memory.crowd[0] % CROWD] < CROWDED * (1.0 + t):
-        course.exchange.status[0] = contact.row[0]
-        course.exchange.status[1] = TOO_MANY
+    if crowded(memory, course, contact.row[0], t):
         return UNSOLVED
     return shortened(memory, course, t)  # with the forces of the contacts that stay closed
 
@@ -404,11 +412,18 @@ def finish_at(memory, course, same, h, a_, b_):
     """Impacts at the end of the accepted step, and the modes for the next one."""
     t = course.clock[TIME]
     hit = False
+    turned = -1
     for k in range(memory.struck.shape[0]):
         hit = hit or memory.struck[k] == 1
+        turned = k if memory.turned[k] == 1 else turned
     status = DONE
     if hit:
         status = collide(memory, course, t)
+    elif turned >= 0:
+        memory.recent[memory.crowd[0] % CROWD] = t
+        memory.crowd[0] += 1
+        if crowded(memory, course, turned, t):
+            return UNSOLVED
     if status == DONE:
         change_modes(memory, course, t)
     return status

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.errors import InputError
 from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.fields import AnyVector, Number, Positive, Time
 from flexmbs.model.functions import UserFunction, parameter_count
@@ -160,8 +161,11 @@ def function_state(function: Callable[..., Any], t: float) -> State:
     """Value, rate and acceleration of f(t) → (value, rate, acceleration), or of f(t) → value by central differences."""
     result = function(t)
     if not isinstance(result, numbers.Real):
-        value, rate, acceleration = result
-        return float(value), float(rate), float(acceleration)
+        try:
+            value, rate, acceleration = (float(part) for part in result)
+        except (TypeError, ValueError):
+            raise InputError(f"gives {shown(result)}; return a number, or value, rate and acceleration") from None
+        return value, rate, acceleration
     middle, h = float(result), 1e-4 * max(1.0, abs(t))
     before, after = float(function(t - h)), float(function(t + h))
     return middle, (after - before) / (2.0 * h), (after - 2.0 * middle + before) / h**2

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from flexmbs._jit import COMPILED, compiled_callback, is_jitted
-from flexmbs.errors import SolverError, shown
+from flexmbs.errors import InputError, SolverError, shown
 
 if COMPILED:
     from flexmbs._jit.reported import reported
@@ -64,6 +64,7 @@ class Callbacks:
                 address, alive = reported(checked[0], report)
                 self.kept += [checked, alive]
                 return address
+            function = function.py_func  # type: ignore[attr-defined]
         return self._keep(self._timed(name, self._python(name, function, body, n_in, n_out)))
 
     @contextlib.contextmanager
@@ -151,12 +152,18 @@ class Callbacks:
                 return
             try:
                 values = body(function, a)
-                if len(values) != n_out:
-                    raise ValueError(f"the function must give {n_out} numbers, not {len(values)}")
                 total = 0.0
-                for k in places:
-                    b[k] = value = float(values[k])
-                    total += value
+                try:
+                    if len(values) != n_out:
+                        raise IndexError
+                    for k in places:
+                        b[k] = value = float(values[k])
+                        total += value
+                except (TypeError, ValueError, IndexError):
+                    raise InputError(_no_numbers(values, n_out)) from None
+            except InputError as error:
+                lost(a, b, InputError(f"{name}: its function {error}"))
+                return
             except BaseException as error:  # raised again after the loop; a C caller cannot carry it
                 lost(a, b, error)
                 return
@@ -187,6 +194,8 @@ def _checked(function: Any, spread: Callable[..., Any], n_in: int, n_out: int) -
 
     It is made anew where Numba has compiled the function itself anew.
     """
+    from numba.core.errors import NumbaError
+
     numbers = (cell.cell_contents for cell in spread.__closure__ or ())
     form = (spread.__code__, n_in, n_out, *(number for number in numbers if isinstance(number, int)))
     kept = function.__dict__.setdefault(KEPT, {})  # machine code, which does not hold the function
@@ -194,7 +203,10 @@ def _checked(function: Any, spread: Callable[..., Any], n_in: int, n_out: int) -
         made, of = kept[form]
         if all(any(library is result.library for result in function.overloads.values()) for library in of):
             return cast(tuple[int, Any] | None, made)
-    made = compiled_callback(spread, n_in, n_out)
+    try:
+        made = compiled_callback(spread, n_in, n_out)
+    except NumbaError:  # its results are no numbers of one kind: Python converts them, or tells
+        made = None
     kept[form] = made, [result.library for result in function.overloads.values()]
     return made
 
@@ -205,6 +217,14 @@ def _at_border(frame: FrameType | None) -> bool:
     while own is not None and own.f_code.co_filename != __file__:
         own = own.f_back
     return own is not None and own.f_code.co_name in BORDER and (own is frame or own.f_code.co_name != "call")
+
+
+def _no_numbers(values: Any, n: int) -> str:
+    """What a function gives instead of n numbers."""
+    if isinstance(values, tuple) and len(values) == n == 1:  # the result of a scalar function
+        return f"gives {shown(values[0])}; return a number"
+    there = f"{len(values)} numbers" if isinstance(values, (tuple, list, np.ndarray)) and len(values) != n else shown(values)
+    return f"gives {there}; return {n} numbers"
 
 
 def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:

@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 
+import flexmbs as fm
 from flexmbs._jit import COMPILED
 from flexmbs.system.callbacks import SIGNATURE, Callbacks
 from flexmbs.system.compile_laws import LawTable
@@ -85,5 +86,19 @@ def test_31_wrong_number_of_results(callbacks: Callbacks, count: int) -> None:
     address = callbacks.address("forces.push", wrench, lambda f, x: f(x[0], x[1:4], x[4:13], x[13:16], x[16:19]), 19, 6)
     values, out = np.zeros(19), np.zeros(6)
     SIGNATURE(address)(values.ctypes.data, out.ctypes.data)
-    with pytest.raises(ValueError, match=f"must give 6 numbers, not {count}"):
+    with pytest.raises(fm.InputError, match=f"forces.push: its function gives {count} numbers; return 6 numbers"):
         callbacks.raise_error()
+
+
+@numba.njit
+def mixed(t, r, A, v, w):  # type: ignore[no-untyped-def]
+    return (0.0, 0, 1.5, 0, 0.0, 0)
+
+
+def test_31_results_of_several_types_are_converted() -> None:
+    """Numba has no loop over such a tuple."""
+    model = fm.Model("rod", gravity=(0.0, 0.0, 0.0))
+    rod = model.add(fm.RigidBody("rod", mass=2.0, inertia=(1.0,) * 3))
+    model.add(fm.Free("free", model.ground, rod))
+    model.add(fm.UserForce("push", rod, mixed))
+    assert fm.simulate(model, t_end=0.1, step=0.05).body("rod").velocity[-1, 2] == pytest.approx(0.075)

@@ -1,0 +1,34 @@
+"""Row 31: functions of the user whose results are no numbers."""
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (None, "gives None; return 6 numbers"), ("text", "gives 'text'; return 6 numbers"), (1.0, "gives 1.0; return 6 numbers"),
+        ((0.0,) * 5, "gives 5 numbers; return 6 numbers"), ((0.0, 0.0, 1j, 0.0, 0.0, 0.0), "return 6 numbers"),
+    ],
+)  # fmt: skip
+def test_31_results_that_are_no_numbers(result: object, told: str) -> None:
+    model = fm.Model("rod")
+    rod = model.add(fm.RigidBody("rod", mass=2.0, inertia=(1.0,) * 3))
+    model.add(fm.Free("free", model.ground, rod))
+    model.add(fm.UserForce("push", rod, lambda t, r, A, v, w: result))
+    with pytest.raises(fm.InputError, match=r"forces\.push: its function gives") as raised:
+        fm.simulate(model, t_end=0.1, step=0.05)
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize("result", [None, "text", (1.0, 2.0), np.zeros(2)])
+def test_31_laws_that_give_no_numbers(result: object) -> None:
+    for law in (lambda t: result, lambda t, x, v: result):
+        model = fm.Model("rod")
+        rod = model.add(fm.RigidBody("rod", mass=2.0, inertia=(1.0,) * 3))
+        model.add(fm.Revolute("hinge", model.ground, rod))
+        model.add(fm.JointTorque("motor", "hinge", fm.Function(law)))
+        with pytest.raises(fm.InputError, match=r"forces\.motor.*: its function gives .*; return a number"):
+            fm.simulate(model, t_end=0.1, step=0.05)
