@@ -70,16 +70,14 @@ def pairs() -> Iterator[tuple[str, str]]:
     return iter(dict.fromkeys((*first, *fitting)))
 
 
-def compile_demo(share: int) -> None:
-    """What the demo needs, in two shares for two processes; the pair, which meets both, after the longer one."""
-    for name in ([*SHARED][:-1], [*SHARED][-1:])[share]:
-        compile_shared(name)
-    if share == 0:
+def warm_up(progress: Progress, *, demo: bool = False) -> None:
+    """Compile what every run needs in as many processes as there are processors; ``demo``: what the demo needs in this process,
+    where the parts that kernels share are compiled once."""
+    if demo:
+        for name in SHARED:
+            compile_shared(name)
         compile_pair(*DEMO)
-
-
-def warm_up(progress: Progress) -> None:
-    """Compile what every run needs, in as many processes as there are processors."""
+        return
     wanted = list(pairs())
     shared = [*SHARED, LAWS]
     count = len(shared) + len(wanted)

@@ -52,24 +52,24 @@ def demo(folder: Path) -> int:
 
 @contextlib.contextmanager
 def compiling_meanwhile() -> Iterator[None]:
-    """Where no kernel is on the disk yet, those of the run are compiled by other processes while this one goes on."""
+    """Where no kernel is on the disk yet, those of the run are compiled by another process while this one goes on."""
     from flexmbs._jit import CACHE
 
     cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))
-    compilers = [get_context("spawn").Process(target=_compile, args=(share,)) for share in (0, 1) if cold]
-    for each in compilers:
-        each.start()
+    compiler = get_context("spawn").Process(target=_compile) if cold else None
+    if compiler is not None:
+        compiler.start()
     try:
         yield
     finally:
-        for each in compilers:
-            each.join()
+        if compiler is not None:
+            compiler.join()
 
 
-def _compile(share: int) -> None:
-    from flexmbs.analysis.warmup import compile_demo
+def _compile() -> None:
+    from flexmbs.analysis.warmup import warm_up
 
-    compile_demo(share)
+    warm_up(lambda done, text: None, demo=True)
 
 
 def _reduced_link(file: Path, folder: Path, progress: Report) -> Path:
