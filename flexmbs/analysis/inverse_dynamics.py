@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexmbs.analysis import arguments
-from flexmbs.analysis.arguments import require_no_contacts
 from flexmbs.analysis.jacobians import joint_directions_of
 from flexmbs.analysis.sequence import solution_of
 from flexmbs.analysis.state import HasState, State, given_state
@@ -46,7 +45,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     """
     states = _states(motion)
     compiled, names = states[0].compiled, _actuators(actuators)
-    require_no_contacts(compiled.model, "inverse_dynamics")
+    arguments.require_no_contacts(compiled.model, "inverse_dynamics")
     drives = () if names else tuple(compiled.model.drives)
     if not names and not drives:
         if compile_model(compiled.model, "joint").topology.cuts:

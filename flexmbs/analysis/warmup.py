@@ -70,14 +70,15 @@ def pairs() -> Iterator[tuple[str, str]]:
     return iter(dict.fromkeys((*first, *fitting)))
 
 
-def warm_up(progress: Progress, *, demo: bool = False) -> None:
-    """Compile what every run needs in as many processes as there are processors; ``demo``: what the demo needs in this process,
-    where the parts that kernels share are compiled once."""
-    if demo:
-        for name in SHARED:
-            compile_shared(name)
-        compile_pair(*DEMO)
-        return
+def warm_up_demo() -> None:
+    """Compile what the demo needs, in this process: the parts that kernels share are compiled once."""
+    for name in SHARED:
+        compile_shared(name)
+    compile_pair(*DEMO)
+
+
+def warm_up(progress: Progress) -> None:
+    """Compile what every run needs, in as many processes as there are processors."""
     wanted = list(pairs())
     shared = [*SHARED, LAWS]
     count = len(shared) + len(wanted)

@@ -20,7 +20,7 @@ def demo(folder: Path) -> int:
     """Mesh → flexible body → model → run → report in a folder; 0 when every check passes, else 3."""
     from flexmbs.analysis.demo import demo_checks, demo_model
     from flexmbs.command.run import simulated
-    from flexmbs.results.summary import FAIL, checks
+    from flexmbs.results.summary import FAIL
 
     started = time.perf_counter()
     file = next((path for path in MESHES if path.exists()), None)
@@ -42,7 +42,7 @@ def demo(folder: Path) -> int:
         progress(0.9, "writing the report")
         solution.save(folder / "arm.h5")
         solution.report(folder / "arm.html")
-    found = [*checks(solution), *demo_checks(solution)]
+    found = [*solution.audit, *demo_checks(solution)]
     put("\n".join(f"{check.status}  {check.title}: {check.found}" for check in found))
     passed = all(check.status != FAIL for check in found)
     verdict = "PASS" if passed else "FAIL"
@@ -56,7 +56,7 @@ def compiling_meanwhile() -> Iterator[None]:
     from flexmbs._jit import CACHE
 
     cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))
-    compiler = get_context("spawn").Process(target=_compile) if cold else None
+    compiler = get_context("spawn").Process(target=_warm_up) if cold else None
     if compiler is not None:
         compiler.start()
     try:
@@ -66,10 +66,10 @@ def compiling_meanwhile() -> Iterator[None]:
             compiler.join()
 
 
-def _compile() -> None:
-    from flexmbs.analysis.warmup import warm_up
+def _warm_up() -> None:
+    from flexmbs.analysis.warmup import warm_up_demo
 
-    warm_up(lambda done, text: None, demo=True)
+    warm_up_demo()
 
 
 def _reduced_link(file: Path, folder: Path, progress: Report) -> Path:

@@ -23,6 +23,7 @@ def run(
 ) -> int:
     """Simulate, save, report; the exit code, that of a `SolverError` where the verdict is FAIL. What was computed is kept."""
     from flexmbs.model.model import load
+    from flexmbs.results.summary import FAIL
 
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = run_options(model, given)
@@ -37,7 +38,7 @@ def run(
         _keep(solution, target, report, as_json=as_json)
     if solution.run.outcome.startswith("interrupted"):
         return INTERRUPTED
-    return SolverError.exit_code if solution.verdict == "FAIL" else 0
+    return SolverError.exit_code if solution.verdict == FAIL else 0
 
 
 def run_options(model: "Model", given: dict[str, Any]) -> "Run":
@@ -122,6 +123,8 @@ def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
 
 
 def _tell_results(solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool) -> None:
+    from flexmbs.results.summary import PASS
+
     if as_json:
         put_json(numbers | {"files": files})
         return
@@ -129,5 +132,5 @@ def _tell_results(solution: "Solution", numbers: dict[str, Any], files: dict[str
         tell(f"note: {line}")
     put("\n".join([*(f"{check['status']}  {check['title']}: {check['found']}" for check in numbers["checks"])]))
     put("\n".join(f"{what}: {file}" for what, file in files.items()))
-    worst = [check for check in solution.audit if check.status == solution.verdict != "PASS"]
-    put(f"{solution.verdict}: {worst[0].title}: {worst[0].found}" if worst else solution.verdict)
+    worst = next(check for check in solution.audit if check.status == solution.verdict)
+    put(PASS if solution.verdict == PASS else f"{solution.verdict}: {worst.title}: {worst.found}")

@@ -11,8 +11,8 @@ from flexmbs.system.records import (
 
 @part
 def law_force(contacts, contact, room, power, k):
-    """Force (N, T₁, T₂) of contact k by its law into ``contact``, its power into the account; returns slopes
-    (−∂N/∂g, −∂N/∂ġ, along the slip, across it)."""
+    """Force (N, T₁, T₂) of contact k by its law into ``contact``, its power into the account; room.x keeps what the law was
+    given."""
     x, out = room.x, room.out
     rate = contact[k, GAP_RATE]
     u, v = contact[k, GAP_RATE + 1], contact[k, GAP_RATE + 2]
@@ -28,13 +28,13 @@ def law_force(contacts, contact, room, power, k):
     contact[k, GAP_FORCE + 2] = b
     power[POWER_FORCES] += elastic * rate
     power[POWER_LOSS] += (elastic - normal) * rate - t * u - b * v
-    call_law(contacts.info[k, CO_PLACE], contacts.law[k], room, 4, 1.0)
-    return out[0], out[1], out[2], out[3]
 
 
 @part
-def law_slopes(contacts, contact, slopes, k, kg, kr, along, across):
-    """Stiffness and damping of contact k on the relative twist of its frames, of their coupling."""
+def law_slopes(contacts, contact, room, slopes, k):
+    """Stiffness and damping of contact k, just evaluated, on the relative twist of its frames, of their coupling."""
+    call_law(contacts.info[k, CO_PLACE], contacts.law[k], room, 4, 1.0)
+    kg, kr, along, across = room.out[0], room.out[1], room.out[2], room.out[3]
     at = contacts.info[k, CO_COUPLING]
     u, v = contact[k, GAP_RATE + 1], contact[k, GAP_RATE + 2]
     speed = math.sqrt(u * u + v * v)

@@ -153,12 +153,12 @@ def law_forces(system, work, slopes):
     for k in range(info.shape[0]):
         if info[k, CO_LAW] >= 0:
             forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
-            kg, kr, along, across = law_force(system.contacts, work.contact, work.laws, work.power, k)
+            law_force(system.contacts, work.contact, work.laws, work.power, k)
             if info[k, CO_KIND] == LIMIT:
                 work.power[POWER_FORCES] = forces
                 work.power[POWER_LOSS] = loss
             elif slopes:
-                law_slopes(system.contacts, work.contact, work.slopes, k, kg, kr, along, across)
+                law_slopes(system.contacts, work.contact, work.laws, work.slopes, k)
 
 
 @part

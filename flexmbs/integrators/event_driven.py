@@ -301,6 +301,13 @@ def set_mode(contact, k, parts, u, v):
 
 
 @part
+def note_event(memory, t):
+    """One more event, among the last `CROWD`."""
+    memory.recent[memory.crowd[0] % CROWD] = t
+    memory.crowd[0] += 1
+
+
+@part
 def crowded(memory, course, k, t):
     """Have the last events, this one of contact k, no time between them?"""
     if memory.crowd[0] < CROWD or t - memory.recent[memory.crowd[0] % CROWD] >= CROWDED * (1.0 + t):
@@ -348,8 +355,7 @@ def collide(memory, course, t):
                 (closed.problem.x[3 * b], closed.problem.x[3 * b + 1], closed.problem.x[3 * b + 2]),
                 lost,
             )
-            memory.recent[memory.crowd[0] % CROWD] = t
-            memory.crowd[0] += 1
+            note_event(memory, t)
         set_mode(contact, k, u[0] > 0.5 * settling, u[1], u[2])
     for j in range(3 * m):
         for i in range(now.s.shape[0]):
@@ -357,8 +363,7 @@ def collide(memory, course, t):
     if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
         course.counts[PAUSED] = 1
     if not hard:  # an event all the same
-        memory.recent[memory.crowd[0] % CROWD] = t
-        memory.crowd[0] += 1
+        note_event(memory, t)
     if crowded(memory, course, contact.row[0], t):
         return UNSOLVED
     return shortened(memory, course, t)  # with the forces of the contacts that stay closed
@@ -420,8 +425,7 @@ def finish_at(memory, course, same, h, a_, b_):
     if hit:
         status = collide(memory, course, t)
     elif turned >= 0:
-        memory.recent[memory.crowd[0] % CROWD] = t
-        memory.crowd[0] += 1
+        note_event(memory, t)
         if crowded(memory, course, turned, t):
             return UNSOLVED
     if status == DONE:

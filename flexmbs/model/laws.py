@@ -215,13 +215,6 @@ def spring_damper(p, u, x, out):
     out[1] = -p[1] * x[2]
 
 
-@spring_damper.slopes
-def spring_damper_slopes(p, u, x, out):
-    """(k, c)"""
-    out[0] = p[0]
-    out[1] = p[1]
-
-
 @law_kernel
 def pd(p, u, x, out):
     """τ = k_p (r − x) + k_d (ṙ − η), p = (k_p, k_d), u = (r, ṙ)"""
@@ -235,10 +228,11 @@ def pid(p, u, x, out):
     out[2] = u[0] - x[1]
 
 
+@spring_damper.slopes
 @pd.slopes
 @pid.slopes
-def gains(p, u, x, out):
-    """(k_p, k_d)"""
+def first_two(p, u, x, out):
+    """The stiffness and the damping of a linear law, its first two parameters"""
     out[0] = p[0]
     out[1] = p[1]
 

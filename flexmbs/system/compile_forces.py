@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.law_kernel import Row
 from flexmbs.model.contacts import FrameContact, JointLimit
 from flexmbs.model.forces import AlongLine, Force, JointForce
-from flexmbs.law_kernel import Row
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.laws import TimeLaw
 from flexmbs.model.model import Model

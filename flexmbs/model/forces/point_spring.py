@@ -8,6 +8,7 @@ from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.fields import Nonnegative, OptionalPositive
 from flexmbs.model.forces.force import AlongLine
 from flexmbs.model.functions import OptionalFunction, function_of
+from flexmbs.model.laws import first_two
 
 TensionFunction = Annotated[OptionalFunction, AfterValidator(function_of(3, "f(t, elongation, rate) -> tension"))]
 
@@ -19,11 +20,7 @@ def linear(p, u, x, out):
     out[0] = p[0] * x[1] + out[1]
 
 
-@linear.slopes
-def linear_slopes(p, u, x, out):
-    """(k, c)"""
-    out[0] = p[0]
-    out[1] = p[1]
+linear.slopes(first_two)
 
 
 @law_kernel
