@@ -393,7 +393,10 @@ def shortened(memory, course, t):
 
 @part
 def change_modes(memory, course, t):
-    """Slip that turned back sticks, sticking that gave way slips, contacts without force that part open."""
+    """Contacts without force that part open; the others slip the way they now move, or stick where they do not.
+
+    The direction of slip that a step begins with is that of its own start: slip may turn by any angle in many steps.
+    """
     contact = course.contact
     shut = False
     for k in range(contact.mode.shape[0]):
@@ -406,9 +409,7 @@ def change_modes(memory, course, t):
             continue
         if (contact.rate[k, 0] > 1e-9 and contact.force[k, 0] <= 0.0) or contact.beside[k] != 0.0:
             contact.mode[k] = OPEN
-        elif memory.turned[k] == 1:
-            contact.mode[k] = STICKS
-        elif contact.mode[k] == STICKS:
+        else:
             set_mode(contact, k, False, contact.rate[k, 1], contact.rate[k, 2])
 
 

@@ -135,3 +135,20 @@ def test_what_is_refused():
         match=r"impacts of contact 'walls\..*', or turns of its slip, follow each other without end; raise .*settling",
     ):
         fm.simulate(slot, t_end=1.0, integrator="event-driven")
+
+
+@pytest.mark.parametrize("integrator", ["event-driven", "moreau-jean"])
+def test_slip_turns_by_any_angle(integrator):
+    """A point thrown up and across a slope of tan α = μ: v (1 + cos φ) stays what it was, φ from the line of fall. Its slip turns
+    by 148° in many steps, in none of them by much."""
+    slope, thrown = 0.5, math.radians(150.0)
+    model = fm.Model("slope", gravity=(G * math.sin(slope), 0.0, -G * math.cos(slope)))
+    body = model.add(fm.RigidBody("puck", mass=2.0, inertia=(1, 1, 1)))
+    model.add(fm.Translation("way", model.ground, body, v0=(2.0 * math.cos(thrown), 2.0 * math.sin(thrown), 0.0)))
+    model.add(fm.SpherePlane("floor", model.ground, body, friction=math.tan(slope)))
+    step, accuracy = ({"step": 2e-4}, 5e-3) if integrator == "moreau-jean" else ({}, 1e-7)
+    solution = fm.simulate(model, t_end=1.5, output_step=0.05, integrator=integrator, **step)
+    down, across, _ = solution.frame("puck").velocity.T
+    np.testing.assert_allclose(np.hypot(down, across) + down, 2.0 * (1.0 + math.cos(thrown)), rtol=accuracy)
+    assert math.degrees(math.atan2(across[-1], down[-1])) < 5.0
+    assert np.abs(solution.energy.balance).max() < (1e-2 if step else 1e-8)
