@@ -3,20 +3,26 @@
     python reports/differential/study.py --models 2000 --minutes 30 --jobs 2     -> README.md
     python reports/differential/study.py --only SEED                            one model, told in full
 
+What each seed gave is kept in found.jsonl: a study that is called again goes on with the seeds that are not there.
 The models draw from every registry (`tests/contract/any_models.py`), what is compared is in `tests/contract/differential.py`.
 """
 
 import argparse
+import json
 import os
+import subprocess
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
+FOUND = HERE / "found.jsonl"  # what each seed gave; a study that is called again goes on from it
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 from any_models import any_model, contents, described, registered  # noqa: E402
 from differential import FLOOR, SAME, STEP, T_END, Pair, Report, examine, general, pairs  # noqa: E402
@@ -45,6 +51,7 @@ class Tally:
     """Sums over models."""
 
     models: int = 0
+    commits: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)
     given_up: Counter[str] = field(default_factory=Counter)
     runs: Counter[Pair] = field(default_factory=Counter)
@@ -67,18 +74,37 @@ class Tally:
 
 
 class Found(NamedTuple):
-    """What one seed gave: the kinds drawn, the tries given up and the report; no report where no model was found in time."""
+    """What one seed gave: the kinds drawn, the tries given up and the report; no report where no model was found."""
 
     seed: int
     drawn: Counter[str]
     given_up: Counter[str]
     report: Report | None
 
+    def line(self, commit: str) -> str:
+        """One line of `FOUND`."""
+        report = self.report and {
+            "runs": [[*pair, count] for pair, count in self.report.runs.items()],
+            **{key: getattr(self.report, key) for key in ("refused", "warned", "failures", "worst")},
+        }
+        return json.dumps({"seed": self.seed, "commit": commit, "drawn": self.drawn, "given_up": self.given_up, "report": report})
 
-def one(seed: int, end: float, without: tuple[str, ...]) -> Found:
-    """A seed examined, unless the time has ended."""
-    if time.time() > end:
-        return Found(seed, Counter(), Counter(), None)
+    @classmethod
+    def of(cls, line: dict[str, Any]) -> "Found":
+        """What `line` wrote."""
+        kept = line["report"]
+        report = kept and Report(
+            Counter({Pair(*names): count for *names, count in kept["runs"]}),
+            Counter(kept["refused"]),
+            Counter(kept["warned"]),
+            kept["failures"],
+            kept["worst"],
+        )
+        return cls(line["seed"], Counter(line["drawn"]), Counter(line["given_up"]), report)
+
+
+def one(seed: int, without: tuple[str, ...]) -> Found:
+    """A seed examined."""
     try:
         drawn = any_model(seed)
     except ValueError as error:
@@ -88,32 +114,53 @@ def one(seed: int, end: float, without: tuple[str, ...]) -> Found:
     return Found(seed, contents(drawn.model), given_up, report)
 
 
-def tally(seeds: range, minutes: float, without: tuple[str, ...], jobs: int) -> Tally:
-    """As many models as fit the time, in processes side by side; ``without``: integrators left out."""
-    found, end = Tally(), time.time() + 60.0 * minutes
-    with ProcessPoolExecutor(jobs) as pool:
-        for each in as_completed([pool.submit(one, seed, end, without) for seed in seeds]):
-            seed, drawn, given_up, report = each.result()
-            found.given_up += given_up
-            if report is not None:
-                found.add(seed, drawn, report)
-                head = f"{seed}: {sum(report.runs.values())} runs, {len(report.failures)} failures"
-                print(head, *report.failures, sep="\n    ", flush=True)
+def found_before() -> dict[int, dict[str, Any]]:
+    """The lines of `FOUND`, the last of each seed."""
+    lines = FOUND.read_text(encoding="utf-8").splitlines() if FOUND.is_file() else []
+    return {each["seed"]: each for each in map(json.loads, lines)}
+
+
+def tally(lines: Iterable[dict[str, Any]]) -> Tally:
+    """Their sums."""
+    found = Tally()
+    for line in lines:
+        each = Found.of(line)
+        found.given_up += each.given_up
+        if each.report is not None:
+            found.commits[line["commit"]] += 1
+            found.add(each.seed, each.drawn, each.report)
     found.failures.sort()
     return found
+
+
+def search(seeds: Iterable[int], minutes: float, without: tuple[str, ...], jobs: int) -> None:
+    """As many seeds as fit the time, in processes side by side; each is kept in `FOUND`. ``without``: integrators left out."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True).stdout.strip()
+    end = time.time() + 60.0 * minutes
+    with ProcessPoolExecutor(jobs) as pool, FOUND.open("a", encoding="utf-8") as file:
+        queue = iter(seeds)
+        running = {pool.submit(one, seed, without) for seed in islice(queue, jobs)}
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            if time.time() < end:
+                running |= {pool.submit(one, seed, without) for seed in islice(queue, len(done))}
+            for each in (future.result() for future in done):
+                print(each.line(commit), file=file, flush=True)
+                if each.report is not None:
+                    head = f"{each.seed}: {sum(each.report.runs.values())} runs, {len(each.report.failures)} failures"
+                    print(head, *each.report.failures, sep="\n    ", flush=True)
 
 
 def _counts(title: str, counts: Counter[str]) -> list[str]:
     return ["", f"## {title}", "", "| count | what |", "|---:|---|", *(f"| {n} | {what} |" for what, n in counts.most_common())]
 
 
-def page(found: Tally, first: int) -> str:
+def page(found: Tally) -> str:
     """The README."""
     lines = [BEGIN.format(same=SAME, t_end=T_END, floor=FLOOR, step=STEP)]
-    total, seeds = sum(found.runs.values()), f"seeds from {first}"
-    lines += [
-        f"{found.models} models ({seeds}), {total} runs, {sum(found.refused.values())} refusals, {len(found.failures)} failures."
-    ]
+    total, refused = sum(found.runs.values()), sum(found.refused.values())
+    lines += [f"{found.models} models, {total} runs, {refused} refusals, {len(found.failures)} failures."]
+    lines += ["Models by commit: " + ", ".join(f"{commit} {count}" for commit, count in found.commits.items()) + "."]
     lines += ["", "## Runs", "", "| formalism | coordinates | integrator | runs |", "|---|---|---|---:|"]
     lines += [f"| {pair.formalism} | {pair.coordinates} | {pair.integrator} | {found.runs[pair]} |" for pair in pairs()]
     lines += ["", "## Largest differences", "", "| what | relative difference | seed |", "|---|---:|---:|"]
@@ -135,6 +182,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1e6)
     parser.add_argument("--only", type=int)
     parser.add_argument("--without", nargs="*", default=[], help="integrators to leave out")
+    parser.add_argument("--again", action="store_true", help="seeds that were examined before too")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     if given.only is not None:
@@ -144,9 +192,10 @@ def main() -> None:
         print(*(f"{value:.2g} {what}" for what, value in report.worst.items()), sep="\n")
         print(*report.refused.items(), *report.warned.items(), *report.failures, sep="\n")
         return
-    seeds = range(given.seed, given.seed + given.models)
-    found = tally(seeds, given.minutes, tuple(given.without), given.jobs)
-    (HERE / "README.md").write_text(page(found, given.seed), encoding="utf-8")
+    before = {} if given.again else found_before()
+    seeds = (seed for seed in range(given.seed, given.seed + given.models) if seed not in before)
+    search(seeds, given.minutes, tuple(given.without), given.jobs)
+    (HERE / "README.md").write_text(page(tally(found_before().values())), encoding="utf-8")
 
 
 if __name__ == "__main__":
