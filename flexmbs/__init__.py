@@ -12,8 +12,7 @@ _HOMES = {
     "flexmbs.model.joints": (
         "Chain Cylindrical Distance Fixed Free Planar Prismatic Revolute Screw Spherical Translation Universal"
     ),
-    "flexmbs.model.relations": "KnifeEdge RollingDisc RollingSphere",
-    "flexmbs.model.user_relations": "Holonomic VelocityRows",
+    "flexmbs.model.relations": "Holonomic KnifeEdge RollingDisc RollingSphere VelocityRows",
     "flexmbs.model.motions": "Ball FreeMotion Rotate Shift Slide Turn Twist",
     "flexmbs.model.laws": "PD PID Constant Function Ramp Sine SmoothStep SpringDamper Table",
     "flexmbs.model.forces": "Bushing FrameForce JointFriction JointSpring JointTorque PointSpring UserForce",
@@ -88,9 +87,8 @@ if TYPE_CHECKING:
     from flexmbs.model.laws import PD, PID, Constant, Function, Ramp, Sine, SmoothStep, SpringDamper, Table
     from flexmbs.model.model import Model, load
     from flexmbs.model.motions import Ball, FreeMotion, Rotate, Shift, Slide, Turn, Twist
-    from flexmbs.model.relations import KnifeEdge, RollingDisc, RollingSphere
+    from flexmbs.model.relations import Holonomic, KnifeEdge, RollingDisc, RollingSphere, VelocityRows
     from flexmbs.model.run import Run
-    from flexmbs.model.user_relations import Holonomic, VelocityRows
     from flexmbs.results import Solution
     from flexmbs.robots.robot import Robot
 

@@ -1,4 +1,5 @@
-"""Kernels of laws that stand in the file of their declaration: plain functions until a run needs them compiled.
+"""Kernels that stand in the file of their declaration, plain functions until a run needs them compiled: laws of forces and of
+contacts, rows of relations, geometries of contacts.
 
 To import a declaration imports no compiler. `flexmbs._jit` knows the files with such kernels by their import of
 ``flexmbs.law_kernel``: an edit of one is seen.
@@ -23,8 +24,9 @@ class LawPart:
 class LawKernel:
     """A law ``value(p, u, x, out)``, known to the records by its ``number``.
 
-    p: the parameters of its record.  u: what its laws of time and functions of the user give.  x: the time and the motion of
-    the place where it acts.  out: what it gives, zero before.  ``bends``: it bends within a step, Newton's matrix is renewed.
+    p: the parameters of its record.  u: what its laws of time and functions of the user give, or what a relation kept.  x: the
+    time and the motion of the place where it acts.  out: what it gives, zero before.  ``bends``: it bends within a step, Newton's
+    matrix is renewed.
     """
 
     def __init__(self, value: Callable[..., None], *, bends: bool = False) -> None:

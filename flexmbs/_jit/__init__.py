@@ -8,6 +8,7 @@ packages: an edit anywhere gives a fresh folder. Where no folder is this user's 
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import os
 import pathlib
@@ -26,6 +27,7 @@ from numba.extending import intrinsic
 from flexmbs._jit.cache import private_folder
 from flexmbs._jit.loading import without_compiler
 from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
+from flexmbs.law_kernel import LawPart
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -118,6 +120,15 @@ def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[.
     twin = python_types.FunctionType(function.__code__, {**function.__globals__, **parts}, name, function.__defaults__)
     twin.__qualname__, twin.__module__, twin.__doc__ = name, function.__module__, function.__doc__
     return twin
+
+
+@functools.cache
+def as_part(function: Callable[..., Any]) -> Any:
+    """A plain function, with the `LawPart` that it calls, as part of kernels."""
+    plain = function.function if isinstance(function, LawPart) else function
+    named = {name: plain.__globals__.get(name) for name in plain.__code__.co_names}
+    parts = {name: as_part(value) for name, value in named.items() if isinstance(value, LawPart)}
+    return part(rebound(plain, plain.__name__, parts))
 
 
 @contextlib.contextmanager

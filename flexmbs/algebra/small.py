@@ -3,7 +3,11 @@
 A matrix is (xx, xy, xz, yx, yy, yz, zx, zy, zz), row major.
 """
 
-from flexmbs._jit import part
+from flexmbs._jit import as_part, part
+from flexmbs.algebra import vectors
+
+add, sub, scale, dot, cross = map(as_part, (vectors.add, vectors.sub, vectors.scale, vectors.dot, vectors.cross))
+mul, tmul = as_part(vectors.mul), as_part(vectors.tmul)
 
 ZERO3 = (0.0, 0.0, 0.0)
 EYE3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -52,53 +56,8 @@ def store9_at(a, i, o, m):
 
 
 @part
-def add(a, b):
-    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
-
-
-@part
-def sub(a, b):
-    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
-
-
-@part
 def neg(a):
     return (-a[0], -a[1], -a[2])
-
-
-@part
-def scale(s, a):
-    return (s * a[0], s * a[1], s * a[2])
-
-
-@part
-def dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@part
-def cross(a, b):
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
-
-
-@part
-def mul(A, x):
-    """A x"""
-    return (
-        A[0] * x[0] + A[1] * x[1] + A[2] * x[2],
-        A[3] * x[0] + A[4] * x[1] + A[5] * x[2],
-        A[6] * x[0] + A[7] * x[1] + A[8] * x[2],
-    )
-
-
-@part
-def tmul(A, x):
-    """Aᵀ x"""
-    return (
-        A[0] * x[0] + A[3] * x[1] + A[6] * x[2],
-        A[1] * x[0] + A[4] * x[1] + A[7] * x[2],
-        A[2] * x[0] + A[5] * x[1] + A[8] * x[2],
-    )
 
 
 @part

@@ -10,7 +10,7 @@ from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.closing import Assemble, driven_coordinates, holonomic_rows, offset
 from flexmbs.analysis.contradiction import KEPT, contradicting_rates
 from flexmbs.analysis.loops import Closing
-from flexmbs.analysis.rolling import flat_wheels
+from flexmbs.analysis.undefined import undefined_relations
 from flexmbs.analysis.user_rows import user_row_problems
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.frames import places_in_body
@@ -170,10 +170,9 @@ def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarr
     wrong = user_row_problems(compiled, work, t)
     if wrong:
         raise InputError(*wrong)
-    flat = flat_wheels(compiled, work) if compiled.n_constraints else []
-    if flat:
-        text = "the wheel lies flat on its plane and touches it in no single point; tilt it, or mend axis or normal"
-        raise InputError(*(f"joints.{name}: {text}" for name in flat))
+    undefined = undefined_relations(compiled, work) if compiled.n_constraints else []
+    if undefined:
+        raise InputError(*(f"joints.{relation.name}: {relation.undefined}" for relation in undefined))
     if compiled.n_constraints == 0:
         return 0.0
     if len(s) > MOST_CLOSED:

@@ -4,8 +4,9 @@ import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.analysis.rank import NEARLY, Pivots, lost_on_the_way, pivots
-from flexmbs.analysis.rolling import NEARLY_FLAT, flat_wheels
 from flexmbs.analysis.singular import ahead_of
+from flexmbs.analysis.undefined import NEARLY as NEARLY_UNDEFINED
+from flexmbs.analysis.undefined import undefined_relations
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import shown
@@ -42,7 +43,7 @@ def outcome(
     cause = (
         _function(compiled)
         or _contact(status, compiled, method, work)
-        or _flat(compiled, course, work)
+        or _undefined(compiled, course, work)
         or _singular(compiled, course, work, first)
         or _passed(compiled, course, work, first, good)
         or _numbers(status, compiled, course, h)
@@ -59,17 +60,17 @@ def _function(compiled: Compiled) -> str:
     return f"the function of {call.item} {did} at {call.text}; mend the function"
 
 
-def _flat(compiled: Compiled, course: Course, work: Work) -> str:
-    """The wheels that have fallen over."""
+def _undefined(compiled: Compiled, course: Course, work: Work) -> str:
+    """The relations whose rows are hardly defined any more, as of wheels that have fallen over."""
     if compiled.n_constraints == 0 or not (np.isfinite(course.now.q).all() and np.isfinite(course.now.s).all()):
         return ""
     here = make_work(compiled.system, work.path.beta)
     terms(compiled.system, here, 0.0, course.now.q, course.now.s)
-    found = flat_wheels(compiled, here, NEARLY_FLAT)
+    found = undefined_relations(compiled, here, NEARLY_UNDEFINED)
     if not found:
         return ""
-    names = ", ".join(map(repr, found))
-    return f"wheel {names} has fallen flat and touches its plane in no single point; end the motion before it"
+    lost = found[0].lost
+    return lost.format(names=", ".join(repr(relation.name) for relation in found if relation.lost == lost))
 
 
 def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) -> str:

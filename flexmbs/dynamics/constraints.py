@@ -18,9 +18,9 @@ from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.relations import relation_rows
 from flexmbs.dynamics.user_rows import user_rows
 from flexmbs.system.records import (
-    CHAIN, CHAIN_NQ, CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_KIND, CUT_NV, CUT_P, CUT_POSITIONS,
-    CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_VALUES, CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW,
-    DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY, INVERSE, Q_AT, SPARE, S_AT, USER_ROWS,
+    CHAIN_NQ, CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_KERNEL, CUT_NV, CUT_P, CUT_POSITIONS,
+    CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW,
+    DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY, INVERSE, OF_CHAIN, OF_FUNCTIONS, Q_AT, SPARE, S_AT,
 )  # fmt: skip
 
 CLOSEST_TOLERANCE = 1e-13
@@ -161,7 +161,7 @@ def closest_coordinates(cuts, joints, start, cut, beta, k):
 
 @part
 def cut_joint(
-    cuts, constant, drives, frames, joints, relations, laws, path, io, gravity, motion, cut, beta, gs, k, t, q, s, sd
+    cuts, constant, drives, frames, joints, relations, laws, room, path, io, gravity, motion, cut, beta, gs, k, t, q, s, sd
 ):  # fmt: skip
     """Kinematics and constraint values of cut joint k."""
     a = cuts[k, CUT_P]
@@ -184,12 +184,11 @@ def cut_joint(
     kv, kw = bracket(v, w, cv, cw)
     av = add(sub(avb, av), kv)
     aw = add(sub(awb, aw), kw)
-    if cuts[k, CUT_KIND] == USER_ROWS:
-        at, n = cuts[k, CUT_VALUES], cuts[k, CUT_CLOSED]
-        user_rows(relations, laws, io, t, at, n, cut, gs, k, cuts[k, CUT_ROW], Rr, xr, v, w, av, aw)
+    if cuts[k, CUT_KERNEL] == OF_FUNCTIONS:
+        user_rows(relations[k], laws, io, t, cuts[k, CUT_CLOSED], cut, gs, k, cuts[k, CUT_ROW], Rr, xr, v, w, av, aw)
         return
-    if cuts[k, CUT_KIND] != CHAIN:
-        relation_rows(cuts, relations, path.track, cut, gs, k, Rr, tmul(Rr, xr), v, w, av, aw)
+    if cuts[k, CUT_KERNEL] != OF_CHAIN:
+        relation_rows(cuts, relations, path.kept, room, cut, gs, k, t, Rr, tmul(Rr, xr), v, w, av, aw)
         return
     if cuts[k, CUT_CONSTANT] == 1:
         for c in range(constant.shape[1]):

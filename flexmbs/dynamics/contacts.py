@@ -2,66 +2,30 @@
 
 Between two frames a contact is three covectors on their relative twist V (axes of frame b): with the direction d (normal n,
 tangents t₁, t₂) and the place c of the contact point on b, γ_d = d·(v + ω × c), hence the covector (d, c × d). The gap g has the
-rate γ_N, and a force (N, T₁, T₂) the wrench Σ F_d (d, c × d) on b with its reaction on a. A limit of a joint coordinate β is
+rate γ_N, and a force (N, T₁, T₂) the wrench Σ F_d (d, c × d) on b with its reaction on a. A bound of a joint coordinate β is
 g = ±(β − bound) with γ = ±η. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), ch. 3.
 """
 
-import math
-
 from flexmbs._jit import called, part
-from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, load9_at, scale, store3_at, store9_at, tmul
+from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, scale, store3_at, store9_at, tmul
 from flexmbs.dynamics.blocks import frame_rows
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.dynamics.constraints import six_apply
 from flexmbs.dynamics.contact_laws import law_force, law_slopes
 from flexmbs.dynamics.frames import apply_pair, frame_twist
 from flexmbs.dynamics.joints import relative_pose, relative_twist
+from flexmbs.dynamics.law_calls import call_law
 from flexmbs.system.records import (
-    BESIDE, COVECTORS, CO_A, CO_B, CO_BODY, CO_BOUND, CO_CUT, CO_HIGH, CO_KIND, CO_LAW, CO_LOW, CO_NORMAL, CO_Q, CO_RA,
-    CO_RADIUS_A, CO_RADIUS_B, CO_RB, CO_RR, CO_SIGN, CO_TANGENT, CO_V, CO_XA, CO_XB, CO_XR, CUT_BETA, CUT_RA, CUT_RB, CUT_RR,
-    CUT_XA, CUT_XB, CUT_XR, ETA, GAP, GAP_FORCE, GAP_RATE, INVERSE, LIMIT, POWER_FORCES, POWER_LOSS, Q_AT, SPHERE_PLANE, S_AT,
+    BESIDE, COVECTORS, CO_A, CO_B, CO_BODY, CO_BOUND, CO_CUT, CO_LAW, CO_Q, CO_RA, CO_RB, CO_RR, CO_SHAPE, CO_SHAPE_PLACE,
+    CO_SIGN, CO_V, CO_XA, CO_XB, CO_XR, CUT_BETA, CUT_RA, CUT_RB, CUT_RR, CUT_XA, CUT_XB, CUT_XR, ETA, GAP, GAP_FORCE, GAP_RATE,
+    INVERSE, POWER_FORCES, POWER_LOSS, Q_AT, S_AT,
 )  # fmt: skip
-
-TOUCHING = 1e-14  # m between two centres: the normal is any
-
-
-@part
-def across(n):
-    """Two unit vectors that make an orthonormal right-handed frame (n, t₁, t₂): t₁ lies across the axis farthest from n."""
-    a, b, c = abs(n[0]), abs(n[1]), abs(n[2])
-    e = (0.0, 0.0, 1.0)
-    if a <= b and a <= c:
-        e = (1.0, 0.0, 0.0)
-    elif b <= c:
-        e = (0.0, 1.0, 0.0)
-    t = cross(n, e)
-    t = scale(1.0 / math.sqrt(dot(t, t)), t)
-    return t, cross(n, t)
-
-
-@part
-def contact_frame(contacts, k, x):
-    """(g, beside, n, t₁, t₂) of contact k for the place x of frame b in frame a, axes of a."""
-    value = contacts.value
-    if contacts.info[k, CO_KIND] == SPHERE_PLANE:
-        n = load3_at(value, k, CO_NORMAL)
-        t = load3_at(value, k, CO_TANGENT)
-        u = load3_at(value, k, CO_TANGENT + 3)
-        g = dot(n, x) - value[k, CO_RADIUS_B]
-        along = dot(t, x)
-        over = max(value[k, CO_LOW] - along, along - value[k, CO_HIGH])
-        if over > 0.0:
-            return math.sqrt(g * g + over * over), 1.0, n, t, u
-        return g, 0.0, n, t, u
-    distance = math.sqrt(dot(x, x))
-    n = scale(1.0 / distance, x) if distance > TOUCHING else (1.0, 0.0, 0.0)
-    t, u = across(n)
-    return distance - value[k, CO_RADIUS_A] - value[k, CO_RADIUS_B], 0.0, n, t, u
 
 
 @called
-def between_frames(contacts, frames, motion, contact, k, q, s):
-    """Gap, velocities and covectors of a contact between frames."""
+def between_frames(contacts, frames, motion, room, contact, k, q, s):
+    """Gap, velocities and covectors of a contact between frames by the kernel of its geometry
+    (`flexmbs.model.contacts.contact.FrameContact`)."""
     a = contacts.info[k, CO_A]
     b = contacts.info[k, CO_B]
     RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
@@ -74,25 +38,25 @@ def between_frames(contacts, frames, motion, contact, k, q, s):
     store3_at(contact, k, CO_XB, xb)
     store9_at(contact, k, CO_RR, Rr)
     store3_at(contact, k, CO_XR, xr)
-    g, beside, n, t, u = contact_frame(contacts, k, xr)
-    contact[k, GAP] = g
-    contact[k, BESIDE] = beside
-    n = tmul(Rr, n)
-    point = scale(-contacts.value[k, CO_RADIUS_B], n)
     for c in range(3):
-        d = n
-        if c == 1:
-            d = tmul(Rr, t)
-        elif c == 2:
-            d = tmul(Rr, u)
+        room.x[c] = xr[c]
+    for c in range(9):
+        room.x[3 + c] = Rr[c]
+    call_law(contacts.info[k, CO_SHAPE_PLACE], contacts.shape[k], room, 14, 0.0)
+    out = room.out
+    contact[k, GAP] = out[0]
+    contact[k, BESIDE] = out[1]
+    point = tmul(Rr, (out[11], out[12], out[13]))
+    for c in range(3):
+        d = tmul(Rr, (out[2 + 3 * c], out[3 + 3 * c], out[4 + 3 * c]))
         store3_at(contact, k, COVECTORS + 6 * c, d)
         store3_at(contact, k, COVECTORS + 6 * c + 3, cross(point, d))
         contact[k, GAP_RATE + c] = six_apply(contact, k, COVECTORS + 6 * c, v, w)
 
 
 @called
-def joint_limit(system, work, k, q, s):
-    """Gap and its rate of a limited coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
+def bounded_coordinate(system, work, k, q, s):
+    """Gap and its rate of a bounded coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
     info, contact, cut = system.contacts.info, work.contact, work.cut
     i = info[k, CO_BODY]
     sign = system.contacts.value[k, CO_SIGN]
@@ -119,10 +83,10 @@ def joint_limit(system, work, k, q, s):
 def contact_kinematics(system, work, q, s):
     """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) stand."""
     for k in range(system.contacts.info.shape[0]):
-        if system.contacts.info[k, CO_KIND] == LIMIT:
-            joint_limit(system, work, k, q, s)
+        if system.contacts.info[k, CO_SHAPE] < 0:
+            bounded_coordinate(system, work, k, q, s)
         else:
-            between_frames(system.contacts, work.frames, work.motion, work.contact, k, q, s)
+            between_frames(system.contacts, work.frames, work.motion, work.laws, work.contact, k, q, s)
 
 
 @called
@@ -154,7 +118,7 @@ def law_forces(system, work, slopes):
         if info[k, CO_LAW] >= 0:
             forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
             law_force(system.contacts, work.contact, work.laws, work.power, k)
-            if info[k, CO_KIND] == LIMIT:
+            if info[k, CO_SHAPE] < 0:
                 work.power[POWER_FORCES] = forces
                 work.power[POWER_LOSS] = loss
             elif slopes:
@@ -180,7 +144,7 @@ def apply_contact_forces(system, work, q, s, slopes):
         contact_kinematics(system, work, q, s)
         law_forces(system, work, slopes)
         for k in range(system.contacts.info.shape[0]):
-            if system.contacts.info[k, CO_LAW] < 0 or system.contacts.info[k, CO_KIND] != LIMIT:
+            if system.contacts.info[k, CO_LAW] < 0 or system.contacts.info[k, CO_SHAPE] >= 0:
                 contact_force(system, work, k, q)
 
 

@@ -31,8 +31,8 @@ def kinematics_at(model, here, none, t, bodies_alone, b):
         return 0
     for k in range(system.cuts.shape[0]):
         cut_joint(
-            system.cuts, system.directions, system.drives, work.frames, system.joints, system.relations, system.laws, work.path,
-            work.io, system.gravity, work.motion, work.cut, work.beta, work.gs, k, t, q, s, sd,
+            system.cuts, system.directions, system.drives, work.frames, system.joints, system.relations, system.laws, work.laws,
+            work.path, work.io, system.gravity, work.motion, work.cut, work.beta, work.gs, k, t, q, s, sd,
         )  # fmt: skip
     drive_values(system.tree, system.drives, system.laws, work.io, work.gs, work.drive_rate, t, q, s, sd)
     return 0

@@ -1,32 +1,22 @@
 """Kernels of laws (`flexmbs.law_kernel`) by address: each is compiled where a model has it, for no other kernel's sake."""
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from flexmbs._jit import call_address, part, rebound
+from flexmbs._jit import as_part, call_address, part
 from flexmbs._jit.address import Entry, bound_entry, call, memory_of, words_of
 from flexmbs.dynamics.laws import law_of_time
-from flexmbs.law_kernel import LAW_KERNELS, LawPart
+from flexmbs.law_kernel import LAW_KERNELS
 from flexmbs.system.records import (
-    CO_LAW, CO_PLACE, LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES, LAW_KERNEL, LAW_KIND, LAW_PLACE, Contacts,
-    Forces, LawArguments, LawRoom,
+    CO_LAW, CO_PLACE, CO_SHAPE, CO_SHAPE_PLACE, CUT_KERNEL, CUT_PLACE, LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES,
+    LAW_KERNEL, LAW_KIND, LAW_PLACE, LawArguments, LawRoom, System,
 )  # fmt: skip
 
 ARGUMENTS = 19  # of a law at most: time and the motion of a frame
+KEPT = 3  # numbers that a relation keeps
 N_WORDS = 28  # of four arrays
 WIDTH = 72  # of what a law gives: two matrices (6, 6)
-
-
-@functools.cache
-def as_part(function: Callable[..., Any]) -> Any:
-    """A plain function, with the `LawPart` that it calls, as part of kernels."""
-    plain = function.function if isinstance(function, LawPart) else function
-    named = {name: plain.__globals__.get(name) for name in plain.__code__.co_names}
-    parts = {name: as_part(value) for name, value in named.items() if isinstance(value, LawPart)}
-    return part(rebound(plain, plain.__name__, parts))
 
 
 def _value(given, none, same, t, slopes, b):
@@ -64,12 +54,17 @@ def compile_laws() -> None:
         _address(number, LawArguments(*[np.zeros(1)] * 4))
 
 
-def make_law_room(forces: Forces, contacts: Contacts) -> LawRoom:
-    """Room for the laws of these forces and contacts."""
-    most = max(int((rows.info[:, LAW_COUNT] * rows.info[:, LAW_GIVES]).max(initial=1)) for rows in forces)
+def make_law_room(system: System) -> LawRoom:
+    """Room for the kernels of a system."""
+    forces, contacts, cuts = system.forces, system.contacts, system.cuts
+    most = max(int((rows.info[:, LAW_COUNT] * rows.info[:, LAW_GIVES]).max(initial=KEPT)) for rows in forces)
     u, x, out = np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH)
     found = [(*row[[LAW_PLACE, LAW_KERNEL]], value) for rows in forces for row, value in zip(rows.info, rows.value)]
     found += [(*row[[CO_PLACE, CO_LAW]], value) for row, value in zip(contacts.info, contacts.law) if row[CO_LAW] >= 0]
+    found += [
+        (*row[[CO_SHAPE_PLACE, CO_SHAPE]], value) for row, value in zip(contacts.info, contacts.shape) if row[CO_SHAPE] >= 0
+    ]  # fmt: skip
+    found += [(*row[[CUT_PLACE, CUT_KERNEL]], value) for row, value in zip(cuts, system.relations) if row[CUT_KERNEL] >= 0]
     n = 1 + max((place for place, _, _ in found), default=-1)
     calls, words = np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64)
     for place, number, value in found:

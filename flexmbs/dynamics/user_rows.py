@@ -29,15 +29,15 @@ def call_with_pose(laws, law, t, R, x, io):
 
 
 @part
-def load_rows(relations, laws, at, n, t, R, x, io):
-    """Rows (A | a₀), 7 numbers each, into io[1]; True where they are told in the parent's axes."""
-    law = int(relations[at + USER_VELOCITY])
+def load_rows(p, laws, n, t, R, x, io):
+    """Rows (A | a₀) of parameters p, 7 numbers each, into io[1]; True where they are told in the parent's axes."""
+    law = int(p[USER_VELOCITY])
     if law >= 0:
         call_with_pose(laws, law, t, R, x, io)
     else:
         for a in range(7 * n):
-            io[1, a] = relations[at + USER_CONSTANTS + a]
-    return relations[at + USER_PARENT] == 1.0
+            io[1, a] = p[USER_CONSTANTS + a]
+    return p[USER_PARENT] == 1.0
 
 
 @part
@@ -51,12 +51,12 @@ def covector(io, r, in_parent, R):
 
 
 @part
-def row_rates(relations, laws, io, t, at, n, gs, row, R, x, v, w):
+def row_rates(p, laws, io, t, n, gs, row, R, x, v, w):
     """Add d/dt (A V + a₀) with V held to the rates of the rows."""
-    along = int(relations[at + USER_ALONG]) if relations[at + USER_VELOCITY] >= 0.0 else ROWS_ALONG
+    along = int(p[USER_ALONG]) if p[USER_VELOCITY] >= 0.0 else ROWS_ALONG
     h = STEP / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
     if along == VALUES_ALONG:
-        second_differences(relations, laws, io, t, at, n, gs, row, R, x, v, w)
+        second_differences(p, laws, io, t, n, gs, row, R, x, v, w)
         return
     for c in range(4):
         factor = 1.0 + c // 2
@@ -74,16 +74,16 @@ def row_rates(relations, laws, io, t, at, n, gs, row, R, x, v, w):
             for r in range(n):
                 gs[G_ACCELERATION, row + r] += weight / h * io[1, r]
         else:
-            in_parent = load_rows(relations, laws, at, n, t + factor * h, S, y, io)
+            in_parent = load_rows(p, laws, n, t + factor * h, S, y, io)
             for r in range(n):
                 d, m = covector(io, r, in_parent, S)
                 gs[G_ACCELERATION, row + r] += weight / h * (dot(d, v) + dot(m, w) + io[1, 7 * r + 6])
 
 
 @part
-def second_differences(relations, laws, io, t, at, n, gs, row, R, x, v, w):
+def second_differences(p, laws, io, t, n, gs, row, R, x, v, w):
     """Add d²/dτ² g(X exp(τ V), t + τ) by differences of fourth order to the rates of the rows."""
-    law = int(relations[at + USER_POSITION])
+    law = int(p[USER_POSITION])
     h = STEP_OF_VALUES / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
     for c in range(5):
         factor = c - 2.0
@@ -95,9 +95,9 @@ def second_differences(relations, laws, io, t, at, n, gs, row, R, x, v, w):
 
 
 @part
-def user_rows(relations, laws, io, t, at, n, cut, gs, k, row, R, x, v, w, av, aw):
+def user_rows(p, laws, io, t, n, cut, gs, k, row, R, x, v, w, av, aw):
     """The n rows of cut k; pose (R, x) of the child, its twist and the rate of that in its axes."""
-    in_parent = load_rows(relations, laws, at, n, t, R, x, io)
+    in_parent = load_rows(p, laws, n, t, R, x, io)
     for r in range(n):
         d, m = covector(io, r, in_parent, R)
         store3_at(cut, k, CLOSED_ROWS + 6 * r, d)
@@ -105,9 +105,9 @@ def user_rows(relations, laws, io, t, at, n, cut, gs, k, row, R, x, v, w, av, aw
         gs[G_POSITION, row + r] = 0.0
         gs[G_VELOCITY, row + r] = dot(d, v) + dot(m, w) + io[1, 7 * r + 6]
         gs[G_ACCELERATION, row + r] = dot(d, av) + dot(m, aw)
-    if in_parent or relations[at + USER_VELOCITY] >= 0.0:
-        row_rates(relations, laws, io, t, at, n, gs, row, R, x, v, w)
-    law = int(relations[at + USER_POSITION])
+    if in_parent or p[USER_VELOCITY] >= 0.0:
+        row_rates(p, laws, io, t, n, gs, row, R, x, v, w)
+    law = int(p[USER_POSITION])
     if law >= 0:
         call_with_pose(laws, law, t, R, x, io)
         for r in range(n):

@@ -19,7 +19,7 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
     z, ncut, n = np.zeros, len(system.cuts), len(system.contacts.info)
     choice = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
     return Path(
-        beta=z(0) if beta is None else np.array(beta, float), track=z((ncut, 4)), pivot=z(ns + nc),
+        beta=z(0) if beta is None else np.array(beta, float), kept=z((ncut, 3)), pivot=z(ns + nc),
         force=z((n, 3)), impulse=z((n, 3)), mode=z(n, np.int64), slip=z((n, 2)), choice=choice, scale=np.ones(nc + ns),
     )  # fmt: skip
 
@@ -45,7 +45,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
         motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)),
         beta=np.concatenate([path.beta, z(SPARE)]), gs=z((3, nc)), U=z(12 * F), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
-        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_room(system.forces, system.contacts),
+        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_room(system),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, 12 * F)), force_rate=z(nz),
         drive_rate=z(nc), slopes=z((len(system.couplings), 12, 6)),
         joint_slope=z((len(system.forces.joint.info), 2)), contact=z((len(system.contacts.info), CONTACT_WIDTH)),

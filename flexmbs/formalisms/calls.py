@@ -20,7 +20,7 @@ from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged
 from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
 from flexmbs.integrators.course import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange
-from flexmbs.system.records import BESIDE, CUT_KIND, DIRECTIONS, GAP, GAP_RATE, ROLLING_DISC, TRACK, WATCHED, System, Work
+from flexmbs.system.records import BESIDE, CUT_KERNEL, GAP, GAP_RATE, KEEPS, System, Work
 
 CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
 PROJECTIONS = 4
@@ -126,10 +126,9 @@ def commit(common, here, same, t, a, b):
     for i in range(path.beta.shape[0]):
         path.beta[i] = work.beta[i]
     for k in range(system.cuts.shape[0]):
-        if system.cuts[k, CUT_KIND] == ROLLING_DISC:
-            for c in range(3):
-                path.track[k, TRACK + c] = work.cut[k, DIRECTIONS + c]
-            path.track[k, WATCHED] = 1.0
+        if system.cuts[k, CUT_KERNEL] >= 0:
+            for c in range(path.kept.shape[1]):
+                path.kept[k, c] = work.cut[k, KEEPS + c]
     for i in range(path.pivot.shape[0]):
         if work.stiffness[i] > path.pivot[i]:
             path.pivot[i] = work.stiffness[i]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, overload
 
 from pydantic import BeforeValidator
 
-import flexmbs.model.user_relations  # noqa: F401  their kinds and those of relations stand among those of joints
+import flexmbs.model.relations  # noqa: F401  their kinds stand among those of joints
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body

@@ -17,9 +17,9 @@ from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, Shift, Slide
 from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.compile_bodies import FrameTable, body_records
 from flexmbs.system.compile_contacts import compile_contacts
-from flexmbs.system.compile_forces import JointPlace, compile_forces
+from flexmbs.system.compile_forces import JointPlace, compile_forces, table
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.compile_relations import parameters
+from flexmbs.system.compile_relations import relation_record
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
@@ -87,8 +87,7 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
-    n_forces = sum(len(rows.info) for rows in forces)
-    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings), n_forces)
+    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         directions=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
@@ -164,7 +163,7 @@ def _cuts(
     places = {p.joint: JointPlace(i, -1, p.reversed, p.motions) for i, p in enumerate(shape.tree) if p.joint is not None}
     rows: list[tuple[int, ...]] = []
     paths: list[int] = []
-    values: list[float] = []
+    values: list[tuple[float, ...]] = []
     beta = 0
     for k, name in enumerate(shape.cuts):
         joint = model.joints[name]
@@ -173,7 +172,7 @@ def _cuts(
         ends = frames.number(joint.parent), frames.number(joint.child)
         at = len(paths)
         paths += path
-        kind, given = parameters(joint, laws)
+        kernel, kernel_place, given = relation_record(joint, laws)
         rows.append(
             (
                 numbers[name],
@@ -188,14 +187,14 @@ def _cuts(
                 len(paths),
                 joint.nv,
                 int(constant_directions(joint.motions)),
-                kind,
+                kernel,
                 joint.position_rows,
-                len(values),
+                kernel_place,
             )
         )
-        values += given
+        values.append(given)
         beta += joint.nq
-    return np.array(rows, np.int64).reshape(-1, 16), np.array(values), paths, places
+    return np.array(rows, np.int64).reshape(-1, 16), table(values), paths, places
 
 
 def constant_directions(motions: tuple[Motion, ...]) -> bool:

@@ -1,6 +1,5 @@
 """Forces → flat records, and the pairs of frames they couple."""
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +8,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import Row
-from flexmbs.model.contacts import FrameContact, JointLimit
+from flexmbs.model.contacts import CoordinateContact, FrameContact
 from flexmbs.model.forces import AlongLine, Force, JointForce
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.laws import TimeLaw
@@ -74,10 +73,9 @@ def compile_forces(
         acting[force.place].append(_acting(f"forces.{name}", force))
     acting["joint"] += [
         _Acting(f"contacts.{name}", row, contact.joint, contact.coordinate)
-        for name, contact in model.contacts.items() if isinstance(contact, JointLimit) for row in contact.stops()
+        for name, contact in model.contacts.items() if isinstance(contact, CoordinateContact) for row in contact.stops()
     ]  # fmt: skip
-    count = itertools.count()
-    numbers = {place: [(*_law_columns(each, laws), next(count)) for each in rows] for place, rows in acting.items()}
+    numbers = {place: [(*_law_columns(each, laws), laws.place()) for each in rows] for place, rows in acting.items()}
     states = [each.item for each in acting["joint"] if each.row.integral]
     pairs: list[tuple[FrameRef, FrameRef]] = []
 

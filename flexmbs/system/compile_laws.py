@@ -1,5 +1,6 @@
 """Laws → flat records."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +47,11 @@ class LawTable:
         self.values: list[float] = []
         self.at = [0]
         self.addresses: list[int] = []
+        self.places = itertools.count()
+
+    def place(self) -> int:
+        """The next place among the kernels of relations, forces and contacts."""
+        return next(self.places)
 
     def number(self, name: str, law: TimeLaw) -> int:
         """Number of a law of time."""

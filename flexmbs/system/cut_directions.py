@@ -5,16 +5,16 @@ import numpy as np
 from flexmbs.model.chain_twists import chain_twists
 from flexmbs.model.motions import Motion
 from flexmbs.system.records import (
-    CHAIN,
     CLOSED_ROWS,
     CUT_CONSTANT,
-    CUT_KIND,
+    CUT_KERNEL,
     CUT_ROW,
     DIRECTIONS,
     DRIVE_CUT,
     DRIVE_ROW,
     DRIVE_V,
     INVERSE,
+    OF_CHAIN,
 )  # fmt: skip
 
 WIDTH = CLOSED_ROWS + 36 - DIRECTIONS
@@ -25,7 +25,7 @@ def constant_rows(cuts: np.ndarray, drives: np.ndarray, chains: list[tuple[Motio
     """(ncut, 108): free directions C, their pseudo-inverse C⁺, and the covectors of closed and driven rows, zero elsewhere."""
     found = np.zeros((len(cuts), WIDTH))
     for k, motions in enumerate(chains):
-        if cuts[k, CUT_KIND] != CHAIN or not cuts[k, CUT_CONSTANT]:
+        if cuts[k, CUT_KERNEL] != OF_CHAIN or not cuts[k, CUT_CONSTANT]:
             continue
         C = chain_twists(motions, np.concatenate([np.zeros(0), *(motion.rest for motion in motions)]))
         inverse, n = np.linalg.pinv(C), C.shape[1]

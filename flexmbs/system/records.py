@@ -13,8 +13,6 @@ from flexmbs.algebra.blocks import Elimination
 
 # elementary motions of a joint
 ROTATE, SLIDE, TWIST, BALL, FREE, SHIFT = range(6)
-# kinds of the rows of a cut joint: of its chain, or of a relation with parameters in System.relations
-CHAIN, KNIFE_EDGE, ROLLING_DISC, ROLLING_SPHERE, USER_ROWS = range(5)
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 
@@ -38,12 +36,10 @@ AXIS, PITCH, TURN = 0, 3, 4
 # columns of System.cuts; rows are the constrained directions (CLOSED of them), then the driven coordinates; CONSTANT: C does not
 # depend on the joint's coordinates; POSITIONS: how many of the CLOSED rows, the first ones, are holonomic
 CUT_JOINT, CUT_P, CUT_C, CUT_ROW, CUT_CLOSED, CUT_ROWS, CUT_BETA, CUT_NODE, CUT_TOP, CUT_PATH, CUT_PATH_END = range(11)
-CUT_NV, CUT_CONSTANT, CUT_KIND, CUT_POSITIONS, CUT_VALUES = range(11, 16)
-# places of the parameters of relations: unit vectors in the parent's axes, in the child's; radii
-KNIFE_AXIS = 0
-PLANE, AXLE, CENTRE_RADIUS, RIM_RADIUS = 0, 3, 6, 7
-FIRST_TANGENT, SECOND_TANGENT, SPHERE_RADIUS = 3, 6, 9
-# of user rows: told in the parent's axes, laws of g and of (A | a₀) or −1, else constant rows
+# CUT_KERNEL: of the rows of a relation, or OF_CHAIN, OF_FUNCTIONS; CUT_PLACE: its place among all kernels
+CUT_NV, CUT_CONSTANT, CUT_KERNEL, CUT_POSITIONS, CUT_PLACE = range(11, 16)
+OF_CHAIN, OF_FUNCTIONS = -1, -2  # rows of the joint's chain, of functions of the user
+# columns of System.relations for functions: told in the parent's axes, laws of g and of (A | a₀) or −1, else constant rows
 USER_PARENT, USER_POSITION, USER_VELOCITY, USER_CONSTANTS = range(4)
 USER_ALONG = USER_CONSTANTS  # of rows by a function: ROWS_ALONG, VALUES_ALONG, or the law of ġ along a motion
 ROWS_ALONG, VALUES_ALONG = -1, -2  # a rate is that of the rows, or by differences of the values
@@ -53,32 +49,18 @@ DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = rang
 LAW_KIND, LAW_AT, LAW_ADDRESS = range(3)
 # first columns of the rows of all forces: number of the law's kernel; its first law of time or function of the user, how many
 # they are and how many numbers each gives; 1 where the kernel gives slopes; 1 where it bends within a step, hence Newton's matrix
-# is renewed; place among the rows of all forces and contacts; row of System.couplings or −1
+# is renewed; place among all kernels; row of System.couplings or −1
 LAW_KERNEL, LAW_FIRST, LAW_COUNT, LAW_GIVES, HAS_SLOPES, BENDS, LAW_PLACE, COUPLING = range(8)
 # next ones of Forces.joint: body of a primary joint or −1, cut joint or −1, place of velocity and position, force state or −1
 JF_BODY, JF_CUT, JF_V, JF_Q, JF_STATE = range(8, 13)
 END_A, END_B = 8, 9  # of the other forces: their frames
-# columns of Contacts.info: shape; frames of the contact; kernel of the law of its force or −1 where it is rigid; Poisson's law;
-# place of a limited coordinate: body of a primary joint or −1, cut joint or −1, velocity and position; coupling of the law; place
-# among the rows of all forces and contacts
-CO_KIND, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q, CO_COUPLING, CO_PLACE = range(11)
-SPHERE_PLANE, SPHERE_SPHERE, LIMIT = range(3)  # shapes
-# columns of Contacts.value: normal and tangents in axes of frame a, radii, extent along the first tangent, coefficients of
-# restitution and friction, sign and bound of a limited coordinate
-CO_NORMAL, CO_TANGENT, CO_RADIUS_A, CO_RADIUS_B, CO_LOW, CO_HIGH, CO_E, CO_ET, CO_MU, CO_SIGN, CO_BOUND = (
-    0,
-    3,
-    9,
-    10,
-    11,
-    12,
-    13,
-    14,
-    15,
-    16,
-    17,
-)
-CO_WIDTH = 18
+# columns of Contacts.info: kernel of the geometry between frames or −1 where a coordinate is bounded; frames of the contact;
+# kernel of the law of its force or −1 where it is rigid; Poisson's law; place of a bounded coordinate: body of a primary joint
+# or −1, cut joint or −1, velocity and position; coupling of the law; places of law and geometry among all kernels
+CO_SHAPE, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q, CO_COUPLING, CO_PLACE, CO_SHAPE_PLACE = range(12)
+# columns of Contacts.value: coefficients of restitution and friction, sign and bound of a bounded coordinate
+CO_E, CO_ET, CO_MU, CO_SIGN, CO_BOUND = range(5)
+CO_WIDTH = 5
 # columns of Work.contact: gap; velocities along normal and tangents; force along them; 1 beside an edge; poses of the frames in
 # their bodies, relative pose; covectors of normal and tangents on the relative twist, axes of frame b
 GAP, GAP_RATE, GAP_FORCE, BESIDE, CO_RA, CO_XA, CO_RB, CO_XB, CO_RR, CO_XR, COVECTORS = 0, 1, 4, 7, 8, 17, 20, 29, 32, 41, 44
@@ -96,10 +78,9 @@ MOTION_WIDTH = 114
 # columns of Work.cut
 ETA, CUT_RA, CUT_XA, CUT_RB, CUT_XB, CUT_RR, CUT_XR = 0, 6, 15, 18, 27, 30, 39
 DIRECTIONS, INVERSE, CLOSED_ROWS = 42, 78, 114  # C, C⁺ and the constraint covectors, six of 6 each
+KEEPS = DIRECTIONS  # of relations: what they keep of this state if it is accepted
 CUT_WIDTH = 150
 SPARE = 8  # scratch places behind Work.beta
-# columns of Path.track: direction of the track of a wheel; 1 where evaluations follow a motion
-TRACK, WATCHED = 0, 3
 # places in Work.calls
 KINEMATICS, RESIDUAL, KKT, N_CALLS = range(4)
 # rows of Work.gs
@@ -168,10 +149,11 @@ class Forces(NamedTuple):
 
 
 class Contacts(NamedTuple):
-    """Unilateral constraints g ≥ 0 between frames, and limits of joint coordinates."""
+    """Unilateral constraints g ≥ 0 between frames, and bounds of joint coordinates."""
 
-    info: np.ndarray  # (n, 11)
-    value: np.ndarray  # (n, 18)
+    info: np.ndarray  # (n, 12)
+    value: np.ndarray  # (n, 5)
+    shape: np.ndarray  # (n, width) parameters of the geometries
     law: np.ndarray  # (n, width) parameters of the laws of force
 
 
@@ -185,7 +167,8 @@ class LawArguments(NamedTuple):
 
 
 class LawRoom(NamedTuple):
-    """Kernels of the laws of all forces and contacts by their places, and room for what they are given and give."""
+    """Kernels of relations, of the laws of forces and contacts and of the geometries of these by their places, and room for what
+    they are given and give."""
 
     calls: np.ndarray  # (n,) int64 addresses
     words: np.ndarray  # (n, …) of their `LawArguments`
@@ -214,7 +197,7 @@ class System(NamedTuple):
     joints: Joints
     cuts: np.ndarray  # (ncut, 16)
     directions: np.ndarray  # (ncut, 108) C, C⁺ and the constraint covectors of cut joints where they are constant
-    relations: np.ndarray  # parameters of relations, one after the other
+    relations: np.ndarray  # (ncut, width) parameters of relations
     drives: np.ndarray  # (nd, 7)
     laws: Laws
     forces: Forces
@@ -230,7 +213,7 @@ class Path(NamedTuple):
     """What the future depends on besides t, q, s and the force states: evaluations read it, only an accepted step writes it."""
 
     beta: np.ndarray  # coordinates of the cut joints, with their whole turns
-    track: np.ndarray  # (ncut, 4) of wheels
+    kept: np.ndarray  # (ncut, 3) what relations kept at the last accepted step
     pivot: np.ndarray  # (ns + nc,) largest pivot so far of each constraint row
     force: np.ndarray  # (ncontacts, 3) forces of rigid contacts, as the method of integration gives them
     impulse: np.ndarray  # (ncontacts, 3) of the last step
@@ -265,7 +248,7 @@ class Work(NamedTuple):
     r: np.ndarray  # (ns,)
     x: np.ndarray  # (ns + nc,)
     io: np.ndarray  # (2, 48) arguments and results of user functions
-    laws: LawRoom  # of forces
+    laws: LawRoom
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros

@@ -52,7 +52,7 @@ KINDS = {
 
 
 def test_every_registered_kind_is_here():
-    made = {kind for kind, made in Joint.kinds.items() if issubclass(made, Relation) and made.__module__ != Relation.__module__}
+    made = {kind for kind, made in Joint.kinds.items() if issubclass(made, Relation) and "function" in made.field_names()}
     assert {name.split()[0] for name in KINDS} == made
 
 

@@ -1,31 +1,15 @@
-"""Constraints of the user's own between two frames: holonomic g(pose, t) = 0, and rows A V + a₀ = 0 on the relative twist V.
+"""Rows A V + a₀ = 0 of the user's own on the relative twist of two frames."""
 
-A pose is given to functions as ``(t, x, A)``: time (s), position x (3) of the child frame from the parent frame in the parent's
-axes (m), rotation matrix A (9, by rows) child → parent. A twist is V = (v, ω), v = ẋ and Ȧ = ω̃ A in the parent's axes.
-"""
-
-import dataclasses
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, model_validator
+from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.fields import Switch, index, items, vector
-from flexmbs.model.functions import OptionalFunction, UserFunction, function_of
-from flexmbs.model.relations import Relation
-
-MOST = 6
-WORK = "its forces do work, which the energy balance does not hold; a drive's is in it"
-
-
-def _equations(value: object) -> int:
-    """A number of equations between two frames."""
-    n = index(value)
-    if not 1 <= n <= MOST:
-        raise ValueError(f"must be 1 … {MOST} equations between two frames, not {n}")
-    return n
+from flexmbs.model.fields import Switch, items, vector
+from flexmbs.model.relations.pose_functions import MOST, WORK, Count, OptionalPoseFunction
+from flexmbs.model.relations.relation import FunctionRows, Relation
 
 
 def _covectors(value: object) -> Any:
@@ -47,44 +31,7 @@ def _axes(value: object) -> str:
     return str(value)
 
 
-Count = Annotated[int, BeforeValidator(_equations)]
 Covectors = Annotated[Any, BeforeValidator(_covectors)]
-PoseFunction = Annotated[UserFunction, AfterValidator(function_of(3, "f(t, x, A)"))]
-OptionalPoseFunction = Annotated[OptionalFunction, AfterValidator(function_of(3, "f(t, x, A)"))]
-
-
-class Holonomic(Relation, kind="holonomic"):
-    """g(pose, t) = 0: ``function(t, x, A)`` gives the ``equations`` values of g.
-
-    ``jacobian(t, x, A)`` gives as many rows of 6 numbers, ġ = J (v, ω) in the parent's axes, of 7 with ∂g/∂t if it is
-    ``rheonomic``; without it derivatives are taken by complex steps, or by differences where the function cannot take them.
-    The work of rheonomic ones is no part of the energy balance.
-    """
-
-    function: PoseFunction = dataclasses.field(kw_only=False)
-    equations: Count = 1
-    jacobian: OptionalPoseFunction = None
-    rheonomic: Switch = False
-
-    @property
-    def among_equals(self) -> str:
-        return self.name
-
-    @property
-    def rows(self) -> int:
-        return self.equations
-
-    @property
-    def position_rows(self) -> int:
-        return self.equations
-
-    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        return (ConstraintClass(self.equations, scleronomic=not self.rheonomic),)
-
-    def cautions(self) -> list[Problem]:
-        text = "its derivatives are taken by complex steps or differences, 10 to 40 calls each time; give a jacobian for speed"
-        found = [Problem((self.section, self.name, "jacobian"), text)] if self.jacobian is None else []
-        return [*found, Problem((self.section, self.name), WORK)] if self.rheonomic else found
 
 
 class VelocityRows(Relation, kind="velocity-rows"):
@@ -112,6 +59,12 @@ class VelocityRows(Relation, kind="velocity-rows"):
     @property
     def position_rows(self) -> int:
         return 0
+
+    def row(self) -> FunctionRows:
+        constants = tuple(x for row in self.covectors or () for x in row)
+        return FunctionRows(
+            rows=self.function, constants=constants, in_parent=self.axes == "parent", rheonomic=self.rheonomic
+        )  # fmt: skip
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         return (ConstraintClass(self.equations, holonomic=False, scleronomic=not self.rheonomic),)

@@ -1,20 +1,24 @@
-"""Contacts: unilateral constraints g(q) ≥ 0 between simple shapes on frames, and limits of joint coordinates."""
+"""What all contacts share: unilateral constraints g(q) ≥ 0 between shapes on two frames, and bounds of joint coordinates.
+
+A kind of contact gives its geometry alone: between frames by a kernel (`flexmbs.law_kernel.LawKernel`) that stands in the file of
+its declaration.
+"""
 
 import dataclasses
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, model_validator
 
+from flexmbs.algebra.vectors import store3
 from flexmbs.declaration import NestedError, Problem, shown
-from flexmbs.law_kernel import Row
+from flexmbs.law_kernel import LawKernel, LawPart, Row
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.contact_laws import OptionalContactLaw
-from flexmbs.model.fields import Axis, Index, Nonnegative, OptionalPositive, number
+from flexmbs.model.fields import Index, Nonnegative, number
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.item import CoordinateUse, Item
 
 RESTITUTION_LAWS = ("newton", "poisson")
-SQUARE = 1e-9  # cosine of the angle between a normal and a direction across it
 
 
 def _coefficient(value: object) -> float:
@@ -30,12 +34,7 @@ def _restitution_law(value: object) -> str:
     return str(value)
 
 
-def _optional_number(value: object) -> Any:
-    return None if value is None else number(value)
-
-
 Coefficient = Annotated[float, BeforeValidator(_coefficient)]
-OptionalNumber = Annotated[Any, BeforeValidator(_optional_number)]
 
 
 class Contact(Item, section="contacts"):
@@ -69,6 +68,11 @@ class Contact(Item, section="contacts"):
 class FrameContact(Contact):
     """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of the ground.
 
+    Law of the geometry: x = (r (3), R (9, by rows)), the place of the child from the parent and R child → parent, in the parent's
+    axes → out = (g, beside, n (3), t₁ (3), t₂ (3), c (3)) there: the gap, 1 where the point is beside the shape and cannot close,
+    the normal and two tangents as a right-handed orthonormal frame, and the place of the contact point on the child from its
+    frame. The rate of g is n · (v + ω × c). `touching` puts them there.
+
     tangential_restitution: the like coefficient e_T along the plane of contact, of Newton's law alone.
     friction: Coulomb's coefficient μ ≥ 0.
     """
@@ -94,68 +98,38 @@ class FrameContact(Contact):
             raise NestedError([Problem(("child",), text)])
         return self
 
-
-class SpherePlane(FrameContact, kind="sphere-plane"):
-    """Sphere of ``radius`` (m) about frame ``child`` over the plane through frame ``parent``, g = n·r − radius.
-
-    ``normal``: outward normal n of the plane in axes of the parent's frame. Radius 0 is a point on a plane.
-    """
-
-    normal: Axis = "z"
-    radius: Nonnegative = 0.0
+    def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        """The kernel of its geometry and its parameters."""
+        raise NotImplementedError
 
 
-class SphereSphere(FrameContact, kind="sphere-sphere"):
-    """Two spheres outside of each other, g = |r| − radius_parent − radius_child, about the frames' origins; radii in m."""
-
-    radius_parent: Nonnegative
-    radius_child: Nonnegative
-
-
-class CornerLine(FrameContact, kind="corner-line"):
-    """Corner (the origin of frame ``child``) over an edge of a body in planar motion, g = n·r where the edge is.
-
-    The edge begins at the origin of frame ``parent`` and runs ``length`` (m; None: both ways without end) in ``direction``;
-    ``normal``: its outward normal, across it; both in axes of that frame. Beside the edge the contact is open.
-    """
-
-    normal: Axis = "y"
-    direction: Axis = "x"
-    length: OptionalPositive = None
-
-    @model_validator(mode="after")
-    def _across(self) -> "CornerLine":
-        cosine = sum(a * b for a, b in zip(self.normal, self.direction))
-        if abs(cosine) > SQUARE:
-            raise NestedError([Problem(("direction",), f"must be perpendicular to the normal, but their cosine is {cosine:g}")])
-        return self
-
-
-class JointLimit(Contact, kind="joint-limit"):
-    """Stops of one freedom of a joint: lower ≤ q ≤ upper (rad or m), each with ``restitution``; None where there is no stop."""
+class CoordinateContact(Contact):
+    """Bounds of one freedom of a joint, gaps g = σ (x − bound)."""
 
     joint: JointLike = dataclasses.field(kw_only=False)
     coordinate: Index = 0
-    lower: OptionalNumber = None
-    upper: OptionalNumber = None
+
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """(σ, bound) of its gaps by the names of their rows."""
+        raise NotImplementedError
 
     def coordinate_used(self) -> CoordinateUse:
         return CoordinateUse(self.joint, self.coordinate)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        rows = (self.lower is not None) + (self.upper is not None)
-        return (ConstraintClass(rows, bilateral=False),) if self.rigid else ()
+        return (ConstraintClass(len(self.bounds()), bilateral=False),) if self.rigid else ()
 
     def stops(self) -> list[Row]:
-        """Records of the forces of its stops, if a law gives them."""
-        if self.law is None:
-            return []
-        return [self.law.stop(bound, sign) for sign, bound in ((1.0, self.lower), (-1.0, self.upper)) if bound is not None]
+        """Records of the forces of its bounds, if a law gives them."""
+        return [] if self.law is None else [self.law.stop(bound, sign) for sign, bound in self.bounds().values()]
 
-    @model_validator(mode="after")
-    def _bounds(self) -> "JointLimit":
-        if self.lower is None and self.upper is None:
-            raise NestedError([Problem(("lower",), "is missing, and upper too; give at least one of them")])
-        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
-            raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
-        return self
+
+@LawPart
+def touching(out, g, beside, n, t, u, c):
+    """What the kernel of a geometry gives."""
+    out[0] = g
+    out[1] = beside
+    store3(out, 2, n)
+    store3(out, 5, t)
+    store3(out, 8, u)
+    store3(out, 11, c)

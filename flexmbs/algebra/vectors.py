@@ -1,0 +1,84 @@
+"""Vectors and matrices as tuples for kernels that stand beside declarations (`flexmbs.law_kernel`) and for all others."""
+
+import math
+
+from flexmbs.law_kernel import LawPart
+
+
+@LawPart
+def load3(a, o):
+    """Entries o … o+2."""
+    return (a[o], a[o + 1], a[o + 2])
+
+
+@LawPart
+def load9(a, o):
+    """Entries o … o+8."""
+    return (a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4], a[o + 5], a[o + 6], a[o + 7], a[o + 8])
+
+
+@LawPart
+def store3(a, o, v):
+    """Put a vector at entries o … o+2."""
+    a[o] = v[0]
+    a[o + 1] = v[1]
+    a[o + 2] = v[2]
+
+
+@LawPart
+def add(a, b):
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@LawPart
+def sub(a, b):
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+@LawPart
+def scale(s, a):
+    return (s * a[0], s * a[1], s * a[2])
+
+
+@LawPart
+def dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@LawPart
+def cross(a, b):
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+@LawPart
+def mul(A, x):
+    """A x"""
+    return (
+        A[0] * x[0] + A[1] * x[1] + A[2] * x[2],
+        A[3] * x[0] + A[4] * x[1] + A[5] * x[2],
+        A[6] * x[0] + A[7] * x[1] + A[8] * x[2],
+    )
+
+
+@LawPart
+def tmul(A, x):
+    """Aᵀ x"""
+    return (
+        A[0] * x[0] + A[3] * x[1] + A[6] * x[2],
+        A[1] * x[0] + A[4] * x[1] + A[7] * x[2],
+        A[2] * x[0] + A[5] * x[1] + A[8] * x[2],
+    )
+
+
+@LawPart
+def across(n):
+    """Two unit vectors that make an orthonormal right-handed frame (n, t₁, t₂): t₁ lies across the axis farthest from n."""
+    a, b, c = abs(n[0]), abs(n[1]), abs(n[2])
+    e = (0.0, 0.0, 1.0)
+    if a <= b and a <= c:
+        e = (1.0, 0.0, 0.0)
+    elif b <= c:
+        e = (0.0, 1.0, 0.0)
+    t = cross(n, e)
+    t = scale(1.0 / math.sqrt(dot(t, t)), t)
+    return t, cross(n, t)

@@ -1,0 +1,17 @@
+"""Relations at poses where their rows are not defined: a wheel flat on its plane touches it along a circle, not in a point."""
+
+from flexmbs.model.relations.relation import Relation
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import CUT_RR, Work
+
+UNDEFINED = 1e-6  # sine of the angle to such a pose
+NEARLY = 0.3  # the same where a run stopped
+
+
+def undefined_relations(compiled: Compiled, work: Work, least: float = UNDEFINED) -> list[Relation]:
+    """The relations whose rows are not defined at the last evaluation, or nearly so."""
+    joints = [(k, compiled.model.joints[name]) for k, name in enumerate(compiled.topology.cuts)]
+    return [
+        joint for k, joint in joints
+        if isinstance(joint, Relation) and joint.clearance(work.cut[k, CUT_RR : CUT_RR + 9].reshape(3, 3)) < least
+    ]  # fmt: skip

@@ -1,0 +1,9 @@
+"""Contacts between shapes on frames, stops of joints. One file holds a kind of contact whole, one line here registers it."""
+
+from flexmbs.model.contacts.contact import Contact as Contact
+from flexmbs.model.contacts.contact import CoordinateContact as CoordinateContact
+from flexmbs.model.contacts.contact import FrameContact as FrameContact
+from flexmbs.model.contacts.corner_line import CornerLine as CornerLine
+from flexmbs.model.contacts.joint_limit import JointLimit as JointLimit
+from flexmbs.model.contacts.sphere_plane import SpherePlane as SpherePlane
+from flexmbs.model.contacts.sphere_sphere import SphereSphere as SphereSphere

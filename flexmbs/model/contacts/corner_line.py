@@ -1,0 +1,48 @@
+"""Corner over an edge in the plane."""
+
+import math
+
+import numpy as np
+from pydantic import model_validator
+
+from flexmbs.algebra.vectors import dot, load3
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.law_kernel import LawKernel, law_kernel
+from flexmbs.model.contacts.contact import FrameContact, touching
+from flexmbs.model.fields import Axis, OptionalPositive
+
+SQUARE = 1e-9  # cosine of the angle between a normal and a direction across it
+
+
+@law_kernel
+def over_edge(p, u, x, out):
+    """g = n · r where t · r is between the ends of the edge, else the distance from its end; p = (n, t, n × t, ends)"""
+    n, t, r = load3(p, 0), load3(p, 3), load3(x, 0)
+    g, along = dot(n, r), dot(t, r)
+    over = max(p[9] - along, along - p[10])
+    if over > 0.0:
+        g = math.sqrt(g * g + over * over)
+    touching(out, g, 1.0 if over > 0.0 else 0.0, n, t, load3(p, 6), (0.0, 0.0, 0.0))
+
+
+class CornerLine(FrameContact, kind="corner-line"):
+    """Corner (the origin of frame ``child``) over an edge of a body in planar motion, g = n·r where the edge is.
+
+    The edge begins at the origin of frame ``parent`` and runs ``length`` (m; None: both ways without end) in ``direction``;
+    ``normal``: its outward normal, across it; both in axes of that frame. Beside the edge the contact is open.
+    """
+
+    normal: Axis = "y"
+    direction: Axis = "x"
+    length: OptionalPositive = None
+
+    @model_validator(mode="after")
+    def _across(self) -> "CornerLine":
+        cosine = sum(a * b for a, b in zip(self.normal, self.direction))
+        if abs(cosine) > SQUARE:
+            raise NestedError([Problem(("direction",), f"must be perpendicular to the normal, but their cosine is {cosine:g}")])
+        return self
+
+    def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        ends = (-math.inf, math.inf) if self.length is None else (0.0, self.length)
+        return over_edge, (*self.normal, *self.direction, *np.cross(self.normal, self.direction).tolist(), *ends)

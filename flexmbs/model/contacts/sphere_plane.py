@@ -1,0 +1,28 @@
+"""Sphere or point over a plane."""
+
+from flexmbs.algebra.vectors import dot, load3, scale
+from flexmbs.law_kernel import LawKernel, law_kernel
+from flexmbs.model.contacts.contact import FrameContact, touching
+from flexmbs.model.fields import Axis, Nonnegative
+from flexmbs.model.joints import normal_directions
+
+
+@law_kernel
+def over_plane(p, u, x, out):
+    """g = n · r − radius, c = −radius n; p = (n, t₁, t₂, radius)"""
+    n = load3(p, 0)
+    touching(out, dot(n, load3(x, 0)) - p[9], 0.0, n, load3(p, 3), load3(p, 6), scale(-p[9], n))
+
+
+class SpherePlane(FrameContact, kind="sphere-plane"):
+    """Sphere of ``radius`` (m) about frame ``child`` over the plane through frame ``parent``, g = n·r − radius.
+
+    ``normal``: outward normal n of the plane in axes of the parent's frame. Radius 0 is a point on a plane.
+    """
+
+    normal: Axis = "z"
+    radius: Nonnegative = 0.0
+
+    def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        first, second = normal_directions(self.normal)
+        return over_plane, (*self.normal, *first, *second, self.radius)

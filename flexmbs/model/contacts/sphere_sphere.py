@@ -1,0 +1,30 @@
+"""Two spheres."""
+
+import math
+
+from flexmbs.algebra.vectors import across, dot, load3, scale
+from flexmbs.law_kernel import LawKernel, law_kernel
+from flexmbs.model.contacts.contact import FrameContact, touching
+from flexmbs.model.fields import Nonnegative
+
+CONCENTRIC = 1e-14  # m between two centres: the normal is any
+
+
+@law_kernel
+def two_spheres(p, u, x, out):
+    """g = |r| − R − radius, n = r/|r|, c = −radius n; p = (R, radius)"""
+    r = load3(x, 0)
+    distance = math.sqrt(dot(r, r))
+    n = scale(1.0 / distance, r) if distance > CONCENTRIC else (1.0, 0.0, 0.0)
+    t1, t2 = across(n)
+    touching(out, distance - p[0] - p[1], 0.0, n, t1, t2, scale(-p[1], n))
+
+
+class SphereSphere(FrameContact, kind="sphere-sphere"):
+    """Two spheres outside of each other, g = |r| − radius_parent − radius_child, about the frames' origins; radii in m."""
+
+    radius_parent: Nonnegative
+    radius_child: Nonnegative
+
+    def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        return two_spheres, (self.radius_parent, self.radius_child)

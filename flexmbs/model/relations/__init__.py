@@ -1,0 +1,9 @@
+"""Relations: constraints between two frames that are no joints. One file holds a kind whole, one line here registers it."""
+
+from flexmbs.model.relations.holonomic import Holonomic as Holonomic
+from flexmbs.model.relations.knife_edge import KnifeEdge as KnifeEdge
+from flexmbs.model.relations.relation import Relation as Relation
+from flexmbs.model.relations.relation import nonholonomic as nonholonomic
+from flexmbs.model.relations.rolling_disc import RollingDisc as RollingDisc
+from flexmbs.model.relations.rolling_sphere import RollingSphere as RollingSphere
+from flexmbs.model.relations.velocity_rows import VelocityRows as VelocityRows

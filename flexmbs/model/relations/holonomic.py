@@ -1,0 +1,46 @@
+"""Constraints g(pose, t) = 0 of the user's own between two frames."""
+
+import dataclasses
+
+from flexmbs.declaration import Problem
+from flexmbs.model.constraint_class import ConstraintClass
+from flexmbs.model.fields import Switch
+from flexmbs.model.relations.pose_functions import WORK, Count, OptionalPoseFunction, PoseFunction
+from flexmbs.model.relations.relation import FunctionRows, Relation
+
+
+class Holonomic(Relation, kind="holonomic"):
+    """g(pose, t) = 0: ``function(t, x, A)`` gives the ``equations`` values of g.
+
+    ``jacobian(t, x, A)`` gives as many rows of 6 numbers, ġ = J (v, ω) in the parent's axes, of 7 with ∂g/∂t if it is
+    ``rheonomic``; without it derivatives are taken by complex steps, or by differences where the function cannot take them.
+    The work of rheonomic ones is no part of the energy balance.
+    """
+
+    function: PoseFunction = dataclasses.field(kw_only=False)
+    equations: Count = 1
+    jacobian: OptionalPoseFunction = None
+    rheonomic: Switch = False
+
+    @property
+    def among_equals(self) -> str:
+        return self.name
+
+    @property
+    def rows(self) -> int:
+        return self.equations
+
+    @property
+    def position_rows(self) -> int:
+        return self.equations
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        return (ConstraintClass(self.equations, scleronomic=not self.rheonomic),)
+
+    def cautions(self) -> list[Problem]:
+        text = "its derivatives are taken by complex steps or differences, 10 to 40 calls each time; give a jacobian for speed"
+        found = [Problem((self.section, self.name, "jacobian"), text)] if self.jacobian is None else []
+        return [*found, Problem((self.section, self.name), WORK)] if self.rheonomic else found
+
+    def row(self) -> FunctionRows:
+        return FunctionRows(values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic)

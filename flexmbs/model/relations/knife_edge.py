@@ -1,0 +1,33 @@
+"""Knife edge: a blade or skate that does not move sideways."""
+
+from flexmbs.algebra.vectors import load3
+from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.fields import Axis
+from flexmbs.model.relations.relation import Relation, point_row
+
+
+@law_kernel
+def no_motion_along(p, u, x, out):
+    """d · v, p = d in the child's axes"""
+    zero = (0.0, 0.0, 0.0)
+    point_row(out, 0, 0.0, load3(p, 0), zero, zero, zero, load3(x, 13), load3(x, 16))
+
+
+class KnifeEdge(Relation, kind="knife-edge"):
+    """A blade or skate: its frame, the child, does not move along its own ``axis`` relative to the parent, d · v = 0.
+
+    One nonholonomic equation and nothing more: what holds the blade on its plane is another joint.
+    """
+
+    axis: Axis = "y"
+
+    @property
+    def rows(self) -> int:
+        return 1
+
+    @property
+    def position_rows(self) -> int:
+        return 0
+
+    def row(self) -> Row:
+        return Row(no_motion_along, self.axis)

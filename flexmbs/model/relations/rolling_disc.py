@@ -1,0 +1,84 @@
+"""Wheels that roll on a plane.
+
+With the plane's normal n and the axle a, the contact point is c = −R m/|m| − ρ n with m = n − (n·a) a, its height
+g = n · (x + c) with x the centre relative to a point of the plane; rows are n, the direction of the track t₁ = a × n/|m| and the
+one across it t₂ = n × t₁ (Neimark & Fufaev, Dynamics of Nonholonomic Systems, 1972, ch. I). Directions fixed in the parent turn
+with ḋ = d × ω in the child's axes.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import model_validator
+
+from flexmbs.algebra.vectors import add, cross, dot, load3, load9, mul, scale, store3, sub, tmul
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.fields import Axis, Nonnegative, Positive
+from flexmbs.model.relations.relation import KEPT, Rolling, point_row
+
+LEANING = 0.5  # sine of that angle, below which a reversal of the track is a fall
+FLAT = 1e-9  # sine of the angle between axle and normal, below which a wheel lies flat and has no single contact point
+
+
+@law_kernel
+def rolling_disc(p, u, x, out):
+    """Contact and no slip of a wheel, p = (n in the parent's axes, a in the child's, R, ρ); it keeps t₁ in the parent's axes.
+
+    A wheel that fell flat since the last accepted step, when its contact point jumps to the other side of the rim, gives no
+    numbers: the step is refused.
+    """
+    y, A, v, w = load3(x, 1), load9(x, 4), load3(x, 13), load3(x, 16)
+    n, a, R, rim = tmul(A, load3(p, 0)), load3(p, 3), p[6], p[7]
+    m = sub(n, scale(dot(n, a), a))
+    size = max(math.sqrt(dot(m, m)), FLAT)
+    e = scale(-1.0 / size, m)
+    c = sub(scale(R, e), scale(rim, n))
+    nd = cross(n, w)
+    md = sub(nd, scale(dot(nd, a), a))
+    ed = scale(-1.0 / size, sub(md, scale(dot(e, md), e)))
+    cd = sub(scale(R, ed), scale(rim, nd))
+    t1 = scale(1.0 / size, cross(a, n))
+    t1d = scale(1.0 / size, add(cross(a, nd), scale(dot(e, md), t1)))
+    t2 = cross(n, t1)
+    t2d = add(cross(nd, t1), cross(n, t1d))
+    point_row(out, 0, dot(n, add(y, c)), n, nd, c, cd, v, w)
+    point_row(out, 1, 0.0, t1, t1d, c, cd, v, w)
+    point_row(out, 2, 0.0, t2, t2d, c, cd, v, w)
+    track = mul(A, t1)
+    store3(out, 0, track)
+    if size < LEANING and dot(track, load3(u, 0)) < 0.0:
+        store3(out, KEPT, (math.nan, math.nan, math.nan))
+
+
+class RollingDisc(Rolling, kind="rolling-disc"):
+    """A wheel that rolls without slip on the plane through the parent's origin.
+
+    The child frame is the wheel's centre, ``axis`` its axle there; ``normal`` (parent's axes) points out of the plane to the
+    wheel's side. ``radius`` (m) is the largest distance of the tread from the axle, ``rim`` that of its round cross-section, 0 a
+    sharp edge. One holonomic equation (contact), two nonholonomic ones (no slip along and across the track).
+    """
+
+    radius: Positive
+    rim: Nonnegative = 0.0
+    axis: Axis = "y"
+    normal: Axis = "z"
+
+    undefined: ClassVar[str] = (
+        "the wheel lies flat on its plane and touches it in no single point; tilt it, or mend axis or normal"
+    )
+    lost: ClassVar[str] = "wheel {names} has fallen flat and touches its plane in no single point; end the motion before it"
+
+    def row(self) -> Row:
+        return Row(rolling_disc, (*self.normal, *self.axis, self.radius - self.rim, self.rim))
+
+    def clearance(self, R: Any) -> float:
+        return float(np.linalg.norm(np.cross(R @ self.axis, self.normal)))
+
+    @model_validator(mode="after")
+    def _round_within(self) -> "RollingDisc":
+        if self.rim > self.radius:
+            text = f"{self.rim:g} is larger than the radius {self.radius:g}; the cross-section of the rim is a part of the wheel"
+            raise NestedError([Problem(("rim",), text)])
+        return self

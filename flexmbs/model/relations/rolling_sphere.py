@@ -1,0 +1,34 @@
+"""Spheres that roll on a plane."""
+
+from flexmbs.algebra.vectors import add, cross, dot, load3, load9, scale, tmul
+from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.fields import Axis, Positive
+from flexmbs.model.joints import normal_directions
+from flexmbs.model.relations.relation import Rolling, point_row
+
+
+@law_kernel
+def rolling_sphere(p, u, x, out):
+    """Contact and no slip at c = −r n; rows along the normal n and two directions in the plane, fixed in the parent like n,
+    p = (n, t₁, t₂, r)"""
+    y, A, v, w = load3(x, 1), load9(x, 4), load3(x, 13), load3(x, 16)
+    n, t1, t2 = tmul(A, load3(p, 0)), tmul(A, load3(p, 3)), tmul(A, load3(p, 6))
+    c, cd = scale(-p[9], n), scale(-p[9], cross(n, w))
+    point_row(out, 0, dot(n, add(y, c)), n, cross(n, w), c, cd, v, w)
+    point_row(out, 1, 0.0, t1, cross(t1, w), c, cd, v, w)
+    point_row(out, 2, 0.0, t2, cross(t2, w), c, cd, v, w)
+
+
+class RollingSphere(Rolling, kind="rolling-sphere"):
+    """A sphere about the child frame's origin that rolls without slip on the plane through the parent's origin.
+
+    ``normal`` (parent's axes) points out of the plane to the sphere's side, ``radius`` in m. One holonomic equation, two
+    nonholonomic ones; turning about the normal is free.
+    """
+
+    radius: Positive
+    normal: Axis = "z"
+
+    def row(self) -> Row:
+        first, second = normal_directions(self.normal)
+        return Row(rolling_sphere, (*self.normal, *first, *second, self.radius))
