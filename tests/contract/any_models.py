@@ -29,6 +29,7 @@ from flexmbs.model.parts import parts
 
 FAMILIES: tuple[type[Declaration], ...] = (Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive)
 RELATIONS = ("knife-edge", "rolling-disc", "rolling-sphere", "holonomic", "velocity-rows")
+CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "joint-limit")
 TRIES = 60
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
 SINGULAR = "nearly dependent constraints, or no freedom"
@@ -274,7 +275,7 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
     }
     if rigid:
         common |= {"restitution": float(rng.choice([0.0, 0.5])), "restitution_law": str(rng.choice(["newton", "poisson"]))}
-    kind = str(rng.choice(list(Contact.kinds)))
+    kind = str(rng.choice(CONTACTS))
     if kind == "joint-limit":
         able = [(name, at) for name, joint in model.joints.items() for at in driven_coordinates(joint)]
         if not able:
