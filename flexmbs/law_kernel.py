@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 LAW_KERNELS: "list[LawKernel]" = []
+KEPT, ROW = 3, 9  # numbers that a relation keeps, and those of each of its rows behind them
 
 
 class LawPart:

@@ -7,14 +7,13 @@ import numpy as np
 from flexmbs._jit import as_part, call_address, part
 from flexmbs._jit.address import Entry, bound_entry, call, memory_of, words_of
 from flexmbs.dynamics.laws import law_of_time
-from flexmbs.law_kernel import LAW_KERNELS
+from flexmbs.law_kernel import KEPT, LAW_KERNELS
 from flexmbs.system.records import (
     CO_LAW, CO_PLACE, CO_SHAPE, CO_SHAPE_PLACE, CUT_KERNEL, CUT_PLACE, LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES,
     LAW_KERNEL, LAW_KIND, LAW_PLACE, LawArguments, LawRoom, System,
 )  # fmt: skip
 
 ARGUMENTS = 19  # of a law at most: time and the motion of a frame
-KEPT = 3  # numbers that a relation keeps
 N_WORDS = 28  # of four arrays
 WIDTH = 72  # of what a law gives: two matrices (6, 6)
 

@@ -3,6 +3,7 @@
 from flexmbs._jit import part
 from flexmbs.algebra.small import dot, load3_at
 from flexmbs.dynamics.law_calls import call_law
+from flexmbs.law_kernel import KEPT, ROW
 from flexmbs.system.records import (
     CLOSED_ROWS, CUT_CLOSED, CUT_PLACE, CUT_ROW, G_ACCELERATION, G_POSITION, G_VELOCITY, KEEPS,
 )  # fmt: skip
@@ -18,20 +19,21 @@ def relation_rows(cuts, relations, kept, room, cut, gs, k, t, R, x, v, w, av, aw
         room.x[1 + c] = x[c]
         room.x[13 + c] = v[c]
         room.x[16 + c] = w[c]
-        room.u[c] = kept[k, c]
     for c in range(9):
         room.x[4 + c] = R[c]
+    for c in range(KEPT):
+        room.u[c] = kept[k, c]
     n = cuts[k, CUT_CLOSED]
-    call_law(cuts[k, CUT_PLACE], relations[k], room, 3 + 9 * n, 0.0)
-    for c in range(3):
+    call_law(cuts[k, CUT_PLACE], relations[k], room, KEPT + ROW * n, 0.0)
+    for c in range(KEPT):
         cut[k, KEEPS + c] = room.out[c]
     for r in range(n):
-        at = CLOSED_ROWS + 6 * r
+        at, given = CLOSED_ROWS + 6 * r, KEPT + ROW * r
         for c in range(6):
-            cut[k, at + c] = room.out[6 + 9 * r + c]
+            cut[k, at + c] = room.out[given + 3 + c]
         d = load3_at(cut, k, at)
         m = load3_at(cut, k, at + 3)
         row = cuts[k, CUT_ROW] + r
-        gs[G_POSITION, row] = room.out[3 + 9 * r]
-        gs[G_VELOCITY, row] = dot(d, v) + dot(m, w) + room.out[4 + 9 * r]
-        gs[G_ACCELERATION, row] = dot(d, av) + dot(m, aw) + room.out[5 + 9 * r]
+        gs[G_POSITION, row] = room.out[given]
+        gs[G_VELOCITY, row] = dot(d, v) + dot(m, w) + room.out[given + 1]
+        gs[G_ACCELERATION, row] = dot(d, av) + dot(m, aw) + room.out[given + 2]

@@ -7,6 +7,7 @@ from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
 from flexmbs.dynamics.law_calls import make_law_room
+from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
     CONTACT_WIDTH, CUT_WIDTH, KINEMATICS, KKT, MOTION_WIDTH, N_CALLS, RESIDUAL, SPARE, Equations, Evaluation, FramesNow, Path,
     System, Work,
@@ -19,7 +20,7 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
     z, ncut, n = np.zeros, len(system.cuts), len(system.contacts.info)
     choice = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
     return Path(
-        beta=z(0) if beta is None else np.array(beta, float), kept=z((ncut, 3)), pivot=z(ns + nc),
+        beta=z(0) if beta is None else np.array(beta, float), kept=z((ncut, KEPT)), pivot=z(ns + nc),
         force=z((n, 3)), impulse=z((n, 3)), mode=z(n, np.int64), slip=z((n, 2)), choice=choice, scale=np.ones(nc + ns),
     )  # fmt: skip
 

@@ -11,12 +11,9 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
 from flexmbs.algebra.vectors import add, cross, dot, store3
-from flexmbs.law_kernel import LawPart, Row
+from flexmbs.law_kernel import KEPT, ROW, LawPart, Row
 from flexmbs.model.joints import Joint
 from flexmbs.model.motions import Motion
-
-KEPT = 3  # numbers that a relation keeps at accepted steps, the first of ``out``
-ROW = 9  # numbers of a row behind them: g, a₀, b, covector on (v, ω)
 
 
 class FunctionRows(NamedTuple):
@@ -46,8 +43,9 @@ class Relation(Joint):
     """
 
     carries: ClassVar[bool] = False
-    undefined: ClassVar[str] = ""  # told where a motion would begin with a `clearance` of 0
-    lost: ClassVar[str] = ""  # told, with ``names``, where a motion stopped near one
+    # told where a motion would begin without `clearance`; with ``names``, where it stopped almost without
+    undefined: ClassVar[str] = "its rows are not defined in this position; begin in another one"
+    lost: ClassVar[str] = "the rows of {names} are not defined near this position; end the motion before it"
 
     @property
     def motions(self) -> tuple[Motion, ...]:

@@ -14,9 +14,9 @@ from pydantic import model_validator
 
 from flexmbs.algebra.vectors import add, cross, dot, load3, load9, mul, scale, store3, sub, tmul
 from flexmbs.declaration import NestedError, Problem
-from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.law_kernel import KEPT, Row, law_kernel
 from flexmbs.model.fields import Axis, Nonnegative, Positive
-from flexmbs.model.relations.relation import KEPT, Rolling, point_row
+from flexmbs.model.relations.relation import Rolling, point_row
 
 LEANING = 0.5  # sine of that angle, below which a reversal of the track is a fall
 FLAT = 1e-9  # sine of the angle between axle and normal, below which a wheel lies flat and has no single contact point
