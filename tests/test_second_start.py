@@ -43,11 +43,11 @@ def test_public_names_are_told_without_imports() -> None:
 
 
 def test_declarations_import_no_compiler() -> None:
-    """Their laws stand beside them as plain functions."""
+    """Their kernels stand beside them as plain functions."""
     code = """
 import sys, flexmbs as fm
 fm.Model("m").add(fm.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 1.0)))
-fm.JointTorque, fm.Bushing, fm.HuntCrossley(1.0), fm.PD(1.0)
+fm.JointTorque, fm.Bushing, fm.HuntCrossley(1.0), fm.PD(1.0), fm.RollingDisc, fm.SpherePlane
 print([name for name in ("numba", "flexmbs._jit", "flexmbs.system") if name in sys.modules])
 """
     assert run(code).strip() == "[]"
