@@ -5,8 +5,7 @@ import numpy as np
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.analysis.rank import NEARLY, Pivots, lost_on_the_way, pivots
 from flexmbs.analysis.singular import ahead_of
-from flexmbs.analysis.undefined import NEARLY as NEARLY_UNDEFINED
-from flexmbs.analysis.undefined import undefined_relations
+from flexmbs.analysis.undefined import NEARLY_UNDEFINED, undefined_relations
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import shown

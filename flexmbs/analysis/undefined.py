@@ -5,7 +5,7 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import CUT_RR, Work
 
 UNDEFINED = 1e-6  # sine of the angle to such a pose
-NEARLY = 0.3  # the same where a run stopped
+NEARLY_UNDEFINED = 0.3  # the same where a run stopped
 
 
 def undefined_relations(compiled: Compiled, work: Work, least: float = UNDEFINED) -> list[Relation]:
