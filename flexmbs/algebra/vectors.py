@@ -72,7 +72,7 @@ def tmul(A, x):
 
 @LawPart
 def across(n):
-    """Two unit vectors that make an orthonormal right-handed frame (n, t₁, t₂): t₁ lies across the axis farthest from n."""
+    """A unit vector perpendicular to n and to the axis farthest from it."""
     a, b, c = abs(n[0]), abs(n[1]), abs(n[2])
     e = (0.0, 0.0, 1.0)
     if a <= b and a <= c:
@@ -80,5 +80,4 @@ def across(n):
     elif b <= c:
         e = (0.0, 1.0, 0.0)
     t = cross(n, e)
-    t = scale(1.0 / math.sqrt(dot(t, t)), t)
-    return t, cross(n, t)
+    return scale(1.0 / math.sqrt(dot(t, t)), t)

@@ -42,13 +42,15 @@ def between_frames(contacts, frames, motion, room, contact, k, q, s):
         room.x[c] = xr[c]
     for c in range(9):
         room.x[3 + c] = Rr[c]
-    call_law(contacts.info[k, CO_SHAPE_PLACE], contacts.shape[k], room, 14, 0.0)
+    call_law(contacts.info[k, CO_SHAPE_PLACE], contacts.shape[k], room, 11, 0.0)
     out = room.out
     contact[k, GAP] = out[0]
     contact[k, BESIDE] = out[1]
-    point = tmul(Rr, (out[11], out[12], out[13]))
+    n = tmul(Rr, (out[2], out[3], out[4]))
+    t = tmul(Rr, (out[5], out[6], out[7]))
+    point = tmul(Rr, (out[8], out[9], out[10]))
     for c in range(3):
-        d = tmul(Rr, (out[2 + 3 * c], out[3 + 3 * c], out[4 + 3 * c]))
+        d = n if c == 0 else t if c == 1 else cross(n, t)
         store3_at(contact, k, COVECTORS + 6 * c, d)
         store3_at(contact, k, COVECTORS + 6 * c + 3, cross(point, d))
         contact[k, GAP_RATE + c] = six_apply(contact, k, COVECTORS + 6 * c, v, w)

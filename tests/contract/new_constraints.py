@@ -72,11 +72,11 @@ class SteeredEdge(Relation, kind="steered-edge"):
 
 @law_kernel
 def disc_over_plane(p, u, x, out):
-    """g = n · (x + c) with c = −R m/|m|, m = n − (n · a) a of the axle a; p = (n, t₁, t₂, a in the child's axes, R)"""
-    n, a = load3(p, 0), mul(load9(x, 3), load3(p, 9))
+    """g = n · (x + c) with c = −R m/|m|, m = n − (n · a) a of the axle a; p = (n, t, a in the child's axes, R)"""
+    n, a = load3(p, 0), mul(load9(x, 3), load3(p, 6))
     m = sub(n, scale(dot(n, a), a))
-    c = scale(-p[12] / math.sqrt(dot(m, m)), m)
-    touching(out, dot(n, load3(x, 0)) + dot(n, c), 0.0, n, load3(p, 3), load3(p, 6), c)
+    c = scale(-p[9] / math.sqrt(dot(m, m)), m)
+    touching(out, dot(n, load3(x, 0)) + dot(n, c), 0.0, n, load3(p, 3), c)
 
 
 class DiscPlane(FrameContact, kind="disc-plane"):
@@ -87,5 +87,4 @@ class DiscPlane(FrameContact, kind="disc-plane"):
     normal: Axis = "z"
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
-        first, second = normal_directions(self.normal)
-        return disc_over_plane, (*self.normal, *first, *second, *self.axis, self.radius)
+        return disc_over_plane, (*self.normal, *normal_directions(self.normal)[0], *self.axis, self.radius)

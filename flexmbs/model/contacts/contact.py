@@ -69,9 +69,9 @@ class FrameContact(Contact):
     """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of the ground.
 
     Law of the geometry: x = (r (3), R (9, by rows)), the place of the child from the parent and R child → parent, in the parent's
-    axes → out = (g, beside, n (3), t₁ (3), t₂ (3), c (3)) there: the gap, 1 where the point is beside the shape and cannot close,
-    the normal and two tangents as a right-handed orthonormal frame, and the place of the contact point on the child from its
-    frame. The rate of g is n · (v + ω × c). `touching` puts them there.
+    axes → out = (g, beside, n (3), t (3), c (3)) there: the gap, 1 where the point is beside the shape and cannot close, the
+    normal, the first tangent (the second is n × t), and the place of the contact point on the child from its frame. The rate of
+    g is n · (v + ω × c). `touching` puts them there.
 
     tangential_restitution: the like coefficient e_T along the plane of contact, of Newton's law alone.
     friction: Coulomb's coefficient μ ≥ 0.
@@ -125,11 +125,10 @@ class CoordinateContact(Contact):
 
 
 @LawPart
-def touching(out, g, beside, n, t, u, c):
+def touching(out, g, beside, n, t, c):
     """What the kernel of a geometry gives."""
     out[0] = g
     out[1] = beside
     store3(out, 2, n)
     store3(out, 5, t)
-    store3(out, 8, u)
-    store3(out, 11, c)
+    store3(out, 8, c)

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 from pydantic import model_validator
 
 from flexmbs.algebra.vectors import dot, load3
@@ -16,13 +15,13 @@ SQUARE = 1e-9  # cosine of the angle between a normal and a direction across it
 
 @law_kernel
 def over_edge(p, u, x, out):
-    """g = n · r where t · r is between the ends of the edge, else the distance from its end; p = (n, t, n × t, ends)"""
+    """g = n · r where t · r is between the ends of the edge, else the distance from its end; p = (n, t, ends)"""
     n, t, r = load3(p, 0), load3(p, 3), load3(x, 0)
     g, along = dot(n, r), dot(t, r)
-    over = max(p[9] - along, along - p[10])
+    over = max(p[6] - along, along - p[7])
     if over > 0.0:
         g = math.sqrt(g * g + over * over)
-    touching(out, g, 1.0 if over > 0.0 else 0.0, n, t, load3(p, 6), (0.0, 0.0, 0.0))
+    touching(out, g, 1.0 if over > 0.0 else 0.0, n, t, (0.0, 0.0, 0.0))
 
 
 class CornerLine(FrameContact, kind="corner-line"):
@@ -45,4 +44,4 @@ class CornerLine(FrameContact, kind="corner-line"):
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         ends = (-math.inf, math.inf) if self.length is None else (0.0, self.length)
-        return over_edge, (*self.normal, *self.direction, *np.cross(self.normal, self.direction).tolist(), *ends)
+        return over_edge, (*self.normal, *self.direction, *ends)

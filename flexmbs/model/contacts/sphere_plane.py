@@ -9,9 +9,9 @@ from flexmbs.model.joints import normal_directions
 
 @law_kernel
 def over_plane(p, u, x, out):
-    """g = n · r − radius, c = −radius n; p = (n, t₁, t₂, radius)"""
+    """g = n · r − radius, c = −radius n; p = (n, t, radius)"""
     n = load3(p, 0)
-    touching(out, dot(n, load3(x, 0)) - p[9], 0.0, n, load3(p, 3), load3(p, 6), scale(-p[9], n))
+    touching(out, dot(n, load3(x, 0)) - p[6], 0.0, n, load3(p, 3), scale(-p[6], n))
 
 
 class SpherePlane(FrameContact, kind="sphere-plane"):
@@ -24,5 +24,4 @@ class SpherePlane(FrameContact, kind="sphere-plane"):
     radius: Nonnegative = 0.0
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
-        first, second = normal_directions(self.normal)
-        return over_plane, (*self.normal, *first, *second, self.radius)
+        return over_plane, (*self.normal, *normal_directions(self.normal)[0], self.radius)

@@ -16,8 +16,7 @@ def two_spheres(p, u, x, out):
     r = load3(x, 0)
     distance = math.sqrt(dot(r, r))
     n = scale(1.0 / distance, r) if distance > CONCENTRIC else (1.0, 0.0, 0.0)
-    t1, t2 = across(n)
-    touching(out, distance - p[0] - p[1], 0.0, n, t1, t2, scale(-p[1], n))
+    touching(out, distance - p[0] - p[1], 0.0, n, across(n), scale(-p[1], n))
 
 
 class SphereSphere(FrameContact, kind="sphere-sphere"):
