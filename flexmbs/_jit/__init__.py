@@ -25,6 +25,7 @@ from numba.core import config, event
 from numba.extending import intrinsic
 
 from flexmbs._jit.cache import private_folder
+from flexmbs._jit.indices import count_from_the_front
 from flexmbs._jit.loading import without_compiler
 from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
 from flexmbs.law_kernel import LawPart
@@ -77,6 +78,7 @@ CACHE = _cache_folder() if COMPILED else None
 _PARTS, _SELDOM = compilers(CACHE) if COMPILED else (None, None)
 LIGHT = _SELDOM  # the compiler of kernels that run seldom
 if COMPILED:
+    count_from_the_front()
     event.register("numba:compile", WithoutCollection())
 
 

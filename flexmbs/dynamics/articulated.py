@@ -13,7 +13,7 @@ from flexmbs._jit import part
 from flexmbs.algebra.se3 import twist_to_parent
 from flexmbs.algebra.small import cross, dot, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub
 from flexmbs.algebra.so3 import tangent_transposed
-from flexmbs.dynamics.articulated_modes import coupling_of_modes, eliminate_modes, modes_on_a_spring, to_own_frame
+from flexmbs.dynamics.articulated_modes import eliminate_modes, modes_on_a_spring, to_own_frame
 from flexmbs.dynamics.articulated_work import (
     CARRIER, COLUMNS, DENSE, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_S, OWN, PASSED, PIVOT, POSE, SLOPE,
 )  # fmt: skip
@@ -228,7 +228,8 @@ def hand_to_parent(body, A, modes, i, p, n, elastic, whole, B, T):
             x = b0 * modes[i, CARRIER, k] + b1 * modes[i, CARRIER + 1, k] + b2 * modes[i, CARRIER + 2, k]
             x += b3 * modes[i, CARRIER + 3, k] + b4 * modes[i, CARRIER + 4, k] + b5 * modes[i, CARRIER + 5, k]
             T[a, k] = x
-            A[p, a, 6 + k] += x
+        for k in range(n):
+            A[p, a, 6 + k] += T[a, k]
     if not whole:
         return
     for k in range(n):
@@ -250,9 +251,7 @@ def articulate(link, drive, body, A, modes, velocity, carried, T):
             if link[i, L_CHILD] == DENSE:
                 definite = eliminate_modes(A, i, n)
             else:
-                definite = modes_on_a_spring(A, modes, i, n, link[i, L_CHILD], carried[i])
-                if definite:
-                    coupling_of_modes(A, modes, i, n, link[i, L_CHILD], carried[i])
+                definite = modes_on_a_spring(A, modes, i, n, link[i, L_CHILD], carried[i], T)
             if not definite:
                 return -1 - i
         if not eliminate_joint(link, drive, body, A, velocity, i):

@@ -50,96 +50,85 @@ def eliminate_modes(A, i, n):
             A[i, a, j] = f
             for c in range(j + 1, 6 + n):
                 A[i, a, c] -= f * A[i, j, c]
-    less_square(A, i, n)
+    for k in range(6, 6 + n):
+        less_square_of(A[i], k)
     return True
 
 
 @part
-def modes_on_a_spring(A, modes, i, n, child, P):
+def modes_on_a_spring(A, modes, i, n, child, M, W):
     """As `eliminate_modes` for A_ff = D + Ψᵀ M Ψ with a diagonal D and the inertia M (6×6) of one child, in O(n).
 
-    L = diag(l) + tril(Ψᵀ G, −1): l_k² = d_k + ψ_k·P ψ_k, g_k = P ψ_k / l_k, P ← P − g_k g_kᵀ from P = M. Row 6 + k of A keeps
-    g_k and 1/l_k. L is semiseparable: products with its inverse pass one wrench along the modes.
+    L = diag(l) + tril(Ψᵀ G, −1): u = P ψ_k, l_k² = d_k + ψ_k·u, g_k = u/l_k, P ← P − g_k g_kᵀ from P = M; Y = A_rf L⁻ᵀ:
+    z = a_k − Wᵀψ_k, y_k = z/l_k, W ← W + g_k y_kᵀ from W = 0; A_rr −= y_k y_kᵀ. Row 6 + k of A keeps g_k and 1/l_k. L is
+    semiseparable: products with its inverse pass one wrench along the modes. ``W`` (6, 6) is scratch.
+
+    One loop does all of it, so that the processor updates W and A_rr while it waits for the next pivot, which depends on the last
+    through P alone: hence P in variables (its upper triangle), sums in pairs, no root among them.
     """
     w = A[i]
-    for k in range(6, 6 + n):
-        a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        pivot = w[k, k]
-        if child >= 0:
-            p0, p1, p2 = modes[child, CARRIER, k - 6], modes[child, CARRIER + 1, k - 6], modes[child, CARRIER + 2, k - 6]
-            p3, p4, p5 = modes[child, CARRIER + 3, k - 6], modes[child, CARRIER + 4, k - 6], modes[child, CARRIER + 5, k - 6]
-            a = P[0, 0] * p0 + P[0, 1] * p1 + P[0, 2] * p2 + P[0, 3] * p3 + P[0, 4] * p4 + P[0, 5] * p5
-            b = P[1, 0] * p0 + P[1, 1] * p1 + P[1, 2] * p2 + P[1, 3] * p3 + P[1, 4] * p4 + P[1, 5] * p5
-            c = P[2, 0] * p0 + P[2, 1] * p1 + P[2, 2] * p2 + P[2, 3] * p3 + P[2, 4] * p4 + P[2, 5] * p5
-            d = P[3, 0] * p0 + P[3, 1] * p1 + P[3, 2] * p2 + P[3, 3] * p3 + P[3, 4] * p4 + P[3, 5] * p5
-            e = P[4, 0] * p0 + P[4, 1] * p1 + P[4, 2] * p2 + P[4, 3] * p3 + P[4, 4] * p4 + P[4, 5] * p5
-            f = P[5, 0] * p0 + P[5, 1] * p1 + P[5, 2] * p2 + P[5, 3] * p3 + P[5, 4] * p4 + P[5, 5] * p5
-            pivot += a * p0 + b * p1 + c * p2 + d * p3 + e * p4 + f * p5
-        if not pivot > 0.0:
-            return False
-        inverse = 1.0 / math.sqrt(pivot)
-        w[k, k] = inverse
-        a, b, c, d, e, f = a * inverse, b * inverse, c * inverse, d * inverse, e * inverse, f * inverse
-        w[k, 0], w[k, 1], w[k, 2], w[k, 3], w[k, 4], w[k, 5] = a, b, c, d, e, f
-        if child >= 0:
-            for r in range(6):
-                x = w[k, r]
-                P[r, 0] -= x * a
-                P[r, 1] -= x * b
-                P[r, 2] -= x * c
-                P[r, 3] -= x * d
-                P[r, 4] -= x * e
-                P[r, 5] -= x * f
-    return True
-
-
-@part
-def coupling_of_modes(A, modes, i, n, child, W):
-    """Y = A_rf L⁻ᵀ with the semiseparable L, A_rr −= Y Yᵀ; ``W`` (6, 6) is scratch."""
-    w = A[i]
+    p00, p01, p02, p03, p04, p05 = M[0, 0], M[0, 1], M[0, 2], M[0, 3], M[0, 4], M[0, 5]
+    p11, p12, p13, p14, p15 = M[1, 1], M[1, 2], M[1, 3], M[1, 4], M[1, 5]
+    p22, p23, p24, p25 = M[2, 2], M[2, 3], M[2, 4], M[2, 5]
+    p33, p34, p35, p44, p45, p55 = M[3, 3], M[3, 4], M[3, 5], M[4, 4], M[4, 5], M[5, 5]
     for a in range(6):
         for b in range(6):
             W[a, b] = 0.0
     for k in range(6, 6 + n):
-        y0, y1, y2, y3, y4, y5 = w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k]
+        u0, u1, u2, u3, u4, u5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         if child >= 0:
-            for c in range(6):
-                f = modes[child, CARRIER + c, k - 6]
-                y0 -= f * W[c, 0]
-                y1 -= f * W[c, 1]
-                y2 -= f * W[c, 2]
-                y3 -= f * W[c, 3]
-                y4 -= f * W[c, 4]
-                y5 -= f * W[c, 5]
-        f = w[k, k]
-        y0, y1, y2, y3, y4, y5 = f * y0, f * y1, f * y2, f * y3, f * y4, f * y5
-        w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k] = y0, y1, y2, y3, y4, y5
+            a, b, c = modes[child, CARRIER, k - 6], modes[child, CARRIER + 1, k - 6], modes[child, CARRIER + 2, k - 6]
+            d, e, f = modes[child, CARRIER + 3, k - 6], modes[child, CARRIER + 4, k - 6], modes[child, CARRIER + 5, k - 6]
+            u0 = (p00 * a + p01 * b) + (p02 * c + p03 * d) + (p04 * e + p05 * f)
+            u1 = (p01 * a + p11 * b) + (p12 * c + p13 * d) + (p14 * e + p15 * f)
+            u2 = (p02 * a + p12 * b) + (p22 * c + p23 * d) + (p24 * e + p25 * f)
+            u3 = (p03 * a + p13 * b) + (p23 * c + p33 * d) + (p34 * e + p35 * f)
+            u4 = (p04 * a + p14 * b) + (p24 * c + p34 * d) + (p44 * e + p45 * f)
+            u5 = (p05 * a + p15 * b) + (p25 * c + p35 * d) + (p45 * e + p55 * f)
+        pivot = w[k, k] + ((u0 * a + u1 * b) + (u2 * c + u3 * d) + (u4 * e + u5 * f))
+        if not pivot > 0.0:
+            return False
+        share = 1.0 / pivot
+        inverse = math.sqrt(share)
+        w[k, k] = inverse
         if child >= 0:
-            for c in range(6):
-                f = w[k, c]
-                W[c, 0] += f * y0
-                W[c, 1] += f * y1
-                W[c, 2] += f * y2
-                W[c, 3] += f * y3
-                W[c, 4] += f * y4
-                W[c, 5] += f * y5
-    less_square(A, i, n)
+            for r in range(6):
+                w[r, k] -= (W[0, r] * a + W[1, r] * b) + (W[2, r] * c + W[3, r] * d) + (W[4, r] * e + W[5, r] * f)
+            a, b, c, d, e, f = u0 * share, u1 * share, u2 * share, u3 * share, u4 * share, u5 * share
+            p00, p01, p02, p03, p04, p05 = p00 - u0 * a, p01 - u0 * b, p02 - u0 * c, p03 - u0 * d, p04 - u0 * e, p05 - u0 * f
+            p11, p12, p13, p14, p15 = p11 - u1 * b, p12 - u1 * c, p13 - u1 * d, p14 - u1 * e, p15 - u1 * f
+            p22, p23, p24, p25 = p22 - u2 * c, p23 - u2 * d, p24 - u2 * e, p25 - u2 * f
+            p33, p34, p35 = p33 - u3 * d, p34 - u3 * e, p35 - u3 * f
+            p44, p45, p55 = p44 - u4 * e, p45 - u4 * f, p55 - u5 * f
+            for r in range(6):
+                z = w[r, k]
+                W[0, r] += a * z
+                W[1, r] += b * z
+                W[2, r] += c * z
+                W[3, r] += d * z
+                W[4, r] += e * z
+                W[5, r] += f * z
+            w[k, 0], w[k, 1], w[k, 2] = u0 * inverse, u1 * inverse, u2 * inverse
+            w[k, 3], w[k, 4], w[k, 5] = u3 * inverse, u4 * inverse, u5 * inverse
+        for r in range(6):
+            w[r, k] *= inverse
+        less_square_of(w, k)
+    return True
 
 
 @part
-def less_square(A, i, n):
-    """A_rr −= Y Yᵀ, one mode after the other: its six numbers stay in registers."""
-    w = A[i]
-    for k in range(6, 6 + n):
-        y0, y1, y2, y3, y4, y5 = w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k]
-        for a in range(6):
-            f = w[a, k]
-            w[a, 0] -= f * y0
-            w[a, 1] -= f * y1
-            w[a, 2] -= f * y2
-            w[a, 3] -= f * y3
-            w[a, 4] -= f * y4
-            w[a, 5] -= f * y5
+def less_square_of(w, k):
+    """A_rr −= y yᵀ with the column y = w[:6, k], whose numbers stay in registers."""
+    y0, y1, y2, y3, y4, y5 = w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k]
+    for r in range(6):
+        f = w[r, k]
+        w[r, 0] -= f * y0
+        w[r, 1] -= f * y1
+        w[r, 2] -= f * y2
+        w[r, 3] -= f * y3
+        w[r, 4] -= f * y4
+        w[r, 5] -= f * y5
 
 
 @part

@@ -54,7 +54,7 @@ class Articulated(NamedTuple):
     modes: np.ndarray  # (nb, 12, F) Φ̄ of the own frame, Ψ of the parent's frame
     velocity: np.ndarray  # (4, ns)
     carried: np.ndarray  # (nb, 6, 6) articulated inertia of a child in the axes of its parent
-    T: np.ndarray  # (6, F)
+    T: np.ndarray  # (6, max(F, 6)) scratch
     x: np.ndarray  # (ns + nc,)
 
 
@@ -95,7 +95,7 @@ def make_articulated(system: System) -> Articulated:
     return Articulated(
         link=frozen(np.stack(link, axis=1)), drive=frozen(drive), body=z((nb, BODY_WIDTH)),
         A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
-        velocity=z((4, ns)), carried=z((nb, 6, 6)), T=z((6, F)), x=z(ns + nc),
+        velocity=z((4, ns)), carried=z((nb, 6, 6)), T=z((6, max(F, 6))), x=z(ns + nc),
     )  # fmt: skip
 
 

@@ -44,10 +44,10 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     return Work(
         path=path, frames=FramesNow(*system.frames, shapes), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
         motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)),
-        beta=np.concatenate([path.beta, z(SPARE)]), gs=z((3, nc)), U=z(12 * F), E=z((nb, n, n)), X=z((nb, 6, n)),
+        beta=np.concatenate([path.beta, z(SPARE)]), gs=z((3, nc)), U=z(15 * F), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
         stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_room(system),
-        power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, 12 * F)), force_rate=z(nz),
+        power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, 15 * F)), force_rate=z(nz),
         drive_rate=z(nc), slopes=z((len(system.couplings), 12, 6)),
         joint_slope=z((len(system.forces.joint.info), 2)), contact=z((len(system.contacts.info), CONTACT_WIDTH)),
     )  # fmt: skip

@@ -237,7 +237,7 @@ class Work(NamedTuple):
     cut: np.ndarray  # (ncut, CUT_WIDTH)
     beta: np.ndarray  # coordinates of the cut joints of the last evaluation, and 8 spare places
     gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
-    U: np.ndarray  # (12 F,)  shape products of one body
+    U: np.ndarray  # (15 F,)  shape products of one body, sums of its gyroscopic forces
     E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
     X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
     M: np.ndarray  # (nb, n, n) (composite) mass matrices
@@ -252,7 +252,7 @@ class Work(NamedTuple):
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros
-    products: np.ndarray  # (nb, 12 F) shape products of the bodies
+    products: np.ndarray  # (nb, 15 F) shape products of the bodies, sums of their gyroscopic forces
     force_rate: np.ndarray  # (nz,) rates of force states
     drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, 0 elsewhere
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings

@@ -70,4 +70,4 @@ def block_columns(indptr: Indices, indices: Indices, rows: Indices, columns: Ind
             for p in range(low, high):
                 for k in range(3):
                     columns[first + 3 * (p - low) + k] = 3 * indices[p] + k
-    rows[3 * (len(indptr) - 1)] = 9 * indptr[-1]
+    rows[3 * (len(indptr) - 1)] = 9 * indptr[len(indptr) - 1]
