@@ -14,12 +14,19 @@ import functools
 import gc
 import pathlib
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import llvmlite
 import numba
-from numba.core import event
+from numba.core import event, types
+
+_NEEDLESS = (  # passes for what no part has: closures, contexts, expressions of whole arrays, counted references
+    "WithLifting", "InlineClosureLikes", "MakeFunctionToJitFunction", "InlineInlinables", "FindLiterallyCalls", "LiteralUnroll",
+    "LiteralPropagationSubPipelinePass", "InlineOverloads", "NopythonRewrites", "NoPythonSupportedFeatureValidation",
+    "IRLegalization", "DumpParforDiagnostics",
+)  # fmt: skip
+_signatures: dict[Any, Any] = {}
 
 
 def compilers(folder: str | None) -> tuple[Any, Any]:
@@ -74,22 +81,44 @@ def _tried(part: Any, seldom: Any) -> float:
 
 
 def _make() -> tuple[Any, Any]:
+    from llvmlite.binding import Linkage
     from numba import _dynfunc  # type: ignore[attr-defined]
     from numba.core import codegen
     from numba.core.compiler import Compiler, _LowerResult
     from numba.core.compiler_machinery import register_pass
-    from numba.core.typed_passes import NativeLowering
+    from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
     class PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         """Lowered code that waits for the kernel it is linked into."""
 
-        def _optimize_final_module(self) -> None:
-            """Left to the kernel."""
-
-        def _finalize_final_module(self) -> None:
-            """Linked, never loaded by itself."""
+        def finalize(self) -> None:
+            """Nothing is linked into it: the kernel links it and what it calls, each once. Never loaded by itself."""
             self._finalize_dynamic_globals()
             self._finalized = True
+
+        def _optimize_functions(self, module: Any) -> None:
+            """As Numba does, but for what is defined here only: half of the functions are declared for calls."""
+            module.data_layout = self._codegen._data_layout
+            for function in module.functions:
+                if not function.is_declaration:
+                    passes, builder = self._codegen._function_pass_manager(opt=1, loop_vectorize=False, slp_vectorize=False)
+                    passes.run(function, builder)
+
+        def _get_module_for_linking(self) -> Any:
+            """Its own module, not a copy of it: nothing else needs that one."""
+            if self._shared_module is None:
+                for function in self._final_module.functions:
+                    if not function.is_declaration and function.linkage == Linkage.external:
+                        function.linkage = Linkage.linkonce_odr
+                self._shared_module = self._final_module
+            return self._shared_module
+
+        def with_called(self) -> list[Any]:
+            """It and all that it calls."""
+            found: dict[Any, None] = {self: None}
+            for library in self._linking_libraries:
+                found.update(dict.fromkeys(library.with_called() if isinstance(library, PartLibrary) else [library]))
+            return list(found)
 
     @functools.cache
     def stand_in() -> tuple[Any, Any]:
@@ -123,7 +152,7 @@ def _make() -> tuple[Any, Any]:
             entry = _dynfunc.make_function(
                 low.fndesc.lookup_module(), name, "part of kernels", address, low.env, (library, compiled)
             )
-            state.targetctx.insert_user_function(entry, low.fndesc, [library])
+            state.targetctx.insert_user_function(entry, low.fndesc, library.with_called())
             state["cr"] = _LowerResult(low.fndesc, low.call_helper, cfunc=entry, env=low.env)
             return True
 
@@ -145,21 +174,56 @@ def _make() -> tuple[Any, Any]:
             state.library.enable_object_caching()
             return bool(super().run_pass(state))
 
-    def compiler(lowering: Any) -> Any:
-        """Numba's compiler with the last pass exchanged."""
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class PartTyping(NopythonTypeInference):  # type: ignore[misc]
+        """Type inference that asks once what numbers give."""
+
+        _name = "part_typing"
+
+        def run_pass(self, state: Any) -> bool:
+            with _remembering(state.typingctx):
+                return bool(super().run_pass(state))
+
+    def compiler(exchanged: dict[Any, Any], needless: Container[str] = ()) -> Any:
+        """Numba's compiler with passes exchanged or left out."""
 
         class Exchanged(Compiler):  # type: ignore[misc]
             def define_pipelines(self) -> list[Any]:
                 pipelines: list[Any] = super().define_pipelines()
                 for pipeline in pipelines:
                     pipeline._finalized = False
-                    pipeline.passes = [(lowering if p is NativeLowering else p, text) for p, text in pipeline.passes]
+                    kept = [(p, text) for p, text in pipeline.passes if p.__name__ not in needless]
+                    pipeline.passes = [(exchanged.get(p, p), text) for p, text in kept]
                     pipeline.finalize()
                 return pipelines
 
         return Exchanged
 
-    return compiler(PartLowering), compiler(SeldomLowering)
+    parts = compiler({NativeLowering: PartLowering, NopythonTypeInference: PartTyping}, _NEEDLESS)
+    return parts, compiler({NativeLowering: SeldomLowering})
+
+
+@contextlib.contextmanager
+def _remembering(context: Any) -> Iterator[None]:
+    """What operators and functions of Numba's give of numbers is found once, not at each place: a fifth of type inference."""
+    if "resolve_function_type" in vars(context):  # a part that calls a part
+        yield
+        return
+    resolve = context.resolve_function_type
+
+    def remembered(function: Any, arguments: Any, named: Any) -> Any:
+        if type(function) is not types.Function or named or not all(isinstance(each, types.Number) for each in arguments):
+            return resolve(function, arguments, named)
+        key = function, arguments
+        if key not in _signatures:
+            _signatures[key] = resolve(function, arguments, named)
+        return _signatures[key]
+
+    context.resolve_function_type = remembered
+    try:
+        yield
+    finally:
+        del context.resolve_function_type
 
 
 def without_literals(dispatcher: Any) -> Any:
