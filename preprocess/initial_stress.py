@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs._jit import kernel
+from flexmbs._jit import called, kernel, part
 from flexmbs.flexible_body import FloatArray
 from preprocess.elements.kernels import function_gradients, jacobian
 from preprocess.fe_model import FEModel
@@ -117,7 +117,7 @@ def stress_and_products(nodes: Array, table: Array, rule: Array, material: Array
             row += 6
 
 
-@kernel
+@part
 def field_gradient(field: Array, g: Array, out: Array) -> None:
     """out (3, 3, k): out[c, i] = Σ_a field[a, c] g[i, a]."""
     for c in range(3):
@@ -133,7 +133,7 @@ def field_gradient(field: Array, g: Array, out: Array) -> None:
                 out[c, 2, k] += g2 * f
 
 
-@kernel
+@called
 def gradient_products(H: Array, a: int, b: int, factor: float, out: Array) -> None:
     """out[k (k+1)/2 + l] = factor Σ_c (H[c, a, k] H[c, b, l] + H[c, b, k] H[c, a, l]) for l ≤ k."""
     at = 0

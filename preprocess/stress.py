@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from flexmbs._jit import kernel
+from flexmbs._jit import part, seldom
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FloatArray, IntArray
 from flexmbs.flexible_body_stress import StressModes
@@ -165,7 +165,7 @@ def _constants(material: Material) -> tuple[FloatArray, FloatArray]:
     return np.ascontiguousarray(elasticity(material)), np.ascontiguousarray(elasticity_tensor(C))
 
 
-@kernel
+@seldom
 def add_stress(x: Any, table: Any, tables: Any, material: Any, u: Any, row_of: Any, out: Any, count: Any) -> None:
     """Add to out (n, 6, k) the stress C ε(u) of each element at its nodes, and to count (n,) one for each element of a node.
 
@@ -217,7 +217,7 @@ def add_stress(x: Any, table: Any, tables: Any, material: Any, u: Any, row_of: A
                             out[row, c, s] += E[a, p] * stress[c, s]
 
 
-@kernel
+@part
 def add_strain(d: Any, a: int, g: Any, strain: Any) -> None:
     """strain (6, k) += that of function a with gradient g[:, a] and displacements d[a] (3, k)."""
     gx, gy, gz = g[0, a], g[1, a], g[2, a]
@@ -231,14 +231,14 @@ def add_strain(d: Any, a: int, g: Any, strain: Any) -> None:
         strain[5, k] += uz * gx + ux * gz
 
 
-@kernel
+@seldom
 def internal_displacements(x: Any, rule: Any, tensor: Any, d: Any) -> None:
     """Amplitudes of incompatible modes that follow the nodes, ``α = −K_pp⁻¹ K_pu u``, behind the nodes' in d (nn + ni, 3, k)."""
     nn, n = x.shape[0], d.shape[0]
     rows = 3 * (n - nn)
     G, Ke = np.empty((3, 3, n, n)), np.empty((3, 3, n, n))
     L, A = np.empty((rows, rows)), np.empty((rows, 3 * nn))
-    gradient_products(x, rule, np.empty((3, 3)), np.empty((3, n)), np.empty(n), G)
+    gradient_products(x, rule, (np.empty((3, 3)), np.empty((3, 3)), np.empty((3, n)), np.empty(n)), G)
     element_stiffness(G, tensor, Ke)
     internal_elimination(Ke, nn, L, A)
     for k in range(d.shape[2]):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import kernel
+from flexmbs._jit import seldom
 from flexmbs._jit.blas import PLAIN, TURNED, add_product
 from preprocess.cholesky.fronts import STRIP, add_update, columns_within, factor_below, factor_corner, load_entries, set_places
 
@@ -18,26 +18,26 @@ WIDTH = 192  # columns of a panel eliminated at once
 TILE = 384  # rows and columns of the update in one task
 
 
-@kernel
+@seldom
 def front_places(tree: Any, s: int, places: Any) -> None:
     """Row in the front of supernode s of each node that belongs to it."""
     set_places(tree, s, places)
 
 
-@kernel
+@seldom
 def load_columns(tree: Any, s: int, low: int, high: int, matrix: Any, L: Array, places: Any) -> None:
     """Columns of nodes low … high - 1 of the panel of supernode s with the entries of the matrix."""
     height = 3 * (tree.first[s + 1] - tree.first[s] + tree.start[s + 1] - tree.start[s])
     load_entries(tree, s, low, high, matrix, places, L, tree.panel[s], height)
 
 
-@kernel
+@seldom
 def own_columns(tree: Any, c: int) -> int:
     """Number of nodes in the rows of supernode c that its parent eliminates."""
     return int(columns_within(tree, c))
 
 
-@kernel
+@seldom
 def add_to_panel(tree: Any, c: int, low: int, high: int, places: Any, C: Array, L: Array) -> None:
     """Add the columns of nodes low … high - 1 of the update C of child c to its parent's panel."""
     s = tree.parent[c]
@@ -45,7 +45,7 @@ def add_to_panel(tree: Any, c: int, low: int, high: int, places: Any, C: Array, 
     add_update(tree, c, low, high, places, C, 0, L, tree.panel[s], height, 0, 0)
 
 
-@kernel
+@seldom
 def add_to_update(tree: Any, c: int, low: int, high: int, places: Any, C: Array, U: Array) -> None:
     """Add the columns of nodes low … high - 1 of the update C of child c to its parent's update."""
     s = tree.parent[c]
@@ -53,7 +53,7 @@ def add_to_update(tree: Any, c: int, low: int, high: int, places: Any, C: Array,
     add_update(tree, c, low, high, places, C, 0, U, 0, below, columns, columns)
 
 
-@kernel
+@seldom
 def factor_strip(L: Array, f: int, height: int, first: int, width: int, signed: bool, signs: Any) -> int:
     """Corner of a strip of columns; the number of the pivot that fails, or 0."""
     spare = np.empty(width * (width + STRIP) if signed else 0)
@@ -61,13 +61,13 @@ def factor_strip(L: Array, f: int, height: int, first: int, width: int, signed: 
     return int(factor_corner(width, L, f + first * (height + 1), height, signed, signs[first:], spare, failed))
 
 
-@kernel
+@seldom
 def divide_rows(L: Array, f: int, height: int, first: int, width: int, row: int, count: int, signs: Any) -> None:
     """Rows row … row + count - 1 of a strip divided by its corner."""
     factor_below(count, width, L, f + first * (height + 1), height, row - first, signs[first:])
 
 
-@kernel
+@seldom
 def subtract_tile(
     L: Array, f: int, height: int, first: int, width: int, rows: Any, columns: Any, signs: Any, keep: float, U: Array, u: int,
     ldu: int,

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import kernel
+from flexmbs._jit import seldom
 from flexmbs._jit.blas import PLAIN, TURNED, add_product, divide_left
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@kernel
+@seldom
 def gather(order: Indices, low: int, high: int, loads: Array, x: Array) -> None:
     """Columns of nodes low … high - 1 of x (k, 3N) in the order of elimination, from loads (n, k); zero where loads ends."""
     n, k = loads.shape
@@ -26,7 +26,7 @@ def gather(order: Indices, low: int, high: int, loads: Array, x: Array) -> None:
                 x[c, 3 * j + component] = loads[row, c] if row < n else 0.0
 
 
-@kernel
+@seldom
 def scatter(order: Indices, low: int, high: int, x: Array, loads: Array) -> None:
     """The inverse of `gather`."""
     n, k = loads.shape
@@ -38,7 +38,7 @@ def scatter(order: Indices, low: int, high: int, x: Array, loads: Array) -> None
                     loads[row, c] = x[c, 3 * j + component]
 
 
-@kernel
+@seldom
 def forward(tree: Any, low: int, high: int, L: Array, signs: Any, x: Array, outside: Array, work: Array) -> None:
     """x := S L⁻¹ x over supernodes low … high - 1, a subtree; what falls on rows beyond it is summed in ``outside`` (k, rows of
     its root).  work: 3 × longest rows × k."""
@@ -71,7 +71,7 @@ def forward(tree: Any, low: int, high: int, L: Array, signs: Any, x: Array, outs
                     x[c, j] = -x[c, j]
 
 
-@kernel
+@seldom
 def backward(tree: Any, low: int, high: int, L: Array, x: Array, work: Array) -> None:
     """x := L⁻ᵀ x over supernodes high - 1 … low, those above being done."""
     k, n = x.shape
@@ -88,7 +88,7 @@ def backward(tree: Any, low: int, high: int, L: Array, x: Array, work: Array) ->
         divide_left(columns, k, L, f, height, TURNED, X, at, n)
 
 
-@kernel
+@seldom
 def pass_on(tree: Any, c: int, s: int, left: Array, x: Array, outside: Array) -> None:
     """What a subtree ending at supernode c has left (k, rows of c) for the rows beyond it: subtracted from the columns of
     supernode s, the parent of c, added to what s leaves (k, rows of s) otherwise."""

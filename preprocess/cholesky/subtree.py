@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import kernel
+from flexmbs._jit import seldom
 from preprocess.cholesky.fronts import (
     STRIP,
     add_update,
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@kernel
+@seldom
 def subtree_stack(tree: Any, low: int, high: int) -> int:
     """Entries of the updates that are in use at the same time in the subtree of supernodes low … high - 1."""
     used = peak = 0
@@ -39,7 +39,7 @@ def subtree_stack(tree: Any, low: int, high: int) -> int:
     return peak
 
 
-@kernel
+@seldom
 def factor_subtree(
     tree: Any, low: int, high: int, matrix: Any, signed: bool, L: Array, signs: Any, stack: Array, places: Any
 ) -> int:

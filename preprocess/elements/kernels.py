@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs._jit import kernel
+from flexmbs._jit import called, kernel, part
 from preprocess.elements.element import Array, Indices
 
 
-@kernel
+@part
 def jacobian(x: Array, dN: Array, q: int, J: Array) -> float:
     """J_ij = Σ_a x_ai ∂N_a/∂ξ_j at point q; returns det J and leaves the inverse in J."""
     J00 = J01 = J02 = J10 = J11 = J12 = J20 = J21 = J22 = 0.0
@@ -39,7 +39,7 @@ def jacobian(x: Array, dN: Array, q: int, J: Array) -> float:
     return det
 
 
-@kernel
+@part
 def function_gradients(x: Array, tables: Any, q: int, centre: Any, J: Array, g: Array) -> float:
     """Gradients g (3, nn + ni) of the shape functions and, behind them, of the incompatible modes at point q; returns det J.
 
@@ -61,17 +61,17 @@ def function_gradients(x: Array, tables: Any, q: int, centre: Any, J: Array, g: 
     return det
 
 
-@kernel
-def gradient_products(x: Array, rule: Any, J: Array, g: Array, f: Array, G: Array) -> None:
+@called
+def gradient_products(x: Array, rule: Any, work: Any, G: Array) -> None:
     """G (3, 3, n, n): G[j, l, a, b] = Σ_q w_q det J ∂N_a/∂x_j ∂N_b/∂x_l, n = nn + ni functions, the incompatible modes last.
 
     rule (dN, w, dP, dN_0): gradients of the shape functions, weights, gradients of the incompatible modes, and dN at the centre.
-    J (3, 3), g (3, n), f (n) are work space.
+    work: J (3, 3), J_0 (3, 3), g (3, n), f (n).
     """
     dN, w, dP, dN_0 = rule
     ni = dP.shape[1]
     n = dN.shape[1] + ni
-    J_0 = np.zeros((3, 3))
+    J, J_0, g, f = work
     det_0 = jacobian(x, dN_0, 0, J_0) if ni else 0.0
     for j in range(3):
         for l in range(3):
@@ -95,7 +95,7 @@ def gradient_products(x: Array, rule: Any, J: Array, g: Array, f: Array, G: Arra
                     G[j, l, a, b] = G[l, j, b, a]
 
 
-@kernel
+@called
 def element_stiffness(G: Array, C: Array, Ke: Array) -> None:
     """Ke (3, 3, n, n): Ke[i, k, a, b] = C_ijkl G[j, l, a, b], the zeros of C skipped; the blocks with i ≤ k only."""
     n = G.shape[2]
@@ -113,7 +113,7 @@ def element_stiffness(G: Array, C: Array, Ke: Array) -> None:
                                 Ke[i, k, a, b] += c * G[j, l, a, b]
 
 
-@kernel
+@called
 def internal_elimination(Ke: Array, nn: int, L: Array, A: Array) -> None:
     """A (3 ni, 3 nn) = L⁻¹ K_pu, so that K_puᵀ K_pp⁻¹ K_pu = AᵀA, with K_pp = L Lᵀ of the functions from nn on in Ke."""
     ni = Ke.shape[2] - nn
@@ -139,7 +139,7 @@ def internal_elimination(Ke: Array, nn: int, L: Array, A: Array) -> None:
             A[r, c] = rest / L[r, r]
 
 
-@kernel
+@called
 def condense(Ke: Array, nn: int, L: Array, A: Array) -> None:
     """Ke[:, :, :nn, :nn] less what the incompatible modes take: K_uu - K_puᵀ K_pp⁻¹ K_pu; the blocks with i ≤ k only."""
     internal_elimination(Ke, nn, L, A)
@@ -153,7 +153,7 @@ def condense(Ke: Array, nn: int, L: Array, A: Array) -> None:
                     Ke[i, k, a, b] -= taken
 
 
-@kernel
+@part
 def element_mass(x: Array, N: Array, dN: Array, w: Array, rho: float, J: Array, me: Array) -> None:
     """me (nn, nn): Σ_q ρ w_q det J N_a N_b."""
     n = x.shape[0]
@@ -168,7 +168,7 @@ def element_mass(x: Array, N: Array, dN: Array, w: Array, rho: float, J: Array, 
                 me[a, b] += fa * N[q, b]
 
 
-@kernel
+@part
 def place_of(columns: Indices, low: int, high: int, column: int) -> int:
     """Place of a column in the sorted stretch columns[low:high]."""
     while low < high:
@@ -194,8 +194,7 @@ def add_elements(nodes: Array, table: Indices, stiffness_rule: Any, mass_rule: A
     ni = stiffness_rule[2].shape[1]
     x = np.empty((n, 3))
     J = np.empty((3, 3))
-    g = np.empty((3, n + ni))
-    f = np.empty(n + ni)
+    work = J, np.empty((3, 3)), np.empty((3, n + ni)), np.empty(n + ni)
     G = np.empty((3, 3, n + ni, n + ni))
     Ke = np.empty((3, 3, n + ni, n + ni))
     L = np.empty((3 * ni, 3 * ni))
@@ -205,7 +204,7 @@ def add_elements(nodes: Array, table: Indices, stiffness_rule: Any, mass_rule: A
         for a in range(n):
             for i in range(3):
                 x[a, i] = nodes[table[e, a], i]
-        gradient_products(x, stiffness_rule, J, g, f, G)
+        gradient_products(x, stiffness_rule, work, G)
         element_stiffness(G, C, Ke)
         if ni:
             condense(Ke, n, L, A)
