@@ -46,7 +46,7 @@ def set_loads(art, x):
             art.body[i, LOAD + a] = 0.0
 
 
-@part
+@called
 def closing_row(frames, art, closing, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
     """Row r of node k from the covector (f, n) on the twist of frame b relative to frame a, axes of b."""
     node, path, link, body = closing.node, closing.path, art.link, art.body
