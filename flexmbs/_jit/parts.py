@@ -97,11 +97,17 @@ def _make() -> tuple[Any, Any]:
             self._finalized = True
 
         def _optimize_functions(self, module: Any) -> None:
-            """As Numba does, but for what is defined here only: half of the functions are declared for calls."""
+            """As Numba does, but lightly and for what is defined here only: half of the functions are declared for calls."""
             module.data_layout = self._codegen._data_layout
+            light = functools.partial(self._codegen._function_pass_manager, opt=1, loop_vectorize=False, slp_vectorize=False)
+            try:
+                light()
+            except TypeError:  # passes belong to a module: Numba 0.60 and 0.61
+                super()._optimize_functions(module)
+                return
             for function in module.functions:
                 if not function.is_declaration:
-                    passes, builder = self._codegen._function_pass_manager(opt=1, loop_vectorize=False, slp_vectorize=False)
+                    passes, builder = light()
                     passes.run(function, builder)
 
         def _get_module_for_linking(self) -> Any:
