@@ -19,6 +19,7 @@ from flexmbs.errors import AssemblyWarning, InputError
 from flexmbs.formalisms.multiplier import consistent
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.check_functions import require_functions
+from flexmbs.model.forces import AlongLine
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
@@ -33,6 +34,7 @@ CLOSED = 1e-10
 NEWTON_STEPS = 40
 ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
+COINCIDING = 1e-9  # m, of points
 MOST_CLOSED = 1500  # velocities, of dense steps
 TOLD = 1e-6  # change of a declared value (rad or m, or of its velocity over the largest) that is not rounding
 MENDED = "initial values, masses and forces"
@@ -147,6 +149,10 @@ def initial_state(model: Model, *, t: float = 0.0, how: Assemble | None = None) 
     if len(unset):
         compiled = unloaded(compiled, work, q, unset)
         work = make_work(compiled.system, work.beta[:-SPARE])
+    if len(lengths):
+        terms(compiled.system, work, t, q, s)
+    if undirected := _undirected(compiled, work, t, q):
+        raise InputError(*undirected)
     settled = settle(compiled, work, t, q.copy(), s.copy())
     terms(compiled.system, work, t, q, s)  # at the state itself: the projection moves bodies within round-off
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
@@ -376,9 +382,30 @@ def unloaded(compiled: Compiled, work: Work, q: np.ndarray, unset: np.ndarray) -
     """The model with the springs ``unset``, declared without a length, unloaded in the initial state."""
     lengths = compiled.spring_lengths
     for f in unset:
-        a, b = (_position(compiled.system, work, int(m), q) for m in compiled.system.forces.line.info[f, [END_A, END_B]])
-        lengths[f] = np.linalg.norm(b - a)
+        lengths[f] = _length(compiled, work, q, int(f))
     return compiled.with_spring_lengths(lengths)
+
+
+def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
+    """The forces along a line whose ends coincide: a tension there would have the direction of round-off."""
+    found = []
+    lines = ((name, force) for name, force in compiled.model.forces.items() if isinstance(force, AlongLine))
+    for f, ((name, force), unloaded_length) in enumerate(zip(lines, compiled.spring_lengths)):
+        law = getattr(force, "law", None)
+        if _length(compiled, work, q, f) > COINCIDING:
+            continue
+        if unloaded_length > COINCIDING or (law is not None and law(t, 0.0, 0.0) != 0.0):
+            found.append(
+                f"forces.{name}: its two points coincide in the initial state, so that its tension has no direction; move a "
+                "frame, start elsewhere or give a Bushing"
+            )
+    return found
+
+
+def _length(compiled: Compiled, work: Work, q: np.ndarray, f: int) -> float:
+    """Distance of the ends of force f along a line."""
+    a, b = (_position(compiled.system, work, int(m), q) for m in compiled.system.forces.line.info[f, [END_A, END_B]])
+    return float(np.linalg.norm(b - a))
 
 
 def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:

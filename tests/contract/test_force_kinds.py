@@ -128,6 +128,19 @@ def test_a_spring_without_a_length_is_unloaded_at_first():
     assert np.abs(effect.k).max() < 1e-12
 
 
+@pytest.mark.parametrize("given", [{"k": 90.0, "length": 0.3}, {"law": lambda t, e, rate: 5.0}])
+def test_point_spring_between_coinciding_points_is_refused(given):
+    """Its tension would have the direction of round-off; one that is unloaded there acts as k times the displacement."""
+    model = fm.Model("pin")
+    bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(1, 1, 1), com=(0.5, 0, 0)))
+    model.add(fm.Revolute("pin", model.ground, bar))
+    model.add(fm.PointSpring("spring", model.ground, bar, k=90.0))
+    fm.simulate(model, t_end=0.01)
+    model.add(fm.PointSpring("loaded", model.ground, bar, **given))
+    with pytest.raises(fm.InputError, match=r"^forces\.loaded: its two points coincide in the initial state"):
+        fm.simulate(model, t_end=0.1)
+
+
 def test_point_spring_with_a_law():
     def tension(t, x, rate):
         return 50.0 * x + 20.0 * x**3 + 0.5 * rate * abs(rate)
