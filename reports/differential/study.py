@@ -3,11 +3,12 @@
     python reports/differential/study.py --models 2000 --minutes 30 --jobs 2     -> README.md
     python reports/differential/study.py --only SEED                            one model, told in full
 
-What each seed gave is kept in found.jsonl: a study that is called again goes on with the seeds that are not there.
+What each seed gave is kept (found.jsonl.gz): a study that is called again goes on with the seeds that are not there.
 The models draw from every registry (`tests/contract/any_models.py`), what is compared is in `tests/contract/differential.py`.
 """
 
 import argparse
+import gzip
 import json
 import os
 import subprocess
@@ -22,7 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
-FOUND = HERE / "found.jsonl"  # what each seed gave; a study that is called again goes on from it
+FOUND = HERE / "found.jsonl"  # what each seed gave; a study that is called again goes on from it and from the packed ones
+PACKED = HERE / "found.jsonl.gz"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 from any_models import any_model, contents, described, registered  # noqa: E402
 from differential import FLOOR, SAME, STEP, T_END, Pair, Report, examine, general, pairs  # noqa: E402
@@ -115,9 +117,17 @@ def one(seed: int, without: tuple[str, ...]) -> Found:
 
 
 def found_before() -> dict[int, dict[str, Any]]:
-    """The lines of `FOUND`, the last of each seed."""
-    lines = FOUND.read_text(encoding="utf-8").splitlines() if FOUND.is_file() else []
+    """The lines of `PACKED` and `FOUND`, the last of each seed."""
+    lines = gzip.decompress(PACKED.read_bytes()).decode().splitlines() if PACKED.is_file() else []
+    lines += FOUND.read_text(encoding="utf-8").splitlines() if FOUND.is_file() else []
     return {each["seed"]: each for each in map(json.loads, lines)}
+
+
+def pack(found: dict[int, dict[str, Any]]) -> None:
+    """All lines into one packed file."""
+    text = "\n".join(json.dumps(found[seed]) for seed in sorted(found))
+    PACKED.write_bytes(gzip.compress(text.encode(), mtime=0))
+    FOUND.unlink(missing_ok=True)
 
 
 def tally(lines: Iterable[dict[str, Any]]) -> Tally:
@@ -195,7 +205,8 @@ def main() -> None:
     before = {} if given.again else found_before()
     seeds = (seed for seed in range(given.seed, given.seed + given.models) if seed not in before)
     search(seeds, given.minutes, tuple(given.without), given.jobs)
-    (HERE / "README.md").write_text(page(tally(found_before().values())), encoding="utf-8")
+    pack(found := found_before())
+    (HERE / "README.md").write_text(page(tally(found.values())), encoding="utf-8")
 
 
 if __name__ == "__main__":
