@@ -9,7 +9,7 @@ not eliminated.
 
 import math
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import twist_to_parent
 from flexmbs.algebra.small import cross, dot, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub
 from flexmbs.algebra.so3 import tangent_transposed
@@ -44,7 +44,7 @@ def frame_columns(frames, m, x, q, i, row, Psi):
         Psi[i, row + 5, k] = wz
 
 
-@part
+@called
 def joint_geometry(tree, frames, art, motion, i, q):
     """Pose of body i in its parent, columns of its joint and modes of both frames."""
     body = art.body
@@ -65,7 +65,7 @@ def joint_geometry(tree, frames, art, motion, i, q):
         frame_columns(frames, tree[i, FRAME_P], load3_at(motion, i, XP), q, i, CARRIER, art.modes)
 
 
-@part
+@called
 def body_matrix(bodies, tree, A, i, q, U, c_mass, c_damping, diagonal):
     """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block (none for c_damping < 0).
 
@@ -102,7 +102,7 @@ def inertia_times(A, i, v, w):
     return f, n
 
 
-@part
+@called
 def eliminate_joint(link, drive, body, A, velocity, i):
     """One joint velocity after the other: U = M* c/√D, D = c·M* c + κ, M* −= U Uᵀ; for driven ones U = M* c of what is left."""
     to = link[i, L_S]
@@ -210,7 +210,7 @@ def carried_inertia(body, A, i, T):
             T[3 + a, 3 + b] = J[3 * a + b] - Hx[3 * a + b] + xG[3 * a + b]
 
 
-@part
+@called
 def hand_to_parent(body, A, modes, i, p, n, elastic, whole, B, T):
     """A[p] += [1 Ψ]ᵀ M [1 Ψ] with the inertia M of body i and the n modes Ψ of the parent's frame; M is left in B.
 

@@ -5,11 +5,11 @@ Two forms of L: a full one, and for diagonal modal matrices with one child on th
 
 import math
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.dynamics.articulated_work import CARRIER, DENSE
 
 
-@part
+@called
 def to_own_frame(A, Phi, i, n, T):
     """Modes that move the own frame: A_rf −= A_rr Φ̄, A_ff −= Φ̄ᵀ(A_rf − A_rr Φ̄) + A_fr Φ̄ (upper triangle)."""
     for a in range(6):
@@ -30,7 +30,7 @@ def to_own_frame(A, Phi, i, n, T):
             A[i, a, 6 + k] = T[a, k]
 
 
-@part
+@called
 def eliminate_modes(A, i, n):
     """A_ff = L Lᵀ (Lᵀ above the diagonal, reciprocal pivots on it), Y = A_rf L⁻ᵀ, A_rr −= Y Yᵀ; False where indefinite."""
     for j in range(6, 6 + n):
@@ -55,7 +55,7 @@ def eliminate_modes(A, i, n):
     return True
 
 
-@part
+@called
 def modes_on_a_spring(A, modes, i, n, child, M, W):
     """As `eliminate_modes` for A_ff = D + Ψᵀ M Ψ with a diagonal D and the inertia M (6×6) of one child, in O(n).
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from flexmbs.algebra.small import largest
 from flexmbs._jit import called, part
+from flexmbs._jit.address import address_of, call, entry, memory_of, words_of
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
@@ -25,6 +26,7 @@ from flexmbs.dynamics.equations import body_forces, kinematics
 from flexmbs.dynamics.forces import joint_forces
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.dynamics.kkt import independence
 from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
@@ -43,20 +45,32 @@ from flexmbs.system.records import (
     QF_AT,
     S_AT,
     WRENCH,
+    Equations,
+    Evaluation,
     System,
 )  # fmt: skip
+
+FACTOR, SOLVE = range(2)  # places in Room.calls
+
+
+class Factors(NamedTuple):
+    """The eliminated tree and the closed loops."""
+
+    art: Articulated
+    cuts: Closing  # the rows of the cut joints
+    coupled: Closing  # and of the couplings, for iteration matrices
+    with_couplings: np.ndarray  # (1,) int64 the last factor has the couplings
 
 
 class Room(NamedTuple):
     """Scratch of one run."""
 
-    art: Articulated
+    factors: Factors
     rigid: Rigid
-    cuts: Closing  # the rows of the cut joints
-    coupled: Closing  # and of the couplings, for iteration matrices
     options: np.ndarray  # (2,) of the stabilization
     simple: np.ndarray  # (1,) int64 a rigid tree with joint forces alone
-    with_couplings: np.ndarray  # (1,) int64 the last factor has the couplings
+    calls: np.ndarray  # (2,) int64 addresses of `factor_at` and `solve_at`
+    memory: np.ndarray  # words of ``factors``
 
 
 @called
@@ -72,9 +86,39 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
     return articulate(art.link, art.drive, art.body, art.A, art.modes, art.velocity, art.carried, art.T)
 
 
-@called
-def solve_tree(system, art, closing, x, ns):
-    """x ← solution for the loads in LOAD and TAU and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
+@entry
+def factor_at(equations, factors, here, fresh, c_mass, c_damping):
+    """`factor` by address; it and `solve` are called from several kernels and compiled once."""
+    system, work, art, q = equations.system, equations.work, factors.art, here.q
+    jf = system.forces.joint.info
+    n_cuts = system.cuts.shape[0]
+    for a in range(art.velocity.shape[1]):
+        art.velocity[SLOPE, a] = 0.0
+    if c_damping >= 0.0:
+        for f in range(jf.shape[0]):
+            if jf[f, JF_BODY] >= 0:
+                slope = work.joint_slope[f, 0] + c_damping * work.joint_slope[f, 1]
+                art.velocity[SLOPE, system.tree[jf[f, JF_BODY], S_AT] + jf[f, JF_V]] += max(slope, 0.0)
+    status = eliminate_tree(system, work, art, q, c_mass, c_damping, fresh != 0.0)
+    if status < 0:
+        return status
+    factors.with_couplings[0] = 1 if c_damping >= 0.0 else 0
+    closing = factors.coupled if c_damping >= 0.0 else factors.cuts
+    if closing.node.shape[0] > 0:
+        cut_loads(work.frames, art, closing, system.cuts, work.cut, q)
+        if c_damping >= 0.0:
+            coupling_loads(work.frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
+        status = schur_complement(art.link, art.drive, art.A, art.velocity, closing, n_cuts)
+        share_pivots(system, work, closing)
+    return status
+
+
+@entry
+def solve_at(equations, factors, here, t, a, b):
+    """`solve` by address: x is the residual of ``here``."""
+    system, art, x = equations.system, factors.art, here.r
+    closing = factors.coupled if factors.with_couplings[0] == 1 else factors.cuts
+    ns = art.velocity.shape[1]
     drives = system.drives
     for d in range(drives.shape[0]):
         i = drives[d, DRIVE_BODY]
@@ -84,6 +128,24 @@ def solve_tree(system, art, closing, x, ns):
     if closing.node.shape[0] > 0:
         close_loops(art.link, art.drive, art.body, art.velocity, closing, system.cuts.shape[0], x, ns)
     outward_solution(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x, ns)
+    return 0
+
+
+@part
+def factor(system, work, room, q, c_mass, c_damping, fresh):
+    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone; ``fresh``: 1.0 where the shape
+    products belong to q. Returns the number of dependent rows or −1 − body."""
+    here = address_of(Evaluation(q, work.zero, work.zero, work.zero, work.zero, work.r))
+    equations = memory_of(work.memory, Equations(system, work))
+    return call(room.calls[FACTOR], equations, memory_of(room.memory, room.factors), here, fresh, c_mass, c_damping)
+
+
+@part
+def solve(system, work, room, x):
+    """x ← solution for the loads in LOAD and TAU and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
+    here = address_of(Evaluation(work.zero, work.zero, work.zero, work.zero, work.zero, x))
+    equations = memory_of(work.memory, Equations(system, work))
+    call(room.calls[SOLVE], equations, memory_of(room.memory, room.factors), here, 0.0, 0.0, 0.0)
 
 
 @part
@@ -119,20 +181,14 @@ def share_pivots(system, work, closing):
 @called
 def general_accelerations(system, work, room, t, q, s, z, sd, lam):
     """ṡ, λ and the wrenches of the primary joints of any tree with any loops."""
-    art = room.art
+    art = room.factors.art
     ns = sd.shape[0]
     rate = room.options[RATE]
     gs = work.gs
     body_forces(system, work, t, q, s, z)
-    for a in range(ns):
-        art.velocity[SLOPE, a] = 0.0
-    status = eliminate_tree(system, work, art, q, 1.0, -1.0, True)
+    status = factor(system, work, room, q, 1.0, -1.0, 1.0)
     if status < 0:
         return status
-    if system.cuts.shape[0] > 0:
-        cut_loads(work.frames, art, room.cuts, system.cuts, work.cut, q)
-        status = schur_complement(art.link, art.drive, art.A, art.velocity, room.cuts, system.cuts.shape[0])
-        share_pivots(system, work, room.cuts)
     x = art.x
     for a in range(lam.shape[0]):
         x[ns + a] = -gs[G_ACCELERATION, a] - 2.0 * rate * gs[G_VELOCITY, a] - rate * rate * gs[G_POSITION, a]
@@ -141,7 +197,7 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
     for i in range(system.tree.shape[0]):
         for a in range(6):
             art.body[i, LOAD + a] = -work.motion[i, WRENCH + a]
-    solve_tree(system, art, room.cuts, x, ns)
+    solve(system, work, room, x)
     for a in range(ns):
         sd[a] = x[a]
     for a in range(lam.shape[0]):
@@ -153,44 +209,20 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
 @part
 def iteration_matrix(system, work, room, q, c_mass, c_damping):
     """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone."""
-    art = room.art
-    tree, frames = system.tree, work.frames
-    jf = system.forces.joint.info
-    n_cuts = system.cuts.shape[0]
-    for a in range(art.velocity.shape[1]):
-        art.velocity[SLOPE, a] = 0.0
-    if c_damping >= 0.0:
-        for f in range(jf.shape[0]):
-            if jf[f, JF_BODY] >= 0:
-                slope = work.joint_slope[f, 0] + c_damping * work.joint_slope[f, 1]
-                art.velocity[SLOPE, tree[jf[f, JF_BODY], S_AT] + jf[f, JF_V]] += max(slope, 0.0)
-    status = eliminate_tree(system, work, art, q, c_mass, c_damping, False)
-    if status < 0:
-        return status
-    room.with_couplings[0] = 1 if c_damping >= 0.0 else 0
-    closing = room.coupled if c_damping >= 0.0 else room.cuts
-    if closing.node.shape[0] > 0:
-        cut_loads(frames, art, closing, system.cuts, work.cut, q)
-        if c_damping >= 0.0:
-            coupling_loads(frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
-        status = schur_complement(art.link, art.drive, art.A, art.velocity, closing, n_cuts)
-        share_pivots(system, work, closing)
-    return status
+    return factor(system, work, room, q, c_mass, c_damping, 0.0)
 
 
 @part
 def correction(system, work, room, q, x):
     """x ← [[c M + K + c' D, Gᵀ], [G, 0]]⁻¹ x with the last factor."""
-    art = room.art
-    ns = art.velocity.shape[1]
-    set_loads(art, x)
-    solve_tree(system, art, room.coupled if room.with_couplings[0] == 1 else room.cuts, x, ns)
+    set_loads(room.factors.art, x)
+    solve(system, work, room, x)
 
 
 @called
 def projected(system, work, room, t, q, s):
     """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left."""
-    x = room.art.x
+    x = room.factors.art.x
     ns = s.shape[0]
     nc = work.gs.shape[1]
     left = 0.0
@@ -244,9 +276,13 @@ class Recursive(Formalism):
         art = make_articulated(system)
         simple = not self.wrenches and _rigid_tree(system)
         options = stabilization_options(self.name, self.stabilization)
-        closings = make_closing(system, art, False), make_closing(system, art, True)
-        frozen(constants := (options, np.array([simple], np.int64)))
-        return Room(art, make_rigid(system), *closings, *constants, np.zeros(1, np.int64))
+        factors = Factors(art, make_closing(system, art, False), make_closing(system, art, True), np.zeros(1, np.int64))
+        memory: list[int] = []
+        words_of(factors, memory)
+        equations, one = Equations(system, unconnected(system)), Evaluation(*[np.zeros(0)] * 6)
+        calls = [kernel.address(equations, factors, one) for kernel in (factor_at, solve_at)]
+        frozen(constants := (options, np.array([simple], np.int64), np.array(calls, np.int64), np.array(memory, np.int64)))
+        return Room(factors, make_rigid(system), *constants)
 
     @property
     def treatment(self) -> str:

@@ -240,10 +240,19 @@ def _frame_force(name: str, model: fm.Model, rng: Random) -> Any:
             return fm.FrameForce(name, moving, force=tuple(rng.normal(size=3)), torque=tuple(rng.normal(size=3)), axes=axes)
         case 1:
             return fm.UserForce(name, moving, wind)
-        case 2:
+        case 2 if not joined(model, frame, end):
             return fm.PointSpring(name, frame, end, k=60.0, c=3.0, length=0.4)
         case _:
             return fm.Bushing(name, frame, end, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09))
+
+
+def joined(model: fm.Model, a: Any, b: Any) -> bool:
+    """Whether joints put frame a onto frame b: the line between them has no direction."""
+    place: dict[str, set[str]] = {}
+    for joint in model.joints.values():
+        both = place.get(str(joint.parent), {str(joint.parent)}) | place.get(str(joint.child), {str(joint.child)})
+        place.update(dict.fromkeys(both, both))
+    return str(b) in place.get(str(a), {str(a)})
 
 
 def _joint_force(name: str, model: fm.Model, rng: Random) -> Any:

@@ -38,7 +38,7 @@ def check(model, dropped=None):
     residual(now.system, now.work, 0.0, now.q, now.s, sd, lam, np.zeros(nz), True, np.zeros(ns))
     assert power == pytest.approx(now.work.power, rel=1e-11, abs=1e-11)
     size = np.abs(now.work.motion[:, THROUGH : THROUGH + 6]).max()
-    for m, found in zip(now.work.motion, room.art.body[:, JOINT_WRENCH:]):
+    for m, found in zip(now.work.motion, room.factors.art.body[:, JOINT_WRENCH:]):
         R, x, f = m[RC : RC + 9].reshape(3, 3), m[XC : XC + 3], found[:3]
         at_joint = np.concatenate([R.T @ f, R.T @ (found[3:] - np.cross(x, f))])
         assert np.abs(at_joint - m[THROUGH : THROUGH + 6]).max() < 1e-11 * size
@@ -193,7 +193,7 @@ def test_diagonal_modes(seed):
         model.add(some_joint(kind, f"j{i}", at, f"b{i}/root" if "root" in body.known_frames() else f"b{i}/c", rng))
     model.add(fm.PointSpring("spring", "ground/post", "b5/a", k=900.0, c=4.0, length=0.6))
     now, t, room = check(model)
-    assert (room.art.link[:, L_CHILD] != DENSE).any()
+    assert (room.factors.art.link[:, L_CHILD] != DENSE).any()
     check_solutions(now, t, room)
 
 
