@@ -206,14 +206,15 @@ def entry(function: Callable[..., Any]) -> Entry:
     return Entry(part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"))
 
 
-def bound_entry(function: Callable[..., Any], name: str, **parts: Callable[..., Any]) -> Entry:
+def bound_entry(function: Callable[..., Any], name: str, *, lightly: bool = False, **parts: Callable[..., Any]) -> Entry:
     """An entry from a plain function whose global names are bound to ``parts``; ``name`` tells those of one function apart.
 
+    ``lightly``: optimised lightly, for what is not called in every evaluation.
     With parts from outside the packages, which the cache's digest does not see, it is not kept on disk.
     """
     own = all(each.__module__.split(".")[0] in PACKAGES for each in (function, *parts.values()))
     full = f"{function.__module__}.{function.__name__}_{name}".replace(".", "_")
-    return Entry(part(rebound(function, full, parts)), full, own=own)
+    return Entry(part(rebound(function, full, parts)), full, lightly=lightly, own=own)
 
 
 def invoke(address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0) -> int:

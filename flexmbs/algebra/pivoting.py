@@ -5,10 +5,10 @@ the columns so chosen, transposed for the multipliers (Golub and Van Loan 2013, 
 a mechanism are mostly empty.
 """
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 
 
-@part
+@called
 def complete_pivots(A, width, row, column, tolerance):
     """Eliminate A (m, n) in place by complete pivoting among its first ``width`` columns; returns the rank.
 
@@ -56,7 +56,7 @@ def exchange_columns(A, column, a, b):
             A[r, a], A[r, b] = A[r, b], A[r, a]
 
 
-@part
+@called
 def lu(A, n, order):
     """P A = L U of the leading n × n block in place, partial pivoting, exchanges in order (n,); returns the smallest |pivot|."""
     least = 1e300
@@ -81,7 +81,7 @@ def lu(A, n, order):
     return least
 
 
-@part
+@called
 def lu_solve(A, n, order, x):
     """x ← A⁻¹ x"""
     for k in range(n):
@@ -99,7 +99,7 @@ def lu_solve(A, n, order, x):
         x[r] = f / A[r, r]
 
 
-@part
+@called
 def lu_solve_rows(A, n, order, X, m):
     """X ← A⁻¹ X for the leading n × m block of X."""
     for k in range(n):
@@ -123,7 +123,7 @@ def lu_solve_rows(A, n, order, X, m):
             X[r, c] /= A[r, r]
 
 
-@part
+@called
 def lu_solve_transposed(A, n, order, x):
     """x ← A⁻ᵀ x"""
     for r in range(n):
@@ -140,7 +140,7 @@ def lu_solve_transposed(A, n, order, x):
         x[k], x[at] = x[at], x[k]
 
 
-@part
+@called
 def cholesky(A, n):
     """A = Uᵀ U of the leading n × n block, upper triangle in place. Returns −1, or the row where A is not positive definite."""
     for k in range(n):
@@ -158,7 +158,7 @@ def cholesky(A, n):
     return -1
 
 
-@part
+@called
 def cholesky_solve(A, n, x):
     """x ← A⁻¹ x with A = Uᵀ U"""
     for r in range(n):

@@ -203,7 +203,7 @@ def of_formalism(formalism: type[Formalism]) -> tuple[Entry | None, ...]:
     return (
         bound_entry(derivative, name, accelerations=formalism.accelerations),
         bound_entry(put_right, name, accepted=formalism.accepted),
-        None if formalism.keep is unchanged else bound_entry(kept, name, keep=formalism.keep),
+        None if formalism.keep is unchanged else bound_entry(kept, name, lightly=True, keep=formalism.keep),
         bound_entry(matrix, name, iteration_matrix=formalism.iteration_matrix) if implicit else None,
         bound_entry(corrected, name, correction=formalism.correction) if implicit else None,
     )

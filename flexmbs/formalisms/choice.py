@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.blocks import DIAGONAL, OFFSET, SIZE
 from flexmbs.algebra.pivoting import complete_pivots, lu, lu_solve, lu_solve_rows
 from flexmbs.dynamics.blocks import mass_blocks, transmission
@@ -103,7 +103,7 @@ def recall(path, choice):
         choice.weight[c] = path.scale[nc + c]
 
 
-@part
+@called
 def keep(choice, path):
     """The choice at hand for the steps to come."""
     nc, ns = choice.row.shape[0], choice.column.shape[0]
@@ -117,7 +117,7 @@ def keep(choice, path):
         path.scale[nc + c] = choice.weight[c]
 
 
-@part
+@called
 def constraint_matrix(system, work, q, G):
     """G of the positions whose kinematics stand."""
     transmission(system.tree, work.frames, work.motion, q, work.E, work.X, work.B)
@@ -135,7 +135,7 @@ def chosen_constraints(system, work, choice, q):
         rows_in_quasi_velocities(choice.T, choice.G, choice.d)
 
 
-@part
+@called
 def quasi_weights(T, weight, scratch):
     """Weights of quasi-velocities from those of the velocities: 1/√Σ (T_ac/weight_a)²."""
     n = T.shape[0]
@@ -148,7 +148,7 @@ def quasi_weights(T, weight, scratch):
         weight[c] = 1.0 / size**0.5
 
 
-@part
+@called
 def column_weights(system, work, q, weight):
     """1/√M_cc, times `ELASTIC` for elastic coordinates."""
     e = system.elimination
@@ -165,7 +165,7 @@ def column_weights(system, work, q, weight):
             weight[system.tree[i, SF_AT] + k] *= ELASTIC
 
 
-@part
+@called
 def row_lengths(G, weight, length):
     """Reciprocal lengths of the weighted rows; those that all but vanish stay short, and 0 for those that are round-off."""
     longest = 0.0
@@ -182,7 +182,7 @@ def row_lengths(G, weight, length):
             length[r] = 1.0 / max(length[r], VANISHING * longest)
 
 
-@part
+@called
 def weighted(choice):
     """A: the weighted G in the order of the coordinates at hand."""
     for r in range(choice.G.shape[0]):
@@ -192,7 +192,7 @@ def weighted(choice):
             choice.A[r, c] = choice.G[r, j] * choice.weight[j] * choice.length[r]
 
 
-@part
+@called
 def choose(system, work, choice, q):
     """Dependent coordinates and rows of G_d by complete pivoting; ``choice.G`` is that of q. Coordinates named by the user, where
     G_d is regular with them, are the first choice."""
@@ -215,7 +215,7 @@ def choose(system, work, choice, q):
         numbers[RANK] = complete_pivots(choice.A, ns, choice.row, choice.column, DEPENDENT)
 
 
-@part
+@called
 def remember(choice, t):
     """The choice into the history, where it is another one than the last."""
     made = choice.numbers[MADE]
@@ -234,7 +234,7 @@ def remember(choice, t):
         choice.numbers[MADE] += 1
 
 
-@part
+@called
 def factor_dependent(choice):
     """L and U of G_d of ``choice.G``; returns the smallest |pivot|, infinite for rank 0."""
     n = choice.numbers[RANK]
@@ -246,7 +246,7 @@ def factor_dependent(choice):
     return lu(choice.factor, n, choice.order)
 
 
-@part
+@called
 def dependent_solution(choice, b, d):
     """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero."""
     n = choice.numbers[RANK]
@@ -258,7 +258,7 @@ def dependent_solution(choice, b, d):
         d[choice.column[c]] = x[c] * choice.weight[choice.column[c]] if c < n else 0.0
 
 
-@part
+@called
 def dependence(choice):
     """X = G_d⁻¹ G_i (rank, ns − rank) in the weighted scale; returns its largest |entry|."""
     n = choice.numbers[RANK]
@@ -276,7 +276,7 @@ def dependence(choice):
     return size
 
 
-@part
+@called
 def remainder(choice):
     """Largest |entry| of the rows left out that those of G_d do not explain: A_r,i − A_r,d X."""
     n = choice.numbers[RANK]
@@ -296,7 +296,7 @@ def remainder(choice):
     return size
 
 
-@part
+@called
 def degraded(choice, limit):
     """True when G_d is (nearly) singular, when an entry of G_d⁻¹ G_i passes the limit, or when rows left out count again."""
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
@@ -304,7 +304,7 @@ def degraded(choice, limit):
     return dependence(choice) > limit or remainder(choice) > DEPENDENT
 
 
-@part
+@called
 def maintain(system, work, choice, q, limit):
     """The choice that serves at q, and its factor; kinematics of q stand. Returns whether it was made anew."""
     chosen_constraints(system, work, choice, q)
@@ -315,7 +315,7 @@ def maintain(system, work, choice, q, limit):
     return False
 
 
-@part
+@called
 def settle_choice(system, work, choice, t, q, limit):
     """The choice for the step to come, kept on the path; kinematics of q stand."""
     recall(work.path, choice)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.pivoting import cholesky, cholesky_solve, lu_solve_transposed
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.dense import dense_mass, terms
@@ -65,7 +65,7 @@ class EmbeddingRoom(NamedTuple):
     sigma: np.ndarray  # (ns,)
 
 
-@part
+@called
 def reduced_mass(choice, M, MB, H):
     """H = BᵀMB (f, f) with B = [1; −X] over (independent; dependent) coordinates and X = G_d⁻¹G_i unscaled."""
     n = choice.numbers[RANK]
@@ -100,7 +100,7 @@ def reduced_velocities(choice):
             choice.X[a, b] *= choice.weight[choice.column[a]] / choice.weight[choice.column[n + b]]
 
 
-@part
+@called
 def reduced_accelerations(room, r, sd):
     """ṡ from BᵀMB σ̇ = Bᵀ(k − M p), ṡ = B σ̇ + p; r = −k, and sd enters as p.
 
@@ -132,7 +132,7 @@ def reduced_accelerations(room, r, sd):
     return -1
 
 
-@part
+@called
 def constraint_forces(room, r, sd, lam):
     """λ of the rows of G_d from G_dᵀ λ = (M ṡ − k)_d; of the rows left out 0."""
     choice, M = room.choice, room.M
@@ -151,7 +151,7 @@ def constraint_forces(room, r, sd, lam):
         lam[choice.row[k]] = x[k] * choice.length[choice.row[k]]
 
 
-@part
+@called
 def velocity_constraints(system, work, choice, t, q, s, scratch):
     """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹(G_i s_i + γ̄) in place."""
     recall(work.path, choice)

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from flexmbs.algebra.small import largest
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
@@ -68,7 +68,7 @@ def largest_of_rows(choice, b):
     return size
 
 
-@part
+@called
 def dependent_state(system, work, choice, t, q, s, tolerance):
     """Dependent positions and velocities of the independent ones in place; returns the largest |g| left on the rows of G_d.
 

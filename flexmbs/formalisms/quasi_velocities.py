@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
-from flexmbs._jit import part
+from flexmbs._jit import called
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.system.compile import Compiled
@@ -96,7 +96,7 @@ def _numbers(row: Any, i: int, count: int) -> np.ndarray:
     return values
 
 
-@part
+@called
 def rows_in_quasi_velocities(T, G, scratch):
     """G ← G T"""
     n = T.shape[0]
@@ -111,7 +111,7 @@ def rows_in_quasi_velocities(T, G, scratch):
                     G[r, c] += f * T[a, c]
 
 
-@part
+@called
 def mass_in_quasi_velocities(T, M, X):
     """M ← Tᵀ M T; X (ns, ns) is scratch."""
     n = T.shape[0]
@@ -134,7 +134,7 @@ def mass_in_quasi_velocities(T, M, X):
                     M[a, c] += f * X[b, c]
 
 
-@part
+@called
 def forces_in_quasi_velocities(T, r, scratch):
     """r ← Tᵀ r"""
     n = T.shape[0]
@@ -146,7 +146,7 @@ def forces_in_quasi_velocities(T, r, scratch):
             r[a] += T[b, a] * scratch[b]
 
 
-@part
+@called
 def velocities_of(T, w, scratch):
     """w ← T w, the velocities s"""
     n = T.shape[0]
