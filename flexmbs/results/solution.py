@@ -23,7 +23,7 @@ from flexmbs.results.joints import JointHistories, declared_coordinates, declare
 from flexmbs.results.stress import StressView
 from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
 from flexmbs.results.views import BodyView, ContactView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
-from flexmbs.system.compile import Compiled
+from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import DRIVE_ROW, NF, QF_AT, SF_AT
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ class Solution:
     run: RunInfo = field(default_factory=RunInfo)
     stored: JointHistories | None = None
     stored_applied: Mapping[str, FloatArray] | None = None
+
+    def __post_init__(self) -> None:
+        frozen(self.trajectory)  # views follow from it: what one of them was told must not change under another
 
     @property
     def t(self) -> FloatArray:

@@ -47,6 +47,13 @@ def test_rod_at_constant_speed(coordinates: str, reverse: bool) -> None:
     close(motor.power, SPEED * needed, 4e-6)
 
 
+def test_what_a_run_gave_cannot_be_changed() -> None:
+    solution = fm.simulate(hanging(), t_end=0.1, output_step=0.05)
+    for array in (solution.t, solution.q, solution.s, solution.sd, solution.trajectory.z):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.0
+
+
 def test_energy_of_a_damped_pendulum() -> None:
     solution = fm.simulate(hanging(damping=0.3), t_end=1.0, step=0.005, integrator="dormand-prince")
     energy, joint = solution.energy, solution.joint("hinge")
