@@ -81,6 +81,21 @@ print(*first, small.outer(2.0, 1.0), bool(cpu_target.target_context._registries)
     ]  # fmt: skip
 
 
+@compiled_only
+def test_a_run_from_the_disk_sets_up_no_compiler() -> None:
+    code = """
+import flexmbs as fm
+model = fm.Model("pendulum")
+bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0)))
+model.add(fm.Revolute("hinge", model.ground, bar, axis="y"))
+fm.simulate(model, t_end=0.01)
+from numba.core.registry import cpu_target
+print(bool(cpu_target.target_context._registries))
+"""
+    run(code)
+    assert run(code).strip() == "False"
+
+
 def body(mass: float = 2.0) -> fm.FlexibleBodyData:
     """A body of one mode."""
     S, xS, SS = np.zeros((3, 1)), np.zeros((3, 3, 1)), np.zeros((3, 3, 1, 1))

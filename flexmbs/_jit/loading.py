@@ -38,10 +38,10 @@ class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
             self._codegen._engine._load_defined_symbols(self._shared_module)
         return super()._get_module_for_linking()
 
-    def get_pointer_to_function(self, name: str) -> Any:
-        """Address of a function, None where there is none."""
+    def get_pointer_to_function(self, name: str) -> int:
+        """Address of a function, 0 where there is none."""
         self._ensure_finalized()
-        return self._codegen._engine.get_function_address(name) or None
+        return int(self._codegen._engine.get_function_address(name))
 
 
 def without_compiler(dispatcher: Any) -> Any:
