@@ -10,7 +10,7 @@ change of the undeclared ones; each step solves the linearized problem and close
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag, solve_triangular
+import scipy
 
 from flexmbs.analysis.closing import (
     Assemble,
@@ -185,7 +185,7 @@ class Closing:
             if gap <= ROUND_OFF or not np.isfinite(gap):
                 break
             L = root_of(self._metric(place.M, free)[np.ix_(free, free)])
-            u, size, vt = np.linalg.svd(solve_triangular(L, J[:, free].T, lower=True).T, full_matrices=False)
+            u, size, vt = np.linalg.svd(scipy.linalg.solve_triangular(L, J[:, free].T, lower=True).T, full_matrices=False)
             part, top = u.T @ r, float(size.max(initial=0.0))
             if np.linalg.norm(size * part) <= STATIONARY * top * gap and gap > CLOSED:
                 break
@@ -194,7 +194,7 @@ class Closing:
                 damping = factor * top**2 * min(1.0, gap / self.size)
                 x = np.zeros(len(free))
                 y = vt.T @ (part * size / np.maximum(size**2 + damping, 1e-24 * top**2 + 1e-300))
-                x[free] = -solve_triangular(L.T, y)
+                x[free] = -scipy.linalg.solve_triangular(L.T, y)
                 longest = float(np.abs(x / self.reach).max(initial=0.0))
                 x *= min(1.0, LARGEST_STEP / max(longest, 1e-300))
                 trial = self._place(place.d + x, place, x)
@@ -300,7 +300,7 @@ class Closing:
     def _strain_metric(self) -> np.ndarray:
         """Stiffness of all bodies."""
         tree, matrices = self.compiled.system.tree, self.compiled.system.bodies.matrices
-        return np.asarray(block_diag(*(matrices[i, K_FF, :nf, :nf] for i, nf in enumerate(tree[:, NF]) if nf)))
+        return np.asarray(scipy.linalg.block_diag(*(matrices[i, K_FF, :nf, :nf] for i, nf in enumerate(tree[:, NF]) if nf)))
 
     def _cut_rates(self, q: np.ndarray, w: Wishes) -> tuple[np.ndarray, np.ndarray]:
         """H of the cut joints that take part, and H s⁰ − v⁰."""

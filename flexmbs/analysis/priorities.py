@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
+import scipy
 
 RANK = 1e-11  # of the largest singular value of a condition's matrix
 
@@ -36,7 +36,7 @@ def root_of(W: np.ndarray) -> np.ndarray:
     top = float(np.abs(np.diagonal(W)).max(initial=0.0)) or 1.0
     for raised in (0.0, 1e-12, 1e-9, 1e-6):
         try:
-            return np.asarray(cholesky(W + raised * top * np.eye(len(W)), lower=True))
-        except LinAlgError:
+            return np.asarray(scipy.linalg.cholesky(W + raised * top * np.eye(len(W)), lower=True))
+        except scipy.linalg.LinAlgError:
             continue
     return np.sqrt(top) * np.eye(len(W))

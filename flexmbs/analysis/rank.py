@@ -4,7 +4,7 @@ reach, aligned links)."""
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import null_space, qr
+import scipy
 
 from flexmbs.analysis.closing import displaced
 from flexmbs.analysis.contradiction import row_owners
@@ -102,7 +102,7 @@ def _unit_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarra
 
 def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
     owner = row_owners(compiled)
-    R, order = qr(G.T, mode="r", pivoting=True)
+    R, order = scipy.linalg.qr(G.T, mode="r", pivoting=True)
     size = np.zeros(len(owner))
     size[: min(R.shape)] = np.abs(np.diagonal(R))
     return Pivots(size, [owner[row] for row in order])
@@ -110,7 +110,7 @@ def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
 
 def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
     """A position near the start on the same constraints; None where they do not close there."""
-    free = null_space(G, rcond=NEARLY)
+    free = scipy.linalg.null_space(G, rcond=NEARLY)
     step = free @ np.random.default_rng(0).standard_normal(free.shape[1])
     q, s = start.q.copy(), start.s.copy()
     size = float(np.abs(step).max(initial=0.0))

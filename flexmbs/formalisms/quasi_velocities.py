@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import qr
+import scipy
 
 from flexmbs._jit import called
 from flexmbs.declaration import close_names, shown
@@ -38,7 +38,7 @@ def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
     """
     names = velocity_names(compiled)
     B, own = _rows(given, names)
-    R, order = qr(B, mode="r", pivoting=True)
+    R, order = scipy.linalg.qr(B, mode="r", pivoting=True)
     size = np.abs(np.diagonal(R))
     if len(B) > len(names) or not size.min(initial=np.inf) > DEPENDENT * size.max(initial=0.0):
         raise InputError(f"{WHERE}: its {len(B)} rows depend on each other; give independent combinations of {', '.join(names)}")
