@@ -13,7 +13,7 @@ import functools
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numba
 import numpy as np
@@ -26,6 +26,8 @@ from numba.extending import intrinsic
 from flexmbs._jit import COMPILED, LIGHT, PACKAGES, keeping, part, rebound
 from flexmbs._jit.lent import WORD, Lent, lent_type, read
 from flexmbs._jit.loading import without_compiler
+
+R = TypeVar("R", bound=tuple[Any, ...])
 
 _known: "weakref.WeakValueDictionary[int, Packed]" = weakref.WeakValueDictionary()
 _functions: list[Callable[..., Any]] = []  # of entries, interpreted: their address is their place here
@@ -60,6 +62,17 @@ def words_of(value: Any, out: list[int]) -> None:
         out.append(int.from_bytes(np.float64(value).tobytes(), "little", signed=True))
     else:
         out.append(int(value))
+
+
+def with_own_words(record: R, whole: Callable[[R], Any]) -> R:
+    """The record with the words of ``whole(record)``, which holds it, in its array ``memory``, for `memory_of`."""
+    words: list[int] = []
+    words_of(whole(record), words)
+    record = record._replace(memory=np.zeros(len(words), np.int64))  # type: ignore[attr-defined]
+    words = []
+    words_of(whole(record), words)
+    record.memory[:] = words  # type: ignore[attr-defined]
+    return record
 
 
 class Packed:
@@ -204,6 +217,11 @@ class Entry:
 def entry(function: Callable[..., Any]) -> Entry:
     """A kernel f(record, record, record, t, a, b) → int that is called by address."""
     return Entry(part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"))
+
+
+def seldom_entry(function: Callable[..., Any]) -> Entry:
+    """An entry that is seldom called: optimised lightly."""
+    return Entry(part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"), lightly=True)
 
 
 def bound_entry(function: Callable[..., Any], name: str, *, lightly: bool = False, **parts: Callable[..., Any]) -> Entry:

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit.address import packed
+from flexmbs.algebra.blocks import SIZE
 from flexmbs.algebra.so3 import matrix_of
 from flexmbs.analysis.arguments import by_joint, names, numbers
-from flexmbs.dynamics.dense import dense_constraints, elastic_velocities
+from flexmbs.dynamics.blocks import cut_rows
+from flexmbs.dynamics.dense import elastic_velocities
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import InputError
 from flexmbs.model.joints import Joint
@@ -21,6 +23,8 @@ from flexmbs.system.records import (
     CUT_BETA,
     CUT_CLOSED,
     CUT_NV,
+    CUT_PATH,
+    CUT_PATH_END,
     CUT_POSITIONS,
     CUT_ROW,
     CUT_ROWS,
@@ -172,7 +176,14 @@ def displaced(tree, joints, q0, d, q):
 @packed()
 def covector_rows(system, work, q, rows):
     """The rows of the covectors that stand in ``work.cut`` into a zeroed array (n, ns)"""
-    dense_constraints(system, work, q, rows)
+    tree, cuts, e = system.tree, system.cuts, system.elimination
+    for k in range(cuts.shape[0]):
+        cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
+        for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
+            i = system.paths[h]
+            for c in range(tree[i, S_AT], tree[i, S_AT] + e.node[i, SIZE]):
+                for r in range(cuts[k, CUT_ROWS]):
+                    rows[cuts[k, CUT_ROW] + r, c] = work.rows[r, c]
 
 
 def cut_velocity_rows(system: System, work: Work, q: np.ndarray, cuts: Sequence[int]) -> np.ndarray:
@@ -187,7 +198,7 @@ def cut_velocity_rows(system: System, work: Work, q: np.ndarray, cuts: Sequence[
     records[:, CUT_ROW] = np.cumsum(records[:, CUT_NV]) - records[:, CUT_NV]
     cut[:, CLOSED_ROWS : CLOSED_ROWS + 36] = cut[:, INVERSE : INVERSE + 36]
     H = np.zeros((int(records[:, CUT_NV].sum()), int(system.layout[2])))
-    covector_rows(system._replace(cuts=records, drives=system.drives[:0]), work._replace(cut=cut), q, H)
+    covector_rows(system._replace(cuts=records), work._replace(cut=cut), q, H)
     return H
 
 

@@ -7,58 +7,55 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
-from flexmbs.dynamics.blocks import cut_rows, mass_blocks, transmission
 from flexmbs.dynamics.equations import residual
-from flexmbs.system.records import (
-    CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, DRIVE_ROW, DRIVE_V, G_ACCELERATION, G_POSITION, G_VELOCITY, NF,
-    S_AT, SF_AT, System, Work,
-)  # fmt: skip
+from flexmbs.dynamics.kkt import kkt_blocks
+from flexmbs.system.records import G_ACCELERATION, G_POSITION, G_VELOCITY, NF, SF_AT, System, Work
 
 
 @called
-def dense_constraints(system, work, q, G):
-    """All constraint rows into a zeroed G (nc, ns); the transmission of the bodies stands."""
-    cuts = system.cuts
-    tree = system.tree
-    e = system.elimination
-    for k in range(cuts.shape[0]):
-        cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
-        for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
-            i = system.paths[h]
-            for c in range(tree[i, S_AT], tree[i, S_AT] + e.node[i, SIZE]):
-                for r in range(cuts[k, CUT_ROWS]):
-                    G[cuts[k, CUT_ROW] + r, c] = work.rows[r, c]
-    for d in range(system.drives.shape[0]):
-        i = system.drives[d, DRIVE_BODY]
-        if i >= 0:
-            G[system.drives[d, DRIVE_ROW], tree[i, S_AT] + system.drives[d, DRIVE_V]] = 1.0
+def dense_constraints(e, values, G):
+    """G (nc, ns) of blocks that are not factored."""
+    ns = G.shape[1]
+    for r in range(G.shape[0]):
+        for c in range(ns):
+            G[r, c] = 0.0
+    for i in range(e.node.shape[0] - 1):
+        n, o, sign = e.node[i, SIZE], e.node[i, OFFSET], e.node[i, SIGN]
+        for p in range(e.node[i, COLUMN], e.node[i + 1, COLUMN]):
+            j, at = e.block[p, NEIGHBOUR], e.block[p, PLACE]
+            m, to = e.node[j, SIZE], e.node[j, OFFSET]
+            if sign > 0 and e.node[j, SIGN] < 0:
+                for a in range(n):
+                    for c in range(m):
+                        G[to + c - ns, o + a] = values[at + a * m + c]
+            elif sign < 0 and e.node[j, SIGN] > 0:
+                for a in range(n):
+                    for c in range(m):
+                        G[o + a - ns, to + c] = values[at + a * m + c]
 
 
 @called
-def dense_mass(system, work, q, M):
-    """The mass blocks into a zeroed M (ns, ns); the transmission of the bodies stands."""
-    e = system.elimination
-    values = work.values
-    for a in range(values.shape[0]):
-        values[a] = 0.0
-    mass_blocks(system.bodies, system.tree, e, q, work.E, work.X, work.M, work.B, work.U, values, 1.0)
-    for i in range(system.tree.shape[0]):
-        n = e.node[i, SIZE]
-        o = e.node[i, OFFSET]
-        at = e.node[i, DIAGONAL]
+def dense_mass(e, values, M):
+    """M (ns, ns) of blocks that are not factored."""
+    for a in range(M.shape[0]):
+        for c in range(M.shape[1]):
+            M[a, c] = 0.0
+    for i in range(e.node.shape[0] - 1):
+        if e.node[i, SIGN] < 0:
+            continue
+        n, o, at = e.node[i, SIZE], e.node[i, OFFSET], e.node[i, DIAGONAL]
         for a in range(n):
             for c in range(a, n):
                 M[o + a, o + c] = values[at + a * n + c]
                 M[o + c, o + a] = values[at + a * n + c]
         for p in range(e.node[i, COLUMN], e.node[i + 1, COLUMN]):
-            j = e.block[p, NEIGHBOUR]
+            j, at = e.block[p, NEIGHBOUR], e.block[p, PLACE]
             if e.node[j, SIGN] > 0:
-                m = e.node[j, SIZE]
-                to = e.node[j, OFFSET]
+                m, to = e.node[j, SIZE], e.node[j, OFFSET]
                 for a in range(n):
                     for c in range(m):
-                        M[o + a, to + c] = values[e.block[p, PLACE] + a * m + c]
-                        M[to + c, o + a] = M[o + a, to + c]
+                        M[o + a, to + c] = values[at + a * m + c]
+                        M[to + c, o + a] = values[at + a * m + c]
 
 
 @packed()
@@ -69,11 +66,11 @@ def dense_terms(system, work, t, q, s, z, zero, lam0, M, G):
 
 @part
 def dense_equations(system, work, t, q, s, z, zero, lam0, M, G):
-    """M and G into zeroed arrays, −k into work.r, constraint values of ṡ = 0 into work.gs."""
+    """M and G, −k into work.r, constraint values of ṡ = 0 into work.gs."""
     residual(system, work, t, q, s, zero, lam0, z, False, work.r)
-    transmission(system.tree, work.frames, work.motion, q, work.E, work.X, work.B)
-    dense_constraints(system, work, q, G)
-    dense_mass(system, work, q, M)
+    kkt_blocks(system, work, q, 1.0)
+    dense_mass(system.elimination, work.values, M)
+    dense_constraints(system.elimination, work.values, G)
 
 
 class Terms(NamedTuple):

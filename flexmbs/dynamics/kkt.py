@@ -11,8 +11,8 @@ from flexmbs.system.records import G_POSITION, G_VELOCITY, KKT, Equations, Evalu
 
 
 @entry
-def kkt_at(model, here, none, t, c_mass, c_damping):
-    """`kkt_matrix` by address."""
+def kkt_at(model, here, none, factored, c_mass, c_damping):
+    """`kkt_matrix` by address, or `kkt_blocks` where not ``factored``."""
     system, work, q = model.system, model.work, here.q
     values = work.values
     for a in range(values.shape[0]):
@@ -20,14 +20,15 @@ def kkt_at(model, here, none, t, c_mass, c_damping):
     tree, frames, e = system.tree, work.frames, system.elimination
     E, X, B = work.E, work.X, work.B
     transmission(tree, frames, work.motion, q, E, X, B)
-    mass_blocks(system.bodies, tree, e, q, E, X, work.M, B, work.U, values, c_mass)
+    if c_mass != 0.0:
+        mass_blocks(system.bodies, tree, e, q, E, X, work.M, B, work.U, values, c_mass)
     if c_damping >= 0.0:
         stiffness_blocks(tree, system.bodies.matrices, e, system.forces.joint.info, work.joint_slope, values, c_damping)
         coupling_blocks(
             tree, frames, e, system.couplings, system.paths, work.motion, work.slopes, q, E, X, B, work.rows, values, c_damping
         )
     constraint_blocks(tree, frames, e, system.cuts, system.drives, system.paths, work.cut, q, E, X, B, work.rows, values)
-    return factorize(system.elimination, values, work.stiffness)
+    return factorize(system.elimination, values, work.stiffness) if factored != 0.0 else 0
 
 
 @part
@@ -37,7 +38,14 @@ def kkt_matrix(system, work, q, c_mass, c_damping):
     Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
     """
     here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
-    return call(work.calls[KKT], memory_of(work.memory, Equations(system, work)), here, here, 0.0, c_mass, c_damping)
+    return call(work.calls[KKT], memory_of(work.memory, Equations(system, work)), here, here, 1.0, c_mass, c_damping)
+
+
+@part
+def kkt_blocks(system, work, q, c_mass):
+    """c_mass M and G of the positions whose kinematics stand into ``work.values``, not factored; of c_mass 0 G alone."""
+    here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
+    call(work.calls[KKT], memory_of(work.memory, Equations(system, work)), here, here, 0.0, c_mass, -1.0)
 
 
 @part

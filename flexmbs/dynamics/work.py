@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexmbs._jit.address import words_of
+from flexmbs._jit.address import with_own_words
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
@@ -55,12 +55,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
 
 def _connected(system: System, work: Work) -> Work:
     """The scratch with the addresses of the shared kernels and of its own record."""
-    words: list[int] = []
-    words_of(Equations(system, work), words)
-    work = work._replace(memory=np.zeros(len(words), np.int64))
-    words = []
-    words_of(Equations(system, work), words)
-    work.memory[:] = words
+    work = with_own_words(work, lambda work: Equations(system, work))
     equations = Equations(system, work)
     one = Evaluation(work.r, work.r, work.r, work.r, work.r, work.r)
     for place, kernel in ((KINEMATICS, kinematics_at), (RESIDUAL, residual_at), (KKT, kkt_at)):

@@ -10,14 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit import called, part
+from flexmbs._jit.address import address_of, call, memory_of, seldom_entry, with_own_words
 from flexmbs.algebra.blocks import DIAGONAL, OFFSET, SIZE
 from flexmbs.algebra.pivoting import complete_pivots, lu, lu_solve, lu_solve_rows
-from flexmbs.dynamics.blocks import mass_blocks, transmission
 from flexmbs.dynamics.dense import dense_constraints
+from flexmbs.dynamics.kkt import kkt_blocks
+from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.quasi_velocities import rows_in_quasi_velocities
-from flexmbs.system.compile import Compiled
+from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.names import velocity_names
-from flexmbs.system.records import NF, SF_AT
+from flexmbs.system.records import NF, SF_AT, Equations, Evaluation
 
 DEPENDENT = 1e-6  # of the first pivot: rows below depend on others
 SINGULAR = 1e-10  # pivots of G_d below: another choice is needed
@@ -36,6 +38,8 @@ class Choice(NamedTuple):
     start and T are constants; time, rank and independent are the history.
     """
 
+    calls: np.ndarray  # (1,) address of `choose_at`
+    memory: np.ndarray  # words of this record
     start: np.ndarray  # (3 + nc + ns,) what the first choice begins with, as `Path.choice`
     numbers: np.ndarray  # (3,)
     row: np.ndarray  # (nc,) rows of G, those of G_d first
@@ -62,13 +66,18 @@ def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
     n, z = min(nc, ns), np.zeros
     start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
-    return Choice(
-        start=start, numbers=z(3, np.int64), row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns),
-        G=z((nc, ns)),
+    choice = Choice(
+        calls=z(1, np.int64), memory=z(0, np.int64), start=start, numbers=z(3, np.int64),
+        row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns), G=z((nc, ns)),
         A=z((nc, ns)), factor=z((n, n)), order=z(n, np.int64), X=z((n, ns)), x=z(n), d=z(ns),
         T=z((0, 0)) if T is None else T, q=z(nq), s=z(ns),
         time=z(REMEMBERED), rank=z(REMEMBERED, np.int64), independent=z((REMEMBERED, ns), np.int8),
     )  # fmt: skip
+    choice = with_own_words(choice, lambda choice: choice)
+    equations = Equations(compiled.system, unconnected(compiled.system))
+    choice.calls[0] = choose_at.address(equations, choice, Evaluation(*[z(0)] * 6))
+    frozen((choice.calls, choice.memory))
+    return choice
 
 
 def choice_notes(compiled: Compiled, choice: Choice, names: tuple[str, ...] | None = None) -> list[str]:
@@ -118,19 +127,16 @@ def keep(choice, path):
 
 
 @called
-def constraint_matrix(system, work, q, G):
-    """G of the positions whose kinematics stand."""
-    transmission(system.tree, work.frames, work.motion, q, work.E, work.X, work.B)
-    for r in range(G.shape[0]):
-        for c in range(G.shape[1]):
-            G[r, c] = 0.0
-    dense_constraints(system, work, q, G)
+def constraint_matrix(system, work, q, c_mass, G):
+    """G of the positions whose kinematics stand; c_mass M is left in ``work.values``."""
+    kkt_blocks(system, work, q, c_mass)
+    dense_constraints(system.elimination, work.values, G)
 
 
 @part
-def chosen_constraints(system, work, choice, q):
+def chosen_constraints(system, work, choice, q, c_mass):
     """``choice.G`` of the positions whose kinematics stand, in the velocities that are chosen from."""
-    constraint_matrix(system, work, q, choice.G)
+    constraint_matrix(system, work, q, c_mass, choice.G)
     if choice.T.shape[0] > 0:
         rows_in_quasi_velocities(choice.T, choice.G, choice.d)
 
@@ -153,9 +159,7 @@ def column_weights(system, work, q, weight):
     """1/√M_cc, times `ELASTIC` for elastic coordinates."""
     e = system.elimination
     values = work.values
-    for a in range(values.shape[0]):
-        values[a] = 0.0
-    mass_blocks(system.bodies, system.tree, e, q, work.E, work.X, work.M, work.B, work.U, values, 1.0)
+    kkt_blocks(system, work, q, 1.0)
     for i in range(system.tree.shape[0]):
         n = e.node[i, SIZE]
         for a in range(n):
@@ -193,29 +197,6 @@ def weighted(choice):
 
 
 @called
-def choose(system, work, choice, q):
-    """Dependent coordinates and rows of G_d by complete pivoting; ``choice.G`` is that of q. Coordinates named by the user, where
-    G_d is regular with them, are the first choice."""
-    numbers = choice.numbers
-    column_weights(system, work, q, choice.weight)
-    if choice.T.shape[0] > 0:
-        quasi_weights(choice.T, choice.weight, choice.d)
-    row_lengths(choice.G, choice.weight, choice.length)
-    ns = choice.column.shape[0]
-    named = numbers[NAMED]
-    numbers[NAMED] = 0
-    numbers[RANK] = -1
-    if named > 0:
-        weighted(choice)
-        numbers[RANK] = complete_pivots(choice.A, named, choice.row, choice.column, DEPENDENT)
-    if numbers[RANK] < named:
-        for c in range(ns):
-            choice.column[c] = c
-        weighted(choice)
-        numbers[RANK] = complete_pivots(choice.A, ns, choice.row, choice.column, DEPENDENT)
-
-
-@called
 def remember(choice, t):
     """The choice into the history, where it is another one than the last."""
     made = choice.numbers[MADE]
@@ -244,6 +225,38 @@ def factor_dependent(choice):
             j = choice.column[b]
             choice.factor[a, b] = choice.G[r, j] * choice.weight[j] * choice.length[r]
     return lu(choice.factor, n, choice.order)
+
+
+@seldom_entry
+def choose_at(equations, choice, here, t, a, b):
+    """`choose` by address: it is long and seldom called."""
+    numbers = choice.numbers
+    column_weights(equations.system, equations.work, here.q, choice.weight)
+    if choice.T.shape[0] > 0:
+        quasi_weights(choice.T, choice.weight, choice.d)
+    row_lengths(choice.G, choice.weight, choice.length)
+    ns = choice.column.shape[0]
+    named = numbers[NAMED]
+    numbers[NAMED] = 0
+    numbers[RANK] = -1
+    if named > 0:
+        weighted(choice)
+        numbers[RANK] = complete_pivots(choice.A, named, choice.row, choice.column, DEPENDENT)
+    if numbers[RANK] < named:
+        for c in range(ns):
+            choice.column[c] = c
+        weighted(choice)
+        numbers[RANK] = complete_pivots(choice.A, ns, choice.row, choice.column, DEPENDENT)
+    factor_dependent(choice)
+    return 0
+
+
+@part
+def choose(system, work, choice, q):
+    """Dependent coordinates and rows of G_d by complete pivoting, and its factor; ``choice.G`` is that of q. Coordinates named by
+    the user, where G_d is regular with them, are the first choice."""
+    here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
+    call(choice.calls[0], memory_of(work.memory, Equations(system, work)), memory_of(choice.memory, choice), here, 0.0, 0.0, 0.0)
 
 
 @called
@@ -307,10 +320,9 @@ def degraded(choice, limit):
 @called
 def maintain(system, work, choice, q, limit):
     """The choice that serves at q, and its factor; kinematics of q stand. Returns whether it was made anew."""
-    chosen_constraints(system, work, choice, q)
+    chosen_constraints(system, work, choice, q, 0.0)
     if degraded(choice, limit):
         choose(system, work, choice, q)
-        factor_dependent(choice)
         return True
     return False
 

@@ -153,13 +153,12 @@ def constraint_forces(room, r, sd, lam):
 
 @called
 def velocity_constraints(system, work, choice, t, q, s, scratch):
-    """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹(G_i s_i + γ̄) in place."""
+    """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹(G_i s_i + γ̄) in place; M is left in ``work.values``."""
     recall(work.path, choice)
     kinematics(system, work, t, q, s, work.zero)
-    chosen_constraints(system, work, choice, q)
+    chosen_constraints(system, work, choice, q, 1.0)
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
         choose(system, work, choice, q)
-        factor_dependent(choice)
     dependent_solution(choice, work.gs[G_VELOCITY], choice.d)
     if choice.T.shape[0] > 0:
         velocities_of(choice.T, choice.d, scratch)
@@ -175,13 +174,10 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
     """
     choice = room.choice
     velocity_constraints(system, work, choice, t, q, s, room.h)
+    dense_mass(system.elimination, work.values, room.M)
     for a in range(lam.shape[0]):
         lam[a] = 0.0
     residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
-    for a in range(room.M.shape[0]):
-        for b in range(room.M.shape[0]):
-            room.M[a, b] = 0.0
-    dense_mass(system, work, q, room.M)
     if choice.T.shape[0] > 0:
         mass_in_quasi_velocities(choice.T, room.M, room.MB)
         forces_in_quasi_velocities(choice.T, work.r, room.h)
@@ -234,7 +230,7 @@ class Embedding(Formalism):
                 f"{self.name}.stabilization: {self.stabilization!r}; its velocities need none: take Projection() or None"
             )
 
-    def room(self, compiled: Compiled) -> EmbeddingRoom:
+    def room(self, compiled: Compiled, needs: str = "accelerations") -> EmbeddingRoom:
         ns = int(compiled.system.layout[2])
         z = np.zeros
         options = stabilization_options(self.name, self.stabilization)

@@ -62,8 +62,11 @@ class Formalism(abc.ABC):
     correction: ClassVar[Callable[..., Any]] = staticmethod(no_correction)
 
     @abc.abstractmethod
-    def room(self, compiled: Compiled) -> Any:
-        """Scratch arrays and options of one run, a NamedTuple allocated once. Raises `InputError` for options that do not fit."""
+    def room(self, compiled: Compiled, needs: str = "accelerations") -> Any:
+        """Scratch arrays and options of one run, a NamedTuple allocated once; ``needs``: the one of ``provides`` that it serves.
+
+        Raises `InputError` for options that do not fit.
+        """
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
         """Judge options that need the consistent initial state (q, s). Raises `InputError`."""

@@ -86,7 +86,7 @@ def dependent_state(system, work, choice, t, q, s, tolerance):
         if not size < 1e30:
             break
         if it > 0 and size > SLOW * before:
-            constraint_matrix(system, work, q, choice.G)
+            constraint_matrix(system, work, q, 0.0, choice.G)
             if not factor_dependent(choice) > SINGULAR:
                 break
         before = size
@@ -112,10 +112,9 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
             choice.s[a] = s[a]
         recall(work.path, choice)
         kinematics(system, work, t, q, s, work.zero)
-        constraint_matrix(system, work, q, choice.G)
+        constraint_matrix(system, work, q, 0.0, choice.G)
         if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
             choose(system, work, choice, q)
-            factor_dependent(choice)
         if not dependent_state(system, work, choice, t, q, s, room.options[TOLERANCE]) <= GAP:
             for a in range(q.shape[0]):
                 q[a] = choice.q[a]
@@ -193,7 +192,7 @@ class Partitioning(Formalism):
                 raise InputError(f"{self.name}.independent: {given!r} is no list of names")
             object.__setattr__(self, "independent", tuple(self.independent))
 
-    def room(self, compiled: Compiled) -> PartitioningRoom:
+    def room(self, compiled: Compiled, needs: str = "accelerations") -> PartitioningRoom:
         choice = make_choice(compiled)
         if self.independent is not None:
             ns = len(choice.column)

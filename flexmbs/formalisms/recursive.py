@@ -50,7 +50,7 @@ from flexmbs.system.records import (
     System,
 )  # fmt: skip
 
-FACTOR, SOLVE = range(2)  # places in Room.calls
+FACTOR, CLOSE, SOLVE = range(3)  # places in Room.calls
 
 
 class Factors(NamedTuple):
@@ -69,7 +69,7 @@ class Room(NamedTuple):
     rigid: Rigid
     options: np.ndarray  # (2,) of the stabilization
     simple: np.ndarray  # (1,) int64 a rigid tree with joint forces alone
-    calls: np.ndarray  # (2,) int64 addresses of `factor_at` and `solve_at`
+    calls: np.ndarray  # (3,) int64 addresses of `factor_at`, `close_at` and `solve_at`, where the run needs them
     memory: np.ndarray  # words of ``factors``
 
 
@@ -88,10 +88,9 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
 
 @entry
 def factor_at(equations, factors, here, fresh, c_mass, c_damping):
-    """`factor` by address; it and `solve` are called from several kernels and compiled once."""
+    """The factor of the tree; it, `close_at` and `solve_at` are called from several kernels and compiled once."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     jf = system.forces.joint.info
-    n_cuts = system.cuts.shape[0]
     for a in range(art.velocity.shape[1]):
         art.velocity[SLOPE, a] = 0.0
     if c_damping >= 0.0:
@@ -99,17 +98,21 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
             if jf[f, JF_BODY] >= 0:
                 slope = work.joint_slope[f, 0] + c_damping * work.joint_slope[f, 1]
                 art.velocity[SLOPE, system.tree[jf[f, JF_BODY], S_AT] + jf[f, JF_V]] += max(slope, 0.0)
-    status = eliminate_tree(system, work, art, q, c_mass, c_damping, fresh != 0.0)
-    if status < 0:
-        return status
     factors.with_couplings[0] = 1 if c_damping >= 0.0 else 0
+    return eliminate_tree(system, work, art, q, c_mass, c_damping, fresh != 0.0)
+
+
+@entry
+def close_at(equations, factors, here, t, a, c_damping):
+    """The Schur complement of the closed loops on the factor of the tree, and its factor."""
+    system, work, art, q = equations.system, equations.work, factors.art, here.q
+    n_cuts = system.cuts.shape[0]
     closing = factors.coupled if c_damping >= 0.0 else factors.cuts
-    if closing.node.shape[0] > 0:
-        cut_loads(work.frames, art, closing, system.cuts, work.cut, q)
-        if c_damping >= 0.0:
-            coupling_loads(work.frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
-        status = schur_complement(art.link, art.drive, art.A, art.velocity, closing, n_cuts)
-        share_pivots(system, work, closing)
+    cut_loads(work.frames, art, closing, system.cuts, work.cut, q)
+    if c_damping >= 0.0:
+        coupling_loads(work.frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
+    status = schur_complement(art.link, art.drive, art.A, art.velocity, closing, n_cuts)
+    share_pivots(system, work, closing)
     return status
 
 
@@ -137,7 +140,12 @@ def factor(system, work, room, q, c_mass, c_damping, fresh):
     products belong to q. Returns the number of dependent rows or −1 − body."""
     here = address_of(Evaluation(q, work.zero, work.zero, work.zero, work.zero, work.r))
     equations = memory_of(work.memory, Equations(system, work))
-    return call(room.calls[FACTOR], equations, memory_of(room.memory, room.factors), here, fresh, c_mass, c_damping)
+    factors = memory_of(room.memory, room.factors)
+    status = call(room.calls[FACTOR], equations, factors, here, fresh, c_mass, c_damping)
+    closing = room.factors.coupled if c_damping >= 0.0 else room.factors.cuts
+    if status >= 0 and closing.node.shape[0] > 0:
+        status = call(room.calls[CLOSE], equations, factors, here, 0.0, 0.0, c_damping)
+    return status
 
 
 @part
@@ -271,7 +279,7 @@ class Recursive(Formalism):
     def __post_init__(self) -> None:
         stabilization_options(self.name, self.stabilization)
 
-    def room(self, compiled: Compiled) -> Room:
+    def room(self, compiled: Compiled, needs: str = "accelerations") -> Room:
         system = compiled.system
         art = make_articulated(system)
         simple = not self.wrenches and _rigid_tree(system)
@@ -280,7 +288,9 @@ class Recursive(Formalism):
         memory: list[int] = []
         words_of(factors, memory)
         equations, one = Equations(system, unconnected(system)), Evaluation(*[np.zeros(0)] * 6)
-        calls = [kernel.address(equations, factors, one) for kernel in (factor_at, solve_at)]
+        general, loops = not simple or needs == "residual", len(factors.coupled.node) > 0
+        kernels = ((factor_at, general), (close_at, general and loops), (solve_at, general))
+        calls = [kernel.address(equations, factors, one) if needed else 0 for kernel, needed in kernels]
         frozen(constants := (options, np.array([simple], np.int64), np.array(calls, np.int64), np.array(memory, np.int64)))
         return Room(factors, make_rigid(system), *constants)
 
