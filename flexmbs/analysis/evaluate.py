@@ -38,6 +38,7 @@ class Evaluator:
     """A formalism at single states of a model."""
 
     def __init__(self, compiled: Compiled, formalism: Formalism, beta: np.ndarray | None = None) -> None:
+        formalism = formalism.fitting(compiled, "accelerations")
         self.compiled, self.kernels = compiled, of_formalism(type(formalism))
         _, nq, ns, nc, nz = (int(n) for n in compiled.system.layout)
         self.work, self.room = make_work(compiled.system, beta), formalism.room(compiled)

@@ -89,8 +89,9 @@ class Run:
     ) -> None:  # fmt: skip
         system = compiled.system
         _check_memory(len(times), int(system.layout[1:].sum()) + int(system.layout[2]))
-        self.compiled, self.method, self.form, self.declared = compiled, method, form, events
-        self.work, self.room = make_work(system, start.beta), form.room(compiled, method.needs)
+        self.compiled, self.method, self.declared = compiled, method, events
+        self.form = form.fitting(compiled, method.needs)
+        self.work, self.room = make_work(system, start.beta), self.form.room(compiled)
         self.events = event_records(compiled, events)
         self.found: list[EventRecord] = []
         self.ending: EventRecord | None = None

@@ -17,6 +17,7 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit, SpherePlane
+from flexmbs.model.forces import PointSpring
 from flexmbs.model.joints import Revolute
 from flexmbs.model.model import Model
 from flexmbs.system.compile import compile_model
@@ -28,14 +29,16 @@ DEMO = ("multiplier", "generalized-alpha")  # the pair that the demo runs
 Progress = Callable[[float, str], None]
 
 
-def pendulum(*, contacts: bool = False) -> Model:
-    """A rod on a hinge."""
+def pendulum(*, contacts: bool = False, spring: bool = False) -> Model:
+    """A rod on a hinge; with a spring to the ground it is no rigid tree for the shortest recursion."""
     model = Model("warm-up")
     rod = model.add(RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0), frames={"tip": (1.0, 0.0, 0.0)}))
     model.add(Revolute("pivot", model.ground, rod, axis="y"))
     if contacts:
         model.add(SpherePlane("floor", model.ground, rod["tip"], normal="x", radius=0.1))
         model.add(JointLimit("stop", "pivot", lower=-1.0))
+    if spring:
+        model.add(PointSpring("spring", model.ground, rod["tip"], k=1.0, length=1.0))
     return model
 
 
@@ -55,8 +58,9 @@ def compile_pair(formalism: str, integrator: str) -> str:
     """A formalism under an integrator, and the views of its results."""
     method = INTEGRATORS[integrator]
     step = 0.005 if method.needs == "residual" else None
-    model = pendulum(contacts=method.contacts)
-    solution = simulate(model, t_end=0.01, formalism=formalism, integrator=integrator, output_step=0.005, step=step)
+    for spring in (True, False):
+        model = pendulum(contacts=method.contacts, spring=spring)
+        solution = simulate(model, t_end=0.01, formalism=formalism, integrator=integrator, output_step=0.005, step=step)
     solution.joint("pivot")
     assert solution.energy.total.size
     assert len(solution.frame("rod/tip").position)

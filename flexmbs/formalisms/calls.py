@@ -198,7 +198,7 @@ SHARED = (residual, displace, normalize, look, commit, watch, vary, look_at_cont
 @functools.cache
 def of_formalism(formalism: type[Formalism]) -> tuple[Entry | None, ...]:
     """(ẏ, correction of accepted states, what is kept on the path, factor, solution) of a formalism; None where it has none."""
-    name = formalism.name
+    name = formalism.__name__.lower()
     implicit = "residual" in formalism.provides
     return (
         bound_entry(derivative, name, accelerations=formalism.accelerations),

@@ -230,7 +230,7 @@ class Embedding(Formalism):
                 f"{self.name}.stabilization: {self.stabilization!r}; its velocities need none: take Projection() or None"
             )
 
-    def room(self, compiled: Compiled, needs: str = "accelerations") -> EmbeddingRoom:
+    def room(self, compiled: Compiled) -> EmbeddingRoom:
         ns = int(compiled.system.layout[2])
         z = np.zeros
         options = stabilization_options(self.name, self.stabilization)

@@ -62,11 +62,12 @@ class Formalism(abc.ABC):
     correction: ClassVar[Callable[..., Any]] = staticmethod(no_correction)
 
     @abc.abstractmethod
-    def room(self, compiled: Compiled, needs: str = "accelerations") -> Any:
-        """Scratch arrays and options of one run, a NamedTuple allocated once; ``needs``: the one of ``provides`` that it serves.
+    def room(self, compiled: Compiled) -> Any:
+        """Scratch arrays and options of one run, a NamedTuple allocated once. Raises `InputError` for options that do not fit."""
 
-        Raises `InputError` for options that do not fit.
-        """
+    def fitting(self, compiled: Compiled, needs: str) -> "Formalism":
+        """It, or a form of it that is shorter for this model; ``needs``: the one of ``provides`` that is asked of it."""
+        return self
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
         """Judge options that need the consistent initial state (q, s). Raises `InputError`."""

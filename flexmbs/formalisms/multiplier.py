@@ -94,7 +94,7 @@ class Multiplier(Formalism):
     def __post_init__(self) -> None:
         stabilization_options(self.name, self.stabilization)
 
-    def room(self, compiled: Compiled, needs: str = "accelerations") -> NoRoom:
+    def room(self, compiled: Compiled) -> NoRoom:
         return NoRoom(frozen(stabilization_options(self.name, self.stabilization)))
 
     @property

@@ -192,7 +192,7 @@ class Partitioning(Formalism):
                 raise InputError(f"{self.name}.independent: {given!r} is no list of names")
             object.__setattr__(self, "independent", tuple(self.independent))
 
-    def room(self, compiled: Compiled, needs: str = "accelerations") -> PartitioningRoom:
+    def room(self, compiled: Compiled) -> PartitioningRoom:
         choice = make_choice(compiled)
         if self.independent is not None:
             ns = len(choice.column)

@@ -242,7 +242,7 @@ class Projected(Formalism):
     coordinates: ClassVar[tuple[str, ...]] = ("joint",)
     accelerations = staticmethod(accelerations)
 
-    def room(self, compiled: Compiled, needs: str = "accelerations") -> ProjectedRoom:
+    def room(self, compiled: Compiled) -> ProjectedRoom:
         nb, _, ns, nc, _ = (int(n) for n in compiled.system.layout)
         z = np.zeros
         return ProjectedRoom(

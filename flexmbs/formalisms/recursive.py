@@ -2,12 +2,12 @@
 
 Outward: motion of all bodies and their forces at ṡ = 0. Inward: articulated inertias, joint and modal velocities eliminated
 together, and what the loads leave at each joint. With cut joints G M⁻¹Gᵀ by the same sweeps with unit loads, then λ. Outward: ṡ
-and the wrenches of the joints. Rigid trees under joint forces take the shortest way, the articulated-body algorithm.
+and the wrenches of the joints. Rigid trees under joint forces take the shortest way, the articulated-body algorithm: see
+`rigid_tree`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,20 +15,19 @@ from flexmbs.algebra.small import largest
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of, words_of
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
-from flexmbs.dynamics.articulated_rigid import rigid_accelerations
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (
-    DENSE, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, Closing, Rigid, make_articulated, make_closing, make_rigid,
+    DENSE, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, Closing, make_articulated, make_closing,
 )  # fmt: skip
 from flexmbs.dynamics.closing import close_loops, coupling_loads, cut_loads, schur_complement, set_loads
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import body_forces, kinematics
-from flexmbs.dynamics.forces import joint_forces
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.dynamics.kkt import independence
+from flexmbs.formalisms.rigid_tree import RigidTree, is_rigid_tree
 from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import (
@@ -47,7 +46,6 @@ from flexmbs.system.records import (
     WRENCH,
     Equations,
     Evaluation,
-    System,
 )  # fmt: skip
 
 FACTOR, CLOSE, SOLVE = range(3)  # places in Room.calls
@@ -66,10 +64,8 @@ class Room(NamedTuple):
     """Scratch of one run."""
 
     factors: Factors
-    rigid: Rigid
     options: np.ndarray  # (2,) of the stabilization
-    simple: np.ndarray  # (1,) int64 a rigid tree with joint forces alone
-    calls: np.ndarray  # (3,) int64 addresses of `factor_at`, `close_at` and `solve_at`, where the run needs them
+    calls: np.ndarray  # (3,) int64 addresses of `factor_at`, `close_at` and `solve_at`, the second where there are loops
     memory: np.ndarray  # words of ``factors``
 
 
@@ -159,14 +155,6 @@ def solve(system, work, room, x):
 @part
 def accelerations(system, work, room, t, q, s, z, sd, lam):
     """ṡ and λ; with projection also of the states near a singular position. Returns the number of dependent rows or −1 − body."""
-    if room.simple[0] == 1:
-        for a in range(s.shape[0]):
-            work.force[a] = 0.0
-        for a in range(3):
-            work.power[a] = 0.0
-        if system.forces.joint.info.shape[0] > 0:
-            joint_forces(system, work, t, q, s, z, False)
-        return rigid_accelerations(system.joints, room.rigid, system.gravity, q, s, work.force, sd)
     status = general_accelerations(system, work, room, t, q, s, z, sd, lam)
     if status >= 0 and room.options[TOLERANCE] > 0.0 and independence(work, s.shape[0]) < NEAR:
         projected(system, work, room, t, q, s)
@@ -279,42 +267,23 @@ class Recursive(Formalism):
     def __post_init__(self) -> None:
         stabilization_options(self.name, self.stabilization)
 
-    def room(self, compiled: Compiled, needs: str = "accelerations") -> Room:
+    def room(self, compiled: Compiled) -> Room:
         system = compiled.system
         art = make_articulated(system)
-        simple = not self.wrenches and _rigid_tree(system)
         options = stabilization_options(self.name, self.stabilization)
         factors = Factors(art, make_closing(system, art, False), make_closing(system, art, True), np.zeros(1, np.int64))
         memory: list[int] = []
         words_of(factors, memory)
         equations, one = Equations(system, unconnected(system)), Evaluation(*[np.zeros(0)] * 6)
-        general, loops = not simple or needs == "residual", len(factors.coupled.node) > 0
-        kernels = ((factor_at, general), (close_at, general and loops), (solve_at, general))
-        calls = [kernel.address(equations, factors, one) if needed else 0 for kernel, needed in kernels]
-        frozen(constants := (options, np.array([simple], np.int64), np.array(calls, np.int64), np.array(memory, np.int64)))
-        return Room(factors, make_rigid(system), *constants)
+        kernels = factor_at, close_at if len(factors.coupled.node) else None, solve_at
+        calls = [kernel.address(equations, factors, one) if kernel else 0 for kernel in kernels]
+        frozen(constants := (options, np.array(calls, np.int64), np.array(memory, np.int64)))
+        return Room(factors, *constants)
+
+    def fitting(self, compiled: Compiled, needs: str) -> Formalism:
+        short = needs == "accelerations" and not self.wrenches and is_rigid_tree(compiled.system)
+        return RigidTree() if short else self
 
     @property
     def treatment(self) -> str:
         return "none" if self.stabilization is None else self.stabilization.name
-
-
-# what the shortest way takes into account; every other record must be empty for it
-KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint")
-
-
-def _rigid_tree(system: System) -> bool:
-    """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record has an entry."""
-    return not system.tree[:, NF].any() and not any(
-        array.size for name, array in _arrays(system, "") if not name.startswith(KNOWN)
-    )
-
-
-def _arrays(record: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of nested records by name."""
-    for key, value in record._asdict().items():
-        full = f"{name}.{key}" if name else key
-        if isinstance(value, tuple):
-            yield from _arrays(value, full)
-        else:
-            yield full, value

@@ -17,6 +17,7 @@ from flexmbs._jit import COMPILED
 from flexmbs.analysis.run import facts
 from flexmbs.dynamics.equations import residual
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.formalisms.rigid_tree import RigidTree
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.forces import Force
 from flexmbs.results.applied import applied_wrenches
@@ -118,8 +119,8 @@ def test_no_shortest_way_drops_it(new: ModuleType, place: str) -> None:
     """Rigid trees under joint forces have a recursion of their own; others must not take it."""
     model = rigid_pair()
     model.add(pairs(new)[place][0])
-    room = fm.Recursive().room(compile_model(model, "joint"))
-    assert room.simple[0] == (1 if place == "joint" else 0)
+    form = fm.Recursive().fitting(compile_model(model, "joint"), "accelerations")
+    assert isinstance(form, RigidTree if place == "joint" else fm.Recursive)
     runs = [fm.simulate(each, t_end=0.002, formalism=name, integrator=METHODS["accelerations"]).trajectory.s
             for each, name in ((model, "recursive"), (model, "multiplier"), (rigid_pair(), "recursive"))]  # fmt: skip
     assert np.abs(runs[0][-1] - runs[1][-1]).max() < 1e-9

@@ -144,7 +144,7 @@ class Penalty(Formalism):
     name: ClassVar[str] = "penalty"
     accelerations = staticmethod(accelerations)
 
-    def room(self, compiled: Compiled, needs: str = "accelerations") -> PenaltyRoom:
+    def room(self, compiled: Compiled) -> PenaltyRoom:
         ns, nc = int(compiled.system.layout[2]), int(compiled.system.layout[3])
         z = np.zeros
         options = np.array([self.alpha, self.omega, self.mu])

@@ -15,6 +15,7 @@ from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kkt import kkt_matrix
 from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms.recursive import Recursive, accelerations, correction, iteration_matrix
+from flexmbs.formalisms.rigid_tree import RigidTree
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import NF, RC, THROUGH, XC
 
@@ -155,10 +156,10 @@ def test_rigid_trees(seed):
     """The articulated-body algorithm of rigid trees, and the general sweeps."""
     now, t, _ = check(rigid_tree(seed))
     assert not now.system.tree[:, NF].any()
-    room = Recursive().room(now.compiled)
-    assert room.simple[0] == 1
+    form = Recursive().fitting(now.compiled, "accelerations")
+    assert isinstance(form, RigidTree)
     sd, power = np.zeros(len(now.s)), now.work.power.copy()
-    status = accelerations(now.system, now.work, room, 0.0, now.q, now.s, np.zeros(0), sd, np.zeros(0))
+    status = form.accelerations(now.system, now.work, form.room(now.compiled), 0.0, now.q, now.s, np.zeros(0), sd, np.zeros(0))
     expected = np.linalg.solve(t.M, t.k)
     assert status == 0
     assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
@@ -206,10 +207,10 @@ def test_no_inertia_about_a_joint():
     model.add(fm.Revolute("pin", "bead", "needle", axis="x"))
     compiled = compile_model(model)
     i = compiled.bodies.index("needle")
-    for formalism in (Recursive(), Recursive(wrenches=True)):
+    for formalism in (Recursive().fitting(compiled, "accelerations"), Recursive()):
         state_of = np.zeros(2), np.zeros(2), np.zeros(0), np.zeros(2), np.zeros(0)
         work = make_work(compiled.system)
-        assert accelerations(compiled.system, work, formalism.room(compiled), 0.0, *state_of) == -1 - i
+        assert formalism.accelerations(compiled.system, work, formalism.room(compiled), 0.0, *state_of) == -1 - i
 
 
 # Featherstone's chains: RBDL DynamicsTests (zlib licence), from spatial_v1; bodies of 1 kg with unit inertia about their centres
@@ -238,6 +239,14 @@ FEATHERSTONE = {
 }  # fmt: skip
 
 
+def accelerations_of(compiled, wrenches, q, sd):
+    """ṡ at rest at q, by the shortest form or by the general one."""
+    form, none = Recursive(wrenches=wrenches).fitting(compiled, "accelerations"), np.zeros(0)
+    assert isinstance(form, Recursive if wrenches else RigidTree)
+    at_rest = np.zeros(len(q))
+    form.accelerations(compiled.system, make_work(compiled.system), form.room(compiled), 0.0, q, at_rest, none, sd, none)
+
+
 @pytest.mark.parametrize("wrenches", [False, True])
 @pytest.mark.parametrize("name", FEATHERSTONE)
 def test_featherstone(name, wrenches):
@@ -245,8 +254,7 @@ def test_featherstone(name, wrenches):
     compiled = compile_model(featherstone(*links))
     n = len(links)
     sd = np.zeros(n)
-    room = Recursive(wrenches=wrenches).room(compiled)
-    accelerations(compiled.system, make_work(compiled.system), room, 0.0, np.zeros(n), np.zeros(n), np.zeros(0), sd, np.zeros(0))
+    accelerations_of(compiled, wrenches, np.zeros(n), sd)
     order = [compiled.places[f"j{link[0]}"].body for link in links]
     assert sd[order] == pytest.approx(expected, rel=1e-13)
 
@@ -259,6 +267,5 @@ def test_featherstone_three_axes(wrenches):
     model.add(fm.Chain("j", model.ground, "a", motions=(fm.Rotate("z"), fm.Rotate("y"), fm.Rotate("x"))))
     compiled = compile_model(model)
     sd, q = np.zeros(3), np.array([1.0, 0.0, 0.0])
-    room = Recursive(wrenches=wrenches).room(compiled)
-    accelerations(compiled.system, make_work(compiled.system), room, 0.0, q, np.zeros(3), np.zeros(0), sd, np.zeros(0))
+    accelerations_of(compiled, wrenches, q, sd)
     assert sd == pytest.approx([3.301932144386186, 0.0, 0.0], rel=1e-13, abs=1e-13)

@@ -1,0 +1,67 @@
+"""The recursion of rigid trees under gravity and joint forces: the articulated-body algorithm (Featherstone 2008, §7.3).
+
+`Recursive` takes it where nothing else acts (`is_rigid_tree`) and an explicit method asks for accelerations.
+"""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs.dynamics.articulated_rigid import rigid_accelerations
+from flexmbs.dynamics.articulated_work import Rigid, make_rigid
+from flexmbs.dynamics.forces import joint_forces
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import NF, System
+
+
+class RigidRoom(NamedTuple):
+    """Scratch of one run."""
+
+    rigid: Rigid
+
+
+@part
+def accelerations(system, work, room, t, q, s, z, sd, lam):
+    """ṡ of a rigid tree. Returns 0, or −1 − body."""
+    for a in range(s.shape[0]):
+        work.force[a] = 0.0
+    for a in range(3):
+        work.power[a] = 0.0
+    if system.forces.joint.info.shape[0] > 0:
+        joint_forces(system, work, t, q, s, z, False)
+    return rigid_accelerations(system.joints, room.rigid, system.gravity, q, s, work.force, sd)
+
+
+class RigidTree(Formalism):
+    """The shortest form of `Recursive`."""
+
+    name: ClassVar[str] = "recursive"
+    coordinates: ClassVar[tuple[str, ...]] = ("joint",)
+    accelerations = staticmethod(accelerations)
+
+    def room(self, compiled: Compiled) -> RigidRoom:
+        return RigidRoom(make_rigid(compiled.system))
+
+
+# what it takes into account; every other record must be empty
+KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint")
+
+
+def is_rigid_tree(system: System) -> bool:
+    """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record has an entry."""
+    return not system.tree[:, NF].any() and not any(
+        array.size for name, array in _arrays(system, "") if not name.startswith(KNOWN)
+    )
+
+
+def _arrays(record: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of nested records by name."""
+    for key, value in record._asdict().items():
+        full = f"{name}.{key}" if name else key
+        if isinstance(value, tuple):
+            yield from _arrays(value, full)
+        else:
+            yield full, value
