@@ -11,13 +11,10 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, largest, scale
-from flexmbs.dynamics.equations import inward
-from flexmbs.dynamics.frames import shapes_now
-from flexmbs.dynamics.inertia import inertia_force
-from flexmbs.dynamics.kinematics import displace, outward
-
+from flexmbs.dynamics.equations import momentum
+from flexmbs.dynamics.kinematics import displace
 from flexmbs.system.records import (
-    BALL, CHAIN_AT, CHAIN_END, CLOSED_ROWS, CUT_CLOSED, CUT_ROW, FREE, G_POSITION, JOINT, K_FF, NF, QF_AT, S_AT, SF_AT, SHIFT,
+    BALL, CHAIN_AT, CHAIN_END, CLOSED_ROWS, CUT_CLOSED, CUT_ROW, FREE, G_POSITION, JOINT, S_AT, SHIFT,
 )  # fmt: skip
 
 DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
@@ -26,7 +23,6 @@ DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth 
 class Variation(NamedTuple):
     """Scratch."""
 
-    still: np.ndarray  # (3,) zeros
     d: np.ndarray  # (ns,)
     p: np.ndarray  # (ns,)
     other: np.ndarray  # (ns,)
@@ -38,9 +34,8 @@ class Variation(NamedTuple):
 
 def make_variation(nq: int, ns: int, nc: int) -> Variation:
     """Zeroed scratch."""
-    z, still = np.zeros, np.zeros(3)
-    still.flags.writeable = False
-    return Variation(still, z(ns), z(ns), z(ns), z(ns), z(nq), z(nc), z((nc, 6)))
+    z = np.zeros
+    return Variation(z(ns), z(ns), z(ns), z(ns), z(nq), z(nc), z((nc, 6)))
 
 
 @part
@@ -69,23 +64,6 @@ def group_term(v, w, f, n, df, dn):
             c = 1.0 / 47900160.0
         bf, bn = add(bf, scale(c, f)), add(bn, scale(c, n))
     return bf, bn
-
-
-@part
-def momentum(system, work, still, q, s, p):
-    """p = M(q) s by sweeps: inertia forces of the accelerations s at rest, without weight and elastic forces."""
-    tree = system.tree
-    for a in range(p.shape[0]):
-        p[a] = 0.0
-    shapes_now(work.frames, q)
-    outward(tree, work.frames, system.joints, still, work.motion, q, work.zero, s)
-    for i in range(tree.shape[0]):
-        inertia_force(system.bodies, tree, work.motion, i, q, work.zero, s, work.U, p)
-        to = tree[i, SF_AT]
-        for k in range(tree[i, NF]):
-            for l in range(tree[i, NF]):
-                p[to + k] -= system.bodies.matrices[i, K_FF, l, k] * q[tree[i, QF_AT] + l]
-    inward(tree, work.frames, work.motion, q, p)
 
 
 @part
@@ -128,13 +106,13 @@ def variation(system, work, scratch, start, end, h, constant, e0, e1):
         e0[a] = 0.0
         e1[a] = 0.0
     d, p, other, moved = scratch.d, scratch.p, scratch.other, scratch.q
-    momentum(system, work, scratch.still, start.q, speed, p)
+    momentum(system, work, start.q, speed, p)
     if constant:
         for a in range(ns):
             d[a] = 0.0
         group_terms(system, end.d, p, d, e0, e1)
         return
-    momentum(system, work, scratch.still, end.q, speed, other)
+    momentum(system, work, end.q, speed, other)
     for a in range(ns):
         d[a] = 0.5 * (other[a] - p[a])
         p[a] += d[a]
@@ -152,7 +130,7 @@ def variation(system, work, scratch, start, end, h, constant, e0, e1):
             for a in range(ns):
                 scratch.step[a] = place * time * speed[a]
             displace(system.tree, system.joints, base, scratch.step, moved)
-            momentum(system, work, scratch.still, moved, speed, other)
+            momentum(system, work, moved, speed, other)
             for a in range(ns):
                 e[a] -= 0.5 * h * weight / time * other[a]
         for a in range(ns):

@@ -39,7 +39,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     width = max(n, int(system.elimination.node[:, SIZE].max()))
     path = make_path(system, beta) if path is None else path
     shapes = system.frames.shape if len(system.frames.second) == 0 else np.zeros_like(system.frames.shape)
-    zero = z(max(ns, nc))
+    zero = z(max(ns, nc, 3))
     zero.flags.writeable = False
     return Work(
         path=path, frames=FramesNow(*system.frames, shapes), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import call
-from flexmbs.integrators.contact_calls import Problem, forces_at, impact_at, make_problem, solve
+from flexmbs.integrators.contact_calls import FORCES, IMPACT, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.course import AT, COMMON, CONTACTS, DONE, INDEFINITE, NORMALIZE, NOW, ROWS, UNSOLVED, derivative
 
@@ -20,7 +20,6 @@ SWEEPS = 10_000
 HALVINGS = 40
 GAINED = 1e-12  # of the energy that is round-off
 OPEN, STICKS, SLIPS = range(3)
-IMPACT, FORCES = range(2)  # places in Closed.solvers
 
 
 class Closed(NamedTuple):
@@ -33,14 +32,13 @@ class Closed(NamedTuple):
     kept: np.ndarray  # another one, and its rates
     kept_rate: np.ndarray
     before: np.ndarray  # (n, 3) velocities
-    solvers: np.ndarray  # (2,) int64 addresses of the solvers
+    solver: np.ndarray  # (1,) int64 its address
 
 
 def make_closed(n: int, ns: int, ny: int) -> Closed:
     """Zeroed scratch."""
     z, problem = np.zeros, make_problem(n)
-    solvers = [kernel.address(problem, problem, problem) if n else 0 for kernel in (impact_at, forces_at)]
-    return Closed(z((3 * n, ns)), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), np.array(solvers, np.int64))
+    return Closed(z((3 * n, ns)), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), solver_of(problem))
 
 
 @part
@@ -153,7 +151,7 @@ def held_forces(course, closed, t, m, mode, slip):
         if speed > 0.0 and u * along[0] + v * along[1] > 0.5 * speed:
             along = (u / speed, v / speed)
         closed.problem.slip[b, 0], closed.problem.slip[b, 1] = along
-    used, worst = solve(closed.solvers[FORCES], closed.problem, m, EXACT, SWEEPS)
+    used, worst = solve(closed.solver[0], closed.problem, FORCES, m, EXACT, SWEEPS)
     if used in (NO_SOLUTION, SWEEPS):
         course.exchange.status[0] = contact.row[worst]
         course.exchange.status[1] = used
@@ -187,7 +185,7 @@ def impulses_of_impact(course, closed, m, settling, share):
         if strikes:
             for c in range(1, 3):
                 closed.problem.c[3 * b + c] += share * contact.e_t[k] * closed.before[b, c]
-    used, worst = solve(closed.solvers[IMPACT], closed.problem, m, EXACT, SWEEPS)
+    used, worst = solve(closed.solver[0], closed.problem, IMPACT, m, EXACT, SWEEPS)
     if used in (NO_SOLUTION, SWEEPS):
         course.exchange.status[0] = contact.row[worst]
         course.exchange.status[1] = used

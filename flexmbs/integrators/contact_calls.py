@@ -9,6 +9,8 @@ from flexmbs._jit.address import address_of, call, entry
 from flexmbs.integrators.contact_problem import closed_forces, impact
 from flexmbs.integrators.redundant_contacts import Room, make_room
 
+IMPACT, FORCES = range(2)  # Problem.kind
+
 
 class Problem(NamedTuple):
     """Data and solution of a problem of at most n contacts."""
@@ -21,6 +23,7 @@ class Problem(NamedTuple):
     least: np.ndarray  # (n,) normal compliance at or below which a contact cannot yield
     slides: np.ndarray  # (n,) int64
     slip: np.ndarray  # (n, 2)
+    kind: np.ndarray  # (1,) int64 IMPACT or FORCES
     result: np.ndarray  # (2,) int64 sweeps used or `NO_SOLUTION`, the worst contact
     room: Room
 
@@ -29,37 +32,34 @@ def make_problem(n: int) -> Problem:
     """Zeroed room."""
     z = np.zeros
     return Problem(
-        z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(n), z(n), z(n), z(n, np.int64), z((n, 2)), z(2, np.int64), make_room(n)
+        z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(n), z(n), z(n), z(n, np.int64), z((n, 2)), z(1, np.int64), z(2, np.int64),
+        make_room(n),
     )  # fmt: skip
 
 
 @entry
-def impact_at(problem, first, second, m, tolerance, sweeps):
-    """`impact` of the first m contacts."""
-    used, worst = impact(
-        int(m), problem.D, problem.c, problem.expansion, problem.mu, problem.least, tolerance, int(sweeps), problem.x,
-        problem.room,
-    )  # fmt: skip
+def solved_at(problem, first, second, m, tolerance, sweeps):
+    """`impact` or `closed_forces` of the first m contacts."""
+    n, most = int(m), int(sweeps)
+    D, c, mu, least, x, room = problem.D, problem.c, problem.mu, problem.least, problem.x, problem.room
+    if problem.kind[0] == IMPACT:
+        used, worst = impact(n, D, c, problem.expansion, mu, least, tolerance, most, x, room)
+    else:
+        used, worst = closed_forces(n, D, c, problem.slides, problem.slip, mu, least, tolerance, most, x, room)
     problem.result[0] = used
     problem.result[1] = worst
     return 0
 
 
-@entry
-def forces_at(problem, first, second, m, tolerance, sweeps):
-    """`closed_forces` of the first m contacts."""
-    used, worst = closed_forces(
-        int(m), problem.D, problem.c, problem.slides, problem.slip, problem.mu, problem.least, tolerance, int(sweeps),
-        problem.x, problem.room,
-    )  # fmt: skip
-    problem.result[0] = used
-    problem.result[1] = worst
-    return 0
+def solver_of(problem: Problem) -> np.ndarray:
+    """(1,) address of `solved_at`, 0 without contacts."""
+    return np.array([solved_at.address(problem, problem, problem) if len(problem.mu) else 0], np.int64)
 
 
 @part
-def solve(address, problem, m, tolerance, sweeps):
+def solve(address, problem, kind, m, tolerance, sweeps):
     """The problem of the first m contacts by the kernel at an address. Returns (sweeps or `NO_SOLUTION`, the worst contact)."""
     place = address_of(problem)
+    problem.kind[0] = kind
     call(address, place, place, place, 1.0 * m, tolerance, 1.0 * sweeps)
     return problem.result[0], problem.result[1]

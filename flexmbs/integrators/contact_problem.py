@@ -15,7 +15,7 @@ with Unilateral Contacts, ch. 8; Acary and Brogliato (2008), Numerical Methods f
 
 import math
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.integrators.redundant_contacts import compliances, largest_velocity, natural_map, redundant, velocities
 
 NO_SOLUTION = -1
@@ -83,7 +83,7 @@ def planar_slip(D, o, r0, r1, r2, mu, first, given):
     return 0.0, 0.0, 0.0, False
 
 
-@part
+@called
 def slip_among(D, o, r0, r1, r2, mu, given, arcs):
     """(p, found) of slip: the direction whose slip velocity is along it, by bisection, from slip without friction on."""
     f = r0 / D[o, o] if given < 0.0 else -given
@@ -190,7 +190,7 @@ def dragged_contact(D, o, r0, drag, least, bound):
     return p0, drag[0] * p0, drag[1] * p0, True
 
 
-@part
+@called
 def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x, r, rho):
     """Block Gauss–Seidel from the given p, each contact solved exactly. Returns like `impulses`."""
     speed = largest_velocity(n, D, c, bound)
@@ -239,7 +239,7 @@ def round_off(n, rho, p):
     return ROUNDED * most
 
 
-@part
+@called
 def impulses(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, room):
     """Impulses p (3n,) of n contacts, normal ones of at least ``bound`` (n,), natural map within ``tolerance`` of the velocities.
 

@@ -21,7 +21,7 @@ from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_linear
-from flexmbs.integrators.contact_calls import Problem, impact_at, make_problem, solve
+from flexmbs.integrators.contact_calls import IMPACT, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.course import (
     AT,
@@ -147,11 +147,10 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
     """Zeroed room for the contacts of a run."""
     n, ns, nc, z = facts.contacts, facts.ns, facts.nc, np.zeros
     problem = make_problem(n)
-    solver = np.array([impact_at.address(problem, problem, problem) if n else 0], np.int64)
     return Memory(
         float(method.theta), float(method.newton_tolerance), int(method.max_iterations), float(method.impulse_tolerance),
         int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), problem=problem,
-        solver=solver, G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64), gap=z(n),
+        solver=solver_of(problem), G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64), gap=z(n),
         rate=z((n, 3)), log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
     )  # fmt: skip
 
@@ -248,7 +247,7 @@ def solve_contacts(memory, course, m, h, share):
     """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its size)."""
     contact = course.contact
     restitution(memory, contact, m, h, share)
-    used, worst = solve(memory.solver[0], memory.problem, m, memory.impulse_tolerance, memory.sweeps)
+    used, worst = solve(memory.solver[0], memory.problem, IMPACT, m, memory.impulse_tolerance, memory.sweeps)
     memory.counts[SWEEPS] = max(memory.counts[SWEEPS], used)
     if used == NO_SOLUTION or used >= memory.sweeps:
         course.exchange.status[0] = contact.row[worst]

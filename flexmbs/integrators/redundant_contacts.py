@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.pivoting import lu, lu_solve
 
 PROXIMAL = 1e-10  # of the mean compliance
@@ -85,7 +85,7 @@ def velocities(n, D, c, p, x):
         x[a] = each
 
 
-@part
+@called
 def natural_map(n, x, mu, drag, bound, rho, p, r):
     """r ← Φ(p)/ρ for the velocities x of p; returns its largest entry, a velocity."""
     worst = 0.0
@@ -118,7 +118,7 @@ def dragged_rows(o, size, drag, n, J):
         J[o + 1 + a, o] = -size * drag[a]
 
 
-@part
+@called
 def derivative(n, D, x, mu, drag, bound, rho, p, J):
     """J ← ∂(Φ/ρ)/∂p with the proximal term."""
     for k in range(n):
@@ -164,7 +164,7 @@ def squares(n, r):
     return each
 
 
-@part
+@called
 def newton(n, D, c, mu, drag, bound, rho, goal, p, x, r, q, y, room):
     """Newton's method on the natural map from p, which it improves; returns the largest entry of Φ/ρ. x, r, q, y: scratch."""
     velocities(n, D, c, p, x)
@@ -237,7 +237,7 @@ def products(n, mu, bound, p, u, lam):
     return total / count, least
 
 
-@part
+@called
 def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, dsigma, room):
     """Newton's step (step, du, dlam) towards τ, and the change dsigma of σ; returns False where it is not found."""
     J = room.matrix
@@ -287,7 +287,7 @@ def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, 
     return True
 
 
-@part
+@called
 def longest(n, mu, bound, arc, p, u, lam, step, du, dlam, dsigma):
     """Part of the step that stays within the barriers; ``arc``: the edge of the cone is followed, its direction turns little."""
     part_of = 1.0 / TO_BOUNDARY
@@ -323,7 +323,7 @@ def longest(n, mu, bound, arc, p, u, lam, step, du, dlam, dsigma):
     return min(turn, TO_BOUNDARY * part_of)
 
 
-@part
+@called
 def moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1):
     """q, u1, lam1 ← p, u, lam after a part of the step; ``arc``: p_T within the edge by the σ foreseen."""
     for k in range(n):
@@ -342,7 +342,7 @@ def moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1):
                 q[o + 2] *= most / size
 
 
-@part
+@called
 def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, room):
     """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p becomes the best found.
 
@@ -433,7 +433,7 @@ def split_matrix(n, D, rho, weight, room):
     return lu(room.matrix, 3 * n, room.order) > 0.0
 
 
-@part
+@called
 def splitting(n, D, c, mu, drag, bound, goal, iterations, p, room):
     """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate: slow but sure. p becomes the best found.
 
@@ -517,7 +517,7 @@ def splitting(n, D, c, mu, drag, bound, goal, iterations, p, room):
     return least, it + 1
 
 
-@part
+@called
 def redundant(n, D, c, mu, drag, bound, goal, nearly, p, room):
     """Impulses p with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off.
 
