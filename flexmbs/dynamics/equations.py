@@ -15,8 +15,8 @@ from flexmbs.dynamics.frames import modal_force, shapes_now
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.system.records import (
-    APPLIED, D_FF, DIAGONAL_MODES, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, KINEMATICS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS,
-    QF_AT, RC, RESIDUAL, RJ, RP, S_AT, SF_AT, THROUGH, WRENCH, XC, XJ, XP, Equations, Evaluation,
+    APPLIED, D_FF, DIAGONAL_MODES, FRAME_C, FRAME_P, FREE_DIRECTIONS, KINEMATICS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS, RC,
+    RESIDUAL, RJ, RP, S_AT, SF_AT, THROUGH, WRENCH, XC, XJ, XP, Equations, Evaluation,
 )  # fmt: skip
 
 
@@ -41,35 +41,26 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
 
 @entry
 def residual_at(model, here, none, t, slopes, gathered):
-    """`residual` by address; ``gathered`` 0: `body_forces`, −1: `momentum`."""
+    """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single bodies as they are."""
     system, work = model.system, model.work
     tree, motion = system.tree, work.motion
     q, s, sd, r = here.q, here.s, here.sd, here.r
     with_slopes = slopes != 0.0
-    inertia_alone = gathered < 0.0
+    clear_account(system, work)
     for a in range(r.shape[0]):
         r[a] = 0.0
-    if inertia_alone:
-        motion_of_bodies(system, work, q, s, sd, 1.0)
-        less_elastic_forces(tree, system.bodies, q, r)
-    else:
-        clear_account(system, work)
-        kinematics(system, work, t, q, s, sd)
-        apply_forces(system, work, t, q, s, here.z, with_slopes)
-        apply_contact_forces(system, work, q, s, with_slopes)
-    if gathered > 0.0:
+    kinematics(system, work, t, q, s, sd)
+    apply_forces(system, work, t, q, s, here.z, with_slopes)
+    apply_contact_forces(system, work, q, s, with_slopes)
+    if gathered != 0.0:
         apply_constraint_forces(tree, system.cuts, system.drives, work.frames, motion, work.force, work.cut, q, here.lam)
     for i in range(tree.shape[0]):
         inertia_force(system.bodies, tree, motion, i, q, s, sd, work.products[i], r)
-    if inertia_alone:
-        inward(tree, work.frames, motion, q, r)
-        return 0
-    for i in range(tree.shape[0]):
         for a in range(6):
             motion[i, WRENCH + a] -= motion[i, APPLIED + a]
     for a in range(r.shape[0]):
         r[a] -= work.force[a]
-    if gathered > 0.0:
+    if gathered != 0.0:
         inward(tree, work.frames, motion, q, r)
         work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, here.lam)
     work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
@@ -110,23 +101,6 @@ def body_forces(system, work, t, q, s, z):
     """Wrenches WRENCH and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape products by body."""
     here = address_of(Evaluation(q, s, work.zero, work.zero, z, work.r))
     call(work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), here, here, t, 0.0, 0.0)
-
-
-@part
-def momentum(system, work, q, s, p):
-    """p = M(q) s by sweeps: inertia forces of the accelerations s at rest, without weight and elastic forces."""
-    here = address_of(Evaluation(q, work.zero, s, work.zero, work.zero, p))
-    call(work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), here, here, 0.0, 0.0, -1.0)
-
-
-@part
-def less_elastic_forces(tree, bodies, q, r):
-    """r −= K_ff q of all bodies."""
-    for i in range(tree.shape[0]):
-        to = tree[i, SF_AT]
-        for k in range(tree[i, NF]):
-            for l in range(tree[i, NF]):
-                r[to + k] -= bodies.matrices[i, K_FF, l, k] * q[tree[i, QF_AT] + l]
 
 
 @part

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs.algebra.small import add, cross, largest, scale
-from flexmbs.dynamics.equations import momentum
+from flexmbs.dynamics.equations import inward, motion_of_bodies
+from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.system.records import (
-    BALL, CHAIN_AT, CHAIN_END, CLOSED_ROWS, CUT_CLOSED, CUT_ROW, FREE, G_POSITION, JOINT, S_AT, SHIFT,
+    BALL, CHAIN_AT, CHAIN_END, CLOSED_ROWS, CUT_CLOSED, CUT_ROW, FREE, G_POSITION, JOINT, K_FF, NF, QF_AT, S_AT, SF_AT, SHIFT,
 )  # fmt: skip
 
 DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
@@ -64,6 +65,22 @@ def group_term(v, w, f, n, df, dn):
             c = 1.0 / 47900160.0
         bf, bn = add(bf, scale(c, f)), add(bn, scale(c, n))
     return bf, bn
+
+
+@called
+def momentum(system, work, q, s, p):
+    """p = M(q) s by sweeps: inertia forces of the accelerations s at rest, without weight and elastic forces."""
+    tree = system.tree
+    for a in range(p.shape[0]):
+        p[a] = 0.0
+    motion_of_bodies(system, work, q, work.zero, s, 1.0)
+    for i in range(tree.shape[0]):
+        inertia_force(system.bodies, tree, work.motion, i, q, work.zero, s, work.U, p)
+        to = tree[i, SF_AT]
+        for k in range(tree[i, NF]):
+            for l in range(tree[i, NF]):
+                p[to + k] -= system.bodies.matrices[i, K_FF, l, k] * q[tree[i, QF_AT] + l]
+    inward(tree, work.frames, work.motion, q, p)
 
 
 @part

@@ -49,7 +49,7 @@ from flexmbs.integrators.integrator import (
     is_number,
 )  # fmt: skip
 
-REFACTOR_RATE = 0.1  # contraction slower than this is worth a new factorization
+REFACTOR_RATE = 0.02  # contraction slower than this is worth a new factorization
 BENT_RATE = 0.3  # contraction slower than this with a new factor is worth another one where forces bend within the step
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
