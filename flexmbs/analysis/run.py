@@ -120,7 +120,8 @@ class Run:
         counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
         return Course(
             np.full(CALLS, -1, np.int64), z(PLACES, np.int64), clock, np.array(control, float), counts, start, now, at, exchange,
-            contact_data(self.compiled.system, work), times, make_outputs(times, f, len(work.path.beta)),
+            contact_data(self.compiled.system, work), times,
+            corners_before(self.compiled.corners, clock[END]), make_outputs(times, f, len(work.path.beta)),
         )  # fmt: skip
 
     def _connect(self) -> None:
@@ -286,6 +287,13 @@ def contact_data(system: System, work: Work) -> ContactData:
         force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, told=z((n, 3)), row=z(n, np.int64),
         rows=z((3 * n, ns)),
     )  # fmt: skip
+
+
+def corners_before(corners: Sequence[float], end: float) -> np.ndarray:
+    """Those within the run, and its end."""
+    found = np.array([*(t for t in corners if 0.0 < t < end), end])
+    found.flags.writeable = False
+    return found
 
 
 def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:

@@ -36,6 +36,8 @@ from flexmbs.model.parts import parts
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import AT_EVENT, RunInfo, Trajectory
 
+SHORT = 0.4  # of a fixed step: half of a piece of a law
+
 
 def simulate(
     model: Model,
@@ -60,6 +62,8 @@ def simulate(
     start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values; its
         time becomes t = 0, which an `AssemblyWarning` tells where the model has laws of time.
     step: fixed step (s); without it the steps follow the local error within ``rtol`` and ``atol``.
+        Controlled steps end at the points of tables and at the ends of ramps and smooth steps; what a function does within a
+        fiftieth of the run they may pass over.
     output_step: distance of the output times (s), default ``step`` or t_end/200; outputs are taken within the steps.
     formalism: a name of `FORMALISMS`, or an object with options; by default "recursive" for trees in joint coordinates, else
         "multiplier".  coordinates: "joint" or "absolute" (a
@@ -127,6 +131,7 @@ def _simulate(
         *compiled.callbacks.slow_notes(),
         *form.notes(compiled, run.room),
         *method.notes(run.memory),
+        *_short_laws(run.course.corners, method.step),
     ]
     options = {
         "t_end": chosen["t_end"], "formalism": form.name, "coordinates": chosen["coordinates"], "integrator": method.name,
@@ -161,8 +166,20 @@ def _tell_of_time(model: Model, t: float) -> None:
         warnings.warn(f"{told}, shift them by {t:g} s if they go on", AssemblyWarning, stacklevel=4)
 
 
+def _short_laws(corners: np.ndarray, step: float | None) -> list[str]:
+    """A note where a law of time changes within less than a fixed step, which may pass over it."""
+    pieces = np.diff(corners, prepend=0.0)
+    if step is None or not len(pieces) or pieces.min() >= SHORT * step:
+        return []
+    k = int(pieces.argmin())
+    length, t = 2.0 * pieces[k], corners[k] - pieces[k]
+    return [
+        f"a law of time changes within {length:.4g} s at t = {t:.6g} s, less than the step of {step:g} s; take a smaller step"
+    ]
+
+
 def _depends_on_time(part: object) -> bool:
-    return callable(part) or (isinstance(part, TimeLaw) and not isinstance(part, Constant))
+    return not isinstance(part, Constant) if isinstance(part, TimeLaw) else callable(part)
 
 
 def _finite(status: int, reached: int, out: Trajectory) -> tuple[int, int]:

@@ -28,8 +28,10 @@ MODEL, COMMON, MEMORY, COURSE, START, NOW, AT, PLACES = range(8)
 TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, CLOCK = range(9)
 # places in Course.control: exponent of the error, least and most factor of the step, factors between which it is kept
 EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, CONTROL = range(6)
-# places in Course.counts; PAUSED: the method asks for a return to Python after the step
-STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED, COUNTS = range(11)
+# places in Course.counts; PAUSED: the method asks for a return to Python after the step; CORNER: the next of `Course.corners`
+STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED, CORNER, COUNTS = range(
+    12
+)
 # places in Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that is left
 INDEPENDENT, LEFT, GAUGES = range(3)
 
@@ -117,6 +119,7 @@ class Course(NamedTuple):
     exchange: Exchange
     contact: ContactData
     times: np.ndarray
+    corners: np.ndarray  # times (s) that controlled steps must not pass over, the end of the run last
     out: Outputs
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs._jit.address import call, entry, invoke
 from flexmbs.errors import InputError
 from flexmbs.integrators import dormand_prince as dp
@@ -54,6 +54,8 @@ from flexmbs.integrators.course import (
 from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, taken_impacts
 from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
 
+GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW = range(6)  # places in Memory.look
+FASTER = 1.25  # the velocity at a contact between two looks, over that at them
 LOOKS = 8  # times within a step at which gaps are looked at
 TOUCHING = 1e-9  # m or rad, of a gap that is closed
 SLIPPING = 1e-7  # m/s, above which a contact slips
@@ -94,9 +96,8 @@ class EventDriven(Integrator):
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
         return Memory(
             dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)),
-            z(n, np.int64),
-            z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(CROWD), z(1, np.int64), z(1), make_closed(n, facts.ns, ny),
-            z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
+            z(n, np.int64), z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(n), z((n, 6)), z(CROWD), z(1, np.int64),
+            z(1), make_closed(n, facts.ns, ny), z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
         )  # fmt: skip
 
     def begin(self, memory: "Memory", course: Course) -> None:
@@ -126,6 +127,8 @@ class Memory(NamedTuple):
     turned: np.ndarray  # (n,) int64 contacts whose slip turns back there
     first: np.ndarray  # (n,) values of a state function at two times
     last: np.ndarray
+    until: np.ndarray  # (n,) part of the step where a contact was found closed, −1 where it was not
+    look: np.ndarray  # (n, 6) gaps, their rates and bounds of these at the last two looks
     recent: np.ndarray  # (CROWD,) times of the last impacts
     crowd: np.ndarray  # (1,) int64 number of impacts so far
     whole: np.ndarray  # (1,) length of the step before an event cut it short
@@ -165,6 +168,50 @@ def state_in_step(memory, course, x, h):
     """``at``: the state at the part x of the step h, order 4."""
     dp.within(memory.dense, h, x, course.start.y, memory.k, course.at.y)
     call(course.calls[NORMALIZE], course.place[COMMON], course.place[AT], course.place[AT], 0.0, 0.0, 0.0)
+
+
+@part
+def note_gaps(memory, course):
+    """Gaps, their rates and the speeds at the contacts of the last look, for `dip`."""
+    contact, look = course.contact, memory.look
+    for k in range(look.shape[0]):
+        look[k, GAP_BEFORE], look[k, RATE_BEFORE], look[k, SPEED_BEFORE] = look[k, GAP_NOW], look[k, RATE_NOW], look[k, SPEED_NOW]
+        look[k, GAP_NOW], look[k, RATE_NOW] = contact.gap[k], contact.rate[k, 0]
+        look[k, SPEED_NOW] = math.sqrt(contact.rate[k, 0] ** 2 + contact.rate[k, 1] ** 2 + contact.rate[k, 2] ** 2)
+
+
+@part
+def may_dip(memory, course, k, length):
+    """May contact k, open at both ends of an interval, close within? It approaches before and parts after, faster than the gaps
+    are wide; or its gap changes sign beside its bounds."""
+    look = memory.look
+    if course.contact.rigid[k] == 0 or memory.mode[k] != OPEN:
+        return False
+    a, b = look[k, GAP_BEFORE], look[k, GAP_NOW]
+    if a > 0.0 > b:
+        return True
+    speed = FASTER * max(look[k, SPEED_BEFORE], look[k, SPEED_NOW])
+    return look[k, RATE_BEFORE] < 0.0 < look[k, RATE_NOW] and a > 0.0 and b > 0.0 and a + b <= speed * length
+
+
+@called
+def dip(memory, course, k, low, high, h):
+    """Part of the step between ``low`` and ``high`` at which contact k is closed, −1 where it stays open: where its gap is least,
+    or where it changes sign."""
+    contact = course.contact
+    sinks = memory.look[k, GAP_NOW] < 0.0
+    for _ in range(60):
+        x = 0.5 * (low + high)
+        if not low < x < high:
+            return -1.0
+        values(memory, course, x, h, memory.last)
+        if memory.last[k] < 0.0:
+            return x
+        if contact.gap[k] < 0.0 if sinks else contact.rate[k, 0] > 0.0:
+            high = x
+        else:
+            low = x
+    return -1.0
 
 
 @part
@@ -225,16 +272,22 @@ def first_event(memory, course, h):
     if not watched:
         return until
     before = 0.0
+    values(memory, course, 0.0, h, memory.first)
+    note_gaps(memory, course)
     for look in range(LOOKS):
         x = 0.02 if look == 0 else 0.1 if look == 1 else 0.1 + 0.15 * (look - 1)
         values(memory, course, x, h, memory.first)
-        any_negative = False
+        note_gaps(memory, course)
+        found = False
         for k in range(n):
-            any_negative = any_negative or memory.first[k] < 0.0
-        if any_negative:
+            memory.until[k] = x if memory.first[k] < 0.0 else -1.0
+            if memory.first[k] >= 0.0 and may_dip(memory, course, k, (x - before) * h):
+                memory.until[k] = dip(memory, course, k, before, x, h)
+            found = found or memory.until[k] > 0.0
+        if found:
             for k in range(n):
-                if memory.first[k] < 0.0:
-                    at = root(memory, course, k, before, x, h)
+                if memory.until[k] > 0.0:
+                    at = root(memory, course, k, before, memory.until[k], h)
                     if at < until - NEAR:
                         for l in range(k):
                             memory.struck[l] = 0

@@ -16,6 +16,7 @@ from flexmbs.integrators.course import (
     BETWEEN,
     COMMIT,
     COMMON,
+    CORNER,
     COURSE,
     DERIVATIVE,
     DONE,
@@ -74,11 +75,25 @@ def ahead(clock, t):
 
 
 @part
-def next_step(clock):
-    """The fixed or the proposed step, shortened so that the end of the run is met; the last steps are made equal."""
-    left = clock[END] - clock[TIME]
+def next_corner(course):
+    """The next time that a controlled step must not pass over; the end of the run is the last one."""
+    clock, corners = course.clock, course.corners
+    k = course.counts[CORNER]
+    while k + 1 < corners.shape[0] and corners[k] <= clock[TIME] + ROUND_OFF * (1.0 + abs(clock[TIME])):
+        k += 1
+    course.counts[CORNER] = k
+    return corners[k]
+
+
+@part
+def next_step(course):
+    """The fixed or the proposed step, shortened so that the end of the run and corners of laws are met; the last steps before
+    them are made equal."""
+    clock = course.clock
     if clock[FIXED] > 0.0:
+        left = clock[END] - clock[TIME]
         return min(clock[FIXED], left) if left < clock[FIXED] * (1.0 - 1e-9) else clock[FIXED]
+    left = next_corner(course) - clock[TIME]
     h = min(clock[NEXT], clock[LONGEST])
     count = math.ceil(left / h * (1.0 - 1e-9))
     return left / max(count, 1.0) if count < 8.0 else h
@@ -122,7 +137,7 @@ def step(course):
     fixed = clock[FIXED] > 0.0
     take(now, course.start)
     while True:
-        h = next_step(clock)
+        h = next_step(course)
         clock[TAKEN] = h
         clock[ERROR] = 0.0
         status = method(course, STEP, h)

@@ -15,6 +15,7 @@ from flexmbs._jit.address import NoRecord, PythonEntry, invoke
 from flexmbs.integrators.between import nothing_kept
 from flexmbs.integrators.course import (
     COMMON,
+    CORNER,
     DERIVATIVE,
     DONE,
     END,
@@ -98,6 +99,9 @@ class Solver:
         try:
             if self.solver is None:
                 self.solver = self._start()
+            bound = course.corners[course.counts[CORNER]]
+            if self.solver.t_bound != bound:
+                self.solver.t_bound, self.solver.status = bound, "running"
             with np.errstate(all="ignore"):  # numbers that are not finite end the step
                 self.solver.step()
             if self.solver.jac_factor is not None:  # of a coordinate on which nothing depends it grows without bound

@@ -19,6 +19,7 @@ from flexmbs.model.functions import UserFunction, parameter_count
 from flexmbs.model.interpolation import INTERPOLATIONS
 
 State = tuple[float, float, float]
+DIFFERENCE = 1e-4  # s, for rates of functions that give none
 
 
 class TimeLaw(Declaration, abc.ABC, section="laws"):
@@ -27,6 +28,11 @@ class TimeLaw(Declaration, abc.ABC, section="laws"):
     @abc.abstractmethod
     def state(self, t: float) -> State:
         """Value, rate and acceleration at time ``t`` (s)."""
+
+    def corners(self) -> tuple[float, ...]:
+        """Times (s) at which controlled steps end, so that they pass over nothing short: where it begins, ends or is not smooth,
+        and between, where its rate may be seen."""
+        return ()
 
     def __call__(self, t: float) -> float:
         return self.state(t)[0]
@@ -55,6 +61,9 @@ class Ramp(TimeLaw, kind="ramp"):
             raise NestedError([Problem(("end",), f"must not be before start = {self.start:g}, not {self.end:g}")])
         return self
 
+    def corners(self) -> tuple[float, ...]:
+        return self.start, 0.5 * (self.start + self.end), self.end
+
     def state(self, t: float) -> State:
         inside = min(max(t, self.start), self.end)
         return self.value0 + self.rate * (inside - self.start), self.rate if self.start <= t < self.end else 0.0, 0.0
@@ -70,6 +79,9 @@ class SmoothStep(TimeLaw, kind="smooth-step"):
     start: Number = 0.0
     duration: Positive
     initial: Number = 0.0
+
+    def corners(self) -> tuple[float, ...]:
+        return self.start, self.start + 0.5 * self.duration, self.start + self.duration
 
     def state(self, t: float) -> State:
         tau = min(max((t - self.start) / self.duration, 0.0), 1.0)
@@ -128,6 +140,11 @@ class Table(TimeLaw, kind="table"):
         """(4, n − 1) coefficients c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and times[i + 1]."""
         return INTERPOLATIONS[self.interpolation](np.array(self.times), np.array(self.values))
 
+    def corners(self) -> tuple[float, ...]:
+        values, times = self.values, self.times
+        within = [0.5 * (times[i] + times[i + 1]) for i in range(len(times) - 1) if values[i] != values[i + 1]]
+        return *times, *within
+
     def state(self, t: float) -> State:
         if t < self.times[0]:
             return self.values[0], 0.0, 0.0
@@ -158,7 +175,8 @@ class Function(TimeLaw, kind="function"):
 
 
 def function_state(function: Callable[..., Any], t: float) -> State:
-    """Value, rate and acceleration of f(t) → (value, rate, acceleration), or of f(t) → value by central differences."""
+    """Value, rate and acceleration of f(t) → (value, rate, acceleration), or of f(t) → value by central differences of
+    order 4: rates of a sine of 1 kHz to 1 %, of 100 Hz to 1e-6."""
     result = function(t)
     if not isinstance(result, numbers.Real):
         try:
@@ -166,9 +184,10 @@ def function_state(function: Callable[..., Any], t: float) -> State:
         except (TypeError, ValueError):
             raise InputError(f"gives {shown(result)}; return a number, or value, rate and acceleration") from None
         return value, rate, acceleration
-    middle, h = float(result), 1e-4 * max(1.0, abs(t))
-    before, after = float(function(t - h)), float(function(t + h))
-    return middle, (after - before) / (2.0 * h), (after - 2.0 * middle + before) / h**2
+    h = (t + DIFFERENCE) - t  # as far apart as the times really are
+    middle, before, after, earlier, later = float(result), *(float(function(t + k * h)) for k in (-1, 1, -2, 2))
+    rate = (8.0 * (after - before) - (later - earlier)) / (12.0 * h)
+    return middle, rate, (16.0 * (after + before) - (later + earlier) - 30.0 * middle) / (12.0 * h**2)
 
 
 def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ...]) -> Any:

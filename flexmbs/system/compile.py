@@ -52,6 +52,7 @@ class Compiled:
     callbacks: Callbacks = field(repr=False)
     force_states: tuple[str, ...] = ()
     contacts: tuple[str, ...] = ()  # names of the rows of `Contacts`
+    corners: tuple[float, ...] = ()  # times (s) of the laws that controlled steps must not pass over
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -96,7 +97,18 @@ def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
         elimination=_elimination(model, shape, tree, cuts, drives, couplings, paths), gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
-    return Compiled(model, shape, frozen(system), data, places, frames.numbers, callbacks, tuple(states), contact_names)
+    return Compiled(
+        model,
+        shape,
+        frozen(system),
+        data,
+        places,
+        frames.numbers,
+        callbacks,
+        tuple(states),
+        contact_names,
+        tuple(sorted(laws.corners)),
+    )
 
 
 def frozen(record: Any) -> Any:

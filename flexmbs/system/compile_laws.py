@@ -48,6 +48,7 @@ class LawTable:
         self.at = [0]
         self.addresses: list[int] = []
         self.places = itertools.count()
+        self.corners: set[float] = set()  # times of all laws that steps must not pass over
 
     def place(self) -> int:
         """The next place among the kernels of relations, forces and contacts."""
@@ -55,6 +56,7 @@ class LawTable:
 
     def number(self, name: str, law: TimeLaw) -> int:
         """Number of a law of time."""
+        self.corners.update(law.corners())
         if isinstance(law, Function):
             return self._add(LAW_FUNCTION, [], self.callbacks.address(name, law.function, _time_body, 3, 3))
         for kind, (code, parameters) in PARAMETERS.items():
