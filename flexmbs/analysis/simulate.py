@@ -171,7 +171,7 @@ def _short_laws(corners: np.ndarray, step: float | None) -> list[str]:
     pieces = np.diff(corners, prepend=0.0)
     if step is None or not len(pieces) or pieces.min() >= SHORT * step:
         return []
-    k = int(pieces.argmin())
+    k = int(np.argmax(pieces <= 1.001 * pieces.min()))
     length, t = 2.0 * pieces[k], corners[k] - pieces[k]
     return [
         f"a law of time changes within {length:.4g} s at t = {t:.6g} s, less than the step of {step:g} s; take a smaller step"

@@ -9,11 +9,12 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import call
+from flexmbs.algebra.small import largest
 from flexmbs.integrators.contact_calls import FORCES, IMPACT, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.course import AT, COMMON, CONTACTS, DONE, INDEFINITE, NORMALIZE, NOW, ROWS, UNSOLVED, derivative
 
-ACROSS = 1e-5  # s, of the differences that give accelerations of contacts
+ACROSS = 1e-4  # s, over the largest velocity above 1: of the differences of order 4 that give accelerations of contacts
 HOLD = 20.0  # 1/s, at which closed contacts forget errors of their gaps and velocities
 EXACT = 1e-13  # of the forces
 SWEEPS = 10_000
@@ -26,6 +27,8 @@ class Closed(NamedTuple):
     """Scratch for the contacts that are closed."""
 
     Y: np.ndarray  # (3n, ns)
+    reaction: np.ndarray  # (3n, nc) multipliers of unit impulses
+    lam: np.ndarray  # (nc,) multipliers without contact forces
     problem: Problem  # for forces c are accelerations, for impulses velocities
     free: np.ndarray  # ẏ without contact forces
     y: np.ndarray  # a state
@@ -35,10 +38,10 @@ class Closed(NamedTuple):
     solver: np.ndarray  # (1,) int64 its address
 
 
-def make_closed(n: int, ns: int, ny: int) -> Closed:
+def make_closed(n: int, ns: int, nc: int, ny: int) -> Closed:
     """Zeroed scratch."""
     z, problem = np.zeros, make_problem(n)
-    return Closed(z((3 * n, ns)), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), solver_of(problem))
+    return Closed(z((3 * n, ns)), z((3 * n, nc)), z(nc), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), solver_of(problem))
 
 
 @part
@@ -68,6 +71,8 @@ def operator(course, closed, t, m):
         return INDEFINITE
     for i in range(now.y.shape[0]):
         closed.free[i] = now.yd[i]
+    for a in range(now.lam.shape[0]):
+        closed.lam[a] = now.lam[a]
     call(course.calls[ROWS], course.place[COMMON], course.place[NOW], course.place[NOW], t, 1.0 * m, 0.0)
     first = now.q.shape[0]
     for b in range(m):
@@ -80,6 +85,8 @@ def operator(course, closed, t, m):
             if c > 0 and contact.mu[k] == 0.0:
                 for i in range(ns):
                     closed.Y[j, i] = 0.0
+                for a in range(now.lam.shape[0]):
+                    closed.reaction[j, a] = 0.0
                 continue
             contact.force[k, c] = 1.0
             if derivative(course, NOW, t) < 0:
@@ -87,6 +94,8 @@ def operator(course, closed, t, m):
             contact.force[k, c] = 0.0
             for i in range(ns):
                 closed.Y[j, i] = now.sd[i] - closed.free[first + i]
+            for a in range(now.lam.shape[0]):
+                closed.reaction[j, a] = now.lam[a] - closed.lam[a]
             for i in range(3 * m):
                 if i % 3 == 0 or contact.mu[contact.row[i // 3]] > 0.0:
                     x = 0.0
@@ -96,6 +105,8 @@ def operator(course, closed, t, m):
     for i in range(now.y.shape[0]):
         now.y[i] = closed.y[i]
         now.yd[i] = closed.free[i]
+    for a in range(now.lam.shape[0]):
+        now.lam[a] = closed.lam[a]
     return DONE
 
 
@@ -106,15 +117,17 @@ def accelerations_of_contacts(course, closed, t, m):
     now, at, contact = course.now, course.at, course.contact
     for j in range(3 * m):
         closed.problem.c[j] = 0.0
-    for side in range(2):
-        x = ACROSS if side == 0 else -ACROSS
+    h = ACROSS / max(1.0, largest(now.s))
+    for place in range(4):
+        x = (-2.0 if place == 0 else -1.0 if place == 1 else 1.0 if place == 2 else 2.0) * h
+        weight = (1.0 if place == 0 else -8.0 if place == 1 else 8.0 if place == 2 else -1.0) / (12.0 * h)
         for i in range(now.y.shape[0]):
             at.y[i] = now.y[i] + x * closed.free[i]
         call(course.calls[NORMALIZE], course.place[COMMON], course.place[AT], course.place[AT], t + x, 0.0, 0.0)
         look_at(course, AT, t + x)
         for b in range(m):
             for c in range(3):
-                closed.problem.c[3 * b + c] += contact.rate[contact.row[b], c] / (2.0 * x)
+                closed.problem.c[3 * b + c] += weight * contact.rate[contact.row[b], c]
     look_at(course, NOW, t)
     for b in range(m):
         k = contact.row[b]

@@ -53,6 +53,7 @@ from flexmbs.integrators.course import (
 )  # fmt: skip
 from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, taken_impacts
 from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
+from flexmbs.system.records import POWER_DRIVES, POWER_LOSS
 
 GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW = range(6)  # places in Memory.look
 FASTER = 1.25  # the velocity at a contact between two looks, over that at them
@@ -97,12 +98,13 @@ class EventDriven(Integrator):
         return Memory(
             dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)),
             z(n, np.int64), z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(n), z((n, 6)), z(CROWD), z(1, np.int64),
-            z(1), make_closed(n, facts.ns, ny), z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
+            z(1), make_closed(n, facts.ns, facts.nc, ny), z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
         )  # fmt: skip
 
     def begin(self, memory: "Memory", course: Course) -> None:
         own, at = int(course.place[MEMORY]), int(course.place[COURSE])
         invoke(begin_at.address(memory, course, course), own, at, at, 0.0)
+        course.now.w[:] = 0.0  # works count from the state after an impact at the start
 
     @property
     def calls(self) -> MethodCalls:
@@ -159,7 +161,7 @@ def derivative_with_forces(memory, course, t, mode, slip):
             lost -= closed.problem.x[3 * b + c] * closed.before[b, c]
     if derivative(course, NOW, t) < 0:
         return INDEFINITE
-    now.power[1] += lost
+    now.power[POWER_LOSS] += lost
     return DONE
 
 
@@ -397,7 +399,7 @@ def collide(memory, course, t):
                 after += closed.problem.D[3 * b + c, j] * closed.problem.x[j]
             lost -= 0.5 * closed.problem.x[3 * b + c] * (closed.before[b, c] + after)
             u = (after, u[1], u[2]) if c == 0 else (u[0], after, u[2]) if c == 1 else (u[0], u[1], after)
-        now.w[1] += lost
+        now.w[POWER_LOSS] += lost
         if closed.before[b, 0] < -settling and closed.problem.x[3 * b] > 0.0:
             hard = True
             log_impact(
@@ -413,6 +415,8 @@ def collide(memory, course, t):
     for j in range(3 * m):
         for i in range(now.s.shape[0]):
             now.s[i] += closed.Y[j, i] * closed.problem.x[j]
+        for a in range(now.lam.shape[0]):
+            now.w[POWER_DRIVES] += closed.problem.x[j] * closed.reaction[j, a] * course.exchange.drive_rate[a]
     if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
         course.counts[PAUSED] = 1
     if not hard:  # an event all the same

@@ -13,6 +13,7 @@ from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.joints import joint_directions
 from flexmbs.system.records import (
     APPLIED,
+    BESIDE,
     CO_B,
     COVECTORS,
     CUT_BETA,
@@ -108,7 +109,7 @@ def set_contact_forces(work, contact, i):
 @packed()
 def contact_history(system, work, t, q, s, contact, start, out):
     """out[i, k] = gap, velocities along normal and tangents, force in world axes on the second body and along normal and tangents
-    of contact k at output i, (nt, n, 10)."""
+    of contact k, and whether it is beside its bounds, at output i, (nt, n, 11)."""
     for i in range(q.shape[0]):
         set_contact_forces(work, contact, i)
         for a in range(start.shape[1]):
@@ -119,6 +120,7 @@ def contact_history(system, work, t, q, s, contact, start, out):
         law_forces(system, work, False)
         for k in range(out.shape[1]):
             out[i, k, 0] = work.contact[k, GAP]
+            out[i, k, 10] = work.contact[k, BESIDE]
             for c in range(3):
                 out[i, k, 1 + c] = work.contact[k, GAP_RATE + c]
                 out[i, k, 7 + c] = work.contact[k, GAP_FORCE + c]

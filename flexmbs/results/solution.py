@@ -24,7 +24,7 @@ from flexmbs.results.stress import StressView
 from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
 from flexmbs.results.views import BodyView, ContactView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import DRIVE_ROW, NF, QF_AT, SF_AT
+from flexmbs.system.records import CO_LAW, DRIVE_ROW, NF, QF_AT, SF_AT
 
 if TYPE_CHECKING:
     from flexmbs.results.plots import Plots
@@ -208,6 +208,14 @@ class Solution:
         return ContactView(name, self.t, *gaps, normal=now[:, 7], friction=now[:, 8:], force=now[:, 4:7], impacts=impacts)
 
     @cached_property
+    def overlaps(self) -> dict[str, FloatArray]:
+        """Depth (nt,) [m or rad] to which rigid contacts overlap, by name; 0 where they are open or beside their bounds."""
+        rigid = self.compiled.system.contacts.info[:, CO_LAW] < 0
+        now = self._contacts
+        depth = np.where(now[:, :, 10] == 0.0, np.maximum(-now[:, :, 0], 0.0), 0.0)
+        return {name: depth[:, k] for k, name in enumerate(self.contacts) if rigid[k]}
+
+    @cached_property
     def energy(self) -> Energy:
         """Energies, works and their balance."""
         values = np.zeros((len(self.t), 3))
@@ -243,8 +251,8 @@ class Solution:
 
     @cached_property
     def _contacts(self) -> FloatArray:
-        """Arrays (nt, n, 10) of `contact_history`."""
-        out = np.zeros((len(self.t), len(self.contacts), 10))
+        """Arrays (nt, n, 11) of `contact_history`."""
+        out = np.zeros((len(self.t), len(self.contacts), 11))
         now = self.trajectory
         beta = path_coordinates(self.compiled, now)
         contact_history(

@@ -18,6 +18,7 @@ PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
 # limits of (PASS, WARN); beyond the second a check fails
 ENERGY = (1e-3, 5e-2)  # missing energy over the largest energy or work
 POSITION_DRIFT = (1e-6, 1e-4)  # m or rad
+OVERLAP = 1e-6  # m or rad, of rigid contacts, beside what a fixed step at the speed of approach lets them enter; ten times fails
 VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
 REJECTED = 0.3  # part of the steps tried
 DEFLECTION = 0.1  # of the body's size: beyond it linear elasticity in the body frame is doubtful
@@ -37,6 +38,7 @@ class Check:
 def checks(solution: Solution) -> list[Check]:
     """All criteria, in the order of the report."""
     found = [_outcome(solution), _energy(solution), *_drifts(solution), _redundancy(solution), _steps(solution)]
+    found += [_overlap(solution)] if solution.overlaps else []
     found += [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
     return found + [check for name in stressed_bodies(solution) if (check := _yielding(solution, name))]
 
@@ -74,6 +76,16 @@ def _drifts(solution: Solution) -> list[Check]:
         Check("Position drift", _graded(g, POSITION_DRIFT), f"largest |g| = {g:.1e} (m, rad)"),
         Check("Velocity drift", _graded(gd / speed, VELOCITY_DRIFT), rate),
     ]
+
+
+def _overlap(solution: Solution) -> Check:
+    """Depth of rigid contacts against a part of a micrometre and what a fixed step at the speed of approach lets them enter."""
+    name, depth = max(solution.overlaps.items(), key=lambda each: float(each[1].max()))
+    k = int(depth.argmax())
+    speed = float(np.abs(solution.contact(name).rate).max())
+    allowed = OVERLAP + (solution.run.options["step"] or 0.0) * speed
+    status = _graded(float(depth[k]) / allowed, (1.0, 10.0))
+    return Check("Rigid contacts", status, f"largest overlap {depth[k]:.1e} (m, rad) of {name} at t = {solution.t[k]:.4g} s")
 
 
 def _redundancy(solution: Solution) -> Check:

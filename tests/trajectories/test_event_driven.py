@@ -1,5 +1,6 @@
 """From event to event: impacts at their times, rest, friction that sticks and slips, rocking, stops, and what is refused."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -152,3 +153,82 @@ def test_slip_turns_by_any_angle(integrator):
     np.testing.assert_allclose(np.hypot(down, across) + down, 2.0 * (1.0 + math.cos(thrown)), rtol=accuracy)
     assert math.degrees(math.atan2(across[-1], down[-1])) < 5.0
     assert np.abs(solution.energy.balance).max() < (1e-2 if step else 1e-8)
+
+
+@pytest.mark.parametrize("spin", [-1e3, -3e4])
+def test_a_ball_that_spins_fast_keeps_its_height(spin):
+    """It slides all the time: normal force Mg, height R, x = v t − ½ μ g t²."""
+    R, mu, v, t_end, g = 0.05, 0.2, 2.0, 0.5, 9.81
+    model = fm.Model("ball")
+    model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.4 * R * R,) * 3))
+    model.add(fm.Free("motion", model.ground, "ball", q0=(0, 0, R, 1, 0, 0, 0), v0=(v, 0, 0, 0, spin, 0)))
+    model.add(fm.SpherePlane("floor", model.ground, "ball", radius=R, friction=mu))
+    solution = fm.simulate(model, t_end=t_end, output_step=t_end / 10, integrator="event-driven")
+    x, _, z = solution.frame("ball").position[-1]
+    assert z == pytest.approx(R, abs=1e-8)
+    assert x == pytest.approx(v * t_end - 0.5 * mu * g * t_end**2, abs=1e-5)
+    np.testing.assert_allclose(solution.contact("floor").normal, g, rtol=1e-5)
+    assert solution.verdict == "PASS"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_length_of_the_run_lets_bodies_pass_each_other(seed):
+    """Two small balls far apart that meet, off centre: velocities after the impact along the line of centres, in closed form."""
+    rng = np.random.default_rng(seed)
+    radius, speed, distance = 10.0 ** rng.uniform(-3, -1), 10.0 ** rng.uniform(-1, 2), 10.0 ** rng.uniform(0, 1)
+    aside, late = rng.uniform(-1.8, 1.8) * radius, rng.uniform(1.5, 60.0)
+    model = fm.Model("pass", gravity=(0, 0, 0))
+    for name, y, v in (("first", 0.0, speed), ("second", aside, 0.0)):
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(1e-4,) * 3))
+        place = (0.0 if name == "first" else distance, y, 0, 1, 0, 0, 0)
+        model.add(fm.Free(f"motion of {name}", model.ground, name, q0=place, v0=(v, 0, 0, 0, 0, 0)))
+    model.add(fm.SphereSphere("hit", "first", "second", radius_parent=radius, radius_child=radius, restitution=1.0))
+    solution = fm.simulate(model, t_end=late * distance / speed, integrator="event-driven")
+    n = np.array([math.sqrt(4 * radius**2 - aside**2), aside, 0.0]) / (2 * radius)
+    expected = speed * n[0] * n
+    assert len(solution.run.impacts) == 1
+    np.testing.assert_allclose(solution.frame("second").velocity[-1], expected, atol=1e-6 * speed)
+    assert solution.overlaps["hit"].max() < 1e-8
+
+
+def test_corner_through_a_short_edge():
+    """A corner that crosses the line of an edge of 0.1 m within a part of a step rebounds from it."""
+    model = fm.Model("edge", gravity=(0, 0, 0))
+    model.add(fm.RigidBody("corner", mass=1.0, inertia=(1, 1, 1)))
+    slides = (fm.Slide("x"), fm.Slide("y"))
+    model.add(fm.Chain("motion", model.ground, "corner", motions=slides, q0=(-140.0, 140.01), v0=(70.0, -70.0)))
+    model.add(fm.CornerLine("edge", model.ground, "corner", normal="y", direction="x", length=0.1, restitution=1.0))
+    solution = fm.simulate(model, t_end=5.0, integrator="event-driven")
+    np.testing.assert_allclose(solution.frame("corner").velocity[-1], (70.0, 70.0, 0.0), atol=1e-9)
+
+
+def test_works_of_impacts():
+    """An impact at the start, and impacts on a driven table, leave the energy balance closed."""
+    model = fm.Model("at the start")
+    model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Translation("motion", model.ground, "ball", v0=(0, 0, -1)))
+    model.add(fm.SpherePlane("floor", model.ground, "ball", restitution=0.5))
+    assert fm.simulate(model, t_end=0.5, integrator="event-driven").verdict == "PASS"
+    model = fm.Model("table")
+    table, ball = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1))) for name in ("table", "ball"))
+    model.add(fm.Prismatic("slide", model.ground, table, axis="z"))
+    model.add(fm.Drive("drive", "slide", fm.Sine(0.02, 5.0)))
+    model.add(fm.Prismatic("guide", model.ground, ball, axis="z", q0=0.1))
+    model.add(fm.SpherePlane("on it", table, ball, restitution=0.5))
+    for formalism in ("recursive", "multiplier", "embedding", "partitioning"):
+        solution = fm.simulate(model, t_end=0.7, integrator="event-driven", formalism=formalism)
+        assert len(solution.run.impacts) > 3
+        assert np.abs(solution.energy.balance).max() < 1e-7
+
+
+def test_overlaps_are_judged():
+    """A trajectory whose contact is deep in the floor fails."""
+    model = fm.Model("deep")
+    model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Translation("motion", model.ground, "ball", q0=(0, 0, 1.0)))
+    model.add(fm.SpherePlane("floor", model.ground, "ball"))
+    solution = fm.simulate(model, t_end=0.2, integrator="event-driven")
+    assert solution.verdict == "PASS"
+    sunk = solution.trajectory.q - np.array([0.0, 0.0, 1.5])
+    sunk = dataclasses.replace(solution, trajectory=solution.trajectory._replace(q=sunk))
+    assert {check.title: check.status for check in sunk.audit}["Rigid contacts"] == "FAIL"

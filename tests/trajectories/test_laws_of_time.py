@@ -1,0 +1,69 @@
+"""Short changes of laws of time are met by controlled steps, and told where a fixed step may pass over them."""
+
+import math
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+
+CONTROLLED = ("generalized-alpha", "dormand-prince", "radau", "bdf")
+
+
+def slider(law=None):
+    """A mass of 1 kg on a guide, at rest, under a force along it."""
+    model = fm.Model("slider", gravity=(0, 0, 0))
+    model.add(fm.RigidBody("mass", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Prismatic("guide", model.ground, "mass", axis="x"))
+    if law is not None:
+        model.add(fm.FrameForce("pulse", "mass", force=(law, 0, 0)))
+    return model
+
+
+@pytest.mark.parametrize("integrator", CONTROLLED)
+@pytest.mark.parametrize("seed", range(3))
+def test_short_pulses(integrator, seed):
+    """Impulse over mass, for a pulse anywhere in the run: triangular tables, a ramp up and its end, a smooth bump."""
+    rng = np.random.default_rng(seed)
+    t, width = rng.uniform(1.0, 9.0), 10.0 ** rng.uniform(-3, -1.5)
+    height = 1.0 / width
+    triangle = fm.Table((0.0, t, t + width, t + 2 * width, 20.0), (0, 0, height, 0, 0), interpolation="linear")
+    box = fm.Table((0.0, t, t + 1e-3 * width, t + width, t + 1.001 * width, 20.0), (0, 0, height, height, 0, 0))
+    for law in (triangle, box):
+        solution = fm.simulate(slider(law), t_end=10.0, integrator=integrator)
+        assert solution.frame("mass").velocity[-1, 0] == pytest.approx(1.0, rel=2e-4), law
+
+
+@pytest.mark.parametrize("integrator", CONTROLLED)
+@pytest.mark.parametrize("law", [fm.SmoothStep(0.1, start=5.03, duration=0.01), fm.Ramp(0.0, 10.0, start=5.03, end=5.04)])
+def test_short_motion_of_a_reference(integrator, law):
+    """A damper to a reference that moves by 0.1 m within 0.01 s: x → 0.1 (1 − exp(−t)) after it."""
+    model = slider()
+    model.add(fm.JointTorque("damper", "guide", fm.PD(kp=0.0, kd=1.0, reference=law)))
+    solution = fm.simulate(model, t_end=10.0, integrator=integrator)
+    assert solution.frame("mass").position[-1, 0] == pytest.approx(0.1 * (1.0 - math.exp(-4.965)), rel=2e-3)
+
+
+def test_a_fixed_step_that_passes_over_a_law_is_told():
+    law = fm.Table((0.0, 5.03, 5.032, 5.034, 10.0), (0, 0, 500.0, 0, 0))
+    notes = fm.simulate(slider(law), t_end=10.0, step=0.01).run.notes
+    assert notes == ["a law of time changes within 0.002 s at t = 5.03 s, less than the step of 0.01 s; take a smaller step"]
+    assert not fm.simulate(slider(law), t_end=10.0, step=1e-3, output_step=0.1).run.notes
+
+
+@pytest.mark.parametrize("t", [0.0, 3.3, 100.0, 3600.0])
+@pytest.mark.parametrize("frequency", [0.01, 20.0, 100.0])
+def test_rates_of_plain_functions_are_the_same_at_all_times(t, frequency):
+    w = 2.0 * math.pi * frequency
+    x, v, a = fm.Function(lambda t: math.sin(w * t + 1.0)).state(t)
+    assert x == math.sin(w * t + 1.0)
+    assert v == pytest.approx(w * math.cos(w * t + 1.0), abs=1e-5 * w + 1e-9)
+    assert a == pytest.approx(-w * w * math.sin(w * t + 1.0), abs=1e-5 * w * w + 1e-3)
+
+
+def test_constant_laws_do_not_begin_anew(recwarn):
+    model = slider()
+    model.add(fm.JointTorque("control", "guide", fm.PD(kp=1.0, reference=0.3)))
+    first = fm.simulate(model, t_end=0.1)
+    fm.simulate(model, t_end=0.1, start=fm.state_of(first, 0.1))
+    assert not [str(each.message) for each in recwarn if "begin anew" in str(each.message)]
