@@ -27,6 +27,7 @@ from flexmbs.integrators.course import (
     CALLS,
     CLOCK,
     COMMON,
+    CONTACTS,
     COUNTS,
     COURSE,
     DONE,
@@ -48,6 +49,7 @@ from flexmbs.integrators.course import (
     START,
     STEPPED,
     TIME,
+    UNSEEN,
     WATCHED,
     ContactData,
     Course,
@@ -57,6 +59,7 @@ from flexmbs.integrators.course import (
 )  # fmt: skip
 from flexmbs.integrators.integrator import Facts, Integrator
 from flexmbs.integrators.stepper import march, state_at
+from flexmbs.integrators.unseen_contacts import LOOK, REJECTS, TELLS, first_look
 from flexmbs.results.trajectory import EventRecord, Impact
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
@@ -118,6 +121,8 @@ class Run:
         clock[NEXT] = method.step or min(1e-3, clock[END] / 100.0, clock[LONGEST])
         counts = z(COUNTS, np.int64)
         counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
+        if f.contacts and not method.sees_contacts:
+            counts[UNSEEN] = REJECTS if method.takes_back and not method.step else TELLS
         return Course(
             np.full(CALLS, -1, np.int64), z(PLACES, np.int64), clock, np.array(control, float), counts, start, now, at, exchange,
             contact_data(self.compiled.system, work), times,
@@ -143,7 +148,8 @@ class Run:
             if kernel is not None and (place in used or (place in (ACCEPTED, KEEP) and self.method.evaluated)):
                 c.calls[place] = kernel.address(model, c.now, c.now)
         for place, kernel in enumerate(equations.SHARED, RESIDUAL):
-            if place in used or place in at_course.ALWAYS or (place == EVENTS and self.declared):
+            watched = (place == EVENTS and self.declared) or (place == CONTACTS and c.counts[UNSEEN])
+            if place in used or place in at_course.ALWAYS or watched:
                 c.calls[place] = kernel.address(common, c.now, c.now)
         self.kernels = self.method.connected(c)
         for place, method_kernel in zip(range(at_course.STEP, CALLS), self.kernels):
@@ -169,6 +175,9 @@ class Run:
         equations.commit(p[COMMON], p[NOW], p[NOW])
         self._refuse_overlaps()
         self.method.begin(self.memory, c)
+        if c.counts[UNSEEN]:
+            equations.look_at_contacts(p[COMMON], p[NOW], p[NOW])
+            first_look(c.contact)
         if self.declared:
             equations.watch(p[COMMON], p[NOW], p[NOW], 0.0, 0.0)
             self.compiled.callbacks.raise_error()
@@ -285,7 +294,7 @@ def contact_data(system: System, work: Work) -> ContactData:
         mu=np.ascontiguousarray(value[:, CO_MU]), scale=np.array([float(np.linalg.norm(system.gravity)), heavy]),
         gap=z(n), rate=z((n, 3)), beside=z(n),
         force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, told=z((n, 3)), row=z(n, np.int64),
-        rows=z((3 * n, ns)),
+        rows=z((3 * n, ns)), look=z((n, LOOK)), unseen=np.full(n, -1.0),
     )  # fmt: skip
 
 
@@ -326,4 +335,5 @@ def memory() -> float:
 def statistics(course: Course, prepare: float, march: float) -> dict[str, Any]:
     names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
     counts = {name: int(course.counts[k]) for k, name in enumerate(names)}
+    counts["unseen_contacts"] = int((course.contact.unseen >= 0.0).sum())
     return {**counts, "prepare_seconds": prepare, "solve_seconds": march}

@@ -29,6 +29,7 @@ from flexmbs.errors import AssemblyWarning, InputError, SolverError
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.course import DONE, NOT_FINITE
+from flexmbs.integrators.unseen_contacts import unseen_notes
 from flexmbs.model.check import declaration_report
 from flexmbs.model.laws import Constant, TimeLaw
 from flexmbs.model.model import Model
@@ -131,6 +132,7 @@ def _simulate(
         *compiled.callbacks.slow_notes(),
         *form.notes(compiled, run.room),
         *method.notes(run.memory),
+        *unseen_notes(run.course.contact, compiled.contacts),
         *_short_laws(run.course.corners, method.step),
     ]
     options = {

@@ -12,7 +12,8 @@ from flexmbs._jit.address import call
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.contact_calls import FORCES, IMPACT, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.course import AT, COMMON, CONTACTS, DONE, INDEFINITE, NORMALIZE, NOW, ROWS, UNSOLVED, derivative
+from flexmbs.integrators.course import AT, COMMON, DONE, INDEFINITE, NORMALIZE, NOW, ROWS, UNSOLVED, derivative
+from flexmbs.integrators.unseen_contacts import look_at
 
 ACROSS = 1e-4  # s, over the largest velocity above 1: of the differences of order 4 that give accelerations of contacts
 HOLD = 20.0  # 1/s, at which closed contacts forget errors of their gaps and velocities
@@ -42,12 +43,6 @@ def make_closed(n: int, ns: int, nc: int, ny: int) -> Closed:
     """Zeroed scratch."""
     z, problem = np.zeros, make_problem(n)
     return Closed(z((3 * n, ns)), z((3 * n, nc)), z(nc), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), solver_of(problem))
-
-
-@part
-def look_at(course, point, t):
-    """Gaps and velocities of all contacts at a point."""
-    call(course.calls[CONTACTS], course.place[COMMON], course.place[point], course.place[point], t, 0.0, 0.0)
 
 
 @part

@@ -28,10 +28,12 @@ MODEL, COMMON, MEMORY, COURSE, START, NOW, AT, PLACES = range(8)
 TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, CLOCK = range(9)
 # places in Course.control: exponent of the error, least and most factor of the step, factors between which it is kept
 EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, CONTROL = range(6)
-# places in Course.counts; PAUSED: the method asks for a return to Python after the step; CORNER: the next of `Course.corners`
-STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED, CORNER, COUNTS = range(
-    12
-)
+# places in Course.counts; PAUSED: the method asks for a return to Python after the step; CORNER: the next of `Course.corners`;
+# UNSEEN: what `unseen_contacts` does
+STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED = range(10)
+CORNER, UNSEEN, COUNTS = range(10, 13)
+# places in Point.w and Point.power: of forces, lost, of drives
+FORCES, LOSS, DRIVES = range(3)
 # places in Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that is left
 INDEPENDENT, LEFT, GAUGES = range(3)
 
@@ -87,6 +89,8 @@ class ContactData(NamedTuple):
     told: np.ndarray  # (n, 3) forces for outputs
     row: np.ndarray  # (n,) int64 contacts that take part
     rows: np.ndarray  # (3n, ns) of their velocities
+    look: np.ndarray  # (n, 6) gaps, their rates and speeds at the last two looks of `unseen_contacts`
+    unseen: np.ndarray  # (n,) time (s) of the first step in which the contact alone closed and opened, −1 none
 
 
 class Outputs(NamedTuple):

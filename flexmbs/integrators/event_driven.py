@@ -23,7 +23,6 @@ from flexmbs.integrators.closed_contacts import (
     STICKS,
     Closed,
     held_forces,
-    look_at,
     make_closed,
     no_forces,
     solve_impact,
@@ -36,8 +35,10 @@ from flexmbs.integrators.course import (
     COURSE,
     DERIVATIVE,
     DONE,
+    DRIVES,
     ERROR,
     INDEFINITE,
+    LOSS,
     MEMORY,
     NEXT,
     NORMALIZE,
@@ -53,10 +54,8 @@ from flexmbs.integrators.course import (
 )  # fmt: skip
 from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, taken_impacts
 from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
-from flexmbs.system.records import POWER_DRIVES, POWER_LOSS
+from flexmbs.integrators.unseen_contacts import GAP_NOW, look_at, may_dip, note_gaps
 
-GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW = range(6)  # places in Memory.look
-FASTER = 1.25  # the velocity at a contact between two looks, over that at them
 LOOKS = 8  # times within a step at which gaps are looked at
 TOUCHING = 1e-9  # m or rad, of a gap that is closed
 SLIPPING = 1e-7  # m/s, above which a contact slips
@@ -86,6 +85,7 @@ class EventDriven(Integrator):
     needs: ClassVar[str] = "accelerations"
     treatments: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
     contacts: ClassVar[bool] = True
+    sees_contacts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_tolerance("rtol", self.rtol)
@@ -97,7 +97,7 @@ class EventDriven(Integrator):
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
         return Memory(
             dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)),
-            z(n, np.int64), z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(n), z((n, 6)), z(CROWD), z(1, np.int64),
+            z(n, np.int64), z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(n), z(CROWD), z(1, np.int64),
             z(1), make_closed(n, facts.ns, facts.nc, ny), z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
         )  # fmt: skip
 
@@ -130,7 +130,6 @@ class Memory(NamedTuple):
     first: np.ndarray  # (n,) values of a state function at two times
     last: np.ndarray
     until: np.ndarray  # (n,) part of the step where a contact was found closed, −1 where it was not
-    look: np.ndarray  # (n, 6) gaps, their rates and bounds of these at the last two looks
     recent: np.ndarray  # (CROWD,) times of the last impacts
     crowd: np.ndarray  # (1,) int64 number of impacts so far
     whole: np.ndarray  # (1,) length of the step before an event cut it short
@@ -161,7 +160,7 @@ def derivative_with_forces(memory, course, t, mode, slip):
             lost -= closed.problem.x[3 * b + c] * closed.before[b, c]
     if derivative(course, NOW, t) < 0:
         return INDEFINITE
-    now.power[POWER_LOSS] += lost
+    now.power[LOSS] += lost
     return DONE
 
 
@@ -173,27 +172,9 @@ def state_in_step(memory, course, x, h):
 
 
 @part
-def note_gaps(memory, course):
-    """Gaps, their rates and the speeds at the contacts of the last look, for `dip`."""
-    contact, look = course.contact, memory.look
-    for k in range(look.shape[0]):
-        look[k, GAP_BEFORE], look[k, RATE_BEFORE], look[k, SPEED_BEFORE] = look[k, GAP_NOW], look[k, RATE_NOW], look[k, SPEED_NOW]
-        look[k, GAP_NOW], look[k, RATE_NOW] = contact.gap[k], contact.rate[k, 0]
-        look[k, SPEED_NOW] = math.sqrt(contact.rate[k, 0] ** 2 + contact.rate[k, 1] ** 2 + contact.rate[k, 2] ** 2)
-
-
-@part
-def may_dip(memory, course, k, length):
-    """May contact k, open at both ends of an interval, close within? It approaches before and parts after, faster than the gaps
-    are wide; or its gap changes sign beside its bounds."""
-    look = memory.look
-    if course.contact.rigid[k] == 0 or memory.mode[k] != OPEN:
-        return False
-    a, b = look[k, GAP_BEFORE], look[k, GAP_NOW]
-    if a > 0.0 > b:
-        return True
-    speed = FASTER * max(look[k, SPEED_BEFORE], look[k, SPEED_NOW])
-    return look[k, RATE_BEFORE] < 0.0 < look[k, RATE_NOW] and a > 0.0 and b > 0.0 and a + b <= speed * length
+def watched_gap(memory, course, k):
+    """Is contact k rigid and open in this step?"""
+    return course.contact.rigid[k] == 1 and memory.mode[k] == OPEN
 
 
 @called
@@ -201,7 +182,7 @@ def dip(memory, course, k, low, high, h):
     """Part of the step between ``low`` and ``high`` at which contact k is closed, −1 where it stays open: where its gap is least,
     or where it changes sign."""
     contact = course.contact
-    sinks = memory.look[k, GAP_NOW] < 0.0
+    sinks = contact.look[k, GAP_NOW] < 0.0
     for _ in range(60):
         x = 0.5 * (low + high)
         if not low < x < high:
@@ -263,7 +244,7 @@ def root(memory, course, k, low, high, h):
 @part
 def first_event(memory, course, h):
     """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts."""
-    n = memory.struck.shape[0]
+    n, contact = memory.struck.shape[0], course.contact
     watched = False
     for k in range(n):
         memory.struck[k] = 0
@@ -275,15 +256,15 @@ def first_event(memory, course, h):
         return until
     before = 0.0
     values(memory, course, 0.0, h, memory.first)
-    note_gaps(memory, course)
+    note_gaps(contact)
     for look in range(LOOKS):
         x = 0.02 if look == 0 else 0.1 if look == 1 else 0.1 + 0.15 * (look - 1)
         values(memory, course, x, h, memory.first)
-        note_gaps(memory, course)
+        note_gaps(contact)
         found = False
         for k in range(n):
             memory.until[k] = x if memory.first[k] < 0.0 else -1.0
-            if memory.first[k] >= 0.0 and may_dip(memory, course, k, (x - before) * h):
+            if memory.first[k] >= 0.0 and watched_gap(memory, course, k) and may_dip(contact.look, k, (x - before) * h):
                 memory.until[k] = dip(memory, course, k, before, x, h)
             found = found or memory.until[k] > 0.0
         if found:
@@ -399,7 +380,7 @@ def collide(memory, course, t):
                 after += closed.problem.D[3 * b + c, j] * closed.problem.x[j]
             lost -= 0.5 * closed.problem.x[3 * b + c] * (closed.before[b, c] + after)
             u = (after, u[1], u[2]) if c == 0 else (u[0], after, u[2]) if c == 1 else (u[0], u[1], after)
-        now.w[POWER_LOSS] += lost
+        now.w[LOSS] += lost
         if closed.before[b, 0] < -settling and closed.problem.x[3 * b] > 0.0:
             hard = True
             log_impact(
@@ -416,7 +397,7 @@ def collide(memory, course, t):
         for i in range(now.s.shape[0]):
             now.s[i] += closed.Y[j, i] * closed.problem.x[j]
         for a in range(now.lam.shape[0]):
-            now.w[POWER_DRIVES] += closed.problem.x[j] * closed.reaction[j, a] * course.exchange.drive_rate[a]
+            now.w[DRIVES] += closed.problem.x[j] * closed.reaction[j, a] * course.exchange.drive_rate[a]
     if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
         course.counts[PAUSED] = 1
     if not hard:  # an event all the same

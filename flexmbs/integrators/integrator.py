@@ -53,7 +53,8 @@ class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
     treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
-    contacts: does it know rigid contacts? control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the
+    contacts: does it know rigid contacts? sees_contacts: it looks within its steps for contacts that close and open. takes_back:
+    a step of its own can be refused. control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the
     method does. uses: places in `Course.calls` of the equations it calls.
     """
 
@@ -62,6 +63,8 @@ class Integrator(abc.ABC):
     treatments: ClassVar[tuple[str, ...]] = ("none",)
     keeps_velocity_rows: ClassVar[bool] = True
     contacts: ClassVar[bool] = False
+    sees_contacts: ClassVar[bool] = False
+    takes_back: ClassVar[bool] = True
     control: ClassVar[Control] = Control(0.5)
     uses: ClassVar[tuple[int, ...]]
     evaluated: ClassVar[bool] = False

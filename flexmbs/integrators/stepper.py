@@ -56,6 +56,7 @@ from flexmbs.integrators.course import (
     look,
     take,
 )  # fmt: skip
+from flexmbs.integrators.unseen_contacts import passes
 
 PAUSE = 1000  # steps between returns to Python, which only there sees an interrupt
 SMALLEST_STEP = 1e-13
@@ -151,11 +152,14 @@ def step(course):
                 call(
                     course.calls[ACCEPTED], course.place[MODEL], course.place[NOW], course.place[START], clock[TIME] + h, 0.0, 0.0
                 )
-            if course.exchange.gauge[LEFT] <= ACCEPTED_GAP:
+            if course.exchange.gauge[LEFT] > ACCEPTED_GAP:
+                status = NO_CONVERGENCE  # the constraints cannot be met there
+            elif not passes(course, h):
                 if not fixed:
                     propose(clock, course.control, h, error)
                 return accept(course, h)
-            status = NO_CONVERGENCE  # the constraints cannot be met there
+            else:
+                error = 2.0 ** (1.0 / course.control[EXPONENT])  # half the step
         take(course.start, now)
         if fixed:
             return status

@@ -47,6 +47,7 @@ class Stiff(Integrator):
     needs: ClassVar[str] = "accelerations"
     treatments: ClassVar[tuple[str, ...]] = ("none", "baumgarte")
     evaluated: ClassVar[bool] = True
+    takes_back: ClassVar[bool] = False
     step: ClassVar[None] = None  # type: ignore[misc]
 
     def __post_init__(self) -> None:

@@ -39,6 +39,8 @@ def checks(solution: Solution) -> list[Check]:
     """All criteria, in the order of the report."""
     found = [_outcome(solution), _energy(solution), *_drifts(solution), _redundancy(solution), _steps(solution)]
     found += [_overlap(solution)] if solution.overlaps else []
+    if unseen := int(solution.statistics.get("unseen_contacts", 0)):
+        found.append(Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without force: see the notes"))
     found += [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
     return found + [check for name in stressed_bodies(solution) if (check := _yielding(solution, name))]
 
