@@ -115,7 +115,7 @@ def test_stop_of_a_joint(coordinates):
 
 
 def meeting(seed):
-    """Two small balls far apart that meet, off centre; the second one's velocity after an elastic impact, and the time of the run."""
+    """Two small balls that meet off centre, the velocity of the second after it, the time of the run, the speed."""
     rng = np.random.default_rng(seed)
     radius, speed, distance = 10.0 ** rng.uniform(-2, -1), 10.0 ** rng.uniform(-1, 1), 10.0 ** rng.uniform(0, 1)
     aside, late = rng.uniform(-1.5, 1.5) * radius, rng.uniform(1.5, 60.0)
