@@ -206,7 +206,7 @@ class Run:
             last = min(n, reached + batch)
             try:
                 with callbacks.interrupts_kept():
-                    status, reached = self._batch(reached, last)
+                    status, reached = self._batch(reached, last, progress)
             except KeyboardInterrupt:
                 callbacks.error = None
                 if reached == 0:  # nothing to keep
@@ -218,14 +218,14 @@ class Run:
             if status != DONE or callbacks.error is not None:
                 return (NOT_FINITE if status == DONE else status), reached
             if progress:
-                progress(reached / n, f"t = {self.course.clock[TIME]:.4g} s")
+                self._tell(progress)
             seconds = time.perf_counter() - begun
             batch = int(min(max(1.0, batch * BATCH_SECONDS / max(seconds, 1e-3)), 4.0 * batch)) if last - 2 > 0 else batch
         return DONE, reached
 
-    def _batch(self, first: int, last: int) -> tuple[int, int]:
+    def _batch(self, first: int, last: int, progress: Progress | None) -> tuple[int, int]:
         """Outputs first … last−1, through the events on the way, or to a terminal one."""
-        c, course = self.course, self.packed[COURSE]
+        c, course, told = self.course, self.packed[COURSE], time.perf_counter()
         while True:
             status = march(course, course, course, first, last)
             self._take_impacts()
@@ -237,6 +237,13 @@ class Run:
                 self.events.crossed[:] = 0
                 if self.ending is not None:
                     last = self._cut_off(self.ending.t)
+            if progress and time.perf_counter() - told > BATCH_SECONDS:
+                self._tell(progress)
+                told = time.perf_counter()
+
+    def _tell(self, progress: Progress) -> None:
+        t = float(self.course.clock[TIME])
+        progress(t / float(self.course.clock[END]), f"t = {t:.4g} s")
 
     def _take_impacts(self) -> None:
         for k, t, impulse, lost in self.method.impacts(self.memory):

@@ -24,3 +24,16 @@ def test_interrupt_far_from_the_next_output_keeps_the_start(integrator: str) -> 
     np.testing.assert_array_equal(solution.t, [0.0])
     assert solution.statistics["steps"] > 0
     np.testing.assert_allclose(solution.energy.balance, 0.0)
+
+
+def test_progress_within_a_long_output_step(monkeypatch):
+    """The part of the run that is done, by time, told between outputs too."""
+    monkeypatch.setattr("flexmbs.analysis.run.BATCH_SECONDS", 0.0)
+    model = fm.Model("pendulum")
+    model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0)))
+    model.add(fm.Revolute("pivot", model.ground, "rod", axis="y"))
+    told = []
+    fm.simulate(model, t_end=0.5, step=1e-4, output_step=0.5, progress=lambda done, text: told.append(done))
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert len([done for done in told if 0.0 < done < 1.0]) >= 4
