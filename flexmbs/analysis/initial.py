@@ -9,6 +9,7 @@ import numpy as np
 from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.closing import Assemble, driven_coordinates, holonomic_rows, offset
 from flexmbs.analysis.contradiction import KEPT, contradicting_rates
+from flexmbs.analysis.dependent_motions import require_independent_motions
 from flexmbs.analysis.loops import Closing
 from flexmbs.analysis.undefined import undefined_relations
 from flexmbs.analysis.user_rows import user_row_problems
@@ -144,6 +145,7 @@ def initial_state(model: Model, *, t: float = 0.0, how: Assemble | None = None) 
     work = make_work(compiled.system, start.beta)
     q, s = start.q.copy(), start.s.copy()
     left = _closed(compiled, work, t, q, s, how)
+    require_independent_motions(compiled, q, work.beta[:-SPARE])
     if not left <= ACCEPTED_GAP:
         _raise_gaps(compiled, work.gs[G_POSITION].copy(), t, how)
     if len(unset):

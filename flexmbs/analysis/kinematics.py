@@ -11,6 +11,7 @@ from flexmbs.analysis.rank import pivots
 from flexmbs.analysis.sequence import checked_times, solution_of
 from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State, velocity_names
+from flexmbs.analysis.stated_rates import require_stated_rates
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.model.check import declaration_report
@@ -36,6 +37,7 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     """
     moments = checked_times(times)
     declaration_report(model).raise_errors()
+    require_stated_rates(model, float(moments[0]), float(moments[-1]))
     rolling = nonholonomic(model.joints.values())
     if rolling:
         raise InputError(

@@ -26,8 +26,9 @@ from flexmbs.analysis.priorities import Condition, by_priority, root_of
 from flexmbs.analysis.sizes import displacement_sizes, model_size
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.work import start_from
+from flexmbs.model.motions import Slide
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import K_FF, NF, Q_AT, S_AT, Work
+from flexmbs.system.records import DRIVE_BODY, DRIVE_ROW, DRIVE_V, K_FF, NF, Q_AT, S_AT, Work
 
 STEPS = 100
 TRIALS = 12  # of the damping of one step
@@ -49,6 +50,7 @@ RESTARTS = 16
 FEW = 60  # coordinates; with more of them only two restarts
 SPREAD = 0.4  # rad, or over the size of the model, of the first restart
 FAR = 0.6  # change of declared coordinates above which other positions are looked for
+FAR_DRIVE = 5.0  # sizes of the model
 YIELDING = 1e-4  # weight of undeclared coordinates beside declared ones, on the way
 STIFF = 1e4  # weight of bending beside all others, on the way
 
@@ -93,7 +95,7 @@ class Closing:
 
     def positions(self) -> Place:
         """The position of least change; where loops do not close, the one with the smallest gap found."""
-        w, first = self.wishes, self._place(np.zeros(len(self.s0)))
+        w, first = self.wishes, self._place(self._far_drives())
         hard = Search(w.undeclared, w.cut_locked | w.cut_declared)
         if max(first.gap, np.abs(first.off[hard.held]).max(initial=0.0)) <= ROUND_OFF:
             return self._taken(first)
@@ -104,6 +106,17 @@ class Closing:
             bent = self._bent(first, hard, soft)
             found = bent if bent.gap < found.gap else found
         return self._taken(found)
+
+    def _far_drives(self) -> np.ndarray:
+        """d of translations that are driven to places far outside of the model: no steps of bounded length lead there."""
+        system, d = self.compiled.system, np.zeros(len(self.s0))
+        g = self._terms(self.q0, self.s0).g
+        for drive in system.drives[system.drives[:, DRIVE_BODY] >= 0]:
+            body, v = int(drive[DRIVE_BODY]), int(drive[DRIVE_V])
+            moving = [motion for motion in self.compiled.topology.tree[body].motions for _ in range(motion.nv)]
+            if isinstance(moving[v], Slide) and np.abs(g[drive[DRIVE_ROW]]) > FAR_DRIVE * self.size:
+                d[system.tree[body, S_AT] + v] = -g[drive[DRIVE_ROW]]
+        return d
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
         """Velocities with G s + γ̄ = 0: locked ones and rates of bodies as declared where the others can do it, declared ones

@@ -24,11 +24,12 @@ from flexmbs.analysis.rank import DEPENDENT, NEARLY, pivots, singular_position
 from flexmbs.analysis.run import Progress, Run, statistics
 from flexmbs.analysis.singular import passage_notes, passages
 from flexmbs.analysis.state import HasState, given_state, started
+from flexmbs.analysis.stated_rates import require_stated_rates
 from flexmbs.analysis.stop import INTERRUPTED, outcome
 from flexmbs.errors import AssemblyWarning, InputError, SolverError
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators import Integrator
-from flexmbs.integrators.course import DONE, NOT_FINITE
+from flexmbs.integrators.course import DONE, NOT_FINITE, TIME
 from flexmbs.integrators.unseen_contacts import unseen_notes
 from flexmbs.model.check import declaration_report
 from flexmbs.model.laws import Constant, TimeLaw
@@ -99,6 +100,7 @@ def _simulate(
     report.raise_errors()
     check_velocity_rows(model, method)
     check_contacts(model, method)
+    require_stated_rates(model, 0.0, chosen["t_end"])
     begun = time.perf_counter()
     if progress:
         progress(0.0, "assembling")
@@ -120,8 +122,8 @@ def _simulate(
     if progress:
         progress(0.0, "compiling (once)")
     prepared = time.perf_counter()
-    status, reached = run.march(progress)
-    status, reached = _finite(status, reached, Trajectory(*run.out))
+    status, marched = run.march(progress)
+    status, reached = _finite(status, marched, Trajectory(*run.out))
     finished = time.perf_counter()
     notes = [
         *report.warnings,
@@ -141,6 +143,8 @@ def _simulate(
     }  # fmt: skip
     good = Trajectory(*(array[:reached] for array in run.out))
     notes += passage_notes(passages(compiled, good, regular.beta, first.rank(NEARLY)))
+    if reached < marched:
+        run.course.clock[TIME] = run.out.t[reached]
     ended = outcome(status, compiled, method, run.course, run.work, first, good)
     if run.ending is not None and status == DONE:
         ended = f"{AT_EVENT}'{run.ending.name}' at t = {run.ending.t:.6g} s"

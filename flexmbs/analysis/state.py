@@ -9,6 +9,7 @@ import numpy as np
 from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.analysis.arguments import by_joint, instant, numbers
 from flexmbs.analysis.closing import Assemble
+from flexmbs.analysis.dependent_motions import require_independent_motions
 from flexmbs.analysis.initial import ACCEPTED_GAP, InitialState, changes, consistent_state, initial_state, settle
 from flexmbs.declaration import close_names
 from flexmbs.dynamics.dense import terms
@@ -94,6 +95,7 @@ def settled_state(
 ) -> State:
     """The state near (q, s) on the constraints, with its accelerations and multipliers. Raises `InputError`."""
     require_functions(compiled.model)
+    require_independent_motions(compiled, q, beta)
     work, q, s = make_work(compiled.system, beta), q.copy(), s.copy()
     z = np.zeros(int(compiled.system.layout[4])) if z is None else z
     settled = settle(compiled, work, t, q, s, z)
@@ -178,6 +180,7 @@ def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -
     sizes, given_sizes = joint.system.layout[1:3].tolist(), given.compiled.system.layout[1:3].tolist()
     if (own.bodies, own.cuts, sizes) != (other.bodies, other.cuts, given_sizes):
         raise InputError(f"{key}: it belongs to a model with other bodies or joints; take it from this model")
+    require_independent_motions(joint, given.q, given.beta)
     work, q, s = make_work(joint.system, given.beta), given.q.copy(), given.s.copy()
     if not settle(joint, work, t, q, s).left <= ACCEPTED_GAP:
         raise InputError(f"{key}: it does not fulfil the joints and drives of the model at t = {t:g} s; mend the drives")

@@ -10,6 +10,7 @@ import numpy as np
 from flexmbs.analysis.arguments import instant, require_no_contacts
 from flexmbs.analysis.balance import RANK, Balance, balance, moved
 from flexmbs.analysis.closing import Assemble
+from flexmbs.analysis.dependent_motions import require_independent_motions
 from flexmbs.analysis.initial import consistent_state
 from flexmbs.analysis.sequence import checked_times, solution_of
 from flexmbs.analysis.state import HasState, State, given_state, started, velocity_names
@@ -202,6 +203,7 @@ class _Search:
             raise SolverError(f"statics: nothing holds {listed}; {HOLD}, or allow indifferent freedoms")
         frequencies = np.sign(value) * np.sqrt(np.abs(value))
         frequencies[loose] = 0.0
+        require_independent_motions(here.state.compiled, here.state.q, here.state.beta)
         residual = float(np.abs(here.r).max(initial=0.0))
         return Equilibrium(here.state, residual, self.load_steps, self.iterations, frequencies, names)
 

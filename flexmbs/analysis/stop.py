@@ -3,6 +3,7 @@
 import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
+from flexmbs.analysis.dependent_motions import NEARLY_DEPENDENT, dependent_motions
 from flexmbs.analysis.rank import NEARLY, Pivots, lost_on_the_way, pivots
 from flexmbs.analysis.singular import ahead_of
 from flexmbs.analysis.undefined import NEARLY_UNDEFINED, undefined_relations
@@ -23,9 +24,11 @@ from flexmbs.integrators.course import (
 )  # fmt: skip
 from flexmbs.integrators.event_driven import TOO_MANY
 from flexmbs.integrators.integrator import Integrator
+from flexmbs.model.joints import Joint
+from flexmbs.results.joints import path_coordinates
 from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CO_E, Work
+from flexmbs.system.records import CO_E, SPARE, Work
 
 INTERRUPTED = -1
 
@@ -43,6 +46,7 @@ def outcome(
         _function(compiled)
         or _contact(status, compiled, method, work)
         or _undefined(compiled, course, work)
+        or _dependent(compiled, course, work, good)
         or _singular(compiled, course, work, first)
         or _passed(compiled, course, work, first, good)
         or _numbers(status, compiled, course, h)
@@ -70,6 +74,21 @@ def _undefined(compiled: Compiled, course: Course, work: Work) -> str:
         return ""
     lost = found[0].lost
     return lost.format(names=", ".join(repr(relation.name) for relation in found if relation.lost == lost))
+
+
+def _dependent(compiled: Compiled, course: Course, work: Work, good: Trajectory) -> str:
+    """The joints whose motions hardly differ any more where the run stopped, or at the last output."""
+    found: list[Joint] = []
+    if np.isfinite(course.now.q).all() and np.isfinite(work.path.beta).all():
+        found = dependent_motions(compiled, course.now.q, work.path.beta, NEARLY_DEPENDENT)
+    if not found and len(good.t):
+        here = make_work(compiled.system, path_coordinates(compiled, good)[-1])
+        terms(compiled.system, here, float(good.t[-1]), good.q[-1], good.s[-1])
+        found = dependent_motions(compiled, good.q[-1], here.beta[:-SPARE], NEARLY_DEPENDENT)
+    if not found:
+        return ""
+    names = ", ".join(f"'{joint.name}'" for joint in found)
+    return f"the motions of {names} nearly depend on each other (angles near their pole); choose other axes or take a ball"
 
 
 def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) -> str:

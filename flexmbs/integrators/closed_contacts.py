@@ -13,6 +13,7 @@ from flexmbs.algebra.small import largest
 from flexmbs.integrators.contact_calls import FORCES, IMPACT, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.course import AT, COMMON, DONE, INDEFINITE, NORMALIZE, NOW, ROWS, UNSOLVED, derivative
+from flexmbs.integrators.impacts import LOWERED
 from flexmbs.integrators.unseen_contacts import look_at
 
 ACROSS = 1e-4  # s, over the largest velocity above 1: of the differences of order 4 that give accelerations of contacts
@@ -217,9 +218,9 @@ def gain_of_impact(closed, m):
 
 
 @part
-def solve_impact(course, closed, t, m, settling):
+def solve_impact(course, closed, counts, t, m, settling):
     """Impulses ``closed.problem.x`` of an impact of the m contacts in contact.row at ``now``; where restitution with friction
-    would add energy it is lowered until none is added. Returns a status."""
+    would add energy it is lowered until none is added, and counted. Returns a status."""
     contact = course.contact
     status = operator(course, closed, t, m)
     if status != DONE:
@@ -234,6 +235,7 @@ def solve_impact(course, closed, t, m, settling):
     gain, size = gain_of_impact(closed, m)
     if gain <= GAINED * size:
         return DONE
+    counts[LOWERED] += 1
     low = 0.0
     high = 1.0
     for _ in range(HALVINGS):

@@ -52,7 +52,7 @@ from flexmbs.integrators.course import (
     copy,
     derivative,
 )  # fmt: skip
-from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, taken_impacts
+from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, lowered_notes, taken_impacts
 from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
 from flexmbs.integrators.unseen_contacts import GAP_NOW, look_at, may_dip, note_gaps
 
@@ -112,6 +112,9 @@ class EventDriven(Integrator):
 
     def impacts(self, memory: "Memory") -> list[ImpactRow]:
         return taken_impacts(memory.log, memory.counts)
+
+    def notes(self, memory: "Memory") -> list[str]:
+        return lowered_notes(memory.counts, "impacts")
 
 
 class Memory(NamedTuple):
@@ -366,7 +369,7 @@ def collide(memory, course, t):
             m += 1
     if m == 0:
         return DONE
-    status = solve_impact(course, closed, t, m, settling)
+    status = solve_impact(course, closed, memory.counts, t, m, settling)
     if status != DONE:
         return status
     hard = False

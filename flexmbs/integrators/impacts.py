@@ -24,6 +24,15 @@ def log_impact(log, counts, k, t, p, lost):
     counts[LOGGED] = at + 1
 
 
+def lowered_notes(counts: np.ndarray, times: str) -> list[str]:
+    """A note on how often restitution was lowered; ``times``: the steps or impacts that are counted."""
+    lowered = int(counts[LOWERED])
+    if not lowered:
+        return []
+    text = "restitution was lowered where it would have added energy, with friction"
+    return [f"contacts: in {lowered} {times} {text}; in Newton's law a tangential_restitution equal to restitution avoids it"]
+
+
 def taken_impacts(log: np.ndarray, counts: np.ndarray) -> list[ImpactRow]:
     """(contact, time, impulse, energy lost) of the impacts in the log, which is empty then."""
     rows = log[: int(counts[LOGGED])]

@@ -48,7 +48,7 @@ from flexmbs.integrators.course import (
     iteration_matrix,
     residual,
 )  # fmt: skip
-from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, LOWERED, MOST_LOGGED, SWEEPS, log_impact, taken_impacts
+from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, LOWERED, MOST_LOGGED, SWEEPS, log_impact, lowered_notes, taken_impacts
 from flexmbs.integrators.integrator import (
     Facts,
     Integrator,
@@ -111,11 +111,7 @@ class MoreauJean(Integrator):
         return taken_impacts(memory.log, memory.counts)
 
     def notes(self, memory: "Memory") -> list[str]:
-        lowered = int(memory.counts[LOWERED])
-        if not lowered:
-            return []
-        text = "restitution was lowered where it would have added energy, with friction"
-        return [f"contacts: in {lowered} steps {text}; in Newton's law a tangential_restitution equal to restitution avoids it"]
+        return lowered_notes(memory.counts, "steps")
 
 
 class Memory(NamedTuple):

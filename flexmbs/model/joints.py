@@ -277,15 +277,20 @@ class Translation(Joint, kind="translation"):
 class Distance(Joint, kind="distance"):
     """Two points kept at a distance ``length`` (m) by a massless rod with ball ends.
 
-    The chain is azimuth about z, elevation about y, the rod along x, then any rotation of the child: q has 6 numbers (two
-    angles, quaternion), v five.
+    ``axis`` is the direction of the rod at q = 0. The chain is two angles about axes normal to it, the rod, then any rotation of
+    the child: q has 6 numbers (two angles, quaternion), v five. With the axis x the angles are azimuth about z and elevation
+    about y. They have poles where the rod stands along the first of their axes: take the axis near to where the rod is.
     """
 
     length: Positive
+    axis: Axis = "x"
 
     @property
     def motions(self) -> tuple[Motion, ...]:
-        return (Rotate("z"), Rotate("y"), Shift((self.length, 0.0, 0.0)), Ball())
+        x, y, z = self.axis
+        a, b, c = unit_axis((0.0 - x * z, 0.0 - y * z, 1.0 - z * z) if abs(z) < 0.9 else (0.0 - x * y, 1.0 - y * y, 0.0 - y * z))
+        second = (b * z - c * y, c * x - a * z, a * y - b * x)
+        return (Rotate((a, b, c)), Rotate(second), Shift((self.length * x, self.length * y, self.length * z)), Ball())
 
 
 class Chain(Joint, kind="chain"):

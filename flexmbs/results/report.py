@@ -13,7 +13,7 @@ from flexmbs.page.files import write_text
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
 from flexmbs.results.stress_summary import stress_reports
-from flexmbs.results.summary import PASS, WARN, summary
+from flexmbs.results.summary import PASS, WARN, body_mass, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +107,7 @@ def _model(solution: Solution) -> dict[str, Any]:
     table = tomllib.loads(solution.model_text)
     bodies = compiled.model.bodies.items()
     return {
-        "bodies": [(name, body.kind, _mass(solution, name), _frames(solution, name)) for name, body in bodies],
+        "bodies": [(name, body.kind, body_mass(solution, name), _frames(solution, name)) for name, body in bodies],
         "joints": [_joint_row(solution, name) for name in solution.joints],
         "forces": [
             (name, item.get("kind", ""), _target(item))
@@ -126,11 +126,6 @@ def _dependent(solution: Solution, modes: int) -> list[str]:
     rows = sum(count for _, count in solution.run.redundant)
     left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
     return [f"{rows} dependent constraint rows, {left} rigid-body freedoms left"] if rows else []
-
-
-def _mass(solution: Solution, name: str) -> float:
-    data = solution.compiled.data.get(name)
-    return float(data.mass if data is not None else getattr(solution.compiled.model.bodies[name], "mass", 0.0))
 
 
 def _frames(solution: Solution, body: str) -> str:

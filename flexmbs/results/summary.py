@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.algebra.so3 import log_so3
 from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.results.solution import Solution
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
 from flexmbs.results.views import FloatArray
@@ -17,9 +19,12 @@ PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
 
 # limits of (PASS, WARN); beyond the second a check fails
 ENERGY = (1e-3, 5e-2)  # missing energy over the largest energy or work
+AT_REST = 1e-18  # m²/s²: an energy per mass so small is that of a system at rest
 POSITION_DRIFT = (1e-6, 1e-4)  # m or rad
 OVERLAP = 1e-6  # m or rad, of rigid contacts, beside what a fixed step at the speed of approach lets them enter; ten times fails
 VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
+HALF_TURN = np.pi
+LARGE_TURN = 0.95 * HALF_TURN  # between the frames of a bushing
 REJECTED = 0.3  # part of the steps tried
 DEFLECTION = 0.1  # of the body's size: beyond it linear elasticity in the body frame is doubtful
 ROTATION = 0.2  # rad
@@ -41,6 +46,7 @@ def checks(solution: Solution) -> list[Check]:
     found += [_overlap(solution)] if solution.overlaps else []
     if unseen := int(solution.statistics.get("unseen_contacts", 0)):
         found.append(Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without force: see the notes"))
+    found += [check for name in solution.compiled.model.forces if (check := _rotation_between(solution, name))]
     found += [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
     return found + [check for name in stressed_bodies(solution) if (check := _yielding(solution, name))]
 
@@ -64,8 +70,18 @@ def _outcome(solution: Solution) -> Check:
 def _energy(solution: Solution) -> Check:
     energy = solution.energy
     missing = float(np.abs(energy.balance).max())
-    share = missing / energy.scale if energy.scale != 0.0 else 0.0
+    share = missing / max(energy.scale, AT_REST * max(_total_mass(solution), 1e-300))
     return Check("Energy balance", _graded(share, ENERGY), f"{missing:.2e} J missing, {share:.1e} of the largest energy or work")
+
+
+def body_mass(solution: Solution, name: str) -> float:
+    """Mass (kg) of a body, zero where it has none."""
+    data = solution.compiled.data.get(name)
+    return float(data.mass if data is not None else getattr(solution.compiled.model.bodies[name], "mass", 0.0))
+
+
+def _total_mass(solution: Solution) -> float:
+    return sum(body_mass(solution, name) for name in solution.compiled.model.bodies)
 
 
 def _drifts(solution: Solution) -> list[Check]:
@@ -88,6 +104,22 @@ def _overlap(solution: Solution) -> Check:
     allowed = OVERLAP + (solution.run.options["step"] or 0.0) * speed
     status = _graded(float(depth[k]) / allowed, (1.0, 10.0))
     return Check("Rigid contacts", status, f"largest overlap {depth[k]:.1e} (m, rad) of {name} at t = {solution.t[k]:.4g} s")
+
+
+def _rotation_between(solution: Solution, name: str) -> Check | None:
+    """Rotation between the frames of a force that takes a rotation vector, which jumps to −θ at half a turn."""
+    force = solution.compiled.model.forces[name]
+    if not (isinstance(force, BetweenFrames) and force.place == BetweenFrames.place):
+        return None
+    A, B = (solution.frame(ref).rotation for ref in force.frames())
+    theta = np.array([log_so3(tuple(R.ravel())) for R in np.swapaxes(A, 1, 2) @ B])
+    angle = np.linalg.norm(theta, axis=1)
+    jumped = np.flatnonzero((theta[1:] * theta[:-1]).sum(axis=1) < -(HALF_TURN**2) / 8.0)
+    k = int(jumped[0]) if len(jumped) else int(angle.argmax())
+    if angle[k] < LARGE_TURN and not len(jumped):
+        return None
+    text = f"its frames turned by {angle[k]:.3g} rad at t = {solution.t[k]:.4g} s; at half a turn its moment jumps"
+    return Check(f"Rotation of {name}", FAIL, f"{text}: take a JointSpring there")
 
 
 def _redundancy(solution: Solution) -> Check:

@@ -194,3 +194,17 @@ def test_what_is_declared_closed_is_not_searched_for(error, monkeypatch):
     assert len(places) < 20
     assert abs(angle(found, "main") - 0.9) <= error
     assert abs(angle(found, "foot") + rocker) <= error
+
+
+@pytest.mark.parametrize("place", [1e3, -1e6])
+def test_a_drive_may_prescribe_a_place_far_away(place):
+    """A sliding arm on a long rail, in millimetres say."""
+    model = fm.Model("cart")
+    cart = model.add(fm.RigidBody("cart", mass=1, inertia=(1, 1, 1), frames={"tip": (0, 0, 1)}))
+    arm = model.add(fm.RigidBody("arm", mass=1, inertia=(1, 1, 1)))
+    model.add(fm.Prismatic("rail", model.ground, cart, axis="x"))
+    model.add(fm.Revolute("hinge", cart["tip"], arm, q0=0.3))
+    model.add(fm.Drive("motor", "rail", fm.Ramp(place, 1.0)))
+    found = fm.assemble(model).joints
+    assert found["rail"].position == pytest.approx(place, abs=1e-9)
+    assert found["hinge"].position == 0.3

@@ -56,6 +56,9 @@ def test_restitution_is_lowered_where_it_would_add_energy() -> None:
     assert any("restitution was lowered where it would have added energy" in note for note in solution.run.notes)
     assert solution.energy.total[-1] == pytest.approx(solution.energy.total[0], rel=1e-6)
     assert solution.energy.total[-1] <= solution.energy.total[0]
+    found = fm.simulate(model, t_end=5 * STEP, integrator="event-driven")
+    assert any("in 1 impacts restitution was lowered where it would have added energy" in note for note in found.run.notes)
+    assert found.energy.total[-1] == pytest.approx(found.energy.total[0], rel=1e-6)
 
 
 def test_stop_of_a_joint_in_both_coordinates() -> None:

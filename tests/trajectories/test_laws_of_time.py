@@ -67,3 +67,40 @@ def test_constant_laws_do_not_begin_anew(recwarn):
     first = fm.simulate(model, t_end=0.1)
     fm.simulate(model, t_end=0.1, start=fm.state_of(first, 0.1))
     assert not [str(each.message) for each in recwarn if "begin anew" in str(each.message)]
+
+
+def cart(motion):
+    model = fm.Model("cart")
+    cart = model.add(fm.RigidBody("cart", mass=1, inertia=(1, 1, 1)))
+    bob = model.add(fm.RigidBody("bob", mass=1, inertia=(0.02,) * 3, com=(0, 0, -0.5)))
+    model.add(fm.Prismatic("rail", model.ground, cart, axis="x"))
+    model.add(fm.Revolute("hinge", cart, bob, axis="y"))
+    model.add(fm.Drive("motor", "rail", motion))
+    return model
+
+
+@pytest.mark.parametrize(
+    "motion, wrong",
+    [
+        (lambda t: (0.2 * np.sin(3 * t), 0.0, 0.0), "states the rate 0"),
+        (lambda t: (0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t), 0.0), "states the acceleration 0"),
+        (lambda t: (0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t), -1.8 * np.cos(3 * t)), "states the acceleration"),
+    ],
+)
+def test_stated_rates_that_are_not_those_of_the_function(motion, wrong):
+    with pytest.raises(fm.InputError, match=rf"drives\.motor\.motion: the function {wrong}"):
+        fm.simulate(cart(motion), t_end=1.0)
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [
+        lambda t: (0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t), -1.8 * np.sin(3 * t)),
+        lambda t: (1e-4 * np.sin(900 * t), 0.09 * np.cos(900 * t), -81 * np.sin(900 * t)),
+        lambda t: (0.3, 0, 0),
+        lambda t: (max(t - 0.03, 0.0) ** 3, 3 * max(t - 0.03, 0.0) ** 2, 6 * max(t - 0.03, 0.0)),
+        lambda t: (0.0, 0.0, 0.0) if t < 0.05 else (0.1 * (t - 0.05) ** 2, 0.2 * (t - 0.05), 0.2),
+    ],
+)
+def test_stated_rates_that_are(motion):
+    assert fm.simulate(cart(motion), t_end=0.1).run.finished

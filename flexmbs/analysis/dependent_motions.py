@@ -1,0 +1,45 @@
+"""Joints whose motions depend on each other at a position: parallel axes of one chain, two angles at their pole.
+
+There the chain has fewer free directions than velocities, rank C < nv: its velocities do not follow from the motion, and the
+complement of C is not the joint's closed rows.
+"""
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.model.chain_twists import chain_twists
+from flexmbs.model.joints import Distance, Joint
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import CUT_BETA, Q_AT
+
+DEPENDENT = 1e-6  # smallest singular value of C with columns of unit length
+NEARLY_DEPENDENT = 0.05  # the same where a run stopped
+
+
+def dependent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray, least: float = DEPENDENT) -> list[Joint]:
+    """The joints whose motions depend on each other, or nearly so, where the coordinates are q and those of cut joints β."""
+    found = []
+    for name, place in compiled.places.items():
+        if sum(motion.nv for motion in place.motions) < 2:
+            continue
+        cut = place.cut >= 0
+        at = int(compiled.system.cuts[place.cut, CUT_BETA] if cut else compiled.system.tree[place.body, Q_AT])
+        nq = sum(motion.nq for motion in place.motions)
+        C = chain_twists(place.motions, (beta if cut else q)[at : at + nq])
+        C = C / np.linalg.norm(C, axis=0)
+        if np.linalg.svd(C, compute_uv=False)[-1] < least:
+            found.append(compiled.model.joints[name])
+    return found
+
+
+def require_independent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray) -> None:
+    """Raises `InputError` with a line for each joint whose motions depend on each other in this position."""
+    if found := dependent_motions(compiled, q, beta):
+        raise InputError(*(_dependence(joint) for joint in found))
+
+
+def _dependence(joint: Joint) -> str:
+    cause = "its motions depend on each other in this position (parallel axes, or angles at their pole)"
+    if isinstance(joint, Distance):
+        return f"joints.{joint.name}: {cause}; give it the axis along which the rod stands"
+    return f"joints.{joint.name}: {cause}; start it elsewhere with q0, choose other axes, or give it a ball"
