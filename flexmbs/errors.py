@@ -44,6 +44,20 @@ class AssemblyWarning(UserWarning):
     """Declared initial values that could not be kept."""
 
 
+class AuditWarning(UserWarning):
+    """What the audit of a run warns of, one for each of its checks that is WARN or FAIL."""
+
+
+class AuditError(FlexmbsError):
+    """A run whose audit is not PASS, where that was asked for; the run is in ``solution``."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, solution: object = None) -> None:
+        self.solution = solution
+        super().__init__(message)
+
+
 def shown(value: object) -> str:
     """A short, depth-limited repr of what the user gave."""
     try:

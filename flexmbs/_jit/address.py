@@ -44,6 +44,15 @@ def record_type(value: Any) -> Any:
     return types.float64 if isinstance(value, float) else types.int64
 
 
+def layout(value: Any) -> Any:
+    """What `record_type` depends on, quick to make and to compare."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.char, value.ndim
+    if isinstance(value, tuple):
+        return (type(value), *map(layout, value))
+    return float if isinstance(value, float) else int
+
+
 @functools.cache
 def _array_type(char: str, ndim: int) -> Any:
     return types.Array(numba.from_dtype(np.dtype(char)), ndim, "C")
@@ -200,11 +209,12 @@ class Entry:
         return self.place if not COMPILED else int(self._for(one, two, three).address)
 
     def _for(self, *records: Any) -> Any:
-        kinds = tuple(record_type(record) for record in records)
-        if kinds not in self.compiled:
+        layouts = tuple(map(layout, records))
+        if layouts not in self.compiled:
+            kinds = tuple(map(record_type, records))
             names = {"target": self.function} | dict(zip(("first", "second", "third"), map(_reader, kinds)))
-            self.compiled[kinds] = _compiled(_by_address, self.name, _ENTRY, self.lightly, names, self.own)
-        return self.compiled[kinds]
+            self.compiled[layouts] = _compiled(_by_address, self.name, _ENTRY, self.lightly, names, self.own)
+        return self.compiled[layouts]
 
     def __call__(self, one: Packed, two: Packed, three: Packed, t: float = 0.0, a: float = 0.0, b: float = 0.0) -> int:
         """The call from Python."""
@@ -265,13 +275,13 @@ class PackedKernel:
         self.compiled: dict[Any, Any] = {}
 
     def __call__(self, *given: Any) -> Any:
-        kinds = tuple(map(record_type, given))
-        if kinds not in self.compiled:
-            self.compiled[kinds] = self._compile(kinds)
+        layouts = tuple(map(layout, given))
+        if layouts not in self.compiled:
+            self.compiled[layouts] = self._compile(tuple(map(record_type, given)))
         words: list[int] = []
         words_of(given, words)
         memory = np.array(words, np.int64)
-        return self.compiled[kinds][1](memory.__array_interface__["data"][0])
+        return self.compiled[layouts][1](memory.__array_interface__["data"][0])
 
     def _compile(self, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
         result = types.float64 if self.returns is float else types.int64

@@ -14,8 +14,8 @@ from flexmbs.model.joints import Fixed, Revolute
 from flexmbs.model.laws import PD, PID, SmoothStep
 from flexmbs.model.model import Model
 from flexmbs.model.run import Run
+from flexmbs.results.check import FAIL, PASS, Check
 from flexmbs.results.solution import Solution
-from flexmbs.results.summary import FAIL, PASS, Check
 
 T_END = 1.5
 LOOK = (0.4, 0.8, 1.5)  # times of the comparison (s)

@@ -341,6 +341,11 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
     if coordinates == joint.topology.coordinates:
         return joint, start
     target = compile_model(joint.model, coordinates).with_spring_lengths(joint.spring_lengths)
+    return target, converted(joint, start, target)
+
+
+def converted(joint: Compiled, start: InitialState, target: Compiled) -> InitialState:
+    """A state in joint coordinates, with its motion and the velocities of cut joints, as one of the model compiled otherwise."""
     system = target.system
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
     for i, primary in enumerate(target.topology.tree):
@@ -365,7 +370,7 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
         else:
             s[to : to + 3] = A.reshape(3, 3) @ V[:3]
     beta = [joint_coordinates(joint, start, name)[0] for name in target.topology.cuts]
-    return target, InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion, z=start.z)
+    return InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion, z=start.z)
 
 
 def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -55,6 +55,7 @@ from flexmbs.integrators.course import (
     Course,
     Exchange,
     Outputs,
+    Samples,
     make_point,
 )  # fmt: skip
 from flexmbs.integrators.integrator import Facts, Integrator
@@ -80,6 +81,7 @@ from flexmbs.system.records import (
 Progress = Callable[[float, str], None]
 BATCH_SECONDS = 0.25  # between two calls of the progress function
 SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
+SAMPLES = 16  # states that the audit looks at, beside that of the largest accelerations
 OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
 
 
@@ -125,7 +127,8 @@ class Run:
             counts[UNSEEN] = REJECTS if method.takes_back and not method.step else TELLS
         return Course(
             np.full(CALLS, -1, np.int64), z(PLACES, np.int64), clock, np.array(control, float), counts, start, now, at, exchange,
-            contact_data(self.compiled.system, work), times,
+            contact_data(self.compiled.system, work), times, z(f.ns), z(f.ns),
+            make_samples(f, len(work.path.beta)),
             corners_before(self.compiled.corners, clock[END]), make_outputs(times, f, len(work.path.beta)),
         )  # fmt: skip
 
@@ -319,6 +322,22 @@ def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:
         times.copy(), z((n, f.nq)), z((n, f.ns)), z((n, f.ns)), z((n, f.nc)), z((n, f.nz)), z((n, 3)), z((n, 2)), z(n),
         z((n, f.contacts, 3)), z((n, n_beta)),
     )  # fmt: skip
+
+
+def make_samples(f: Facts, n_beta: int) -> Samples:
+    """Room for what the audit looks at."""
+    n, z = SAMPLES + 1, np.zeros
+    return Samples(
+        np.full(n, -1.0),
+        z((n, f.nq)),
+        z((n, f.ns)),
+        z((n, f.ns)),
+        z((n, f.nc)),
+        z((n, f.nz)),
+        z((n, n_beta)),
+        z(n, np.int64),
+        z(1),
+    )
 
 
 def _check_memory(outputs: int, numbers: int) -> None:

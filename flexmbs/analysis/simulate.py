@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from flexmbs.analysis.assemble import redundancy_text
+from flexmbs.analysis.audit import audited
+from flexmbs.analysis.audit.audit import report_findings
 from flexmbs.analysis.closing import Assemble
 from flexmbs.analysis.event import Event, checked_events
 from flexmbs.analysis.initial import consistent_state, in_coordinates, initial_state
@@ -57,6 +59,7 @@ def simulate(
     rho_inf: float | None = None,
     events: Sequence[Event] = (),
     initial: Assemble | None = None,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> Solution:
     """Motion of a model from its initial values at t = 0 to ``t_end`` (s), or as its ``run`` says where no ``t_end`` is given.
@@ -75,17 +78,21 @@ def simulate(
     rho_inf: spectral radius of generalized-α at infinite frequency.
     events: state functions whose changes of sign are located; terminal ones end the run.
     initial: how initial values are made consistent, `Assemble` with locked joints, weights, bending of bodies, strictness.
+    strict: an `AuditError` where the audit of the run is not PASS; else each of its findings is an `AuditWarning`.
     progress: called with the fraction done and a text, after batches of outputs that take about a quarter of a second.
     Ctrl-C ends the run at the last output; the solution's ``run.outcome`` says so.
 
-    Raises `InputError` for what is wrong before the first step, `SolverError` when the run stops, and what a function of the
+    Raises `InputError` for what is wrong before the first step, `SolverError` when the run stops, `AuditError`
+    with ``strict``, and what a function of the
     user raises; both have the part that was computed as their ``solution``.
     """
     given: dict[str, Any] = {
         "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism, "coordinates": coordinates,
         "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol, "rho_inf": rho_inf,
     }  # fmt: skip
-    return _simulate(model, asked(model, given), start, initial, checked_events(events), progress)
+    solution = _simulate(model, asked(model, given), start, initial, checked_events(events), progress)
+    report_findings(solution, strict=strict)
+    return solution
 
 
 def _simulate(
@@ -159,7 +166,7 @@ def _simulate(
     if status not in (DONE, INTERRUPTED):
         compiled.callbacks.raise_error(solution if reached else None)
         raise SolverError(ended, solution)
-    return solution
+    return solution.with_checks(audited(solution, run))
 
 
 def _tell_of_time(model: Model, t: float) -> None:

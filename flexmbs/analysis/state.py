@@ -133,12 +133,12 @@ def state_of(solution: Solution, t: float) -> State:
         beta = path_coordinates(compiled, solution.trajectory)[i]
         return settled_state(compiled, at, solution.q[i], solution.s[i], beta, z)
     joint = compile_model(compiled.model, "joint").with_spring_lengths(compiled.spring_lengths)
-    q, s = _joint_values(joint, solution, i)
+    q, s = joint_values(joint, solution, i)
     beta = np.concatenate([np.zeros(0), *(solution.joint(name).position[i] for name in joint.topology.cuts)])
     return settled_state(joint, at, q, s, beta, z)
 
 
-def _joint_values(joint: Compiled, solution: Solution, i: int) -> tuple[np.ndarray, np.ndarray]:
+def joint_values(joint: Compiled, solution: Solution, i: int) -> tuple[np.ndarray, np.ndarray]:
     """q and s of the joints' tree at output i of a solution in other coordinates."""
     tree, q, s = joint.system.tree, np.zeros(int(joint.system.layout[1])), np.zeros(int(joint.system.layout[2]))
     for b, primary in enumerate(joint.topology.tree):

@@ -20,7 +20,7 @@ def demo(folder: Path) -> int:
     """Mesh → flexible body → model → run → report in a folder; 0 when every check passes, else 3."""
     from flexmbs.analysis.demo import demo_checks, demo_model
     from flexmbs.command.run import simulated
-    from flexmbs.results.summary import FAIL
+    from flexmbs.results.check import FAIL
 
     started = time.perf_counter()
     file = next((path for path in MESHES if path.exists()), None)

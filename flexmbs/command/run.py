@@ -23,7 +23,7 @@ def run(
 ) -> int:
     """Simulate, save, report; the exit code, that of a `SolverError` where the verdict is FAIL. What was computed is kept."""
     from flexmbs.model.model import load
-    from flexmbs.results.summary import FAIL
+    from flexmbs.results.check import FAIL
 
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = run_options(model, given)
@@ -123,7 +123,7 @@ def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
 
 
 def _tell_results(solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool) -> None:
-    from flexmbs.results.summary import PASS
+    from flexmbs.results.check import PASS
 
     if as_json:
         put_json(numbers | {"files": files})

@@ -109,6 +109,20 @@ class Outputs(NamedTuple):
     beta: np.ndarray
 
 
+class Samples(NamedTuple):
+    """Ends of steps that the audit looks at: at equal parts of the run, the last one that of the largest accelerations."""
+
+    t: np.ndarray  # (n,) negative where there is none
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    lam: np.ndarray
+    z: np.ndarray
+    beta: np.ndarray
+    closed: np.ndarray  # (n,) int64 contacts that carry forces
+    largest: np.ndarray  # (1,) largest acceleration so far
+
+
 class Course(NamedTuple):
     """One run: states, addresses, time and outputs."""
 
@@ -123,6 +137,9 @@ class Course(NamedTuple):
     exchange: Exchange
     contact: ContactData
     times: np.ndarray
+    local: np.ndarray  # (ns,) estimated error of the positions that the step adds, as a displacement
+    spent: np.ndarray  # (ns,) sums of their sizes over the accepted steps
+    samples: Samples
     corners: np.ndarray  # times (s) that controlled steps must not pass over, the end of the run last
     out: Outputs
 

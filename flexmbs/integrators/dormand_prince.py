@@ -110,6 +110,16 @@ def error_norm(weights, h, k, y, y_new, n, rtol, atol):
 
 
 @part
+def local_error(weights, h, k, first, error):
+    """Error of the positions of a step: h times that of the velocities, which stand behind the first ``first`` unknowns."""
+    for i in range(error.shape[0]):
+        e = 0.0
+        for j in range(k.shape[0]):
+            e += weights[j] * k[j, first + i]
+        error[i] = h * h * e
+
+
+@part
 def within(dense, h, x, y, k, out):
     """out = y(t + x h) of the continuous method, 0 ≤ x ≤ 1."""
     for i in range(y.shape[0]):
@@ -171,6 +181,7 @@ def step_at(memory, course, same, h, a, b):
         course.exchange.status[0] = -1 - status
         return INDEFINITE
     clock[ERROR] = error
+    local_error(memory.weights, h, memory.k, start.q.shape[0], course.local)
     return DONE
 
 

@@ -309,6 +309,7 @@ def step_at(memory, course, same, h, a_, b_):
         memory.weights, h, memory.k, start.y, now.y, now.y.shape[0] - 3, memory.control[0], memory.control[1]
     )  # fmt: skip
     clock[ERROR] = error
+    dp.local_error(memory.weights, h, memory.k, start.q.shape[0], course.local)
     if not error <= 1.0:
         return DONE
     memory.whole[0] = h

@@ -150,14 +150,20 @@ def finish(p, sd, sd_old, a):
 
 
 @part
-def error_norm(p, h, a_new, a_old, travel, rtol, atol):
-    """RMS of the local error h² (β − 1/6) (a_{n+1} − a_n) over atol + rtol · distance travelled (Zienkiewicz & Xie 1991)."""
+def local_error(p, h, a_new, a_old, error):
+    """h² (β − 1/6) (a_{n+1} − a_n) (Zienkiewicz & Xie 1991)"""
+    for i in range(error.shape[0]):
+        error[i] = h * h * (p[2] - 1.0 / 6.0) * (a_new[i] - a_old[i])
+
+
+@part
+def error_norm(error, travel, rtol, atol):
+    """RMS of the local error over atol + rtol · distance travelled."""
     total = 0.0
-    n = a_new.shape[0]
-    for i in range(n):
-        e = h * h * (p[2] - 1.0 / 6.0) * (a_new[i] - a_old[i]) / (atol + rtol * travel[i])
+    for i in range(error.shape[0]):
+        e = error[i] / (atol + rtol * travel[i])
         total += e * e
-    return math.sqrt(total / max(n, 1))
+    return math.sqrt(total / max(error.shape[0], 1))
 
 
 class Memory(NamedTuple):
@@ -254,10 +260,9 @@ def step_at(memory, course, same, h, a, b):
     finish(memory.p, now.sd, start.sd, memory.a1)
     for k in range(3):
         now.w[k] = start.w[k] + 0.5 * h * (start.power[k] + now.power[k])
+    local_error(memory.p, h, memory.a1, memory.a, course.local)
     if course.clock[FIXED] <= 0.0:
-        course.clock[ERROR] = error_norm(
-            memory.p, h, memory.a1, memory.a, memory.travel, memory.control[0], memory.control[1]
-        )  # fmt: skip
+        course.clock[ERROR] = error_norm(course.local, memory.travel, memory.control[0], memory.control[1])
     return DONE
 
 

@@ -88,6 +88,7 @@ class MoreauJean(Integrator):
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, CONTACTS, ROWS, PROJECT)
     needs: ClassVar[str] = "residual"
     contacts: ClassVar[bool] = True
+    accelerates: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.step is None:

@@ -125,10 +125,44 @@ def accept(course, h):
     clock[BEGUN] = clock[TIME]
     clock[TIME] += h
     course.counts[STEPS] += 1
+    for a in range(course.local.shape[0]):
+        course.spent[a] += abs(course.local[a])
     if course.calls[KEEP] >= 0:
         call(course.calls[KEEP], course.place[MODEL], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
     call(course.calls[COMMIT], course.place[COMMON], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
     return method(course, FINISH, h)
+
+
+@part
+def keep_sample(course, k):
+    """The end of the last step as sample k."""
+    samples, now = course.samples, course.now
+    samples.t[k] = course.clock[TIME]
+    copy(now.q, samples.q[k])
+    copy(now.s, samples.s[k])
+    copy(now.sd, samples.sd[k])
+    copy(now.lam, samples.lam[k])
+    copy(now.z, samples.z[k])
+    for a in range(samples.beta.shape[1]):
+        samples.beta[k, a] = course.exchange.beta[a]
+    samples.closed[k] = 0
+    for c in range(course.contact.mode.shape[0]):
+        if course.contact.rigid[c] == 1 and course.contact.mode[c] != 0:
+            samples.closed[k] += 1
+
+
+@part
+def sample(course):
+    """Keep the end of the step where it is the first of its part of the run, or has the largest accelerations so far."""
+    samples = course.samples
+    last = samples.t.shape[0] - 1
+    k = min(int(last * course.clock[TIME] / course.clock[END]), last - 1)
+    if samples.t[k] < 0.0:
+        keep_sample(course, k)
+    size = largest(course.now.sd)
+    if size > samples.largest[0]:
+        samples.largest[0] = size
+        keep_sample(course, last)
 
 
 @part
@@ -215,6 +249,7 @@ def march(course, first_course, second_course, first, last, none):
             status = step(course)
             if status != DONE:
                 return status
+            sample(course)
             crossed = 0
             if course.counts[WATCHED] == 1:
                 place = course.place

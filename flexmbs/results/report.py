@@ -12,8 +12,9 @@ from flexmbs.model.check_topology import freedom_lines
 from flexmbs.page.files import write_text
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
+from flexmbs.results.check import PASS, WARN
 from flexmbs.results.stress_summary import stress_reports
-from flexmbs.results.summary import PASS, WARN, body_mass, summary
+from flexmbs.results.summary import body_mass, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,8 +27,8 @@ from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import CO_LAW, DRIVE_ROW, NF, QF_AT, SF_AT
 
 if TYPE_CHECKING:
+    from flexmbs.results.check import Check
     from flexmbs.results.plots import Plots
-    from flexmbs.results.summary import Check
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,18 +98,26 @@ class Solution:
 
     @cached_property
     def audit(self) -> "tuple[Check, ...]":
-        """What was looked at after the run: outcome, energy, drift, redundancy, steps, deflections, stresses.
+        """What was looked at after the run: outcome, energy, drift, redundancy, steps, deflections, stresses; a second opinion on
+        accelerations, reactions and joint angles, the error of the steps and how they resolve what drives the motion.
 
-        Each has a title, a status (PASS, WARN or FAIL) and a line that says what was found.
+        Each has a title, a status (PASS, WARN or FAIL), a line that says what was found, where and when, and how to mend it.
         """
         from flexmbs.results.summary import checks
 
-        return tuple(checks(self))
+        return (*checks(self), *self.run.checks)
+
+    def with_checks(self, checks: "Iterable[Check]") -> "Solution":
+        """The same solution whose audit holds these checks too; views that were evaluated are kept."""
+        judged = dataclasses.replace(self, run=dataclasses.replace(self.run, checks=tuple(checks)))
+        own = {field.name for field in dataclasses.fields(self)}
+        judged.__dict__.update({key: value for key, value in self.__dict__.items() if key not in {*own, "audit"}})
+        return judged
 
     @property
     def verdict(self) -> str:
         """The worst of the `audit`: "PASS", "WARN" or "FAIL"."""
-        from flexmbs.results.summary import verdict
+        from flexmbs.results.check import verdict
 
         return verdict(self.audit)
 

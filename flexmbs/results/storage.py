@@ -24,6 +24,7 @@ from flexmbs.model.functions import stand_ins
 from flexmbs.model.model import SECTIONS, Model
 from flexmbs.model.toml_read import model_of
 from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
+from flexmbs.results.check import FAIL, PASS, WARN, Check
 from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import EventRecord, Impact, RunInfo, Trajectory
@@ -91,6 +92,7 @@ def _run_record(solution: Solution, numbers: dict[str, int]) -> dict[str, Any]:
         "moved": [str(line) for line in run.moved], "notes": [str(line) for line in run.notes], "provenance": run.provenance,
         "events": [[event.name, event.t, event.q.tolist(), event.s.tolist()] for event in run.events],
         "impacts": [[impact.contact, impact.t, list(impact.impulse), impact.lost] for impact in run.impacts],
+        "checks": [[check.title, check.status, check.found, check.mend] for check in run.checks],
     }  # fmt: skip
 
 
@@ -149,6 +151,7 @@ def _run_info(record: Mapping[str, Any], model_text: str) -> RunInfo:
         impacts=tuple(_impact(k, values) for k, values in enumerate(record["impacts"])),
         redundant=[(str(name), int(rows)) for name, rows in record["redundant"]],
         moved=tuple(map(str, record["moved"])), notes=tuple(map(str, record["notes"])),
+        checks=tuple(_check(values) for values in record.get("checks", ())),
         provenance={str(key): str(value) for key, value in record["provenance"].items()}, model_text=model_text,
     )  # fmt: skip
 
@@ -159,6 +162,14 @@ def _event(number: int, values: Any) -> EventRecord:
         return EventRecord(str(name), float(t), np.array(q, float).reshape(-1), np.array(s, float).reshape(-1))
     except (TypeError, ValueError):
         raise InputError(f"run: event {number} is damaged; write the file anew") from None
+
+
+def _check(values: Any) -> Check:
+    try:
+        title, status, found, mend = map(str, values)
+        return Check(title, (PASS, WARN, FAIL)[(PASS, WARN, FAIL).index(status)], found, mend)
+    except (TypeError, ValueError):
+        raise InputError("run: the audit is damaged; write the file anew") from None
 
 
 def _impact(number: int, values: Any) -> Impact:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,10 @@ import numpy as np
 from flexmbs.algebra.so3 import log_so3
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.forces.force import BetweenFrames
+from flexmbs.results.check import FAIL, PASS, WARN, Check, graded, verdict
 from flexmbs.results.solution import Solution
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
 from flexmbs.results.views import FloatArray
-
-PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
 
 # limits of (PASS, WARN); beyond the second a check fails
 ENERGY = (1e-3, 5e-2)  # missing energy over the largest energy or work
@@ -31,15 +29,6 @@ ROTATION = 0.2  # rad
 MOST_NODES, MOST_TIMES = 400, 200
 
 
-@dataclass(frozen=True)
-class Check:
-    """One criterion: what was looked at, PASS, WARN or FAIL, and a line that says what was found."""
-
-    title: str
-    status: str
-    found: str
-
-
 def checks(solution: Solution) -> list[Check]:
     """All criteria, in the order of the report."""
     found = [_outcome(solution), _energy(solution), *_drifts(solution), _redundancy(solution), _steps(solution)]
@@ -49,15 +38,6 @@ def checks(solution: Solution) -> list[Check]:
     found += [check for name in solution.compiled.model.forces if (check := _rotation_between(solution, name))]
     found += [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
     return found + [check for name in stressed_bodies(solution) if (check := _yielding(solution, name))]
-
-
-def verdict(found: Iterable[Check]) -> str:
-    """The worst of the checks."""
-    return max((check.status for check in found), key=(PASS, WARN, FAIL).index)
-
-
-def _graded(value: float, limits: tuple[float, float]) -> str:
-    return PASS if value <= limits[0] else WARN if value <= limits[1] else FAIL
 
 
 def _outcome(solution: Solution) -> Check:
@@ -71,7 +51,7 @@ def _energy(solution: Solution) -> Check:
     energy = solution.energy
     missing = float(np.abs(energy.balance).max())
     share = missing / max(energy.scale, AT_REST * max(_total_mass(solution), 1e-300))
-    return Check("Energy balance", _graded(share, ENERGY), f"{missing:.2e} J missing, {share:.1e} of the largest energy or work")
+    return Check("Energy balance", graded(share, ENERGY), f"{missing:.2e} J missing, {share:.1e} of the largest energy or work")
 
 
 def body_mass(solution: Solution, name: str) -> float:
@@ -91,8 +71,8 @@ def _drifts(solution: Solution) -> list[Check]:
     speed = max(float(np.abs(solution.s).max(initial=0.0)), 1e-3)
     rate = f"largest |Gs + γ̄| = {gd:.1e}, {gd / speed:.1e} of the largest speed"
     return [
-        Check("Position drift", _graded(g, POSITION_DRIFT), f"largest |g| = {g:.1e} (m, rad)"),
-        Check("Velocity drift", _graded(gd / speed, VELOCITY_DRIFT), rate),
+        Check("Position drift", graded(g, POSITION_DRIFT), f"largest |g| = {g:.1e} (m, rad)"),
+        Check("Velocity drift", graded(gd / speed, VELOCITY_DRIFT), rate),
     ]
 
 
@@ -102,7 +82,7 @@ def _overlap(solution: Solution) -> Check:
     k = int(depth.argmax())
     speed = float(np.abs(solution.contact(name).rate).max())
     allowed = OVERLAP + (solution.run.options["step"] or 0.0) * speed
-    status = _graded(float(depth[k]) / allowed, (1.0, 10.0))
+    status = graded(float(depth[k]) / allowed, (1.0, 10.0))
     return Check("Rigid contacts", status, f"largest overlap {depth[k]:.1e} (m, rad) of {name} at t = {solution.t[k]:.4g} s")
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs import __version__
+from flexmbs.results.check import Check
 
 NO_CONTACTS = np.zeros((0, 0, 3))
 NO_CUTS = np.zeros((0, 0))
@@ -84,6 +85,7 @@ class RunInfo:
     options: what the user chose.  outcome: "finished", the terminal event, or why the run stopped.  events: in order of time.
     redundant: (joint, number of dependent rows).  impacts: of rigid contacts, in order of time.
     moved: what assembly changed.  notes: warnings, one line each.  provenance: date, machine, versions.
+    checks: what the audit found with the equations at hand, beside what follows from the outputs.
     model_text: the model as a TOML text where it is not the text of the compiled model (a solution read from a file).
     """
 
@@ -95,6 +97,7 @@ class RunInfo:
     moved: Sequence[str] = ()
     notes: Sequence[str] = ()
     provenance: dict[str, str] = field(default_factory=provenance)
+    checks: Sequence[Check] = ()
     model_text: str | None = None
 
     @property

@@ -52,8 +52,8 @@ def often(model, here, same, t, count, none):
 
 
 @functools.cache
-def kernel():
-    return bound_entry(often, "recursive", accelerations=RECURSIVE.accelerations)
+def kernel(form):
+    return bound_entry(often, form.__name__.lower(), accelerations=form.accelerations)
 
 
 def least(call, count, repetitions):
@@ -125,7 +125,9 @@ def our_time(compiled, q, s, repetitions, beta=None):
     """Seconds of one evaluation, and the accelerations at (q, s)."""
     evaluator = Evaluator(compiled, RECURSIVE(), beta)
     evaluator.point.q[:], evaluator.point.s[:] = q, s
-    run = functools.partial(kernel(), evaluator.model, evaluator.packed, evaluator.packed, 0.0)
+    run = functools.partial(
+        kernel(type(RECURSIVE().fitting(compiled, "accelerations"))), evaluator.model, evaluator.packed, evaluator.packed, 0.0
+    )
     run(1)
     first = evaluator.point.sd.copy()
     count = max(1, int(BATCH / max(least(lambda: run(20), 20, 3), 1e-8)))

@@ -26,7 +26,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import FlexmbsError
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS, Integrator
-from flexmbs.results.summary import WARN
+from flexmbs.results.check import WARN
 from flexmbs.results.trajectory import RunInfo, Trajectory
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import ETA, MASS, SPARE

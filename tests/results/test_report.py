@@ -17,8 +17,9 @@ from flexmbs.flexible_body import Surface
 from flexmbs.page.files import cell, slug
 from flexmbs.page.html import number
 from flexmbs.page.style import MOST_POINTS, thinned
+from flexmbs.results.check import FAIL, PASS, WARN
 from flexmbs.results.report import page
-from flexmbs.results.summary import FAIL, PASS, WARN, checks, summary
+from flexmbs.results.summary import checks, summary
 from flexmbs.results.tables import write_tables
 
 NASTY = '<script>alert("1")<b>'

@@ -16,8 +16,9 @@ from flexmbs.flexible_body import Surface
 from flexmbs.flexible_body_stress import StressModes, von_mises
 from flexmbs.results import Solution, stress
 from flexmbs.results.body_loads import body_loads, frame_wrenches
+from flexmbs.results.check import PASS, WARN
 from flexmbs.results.stress import StressView
-from flexmbs.results.summary import PASS, WARN, checks, summary
+from flexmbs.results.summary import checks, summary
 from flexmbs.results.tables import write_tables
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (-0.05, 0.05) for z in (-0.1, 0.1)])

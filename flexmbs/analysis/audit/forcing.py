@@ -1,0 +1,73 @@
+"""Laws of time against the steps: what a law does between the ends of a step, where no method looks.
+
+At some steps of the run the law is compared with the straight line between its values at both ends. For a sine the root mean
+square of the difference over that of the law is (ω h)²/11 while the steps resolve it, and 1 or more where it is aliased.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from flexmbs.model.laws import Constant, Function, TimeLaw
+from flexmbs.model.parts import parts
+from flexmbs.results.check import FAIL, PASS, WARN, Check
+from flexmbs.results.solution import Solution
+
+STEPS = 40  # of the run that are looked at
+FRACTIONS = (0.29, 0.5, 0.83)  # of a step
+FIXED = (0.1, 0.5)  # ω h = 1 and 2.4, about six and three steps a period
+CONTROLLED = (0.5, np.inf)  # their error is estimated at points within the step too
+STEADY = 1e-12  # of the values: a law that does not change
+
+
+def forcing(solution: Solution) -> list[Check]:
+    """The law that the steps resolve least, where there are laws that change."""
+    worst, place = 0.0, ""
+    begun, lengths = _steps(solution)
+    for name, law in _laws(solution):
+        share = _missed(law, begun, lengths)
+        if share > worst:
+            worst, place = share, name
+    if not place:
+        return []
+    fixed = solution.run.options["step"]
+    limits = FIXED if fixed else CONTROLLED
+    status = PASS if worst <= limits[0] else WARN if worst <= limits[1] else FAIL
+    text = f"{place} differs within steps of about {np.median(lengths):.3g} s by {worst:.2g} of its size from a straight line"
+    return [Check("Laws of time", status, text, "" if status == PASS else "take smaller steps")]
+
+
+def _laws(solution: Solution) -> Iterator[tuple[str, TimeLaw]]:
+    model = solution.model
+    for section in (model.joints, model.forces, model.drives):
+        for item in section.values():
+            for path, part in parts(item):
+                wants_more = isinstance(part, Function) and part.parameters != 1
+                if isinstance(part, TimeLaw) and not isinstance(part, Constant) and not wants_more:
+                    yield ".".join((item.section, item.name, *path)), part
+
+
+def _steps(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """Beginnings and lengths of some steps within the run, at irregular times."""
+    t = solution.t
+    chosen = t[0] + (t[-1] - t[0]) * np.modf(0.5 + 0.618034 * np.arange(STEPS))[0]
+    lengths = np.interp(chosen, t, solution.trajectory.step)
+    begun = np.minimum(chosen, t[-1] - lengths)
+    keep = (lengths > 0.0) & (begun >= t[0])
+    return begun[keep], lengths[keep]
+
+
+def _missed(law: TimeLaw, begun: np.ndarray, lengths: np.ndarray) -> float:
+    """Root mean square of what lies between the ends of the steps over that of the law's change; 0 where it cannot be said."""
+    try:
+        ends = np.array([[law(float(t)) for t in times] for times in (begun, begun + lengths)])
+        within = np.array([[law(float(t)) for t in begun + x * lengths] for x in FRACTIONS])
+    except Exception:  # a function of the user that is not defined there
+        return 0.0
+    if ends.size == 0 or not (np.isfinite(ends).all() and np.isfinite(within).all()):
+        return 0.0
+    straight = np.array([(1.0 - x) * ends[0] + x * ends[1] for x in FRACTIONS])
+    size = float(np.std(np.concatenate([ends.ravel(), within.ravel()])))
+    if size <= STEADY * float(np.abs(ends).max(initial=0.0)):
+        return 0.0
+    return float(np.sqrt(np.mean((within - straight) ** 2))) / size

@@ -1,0 +1,175 @@
+"""A run judged by equations that did not produce it: its accelerations, reactions and joint angles by Lagrange multipliers in the
+other coordinates, from the state alone.
+
+At ends of steps over the run, that of the largest accelerations among them, the model compiled in the other
+coordinates gives M ṡ = k + Gᵀλ, G ṡ = γ by its block-sparse factorization: no recursion, no chosen coordinates, no memory of the
+run. What a fast path leaves out, or a path variable that lies, shows as a difference of accelerations.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.analysis.initial import InitialState, converted, settle
+from flexmbs.analysis.run import Run, facts, make_outputs
+from flexmbs.analysis.state import joint_values
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work, start_from
+from flexmbs.model.motions import Rotate, Twist
+from flexmbs.results.check import FAIL, PASS, Check, graded
+from flexmbs.results.solution import Solution
+from flexmbs.results.trajectory import RunInfo, Trajectory
+from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.records import ETA, SPARE, Work
+
+LEAST_STATES = 3
+LIMITS = (1e-5, 1e-3)  # of the largest acceleration or force
+DRIFTING = (1e-3, 3e-2)  # the same where constraints hold but to the error of the steps
+MEND = "take smaller steps; report it if it stays"
+SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
+WHOLE = 0.8  # of a turn: a change of an angle between outputs as far from its rate's integral
+STEADY = 0.5  # rad: change that the rates' difference makes between two outputs, above which turns cannot be told
+
+
+class Difference(NamedTuple):
+    """The largest difference over the largest value, and where it is."""
+
+    share: float
+    item: str
+    t: float
+
+
+def second_opinion(solution: Solution, run: Run, budget: float) -> list[Check]:
+    """Checks of accelerations, reactions and joint angles, within about ``budget`` seconds."""
+    turns = _turns(solution)
+    if not run.method.accelerates:
+        return turns
+    mine = _sampled(solution, run)
+    theirs = _judged(mine, budget) if len(mine.t) else None
+    if theirs is None:
+        return turns
+    count = len(theirs.t)
+    text = f"{count} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
+    worst, reactions = _accelerations(mine, theirs), _reactions(mine, theirs)
+    limits = DRIFTING if solution.compiled.n_constraints else LIMITS
+    status = graded(worst.share, limits)
+    place = f" at body {worst.item}, t = {worst.t:.4g} s" if status != PASS else ""
+    found = f"{text}, differ by {worst.share:.1e} of the largest acceleration{place}"
+    checks = [Check("Second opinion", status, found, "" if status == PASS else MEND)]
+    if not reactions.share <= limits[0]:
+        found = f"{text}, differ by {reactions.share:.1e} of the largest force at joint {reactions.item}, t = {reactions.t:.4g} s"
+        checks.append(Check("Reactions", graded(reactions.share, limits), found, MEND))
+    return [*checks, *turns]
+
+
+def _sampled(solution: Solution, run: Run) -> Solution:
+    """The states that the run kept for the audit, those left out in which rigid contacts are closed; the extreme one first."""
+    samples = run.course.samples
+    order = [len(samples.t) - 1, *range(0, len(samples.t) - 1, 5), *range(len(samples.t) - 1)]
+    times = list(dict.fromkeys(order))
+    pick = [k for k in times if samples.t[k] >= 0.0 and samples.closed[k] == 0 and np.isfinite(samples.sd[k]).all()]
+    out = Trajectory(*make_outputs(samples.t[pick], run.facts, samples.beta.shape[1]))
+    for name in ("q", "s", "sd", "lam", "z", "beta"):
+        getattr(out, name)[:] = getattr(samples, name)[pick]
+    return Solution(solution.compiled, out, {}, RunInfo(redundant=solution.run.redundant))
+
+
+def _judged(mine: Solution, budget: float) -> Solution | None:
+    """The states in the other coordinates, one after the other until the time is up, at least three; None where none can be."""
+    begun = time.perf_counter()
+    source = mine.compiled
+    other = "absolute" if source.topology.coordinates == "joint" else "joint"
+    target = compile_model(source.model, other).with_spring_lengths(source.spring_lengths)
+    own, work = make_work(source.system, mine.trajectory.beta[0]), None
+    out = None
+    count = 0
+    for k, t in enumerate(mine.t):
+        if count >= LEAST_STATES and time.perf_counter() - begun > budget:
+            break
+        state = _converted(mine, target, k, own)
+        if out is None or work is None:
+            out = Trajectory(*make_outputs(mine.t, facts(target), len(state.beta)))
+            work = make_work(target.system, state.beta)
+        start_from(work, state.beta)
+        settled = settle(target, work, float(t), state.q, state.s, state.z)
+        if settled.status < 0:
+            return None
+        out.q[k], out.s[k], out.sd[k], out.lam[k] = state.q, state.s, settled.sd, settled.lam
+        out.z[k], out.beta[k] = state.z, work.beta[:-SPARE]
+        count = k + 1
+    if out is None:
+        return None
+    shortened = Trajectory(*(values[:count] for values in out))
+    return Solution(target, shortened, {}, RunInfo(redundant=mine.run.redundant))
+
+
+def _converted(mine: Solution, target: Compiled, k: int, work: Work) -> InitialState:
+    """State k in the coordinates of ``target``."""
+    compiled, z = mine.compiled, mine.trajectory.z[k]
+    if compiled.topology.coordinates != "joint":
+        q, s = joint_values(target, mine, k)
+        beta = [mine.joint(name).position[k] for name in target.topology.cuts]
+        return InitialState(q, s, np.concatenate([np.zeros(0), *beta]), z=z)
+    start_from(work, mine.trajectory.beta[k])
+    terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z)
+    eta = work.cut[:, ETA : ETA + 6].copy()
+    here = InitialState(mine.q[k], mine.s[k], work.beta[:-SPARE].copy(), (), work.motion.copy(), eta, z)
+    return converted(compiled, here, target)
+
+
+def _accelerations(mine: Solution, theirs: Solution) -> Difference:
+    """Of bodies' accelerations and angular accelerations."""
+    n = len(theirs.t)
+    sizes = [max(float(np.linalg.norm(mine.model.gravity)), SMALLEST), SMALLEST]
+    apart = []
+    for name in mine.bodies:
+        a, b = mine.body(name), theirs.body(name)
+        pairs = (a.acceleration, b.acceleration), (a.angular_acceleration, b.angular_acceleration)
+        for kind, (x, y) in enumerate(pairs):
+            sizes[kind] = max(sizes[kind], float(np.linalg.norm(x, axis=1).max()))
+            apart.append((kind, name, np.linalg.norm(x[:n] - y, axis=1)))
+    return _largest([(name, values / sizes[kind]) for kind, name, values in apart], theirs.t)
+
+
+def _reactions(mine: Solution, theirs: Solution) -> Difference:
+    """Of the forces of joints where they are unique."""
+    n, size, apart = len(theirs.t), 0.0, []
+    for name in mine.joints:
+        a, b = mine.joint(name), theirs.joint(name)
+        if a.unique and b.unique:
+            size = max(size, float(np.linalg.norm(a.force, axis=1).max(initial=0.0)))
+            apart.append((name, np.linalg.norm(a.force[:n] - b.force, axis=1)))
+    return _largest([(name, values / (size or 1.0)) for name, values in apart], theirs.t)
+
+
+def _largest(shares: list[tuple[str, np.ndarray]], t: np.ndarray) -> Difference:
+    found = Difference(0.0, "", 0.0)
+    for name, values in shares:
+        k = int(np.nan_to_num(values, nan=np.inf).argmax())
+        if not values[k] <= found.share:
+            found = Difference(float(values[k]), name, float(t[k]))
+    return found
+
+
+def _turns(solution: Solution) -> list[Check]:
+    """Angles of joints that change by whole turns more than their rates say between two outputs."""
+    dt = np.diff(solution.t)
+    for name in solution.joints:
+        joint = solution.joint(name)
+        motions = solution.compiled.model.joints[name].motions
+        if any(motion.nq != motion.nv for motion in motions):
+            continue
+        axes = [motion for motion in motions for _ in range(motion.nq)]
+        for c, motion in enumerate(axes):
+            if not isinstance(motion, (Rotate, Twist)):
+                continue
+            p, v = joint.position[:, c], joint.velocity[:, c]
+            off = np.diff(p) - 0.5 * dt * (v[1:] + v[:-1])
+            told = np.abs(np.diff(v)) * dt < STEADY
+            jumps = np.flatnonzero(told & (np.abs(off) > WHOLE * 2.0 * np.pi))
+            if len(jumps):
+                k = int(jumps[0])
+                text = f"joint {name} turns by {off[k]:.3g} rad more than its rate gives at t = {solution.t[k + 1]:.4g} s"
+                return [Check("Joint angles", FAIL, text, "report it")]
+    return []

@@ -1,0 +1,60 @@
+"""How far the errors of single steps may have moved the positions by the end of a run.
+
+The method's estimate of the error of each step (an embedded formula or the jump of accelerations) is summed by size over the
+steps for each coordinate, as a displacement: in m, rotations times the size of the model, modes by what they displace. No
+coordinate can be further off than twice its range.
+"""
+
+import numpy as np
+
+from flexmbs.analysis.run import Run
+from flexmbs.analysis.sizes import displacement_sizes, model_size
+from flexmbs.results.check import PASS, Check, graded
+from flexmbs.results.solution import Solution
+from flexmbs.system.records import NF, NV, QF_AT, SF_AT
+
+MOTION = (1e-2, 1e-1)  # of the largest motion
+NO_MOTION = 1e-9  # of the model's size
+
+
+def step_error(solution: Solution, run: Run) -> list[Check]:
+    """The estimated error of positions over the motion, for methods that estimate that of a step."""
+    spent = run.course.spent
+    if not spent.any():
+        return []
+    compiled = solution.compiled
+    sizes = displacement_sizes(compiled)
+    ranges = _ranges(solution)
+    motion = float((ranges / sizes).max(initial=0.0))
+    if motion <= NO_MOTION:
+        return []
+    errors = np.minimum(spent, 2.0 * ranges) / sizes
+    worst = int(errors.argmax())
+    share = float(errors[worst]) / motion
+    status = graded(share, MOTION)
+    length = model_size(compiled)
+    text = f"about {share:.1e} of the motion, {errors[worst] * length:.1e} m at body {_body(solution, worst)}"
+    fixed = solution.run.options["step"]
+    mend = f"take a smaller step than {fixed:g} s, or leave it out" if fixed else "lower rtol and atol"
+    return [Check("Error of the steps", status, text, "" if status == PASS else mend)]
+
+
+def _ranges(solution: Solution) -> np.ndarray:
+    """(ns,) range of each velocity coordinate's integral, of modes that of their amplitude."""
+    t, s = solution.t, solution.s
+    travelled = np.zeros_like(s)
+    travelled[1:] = np.cumsum(0.5 * (s[1:] + s[:-1]) * np.diff(t)[:, None], axis=0)
+    for row in solution.compiled.system.tree:
+        nf, to, at = int(row[NF]), int(row[SF_AT]), int(row[QF_AT])
+        travelled[:, to : to + nf] = solution.q[:, at : at + nf]
+    return np.asarray(np.ptp(travelled, axis=0))
+
+
+def _body(solution: Solution, coordinate: int) -> str:
+    """The body that a velocity coordinate belongs to."""
+    ends = np.cumsum([_size(row) for row in solution.compiled.system.tree])
+    return solution.compiled.bodies[int(np.searchsorted(ends, coordinate, "right"))]
+
+
+def _size(row: np.ndarray) -> int:
+    return int(row[NV] + row[NF])

@@ -1,0 +1,29 @@
+"""One criterion of the audit of a run, and the verdict on all of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One criterion: what was looked at, PASS, WARN or FAIL, what was found with its place and time, and how to mend it."""
+
+    title: str
+    status: str
+    found: str
+    mend: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.found}{'; ' if self.mend else ''}{self.mend}"
+
+
+def verdict(found: Iterable[Check]) -> str:
+    """The worst of the checks."""
+    return max((check.status for check in found), key=(PASS, WARN, FAIL).index)
+
+
+def graded(value: float, limits: tuple[float, float]) -> str:
+    """PASS up to the first limit, WARN up to the second, FAIL beyond and for what is no number."""
+    return PASS if value <= limits[0] else WARN if value <= limits[1] else FAIL
