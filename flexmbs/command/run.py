@@ -3,11 +3,12 @@
 import contextlib
 import dataclasses
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.console.messages import progress_bar, put, put_json, tell
-from flexmbs.errors import InputError, MachineError, SolverError
+from flexmbs.errors import AuditWarning, InputError, MachineError, SolverError
 from flexmbs.page.reserve import reserved
 
 if TYPE_CHECKING:
@@ -65,11 +66,13 @@ def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
     """The run that the options describe."""
     from flexmbs.analysis.simulate import simulate
 
-    return simulate(
-        model, t_end=options.t_end, step=options.step, output_step=options.output_step, formalism=options.formalism,
-        coordinates=options.coordinates, integrator=options.integrator, stabilization=options.stabilization, rtol=options.rtol,
-        atol=options.atol, rho_inf=options.rho_inf, progress=progress,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AuditWarning)  # told with the results
+        return simulate(
+            model, t_end=options.t_end, step=options.step, output_step=options.output_step, formalism=options.formalism,
+            coordinates=options.coordinates, integrator=options.integrator, stabilization=options.stabilization,
+            rtol=options.rtol, atol=options.atol, rho_inf=options.rho_inf, progress=progress,
+        )  # fmt: skip
 
 
 def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: bool) -> None:
@@ -130,7 +133,7 @@ def _tell_results(solution: "Solution", numbers: dict[str, Any], files: dict[str
         return
     for line in [*solution.run.moved, *solution.run.notes]:
         tell(f"note: {line}")
-    put("\n".join([*(f"{check['status']}  {check['title']}: {check['found']}" for check in numbers["checks"])]))
+    put("\n".join(f"{check.status}  {check}" for check in solution.audit))
     put("\n".join(f"{what}: {file}" for what, file in files.items()))
     worst = next(check for check in solution.audit if check.status == solution.verdict)
-    put(PASS if solution.verdict == PASS else f"{solution.verdict}: {worst.title}: {worst.found}")
+    put(PASS if solution.verdict == PASS else f"{solution.verdict}: {worst}")

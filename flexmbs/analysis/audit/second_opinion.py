@@ -21,12 +21,13 @@ from flexmbs.results.check import FAIL, PASS, Check, graded
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import RunInfo, Trajectory
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.records import ETA, SPARE, Work
+from flexmbs.system.records import ETA, MASS, SPARE, Work
 
 LEAST_STATES = 3
-LIMITS = (1e-5, 1e-3)  # of the largest acceleration or force
+LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force
 DRIFTING = (1e-3, 3e-2)  # the same where constraints hold but to the error of the steps
 MEND = "take smaller steps; report it if it stays"
+WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are none
 SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
 WHOLE = 0.8  # of a turn: a change of an angle between outputs as far from its rate's integral
 STEADY = 0.5  # rad: change that the rates' difference makes between two outputs, above which turns cannot be told
@@ -134,7 +135,9 @@ def _accelerations(mine: Solution, theirs: Solution) -> Difference:
 
 def _reactions(mine: Solution, theirs: Solution) -> Difference:
     """Of the forces of joints where they are unique."""
-    n, size, apart = len(theirs.t), 0.0, []
+    gravity = float(np.linalg.norm(mine.model.gravity))
+    accelerations = [gravity, *(float(np.linalg.norm(mine.body(name).acceleration, axis=1).max()) for name in mine.bodies)]
+    n, size, apart = len(theirs.t), WEIGHTLESS * float(mine.compiled.system.bodies.rigid[:, MASS].sum()) * max(accelerations), []
     for name in mine.joints:
         a, b = mine.joint(name), theirs.joint(name)
         if a.unique and b.unique:
