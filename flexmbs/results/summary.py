@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.algebra.so3 import log_so3
+from flexmbs.algebra.so3 import quaternion_of
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.results.check import FAIL, PASS, WARN, Check, graded, verdict
@@ -92,7 +92,7 @@ def _rotation_between(solution: Solution, name: str) -> Check | None:
     if not (isinstance(force, BetweenFrames) and force.place == BetweenFrames.place):
         return None
     A, B = (solution.frame(ref).rotation for ref in force.frames())
-    theta = np.array([log_so3(tuple(R.ravel())) for R in np.swapaxes(A, 1, 2) @ B])
+    theta = _rotation_vectors(np.swapaxes(A, 1, 2) @ B)
     angle = np.linalg.norm(theta, axis=1)
     jumped = np.flatnonzero((theta[1:] * theta[:-1]).sum(axis=1) < -(HALF_TURN**2) / 8.0)
     k = int(jumped[0]) if len(jumped) else int(angle.argmax())
@@ -100,6 +100,14 @@ def _rotation_between(solution: Solution, name: str) -> Check | None:
         return None
     text = f"its frames turned by {angle[k]:.3g} rad at t = {solution.t[k]:.4g} s; at half a turn its moment jumps"
     return Check(f"Rotation of {name}", FAIL, f"{text}: take a JointSpring there")
+
+
+def _rotation_vectors(R: FloatArray) -> FloatArray:
+    """(n, 3) of rotation matrices (n, 3, 3), angles in 0 … π."""
+    p = np.array([quaternion_of(tuple(each.ravel())) for each in R])
+    p *= np.where(p[:, :1] < 0.0, -1.0, 1.0)
+    n = np.linalg.norm(p[:, 1:], axis=1)
+    return np.asarray(2.0 * np.arctan2(n, p[:, 0])[:, None] * p[:, 1:] / np.maximum(n, 1e-300)[:, None])
 
 
 def _redundancy(solution: Solution) -> Check:

@@ -3,6 +3,7 @@
 import time
 import warnings
 
+from flexmbs.analysis.audit.contact_duration import contact_duration
 from flexmbs.analysis.audit.forcing import forcing
 from flexmbs.analysis.audit.second_opinion import second_opinion
 from flexmbs.analysis.audit.step_error import step_error
@@ -17,7 +18,7 @@ SHARE, LEAST = 0.05, 0.02  # of the run's time; seconds
 def audited(solution: Solution, run: Run) -> tuple[Check, ...]:
     """The checks of a solution with at least one output."""
     budget = max(LEAST, SHARE * float(solution.statistics["solve_seconds"]))
-    found = [*step_error(solution, run), *forcing(solution)]
+    found = [*step_error(solution, run), *forcing(solution), *contact_duration(solution)]
     begun = time.perf_counter()
     try:
         found += second_opinion(solution, run, budget)

@@ -1,0 +1,64 @@
+"""Durations of elastic impacts against fixed steps.
+
+A contact of the force N = k δⁿ stops a mass m that arrives at v at δ_m = ((n + 1) m v²/(2 k))^(1/(n+1)) and lasts
+T = 2 δ_m/v ∫₀¹ dx/√(1 − x^(n+1)) (Johnson, Contact Mechanics, 1985, eq. 11.23 for n = 3/2). Methods with control of their
+steps see it in their error.
+"""
+
+import math
+
+import numpy as np
+
+from flexmbs.model.contact_laws import HuntCrossley
+from flexmbs.model.contacts import FrameContact
+from flexmbs.model.frames import frame_ref
+from flexmbs.results.check import PASS, Check, graded
+from flexmbs.results.solution import Solution
+from flexmbs.results.summary import body_mass
+
+STEPS = (8.0, 3.0)  # in the duration of an impact: fewer are a warning, fewer than the second a failure
+NEAR = 2.0  # distances between outputs within which a contact counts as met
+
+
+def contact_duration(solution: Solution) -> list[Check]:
+    """The impact with the fewest steps in it, where steps are fixed and contacts elastic."""
+    step = solution.run.options["step"]
+    if not step:
+        return []
+    found = [
+        (duration / step, name)
+        for name, contact in solution.model.contacts.items()
+        if isinstance(contact, FrameContact) and isinstance(contact.law, HuntCrossley)
+        if (duration := _duration(solution, name, contact)) is not None
+    ]
+    if not found:
+        return []
+    steps, name = min(found)
+    status = graded(-steps, (-STEPS[0], -STEPS[1]))
+    text = f"impacts of {name} last about {steps * step:.2g} s, {steps:.2g} steps"
+    return [Check("Contacts and steps", status, text, "" if status == PASS else "take smaller steps, or leave the step out")]
+
+
+def impact_duration(stiffness: float, exponent: float, mass: float, speed: float) -> float:
+    """T (s) of an elastic impact of a mass (kg) at a speed (m/s) with the force k δⁿ."""
+    p = exponent + 1.0
+    depth = (0.5 * p * mass * speed**2 / stiffness) ** (1.0 / p)
+    return 2.0 * depth / speed * math.sqrt(math.pi) * math.gamma(1.0 + 1.0 / p) / math.gamma(0.5 + 1.0 / p)
+
+
+def _duration(solution: Solution, name: str, contact: FrameContact) -> float | None:
+    """Duration at the largest speed of approach at which the contact is met; None where it is not."""
+    view = solution.contact(name)
+    reach = NEAR * float(np.diff(solution.t).max(initial=0.0))
+    met = (view.rate < 0.0) & (view.gap <= -view.rate * reach)
+    if not met.any():
+        return None
+    masses = [
+        body_mass(solution, body)
+        for frame in (contact.parent, contact.child)
+        if (body := frame_ref(frame).body) in solution.model.bodies
+    ]
+    if not masses or min(masses) <= 0.0:
+        return None
+    speed = float(-view.rate[met].min())
+    return impact_duration(contact.law.stiffness, contact.law.exponent, 1.0 / sum(1.0 / mass for mass in masses), speed)

@@ -1,0 +1,186 @@
+"""Broken runs do not pass, good ones do, and what the audit finds comes out as warnings, errors and exit codes."""
+
+import dataclasses
+import math
+import warnings
+
+import numpy as np
+import pytest
+from audited_models import ball, found, four_bar, oscillator, pendulums
+from scipy.integrate import quad
+
+import flexmbs as fm
+import flexmbs.analysis.simulate as simulation
+from flexmbs.analysis.audit.contact_duration import impact_duration
+from flexmbs.analysis.audit.second_opinion import turned
+from flexmbs.results.check import FAIL, PASS, WARN
+from flexmbs.system.records import CUT_BETA
+
+QUIET = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+PAIRS = [
+    ("recursive", "joint", "generalized-alpha"),
+    ("multiplier", "absolute", "generalized-alpha"),
+    ("multiplier", "joint", "dormand-prince"),
+    ("embedding", "absolute", "dormand-prince"),
+    ("recursive", "joint", "rattle"),
+]
+
+
+def options(formalism, coordinates, integrator):
+    step = {"step": 1e-3} if integrator == "rattle" or (coordinates, integrator) == ("absolute", "generalized-alpha") else {}
+    return {"formalism": formalism, "coordinates": coordinates, "integrator": integrator, **step}
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
+@pytest.mark.parametrize("make", [pendulums, lambda: pendulums(3, spring=50.0), four_bar, oscillator])
+def test_good_runs_pass(make, pair):
+    if make is four_bar and pair[0] == "recursive" and pair[2] == "rattle":
+        pair = ("multiplier", *pair[1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", fm.AuditWarning)
+        warnings.filterwarnings("ignore", "WARN: Redundancy", fm.AuditWarning)  # of the four-bar
+        solution = fm.simulate(make(), t_end=0.5, **options(*pair))
+    assert {check.status for check in solution.audit if check.title != "Redundancy"} == {PASS}
+    assert found(solution, "Second opinion").status == PASS
+    assert found(solution, "Error of the steps").status == PASS
+
+
+def other_equations(monkeypatch, change):
+    """Runs whose equations are not those of the model: ``change`` makes another record of them."""
+    proper = simulation.in_coordinates
+
+    def wrong(joint, start, coordinates):
+        compiled, state = proper(joint, start, coordinates)
+        return dataclasses.replace(compiled, system=change(compiled.system)), state
+
+    monkeypatch.setattr(simulation, "in_coordinates", wrong)
+
+
+def without_springs(system):
+    none = system.forces.joint._replace(info=system.forces.joint.info[:0], value=system.forces.joint.value[:0])
+    return system._replace(forces=system.forces._replace(joint=none))
+
+
+def heavier(system):
+    rigid = system.bodies.rigid.copy()
+    rigid[-1] *= 1.03
+    return system._replace(bodies=system.bodies._replace(rigid=rigid))
+
+
+def less_gravity(system):
+    return system._replace(gravity=0.98 * system.gravity)
+
+
+@QUIET
+@pytest.mark.parametrize("change", [without_springs, heavier, less_gravity])
+@pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
+def test_equations_that_are_not_those_of_the_model(monkeypatch, change, pair):
+    """Such runs keep their own energy: only other equations see it."""
+    other_equations(monkeypatch, change)
+    solution = fm.simulate(pendulums(3, spring=50.0), t_end=0.3, **options(*pair))
+    assert found(solution, "Energy balance").status != FAIL or change is without_springs
+    assert found(solution, "Second opinion").status in (WARN, FAIL)
+    assert solution.verdict != PASS
+
+
+@QUIET
+@pytest.mark.parametrize("joint, coordinates", [("hinge1", "absolute"), ("knee", "joint")])
+def test_angles_that_gain_turns(joint, coordinates):
+    model = four_bar() if joint == "knee" else pendulums()
+    solution = fm.simulate(model, t_end=0.3, coordinates=coordinates)
+    assert found(solution, "Joint angles") is None
+    place = solution.compiled.places[joint]
+    at = int(solution.compiled.system.cuts[place.cut, CUT_BETA])
+    beta = solution.trajectory.beta.copy()
+    beta[len(beta) // 2 :, at] += 2 * math.pi
+    wrong = dataclasses.replace(solution, trajectory=solution.trajectory._replace(beta=beta))
+    assert [check.status for check in turned(wrong)] == [FAIL]
+    assert f"joint {joint} turns" in turned(wrong)[0].found
+
+
+@QUIET
+@pytest.mark.parametrize("step, status", [(0.2, FAIL), (0.04, WARN), (2e-3, PASS)])
+def test_large_steps(step, status):
+    """The estimate is that of the true error within a factor of three."""
+    solution = fm.simulate(oscillator(), t_end=2.0, step=step)
+    exact = 0.1 * np.cos(2 * np.pi * solution.t)
+    true = np.abs(solution.joint("guide").position[:, 0] - exact).max() / 0.2
+    check = found(solution, "Error of the steps")
+    assert check.status == status
+    told = float(check.found.split()[1])
+    assert true / 3 < told < 3 * true
+
+
+@QUIET
+@pytest.mark.parametrize("law", [fm.Sine(amplitude=50.0, frequency=99.0), lambda t: 50.0 * math.sin(2 * math.pi * 101.0 * t)])
+def test_forces_that_are_aliased(law):
+    solution = fm.simulate(oscillator(law=law), t_end=1.0, step=1e-2)
+    assert found(solution, "Laws of time").status == FAIL
+    assert "forces.force.law" in found(solution, "Laws of time").found
+    resolved = fm.simulate(oscillator(law=law), t_end=1.0, step=2e-4)
+    assert found(resolved, "Laws of time").status == PASS
+
+
+@pytest.mark.parametrize(
+    "law", [fm.Ramp(0.0, 5.0, start=0.3), fm.SmoothStep(5.0, start=0.2, duration=0.4), lambda t: 5.0 * (t > 0.5)]
+)
+def test_laws_that_change_seldom_are_no_reason(law):
+    check = found(fm.simulate(oscillator(law=law), t_end=1.0, step=2e-3), "Laws of time")
+    assert check is None or check.status == PASS
+
+
+@QUIET
+@pytest.mark.parametrize("stiffness, status", [(1e9, FAIL), (1e4, PASS)])
+def test_contacts_shorter_than_steps(stiffness, status):
+    solution = fm.simulate(ball(stiffness), t_end=0.5, step=1e-3)
+    assert found(solution, "Contacts and steps").status == status
+    assert solution.verdict == FAIL or status == PASS
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.5, 3.0])
+def test_duration_of_impacts(exponent):
+    """T = 2 ∫₀^δm dδ/√(v² − 2 k δ^(n+1)/((n + 1) m))"""
+    k, m, v = 2e5, 0.3, 1.7
+    depth = (0.5 * (exponent + 1) * m * v**2 / k) ** (1 / (exponent + 1))
+    exact = 2 * depth / v * quad(lambda y: 2 * y / np.sqrt(1 - (1 - y * y) ** (exponent + 1)), 0, 1)[0]
+    assert impact_duration(k, exponent, m, v) == pytest.approx(exact, rel=1e-9)
+
+
+def test_warnings_and_strict():
+    with pytest.warns(fm.AuditWarning, match="FAIL: Error of the steps: .*take a smaller step than 0.2 s"):
+        solution = fm.simulate(oscillator(), t_end=2.0, step=0.2)
+    with pytest.raises(fm.AuditError, match="FAIL: Error of the steps") as error:
+        fm.simulate(oscillator(), t_end=2.0, step=0.2, strict=True)
+    assert np.array_equal(error.value.solution.q, solution.q)
+    assert fm.simulate(oscillator(), t_end=0.1, strict=True).verdict == PASS
+
+
+@QUIET
+def test_a_file_keeps_the_audit(tmp_path):
+    solution = fm.simulate(oscillator(), t_end=2.0, step=0.2)
+    solution.save(tmp_path / "run.h5")
+    assert fm.Solution.load(tmp_path / "run.h5").audit == solution.audit
+
+
+def test_a_function_that_fails_afterwards_is_told():
+    """Evaluations of the audit that a user's function refuses do not end a run that is done."""
+    calls = []
+
+    def force(t, x, v):
+        calls.append(t)
+        if len(calls) > 1 and t < max(calls) - 0.05:
+            raise RuntimeError("time runs backwards")
+        return -x
+
+    model = oscillator()
+    model.add(fm.JointTorque("user", "guide", force))
+    with pytest.warns(fm.AuditWarning, match="Second opinion: was not possible: .*time runs backwards"):
+        solution = fm.simulate(model, t_end=0.5)
+    assert solution.run.finished
+
+
+def test_cost():
+    """Within 5 % of the run or some tens of milliseconds."""
+    model = pendulums(4)
+    fm.simulate(model, t_end=0.1)
+    assert fm.simulate(model, t_end=1.0).statistics["audit_seconds"] < 0.2
