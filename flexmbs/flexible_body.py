@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -248,6 +249,13 @@ class FlexibleBodyData:
         from flexmbs.flexible_body_file import reduced_digest
 
         return reduced_digest(self)
+
+    @cached_property
+    def failed(self) -> tuple[str, ...]:
+        """The checks of `validate` that fail without which there are no equations of motion."""
+        from flexmbs.flexible_body_checks import without_motion
+
+        return without_motion(self)
 
     def validate(self) -> Checks:
         """Checks of mass, symmetry, positivity and of the identities between the integrals; printable."""

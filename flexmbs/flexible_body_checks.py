@@ -49,6 +49,12 @@ def checks(data: FlexibleBodyData) -> Checks:
     return found
 
 
+def without_motion(data: FlexibleBodyData) -> tuple[str, ...]:
+    """The checks that fail without which a body has no equations of motion: mass, Gram matrix, M(q = 0), K_ff."""
+    found = [*_inertial(data), *(_definite(data) if data.nf else ())]
+    return tuple(f"{check.name}: {check.residual:.3g}" for check in found if not check.ok)
+
+
 def _inertial(data: FlexibleBodyData) -> list[Check]:
     """Mass, second moment, symmetry of SS and positivity of the Gram matrix of 1, x, φ."""
     J, scale = data.second_moment, max(np.trace(data.second_moment), np.finfo(float).tiny)
@@ -68,21 +74,28 @@ def _inertial(data: FlexibleBodyData) -> list[Check]:
 def _elastic(data: FlexibleBodyData) -> list[Check]:
     """Symmetry and positivity of K_ff, D_ff, m_ff; shapes free of rigid-body motion; mode table; frames."""
     K, m, D = data.K_ff, data.m_ff, data.D_ff
-    stiffness = _smallest(_unit_diagonal(K))
-    independence = _rigid_independence(data)
+    definite = _definite(data)
+    independence = definite[1].residual
     found = [
-        _small("K_ff is symmetric", _asymmetry(K)),
-        Check("K_ff is positive definite (smallest scaled eigenvalue)", stiffness, stiffness > 1e-12),
+        _small("K_ff is symmetric", _asymmetry(K)), definite[0],
         _small("D_ff is symmetric", _asymmetry(D)),
-        _small("D_ff dissipates", -_smallest(D) / max(float(np.abs(D).max()), np.finfo(float).tiny)),
-        Check("shapes hold no rigid-body motion, M(q=0) positive definite", independence, independence > 1e-8),
-    ]
+        _small("D_ff dissipates", -_smallest(D) / max(float(np.abs(D).max()), np.finfo(float).tiny)), definite[1],
+    ]  # fmt: skip
     if independence > 0 and np.all(np.diag(m) > 0):
         omega2 = scipy.linalg.eigh(0.5 * (K + K.T), 0.5 * (m + m.T), eigvals_only=True)
         omega2_table = np.sort((2 * np.pi * data.modes.frequency) ** 2)
         error = np.max(np.abs(omega2_table - omega2) / np.maximum(np.abs(omega2), 1e-8 * np.abs(omega2).max()))
         found.append(Check("frequencies are those of (K_ff, m_ff)", float(error), bool(error < 1e-6)))
     return found
+
+
+def _definite(data: FlexibleBodyData) -> list[Check]:
+    """K_ff, and the mass matrix of the undeformed body."""
+    stiffness, independence = _smallest(_unit_diagonal(data.K_ff)), _rigid_independence(data)
+    return [
+        Check("K_ff is positive definite (smallest scaled eigenvalue)", stiffness, stiffness > 1e-12),
+        Check("shapes hold no rigid-body motion, M(q=0) positive definite", independence, independence > 1e-8),
+    ]
 
 
 def _geometric(geometric: GeometricStiffness) -> list[Check]:

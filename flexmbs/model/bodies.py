@@ -169,7 +169,8 @@ class FlexibleBody(Body, kind="flexible"):
 
     ``damping`` replaces the modal damping ratios of the data (one number or one per mode); ``qf0`` and ``qf_dot0`` are the
     initial elastic coordinates and their rates (one per mode, default zero). Frames come with the data. ``stiffening``: with the
-    geometric stiffness of the data, where there is one: loads and rotation stiffen or soften the body.
+    geometric stiffness of the data, where there is one: loads and rotation stiffen or soften the body. A body whose data fail
+    their own checks (mass, Gram matrix, M(q = 0), K_ff) is refused unless ``allow_unverified``; then every run warns.
     """
 
     file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(default=None, kw_only=False)
@@ -178,6 +179,7 @@ class FlexibleBody(Body, kind="flexible"):
     qf0: OptionalVector = None
     qf_dot0: OptionalVector = None
     stiffening: Switch = True
+    allow_unverified: Switch = False
 
     @model_validator(mode="after")
     def _one_source(self) -> "FlexibleBody":
@@ -193,8 +195,11 @@ class FlexibleBody(Body, kind="flexible"):
 
         A file with the same contents is not read again, one that was changed is. Raises `InputError`.
         """
-        data = self.data if self.data is not None else self._read()
+        data = self._whole()
         return data if self.stiffening or data.geometric is None else dataclasses.replace(data, geometric=None)
+
+    def _whole(self) -> FlexibleBodyData:
+        return self.data if self.data is not None else self._read()  # type: ignore[no-any-return]
 
     def _read(self) -> FlexibleBodyData:
         assert self.file is not None
@@ -213,6 +218,10 @@ class FlexibleBody(Body, kind="flexible"):
             for key, value in (("damping", self.damping), ("qf0", self.qf0), ("qf_dot0", self.qf_dot0))
             if isinstance(value, tuple) and len(value) != data.nf
         ]
+        failed = self._whole().failed
+        if failed and not self.allow_unverified:
+            text = f"its data fail: {failed[0]}; mend the body, or take it as it is with allow_unverified"
+            errors.append(Problem((*path, "data" if self.file is None else "file"), text))
         high = max(self.damping if isinstance(self.damping, tuple) else (self.damping or 0.0,), default=0.0)
         overdamped = [Problem((*path, "damping"), f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %")]
         normal = [f for f, kind in zip(data.modes.frequency, data.modes.kind) if kind != "static"]

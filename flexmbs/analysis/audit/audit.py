@@ -19,6 +19,11 @@ def audited(solution: Solution, run: Run) -> tuple[Check, ...]:
     """The checks of a solution with at least one output."""
     budget = max(LEAST, SHARE * float(solution.statistics["solve_seconds"]))
     found = [*step_error(solution, run), *forcing(solution), *contact_duration(solution)]
+    found += [
+        Check(f"Data of {name}", WARN, f"fail their check: {data.failed[0]}", "mend the body")
+        for name, data in solution.compiled.data.items()
+        if data.failed
+    ]
     begun = time.perf_counter()
     try:
         found += second_opinion(solution, run, budget)

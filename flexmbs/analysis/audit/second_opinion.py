@@ -13,6 +13,7 @@ import numpy as np
 
 from flexmbs.analysis.initial import InitialState, converted, settle
 from flexmbs.analysis.run import Run, facts, make_outputs
+from flexmbs.analysis.sizes import model_size
 from flexmbs.analysis.state import joint_values
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
@@ -28,6 +29,7 @@ LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force
 DRIFTING = (1e-2, 1e-1)  # the same at most where velocities drift off the constraints
 DRIFT = 2.0  # of the drift of velocities per step, which the other coordinates do not have
 MEND = "take smaller steps; report it if it stays"
+NO_TURNING = 1e-3  # of the largest acceleration over the size of the model: angular accelerations below it are none
 WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are none
 SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
 WHOLE = 0.8  # of a turn: a change of an angle between outputs as far from its rate's integral
@@ -139,6 +141,7 @@ def _accelerations(mine: Solution, theirs: Solution) -> Difference:
         for kind, (x, y) in enumerate(pairs):
             sizes[kind] = max(sizes[kind], float(np.linalg.norm(x, axis=1).max()))
             apart.append((kind, name, np.linalg.norm(x[:n] - y, axis=1)))
+    sizes[1] = max(sizes[1], NO_TURNING * sizes[0] / model_size(mine.compiled))
     return _largest([(name, values / sizes[kind]) for kind, name, values in apart], theirs.t)
 
 
