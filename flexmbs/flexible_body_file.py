@@ -39,7 +39,7 @@ _STRESS = {
     "stress/rows": "r", "stress/modes": "r6f", "stress/correction": "r6l", "stress/interfaces": "i", "stress/material": "r",
     "stress/compliance": "m66", "stress/yield_stress": "m",
 }  # fmt: skip
-_INITIAL_STRESS = {"stress/initial": "r6"}
+_OPTIONAL_STRESS = {"stress/initial": "r6", "stress/missing": "ll"}
 _TYPES = {
     "kind": "S", "triangles": "i", "node_ids": "i", "stress/rows": "i", "stress/material": "i", "stress/interfaces": "S",
     "stress/modes": "g", "stress/correction": "g",
@@ -95,7 +95,8 @@ def _stress(stress: StressModes | None) -> Arrays:
     if stress is None:
         return {}
     values = {name: getattr(stress, name) for name in ("rows", "modes", "correction", "material", "compliance", "yield_stress")}
-    values |= {"interfaces": _texts(stress.interfaces)} | ({} if stress.initial is None else {"initial": stress.initial})
+    values |= {"interfaces": _texts(stress.interfaces)}
+    values |= {name: value for name in ("initial", "missing") if (value := getattr(stress, name)) is not None}
     return {f"stress/{name}": _little(value) for name, value in values.items()}
 
 
@@ -171,7 +172,7 @@ def _stress_schema(found: Mapping[str, h5py.Dataset]) -> dict[str, str]:
     """Items of the stresses that the file must hold, none when it has none."""
     if not any(item.startswith("stress/") for item in found):
         return {}
-    return _STRESS | (_INITIAL_STRESS if "stress/initial" in found else {})
+    return _STRESS | {item: shape for item, shape in _OPTIONAL_STRESS.items() if item in found}
 
 
 def _record(

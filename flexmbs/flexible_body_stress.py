@@ -42,6 +42,8 @@ class StressModes:
     interfaces: names of the k frames with unit loads, in the order of their columns.
     material (n,): which material a row is of.  compliance (m, 6, 6): strain by stress, engineering shears, 1/Pa.
     yield_stress (m,): Pa, infinite where it is not known.  initial (n, 6): stress σ₀ of the body at rest, or None.
+    missing (12 + 6 k, 12 + 6 k): ∫ w_i · w_j dm / m of the displacements w_j = u_j − Σ_k c_jk φ_k that the modes lack, or None;
+    under loads ζ they lack √(ζᵀ missing ζ) in the mean over the mass, m.
     Modes and correction may be of single precision, and may stand in a file that is read when needed.
     Raises InputError for wrong shapes and values that are not finite.
     """
@@ -54,6 +56,7 @@ class StressModes:
     compliance: FloatArray
     yield_stress: FloatArray
     initial: FloatArray | None = None
+    missing: FloatArray | None = None
 
     def __post_init__(self) -> None:
         n, m = len(self.rows), len(self.compliance)
@@ -64,6 +67,8 @@ class StressModes:
         }  # fmt: skip
         if self.initial is not None:
             shapes["initial"] = (n, 6)
+        if self.missing is not None:
+            shapes["missing"] = shapes["correction"][2:] * 2
         problems = [
             f"stress.{name}: has shape {np.shape(getattr(self, name))}; it must be {shape}"
             for name, shape in shapes.items()
@@ -71,7 +76,7 @@ class StressModes:
         ]
         problems += [
             f"stress.{name}: has values that are not finite"
-            for name in ("modes", "correction", "compliance", "initial")
+            for name in ("modes", "correction", "compliance", "initial", "missing")
             if not _finite(getattr(self, name))
         ]
         if n and not 0 <= self.material.min() <= self.material.max() < m:

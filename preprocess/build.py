@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import hashlib
 import time
@@ -29,8 +30,9 @@ from preprocess.reference import BodyModes, Reference, body_modes, reference_of,
 from preprocess.regions import Materials
 from preprocess.stress import SURFACE_STRESS, BodyFields, Stress, stress_modes
 from preprocess.threads import on_threads
-from preprocess.unit_loads import BodyLoads
+from preprocess.unit_loads import BodyLoads, inertial_loads
 
+ROUND_OFF = 1e-9  # of a frequency
 _RIGID_RESIDUAL = 1e-6  # met even by matrices that were printed with seven digits
 
 
@@ -49,6 +51,7 @@ def reduce(
     stress: Stress | None = SURFACE_STRESS,
     name: str | None = None,
     estimate: bool = True,
+    inertia_loads: bool = False,
     progress: Progress | None = None,
 ) -> FlexibleBodyData:
     """Reduced flexible body of a meshed part (with its material) or of given finite-element matrices.
@@ -61,12 +64,14 @@ def reduce(
     stiffening: with the geometric stiffness of all loads that a multibody model may put on the part; needs a mesh.
     stress: which stress modes the body keeps; by default those of the surface where the part is a mesh; None for none.
     estimate: compare with the finite-element model, and keep the estimated errors in the provenance ("accuracy: …").
+    inertia_loads: the static responses to the twelve inertia loads of a rigid motion (accelerations, angular accelerations,
+    products of angular velocities) become modes too: a body that spins or is shaken deforms rightly with few normal modes.
     progress: called with (step, 0.0 … 1.0).
     The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); Craig and Bampton's reduction with n normal modes and k
     interfaces has nf = n + 6k − 6 of them.
     Raises InputError for anything wrong in the input, SolverError when the modes do not converge.
     """
-    for option, value in (("stiffening", stiffening), ("estimate", estimate)):
+    for option, value in (("stiffening", stiffening), ("estimate", estimate), ("inertia_loads", inertia_loads)):
         flag(value, option)
     if progress is not None:
         instance(progress, Callable, "progress", "a function of step and fraction")  # type: ignore[arg-type]
@@ -89,6 +94,8 @@ def reduce(
     steps("constraint modes", 0.0)
     rigid = _rigid_modes(statics)
     basis = chosen.basis(statics, steps)
+    if inertia_loads:
+        basis = _with_inertia_loads(basis, statics)
     steps("reference condition", 0.8)
     elastic = elastic_shapes(statics, basis.shapes)
     modes = body_modes(rule, statics, elastic.shapes)
@@ -134,6 +141,12 @@ def reduce(
 def _mode_shapes(statics: InterfaceStatics, elastic: FloatArray, modes: BodyModes) -> FloatArray:
     """Shapes (3N, nf) of the modes under the reference condition."""
     return np.asarray(elastic @ modes.V - statics.rigid_modes @ modes.c)
+
+
+def _with_inertia_loads(basis: Basis, statics: InterfaceStatics) -> Basis:
+    """The basis with the responses, interfaces held, to the inertia loads; their span is the same about any origin and axes."""
+    responses = statics.response(inertial_loads(statics.fe, np.zeros(3), np.eye(3)))
+    return dataclasses.replace(basis, shapes={**basis.shapes, "inertia-load modes": responses})
 
 
 class _Steps:
@@ -229,7 +242,7 @@ def _table(modes: BodyModes, basis: Basis, ratio: FloatArray, integrals: ShapeIn
     """Mode table; a mode above the normal modes and the band of the basis is "static": it completes the compliance."""
     frequency = modes.omega / (2 * np.pi)
     accurate = max(basis.band, float(basis.normal_frequencies.max(initial=0.0)))
-    kind = tuple(modes.kind if f <= accurate else "static" for f in frequency)
+    kind = tuple(modes.kind if f <= accurate * (1.0 + ROUND_OFF) else "static" for f in frequency)
     L = np.vstack([integrals.S_bar, x_cross_shapes(integrals.xS)])
     return ModeTable(frequency, kind, (L**2).T, ratio)
 

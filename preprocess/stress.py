@@ -94,6 +94,7 @@ def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choic
     loads = fe.stiffness_product(body.shapes).T
     static = scipy.linalg.solve(loads @ body.shapes, loads @ body.unit, assume_a="pos")
     fields = body.shapes, body.unit - body.shapes @ static
+    missing = fields[1].T @ fe.mass_product(fields[1]) / float(fe.m.sum())
     modes, correction = ((turn @ nodal_stress(fe.groups, fe.nodes, u, rows)).astype(kind) for u in fields)
     initial = None
     if body.factors is not None:
@@ -107,6 +108,7 @@ def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choic
         compliance=np.array([np.linalg.inv(turn @ elasticity(material) @ turn.T) for material in rows.materials]),
         yield_stress=np.array([material.yield_stress or np.inf for material in rows.materials]),
         initial=initial,
+        missing=0.5 * (missing + missing.T),
     )
 
 

@@ -21,7 +21,7 @@ set = "motor_feet"
 mass = 0.4
 
 In place of mesh, unit and material: [matrices] with the file of another program (format, units, mass, nodes: see `read_model`).
-Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, allow_large, stress = false or a table,
+Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, inertia_loads, allow_large, stress = false or a table,
 [prestress], [formulation].
 """
 
@@ -69,6 +69,7 @@ class Options:
     damping: float | tuple[float, ...] = 0.0
     stiffening: bool = True
     estimate: bool = True
+    inertia_loads: bool = False
 
 
 OPTIONS = field_names(Options)
@@ -144,7 +145,7 @@ class Part:
             data = reduce(
                 fe, interfaces=self.interfaces, method=self.method, reference=options.reference, damping=options.damping,
                 stiffening=options.stiffening, stress=self.stress, prestress=self.prestress, estimate=options.estimate,
-                name=options.name, progress=progress,
+                inertia_loads=options.inertia_loads, name=options.name, progress=progress,
             )  # fmt: skip
         return replace(data, provenance={**origin, **data.provenance, INPUTS: input_digest(self)})
 

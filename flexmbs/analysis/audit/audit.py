@@ -5,7 +5,8 @@ import warnings
 
 from flexmbs.analysis.audit.contact_duration import contact_duration
 from flexmbs.analysis.audit.forcing import forcing
-from flexmbs.analysis.audit.second_opinion import second_opinion
+from flexmbs.analysis.audit.reduction import reduction
+from flexmbs.analysis.audit.second_opinion import sampled, second_opinion
 from flexmbs.analysis.audit.step_error import step_error
 from flexmbs.analysis.run import Run
 from flexmbs.errors import AuditError, AuditWarning
@@ -26,7 +27,9 @@ def audited(solution: Solution, run: Run) -> tuple[Check, ...]:
     ]
     begun = time.perf_counter()
     try:
-        found += second_opinion(solution, run, budget)
+        mine = sampled(solution, run)
+        found += second_opinion(solution, mine, run, budget)
+        found += reduction(mine)
     except Exception as error:  # a function of the user that is not defined at a state, an indefinite mass matrix
         found.append(Check("Second opinion", WARN, f"was not possible: {type(error).__name__}: {error}"))
     solution.statistics["audit_seconds"] = time.perf_counter() - begun

@@ -22,7 +22,7 @@ from flexmbs.results.check import FAIL, PASS, Check, graded
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import RunInfo, Trajectory
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.records import ETA, MASS, SPARE, Work
+from flexmbs.system.records import ETA, MASS, NF, SF_AT, SPARE, Work
 
 LEAST_STATES = 3
 LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force
@@ -44,12 +44,11 @@ class Difference(NamedTuple):
     t: float
 
 
-def second_opinion(solution: Solution, run: Run, budget: float) -> list[Check]:
-    """Checks of accelerations, reactions and joint angles, within about ``budget`` seconds."""
+def second_opinion(solution: Solution, mine: Solution, run: Run, budget: float) -> list[Check]:
+    """Checks of accelerations, reactions and joint angles at the states ``mine``, within about ``budget`` seconds."""
     turns = turned(solution)
     if not run.method.accelerates or len(solution.t) < 2:
         return turns
-    mine = _sampled(solution, run)
     theirs = _judged(mine, budget) if len(mine.t) else None
     if theirs is None:
         return turns
@@ -75,7 +74,7 @@ def _limits(solution: Solution, mine: Solution) -> tuple[float, float]:
     return (LIMITS[0], LIMITS[1]) if share <= LIMITS[0] else (min(share, DRIFTING[0]), DRIFTING[1])
 
 
-def _sampled(solution: Solution, run: Run) -> Solution:
+def sampled(solution: Solution, run: Run) -> Solution:
     """The states that the run kept for the audit, those left out in which rigid contacts are closed; the extreme one first."""
     samples = run.course.samples
     order = [len(samples.t) - 1, *range(0, len(samples.t) - 1, 5), *range(len(samples.t) - 1)]
@@ -131,18 +130,39 @@ def _converted(mine: Solution, target: Compiled, k: int, work: Work) -> InitialS
 
 
 def _accelerations(mine: Solution, theirs: Solution) -> Difference:
-    """Of bodies' accelerations and angular accelerations."""
-    n = len(theirs.t)
-    sizes = [max(float(np.linalg.norm(mine.model.gravity)), SMALLEST), SMALLEST]
+    """Of bodies' accelerations, angular accelerations and those of their modes."""
+    n, length = len(theirs.t), model_size(mine.compiled)
+    bodies = [(name, mine.body(name), theirs.body(name)) for name in mine.bodies]
+    turning = max(_norm(b.angular_acceleration) + _norm(b.angular_velocity) ** 2 for _, b, _ in bodies)
+    linear = max(
+        float(np.linalg.norm(mine.model.gravity)), *(_norm(b.acceleration) for _, b, _ in bodies), length * turning, SMALLEST
+    )
+    turning = max(turning, NO_TURNING * linear / length)
     apart = []
-    for name in mine.bodies:
-        a, b = mine.body(name), theirs.body(name)
-        pairs = (a.acceleration, b.acceleration), (a.angular_acceleration, b.angular_acceleration)
-        for kind, (x, y) in enumerate(pairs):
-            sizes[kind] = max(sizes[kind], float(np.linalg.norm(x, axis=1).max()))
-            apart.append((kind, name, np.linalg.norm(x[:n] - y, axis=1)))
-    sizes[1] = max(sizes[1], NO_TURNING * sizes[0] / model_size(mine.compiled))
-    return _largest([(name, values / sizes[kind]) for kind, name, values in apart], theirs.t)
+    for name, a, b in bodies:
+        apart.append((name, np.linalg.norm(a.acceleration[:n] - b.acceleration, axis=1) / linear))
+        apart.append((name, np.linalg.norm(a.angular_acceleration[:n] - b.angular_acceleration, axis=1) / turning))
+        if name in mine.compiled.data:
+            one, other = _elastic(mine, name), _elastic(theirs, name)
+            size = max(_norm(one), _restoring(mine.compiled, name, a.elastic), SMALLEST)
+            apart.append((name, np.linalg.norm(one[:n] - other, axis=1) / size))
+    return _largest(apart, theirs.t)
+
+
+def _norm(values: np.ndarray) -> float:
+    return float(np.linalg.norm(values, axis=1).max(initial=0.0))
+
+
+def _elastic(solution: Solution, name: str) -> np.ndarray:
+    """Accelerations (nt, nf) of the modes."""
+    row = solution.compiled.system.tree[solution.compiled.bodies.index(name)]
+    return np.asarray(solution.sd[:, row[SF_AT] :][:, : row[NF]])
+
+
+def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:
+    """Largest accelerations that the modes would have without loads."""
+    data = compiled.data[name]
+    return _norm(elastic * (np.diagonal(data.K_ff) / np.diagonal(data.m_ff))) if data.nf else 0.0
 
 
 def _reactions(mine: Solution, theirs: Solution) -> Difference:

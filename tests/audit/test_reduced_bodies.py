@@ -1,0 +1,68 @@
+"""A body whose modes cannot follow the loads that act on it is told; with the modes of inertia loads it deforms rightly."""
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+import preprocess as pp
+
+E, RHO, LENGTH = 2.0e9, 7800.0, 0.4
+SPEED = 20.0
+
+
+def bar(**options):
+    """A bar held at one end, with two bending modes only."""
+    mesh = pp.box_mesh((LENGTH, 0.02, 0.02), (16, 2, 2), "hex20", origin=(0, -0.01, -0.01))
+    material = pp.Isotropic(E=E, nu=0.0, rho=RHO)
+    return pp.reduce(
+        mesh, material, interfaces={"hub": pp.Rigid("x0")}, method=pp.CraigBampton(modes=2), reference="hub", stiffening=False,
+        **options,
+    )  # fmt: skip
+
+
+def spun(data):
+    """The bar turning about its end at a constant rate, at the elongation where it stays."""
+    model = fm.Model("spun", gravity=(0, 0, 0))
+    body = model.add(fm.FlexibleBody("bar", data=data, damping=0.5))
+    model.add(fm.Revolute("hub", model.ground, body["hub"], axis="z", v0=SPEED))
+    model.add(fm.Drive("motor", "hub", fm.Ramp(0.0, SPEED)))
+    return fm.simulate(model, t_end=0.02, step=2e-5, output_step=1e-3)
+
+
+def elongation(solution):
+    """Of the free end: ρ Ω² L³/(3 E)."""
+    data = solution.compiled.data["bar"]
+    end = np.abs(data.surface.nodes[:, 0] - LENGTH) < 1e-9
+    return (data.surface.phi[end, 0] @ solution.body("bar").elastic[-1]).mean()
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def test_a_bar_that_cannot_stretch_is_told():
+    solution = spun(bar())
+    check = next(check for check in solution.audit if check.title == "Modes of bar")
+    assert abs(elongation(solution)) < 0.01 * RHO * SPEED**2 * LENGTH**3 / (3 * E)
+    assert check.status == "FAIL"
+    assert "inertia_loads=True" in check.mend
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def test_with_the_modes_of_inertia_loads_it_stretches():
+    solution = spun(bar(inertia_loads=True))
+    check = next(check for check in solution.audit if check.title == "Modes of bar")
+    assert elongation(solution) == pytest.approx(RHO * SPEED**2 * LENGTH**3 / (3 * E), rel=5e-3)
+    assert check.status == "PASS"
+
+
+def test_what_is_missing_is_what_a_full_solution_shows():
+    """√W of the centrifugal load is the mean displacement of u = ρ Ω² (L² x/2 − x³/6)/E, none of which the modes hold."""
+    missing = bar().stress.missing
+    x = np.linspace(0, LENGTH, 100001)
+    u = RHO / E * (LENGTH**2 * x / 2 - x**3 / 6)
+    exact = np.sqrt(np.trapezoid(u**2, x) / LENGTH)
+    assert np.sqrt(missing[8, 8]) == pytest.approx(exact, rel=1e-4)  # ω_z²
+
+
+def test_files_keep_it(tmp_path):
+    body = bar()
+    body.save(tmp_path / "bar.h5")
+    assert np.array_equal(fm.FlexibleBodyData.load(tmp_path / "bar.h5").stress.missing, body.stress.missing)
