@@ -68,7 +68,7 @@ def heavier(system):
 
 
 def less_gravity(system):
-    return system._replace(gravity=0.98 * system.gravity)
+    return system._replace(gravity=0.95 * system.gravity)
 
 
 @QUIET
