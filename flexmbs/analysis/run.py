@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs._jit.address import Packed
-from flexmbs.analysis.closing import holonomic_rows
+from flexmbs.analysis.closing import displaced, holonomic_rows
 from flexmbs.analysis.event import Event
 from flexmbs.analysis.events import event_records, located
 from flexmbs.analysis.initial import InitialState, settle
@@ -81,6 +81,8 @@ from flexmbs.system.records import (
 Progress = Callable[[float, str], None]
 BATCH_SECONDS = 0.25  # between two calls of the progress function
 SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
+JERK_STEPS = (0.05, 1.0)  # of the first step: the second shows whether the first holds over a step
+SMOOTH = 0.5  # of s̈
 SAMPLES = 16  # states that the audit looks at, beside that of the largest accelerations
 OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
 
@@ -177,7 +179,10 @@ class Run:
             equations.of_formalism(type(self.form))[KEEP](p[MODEL], p[NOW], p[NOW])  # type: ignore[misc]
         equations.commit(p[COMMON], p[NOW], p[NOW])
         self._refuse_overlaps()
+        if self.method.begins_with_jerk and self.facts.nc:
+            self._find_jerk()
         self.method.begin(self.memory, c)
+        c.local[:] = 0.0
         if c.counts[UNSEEN]:
             equations.look_at_contacts(p[COMMON], p[NOW], p[NOW])
             first_look(c.contact)
@@ -185,6 +190,28 @@ class Run:
             equations.watch(p[COMMON], p[NOW], p[NOW], 0.0, 0.0)
             self.compiled.callbacks.raise_error()
             self.events.before[:] = self.events.value
+
+    def _find_jerk(self) -> None:
+        """s̈ at the start, by the difference of accelerations a little later, into course.local, and G s̈; zero where it does not
+        hold over a step."""
+        c, now, p, work = self.course, self.now, self.packed, make_work(self.compiled.system, self.work.path.beta)
+        tree, joints = self.compiled.system.tree, self.compiled.system.joints
+        jerk = np.zeros_like(now.sd)
+        for part in JERK_STEPS:
+            h, q, before = part * float(c.clock[NEXT]), now.q.copy(), jerk
+            displaced(tree, joints, now.q, h * now.s + 0.5 * h * h * now.sd + h**3 / 6.0 * before, q)
+            later = settle(self.compiled, work, h, q, now.s + h * now.sd + 0.5 * h * h * before, now.z + h * now.zd)
+            jerk = (later.sd - now.sd) / h
+        smooth = later.status >= 0 and np.abs(jerk - before).max() <= SMOOTH * np.abs(jerk).max()
+        c.local[:] = before if smooth else 0.0
+        sd, rows = now.sd.copy(), []
+        for values in (c.local, np.zeros_like(sd)):
+            now.sd[:] = values
+            equations.residual(p[COMMON], p[NOW], p[NOW])
+            rows.append(c.exchange.gs[2].copy())
+        now.sd[:] = sd
+        equations.residual(p[COMMON], p[NOW], p[NOW])
+        c.exchange.gs[2] = rows[0] - rows[1]
 
     def _refuse_overlaps(self) -> None:
         """Raise `InputError` for rigid contacts that overlap at the start."""

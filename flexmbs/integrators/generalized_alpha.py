@@ -2,6 +2,9 @@
 
 q_{n+1} = q_n ⊕ h Δ,  Δ = s_n + h ((½ − β) a_n + β a_{n+1}),  s_{n+1} = s_n + h ((1 − γ) a_n + γ a_{n+1}),
 (1 − α_m) a_{n+1} + α_m a_n = (1 − α_f) ṡ_{n+1} + α_f ṡ_n, with the equations of motion and g(q) = 0 fulfilled at t_{n+1}.
+With constraints a_n approximates ṡ(t_n + Δ h) with Δ = α_m − α_f, and G s_n leaves its exact value by h² κ with
+κ = (1/6 − β − Δ/2) G s̈: both start so and are shifted where the step changes, else multipliers and accelerations have errors of
+order h at first that fade slowly (order reduction: Arnold, Brüls & Cardona, Multibody Syst. Dyn. 34 (2015) 53).
 Unknown of Newton's method is δ = δ(hΔ); then δs = (γ/βh) δ and δṡ = (1 − α_m)/(βh²(1 − α_f)) δ. Numbers in, numbers out.
 """
 
@@ -54,6 +57,9 @@ BENT_RATE = 0.3  # contraction slower than this with a new factor is worth anoth
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
 ROUND_OFF = 1e-14  # of corrections to coordinates of order one
+SMOOTH = 0.5  # change of s̈ and κ in a step, over their size, above which they say nothing of other steps
+FADING = 0.8  # of a size from step to step
+SAME = 1e-6  # of a step: changes of its length that do not matter
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
 
 
@@ -77,6 +83,7 @@ class GeneralizedAlpha(Integrator):
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE)
     needs: ClassVar[str] = "residual"
     control: ClassVar[Control] = Control(1.0 / 3.0, 0.25, 3.0, 0.95, 1.6)  # a new step costs a new factorization
+    begins_with_jerk: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (is_number(self.rho_inf) and 0.0 <= self.rho_inf <= 1.0):
@@ -93,11 +100,14 @@ class GeneralizedAlpha(Integrator):
         n, z = facts.ns, np.zeros
         return Memory(
             self.parameters(), float(self.newton_tolerance), int(self.max_iterations), int(facts.free_bodies), int(facts.bent),
-            np.array([self.rtol, self.atol]), z(1), z(n), z(n), z(n), z(n),
+            np.array([self.rtol, self.atol]), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(4),
         )  # fmt: skip
 
     def begin(self, memory: Any, course: Course) -> None:
-        memory.a[:] = course.now.sd
+        memory.a[:], memory.jerk[:] = course.now.sd, course.local
+        p = memory.p
+        memory.last[1] = float(course.local.any())
+        memory.kappa[:] = (1.0 / 6.0 - p[2] - 0.5 * (p[0] - p[1])) * course.exchange.gs[2]
 
     @property
     def calls(self) -> MethodCalls:
@@ -190,6 +200,37 @@ class Memory(NamedTuple):
     a1: np.ndarray  # (ns,) at the end of the step
     travel: np.ndarray  # (ns,) largest distance from the start
     path: np.ndarray  # (ns,) distance from the start
+    a0: np.ndarray  # (ns,) a for the length of this step
+    jerk: np.ndarray  # (ns,) s̈ of the last step, of constrained motions
+    kappa: np.ndarray  # (nc,) what G s leaves its exact value by, over h²
+    last: np.ndarray  # (4,) length of the last step; 1 where κ and s̈ change little from step to step, else 0; their sizes lately
+
+
+@part
+def suit(memory, course, h):
+    """The start of a step, in ``now`` and memory.a0, as steps of length h have it. Returns a status of `Course`."""
+    now, x = course.now, course.exchange.x
+    ns, nc, last = now.s.shape[0], now.lam.shape[0], memory.last[0]
+    changed = nc > 0 and memory.last[1] == 1.0 and abs(h - last) > SAME * h
+    shift = (memory.p[0] - memory.p[1]) * (h - last) if changed else 0.0
+    for i in range(ns):
+        memory.a0[i] = memory.a[i] + shift * memory.jerk[i]
+    if not changed:
+        return DONE
+    if memory.factor[0] == 0.0:
+        residual(course, NOW, course.clock[TIME], True)
+        c_sd, c_s = factors(memory.p, h)
+        status = iteration_matrix(course, NOW, c_sd, c_s)
+        if status != DONE:
+            return status
+    for i in range(ns):
+        x[i] = 0.0
+    for a in range(nc):
+        x[ns + a] = 0.0 if course.exchange.nonholonomic[a] == 1 else (h * h - last * last) * memory.kappa[a]
+    correction(course, NOW)
+    for i in range(ns):
+        now.s[i] += x[i]
+    return DONE
 
 
 @part
@@ -200,7 +241,10 @@ def solve_step(memory, course, h):
     s, sd, lam, z = now.s, now.sd, now.lam, now.z
     ns = s.shape[0]
     t1 = course.clock[TIME] + h
-    predict(memory.p, h, s, sd, memory.a, memory.a1, now.d)
+    status = suit(memory, course, h)
+    if status != DONE:
+        return status
+    predict(memory.p, h, s, sd, memory.a0, memory.a1, now.d)
     c_sd, c_s = factors(memory.p, h)
     before = 0.0
     fresh = False
@@ -266,22 +310,43 @@ def step_at(memory, course, same, h, a, b):
         return status
     # the last iterate was corrected once more after its evaluation
     displace(course, NOW, START)
-    copy(memory.a, memory.a1)
+    copy(memory.a0, memory.a1)
     finish(memory.p, now.sd, start.sd, memory.a1)
     for k in range(3):
         now.w[k] = start.w[k] + 0.5 * h * (start.power[k] + now.power[k])
-    local_error(memory.p, h, memory.a1, memory.a, course.local)
+    local_error(memory.p, h, memory.a1, memory.a0, course.local)
     if course.clock[FIXED] <= 0.0:
         course.clock[ERROR] = error_norm(course.local, memory.travel, memory.control[0], memory.control[1])
-    without_stiff(h, memory.a1, memory.a, now.s, start.s, course.local)
+    without_stiff(h, memory.a1, memory.a0, now.s, start.s, course.local)
     return DONE
 
 
 @entry
 def finish_at(memory, course, same, h, a, b):
     """The accepted step into the memory."""
+    memory.last[0] = h
+    memory.last[1] = 1.0
+    size = 0.0
+    change = 0.0
+    for a in range(memory.kappa.shape[0]):
+        kappa = course.exchange.gs[1, a] / (h * h)
+        size = max(size, abs(kappa))
+        change = max(change, abs(kappa - memory.kappa[a]))
+        memory.kappa[a] = kappa
+    memory.last[2] = max(size, FADING * memory.last[2])
+    if change > SMOOTH * memory.last[2]:
+        memory.last[1] = 0.0
+    size = 0.0
+    change = 0.0
     for i in range(memory.a.shape[0]):
+        jerk = (memory.a1[i] - memory.a0[i]) / h
+        size = max(size, abs(jerk))
+        change = max(change, abs(jerk - memory.jerk[i]))
+        memory.jerk[i] = jerk
         memory.a[i] = memory.a1[i]
         memory.path[i] += course.now.d[i]
         memory.travel[i] = max(memory.travel[i], abs(memory.path[i]))
+    memory.last[3] = max(size, FADING * memory.last[3])
+    if change > SMOOTH * memory.last[3]:
+        memory.last[1] = 0.0
     return 0

@@ -55,7 +55,8 @@ class Integrator(abc.ABC):
     treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
     contacts: does it know rigid contacts? sees_contacts: it looks within its steps for contacts that close and open. takes_back:
     a step of its own can be refused. control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the
-    method does. accelerates: ṡ at the ends of its steps are accelerations there, no mean over the step. uses: places in
+    method does. accelerates: ṡ at the ends of its steps are accelerations there, no mean over the step. begins_with_jerk: it
+    finds s̈ of constrained motions in ``course.local`` and G s̈ in ``course.exchange.gs[2]`` when it begins. uses: places in
     `Course.calls` of the equations it calls.
     """
 
@@ -70,6 +71,7 @@ class Integrator(abc.ABC):
     uses: ClassVar[tuple[int, ...]]
     evaluated: ClassVar[bool] = False
     accelerates: ClassVar[bool] = True
+    begins_with_jerk: ClassVar[bool] = False
     step: float | None
     rtol: float | None
     atol: float | None
