@@ -192,9 +192,9 @@ class Run:
             self.events.before[:] = self.events.value
 
     def _find_jerk(self) -> None:
-        """s̈ at the start, by the difference of accelerations a little later, into course.local, and G s̈; zero where it does not
-        hold over a step."""
-        c, now, p, work = self.course, self.now, self.packed, make_work(self.compiled.system, self.work.path.beta)
+        """s̈ at the start, by the difference of accelerations a little later, into course.local; zero where it does not hold over
+        a step."""
+        c, now, work = self.course, self.now, make_work(self.compiled.system, self.work.path.beta)
         tree, joints = self.compiled.system.tree, self.compiled.system.joints
         jerk = np.zeros_like(now.sd)
         for part in JERK_STEPS:
@@ -202,16 +202,8 @@ class Run:
             displaced(tree, joints, now.q, h * now.s + 0.5 * h * h * now.sd + h**3 / 6.0 * before, q)
             later = settle(self.compiled, work, h, q, now.s + h * now.sd + 0.5 * h * h * before, now.z + h * now.zd)
             jerk = (later.sd - now.sd) / h
-        smooth = later.status >= 0 and np.abs(jerk - before).max() <= SMOOTH * np.abs(jerk).max()
-        c.local[:] = before if smooth else 0.0
-        sd, rows = now.sd.copy(), []
-        for values in (c.local, np.zeros_like(sd)):
-            now.sd[:] = values
-            equations.residual(p[COMMON], p[NOW], p[NOW])
-            rows.append(c.exchange.gs[2].copy())
-        now.sd[:] = sd
-        equations.residual(p[COMMON], p[NOW], p[NOW])
-        c.exchange.gs[2] = rows[0] - rows[1]
+        share = 2.0 - 2.0 * np.abs(jerk - before).max() / (SMOOTH * np.abs(jerk).max() + 1e-300)
+        c.local[:] = min(max(share, 0.0), 1.0) * before if later.status >= 0 and np.isfinite(share) else 0.0
 
     def _refuse_overlaps(self) -> None:
         """Raise `InputError` for rigid contacts that overlap at the start."""

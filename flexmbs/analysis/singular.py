@@ -22,6 +22,7 @@ LOW = 0.25  # of the largest σ: minima worth following between the outputs
 SINGULAR = 5e-3  # of the largest σ
 MOST = 10  # positions told one by one
 MOST_NAMES = 6
+HUGE = 1e100  # rows beyond it have run away
 SHARE = 0.5  # of the largest part in the vanishing combination of rows: joints that are named
 
 
@@ -59,8 +60,10 @@ class Rows:
         return found
 
     def least(self, G: np.ndarray) -> float:
-        """σ, by the smaller of the two products of G with itself."""
+        """σ, by the smaller of the two products of G with itself; huge where G has run away."""
         rows = G / self.scale[:, None]
+        if not (np.abs(rows) < HUGE).all():
+            return HUGE
         square = rows @ rows.T if G.shape[0] <= G.shape[1] else rows.T @ rows
         return float(np.sqrt(max(np.linalg.eigvalsh(square)[-self.rank], 0.0)))
 

@@ -31,6 +31,7 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import CO_E, SPARE, Work
 
 INTERRUPTED = -1
+HUGE = 1e12  # m, rad and their rates: what has run away so far says nothing of positions
 
 
 def outcome(
@@ -63,9 +64,14 @@ def _function(compiled: Compiled) -> str:
     return f"the function of {call.item} {did} at {call.text}; mend the function"
 
 
+def _sensible(*values: np.ndarray) -> bool:
+    """True for finite numbers of a size that a machine may have."""
+    return all(bool((np.abs(each) < HUGE).all()) for each in values)
+
+
 def _undefined(compiled: Compiled, course: Course, work: Work) -> str:
     """The relations whose rows are hardly defined any more, as of wheels that have fallen over."""
-    if compiled.n_constraints == 0 or not (np.isfinite(course.now.q).all() and np.isfinite(course.now.s).all()):
+    if compiled.n_constraints == 0 or not _sensible(course.now.q, course.now.s):
         return ""
     here = make_work(compiled.system, work.path.beta)
     terms(compiled.system, here, 0.0, course.now.q, course.now.s)
@@ -79,9 +85,9 @@ def _undefined(compiled: Compiled, course: Course, work: Work) -> str:
 def _dependent(compiled: Compiled, course: Course, work: Work, good: Trajectory) -> str:
     """The joints whose motions hardly differ any more where the run stopped, or at the last output."""
     found: list[Joint] = []
-    if np.isfinite(course.now.q).all() and np.isfinite(work.path.beta).all():
+    if _sensible(course.now.q, work.path.beta):
         found = dependent_motions(compiled, course.now.q, work.path.beta, NEARLY_DEPENDENT)
-    if not found and len(good.t):
+    if not found and len(good.t) and _sensible(good.q[-1], good.s[-1]):
         here = make_work(compiled.system, path_coordinates(compiled, good)[-1])
         terms(compiled.system, here, float(good.t[-1]), good.q[-1], good.s[-1])
         found = dependent_motions(compiled, good.q[-1], here.beta[:-SPARE], NEARLY_DEPENDENT)
@@ -110,7 +116,7 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
 
 def _singular(compiled: Compiled, course: Course, work: Work, first: Pivots) -> str:
     """The singular position that the last good state is near to, if it is."""
-    if compiled.n_constraints == 0 or not (np.isfinite(course.now.q).all() and np.isfinite(course.now.s).all()):
+    if compiled.n_constraints == 0 or not _sensible(course.now.q, course.now.s):
         return ""
     item = lost_on_the_way(first, pivots(compiled, course.now.q, course.now.s, work.path.beta))
     if not item:
@@ -121,7 +127,7 @@ def _singular(compiled: Compiled, course: Course, work: Work, first: Pivots) -> 
 
 def _passed(compiled: Compiled, course: Course, work: Work, first: Pivots, good: Trajectory) -> str:
     """The singular position between the last output and the place where the run stopped, if there is one."""
-    if compiled.n_constraints == 0 or len(good.t) == 0:
+    if compiled.n_constraints == 0 or len(good.t) == 0 or not _sensible(good.q[-1], good.s[-1], good.sd[-1]):
         return ""
     reach = max(float(course.clock[TIME] - good.t[-1]), 0.0) + 2.0 * float(course.clock[TAKEN])
     state_there = float(good.t[-1]), good.q[-1], good.s[-1], good.sd[-1]

@@ -2,9 +2,9 @@
 
 q_{n+1} = q_n ⊕ h Δ,  Δ = s_n + h ((½ − β) a_n + β a_{n+1}),  s_{n+1} = s_n + h ((1 − γ) a_n + γ a_{n+1}),
 (1 − α_m) a_{n+1} + α_m a_n = (1 − α_f) ṡ_{n+1} + α_f ṡ_n, with the equations of motion and g(q) = 0 fulfilled at t_{n+1}.
-With constraints a_n approximates ṡ(t_n + Δ h) with Δ = α_m − α_f, and G s_n leaves its exact value by h² κ with
-κ = (1/6 − β − Δ/2) G s̈: both start so and are shifted where the step changes, else multipliers and accelerations have errors of
-order h at first that fade slowly (order reduction: Arnold, Brüls & Cardona, Multibody Syst. Dyn. 34 (2015) 53).
+With constraints a_n approximates ṡ(t_n + Δ h) with Δ = α_m − α_f, and G s_n leaves its exact value by h² κ, so that the step from
+there ends on g = 0. Both start so and are shifted where the step changes, else multipliers and accelerations have errors of order
+h at first that fade slowly (order reduction: Arnold, Brüls & Cardona, Multibody Syst. Dyn. 34 (2015) 53).
 Unknown of Newton's method is δ = δ(hΔ); then δs = (γ/βh) δ and δṡ = (1 − α_m)/(βh²(1 − α_f)) δ. Numbers in, numbers out.
 """
 
@@ -15,18 +15,22 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from flexmbs._jit import part
-from flexmbs._jit.address import entry
+from flexmbs._jit.address import entry, invoke
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_ends
 from flexmbs.integrators.course import (
+    AT,
     CORRECTION,
+    COURSE,
     DISPLACE,
     DONE,
     ERROR,
     FIXED,
     ITERATIONS,
     MATRIX,
+    MEMORY,
+    NEXT,
     NO_CONVERGENCE,
     NOT_FINITE,
     NOW,
@@ -37,6 +41,7 @@ from flexmbs.integrators.course import (
     correction,
     displace,
     iteration_matrix,
+    look,
     residual,
 )  # fmt: skip
 from flexmbs.integrators.integrator import (
@@ -57,7 +62,7 @@ BENT_RATE = 0.3  # contraction slower than this with a new factor is worth anoth
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
 ROUND_OFF = 1e-14  # of corrections to coordinates of order one
-SMOOTH = 0.5  # change of s̈ and κ in a step, over their size, above which they say nothing of other steps
+SMOOTH = 2.0  # change of s̈ and κ in a step, over their size, above which they say nothing of other steps
 FADING = 0.8  # of a size from step to step
 SAME = 1e-6  # of a step: changes of its length that do not matter
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
@@ -105,9 +110,10 @@ class GeneralizedAlpha(Integrator):
 
     def begin(self, memory: Any, course: Course) -> None:
         memory.a[:], memory.jerk[:] = course.now.sd, course.local
-        p = memory.p
-        memory.last[1] = float(course.local.any())
-        memory.kappa[:] = (1.0 / 6.0 - p[2] - 0.5 * (p[0] - p[1])) * course.exchange.gs[2]
+        if memory.jerk.any():
+            memory.last[1] = 1.0
+            own, at = int(course.place[MEMORY]), int(course.place[COURSE])
+            invoke(begin_at.address(memory, course, course), own, at, at, float(course.clock[NEXT]))
 
     @property
     def calls(self) -> MethodCalls:
@@ -203,7 +209,13 @@ class Memory(NamedTuple):
     a0: np.ndarray  # (ns,) a for the length of this step
     jerk: np.ndarray  # (ns,) s̈ of the last step, of constrained motions
     kappa: np.ndarray  # (nc,) what G s leaves its exact value by, over h²
-    last: np.ndarray  # (4,) length of the last step; 1 where κ and s̈ change little from step to step, else 0; their sizes lately
+    last: np.ndarray  # (4,) length of the last step; how constant κ and s̈ were from step to step, 0 … 1; their sizes lately
+
+
+@part
+def constancy(change, size):
+    """1 where what has this size changes by less than half of what says that it is not constant, 0 where by more than it."""
+    return min(max(2.0 - 2.0 * change / (SMOOTH * size + 1e-300), 0.0), 1.0)
 
 
 @part
@@ -211,8 +223,9 @@ def suit(memory, course, h):
     """The start of a step, in ``now`` and memory.a0, as steps of length h have it. Returns a status of `Course`."""
     now, x = course.now, course.exchange.x
     ns, nc, last = now.s.shape[0], now.lam.shape[0], memory.last[0]
-    changed = nc > 0 and memory.last[1] == 1.0 and abs(h - last) > SAME * h
-    shift = (memory.p[0] - memory.p[1]) * (h - last) if changed else 0.0
+    share = memory.last[1]
+    changed = nc > 0 and share > 0.0 and abs(h - last) > SAME * h
+    shift = share * (memory.p[0] - memory.p[1]) * (h - last) if changed else 0.0
     for i in range(ns):
         memory.a0[i] = memory.a[i] + shift * memory.jerk[i]
     if not changed:
@@ -226,7 +239,7 @@ def suit(memory, course, h):
     for i in range(ns):
         x[i] = 0.0
     for a in range(nc):
-        x[ns + a] = 0.0 if course.exchange.nonholonomic[a] == 1 else (h * h - last * last) * memory.kappa[a]
+        x[ns + a] = 0.0 if course.exchange.nonholonomic[a] == 1 else share * (h * h - last * last) * memory.kappa[a]
     correction(course, NOW)
     for i in range(ns):
         now.s[i] += x[i]
@@ -322,6 +335,23 @@ def step_at(memory, course, same, h, a, b):
 
 
 @entry
+def begin_at(memory, course, same, h, a, b):
+    """κ at the start, ``now``: a step of length h with exact velocities would end at g, one with G s off by −g/h ends at 0."""
+    now, at, p = course.now, course.at, memory.p
+    ahead = (p[0] - p[1]) * h
+    for i in range(now.s.shape[0]):
+        a0 = memory.a[i] + ahead * memory.jerk[i]
+        at.d[i] = h * (now.s[i] + h * ((0.5 - p[2]) * a0 + p[2] * (a0 + h * memory.jerk[i])))
+        at.s[i] = now.s[i] + h * now.sd[i]
+    displace(course, AT, NOW)
+    look(course, AT, course.clock[TIME] + h)
+    for k in range(memory.kappa.shape[0]):
+        memory.kappa[k] = -course.exchange.gs[0, k] / (h * h * h)
+    look(course, NOW, course.clock[TIME])
+    return DONE
+
+
+@entry
 def finish_at(memory, course, same, h, a, b):
     """The accepted step into the memory."""
     memory.last[0] = h
@@ -334,8 +364,7 @@ def finish_at(memory, course, same, h, a, b):
         change = max(change, abs(kappa - memory.kappa[a]))
         memory.kappa[a] = kappa
     memory.last[2] = max(size, FADING * memory.last[2])
-    if change > SMOOTH * memory.last[2]:
-        memory.last[1] = 0.0
+    memory.last[1] = min(memory.last[1], constancy(change, memory.last[2]))
     size = 0.0
     change = 0.0
     for i in range(memory.a.shape[0]):
@@ -347,6 +376,5 @@ def finish_at(memory, course, same, h, a, b):
         memory.path[i] += course.now.d[i]
         memory.travel[i] = max(memory.travel[i], abs(memory.path[i]))
     memory.last[3] = max(size, FADING * memory.last[3])
-    if change > SMOOTH * memory.last[3]:
-        memory.last[1] = 0.0
+    memory.last[1] = min(memory.last[1], constancy(change, memory.last[3]))
     return 0

@@ -56,7 +56,7 @@ class Integrator(abc.ABC):
     contacts: does it know rigid contacts? sees_contacts: it looks within its steps for contacts that close and open. takes_back:
     a step of its own can be refused. control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the
     method does. accelerates: ṡ at the ends of its steps are accelerations there, no mean over the step. begins_with_jerk: it
-    finds s̈ of constrained motions in ``course.local`` and G s̈ in ``course.exchange.gs[2]`` when it begins. uses: places in
+    finds s̈ of constrained motions in ``course.local`` when it begins. uses: places in
     `Course.calls` of the equations it calls.
     """
 

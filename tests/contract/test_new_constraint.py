@@ -136,7 +136,9 @@ def test_a_shape_presses_as_a_function_of_the_user(new: ModuleType, formalism: s
     models[0].add(disc)
     models[1].add(fm.UserForce("c", "second/b", pressed))
     one, other = (moved(model, formalism, coordinates, METHODS[needs]) for model in models)
-    assert alike(one, other)
+    # constrained velocities begin off their exact values by h² κ in the metric of Newton's matrix, whose slopes are differences
+    # where the force is the user's
+    assert alike(one, other, 1e-7 if needs == "residual" else 1e-9)
     assert np.abs(other[-3:]).max() > 0.01
 
 
