@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 import flexmbs as fm
 import flexmbs.analysis.simulate as simulation
-from flexmbs.analysis.audit.contact_duration import impact_duration
+from flexmbs.analysis.audit.impacts import impact_duration
 from flexmbs.analysis.audit.second_opinion import turned
 from flexmbs.results.check import FAIL, PASS, WARN
 from flexmbs.system.records import CUT_BETA
@@ -184,3 +184,17 @@ def test_cost():
     model = pendulums(4)
     fm.simulate(model, t_end=0.1)
     assert fm.simulate(model, t_end=1.0).statistics["audit_seconds"] < 0.2
+
+
+@QUIET
+def test_impacts_whose_order_is_not_resolved():
+    """Two balls that reach the floor a quarter of a millisecond after each other."""
+    model = fm.Model("balls", gravity=(0, 0, -9.81))
+    for k, height in enumerate((0.1, 0.1005)):
+        each = model.add(fm.RigidBody(f"ball{k}", mass=1.0, inertia=(1e-3,) * 3))
+        model.add(fm.Translation(f"free{k}", model.ground, each, q0=(k, 0, height)))
+        model.add(fm.SpherePlane(f"floor{k}", model.ground, each, radius=0.01, restitution=0.5))
+    runs = [fm.simulate(model, t_end=0.2, integrator="moreau-jean", step=step) for step in (1e-3, 1e-5)]
+    assert found(runs[0], "Order of impacts").status == WARN
+    assert "floor0 and floor1" in found(runs[0], "Order of impacts").found
+    assert found(runs[1], "Order of impacts") is None

@@ -3,8 +3,8 @@
 import time
 import warnings
 
-from flexmbs.analysis.audit.contact_duration import contact_duration
 from flexmbs.analysis.audit.forcing import forcing
+from flexmbs.analysis.audit.impacts import contact_duration, impact_order
 from flexmbs.analysis.audit.reduction import reduction
 from flexmbs.analysis.audit.second_opinion import sampled, second_opinion
 from flexmbs.analysis.audit.step_error import step_error
@@ -19,7 +19,7 @@ SHARE, LEAST = 0.05, 0.02  # of the run's time; seconds
 def audited(solution: Solution, run: Run) -> tuple[Check, ...]:
     """The checks of a solution with at least one output."""
     budget = max(LEAST, SHARE * float(solution.statistics["solve_seconds"]))
-    found = [*step_error(solution, run), *forcing(solution), *contact_duration(solution)]
+    found = [*step_error(solution, run), *forcing(solution), *contact_duration(solution), *impact_order(solution)]
     found += [
         Check(f"Data of {name}", WARN, f"fail their check: {data.failed[0]}", "mend the body")
         for name, data in solution.compiled.data.items()

@@ -1,10 +1,11 @@
-"""Durations of elastic impacts against fixed steps.
+"""Durations of elastic impacts, and times between rigid ones, against fixed steps.
 
 A contact of the force N = k δⁿ stops a mass m that arrives at v at δ_m = ((n + 1) m v²/(2 k))^(1/(n+1)) and lasts
 T = 2 δ_m/v ∫₀¹ dx/√(1 − x^(n+1)) (Johnson, Contact Mechanics, 1985, eq. 11.23 for n = 3/2). Methods with control of their
 steps see it in their error.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -12,11 +13,12 @@ import numpy as np
 from flexmbs.model.contact_laws import HuntCrossley
 from flexmbs.model.contacts import FrameContact
 from flexmbs.model.frames import frame_ref
-from flexmbs.results.check import PASS, Check, graded
+from flexmbs.results.check import PASS, WARN, Check, graded
 from flexmbs.results.solution import Solution
 from flexmbs.results.summary import body_mass
 
 STEPS = (8.0, 3.0)  # in the duration of an impact: fewer are a warning, fewer than the second a failure
+CLOSE = 1.5  # steps between impacts
 NEAR = 2.0  # distances between outputs within which a contact counts as met
 
 
@@ -37,6 +39,25 @@ def contact_duration(solution: Solution) -> list[Check]:
     status = graded(-steps, (-STEPS[0], -STEPS[1]))
     text = f"impacts of {name} last about {steps * step:.2g} s, {steps:.2g} steps"
     return [Check("Contacts and steps", status, text, "" if status == PASS else "take smaller steps, or leave the step out")]
+
+
+def impact_order(solution: Solution) -> list[Check]:
+    """Impacts of different contacts within about a fixed step: which is first is not resolved, and the motion may hang on it."""
+    step = solution.run.options["step"]
+    if not step:
+        return []
+    impacts = sorted(solution.run.impacts, key=lambda impact: impact.t)
+    close = [
+        (one, other)
+        for one, other in itertools.pairwise(impacts)
+        if one.contact != other.contact and other.t - one.t <= CLOSE * step
+    ]
+    if not close:
+        return []
+    one, other = close[0]
+    more = f" and {len(close) - 1} other pairs" if len(close) > 1 else ""
+    text = f"{one.contact} and {other.contact} strike within a step at t = {other.t:.4g} s{more}: their order is not resolved"
+    return [Check("Order of impacts", WARN, text, "compare with half the step, or take 'event-driven'")]
 
 
 def impact_duration(stiffness: float, exponent: float, mass: float, speed: float) -> float:
