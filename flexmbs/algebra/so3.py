@@ -6,7 +6,9 @@ Rotation vector θ, R = exp(θ̃); the tangent operator T(θ) maps θ̇ to the a
 
 import math
 
-from flexmbs._jit import kernel, part
+import numpy as np
+
+from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, dot, scale
 
 SMALL = 1e-2  # below this angle² the series are exact to round-off, above it so are the closed forms
@@ -109,7 +111,7 @@ def tangent_rate(th, thd):
     return add(add(scale(-db * rate, w), scale(dc * rate, cross(th, w))), scale(c, cross(thd, w)))
 
 
-@kernel
+@part
 def matrix_of(p0, p1, p2, p3):
     """Rotation matrix of unit Euler parameters."""
     return (
@@ -125,7 +127,7 @@ def matrix_of(p0, p1, p2, p3):
     )
 
 
-@kernel
+@part
 def quaternion_of(R):
     """Unit Euler parameters of R, p0 ≥ 0 (Shepperd's choice of the largest component)."""
     tr = R[0] + R[4] + R[8]
@@ -141,6 +143,16 @@ def quaternion_of(R):
     if p0 < 0.0:
         n = -n
     return (p0 / n, p1 / n, p2 / n, p3 / n)
+
+
+def rotation_matrix(p):
+    """(3, 3) of unit Euler parameters, from Python: a kernel for that alone would have to be compiled."""
+    return np.array(getattr(matrix_of, "py_func", matrix_of)(*p)).reshape(3, 3)
+
+
+def euler_parameters(R):
+    """(4,) of a rotation matrix, likewise."""
+    return np.array(getattr(quaternion_of, "py_func", quaternion_of)(np.ravel(R)))
 
 
 @part

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import SIZE
-from flexmbs.algebra.so3 import matrix_of
+from flexmbs.algebra.so3 import rotation_matrix
 from flexmbs.analysis.arguments import by_joint, names, numbers
 from flexmbs.dynamics.blocks import cut_rows
 from flexmbs.dynamics.dense import elastic_velocities
@@ -223,7 +223,7 @@ def offset(motions: Sequence[Motion], start: Sequence[float] | np.ndarray, q: np
             cosine, sine = float(now[-4:] @ then[-4:]), float(np.linalg.norm(turn))
             turn *= 2.0 * np.arctan2(sine, abs(cosine)) / (sine or 1.0) * (np.sign(cosine) or 1.0)
             if motion.nq > 4:  # velocities in the moved axes
-                parts.append(np.array(matrix_of(*now[-4:])).reshape(3, 3).T @ (now[:3] - then[:3]))
+                parts.append(rotation_matrix(now[-4:]).T @ (now[:3] - then[:3]))
             parts.append(turn)
         at += motion.nq
     return np.concatenate(parts)

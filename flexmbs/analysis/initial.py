@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.algebra.so3 import quaternion_of
+from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.analysis.closing import Assemble, driven_coordinates, holonomic_rows, offset
 from flexmbs.analysis.contradiction import KEPT, contradicting_rates
 from flexmbs.analysis.dependent_motions import require_independent_motions
@@ -365,7 +365,7 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
         A, V = start.motion[b, ROT : ROT + 9], start.motion[b, VEL : VEL + 6]
         q[at : at + 3] = start.motion[b, POS : POS + 3]
         if isinstance(primary.motions[0], FreeMotion):
-            q[at + 3 : at + 7] = quaternion_of(tuple(A))
+            q[at + 3 : at + 7] = euler_parameters(A)
             s[to : to + 6] = V
         else:
             s[to : to + 3] = A.reshape(3, 3) @ V[:3]

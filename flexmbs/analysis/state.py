@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from flexmbs.algebra.so3 import quaternion_of
+from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.analysis.arguments import by_joint, instant, numbers
 from flexmbs.analysis.closing import Assemble
 from flexmbs.analysis.dependent_motions import require_independent_motions
@@ -146,7 +146,7 @@ def joint_values(joint: Compiled, solution: Solution, i: int) -> tuple[np.ndarra
         if primary.joint is None:
             A, v, w = body.rotation[i], body.velocity[i], body.angular_velocity[i]
             free = isinstance(primary.motions[0], FreeMotion)
-            turn = np.array(quaternion_of(tuple(A.ravel())))
+            turn = euler_parameters(A)
             values = np.concatenate([body.position[i], turn if free else np.zeros(0)])
             rates = np.concatenate([A.T @ v, A.T @ w]) if free else v
         else:

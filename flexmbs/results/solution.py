@@ -219,6 +219,8 @@ class Solution:
     def overlaps(self) -> dict[str, FloatArray]:
         """Depth (nt,) [m or rad] to which rigid contacts overlap, by name; 0 where they are open or beside their bounds."""
         rigid = self.compiled.system.contacts.info[:, CO_LAW] < 0
+        if not rigid.any():
+            return {}
         now = self._contacts
         depth = np.where(now[:, :, 10] == 0.0, np.maximum(-now[:, :, 0], 0.0), 0.0)
         return {name: depth[:, k] for k, name in enumerate(self.contacts) if rigid[k]}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.algebra.so3 import quaternion_of
+from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.results.check import FAIL, PASS, WARN, Check, graded, verdict
@@ -104,7 +104,7 @@ def _rotation_between(solution: Solution, name: str) -> Check | None:
 
 def _rotation_vectors(R: FloatArray) -> FloatArray:
     """(n, 3) of rotation matrices (n, 3, 3), angles in 0 … π."""
-    p = np.array([quaternion_of(tuple(each.ravel())) for each in R])
+    p = np.array([euler_parameters(each) for each in R])
     p *= np.where(p[:, :1] < 0.0, -1.0, 1.0)
     n = np.linalg.norm(p[:, 1:], axis=1)
     return np.asarray(2.0 * np.arctan2(n, p[:, 0])[:, None] * p[:, 1:] / np.maximum(n, 1e-300)[:, None])

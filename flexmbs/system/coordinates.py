@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexmbs.algebra.so3 import matrix_of
+from flexmbs.algebra.so3 import rotation_matrix
 from flexmbs.model.motions import Ball, FreeMotion, Motion
 
 
@@ -16,7 +16,7 @@ def inverse_coordinates(
     for motion in motions:
         a, b = np.array(q[at : at + motion.nq], float), np.array(v[to : to + motion.nv], float)
         if isinstance(motion, (Ball, FreeMotion)):
-            A = np.array(matrix_of(*a[-4:])).reshape(3, 3)
+            A = rotation_matrix(a[-4:])
             if isinstance(motion, FreeMotion):
                 x = a[:3].copy()
                 w = A @ b[3:]
