@@ -3,10 +3,14 @@
 `reports/differential/study.py` does the same with many more models and all pairs.
 """
 
+import contextlib
+
 import numpy as np
 import pytest
 from any_models import any_model, contents, registered
 from differential import Pair, examine, pairs
+
+import flexmbs as fm
 
 KINDS = registered()  # one model for each, whatever else it holds
 TAKEN = 2  # pairs of each model
@@ -27,3 +31,12 @@ def test_all_agree(number: int) -> None:
     model = any_model(number, KINDS[number]).model
     assert contents(model)[KINDS[number]]
     assert examine(model, lambda there: taken(number, there)).failures == []
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::flexmbs.AuditWarning", "ignore::flexmbs.AssemblyWarning")
+@pytest.mark.parametrize(("seed", "pair"), [(1286, ("recursive", "dormand-prince")), (1303, ("multiplier", "rattle"))])
+def test_runs_that_run_away_end_in_one_line(seed: int, pair: tuple[str, str]) -> None:
+    """Numbers of 1e150 are not searched for singular positions."""
+    options = {"step": 1e-3} if pair[1] == "rattle" else {"rtol": 1e-7, "atol": 1e-9}
+    with contextlib.suppress(fm.SolverError):
+        fm.simulate(any_model(seed).model, t_end=0.05, output_step=0.0125, formalism=pair[0], integrator=pair[1], **options)
