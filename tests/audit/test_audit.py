@@ -179,13 +179,6 @@ def test_a_function_that_fails_afterwards_is_told():
     assert solution.run.finished
 
 
-def test_cost():
-    """Within 5 % of the run or some tens of milliseconds."""
-    model = pendulums(4)
-    fm.simulate(model, t_end=0.1)
-    assert fm.simulate(model, t_end=1.0).statistics["audit_seconds"] < 0.2
-
-
 @QUIET
 def test_impacts_whose_order_is_not_resolved():
     """Two balls that reach the floor a quarter of a millisecond after each other."""
