@@ -20,7 +20,7 @@ def dependent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray, least
     """The joints whose motions depend on each other, or nearly so, where the coordinates are q and those of cut joints β."""
     found = []
     for name, place in compiled.places.items():
-        if sum(motion.nv for motion in place.motions) < 2:
+        if sum(motion.nv > 0 for motion in place.motions) < 2:  # a motion alone is free of itself
             continue
         cut = place.cut >= 0
         at = int(compiled.system.cuts[place.cut, CUT_BETA] if cut else compiled.system.tree[place.body, Q_AT])

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.analysis.assemble import redundancy_text
-from flexmbs.analysis.audit import audited
-from flexmbs.analysis.audit.audit import report_findings
+from flexmbs.analysis.audit import audited, report_findings
 from flexmbs.analysis.closing import Assemble
 from flexmbs.analysis.event import Event, checked_events
 from flexmbs.analysis.initial import consistent_state, in_coordinates, initial_state
@@ -36,7 +35,7 @@ from flexmbs.integrators.unseen_contacts import unseen_notes
 from flexmbs.model.check import declaration_report
 from flexmbs.model.laws import Constant, TimeLaw
 from flexmbs.model.model import Model
-from flexmbs.model.parts import parts
+from flexmbs.model.parts import model_parts
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import AT_EVENT, RunInfo, Trajectory
 
@@ -171,10 +170,9 @@ def _simulate(
 
 def _tell_of_time(model: Model, t: float) -> None:
     """A warning where a start of another time meets laws of time: the run begins at t = 0."""
-    sections = (model.joints, model.forces, model.drives)
-    items = [item for section in sections for item in section.values() if any(_depends_on_time(part) for _, part in parts(item))]
-    if t != 0.0 and items:
-        names = ", ".join(f"{item.section}.{item.name}" for item in items)
+    found = (".".join(path[:2]) for path, part in model_parts(model) if _depends_on_time(part))
+    if t != 0.0 and (items := dict.fromkeys(found)):
+        names = ", ".join(items)
         told = f"start: its time t = {t:g} s becomes t = 0; laws of time begin anew ({names})"
         warnings.warn(f"{told}, shift them by {t:g} s if they go on", AssemblyWarning, stacklevel=4)
 

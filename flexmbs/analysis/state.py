@@ -133,13 +133,12 @@ def state_of(solution: Solution, t: float) -> State:
         beta = path_coordinates(compiled, solution.trajectory)[i]
         return settled_state(compiled, at, solution.q[i], solution.s[i], beta, z)
     joint = compile_model(compiled.model, "joint").with_spring_lengths(compiled.spring_lengths)
-    q, s = joint_values(joint, solution, i)
-    beta = np.concatenate([np.zeros(0), *(solution.joint(name).position[i] for name in joint.topology.cuts)])
+    q, s, beta = joint_values(joint, solution, i)
     return settled_state(joint, at, q, s, beta, z)
 
 
-def joint_values(joint: Compiled, solution: Solution, i: int) -> tuple[np.ndarray, np.ndarray]:
-    """q and s of the joints' tree at output i of a solution in other coordinates."""
+def joint_values(joint: Compiled, solution: Solution, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q and s of the joints' tree and coordinates of the cut joints at output i of a solution in other coordinates."""
     tree, q, s = joint.system.tree, np.zeros(int(joint.system.layout[1])), np.zeros(int(joint.system.layout[2]))
     for b, primary in enumerate(joint.topology.tree):
         body = solution.body(primary.body)
@@ -157,7 +156,7 @@ def joint_values(joint: Compiled, solution: Solution, i: int) -> tuple[np.ndarra
         q[tree[b, Q_AT] :][: len(values)], s[tree[b, S_AT] :][: len(rates)] = values, rates
         nf = int(tree[b, NF])
         q[tree[b, QF_AT] :][:nf], s[tree[b, SF_AT] :][:nf] = body.elastic[i], body.elastic_rate[i]
-    return q, s
+    return q, s, np.concatenate([np.zeros(0), *(solution.joint(name).position[i] for name in joint.topology.cuts)])
 
 
 def state_about(model: Model, at: HasState | None) -> State:

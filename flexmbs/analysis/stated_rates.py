@@ -9,7 +9,7 @@ from flexmbs.declaration import Problem
 from flexmbs.errors import InputError
 from flexmbs.model.laws import Function
 from flexmbs.model.model import Model
-from flexmbs.model.parts import parts
+from flexmbs.model.parts import model_parts
 
 SAMPLES = 9
 WIDTH = 1e-3  # of the interval, of the wider of two differences
@@ -26,11 +26,9 @@ def require_stated_rates(model: Model, t_begin: float, t_end: float) -> None:
 
 
 def _problems(model: Model, t_begin: float, t_end: float) -> Iterator[Problem]:
-    for section in (model.joints, model.forces, model.drives):
-        for item in section.values():
-            for path, part in parts(item):
-                if isinstance(part, Function) and part.parameters == 1 and (text := _wrong(part, t_begin, t_end)):
-                    yield Problem((item.section, item.name, *path), text)
+    for path, part in model_parts(model):
+        if isinstance(part, Function) and part.parameters == 1 and (text := _wrong(part, t_begin, t_end)):
+            yield Problem(path, text)
 
 
 def _wrong(law: Function, t_begin: float, t_end: float) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from flexmbs.declaration import Problem
 from flexmbs.errors import InputError
 from flexmbs.model.functions import NOT_THERE, StandIn
-from flexmbs.model.parts import parts
+from flexmbs.model.parts import model_parts
 
 if TYPE_CHECKING:
     from flexmbs.model.model import Model
@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 
 def missing_functions(model: "Model") -> Iterator[Problem]:
     """The items whose functions are not there."""
-    for section in (model.joints, model.forces, model.drives, model.contacts):
-        for item in section.values():
-            for path, value in parts(item, (item.section, item.name)):
-                if isinstance(value, StandIn):
-                    yield Problem(path, f"its function '{value.text}' is not there: {NOT_THERE}")
+    for path, value in model_parts(model):
+        if isinstance(value, StandIn):
+            yield Problem(path, f"its function '{value.text}' is not there: {NOT_THERE}")
 
 
 def require_functions(model: "Model") -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from flexmbs.declaration import Problem
 from flexmbs.model.interpolation import excess, jumps
 from flexmbs.model.laws import Table
-from flexmbs.model.parts import parts
+from flexmbs.model.parts import model_parts
 
 if TYPE_CHECKING:
     from flexmbs.model.model import Model
@@ -19,11 +19,9 @@ JUMP = 1e-3  # of the largest rate, or of the largest acceleration
 
 def table_warnings(model: "Model") -> Iterator[Problem]:
     """Overshoot of every table in the model; jumps of the rate and the acceleration of those that drive joints."""
-    sections = (model.joints, model.forces, model.drives, model.contacts)
-    for item in (item for section in sections for item in section.values()):
-        for path, part in parts(item, (item.section, item.name)):
-            if isinstance(part, Table):
-                yield from _overshoot(path, part)
+    for path, part in model_parts(model):
+        if isinstance(part, Table):
+            yield from _overshoot(path, part)
     t_end = model.run.t_end if model.run is not None else np.inf
     for drive in model.drives.values():
         if isinstance(drive.motion, Table):

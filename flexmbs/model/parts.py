@@ -2,9 +2,12 @@
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexmbs.declaration import Declaration
+
+if TYPE_CHECKING:
+    from flexmbs.model.model import Model
 
 Path = tuple[str, ...]
 
@@ -19,3 +22,10 @@ def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any
             yield place, part
             if isinstance(part, Declaration):
                 yield from parts(part, place)
+
+
+def model_parts(model: "Model") -> Iterator[tuple[Path, Any]]:
+    """(place, value) of all `parts` of joints, forces, drives and contacts; places begin with the section and the item's name."""
+    for section in (model.joints, model.forces, model.drives, model.contacts):
+        for item in section.values():
+            yield from parts(item, (item.section, item.name))

@@ -115,7 +115,7 @@ def _quintic(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatAr
 def _rotation(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Euler parameters, angular velocity and its rate (body axes)."""
     inverse = e.f0 * [1.0, -1.0, -1.0, -1.0]
-    th1 = _vector(_product(inverse, e.f1))
+    th1 = rotation_vectors(_product(inverse, e.f1))
     b, c, *_ = _coefficients(th1)
     T = np.eye(3) - b[:, None] * _tilde(th1) + c[:, None] * _tilde(th1) @ _tilde(th1)
     back = np.linalg.inv(T)
@@ -154,7 +154,7 @@ def _turned(p: FloatArray, v: FloatArray) -> FloatArray:
     return np.asarray(v + p[:, :1] * twice + np.cross(p[:, 1:], twice))
 
 
-def _vector(p: FloatArray) -> FloatArray:
+def rotation_vectors(p: FloatArray) -> FloatArray:
     """Rotation vector of a quaternion, angle below π."""
     p = np.where(p[:, :1] < 0.0, -p, p)
     n = np.linalg.norm(p[:, 1:], axis=1, keepdims=True)

@@ -10,10 +10,12 @@ import numpy as np
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.forces.force import BetweenFrames
+from flexmbs.results.between_outputs import rotation_vectors
 from flexmbs.results.check import FAIL, PASS, WARN, Check, graded, verdict
 from flexmbs.results.solution import Solution
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
 from flexmbs.results.views import FloatArray
+from flexmbs.system.records import MASS
 
 # limits of (PASS, WARN); beyond the second a check fails
 ENERGY = (1e-3, 5e-2)  # missing energy over the largest energy or work
@@ -50,7 +52,8 @@ def _outcome(solution: Solution) -> Check:
 def _energy(solution: Solution) -> Check:
     energy = solution.energy
     missing = float(np.abs(energy.balance).max())
-    share = missing / max(energy.scale, AT_REST * max(_total_mass(solution), 1e-300))
+    mass = float(solution.compiled.system.bodies.rigid[:, MASS].sum())
+    share = missing / max(energy.scale, AT_REST * max(mass, 1e-300))
     return Check("Energy balance", graded(share, ENERGY), f"{missing:.2e} J missing, {share:.1e} of the largest energy or work")
 
 
@@ -58,10 +61,6 @@ def body_mass(solution: Solution, name: str) -> float:
     """Mass (kg) of a body, zero where it has none."""
     data = solution.compiled.data.get(name)
     return float(data.mass if data is not None else getattr(solution.compiled.model.bodies[name], "mass", 0.0))
-
-
-def _total_mass(solution: Solution) -> float:
-    return sum(body_mass(solution, name) for name in solution.compiled.model.bodies)
 
 
 def _drifts(solution: Solution) -> list[Check]:
@@ -92,7 +91,7 @@ def _rotation_between(solution: Solution, name: str) -> Check | None:
     if not (isinstance(force, BetweenFrames) and force.place == BetweenFrames.place):
         return None
     A, B = (solution.frame(ref).rotation for ref in force.frames())
-    theta = _rotation_vectors(np.swapaxes(A, 1, 2) @ B)
+    theta = rotation_vectors(np.array([euler_parameters(R) for R in np.swapaxes(A, 1, 2) @ B]))
     angle = np.linalg.norm(theta, axis=1)
     jumped = np.flatnonzero((theta[1:] * theta[:-1]).sum(axis=1) < -(HALF_TURN**2) / 8.0)
     k = int(jumped[0]) if len(jumped) else int(angle.argmax())
@@ -100,14 +99,6 @@ def _rotation_between(solution: Solution, name: str) -> Check | None:
         return None
     text = f"its frames turned by {angle[k]:.3g} rad at t = {solution.t[k]:.4g} s; at half a turn its moment jumps"
     return Check(f"Rotation of {name}", FAIL, f"{text}: take a JointSpring there")
-
-
-def _rotation_vectors(R: FloatArray) -> FloatArray:
-    """(n, 3) of rotation matrices (n, 3, 3), angles in 0 … π."""
-    p = np.array([euler_parameters(each) for each in R])
-    p *= np.where(p[:, :1] < 0.0, -1.0, 1.0)
-    n = np.linalg.norm(p[:, 1:], axis=1)
-    return np.asarray(2.0 * np.arctan2(n, p[:, 0])[:, None] * p[:, 1:] / np.maximum(n, 1e-300)[:, None])
 
 
 def _redundancy(solution: Solution) -> Check:

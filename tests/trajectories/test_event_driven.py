@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from meetings import meeting
 
 import flexmbs as fm
 
@@ -174,17 +175,9 @@ def test_a_ball_that_spins_fast_keeps_its_height(spin):
 @pytest.mark.parametrize("seed", range(12))
 def test_no_length_of_the_run_lets_bodies_pass_each_other(seed):
     """Two small balls far apart that meet, off centre: velocities after the impact along the line of centres, in closed form."""
-    rng = np.random.default_rng(seed)
-    radius, speed, distance = 10.0 ** rng.uniform(-3, -1), 10.0 ** rng.uniform(-1, 2), 10.0 ** rng.uniform(0, 1)
-    aside, late = rng.uniform(-1.8, 1.8) * radius, rng.uniform(1.5, 60.0)
-    model = fm.Model("pass", gravity=(0, 0, 0))
-    for name, y, v in (("first", 0.0, speed), ("second", aside, 0.0)):
-        model.add(fm.RigidBody(name, mass=1.0, inertia=(1e-4,) * 3))
-        place = (0.0 if name == "first" else distance, y, 0, 1, 0, 0, 0)
-        model.add(fm.Free(f"motion of {name}", model.ground, name, q0=place, v0=(v, 0, 0, 0, 0, 0)))
+    model, radius, speed, t_end, n = meeting(seed, (-3, -1), (-1, 2), 1.8)
     model.add(fm.SphereSphere("hit", "first", "second", radius_parent=radius, radius_child=radius, restitution=1.0))
-    solution = fm.simulate(model, t_end=late * distance / speed, integrator="event-driven")
-    n = np.array([math.sqrt(4 * radius**2 - aside**2), aside, 0.0]) / (2 * radius)
+    solution = fm.simulate(model, t_end=t_end, integrator="event-driven")
     expected = speed * n[0] * n
     assert len(solution.run.impacts) == 1
     np.testing.assert_allclose(solution.frame("second").velocity[-1], expected, atol=1e-6 * speed)

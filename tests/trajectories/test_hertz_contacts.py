@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from meetings import meeting
 
 import flexmbs as fm
 
@@ -114,34 +115,25 @@ def test_stop_of_a_joint(coordinates):
     assert np.abs(solution.energy.balance).max() < 1e-4 * solution.energy.scale
 
 
-def meeting(seed):
+def struck(seed):
     """Two small balls that meet off centre, the velocity of the second after it, the time of the run, the speed."""
-    rng = np.random.default_rng(seed)
-    radius, speed, distance = 10.0 ** rng.uniform(-2, -1), 10.0 ** rng.uniform(-1, 1), 10.0 ** rng.uniform(0, 1)
-    aside, late = rng.uniform(-1.5, 1.5) * radius, rng.uniform(1.5, 60.0)
-    model = fm.Model("pass", gravity=(0, 0, 0))
-    for name, y, v in (("first", 0.0, speed), ("second", aside, 0.0)):
-        model.add(fm.RigidBody(name, mass=1.0, inertia=(1e-4,) * 3))
-        place = (0.0 if name == "first" else distance, y, 0, 1, 0, 0, 0)
-        model.add(fm.Free(f"motion of {name}", model.ground, name, q0=place, v0=(v, 0, 0, 0, 0, 0)))
-    stiffness = 0.5 * speed**2 / (0.01 * radius) ** 2.5  # a hundredth of the radius deep
-    law = fm.HuntCrossley(stiffness)
+    model, radius, speed, t_end, n = meeting(seed, (-2, -1), (-1, 1), 1.5)
+    law = fm.HuntCrossley(0.5 * speed**2 / (0.01 * radius) ** 2.5)  # a hundredth of the radius deep
     model.add(fm.SphereSphere("hit", "first", "second", radius_parent=radius, radius_child=radius, law=law))
-    n = np.array([math.sqrt(4 * radius**2 - aside**2), aside, 0.0]) / (2 * radius)
-    return model, speed * n[0] * n, late * distance / speed, speed
+    return model, speed * n[0] * n, t_end, speed
 
 
 @pytest.mark.parametrize("integrator", ["generalized-alpha", "dormand-prince"])
 @pytest.mark.parametrize("seed", range(6))
 def test_no_controlled_step_passes_over_a_contact(seed, integrator):
-    model, expected, t_end, speed = meeting(seed)
+    model, expected, t_end, speed = struck(seed)
     solution = fm.simulate(model, t_end=t_end, integrator=integrator)
     np.testing.assert_allclose(solution.frame("second").velocity[-1], expected, atol=0.05 * speed)
 
 
 def test_a_contact_that_no_step_sees_is_told():
     """By methods whose steps cannot be taken back: fixed ones, and those of SciPy."""
-    model, _, t_end, _ = meeting(3)
+    model, _, t_end, _ = struck(3)
     for given in ({"step": t_end / 30}, {"integrator": "radau"}):
         solution = fm.simulate(model, t_end=t_end, **given)
         assert "contacts.hit: closed and opened within one step" in " ".join(solution.run.notes), given

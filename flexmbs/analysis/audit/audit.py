@@ -9,7 +9,7 @@ from flexmbs.analysis.audit.reduction import reduction
 from flexmbs.analysis.audit.second_opinion import sampled, second_opinion
 from flexmbs.analysis.audit.step_error import step_error
 from flexmbs.analysis.run import Run
-from flexmbs.errors import AuditError, AuditWarning
+from flexmbs.errors import AuditError, AuditWarning, shown
 from flexmbs.results.check import PASS, WARN, Check
 from flexmbs.results.solution import Solution
 
@@ -31,7 +31,7 @@ def audited(solution: Solution, run: Run) -> tuple[Check, ...]:
         found += second_opinion(solution, mine, run, budget)
         found += reduction(mine)
     except Exception as error:  # a function of the user that is not defined at a state, an indefinite mass matrix
-        found.append(Check("Second opinion", WARN, f"was not possible: {type(error).__name__}: {error}"))
+        found.append(Check("Second opinion", WARN, f"was not possible: {type(error).__name__}: {shown(str(error))}"))
     solution.statistics["audit_seconds"] = time.perf_counter() - begun
     return tuple(found)
 

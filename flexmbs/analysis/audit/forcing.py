@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexmbs.model.laws import Constant, Function, TimeLaw
-from flexmbs.model.parts import parts
-from flexmbs.results.check import FAIL, PASS, WARN, Check
+from flexmbs.model.parts import model_parts
+from flexmbs.results.check import PASS, Check, graded
 from flexmbs.results.solution import Solution
 
 STEPS = 40  # of the run that are looked at
@@ -33,20 +33,16 @@ def forcing(solution: Solution) -> list[Check]:
     if not place:
         return []
     fixed = solution.run.options["step"]
-    limits = FIXED if fixed else CONTROLLED
-    status = PASS if worst <= limits[0] else WARN if worst <= limits[1] else FAIL
+    status = graded(worst, FIXED if fixed else CONTROLLED)
     text = f"{place} differs within steps of about {np.median(lengths):.3g} s by {worst:.2g} of its size from a straight line"
     return [Check("Laws of time", status, text, "" if status == PASS else "take smaller steps")]
 
 
 def _laws(solution: Solution) -> Iterator[tuple[str, TimeLaw]]:
-    model = solution.model
-    for section in (model.joints, model.forces, model.drives):
-        for item in section.values():
-            for path, part in parts(item):
-                wants_more = isinstance(part, Function) and part.parameters != 1
-                if isinstance(part, TimeLaw) and not isinstance(part, Constant) and not wants_more:
-                    yield ".".join((item.section, item.name, *path)), part
+    for path, part in model_parts(solution.model):
+        wants_more = isinstance(part, Function) and part.parameters != 1
+        if isinstance(part, TimeLaw) and not isinstance(part, Constant) and not wants_more:
+            yield ".".join(path), part
 
 
 def _steps(solution: Solution) -> tuple[np.ndarray, np.ndarray]:

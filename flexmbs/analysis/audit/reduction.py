@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmbs.analysis.sizes import model_size
 from flexmbs.results.body_loads import body_loads
-from flexmbs.results.check import FAIL, PASS, WARN, Check
+from flexmbs.results.check import PASS, Check, graded
 from flexmbs.results.solution import Solution
 
 LACKING = (0.05, 0.5)  # of the largest displacement
@@ -31,7 +31,7 @@ def reduction(mine: Solution) -> list[Check]:
         whole = float((lacking + shown).max())
         k = int(lacking.argmax())
         share = float(lacking[k]) / whole if whole > SMALL * model_size(mine.compiled) else 0.0
-        status = PASS if share <= LACKING[0] else WARN if share <= LACKING[1] else FAIL
+        status = graded(share, LACKING)
         text = f"lack {share:.1e} of the displacement, {lacking[k]:.1e} m in the mean, at t = {mine.t[k]:.4g} s"
         mend = "" if status == PASS else "reduce it with inertia_loads=True or with more modes"
         found.append(Check(f"Modes of {name}", status, text, mend))

@@ -19,8 +19,10 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.model.motions import Rotate, Twist
 from flexmbs.results.check import FAIL, PASS, Check, graded
+from flexmbs.results.joints import start_coordinates
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import RunInfo, Trajectory
+from flexmbs.results.views import BodyView
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.records import ETA, MASS, NF, SF_AT, SPARE, Work
 
@@ -52,10 +54,11 @@ def second_opinion(solution: Solution, mine: Solution, run: Run, budget: float) 
     theirs = _judged(mine, budget) if len(mine.t) else None
     if theirs is None:
         return turns
-    count = len(theirs.t)
-    text = f"{count} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
-    worst, reactions = _accelerations(mine, theirs), _reactions(mine, theirs)
-    limits = _limits(solution, mine)
+    bodies = {name: mine.body(name) for name in mine.bodies}
+    largest = max(_norm(body.acceleration) for body in bodies.values())
+    text = f"{len(theirs.t)} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
+    worst, reactions = _accelerations(mine, theirs, bodies), _reactions(mine, theirs, largest)
+    limits = _limits(solution, largest)
     status = graded(worst.share, limits)
     place = f" at body {worst.item}, t = {worst.t:.4g} s" if status != PASS else ""
     found = f"{text}, differ by {worst.share:.1e} of the largest acceleration{place}"
@@ -66,12 +69,11 @@ def second_opinion(solution: Solution, mine: Solution, run: Run, budget: float) 
     return [*checks, *turns]
 
 
-def _limits(solution: Solution, mine: Solution) -> tuple[float, float]:
+def _limits(solution: Solution, largest: float) -> tuple[float, float]:
     """Of differences: those of exact constraints, or what the drift of velocities in a step makes of accelerations."""
     drift, h = float(solution.drift[:, 1].max(initial=0.0)), float(np.median(solution.trajectory.step[1:]))
-    largest = max(float(np.linalg.norm(mine.body(name).acceleration, axis=1).max()) for name in mine.bodies)
     share = DRIFT * drift / max(h * largest, 1e-300)
-    return (LIMITS[0], LIMITS[1]) if share <= LIMITS[0] else (min(share, DRIFTING[0]), DRIFTING[1])
+    return LIMITS if share <= LIMITS[0] else (min(share, DRIFTING[0]), DRIFTING[1])
 
 
 def sampled(solution: Solution, run: Run) -> Solution:
@@ -92,16 +94,14 @@ def _judged(mine: Solution, budget: float) -> Solution | None:
     source = mine.compiled
     other = "absolute" if source.topology.coordinates == "joint" else "joint"
     target = compile_model(source.model, other).with_spring_lengths(source.spring_lengths)
-    own, work = make_work(source.system, mine.trajectory.beta[0]), None
-    out = None
+    first = start_coordinates(target)
+    own, work = make_work(source.system, mine.trajectory.beta[0]), make_work(target.system, first)
+    out = Trajectory(*make_outputs(mine.t, facts(target), len(first)))
     count = 0
     for k, t in enumerate(mine.t):
         if count >= LEAST_STATES and time.perf_counter() - begun > budget:
             break
         state = _converted(mine, target, k, own)
-        if out is None or work is None:
-            out = Trajectory(*make_outputs(mine.t, facts(target), len(state.beta)))
-            work = make_work(target.system, state.beta)
         start_from(work, state.beta)
         settled = settle(target, work, float(t), state.q, state.s, state.z)
         if settled.status < 0:
@@ -109,19 +109,15 @@ def _judged(mine: Solution, budget: float) -> Solution | None:
         out.q[k], out.s[k], out.sd[k], out.lam[k] = state.q, state.s, settled.sd, settled.lam
         out.z[k], out.beta[k] = state.z, work.beta[:-SPARE]
         count = k + 1
-    if out is None:
-        return None
     shortened = Trajectory(*(values[:count] for values in out))
     return Solution(target, shortened, {}, RunInfo(redundant=mine.run.redundant))
 
 
 def _converted(mine: Solution, target: Compiled, k: int, work: Work) -> InitialState:
-    """State k in the coordinates of ``target``."""
+    """State k in the coordinates of ``target``; ``work``: scratch of the run's equations."""
     compiled, z = mine.compiled, mine.trajectory.z[k]
     if compiled.topology.coordinates != "joint":
-        q, s = joint_values(target, mine, k)
-        beta = [mine.joint(name).position[k] for name in target.topology.cuts]
-        return InitialState(q, s, np.concatenate([np.zeros(0), *beta]), z=z)
+        return InitialState(*joint_values(target, mine, k), z=z)
     start_from(work, mine.trajectory.beta[k])
     terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z)
     eta = work.cut[:, ETA : ETA + 6].copy()
@@ -129,17 +125,16 @@ def _converted(mine: Solution, target: Compiled, k: int, work: Work) -> InitialS
     return converted(compiled, here, target)
 
 
-def _accelerations(mine: Solution, theirs: Solution) -> Difference:
-    """Of bodies' accelerations, angular accelerations and those of their modes."""
+def _accelerations(mine: Solution, theirs: Solution, bodies: dict[str, BodyView]) -> Difference:
+    """Of bodies' accelerations, angular accelerations and those of their modes; ``bodies``: those of ``mine``."""
     n, length = len(theirs.t), model_size(mine.compiled)
-    bodies = [(name, mine.body(name), theirs.body(name)) for name in mine.bodies]
-    turning = max(_norm(b.angular_acceleration) + _norm(b.angular_velocity) ** 2 for _, b, _ in bodies)
-    linear = max(
-        float(np.linalg.norm(mine.model.gravity)), *(_norm(b.acceleration) for _, b, _ in bodies), length * turning, SMALLEST
-    )
+    turning = max(_norm(body.angular_acceleration) + _norm(body.angular_velocity) ** 2 for body in bodies.values())
+    gravity = float(np.linalg.norm(mine.model.gravity))
+    linear = max(gravity, *(_norm(body.acceleration) for body in bodies.values()), length * turning, SMALLEST)
     turning = max(turning, NO_TURNING * linear / length)
     apart = []
-    for name, a, b in bodies:
+    for name, a in bodies.items():
+        b = theirs.body(name)
         apart.append((name, np.linalg.norm(a.acceleration[:n] - b.acceleration, axis=1) / linear))
         apart.append((name, np.linalg.norm(a.angular_acceleration[:n] - b.angular_acceleration, axis=1) / turning))
         if name in mine.compiled.data:
@@ -165,15 +160,14 @@ def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:
     return _norm(elastic * (np.diagonal(data.K_ff) / np.diagonal(data.m_ff))) if data.nf else 0.0
 
 
-def _reactions(mine: Solution, theirs: Solution) -> Difference:
-    """Of the forces of joints where they are unique."""
-    gravity = float(np.linalg.norm(mine.model.gravity))
-    accelerations = [gravity, *(float(np.linalg.norm(mine.body(name).acceleration, axis=1).max()) for name in mine.bodies)]
-    n, size, apart = len(theirs.t), WEIGHTLESS * float(mine.compiled.system.bodies.rigid[:, MASS].sum()) * max(accelerations), []
+def _reactions(mine: Solution, theirs: Solution, largest: float) -> Difference:
+    """Of the forces of joints where they are unique; ``largest``: acceleration of a body."""
+    mass, gravity = float(mine.compiled.system.bodies.rigid[:, MASS].sum()), float(np.linalg.norm(mine.model.gravity))
+    n, size, apart = len(theirs.t), WEIGHTLESS * mass * max(gravity, largest), []
     for name in mine.joints:
         a, b = mine.joint(name), theirs.joint(name)
         if a.unique and b.unique:
-            size = max(size, float(np.linalg.norm(a.force, axis=1).max(initial=0.0)))
+            size = max(size, _norm(a.force))
             apart.append((name, np.linalg.norm(a.force[:n] - b.force, axis=1)))
     return _largest([(name, values / (size or 1.0)) for name, values in apart], theirs.t)
 

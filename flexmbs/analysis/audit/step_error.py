@@ -7,11 +7,12 @@ coordinate can be further off than twice its range.
 
 import numpy as np
 
+from flexmbs.algebra.blocks import SIZE
 from flexmbs.analysis.run import Run
 from flexmbs.analysis.sizes import displacement_sizes, model_size
 from flexmbs.results.check import PASS, Check, graded
 from flexmbs.results.solution import Solution
-from flexmbs.system.records import NF, NV, QF_AT, SF_AT
+from flexmbs.system.records import NF, QF_AT, SF_AT
 
 MOTION = (1e-2, 1e-1)  # of the largest motion
 NO_MOTION = 1e-9  # of the model's size
@@ -52,9 +53,6 @@ def _ranges(solution: Solution) -> np.ndarray:
 
 def _body(solution: Solution, coordinate: int) -> str:
     """The body that a velocity coordinate belongs to."""
-    ends = np.cumsum([_size(row) for row in solution.compiled.system.tree])
-    return solution.compiled.bodies[int(np.searchsorted(ends, coordinate, "right"))]
-
-
-def _size(row: np.ndarray) -> int:
-    return int(row[NV] + row[NF])
+    bodies = solution.compiled.bodies
+    ends = np.cumsum(solution.compiled.system.elimination.node[: len(bodies), SIZE])
+    return bodies[int(np.searchsorted(ends, coordinate, "right"))]
