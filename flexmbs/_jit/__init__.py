@@ -26,6 +26,7 @@ from numba.extending import intrinsic
 
 from flexmbs._jit.cache import private_folder
 from flexmbs._jit.indices import count_from_the_front
+from flexmbs._jit.kept_parts import kept_on_disk
 from flexmbs._jit.loading import without_compiler
 from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
 from flexmbs.law_kernel import LawPart
@@ -92,12 +93,13 @@ def seldom(function: F) -> F:
     return _cached(function) if LIGHT is None else _cached(function, pipeline_class=LIGHT)
 
 
-def part(function: F) -> F:
+def part(function: F, *, own: bool = True) -> F:
     """A function for use inside kernels only: put into each kernel that calls it (see `parts`).
 
     It may not make arrays: compiled without reference counts, which halves the time of short evaluations.
+    ``own``: of functions of these packages alone, whose sources the cache's digest sees; else it is not kept on disk.
     """
-    return _part(function, forceinline=True)
+    return _part(function, own, forceinline=True)
 
 
 def called(function: F) -> F:
@@ -105,16 +107,18 @@ def called(function: F) -> F:
 
     The time to compile a function grows faster than its length.
     """
-    return _part(function, forceinline=False)
+    return _part(function, True, forceinline=False)
 
 
-def _part(function: F, **options: Any) -> F:
+def _part(function: F, own: bool, **options: Any) -> F:
     if not COMPILED:
         return function
     if _PARTS is None:
         return kernel(function)
     options |= {"_nrt": False, "pipeline_class": _PARTS}
-    return without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))  # type: ignore[no-any-return]
+    made = without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))
+    own = own and function.__module__.split(".")[0] in PACKAGES and "<locals>" not in function.__qualname__
+    return kept_on_disk(made, f"{CACHE}/parts", _PARTS) if own and CACHE else made  # type: ignore[no-any-return]
 
 
 def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[..., Any]]) -> Any:

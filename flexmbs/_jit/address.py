@@ -23,9 +23,10 @@ from numba.core import cgutils, sigutils
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
-from flexmbs._jit import COMPILED, LIGHT, PACKAGES, keeping, part, rebound
+from flexmbs._jit import CACHE, COMPILED, LIGHT, PACKAGES, keeping, part, rebound
 from flexmbs._jit.lent import WORD, Lent, lent_type, read
 from flexmbs._jit.loading import without_compiler
+from flexmbs._jit.locks import locked
 
 R = TypeVar("R", bound=tuple[Any, ...])
 
@@ -176,7 +177,7 @@ def _without_result(words):  # type: ignore[no-untyped-def]
 
 
 def _compiled(template: Any, name: str, signature: Any, lightly: bool, names: dict[str, Any], keep: bool) -> Any:
-    """C function of a template with bound names, kept on disk."""
+    """C function of a template with bound names, kept on disk; one process at a time compiles it, the others load it."""
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
     if lightly and LIGHT is not None:
         options["pipeline_class"] = LIGHT
@@ -186,8 +187,14 @@ def _compiled(template: Any, name: str, signature: Any, lightly: bool, names: di
         if cache:
             made.enable_caching()
             without_compiler(made)
-        made.compile()
+        with alone(name):
+            made.compile()
     return made
+
+
+def alone(name: str, *, wait: bool = True) -> Any:
+    """This process alone compiles the kernel of that name; see `locks`."""
+    return locked(CACHE, name, wait=wait)
 
 
 _ENTRY = None if not COMPILED else types.int64(*[types.int64] * 3, *[types.float64] * 3)
@@ -216,6 +223,13 @@ class Entry:
             self.compiled[layouts] = _compiled(_by_address, self.name, _ENTRY, self.lightly, names, self.own)
         return self.compiled[layouts]
 
+    def compile_ahead(self, one: Any, two: Any, three: Any) -> None:
+        """Onto the disk, where no other process is about it."""
+        with alone(self.name, wait=False) as free:
+            pass
+        if free:
+            self.address(one, two, three)
+
     def __call__(self, one: Packed, two: Packed, three: Packed, t: float = 0.0, a: float = 0.0, b: float = 0.0) -> int:
         """The call from Python."""
         if not COMPILED:
@@ -242,7 +256,7 @@ def bound_entry(function: Callable[..., Any], name: str, *, lightly: bool = Fals
     """
     own = all(each.__module__.split(".")[0] in PACKAGES for each in (function, *parts.values()))
     full = f"{function.__module__}.{function.__name__}_{name}".replace(".", "_")
-    return Entry(part(rebound(function, full, parts)), full, lightly=lightly, own=own)
+    return Entry(part(rebound(function, full, parts), own=own), full, lightly=lightly, own=own)
 
 
 def invoke(address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0) -> int:

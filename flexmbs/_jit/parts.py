@@ -21,6 +21,8 @@ import llvmlite
 import numba
 from numba.core import event, types
 
+from flexmbs._jit.kept_parts import SYMBOL, is_kept, make_entry
+
 _NEEDLESS = (  # passes for what no part has: closures, contexts, expressions of whole arrays, counted references
     "WithLifting", "InlineClosureLikes", "MakeFunctionToJitFunction", "InlineInlinables", "FindLiterallyCalls", "LiteralUnroll",
     "LiteralPropagationSubPipelinePass", "InlineOverloads", "NopythonRewrites", "NoPythonSupportedFeatureValidation",
@@ -82,7 +84,6 @@ def _tried(part: Any, seldom: Any) -> float:
 
 def _make() -> tuple[Any, Any]:
     from llvmlite.binding import Linkage
-    from numba import _dynfunc  # type: ignore[attr-defined]
     from numba.core import codegen
     from numba.core.compiler import Compiler, _LowerResult
     from numba.core.compiler_machinery import register_pass
@@ -90,6 +91,13 @@ def _make() -> tuple[Any, Any]:
 
     class PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         """Lowered code that waits for the kernel it is linked into."""
+
+        key = ""  # of its file
+        _bitcode = b""
+
+        def set_bitcode(self, bitcode: bytes) -> None:
+            """What it is where it comes from the disk."""
+            self._bitcode, self._finalized = bitcode, True
 
         def finalize(self) -> None:
             """Nothing is linked into it: the kernel links it and what it calls, each once. Never loaded by itself."""
@@ -112,6 +120,8 @@ def _make() -> tuple[Any, Any]:
 
         def _get_module_for_linking(self) -> Any:
             """Its own module, not a copy of it: nothing else needs that one."""
+            if self._shared_module is None and self._bitcode:
+                self._shared_module = llvmlite.binding.parse_bitcode(self._bitcode)
             if self._shared_module is None:
                 for function in self._final_module.functions:
                     if not function.is_declaration and function.linkage == Linkage.external:
@@ -151,13 +161,11 @@ def _make() -> tuple[Any, Any]:
             library.enable_object_caching()
             state.library = library
             state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
+            if is_kept(state.func_id.func):
+                state.func_id.unique_id = SYMBOL
             super().run_pass(state)
             low = state["cr"]
-            name = low.fndesc.qualname.split(".")[-1]
-            compiled, address = stand_in()
-            entry = _dynfunc.make_function(
-                low.fndesc.lookup_module(), name, "part of kernels", address, low.env, (library, compiled)
-            )
+            entry = make_entry(low.fndesc, low.env, stand_in(), library)
             state.targetctx.insert_user_function(entry, low.fndesc, library.with_called())
             state["cr"] = _LowerResult(low.fndesc, low.call_helper, cfunc=entry, env=low.env)
             return True
@@ -206,6 +214,7 @@ def _make() -> tuple[Any, Any]:
         return Exchanged
 
     parts = compiler({NativeLowering: PartLowering, NopythonTypeInference: PartTyping}, _NEEDLESS)
+    parts.library, parts.stand_in = PartLibrary, staticmethod(stand_in)
     return parts, compiler({NativeLowering: SeldomLowering})
 
 

@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,17 +88,20 @@ OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
 
 
 class Run:
-    """One run, marched in batches of outputs; ``found``: its events so far, ``ending``: the terminal one."""
+    """One run, marched in batches of outputs; ``found``: its events so far, ``ending``: the terminal one.
+
+    ``work``: scratch of its evaluations, with the path variables of the start.
+    """
 
     def __init__(
-        self, compiled: Compiled, method: Integrator, form: Formalism, times: np.ndarray, start: InitialState,
+        self, compiled: Compiled, method: Integrator, form: Formalism, times: np.ndarray, work: Work,
         events: Sequence[Event] = (),
     ) -> None:  # fmt: skip
         system = compiled.system
         _check_memory(len(times), int(system.layout[1:].sum()) + int(system.layout[2]))
         self.compiled, self.method, self.declared = compiled, method, events
         self.form = form.fitting(compiled, method.needs)
-        self.work, self.room = make_work(system, start.beta), self.form.room(compiled)
+        self.work, self.room = work, self.form.room(compiled)
         self.events = event_records(compiled, events)
         self.found: list[EventRecord] = []
         self.ending: EventRecord | None = None
@@ -107,8 +110,7 @@ class Run:
         self.memory = method.memory(self.facts)
         self.course = self._course(times)
         self.now, self.out = self.course.now, self.course.out
-        self._connect()
-        self._begin(start)
+        self._lay_out()
 
     def _course(self, times: np.ndarray) -> Course:
         f, method = self.facts, self.method
@@ -134,33 +136,40 @@ class Run:
             corners_before(self.compiled.corners, clock[END]), make_outputs(times, f, len(work.path.beta)),
         )  # fmt: skip
 
-    def _connect(self) -> None:
-        """Records into memory, addresses of all kernels into the course."""
+    def _lay_out(self) -> None:
+        """Records into memory, their addresses into the course."""
         c, system, work = self.course, self.compiled.system, self.work
-        common = equations.Common(
+        self.common = equations.Common(
             system, work, c.exchange, c.contact, self.events, make_variation(self.facts.nq, self.facts.ns, self.facts.nc)
         )
-        model = equations.Model(system, work, self.room, c.exchange)
+        self.model = equations.Model(system, work, self.room, c.exchange)
         self.packed = {
-            MODEL: Packed(model), COMMON: Packed(common), MEMORY: Packed(self.memory), COURSE: Packed(c),
+            MODEL: Packed(self.model), COMMON: Packed(self.common), MEMORY: Packed(self.memory), COURSE: Packed(c),
             START: Packed(c.start), NOW: Packed(c.now), AT: Packed(c.at),
         }  # fmt: skip
         for place, packed in self.packed.items():
             c.place[place] = packed.address
-        of_formalism = equations.of_formalism(type(self.form))
-        used = set(self.method.uses)
-        for place, kernel in enumerate(of_formalism):
+        self.kernels = self.method.connected(c)
+
+    def calls(self) -> Iterator[tuple[int, Any, tuple[Any, Any, Any]]]:
+        """What the loop calls: place among the calls, kernel, its records."""
+        c, used = self.course, set(self.method.uses)
+        for place, kernel in enumerate(equations.of_formalism(type(self.form))):
             if kernel is not None and (place in used or (place in (ACCEPTED, KEEP) and self.method.evaluated)):
-                c.calls[place] = kernel.address(model, c.now, c.now)
+                yield place, kernel, (self.model, c.now, c.now)
         for place, kernel in enumerate(equations.SHARED, RESIDUAL):
             watched = (place == EVENTS and self.declared) or (place == CONTACTS and c.counts[UNSEEN])
             if place in used or place in at_course.ALWAYS or watched:
-                c.calls[place] = kernel.address(common, c.now, c.now)
-        self.kernels = self.method.connected(c)
+                yield place, kernel, (self.common, c.now, c.now)
         for place, method_kernel in zip(range(at_course.STEP, CALLS), self.kernels):
-            c.calls[place] = method_kernel.address(self.memory, c, c)
+            yield place, method_kernel, (self.memory, c, c)
 
-    def _begin(self, start: InitialState) -> None:
+    def connect(self) -> None:
+        """The addresses of all kernels into the course; what is not on the disk is compiled."""
+        for place, kernel, records in self.calls():
+            self.course.calls[place] = kernel.address(*records)
+
+    def begin(self, start: InitialState) -> None:
         """Consistent accelerations and multipliers, path variables, the method's memory, signs of the state functions."""
         c, now, p = self.course, self.now, self.packed
         now.q[:], now.s[:] = start.q, start.s

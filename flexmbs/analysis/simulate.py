@@ -23,10 +23,12 @@ from flexmbs.analysis.options import (
 )  # fmt: skip
 from flexmbs.analysis.rank import DEPENDENT, NEARLY, pivots, singular_position
 from flexmbs.analysis.run import Progress, Run, statistics
+from flexmbs.analysis.second_process import all_compiled, compile_in_second_process
 from flexmbs.analysis.singular import passage_notes, passages
 from flexmbs.analysis.state import HasState, given_state, started
 from flexmbs.analysis.stated_rates import require_stated_rates
 from flexmbs.analysis.stop import INTERRUPTED, outcome
+from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AssemblyWarning, InputError, SolverError
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators import Integrator
@@ -107,6 +109,7 @@ def _simulate(
     check_velocity_rows(model, method)
     check_contacts(model, method)
     require_stated_rates(model, 0.0, chosen["t_end"])
+    compile_in_second_process(form.name, method.name)
     begun = time.perf_counter()
     if progress:
         progress(0.0, "assembling")
@@ -122,7 +125,10 @@ def _simulate(
     singular = singular_position(joint, first_state)
     compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
     regular = in_coordinates(joint, singular.near, chosen["coordinates"])[1] if singular else first_state
-    run = Run(compiled, method, form, times, first_state, events)
+    run = Run(compiled, method, form, times, make_work(compiled.system, first_state.beta), events)
+    run.connect()
+    all_compiled(form.name, method.name)
+    run.begin(first_state)
     first = pivots(compiled, regular.q, regular.s, regular.beta)
     redundant = first.dependent(DEPENDENT)
     if progress:

@@ -4,10 +4,13 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 
+from flexmbs._jit.address import Entry
 from flexmbs.analysis.initial import declared_state
+from flexmbs.analysis.run import Run
 from flexmbs.analysis.simulate import simulate
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
@@ -15,6 +18,8 @@ from flexmbs.dynamics.law_calls import compile_laws
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
+from flexmbs.integrators.contact_calls import make_problem, solved_at
+from flexmbs.integrators.stepper import march
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit, SpherePlane
 from flexmbs.model.forces import PointSpring
@@ -74,10 +79,30 @@ def pairs() -> Iterator[tuple[str, str]]:
     return iter(dict.fromkeys((*first, *fitting)))
 
 
+def kernels(formalism: str, integrator: str) -> list[tuple[Any, Any]]:
+    """Kernels of a pair in the order in which a run needs them, each with records like its own."""
+    method = INTEGRATORS[integrator]()
+    compiled = compile_model(pendulum(spring=True))
+    work = unconnected(compiled.system, declared_state(compiled).beta)
+    one = Evaluation(*[np.zeros(1)] * 6)
+    shared: list[tuple[Any, Any]] = [(kernel, (Equations(compiled.system, work), one, one)) for kernel in SHARED.values()]
+    if method.contacts:
+        shared.append((solved_at, (make_problem(1),) * 3))
+    run = Run(compiled, method, FORMALISMS[formalism](), np.array([0.0, 1.0]), work)
+    loop = (run.course,) * 3
+    return [*shared, *((kernel, records) for _, kernel, records in run.calls() if isinstance(kernel, Entry)), (march, loop)]
+
+
+def compile_backwards(formalism: str, integrator: str) -> None:
+    """The kernels of a pair from the last one on, without those that another process is about."""
+    for kernel, records in reversed(kernels(formalism, integrator)):
+        kernel.compile_ahead(*records)
+
+
 def warm_up_demo() -> None:
     """Compile what the demo needs, in this process: the parts that kernels share are compiled once."""
-    for name in SHARED:
-        compile_shared(name)
+    for kernel, records in kernels(*DEMO):
+        kernel.compile_ahead(*records)
     compile_pair(*DEMO)
 
 

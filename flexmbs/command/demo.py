@@ -52,18 +52,26 @@ def demo(folder: Path) -> int:
 
 @contextlib.contextmanager
 def compiling_meanwhile() -> Iterator[None]:
-    """Where no kernel is on the disk yet, those of the run are compiled by another process while this one goes on."""
+    """Where no kernel is on the disk yet, those of the run are compiled by another process while this one goes on, which then
+    begins with the last of them."""
     from flexmbs._jit import CACHE
 
     cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))
     compiler = get_context("spawn").Process(target=_warm_up) if cold else None
-    if compiler is not None:
-        compiler.start()
+    if compiler is None:
+        yield
+        return
+    compiler.start()
     try:
         yield
-    finally:
-        if compiler is not None:
-            compiler.join()
+    except BaseException:
+        compiler.terminate()
+        raise
+    from flexmbs.analysis.second_process import all_compiled
+    from flexmbs.analysis.warmup import DEMO, compile_backwards
+
+    compile_backwards(*DEMO)
+    all_compiled(*DEMO)
 
 
 def _warm_up() -> None:

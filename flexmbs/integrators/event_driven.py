@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import call, entry, invoke
+from flexmbs._jit.address import call, entry, invoke, seldom_entry
 from flexmbs.errors import InputError
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators.between import part_of_step
@@ -455,7 +455,7 @@ def change_modes(memory, course, t):
             set_mode(contact, k, False, contact.rate[k, 1], contact.rate[k, 2])
 
 
-@entry
+@seldom_entry
 def finish_at(memory, course, same, h, a_, b_):
     """Impacts at the end of the accepted step, and the modes for the next one."""
     t = course.clock[TIME]
@@ -476,7 +476,7 @@ def finish_at(memory, course, same, h, a_, b_):
     return status
 
 
-@entry
+@seldom_entry
 def begin_at(memory, course, same, t, a_, b_):
     """Contacts that touch at the start strike, or stay closed."""
     for k in range(memory.struck.shape[0]):

@@ -1,0 +1,125 @@
+"""Parts of kernels from the disk, and kernels that two processes compile together."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flexmbs._jit import COMPILED
+from flexmbs._jit.locks import locked
+from flexmbs.analysis.second_process import OFF
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+ROOT = Path(__file__).parents[1]
+SOURCE = """
+from flexmbs._jit import called, kernel, part
+
+@part
+def doubled(x):
+    return 2.0 * x
+
+@called
+def shared(x):
+    return doubled(x) + max(x, 1.0) ** 3
+
+@part
+def other(x):
+    return shared(x) - 1.0
+
+@kernel
+def first(x):
+    return shared(x)
+
+@kernel
+def second(x):
+    return other(x) + shared(2.0 * x)
+
+def local(factor):
+    @part
+    def scaled(x):
+        return factor * x
+
+    @kernel
+    def scaled_kernel(x):
+        return scaled(x)
+
+    return scaled_kernel
+"""
+PROGRAM = """
+import importlib.util, sys
+from pathlib import Path
+spec = importlib.util.spec_from_file_location("preprocess.of_test", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = module
+spec.loader.exec_module(module)
+value = eval(sys.argv[2], vars(module))
+from flexmbs._jit import CACHE
+print(value, len(list(Path(CACHE, "parts").iterdir())) if Path(CACHE, "parts").exists() else 0)
+"""
+
+
+@pytest.fixture(name="compute")
+def compute_in_new_process(tmp_path: Path):
+    """Value of an expression and the number of parts on the disk after it, from a process of its own."""
+    (tmp_path / "of_test.py").write_text(SOURCE)
+
+    def compute(expression: str) -> tuple[float, int]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        command = [sys.executable, "-c", PROGRAM, str(tmp_path / "of_test.py"), expression]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        value, count = done.stdout.split()
+        return float(value), int(count)
+
+    return compute
+
+
+def test_parts_are_lowered_once_for_all_processes(compute) -> None:
+    assert compute("first(3.0)") == (33.0, 2)
+    assert compute("second(3.0)") == (32.0 + 12.0 + 216.0, 3)
+
+
+def test_a_damaged_file_is_made_anew(compute, tmp_path: Path) -> None:
+    compute("first(3.0)")
+    for file in (tmp_path / "cache").rglob("parts/*"):
+        file.write_bytes(file.read_bytes()[:100])
+    assert compute("second(3.0)") == (260.0, 3)
+    for file in (tmp_path / "cache").rglob("parts/*"):
+        assert len(file.read_bytes()) > 100
+
+
+def test_functions_within_functions_are_not_kept(compute) -> None:
+    """Nothing on the disk tells them apart."""
+    assert compute("local(2.0)(1.0) + 10.0 * local(3.0)(1.0)") == (32.0, 0)
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    with locked(str(tmp_path), "kernel") as free:
+        assert free
+        with locked(str(tmp_path), "kernel", wait=False) as again:
+            assert not again
+        with locked(str(tmp_path), "other", wait=False) as other:
+            assert other
+    with locked(str(tmp_path), "kernel", wait=False) as after:
+        assert after
+
+
+COUNTED = """
+from flexmbs._jit.address import Entry
+from flexmbs.analysis.warmup import compile_backwards, kernels, pendulum
+import flexmbs as fm
+compile_backwards("recursive", "dormand-prince")
+found = [kernel for kernel, _ in kernels("recursive", "dormand-prince")]
+before = [len(kernel.compiled) for kernel in found]
+fm.simulate(pendulum(spring=True), t_end=0.1, formalism="recursive", integrator="dormand-prince")
+print(before == [1] * len(found) == [len(kernel.compiled) for kernel in found])
+"""
+
+
+def test_the_second_process_compiles_what_the_run_needs() -> None:
+    """Kernels for records of the same layout: the run finds them all."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), OFF: "1"}
+    done = subprocess.run([sys.executable, "-c", COUNTED], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "True", done.stderr
