@@ -21,7 +21,7 @@ _HOMES = {
     "flexmbs.model.contacts": "CornerLine JointLimit SpherePlane SphereSphere",
     "flexmbs.model.run": "Run",
     "flexmbs.flexible_body": "FlexibleBodyData FlexibleFrame",
-    "flexmbs.errors": "AssemblyWarning AuditError AuditWarning FlexmbsError InputError MachineError SolverError",
+    "flexmbs.errors": "AssemblyWarning AuditError AuditWarning FlexmbsError InputError MachineError ModelWarning SolverError",
     "flexmbs.analysis.simulate": "simulate",
     "flexmbs.analysis.assemble": "assemble",
     "flexmbs.analysis.compare": "compare",
@@ -56,7 +56,16 @@ if TYPE_CHECKING:
     from flexmbs.analysis.simulate import simulate
     from flexmbs.analysis.state import state, state_of
     from flexmbs.analysis.statics import quasi_static, statics
-    from flexmbs.errors import AssemblyWarning, AuditError, AuditWarning, FlexmbsError, InputError, MachineError, SolverError
+    from flexmbs.errors import (
+        AssemblyWarning,
+        AuditError,
+        AuditWarning,
+        FlexmbsError,
+        InputError,
+        MachineError,
+        ModelWarning,
+        SolverError,
+    )
     from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
     from flexmbs.formalisms.embedding import Embedding
     from flexmbs.formalisms.multiplier import Multiplier
@@ -105,7 +114,7 @@ __all__ = [  # noqa: RUF022
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "Multiplier", "Embedding", "Partitioning", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
     "EventDriven", "Rattle", "Radau", "BDF", "MoreauJean",
-    "FlexmbsError", "InputError", "MachineError", "SolverError", "AssemblyWarning", "AuditWarning", "AuditError",
+    "FlexmbsError", "InputError", "MachineError", "SolverError", "AssemblyWarning", "AuditWarning", "AuditError", "ModelWarning",
 ]  # fmt: skip
 
 

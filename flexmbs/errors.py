@@ -44,6 +44,10 @@ class AssemblyWarning(UserWarning):
     """Declared initial values that could not be kept."""
 
 
+class ModelWarning(UserWarning):
+    """What a model says and may not mean."""
+
+
 class AuditWarning(UserWarning):
     """What the audit of a run warns of, one for each of its checks that is WARN or FAIL."""
 

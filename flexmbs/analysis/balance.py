@@ -11,11 +11,11 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from flexmbs.analysis.rank import displaced
-from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State
 from flexmbs.analysis.tangent import Tangents, evaluate, tangents
 from flexmbs.dynamics.dense import terms
 from flexmbs.system.records import G_POSITION, SPARE
+from flexmbs.system.sizes import displacement_sizes
 
 RANK = 1e-10
 NOT_HELD = 1e-6  # (rad/s)²: slower than a period of two hours

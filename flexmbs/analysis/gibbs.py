@@ -13,7 +13,6 @@ import numpy as np
 from flexmbs.analysis.balance import free_directions
 from flexmbs.analysis.jacobians import partition
 from flexmbs.analysis.sequence import solution_of
-from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import HasState, State, state_about, velocity_names
 from flexmbs.analysis.tangent import dense
 from flexmbs.errors import InputError
@@ -21,6 +20,7 @@ from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.model import Model
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import FIRST, MASS, NF, SECOND, SF_AT
+from flexmbs.system.sizes import displacement_sizes
 
 
 @dataclass(frozen=True, eq=False)

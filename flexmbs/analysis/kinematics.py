@@ -9,7 +9,6 @@ from flexmbs.analysis.balance import moved
 from flexmbs.analysis.initial import consistent_state
 from flexmbs.analysis.rank import pivots
 from flexmbs.analysis.sequence import checked_times, solution_of
-from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State, velocity_names
 from flexmbs.analysis.stated_rates import require_stated_rates
 from flexmbs.dynamics.dense import Terms, terms
@@ -19,6 +18,7 @@ from flexmbs.model.model import Model
 from flexmbs.model.relations import nonholonomic
 from flexmbs.results.solution import Solution
 from flexmbs.system.records import NF, SF_AT, SPARE
+from flexmbs.system.sizes import displacement_sizes
 
 NEWTON_STEPS = 12
 CLOSED = 1e-11

@@ -13,13 +13,13 @@ from flexmbs.analysis.closing import holonomic_rows
 from flexmbs.analysis.jacobians import partition
 from flexmbs.analysis.modes import Modes, complex_modes
 from flexmbs.analysis.ports import Port, displacement_rates, read_inputs, read_outputs
-from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import HasState, State, state_about, velocity_names
 from flexmbs.analysis.steady_axes import SteadyAxes
 from flexmbs.analysis.tangent import Tangents, dense, tangents
 from flexmbs.analysis.velocity_rows import first_order
 from flexmbs.dynamics.dense import Terms
 from flexmbs.model.model import Model
+from flexmbs.system.sizes import displacement_sizes
 
 
 class Full(NamedTuple):

@@ -23,12 +23,12 @@ from flexmbs.analysis.closing import (
     wishes,
 )
 from flexmbs.analysis.priorities import Condition, by_priority, root_of
-from flexmbs.analysis.sizes import displacement_sizes, model_size
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.work import start_from
 from flexmbs.model.motions import Slide
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import DRIVE_BODY, DRIVE_ROW, DRIVE_V, K_FF, NF, Q_AT, S_AT, Work
+from flexmbs.system.sizes import displacement_sizes, model_size
 
 STEPS = 100
 TRIALS = 12  # of the damping of one step

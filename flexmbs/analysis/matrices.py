@@ -9,10 +9,10 @@ from flexmbs.analysis.balance import free_directions
 from flexmbs.analysis.contradiction import row_owners
 from flexmbs.analysis.initial import InitialState, in_coordinates
 from flexmbs.analysis.jacobians import body_jacobian, kinematic_matrix, partition
-from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import HasState, State, settled_state, started, state_about, velocity_names
 from flexmbs.analysis.tangent import dense
 from flexmbs.model.model import Model
+from flexmbs.system.sizes import displacement_sizes
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,10 @@ import numpy as np
 
 from flexmbs.analysis.balance import moved
 from flexmbs.analysis.sequence import solution_of
-from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State, velocity_names
 from flexmbs.errors import InputError
 from flexmbs.results.solution import Solution
+from flexmbs.system.sizes import displacement_sizes
 
 REST = 1e-9  # of the largest eigenvalue
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit.address import packed
-from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.equations import residual
@@ -17,6 +16,7 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import SolverError
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import ETA
+from flexmbs.system.sizes import displacement_sizes
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
 RATE_STEP = 1e-2

@@ -16,11 +16,11 @@ from flexmbs.analysis.balance import free_directions
 from flexmbs.analysis.closing import displaced, holonomic_rows
 from flexmbs.analysis.jacobians import partition
 from flexmbs.analysis.ports import Inputs, Outputs, displacement_rates
-from flexmbs.analysis.sizes import displacement_sizes
 from flexmbs.analysis.state import State, settled_state
 from flexmbs.analysis.steady_axes import SteadyAxes, candidates
 from flexmbs.analysis.tangent import Tangents, dense, tangents
 from flexmbs.dynamics.dense import Terms
+from flexmbs.system.sizes import displacement_sizes
 
 ROUND_OFF = 1e-14  # of the largest entry of A, and 100 times as much of a row's own
 NOISE = 1e-12  # of the same, in columns that hold nothing larger

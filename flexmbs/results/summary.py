@@ -16,10 +16,12 @@ from flexmbs.results.solution import Solution
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
 from flexmbs.results.views import FloatArray
 from flexmbs.system.records import MASS
+from flexmbs.system.sizes import model_size
 
 # limits of (PASS, WARN); beyond the second a check fails
 ENERGY = (1e-3, 5e-2)  # missing energy over the largest energy or work
 AT_REST = 1e-18  # m²/s²: an energy per mass so small is that of a system at rest
+ROUND_OFF = 1e-13  # of mass, gravity and size: the energy of a fall so short is one of round-off
 POSITION_DRIFT = (1e-6, 1e-4)  # m or rad
 OVERLAP = 1e-6  # m or rad, of rigid contacts, beside what a fixed step at the speed of approach lets them enter; ten times fails
 VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
@@ -53,7 +55,9 @@ def _energy(solution: Solution) -> Check:
     energy = solution.energy
     missing = float(np.abs(energy.balance).max())
     mass = float(solution.compiled.system.bodies.rigid[:, MASS].sum())
-    share = missing / max(energy.scale, AT_REST * max(mass, 1e-300))
+    weight = mass * float(np.linalg.norm(solution.model.gravity))
+    floor = max(AT_REST * mass, ROUND_OFF * weight * model_size(solution.compiled), 1e-300)
+    share = missing / max(energy.scale, floor)
     return Check("Energy balance", graded(share, ENERGY), f"{missing:.2e} J missing, {share:.1e} of the largest energy or work")
 
 

@@ -53,14 +53,19 @@ class ComputedTorque(PathController):
     """τ = D(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + friction with e = q_d − q: the error obeys ë + Kd ė + Kp e = 0.
 
     robot: whose terms it takes, with payload if it shall know of it.  kp (1/s²), kd (1/s): numbers or one per coordinate.
-    It couples all joints, which the iteration matrix of implicit steps h does not know: for rigid links they converge where h kd
-    is below 1; for flexible links take Radau or BDF, or `PDFeedforward`.
+    It couples all joints, of which the iteration matrix of implicit steps knows what each does to itself; where they do not
+    converge, take smaller steps or ``PDFeedforward``.
     Luh, Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
     """
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         wanted = self.path.at(t)
         return self.robot.inverse_dynamics(q, qd, wanted.qdd + self.kd * (wanted.qd - qd) + self.kp * (wanted.q - q))
+
+    def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of D(q) Kp and D(q) Kd the diagonals."""
+        own = np.diagonal(self.robot.mass_matrix(q))
+        return self.kp * own, self.kd * own
 
 
 @final

@@ -1,6 +1,7 @@
 """Flexible bodies in the place of rigid links: the same joints, on the interfaces of the body."""
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from pydantic import BeforeValidator
 from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import Declaration, close_names, shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, ModelWarning
 from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, RigidBody
 from flexmbs.model.fields import Nonnegative
@@ -20,6 +21,7 @@ from flexmbs.model.motions import Motion, Shift, Turn
 
 ROUND_OFF = 1e-12  # m, rad
 COINCIDENT = 1e-6  # m
+ALIKE = 0.1  # of the mass of the rigid link, and of its size: what a flexible one may differ by
 TOOL = "tool"
 
 Constant = tuple[np.ndarray, np.ndarray]  # rotation (3, 3) and displacement (3,)
@@ -63,6 +65,8 @@ def with_flexible_links(model: Model, links: Mapping[str, Any], tool: FrameRef) 
         made.add(chosen[name].declared(name) if name in chosen else body)
         if name in chosen:
             replaced[name] = _Replaced(name, chosen[name], {key: _pose(value) for key, value in body.frames.items()})  # type: ignore[attr-defined]
+            if isinstance(body, RigidBody):
+                replaced[name].compare(body)
     for joint in model.joints.values():
         made.add(_moved(joint, replaced))
     for force in model.forces.values():
@@ -87,6 +91,20 @@ class _Replaced:
     def __init__(self, name: str, link: FlexibleLink, frames: Mapping[str, Constant]) -> None:
         self.name, self.link, self.frames = name, link, frames
         self.data = link.declared(name).load()
+
+    def compare(self, rigid: RigidBody) -> None:
+        """A `ModelWarning` where it is not of the mass of the rigid link, or has it elsewhere."""
+        data, (A, r) = self.data, _pose(self.link.pose)
+        if abs(data.mass - rigid.mass) > ALIKE * rigid.mass:
+            told = f"links.{self.name}: has {data.mass:.4g} kg in the place of a rigid link of {rigid.mass:.4g} kg"
+            warnings.warn(f"{told}; mend its density or units, or add what it lacks as a body", ModelWarning, stacklevel=5)
+            return
+        com = r + A @ (data.first_moment / data.mass)
+        size = max(float(np.linalg.norm(x)) for x in (np.ptp([f.x for f in data.frames.values()], axis=0), rigid.com, com))
+        if float(np.linalg.norm(com - rigid.com)) > ALIKE * size:
+            at, other = (", ".join(f"{c:.3g}" for c in x) for x in (com, rigid.com))
+            told = f"links.{self.name}: has its centre of mass at ({at}) m in the frame of the link, the rigid one at ({other}) m"
+            warnings.warn(f"{told}; mend its pose, or add what it lacks as a body", ModelWarning, stacklevel=5)
 
     def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:
         """The interface that holds a joint ``key`` or its ``frame``, and the pose of that frame there. Raises `InputError`."""

@@ -1,5 +1,6 @@
 """Reference motions, input shapers, controllers and flexible links."""
 
+import warnings
 from collections.abc import Callable
 from typing import final
 
@@ -306,6 +307,46 @@ def test_flexible_link_in_the_place_of_a_rigid_one() -> None:
         fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L - 0.1, m), link.frames, pose=link.pose)})
     with pytest.raises(fm.InputError, match="'joint1' needs an interface, and there is no 'joint1'; the body has: root"):
         fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L, m))})
+
+
+def soft_arm(mass: float = 1.2, length: float = 0.5) -> tuple[fm.Robot, fm.Robot]:
+    """Two links, rigid and with the first one flexible."""
+    moments = (1e-4, 1.2 * 0.25 / 12.0 + 1e-4, 1.2 * 0.25 / 12.0 + 1e-4)
+    rows = [Link(a=0.5, mass=1.2, com=(-0.25, 0, 0), inertia=moments), Link(a=0.3, mass=1.0, inertia=(1e-2,) * 3)]
+    link = FlexibleLink(beam(length, mass), {"joint1": "root", "joint2": "end"}, pose=fm.Frame((-length, 0, 0)), offset=0.2)
+    return fm.Robot.from_dh(rows), fm.Robot.from_dh(rows, links={"link1": link})
+
+
+@pytest.mark.parametrize("given", [{}, {"step": 1e-3}])
+def test_computed_torque_on_a_flexible_link(given: dict[str, float]) -> None:
+    """The controller knows the rigid robot; steps with Newton's method converge and agree with explicit ones."""
+    rigid, soft = soft_arm()
+    path = Quintic((0.4, -0.9), (1.4, 0.1), 1.0)
+    model = controlled(soft, ComputedTorque(rigid, path, 2500.0, 100.0))
+    start = soft.state((0.4, -0.9), (0.0, 0.0))
+    exact = fm.simulate(model, t_end=0.3, start=start, integrator="dormand-prince", rtol=1e-9)
+    found = fm.simulate(model, t_end=0.3, start=start, **given)
+    assert found.verdict == "PASS"
+    assert found.joint("joint1").position[-1, 0] == pytest.approx(exact.joint("joint1").position[-1, 0], abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("mass", "length", "message"),
+    [
+        (0.3, 0.5, r"links.link1: has 0.3 kg in the place of a rigid link of 1.2 kg; mend its density or units"),
+        (
+            1.2,
+            0.65,
+            r"links.link1: has its centre of mass at \(-0.325, 0, 0\) m in the frame of the link, the rigid one at \(-0.25,",
+        ),
+    ],
+)
+def test_flexible_links_of_another_mass_are_reported(mass: float, length: float, message: str) -> None:
+    with pytest.warns(fm.ModelWarning, match=message):
+        soft_arm(mass, length)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        soft_arm()
 
 
 def test_payload_is_carried_by_the_tool() -> None:

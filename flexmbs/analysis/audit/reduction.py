@@ -7,10 +7,10 @@ to the unit load j that its modes do not hold. Its root mean square over the mas
 
 import numpy as np
 
-from flexmbs.analysis.sizes import model_size
 from flexmbs.results.body_loads import body_loads
 from flexmbs.results.check import PASS, Check, graded
 from flexmbs.results.solution import Solution
+from flexmbs.system.sizes import model_size
 
 LACKING = (0.05, 0.5)  # of the largest displacement
 SMALL = 1e-7  # of the model's size: displacements that do not matter

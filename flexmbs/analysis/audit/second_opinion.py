@@ -13,7 +13,6 @@ import numpy as np
 
 from flexmbs.analysis.initial import InitialState, converted, settle
 from flexmbs.analysis.run import Run, facts, make_outputs
-from flexmbs.analysis.sizes import model_size
 from flexmbs.analysis.state import joint_values
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
@@ -25,6 +24,7 @@ from flexmbs.results.trajectory import RunInfo, Trajectory
 from flexmbs.results.views import BodyView
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.records import ETA, MASS, NF, SF_AT, SPARE, Work
+from flexmbs.system.sizes import model_size
 
 LEAST_STATES = 3
 LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force

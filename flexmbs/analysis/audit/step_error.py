@@ -9,10 +9,10 @@ import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.analysis.run import Run
-from flexmbs.analysis.sizes import displacement_sizes, model_size
 from flexmbs.results.check import PASS, Check, graded
 from flexmbs.results.solution import Solution
 from flexmbs.system.records import NF, QF_AT, SF_AT
+from flexmbs.system.sizes import displacement_sizes, model_size
 
 MOTION = (1e-2, 1e-1)  # of the largest motion
 NO_MOTION = 1e-9  # of the model's size
