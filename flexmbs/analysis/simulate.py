@@ -41,8 +41,6 @@ from flexmbs.model.parts import model_parts
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import AT_EVENT, RunInfo, Trajectory
 
-SHORT = 0.4  # of a fixed step: half of a piece of a law
-
 
 def simulate(
     model: Model,
@@ -147,7 +145,6 @@ def _simulate(
         *form.notes(compiled, run.room),
         *method.notes(run.memory),
         *unseen_notes(run.course.contact, compiled.contacts),
-        *_short_laws(run.course.corners, method.step),
     ]
     options = {
         "t_end": chosen["t_end"], "formalism": form.name, "coordinates": chosen["coordinates"], "integrator": method.name,
@@ -181,18 +178,6 @@ def _tell_of_time(model: Model, t: float) -> None:
         names = ", ".join(items)
         told = f"start: its time t = {t:g} s becomes t = 0; laws of time begin anew ({names})"
         warnings.warn(f"{told}, shift them by {t:g} s if they go on", AssemblyWarning, stacklevel=4)
-
-
-def _short_laws(corners: np.ndarray, step: float | None) -> list[str]:
-    """A note where a law of time changes within less than a fixed step, which may pass over it."""
-    pieces = np.diff(corners, prepend=0.0)
-    if step is None or not len(pieces) or pieces.min() >= SHORT * step:
-        return []
-    k = int(np.argmax(pieces <= 1.001 * pieces.min()))
-    length, t = 2.0 * pieces[k], corners[k] - pieces[k]
-    return [
-        f"a law of time changes within {length:.4g} s at t = {t:.6g} s, less than the step of {step:g} s; take a smaller step"
-    ]
 
 
 def _depends_on_time(part: object) -> bool:

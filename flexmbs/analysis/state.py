@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from flexmbs.model.model import Model
 from flexmbs.model.motions import FreeMotion
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import Solution
+from flexmbs.results.views import BodyView
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import ETA, NF, NV, Q_AT, QF_AT, S_AT, SF_AT, SPARE, Work
@@ -133,30 +134,45 @@ def state_of(solution: Solution, t: float) -> State:
         beta = path_coordinates(compiled, solution.trajectory)[i]
         return settled_state(compiled, at, solution.q[i], solution.s[i], beta, z)
     joint = compile_model(compiled.model, "joint").with_spring_lengths(compiled.spring_lengths)
-    q, s, beta = joint_values(joint, solution, i)
-    return settled_state(joint, at, q, s, beta, z)
+    return settled_state(joint, at, *joint_values(joint, solution, [i])[0], z)
 
 
-def joint_values(joint: Compiled, solution: Solution, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q and s of the joints' tree and coordinates of the cut joints at output i of a solution in other coordinates."""
-    tree, q, s = joint.system.tree, np.zeros(int(joint.system.layout[1])), np.zeros(int(joint.system.layout[2]))
+class JointValues(NamedTuple):
+    """q and s of the joints' tree and coordinates β of the cut joints."""
+
+    q: np.ndarray
+    s: np.ndarray
+    beta: np.ndarray
+
+
+def joint_values(joint: Compiled, solution: Solution, outputs: Sequence[int]) -> list[JointValues]:
+    """Those at some outputs of a solution in other coordinates."""
+    tree, (_, nq, ns) = joint.system.tree, (int(n) for n in joint.system.layout[:3])
+    cuts = [solution.joint(name).position for name in joint.topology.cuts]
+    found = [JointValues(np.zeros(nq), np.zeros(ns), np.concatenate([np.zeros(0), *(x[i] for x in cuts)])) for i in outputs]
     for b, primary in enumerate(joint.topology.tree):
         body = solution.body(primary.body)
-        if primary.joint is None:
-            A, v, w = body.rotation[i], body.velocity[i], body.angular_velocity[i]
-            free = isinstance(primary.motions[0], FreeMotion)
-            turn = euler_parameters(A)
-            values = np.concatenate([body.position[i], turn if free else np.zeros(0)])
-            rates = np.concatenate([A.T @ v, A.T @ w]) if free else v
-        else:
-            view = solution.joint(primary.joint)
-            values, rates = view.position[i], view.velocity[i]
-            if primary.reversed:
-                values, rates = inverse_coordinates(joint.model.joints[primary.joint].motions, values, rates)
-        q[tree[b, Q_AT] :][: len(values)], s[tree[b, S_AT] :][: len(rates)] = values, rates
+        view = None if primary.joint is None else solution.joint(primary.joint)
         nf = int(tree[b, NF])
-        q[tree[b, QF_AT] :][:nf], s[tree[b, SF_AT] :][:nf] = body.elastic[i], body.elastic_rate[i]
-    return q, s, np.concatenate([np.zeros(0), *(solution.joint(name).position[i] for name in joint.topology.cuts)])
+        for i, (q, s, _) in zip(outputs, found):
+            if view is None:
+                values, rates = _free_values(body, i, isinstance(primary.motions[0], FreeMotion))
+            else:
+                values, rates = view.position[i], view.velocity[i]
+                if primary.reversed:
+                    values, rates = inverse_coordinates(joint.model.joints[view.name].motions, values, rates)
+            q[tree[b, Q_AT] :][: len(values)], s[tree[b, S_AT] :][: len(rates)] = values, rates
+            q[tree[b, QF_AT] :][:nf], s[tree[b, SF_AT] :][:nf] = body.elastic[i], body.elastic_rate[i]
+    return found
+
+
+def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and velocities of a body without a joint, one that turns or a point."""
+    if not turns:
+        return body.position[i], body.velocity[i]
+    A = body.rotation[i]
+    rates = np.concatenate([A.T @ body.velocity[i], A.T @ body.angular_velocity[i]])
+    return np.concatenate([body.position[i], euler_parameters(A)]), rates
 
 
 def state_about(model: Model, at: HasState | None) -> State:

@@ -1,6 +1,9 @@
 """Models for the tests of the audit."""
 
+import dataclasses
+
 import flexmbs as fm
+import flexmbs.analysis.simulate as simulation
 
 
 def pendulums(n=2, *, gravity=(0, 0, -9.81), spring=0.0):
@@ -54,3 +57,14 @@ def ball(stiffness):
 def found(solution, title):
     """The check with this title."""
     return next((check for check in solution.audit if check.title == title), None)
+
+
+def other_equations(monkeypatch, change):
+    """Runs whose equations are not those of the model: ``change`` makes another record of them."""
+    proper = simulation.in_coordinates
+
+    def wrong(joint, start, coordinates):
+        compiled, state = proper(joint, start, coordinates)
+        return dataclasses.replace(compiled, system=change(compiled.system)), state
+
+    monkeypatch.setattr(simulation, "in_coordinates", wrong)

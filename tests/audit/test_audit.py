@@ -6,11 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from audited_models import ball, found, four_bar, oscillator, pendulums
+from audited_models import ball, found, four_bar, oscillator, other_equations, pendulums
 from scipy.integrate import quad
 
 import flexmbs as fm
-import flexmbs.analysis.simulate as simulation
 from flexmbs.analysis.audit.impacts import impact_duration
 from flexmbs.analysis.audit.second_opinion import turned
 from flexmbs.results.check import FAIL, PASS, WARN
@@ -43,17 +42,6 @@ def test_good_runs_pass(make, pair):
     assert {check.status for check in solution.audit if check.title != "Redundancy"} == {PASS}
     assert found(solution, "Second opinion").status == PASS
     assert found(solution, "Error of the steps").status == PASS
-
-
-def other_equations(monkeypatch, change):
-    """Runs whose equations are not those of the model: ``change`` makes another record of them."""
-    proper = simulation.in_coordinates
-
-    def wrong(joint, start, coordinates):
-        compiled, state = proper(joint, start, coordinates)
-        return dataclasses.replace(compiled, system=change(compiled.system)), state
-
-    monkeypatch.setattr(simulation, "in_coordinates", wrong)
 
 
 def without_springs(system):

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexmbs.model.laws import Constant, Function, TimeLaw
 from flexmbs.model.parts import model_parts
-from flexmbs.results.check import PASS, Check, graded
+from flexmbs.results.check import PASS, WARN, Check, graded
 from flexmbs.results.solution import Solution
 
 STEPS = 40  # of the run that are looked at
@@ -19,23 +19,36 @@ FRACTIONS = (0.29, 0.5, 0.83)  # of a step
 FIXED = (0.1, 0.5)  # ω h = 1 and 2.4, about six and three steps a period
 CONTROLLED = (0.5, np.inf)  # their error is estimated at points within the step too
 STEADILY = 0.9  # of the steps are judged: jumps and corners lie in few
+SHORT = 0.4  # of a fixed step: half of a piece of a law
 STEADY = 1e-12  # of the values: a law that does not change
 
 
 def forcing(solution: Solution) -> list[Check]:
-    """The law that the steps resolve least, where there are laws that change."""
-    worst, place = 0.0, ""
+    """The law that the steps resolve least, where there are laws that change, and pieces of laws that fixed steps pass over."""
+    worst, place, short = 0.0, "", _short_pieces(solution)
     begun, lengths = _steps(solution)
     for name, law in _laws(solution):
         share = _missed(law, begun, lengths)
         if share > worst:
             worst, place = share, name
     if not place:
-        return []
+        return short
     fixed = solution.run.options["step"]
     status = graded(worst, FIXED if fixed else CONTROLLED)
     text = f"{place} differs within steps of about {np.median(lengths):.3g} s by {worst:.2g} of its size from a straight line"
-    return [Check("Laws of time", status, text, "" if status == PASS else "take smaller steps")]
+    return [Check("Laws of time", status, text, "" if status == PASS else "take smaller steps"), *short]
+
+
+def _short_pieces(solution: Solution) -> list[Check]:
+    """A piece of a law, between two points of a table, that is shorter than a fixed step."""
+    step, begun, ended = solution.run.options["step"], float(solution.t[0]), float(solution.t[-1])
+    corners = np.array([*(t for t in solution.compiled.corners if begun < t < ended), ended])
+    pieces = np.diff(corners, prepend=begun)
+    if not step or pieces.min() >= SHORT * step:
+        return []
+    k = int(np.argmax(pieces <= 1.001 * pieces.min()))
+    text = f"one changes within {2.0 * pieces[k]:.4g} s at t = {corners[k] - pieces[k]:.6g} s, less than the step of {step:g} s"
+    return [Check("Pieces of laws", WARN, text, "take a smaller step")]
 
 
 def _laws(solution: Solution) -> Iterator[tuple[str, TimeLaw]]:

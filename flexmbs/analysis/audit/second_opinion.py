@@ -7,6 +7,7 @@ run. What a fast path leaves out, or a path variable that lies, shows as a diffe
 """
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +19,12 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.model.motions import Rotate, Twist
 from flexmbs.results.check import FAIL, PASS, Check, graded
-from flexmbs.results.joints import start_coordinates
+from flexmbs.results.joints import declared_coordinates, joint_histories, start_coordinates
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import RunInfo, Trajectory
 from flexmbs.results.views import BodyView
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.records import ETA, MASS, NF, SF_AT, SPARE, Work
+from flexmbs.system.records import ETA, MASS, NF, SF_AT, SPARE
 from flexmbs.system.sizes import model_size
 
 LEAST_STATES = 3
@@ -95,13 +96,13 @@ def _judged(mine: Solution, budget: float) -> Solution | None:
     other = "absolute" if source.topology.coordinates == "joint" else "joint"
     target = compile_model(source.model, other).with_spring_lengths(source.spring_lengths)
     first = start_coordinates(target)
-    own, work = make_work(source.system, mine.trajectory.beta[0]), make_work(target.system, first)
+    state_at, work = _converted(mine, target), make_work(target.system, first)
     out = Trajectory(*make_outputs(mine.t, facts(target), len(first)))
     count = 0
     for k, t in enumerate(mine.t):
         if count >= LEAST_STATES and time.perf_counter() - begun > budget:
             break
-        state = _converted(mine, target, k, own)
+        state = state_at(k)
         start_from(work, state.beta)
         settled = settle(target, work, float(t), state.q, state.s, state.z)
         if settled.status < 0:
@@ -113,16 +114,22 @@ def _judged(mine: Solution, budget: float) -> Solution | None:
     return Solution(target, shortened, {}, RunInfo(redundant=mine.run.redundant))
 
 
-def _converted(mine: Solution, target: Compiled, k: int, work: Work) -> InitialState:
-    """State k in the coordinates of ``target``; ``work``: scratch of the run's equations."""
-    compiled, z = mine.compiled, mine.trajectory.z[k]
+def _converted(mine: Solution, target: Compiled) -> Callable[[int], InitialState]:
+    """The states in the coordinates of ``target``."""
+    compiled, z = mine.compiled, mine.trajectory.z
     if compiled.topology.coordinates != "joint":
-        return InitialState(*joint_values(target, mine, k), z=z)
-    start_from(work, mine.trajectory.beta[k])
-    terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z)
-    eta = work.cut[:, ETA : ETA + 6].copy()
-    here = InitialState(mine.q[k], mine.s[k], work.beta[:-SPARE].copy(), (), work.motion.copy(), eta, z)
-    return converted(compiled, here, target)
+        values = joint_values(target, mine, range(len(mine.t)))
+        return lambda k: InitialState(*values[k], z=z[k])
+    work = make_work(compiled.system, mine.trajectory.beta[0])
+
+    def state(k: int) -> InitialState:
+        start_from(work, mine.trajectory.beta[k])
+        terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z[k])
+        eta = work.cut[:, ETA : ETA + 6].copy()
+        here = InitialState(mine.q[k], mine.s[k], work.beta[:-SPARE].copy(), (), work.motion.copy(), eta, z[k])
+        return converted(compiled, here, target)
+
+    return state
 
 
 def _accelerations(mine: Solution, theirs: Solution, bodies: dict[str, BodyView]) -> Difference:
@@ -161,14 +168,16 @@ def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:
 
 
 def _reactions(mine: Solution, theirs: Solution, largest: float) -> Difference:
-    """Of the forces of joints where they are unique; ``largest``: acceleration of a body."""
+    """Of the forces and moments of joints where they are unique; ``largest``: acceleration of a body."""
     mass, gravity = float(mine.compiled.system.bodies.rigid[:, MASS].sum()), float(np.linalg.norm(mine.model.gravity))
     n, size, apart = len(theirs.t), WEIGHTLESS * mass * max(gravity, largest), []
+    length = model_size(mine.compiled)
     for name in mine.joints:
         a, b = mine.joint(name), theirs.joint(name)
         if a.unique and b.unique:
-            size = max(size, _norm(a.force))
+            size = max(size, _norm(a.force), _norm(a.torque) / length)
             apart.append((name, np.linalg.norm(a.force[:n] - b.force, axis=1)))
+            apart.append((name, np.linalg.norm(a.torque[:n] - b.torque, axis=1) / length))
     return _largest([(name, values / (size or 1.0)) for name, values in apart], theirs.t)
 
 
@@ -184,8 +193,9 @@ def _largest(shares: list[tuple[str, np.ndarray]], t: np.ndarray) -> Difference:
 def turned(solution: Solution) -> list[Check]:
     """Angles of joints that change by whole turns more than their rates say between two outputs."""
     dt = np.diff(solution.t)
+    histories = joint_histories(solution.compiled, solution.trajectory, redundant=False)  # whose multipliers do not matter here
     for name in solution.joints:
-        joint = solution.joint(name)
+        joint = declared_coordinates(solution.compiled, solution.trajectory, histories, name)
         motions = solution.compiled.model.joints[name].motions
         if any(motion.nq != motion.nv for motion in motions):
             continue

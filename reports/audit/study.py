@@ -1,0 +1,179 @@
+"""What the audit says of runs against what they are off by: random models, all methods, coarse and fine steps.
+
+    python reports/audit/study.py --models 200 --minutes 30 --jobs 2     -> found.jsonl, README.md, verdicts.png
+    python reports/audit/study.py --only SEED                            one model, a line for each run
+
+Models draw from every registry (`tests/contract/any_models.py`). Each run is compared with one of tolerance 1e-10 that passes its
+own audit: the largest difference of the bodies' positions over the largest way of any of them, and of their rotations likewise.
+A study that is called again goes on with the seeds that are not in found.jsonl.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+FOUND = HERE / "found.jsonl"
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
+import differential  # noqa: E402
+from any_models import any_model  # noqa: E402
+
+import flexmbs as fm  # noqa: E402
+
+T_END = 0.2
+GOOD, BAD = 1e-3, 0.1  # of the motion
+FIXED = (5e-3, 1e-3, 2e-4)
+CONTROLLED = (1e-3, 1e-5, 1e-7)
+STATUS = ("PASS", "WARN", "FAIL")
+
+
+def simulated(model: fm.Model, pair: differential.Pair, **given: Any) -> fm.Solution | None:
+    """A run, or None where it is refused or stops."""
+    method = differential.INTEGRATORS[pair.integrator](**given)
+    try:
+        return fm.simulate(model, t_end=T_END, output_step=T_END / 40, **differential.options(pair, method))
+    except fm.FlexmbsError:
+        return None
+
+
+def levels(pair: differential.Pair) -> list[dict[str, float]]:
+    """Options from coarse to fine."""
+    if pair.integrator in ("generalized-alpha", "moreau-jean", "rattle"):
+        return [{"step": step} for step in FIXED]
+    return [{"rtol": rtol, "atol": rtol * 1e-2} for rtol in CONTROLLED]
+
+
+def off(a: fm.Solution, b: fm.Solution) -> float:
+    """Largest difference of positions and rotations over the largest change of any; without end for a run that is cut short."""
+    if len(a.t) != len(b.t):
+        return float("inf")
+    worst = []
+    for key in ("position", "rotation"):
+        ours, theirs = ([getattr(s.body(name), key) for name in s.bodies] for s in (a, b))
+        way = max(float(np.abs(x - x[0]).max()) for x in theirs)
+        apart = max(float(np.abs(x - y).max()) for x, y in zip(ours, theirs))
+        worst.append(apart / way if way > 1e-9 else 0.0)
+    return max(worst) if np.isfinite(worst).all() else float("inf")
+
+
+def runs(seed: int) -> Iterator[dict[str, Any]]:
+    """What each run of a model is off by, its verdict and the checks that are not PASS; nothing where there is no reference."""
+    warnings.simplefilter("ignore")
+    try:
+        model = any_model(seed).model
+    except ValueError:
+        return
+    rigid = any(contact.rigid for contact in model.contacts.values())
+    first = differential.Pair("multiplier", "joint", "event-driven" if rigid else "dormand-prince")
+    exact = simulated(model, first, rtol=1e-10, atol=1e-12)
+    if exact is None or exact.verdict == "FAIL":
+        return
+    for pair in differential.pairs():
+        if pair.integrator in ("radau", "bdf"):
+            continue
+        for level, given in enumerate(levels(pair)):
+            found = simulated(model, pair, **given)
+            if found is not None:
+                told = {check.title: check.status for check in found.audit if check.status != "PASS"}
+                yield {"pair": str(pair), "level": level, "off": off(found, exact), "verdict": found.verdict, "told": told}
+
+
+def one(seed: int) -> dict[str, Any]:
+    return {"seed": seed, "runs": list(runs(seed))}
+
+
+def known() -> dict[int, Any]:
+    lines = FOUND.read_text().splitlines() if FOUND.is_file() else []
+    return {each["seed"]: each for each in map(json.loads, lines)}
+
+
+def study(models: int, minutes: float, jobs: int) -> None:
+    """The seeds that are missing, within the time."""
+    seeds = iter([seed for seed in range(models) if seed not in known()])
+    ending = time.monotonic() + 60.0 * minutes
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True).stdout.strip()
+    with ProcessPoolExecutor(jobs) as pool, FOUND.open("a") as file:
+        pending = {pool.submit(one, seed) for seed, _ in zip(seeds, range(jobs))}
+        while pending:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                file.write(json.dumps(future.result() | {"commit": commit}) + "\n")
+                file.flush()
+                seed = next(seeds, None) if time.monotonic() < ending else None
+                if seed is not None:
+                    pending.add(pool.submit(one, seed))
+
+
+def report() -> None:
+    """README.md and the picture from what was found."""
+    lines = [line for line in known().values() if line["runs"]]
+    found = [run | {"seed": line["seed"]} for line in lines for run in line["runs"]]
+    classes = {f"below {GOOD:g}": (0.0, GOOD), f"{GOOD:g} … {BAD:g}": (GOOD, BAD), f"above {BAD:g}": (BAD, np.inf)}
+    table = ["| off by, of the motion | runs | " + " | ".join(STATUS) + " |", "|---|---|---|---|---|"]
+    for name, (low, high) in classes.items():
+        inside = [run["verdict"] for run in found if low <= run["off"] < high or (run["off"] == high == np.inf)]
+        table.append(f"| {name} | {len(inside)} | " + " | ".join(str(inside.count(status)) for status in STATUS) + " |")
+    wrong = [run for run in found if run["off"] >= BAD and run["verdict"] == "PASS"]
+    false = [run for run in found if run["off"] < GOOD and run["verdict"] == "FAIL"]
+    causes = Counter(title.split(" of ")[0] for run in false for title, status in run["told"].items() if status == "FAIL")
+    sees = Counter(title.split(" of ")[0] for run in found if run["off"] >= BAD for title in run["told"])
+    commits = Counter(line["commit"] for line in lines)
+    levels_text = f"{', '.join(f'{1e3 * h:g}' for h in FIXED)} ms or tolerances {', '.join(f'{r:g}' for r in CONTROLLED)}"
+    by = f" (by {', '.join(f'{name} {n}' for name, n in causes.most_common())})" if false else ""
+    text = [
+        "# What the audit says of a run, and what the run is off by\n",
+        f"`study.py`: {len(lines)} random models, {len(found)} runs of {T_END:g} s under all combinations with",
+        f"steps of {levels_text}, against runs of tolerance 1e-10.",
+        f"Commits (models): {', '.join(f'{name} ({n})' for name, n in commits.items())}.\n",
+        *table,
+        f"\nPASS on a result that is off by more than {BAD:g}: **{len(wrong)}**.",
+        f"FAIL on one that is off by less than {GOOD:g}: **{len(false)}**{by}.\n",
+        f"Checks that speak of runs off by more than {BAD:g}: {', '.join(f'{name} {n}' for name, n in sees.most_common())}.\n",
+        "![verdicts](verdicts.png)\n",
+    ]
+    if wrong:
+        text += ["| seed | run | level | off by |", "|---|---|---|---|"]
+        text += [f"| {run['seed']} | {run['pair']} | {run['level']} | {run['off']:.2g} |" for run in wrong]
+    (HERE / "README.md").write_text("\n".join(text) + "\n", encoding="utf-8")
+    picture(found)
+
+
+def picture(found: list[dict[str, Any]]) -> None:
+    """Shares of the verdicts over what runs are off by."""
+    import matplotlib.pyplot as plt
+
+    edges = np.logspace(-8, 1, 19)
+    values = {status: np.clip([run["off"] for run in found if run["verdict"] == status], 1.1e-8, 9.0) for status in STATUS}
+    figure, axes = plt.subplots(figsize=(7, 3.2), constrained_layout=True)
+    colours = ["#4477aa", "#ccbb44", "#cc6677"]
+    axes.hist([values[status] for status in STATUS], bins=edges, stacked=True, label=STATUS, color=colours)  # type: ignore[arg-type]
+    axes.set(xscale="log", xlabel="off by, of the motion", ylabel="runs")
+    for limit in (GOOD, BAD):
+        axes.axvline(limit, color="0.4", lw=0.8, ls=":")
+    axes.legend(frameon=False)
+    figure.savefig(HERE / "verdicts.png", dpi=150)
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--models", type=int, default=200)
+    arguments.add_argument("--minutes", type=float, default=30.0)
+    arguments.add_argument("--jobs", type=int, default=2)
+    arguments.add_argument("--only", type=int)
+    chosen = arguments.parse_args()
+    if chosen.only is not None:
+        for each in runs(chosen.only):
+            print(f"{each['pair']:45} level {each['level']}  off {each['off']:.1e}  {each['verdict']}  {each['told']}")
+    else:
+        study(chosen.models, chosen.minutes, chosen.jobs)
+        report()
