@@ -14,6 +14,7 @@ from flexmbs.analysis.event import Event
 from flexmbs.analysis.events import event_records, located
 from flexmbs.analysis.initial import InitialState, settle
 from flexmbs.analysis.stop import INTERRUPTED
+from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.variation import make_variation
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, MachineError
@@ -31,6 +32,7 @@ from flexmbs.integrators.course import (
     COUNTS,
     COURSE,
     DONE,
+    DRIVES,
     END,
     EVALUATED,
     EVENTS,
@@ -48,6 +50,7 @@ from flexmbs.integrators.course import (
     RESIDUAL,
     START,
     STEPPED,
+    STOP,
     TIME,
     UNSEEN,
     WATCHED,
@@ -61,6 +64,7 @@ from flexmbs.integrators.course import (
 from flexmbs.integrators.integrator import Facts, Integrator
 from flexmbs.integrators.stepper import march, state_at
 from flexmbs.integrators.unseen_contacts import LOOK, REJECTS, TELLS, first_look
+from flexmbs.results.drive_jumps import restarts
 from flexmbs.results.trajectory import EventRecord, Impact
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
@@ -83,6 +87,7 @@ BATCH_SECONDS = 0.25  # between two calls of the progress function
 SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
 JERK_STEPS = (0.05, 1.0)  # of the first step: the second shows whether the first holds over a step
 SMOOTH = 0.5  # of s̈
+BEFORE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
 SAMPLES = 16  # states that the audit looks at, beside that of the largest accelerations
 OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
 
@@ -107,6 +112,9 @@ class Run:
         self.ending: EventRecord | None = None
         self.impacts: list[Impact] = []
         self.facts = facts(compiled)
+        # jumps of drives, just before which a stretch of the run ends; not where rigid contacts may be closed
+        jumps = restarts(compiled, float(times[-1])) if not (method.contacts and self.facts.contacts) else []
+        self.jumps = [t - BEFORE * (1.0 + t) for t in jumps]
         self.memory = method.memory(self.facts)
         self.course = self._course(times)
         self.now, self.out = self.course.now, self.course.out
@@ -123,6 +131,7 @@ class Run:
         control = method.control
         clock = z(CLOCK)
         clock[END], clock[FIXED] = float(times[-1]), float(method.step or 0.0)
+        clock[STOP] = self.jumps[0] if self.jumps else clock[END]
         clock[LONGEST] = min(method.longest_step, SHARE_OF_RUN * clock[END])
         clock[NEXT] = method.step or min(1e-3, clock[END] / 100.0, clock[LONGEST])
         counts = z(COUNTS, np.int64)
@@ -133,7 +142,7 @@ class Run:
             np.full(CALLS, -1, np.int64), z(PLACES, np.int64), clock, np.array(control, float), counts, start, now, at, exchange,
             contact_data(self.compiled.system, work), times, z(f.ns), z(f.ns),
             make_samples(f, len(work.path.beta)),
-            corners_before(self.compiled.corners, clock[END]), make_outputs(times, f, len(work.path.beta)),
+            corners_before([*self.compiled.corners, *self.jumps], clock[END]), make_outputs(times, f, len(work.path.beta)),
         )  # fmt: skip
 
     def _lay_out(self) -> None:
@@ -175,23 +184,9 @@ class Run:
         now.q[:], now.s[:] = start.q, start.s
         if len(start.z):
             now.z[:] = start.z
-        settled = settle(self.compiled, self.work, 0.0, now.q, now.s, now.z)
-        if settled.status < 0:
-            body = self.compiled.bodies[-1 - settled.status]
-            raise InputError(
-                f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint"
-            )
-        self.form.begin(self.compiled, self.work, now.q, now.s)
-        now.sd[:], now.lam[:] = settled.sd, settled.lam
-        equations.residual(p[COMMON], p[NOW], p[NOW])
-        if c.calls[KEEP] >= 0:
-            equations.of_formalism(type(self.form))[KEEP](p[MODEL], p[NOW], p[NOW])  # type: ignore[misc]
-        equations.commit(p[COMMON], p[NOW], p[NOW])
+        self._settle(0.0)
         self._refuse_overlaps()
-        if self.method.begins_with_jerk and self.facts.nc:
-            self._find_jerk()
-        self.method.begin(self.memory, c)
-        c.local[:] = 0.0
+        self._restart(0.0)
         if c.counts[UNSEEN]:
             equations.look_at_contacts(p[COMMON], p[NOW], p[NOW])
             first_look(c.contact)
@@ -200,7 +195,44 @@ class Run:
             self.compiled.callbacks.raise_error()
             self.events.before[:] = self.events.value
 
-    def _find_jerk(self) -> None:
+    def _settle(self, t: float) -> None:
+        """Velocities onto the constraints by the change of least kinetic energy, an impact; accelerations, multipliers and path
+        variables there."""
+        c, now, p = self.course, self.now, self.packed
+        settled = settle(self.compiled, self.work, t, now.q, now.s, now.z)
+        if settled.status < 0:
+            body = self.compiled.bodies[-1 - settled.status]
+            raise InputError(
+                f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint"
+            )
+        self.form.begin(self.compiled, self.work, now.q, now.s)
+        now.sd[:], now.lam[:] = settled.sd, settled.lam
+        equations.residual(p[COMMON], p[NOW], p[NOW], t)
+        if c.calls[KEEP] >= 0:
+            equations.of_formalism(type(self.form))[KEEP](p[MODEL], p[NOW], p[NOW], t)  # type: ignore[misc]
+        equations.commit(p[COMMON], p[NOW], p[NOW], t)
+
+    def _restart(self, t: float) -> None:
+        """The method's memory at the state."""
+        c = self.course
+        if self.method.begins_with_jerk and self.facts.nc:
+            self._find_jerk(t)
+        self.method.begin(self.memory, c)
+        c.local[:] = 0.0
+
+    def _jump(self) -> None:
+        """Past a jump of a drive: an impact does the work by which the kinetic energy changes."""
+        c, now = self.course, self.now
+        t = self.jumps.pop(0)
+        c.clock[TIME] = t = (t + BEFORE) / (1.0 - BEFORE)
+        c.clock[STOP] = self.jumps[0] if self.jumps else c.clock[END]
+        before = now.s.copy()
+        self._settle(t)
+        self._restart(t)
+        M = terms(self.compiled.system, make_work(self.compiled.system, self.work.path.beta), t, now.q, now.s, now.z).M
+        now.w[DRIVES] += 0.5 * float((now.s - before) @ M @ (now.s + before))
+
+    def _find_jerk(self, t: float) -> None:
         """s̈ at the start, by the difference of accelerations a little later, into course.local; zero where it does not hold over
         a step."""
         c, now, work = self.course, self.now, make_work(self.compiled.system, self.work.path.beta)
@@ -209,7 +241,7 @@ class Run:
         for part in JERK_STEPS:
             h, q, before = part * float(c.clock[NEXT]), now.q.copy(), jerk
             displaced(tree, joints, now.q, h * now.s + 0.5 * h * h * now.sd + h**3 / 6.0 * before, q)
-            later = settle(self.compiled, work, h, q, now.s + h * now.sd + 0.5 * h * h * before, now.z + h * now.zd)
+            later = settle(self.compiled, work, t + h, q, now.s + h * now.sd + 0.5 * h * h * before, now.z + h * now.zd)
             jerk = (later.sd - now.sd) / h
         share = 2.0 - 2.0 * np.abs(jerk - before).max() / (SMOOTH * np.abs(jerk).max() + 1e-300)
         c.local[:] = min(max(share, 0.0), 1.0) * before if later.status >= 0 and np.isfinite(share) else 0.0
@@ -258,9 +290,14 @@ class Run:
         """Outputs first … last−1, through the events on the way, or to a terminal one."""
         c, course, told = self.course, self.packed[COURSE], time.perf_counter()
         while True:
-            status = march(course, course, course, first, last)
+            jump = self.jumps and self.jumps[0] < c.times[last - 1]
+            stop = min(int(np.searchsorted(c.times, self.jumps[0], "right")), last) if jump else last
+            status = march(course, course, course, first, max(stop, first), self.jumps[0] if jump else 0.0)
             self._take_impacts()
             first = int(c.counts[REACHED])
+            if status == DONE and jump:
+                self._jump()
+                continue
             if status != STEPPED or self.compiled.callbacks.error is not None:
                 return status if status != STEPPED else NOT_FINITE, first
             if self.declared and self.events.crossed.any():
@@ -338,7 +375,7 @@ def contact_data(system: System, work: Work) -> ContactData:
 
 def corners_before(corners: Sequence[float], end: float) -> np.ndarray:
     """Those within the run, and its end."""
-    found = np.array([*(t for t in corners if 0.0 < t < end), end])
+    found = np.array([*sorted(t for t in corners if 0.0 < t < end), end])
     found.flags.writeable = False
     return found
 

@@ -24,8 +24,9 @@ STEP, FINISH, BETWEEN, CALLS = range(15, 19)  # of the method: (memory, course, 
 ALWAYS = (RESIDUAL, NORMALIZE, LOOK, COMMIT)
 # places in Course.place: addresses of records
 MODEL, COMMON, MEMORY, COURSE, START, NOW, AT, PLACES = range(8)
-# places in Course.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its tolerance
-TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, CLOCK = range(9)
+# places in Course.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its tolerance; STOP
+# where a stretch of the run ends, at END or at a jump
+TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, STOP, CLOCK = range(10)
 # places in Course.control: exponent of the error, least and most factor of the step, factors between which it is kept
 EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, CONTROL = range(6)
 # places in Course.counts; PAUSED: the method asks for a return to Python after the step; CORNER: the next of `Course.corners`;

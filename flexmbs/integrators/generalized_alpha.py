@@ -109,7 +109,13 @@ class GeneralizedAlpha(Integrator):
         )  # fmt: skip
 
     def begin(self, memory: Any, course: Course) -> None:
-        memory.a[:], memory.jerk[:] = course.now.sd, course.local
+        memory.a[:], memory.jerk[:], memory.kappa[:], memory.last[:], memory.factor[:] = (
+            course.now.sd,
+            course.local,
+            0.0,
+            0.0,
+            0.0,
+        )
         if memory.jerk.any():
             memory.last[1] = 1.0
             own, at = int(course.place[MEMORY]), int(course.place[COURSE])

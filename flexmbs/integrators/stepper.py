@@ -49,6 +49,7 @@ from flexmbs.integrators.course import (
     STEP_TOO_SMALL,
     STEPPED,
     STEPS,
+    STOP,
     TAKEN,
     TIME,
     WATCHED,
@@ -88,11 +89,11 @@ def next_corner(course):
 
 @part
 def next_step(course):
-    """The fixed or the proposed step, shortened so that the end of the run and corners of laws are met; the last steps before
+    """The fixed or the proposed step, shortened so that the end of the stretch and corners of laws are met; the last steps before
     them are made equal."""
     clock = course.clock
     if clock[FIXED] > 0.0:
-        left = clock[END] - clock[TIME]
+        left = clock[STOP] - clock[TIME]
         return min(clock[FIXED], left) if left < clock[FIXED] * (1.0 - 1e-9) else clock[FIXED]
     left = next_corner(course) - clock[TIME]
     h = min(clock[NEXT], clock[LONGEST])
@@ -237,33 +238,38 @@ def record(course, i, t):
     return DONE
 
 
-@entry
-def march(course, first_course, second_course, first, last, none):
-    """Steps until the outputs first … last−1 are there; counts[REACHED] tells how far it came.
+@part
+def advance(course, t):
+    """Steps until time t is reached. Returns `STEPPED` where Python is to look: at an event, or after `PAUSE` steps."""
+    while ahead(course.clock, t):
+        status = step(course)
+        if status != DONE:
+            return status
+        sample(course)
+        crossed = 0
+        if course.counts[WATCHED] == 1:
+            place = course.place
+            crossed = call(course.calls[EVENTS], place[COMMON], place[NOW], place[NOW], course.clock[TIME], 1.0, 0.0)
+            if crossed == NOT_FINITE:
+                return NOT_FINITE
+        if crossed == STEPPED or course.counts[PAUSED] == 1 or course.counts[STEPS] % PAUSE == 0:
+            course.counts[PAUSED] = 0
+            return STEPPED
+    return DONE
 
-    Returns `STEPPED` where Python is to look: at an event, or after `PAUSE` steps.
-    """
+
+@entry
+def march(course, first_course, second_course, first, last, until):
+    """Steps until the outputs first … last−1 are there, and time ``until`` is reached; counts[REACHED] tells how far it came."""
     for i in range(int(first), int(last)):
         course.counts[REACHED] = i
-        while ahead(course.clock, course.times[i]):
-            status = step(course)
-            if status != DONE:
-                return status
-            sample(course)
-            crossed = 0
-            if course.counts[WATCHED] == 1:
-                place = course.place
-                crossed = call(course.calls[EVENTS], place[COMMON], place[NOW], place[NOW], course.clock[TIME], 1.0, 0.0)
-                if crossed == NOT_FINITE:
-                    return NOT_FINITE
-            if crossed == STEPPED or course.counts[PAUSED] == 1 or course.counts[STEPS] % PAUSE == 0:
-                course.counts[PAUSED] = 0
-                return STEPPED
-        status = record(course, i, course.times[i])
+        status = advance(course, course.times[i])
+        if status == DONE:
+            status = record(course, i, course.times[i])
         if status != DONE:
             return status
     course.counts[REACHED] = int(last)
-    return DONE
+    return advance(course, until)
 
 
 @entry

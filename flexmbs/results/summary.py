@@ -12,6 +12,7 @@ from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.results.between_outputs import rotation_vectors
 from flexmbs.results.check import FAIL, PASS, WARN, Check, graded, verdict
+from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.solution import Solution
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
 from flexmbs.results.views import FloatArray
@@ -36,6 +37,7 @@ MOST_NODES, MOST_TIMES = 400, 200
 def checks(solution: Solution) -> list[Check]:
     """All criteria, in the order of the report."""
     found = [_outcome(solution), _energy(solution), *_drifts(solution), _redundancy(solution), _steps(solution)]
+    found += jump_check(solution)
     found += [_overlap(solution)] if solution.overlaps else []
     if unseen := int(solution.statistics.get("unseen_contacts", 0)):
         found.append(Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without force: see the notes"))
@@ -70,7 +72,8 @@ def body_mass(solution: Solution, name: str) -> float:
 def _drifts(solution: Solution) -> list[Check]:
     if solution.drift.size == 0 or solution.compiled.n_constraints == 0:
         return [Check("Constraints", PASS, "none: no drift is possible")]
-    g, gd = (float(value) for value in solution.drift.max(axis=0))
+    left = solution.drift[:, 1][~disturbed(solution, solution.t)]
+    g, gd = float(solution.drift[:, 0].max()), float(left.max(initial=0.0))
     speed = max(float(np.abs(solution.s).max(initial=0.0)), 1e-3)
     rate = f"largest |Gs + γ̄| = {gd:.1e}, {gd / speed:.1e} of the largest speed"
     return [

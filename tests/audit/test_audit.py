@@ -118,6 +118,23 @@ def test_laws_that_change_seldom_are_no_reason(law):
 
 
 @QUIET
+@pytest.mark.parametrize("interpolation, status", [("linear", WARN), ("monotone", PASS)])
+@pytest.mark.parametrize("pair", [PAIRS[0], PAIRS[1]], ids=" ".join)
+def test_velocities_that_drives_let_jump(pair, interpolation, status):
+    """An impact at each jump: all methods come to the same motion, and the energy is kept with the work of the impact."""
+    model = pendulums(3)
+    model.add(fm.Drive("motor", "hinge0", fm.Table((0.0, 0.1, 0.25, 0.4), (0.3, 0.5, 0.4, 0.6), interpolation=interpolation)))
+    solution = fm.simulate(model, t_end=0.4, **options(*pair) | {"step": 1e-3})
+    check = found(solution, "Velocities of drives")
+    assert (check.status if check else PASS) == status
+    assert FAIL not in {each.status for each in solution.audit}
+    assert found(solution, "Second opinion").status == found(solution, "Energy balance").status == PASS
+    fine = fm.simulate(model, t_end=0.4, output_step=1e-3, formalism="embedding", integrator="dormand-prince", rtol=1e-9)
+    assert found(fine, "Energy balance").status == PASS
+    np.testing.assert_allclose(solution.body("rod2").position, fine.body("rod2").position, atol=2e-5)
+
+
+@QUIET
 @pytest.mark.parametrize("stiffness, status", [(1e9, FAIL), (1e4, PASS)])
 def test_contacts_shorter_than_steps(stiffness, status):
     solution = fm.simulate(ball(stiffness), t_end=0.5, step=1e-3)

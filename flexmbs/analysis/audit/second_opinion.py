@@ -19,6 +19,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.model.motions import Rotate, Twist
 from flexmbs.results.check import FAIL, PASS, Check, graded
+from flexmbs.results.drive_jumps import disturbed
 from flexmbs.results.joints import declared_coordinates, joint_histories, start_coordinates
 from flexmbs.results.solution import Solution
 from flexmbs.results.trajectory import RunInfo, Trajectory
@@ -78,11 +79,13 @@ def _limits(solution: Solution, largest: float) -> tuple[float, float]:
 
 
 def sampled(solution: Solution, run: Run) -> Solution:
-    """The states that the run kept for the audit, those left out in which rigid contacts are closed; the extreme one first."""
+    """The states that the run kept for the audit, the extreme one first; those left out in which rigid contacts are closed, and
+    those after jumps of prescribed velocities."""
     samples = run.course.samples
     order = [len(samples.t) - 1, *range(0, len(samples.t) - 1, 5), *range(len(samples.t) - 1)]
     times = list(dict.fromkeys(order))
-    pick = [k for k in times if samples.t[k] >= 0.0 and samples.closed[k] == 0 and np.isfinite(samples.sd[k]).all()]
+    told = (samples.t >= 0.0) & (samples.closed == 0) & np.isfinite(samples.sd).all(axis=1) & ~disturbed(solution, samples.t)
+    pick = [k for k in times if told[k]]
     out = Trajectory(*make_outputs(samples.t[pick], run.facts, samples.beta.shape[1]))
     for name in ("q", "s", "sd", "lam", "z", "beta"):
         getattr(out, name)[:] = getattr(samples, name)[pick]

@@ -1,0 +1,72 @@
+"""Prescribed motions whose velocity jumps: an impact.
+
+A run stops there, projects the velocities onto the constraints by the change of least kinetic energy (momentum is kept but for
+the impulse of the constraints) and begins anew, as it does where an acceleration jumps. With rigid contacts it does not: there the
+next steps share the impact.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexmbs.model.laws import Function, TimeLaw
+from flexmbs.results.check import WARN, Check
+from flexmbs.system.compile import Compiled
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import Solution
+
+BESIDE = 1e-7  # of the run, where the rate before and after a corner is looked at
+JUMP = 1e-3  # of the largest rate of the law at its corners
+AT_CORNER = 1e-9  # of a second or of the time
+MOST_RESTARTS = 200  # for accelerations
+FADED = 50  # steps after which nothing is left of a jump
+
+
+def drive_jumps(compiled: Compiled, begun: float, ended: float, order: int = 1) -> list[tuple[float, str]]:
+    """(time, name of the drive) of each jump of a prescribed velocity (order 1) or acceleration (2) within a run."""
+    found = []
+    corners = [t for t in compiled.corners if begun < t < ended]
+    for name, drive in compiled.model.drives.items():
+        law = drive.motion
+        if not isinstance(law, TimeLaw) or isinstance(law, Function):
+            continue
+        aside = BESIDE * (ended - begun)
+        rates = np.array([[law.state(t - aside)[order], law.state(t + aside)[order]] for t in corners]).reshape(-1, 2)
+        size = float(np.abs(rates).max(initial=0.0))
+        found += [(t, name) for t, (before, after) in zip(corners, rates) if abs(after - before) > JUMP * size]
+    return sorted(found)
+
+
+def restarts(compiled: Compiled, ended: float) -> list[float]:
+    """Times at which a run begins anew: jumps of prescribed velocities, and of accelerations where they are few."""
+    velocities, accelerations = ({t for t, _ in drive_jumps(compiled, 0.0, ended, order)} for order in (1, 2))
+    return sorted(velocities | (accelerations if len(accelerations) <= MOST_RESTARTS else set()))
+
+
+def disturbed(solution: "Solution", times: np.ndarray) -> np.ndarray:
+    """Which of the times have no accelerations that could be judged: those of corners of laws, and with rigid contacts, where a
+    run does not begin anew after a jump, the steps after it."""
+    corners = np.array([-np.inf, *solution.compiled.corners])
+    nearest = np.abs(times[:, None] - corners).min(axis=1, initial=np.inf)
+    found = nearest < AT_CORNER * (1.0 + np.abs(times))
+    jumps = np.array([-np.inf, *(t for t, _ in _jumps(solution))])
+    if not len(solution.contacts) or not len(times):
+        return np.asarray(found)
+    steps = np.interp(times, solution.t, solution.trajectory.step)
+    after = times - jumps[np.searchsorted(jumps, times, "right") - 1]
+    return np.asarray(found | (after < FADED * steps))
+
+
+def _jumps(solution: "Solution") -> list[tuple[float, str]]:
+    return drive_jumps(solution.compiled, float(solution.t[0]), float(solution.t[-1]))
+
+
+def jump_check(solution: "Solution") -> list[Check]:
+    """One check for all jumps."""
+    jumps = _jumps(solution)
+    if not jumps:
+        return []
+    t, name = jumps[0]
+    text = f"that of drives.{name} jumps at t = {t:.4g} s: an impact, with forces without bound"
+    return [Check("Velocities of drives", WARN, text, "prescribe a smooth motion (a monotone table, SmoothStep)")]
