@@ -12,7 +12,18 @@ from flexmbs._jit.address import call
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.contact_calls import FORCES, IMPACT, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.course import AT, COMMON, DONE, INDEFINITE, NORMALIZE, NOW, ROWS, UNSOLVED, derivative
+from flexmbs.integrators.course import (
+    AT,
+    COMMON,
+    DONE,
+    INDEFINITE,
+    NORMALIZE,
+    NOW,
+    ROWS,
+    SLIPS,
+    UNSOLVED,
+    derivative,
+)  # fmt: skip
 from flexmbs.integrators.impacts import LOWERED
 from flexmbs.integrators.unseen_contacts import look_at
 
@@ -22,7 +33,6 @@ EXACT = 1e-13  # of the forces
 SWEEPS = 10_000
 HALVINGS = 40
 GAINED = 1e-12  # of the energy that is round-off
-OPEN, STICKS, SLIPS = range(3)
 
 
 class Closed(NamedTuple):

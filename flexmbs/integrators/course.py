@@ -33,6 +33,7 @@ EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, CONTROL = range(6)
 # UNSEEN: what `unseen_contacts` does
 STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED = range(10)
 CORNER, UNSEEN, COUNTS = range(10, 13)
+OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 # places in Point.w and Point.power: of forces, lost, of drives
 FORCES, LOSS, DRIVES = range(3)
 # places in Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that is left

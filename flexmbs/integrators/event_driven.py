@@ -18,9 +18,6 @@ from flexmbs.errors import InputError
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators.between import part_of_step
 from flexmbs.integrators.closed_contacts import (
-    OPEN,
-    SLIPS,
-    STICKS,
     Closed,
     held_forces,
     make_closed,
@@ -43,8 +40,11 @@ from flexmbs.integrators.course import (
     NEXT,
     NORMALIZE,
     NOW,
+    OPEN,
     PAUSED,
     ROWS,
+    SLIPS,
+    STICKS,
     TAKEN,
     TIME,
     UNSOLVED,

@@ -66,6 +66,8 @@ SMOOTH = 2.0  # change of s̈ and κ in a step, over their size, above which the
 FADING = 0.8  # of a size from step to step
 SAME = 1e-6  # of a step: changes of its length that do not matter
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
+# places in Memory.last: length of the last step; how constant κ and s̈ were from step to step, 0 … 1; their sizes lately
+LENGTH, CONSTANT, KAPPA, JERK, LAST = range(5)
 
 
 @dataclass(frozen=True)
@@ -105,19 +107,14 @@ class GeneralizedAlpha(Integrator):
         n, z = facts.ns, np.zeros
         return Memory(
             self.parameters(), float(self.newton_tolerance), int(self.max_iterations), int(facts.free_bodies), int(facts.bent),
-            np.array([self.rtol, self.atol]), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(4),
+            np.array([self.rtol, self.atol]), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(LAST),
         )  # fmt: skip
 
     def begin(self, memory: Any, course: Course) -> None:
-        memory.a[:], memory.jerk[:], memory.kappa[:], memory.last[:], memory.factor[:] = (
-            course.now.sd,
-            course.local,
-            0.0,
-            0.0,
-            0.0,
-        )
+        memory.a[:], memory.jerk[:] = course.now.sd, course.local
+        memory.kappa[:] = memory.last[:] = memory.factor[:] = 0.0
         if memory.jerk.any():
-            memory.last[1] = 1.0
+            memory.last[CONSTANT] = 1.0
             own, at = int(course.place[MEMORY]), int(course.place[COURSE])
             invoke(begin_at.address(memory, course, course), own, at, at, float(course.clock[NEXT]))
 
@@ -215,7 +212,7 @@ class Memory(NamedTuple):
     a0: np.ndarray  # (ns,) a for the length of this step
     jerk: np.ndarray  # (ns,) s̈ of the last step, of constrained motions
     kappa: np.ndarray  # (nc,) what G s leaves its exact value by, over h²
-    last: np.ndarray  # (4,) length of the last step; how constant κ and s̈ were from step to step, 0 … 1; their sizes lately
+    last: np.ndarray  # (LAST,)
 
 
 @part
@@ -228,8 +225,8 @@ def constancy(change, size):
 def suit(memory, course, h):
     """The start of a step, in ``now`` and memory.a0, as steps of length h have it. Returns a status of `Course`."""
     now, x = course.now, course.exchange.x
-    ns, nc, last = now.s.shape[0], now.lam.shape[0], memory.last[0]
-    share = memory.last[1]
+    ns, nc, last = now.s.shape[0], now.lam.shape[0], memory.last[LENGTH]
+    share = memory.last[CONSTANT]
     changed = nc > 0 and share > 0.0 and abs(h - last) > SAME * h
     shift = share * (memory.p[0] - memory.p[1]) * (h - last) if changed else 0.0
     for i in range(ns):
@@ -360,8 +357,8 @@ def begin_at(memory, course, same, h, a, b):
 @entry
 def finish_at(memory, course, same, h, a, b):
     """The accepted step into the memory."""
-    memory.last[0] = h
-    memory.last[1] = 1.0
+    memory.last[LENGTH] = h
+    memory.last[CONSTANT] = 1.0
     size = 0.0
     change = 0.0
     for a in range(memory.kappa.shape[0]):
@@ -369,8 +366,8 @@ def finish_at(memory, course, same, h, a, b):
         size = max(size, abs(kappa))
         change = max(change, abs(kappa - memory.kappa[a]))
         memory.kappa[a] = kappa
-    memory.last[2] = max(size, FADING * memory.last[2])
-    memory.last[1] = min(memory.last[1], constancy(change, memory.last[2]))
+    memory.last[KAPPA] = max(size, FADING * memory.last[KAPPA])
+    memory.last[CONSTANT] = min(memory.last[CONSTANT], constancy(change, memory.last[KAPPA]))
     size = 0.0
     change = 0.0
     for i in range(memory.a.shape[0]):
@@ -381,6 +378,6 @@ def finish_at(memory, course, same, h, a, b):
         memory.a[i] = memory.a1[i]
         memory.path[i] += course.now.d[i]
         memory.travel[i] = max(memory.travel[i], abs(memory.path[i]))
-    memory.last[3] = max(size, FADING * memory.last[3])
-    memory.last[1] = min(memory.last[1], constancy(change, memory.last[3]))
+    memory.last[JERK] = max(size, FADING * memory.last[JERK])
+    memory.last[CONSTANT] = min(memory.last[CONSTANT], constancy(change, memory.last[JERK]))
     return 0

@@ -40,6 +40,7 @@ from flexmbs.integrators.course import (
     NORMALIZE,
     NOT_FINITE,
     NOW,
+    OPEN,
     PAUSED,
     REACHED,
     REJECTED,
@@ -148,7 +149,7 @@ def keep_sample(course, k):
         samples.beta[k, a] = course.exchange.beta[a]
     samples.closed[k] = 0
     for c in range(course.contact.mode.shape[0]):
-        if course.contact.rigid[c] == 1 and course.contact.mode[c] != 0:
+        if course.contact.rigid[c] == 1 and course.contact.mode[c] != OPEN:
             samples.closed[k] += 1
 
 

@@ -1,8 +1,8 @@
 """Prescribed motions whose velocity jumps: an impact.
 
 A run stops there, projects the velocities onto the constraints by the change of least kinetic energy (momentum is kept but for
-the impulse of the constraints) and begins anew, as it does where an acceleration jumps. With rigid contacts it does not: there the
-next steps share the impact.
+the impulse of the constraints) and begins anew, as it does where an acceleration jumps. With rigid contacts it does not: there
+the next steps share the impact.
 """
 
 from typing import TYPE_CHECKING

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from audited_models import found
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.analysis.audit.spectrum import above
 
 E, RHO, LENGTH = 2.0e9, 7800.0, 0.4
 SPEED = 20.0
@@ -66,3 +68,29 @@ def test_files_keep_it(tmp_path):
     body = bar()
     body.save(tmp_path / "bar.h5")
     assert np.array_equal(fm.FlexibleBodyData.load(tmp_path / "bar.h5").stress.missing, body.stress.missing)
+
+
+def pushed(data, frequency):
+    """The bar held at its hub, pushed there and back at its free end."""
+    model = fm.Model("pushed", gravity=(0, 0, 0))
+    body = model.add(fm.FlexibleBody("bar", data=data, damping=0.02))
+    model.add(fm.Fixed("wall", model.ground, body["hub"]))
+    model.add(fm.FrameForce("push", body["tip"], force=(0, fm.Sine(1.0, frequency=frequency), 0)))
+    return fm.simulate(model, t_end=0.25, step=2e-4, output_step=4e-4)
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def test_loads_faster_than_the_modes_are_told():
+    mesh = pp.box_mesh((LENGTH, 0.02, 0.02), (16, 2, 2), "hex20", origin=(0, -0.01, -0.01))
+    faces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    data = pp.reduce(
+        mesh, pp.Isotropic(E=E, nu=0.0, rho=RHO), interfaces=faces, method=pp.ClampedModes(modes=4, at="hub"), reference="hub"
+    )
+    highest = float(data.modes.frequency.max())
+    slow, fast = (found(pushed(data, part * highest), "Load spectrum of bar") for part in (0.3, 3.0))
+    assert slow is None
+    assert fast.status == "WARN"
+    assert "9" in fast.found.split("%")[0]
+    t = np.arange(400) * 1e-3
+    both = np.column_stack([np.sin(2 * np.pi * 20 * t) + 3.0 + 5.0 * t, 2.0 * np.sin(2 * np.pi * 180 * t)])
+    assert above(both, 1e-3, 100.0) == pytest.approx(0.8, abs=0.01)

@@ -7,6 +7,7 @@ from flexmbs.analysis.audit.forcing import forcing
 from flexmbs.analysis.audit.impacts import contact_duration, impact_order
 from flexmbs.analysis.audit.reduction import reduction
 from flexmbs.analysis.audit.second_opinion import sampled, second_opinion
+from flexmbs.analysis.audit.spectrum import load_spectrum
 from flexmbs.analysis.audit.step_error import step_error
 from flexmbs.analysis.run import Run
 from flexmbs.errors import AuditError, AuditWarning, shown
@@ -30,6 +31,7 @@ def audited(solution: Solution, run: Run) -> tuple[Check, ...]:
         mine = sampled(solution, run)
         found += second_opinion(solution, mine, run, budget)
         found += reduction(mine)
+        found += load_spectrum(solution)
     except Exception as error:  # a function of the user that is not defined at a state, an indefinite mass matrix
         found.append(Check("Second opinion", WARN, f"was not possible: {type(error).__name__}: {shown(str(error))}"))
     solution.statistics["audit_seconds"] = time.perf_counter() - begun
