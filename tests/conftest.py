@@ -1,6 +1,12 @@
 """The interpreted tests, the longest of all files, begin first: they run beside the compilation of the kernels."""
 
+import os
+
 import pytest
+
+from flexmbs.analysis.second_process import OFF
+
+os.environ.setdefault(OFF, "1")  # the tests run on all processors already
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
