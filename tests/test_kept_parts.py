@@ -123,3 +123,30 @@ def test_the_second_process_compiles_what_the_run_needs() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), OFF: "1"}
     done = subprocess.run([sys.executable, "-c", COUNTED], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "True", done.stderr
+
+
+STARTED = """
+import flexmbs as fm
+from flexmbs.analysis import second_process
+from flexmbs.analysis.warmup import pendulum
+started = []
+class Process:
+    def __init__(self, command, **given):
+        started.append(command[-2:])
+    def poll(self):
+        return 0
+second_process.subprocess.Popen = Process
+second_process._helps = lambda: True
+for _ in range(2):
+    fm.simulate(pendulum(spring=True), t_end=0.01, formalism="recursive", integrator="dormand-prince")
+print(started)
+"""
+
+
+def test_the_second_process_is_started_for_the_first_run_of_a_pair(tmp_path: Path) -> None:
+    """Without a ``__main__`` of its own in the user's script, and once."""
+    program = "from pathlib import Path; from flexmbs._jit import CACHE; import shutil; shutil.rmtree(Path(CACHE, 'pairs'), True)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program + "\n" + STARTED]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[['recursive', 'dormand-prince']]", done.stderr

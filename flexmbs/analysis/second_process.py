@@ -4,6 +4,7 @@ Each takes what the other has not begun (`flexmbs._jit.locks`) and loads what it
 an integrator waits about half as long. The process is not of `multiprocessing`, which would run the user's script again.
 """
 
+import atexit
 import json
 import multiprocessing
 import os
@@ -29,9 +30,16 @@ def compile_in_second_process(formalism: str, integrator: str) -> None:
     command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), formalism, integrator]
     none = subprocess.DEVNULL
     try:
-        subprocess.Popen(command, stdin=none, stdout=none, stderr=none)
+        atexit.register(_end, subprocess.Popen(command, stdin=none, stdout=none, stderr=none))
     except OSError:  # no more processes: this one does all
         return
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """It does not outlive this process; what it has compiled stays."""
+    if process.poll() is None:
+        process.terminate()
+        process.wait()
 
 
 def all_compiled(formalism: str, integrator: str) -> None:
