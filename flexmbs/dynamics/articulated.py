@@ -20,7 +20,8 @@ from flexmbs.dynamics.articulated_work import (
 from flexmbs.dynamics.frames import displacement
 from flexmbs.dynamics.inertia import rigid_mass_rows
 from flexmbs.dynamics.kinematics import parent_to_child
-from flexmbs.system.records import D_FF, F_NF, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, M_FF, NF, NV, RC, XC, XP
+from flexmbs.dynamics.second_order import add_field_mass
+from flexmbs.system.records import D_FF, F_NF, FIELDS, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, M_FF, NF, NV, RC, XC, XP
 
 
 @part
@@ -66,13 +67,13 @@ def joint_geometry(tree, frames, art, motion, i, q):
 
 
 @called
-def body_matrix(bodies, tree, A, i, q, U, c_mass, c_damping, diagonal):
+def body_matrix(bodies, tree, A, i, U, c_mass, c_damping, diagonal):
     """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block (none for c_damping < 0).
 
     Filled are the rows of the twist and the upper triangle of the modal block, or its diagonal alone.
     """
     n = tree[i, NF]
-    rigid_mass_rows(bodies, tree, i, q, U, A)
+    rigid_mass_rows(bodies, tree, i, U, A)
     if c_mass != 1.0:
         for a in range(6):
             for b in range(6 + n):
@@ -84,6 +85,8 @@ def body_matrix(bodies, tree, A, i, q, U, c_mass, c_damping, diagonal):
             if c_damping >= 0.0:
                 x += m[i, K_FF, k, l] + c_damping * m[i, D_FF, k, l]
             A[i, 6 + k, 6 + l] = x
+    if bodies.rigid[i, FIELDS] > 0.0:
+        add_field_mass(bodies, i, n, c_mass, U, A)
 
 
 @part

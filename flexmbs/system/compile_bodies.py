@@ -4,14 +4,14 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.flexible_body_second_order import SecondOrderFields, second_order_fields
 from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import Model
 from flexmbs.system.records import (
-    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIRST, GYROSCOPIC, K_FF, M_FF, MASS, MOMENT,
-    NF, QF_AT,
+    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIELDS, FIRST, K_FF, M_FF, MASS, MOMENT, NF,
+    QF_AT, RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames,
 )  # fmt: skip
-from flexmbs.system.records import RIGID_WIDTH, SECOND, SF_AT, STIFFENED, TURNING, Bodies, Frames
 from flexmbs.system.topology import Topology
 
 ROUND_OFF = 1e-12
@@ -20,9 +20,14 @@ ROUND_OFF = 1e-12
 def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData]) -> Bodies:
     """Inertia and modal matrices of all bodies, in the order of the tree."""
     nb = len(shape.tree)
-    F = max((d.nf for d in data.values()), default=0)
-    rows = TURNING + (3 if any(d.geometric is not None for d in data.values()) else 0)
-    b = Bodies(np.zeros((nb, RIGID_WIDTH)), np.zeros((nb, 12, F)), np.zeros((nb, F, rows, F)), np.zeros((nb, 3, F, F)))
+    fields = {name: second_order_fields(d) for name, d in data.items()}
+    n = max((d.nf for d in data.values()), default=0)
+    R = max((each.count for each in fields.values() if each is not None), default=0)
+    F = max((d.nf + (0 if (own := fields[name]) is None else own.count) for name, d in data.items()), default=0)
+    z = np.zeros
+    b = Bodies(
+        z((nb, RIGID_WIDTH)), z((nb, 12, F)), z((nb, F, 12, F)), z((nb, 3, n, n)), z((nb, n, R, n)), z((nb, R, F))
+    )  # fmt: skip
     for i, name in enumerate(shape.bodies):
         body = model.bodies[name]
         if isinstance(body, RigidBody):
@@ -35,25 +40,28 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
         elif isinstance(body, PointMass):
             b.rigid[i, MASS] = body.mass
         elif isinstance(body, FlexibleBody):
-            _flexible(b, i, body, data[name])
+            _flexible(b, i, body, data[name], fields[name])
         else:
             raise InputError(f"bodies.{name}: kind '{body.kind}' has no inertia in the equations")
-    return b._replace(linear=b.linear.reshape(nb, 12 * F), quadratic=b.quadratic.reshape(nb, F, rows * F))
+    flat = {"linear": (nb, 12 * F), "quadratic": (nb, F, 12 * F), "curvature": (nb, n, R * n)}
+    return b._replace(**{part: getattr(b, part).reshape(shape) for part, shape in flat.items()})
 
 
-def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData) -> None:
+def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields: SecondOrderFields | None) -> None:
     n = d.nf
     b.rigid[i, :DIAGONAL_MODES] = [d.mass, *d.first_moment, *d.second_moment.ravel()]
-    b.linear[i, :9, :n] = d.xS.reshape(9, n)
-    b.linear[i, MOMENT:, :n] = d.S_bar
-    b.quadratic[i, :n, :9, :n] = d.SS.reshape(9, n, n).transpose(1, 0, 2)
+    S_bar, xS, SS = (d.S_bar, d.xS, d.SS) if fields is None else fields.with_modes(d)
+    w = S_bar.shape[1]
+    b.linear[i, :MOMENT, :w] = xS.reshape(9, w)
+    b.linear[i, MOMENT:, :w] = S_bar
+    b.quadratic[i, :w, :MOMENT, :w] = SS.reshape(9, w, w).transpose(1, 0, 2)
     for c, (a, e) in enumerate(((1, 2), (2, 0), (0, 1))):
-        b.quadratic[i, :n, GYROSCOPIC + c, :n] = d.SS[a, e] - d.SS[e, a]
-    if d.geometric is not None:
-        b.rigid[i, STIFFENED] = 1.0
-        b.quadratic[i, :n, :MOMENT, :n] += d.geometric.second_moments.reshape(9, n, n).transpose(1, 0, 2)
-        b.quadratic[i, :n, MOMENT:GYROSCOPIC, :n] = d.geometric.acceleration.transpose(1, 0, 2)
-        b.quadratic[i, :n, TURNING:, :n] = d.geometric.angular_acceleration.transpose(1, 0, 2)
+        b.quadratic[i, :w, MOMENT + c, :w] = SS[a, e] - SS[e, a]
+    if fields is not None:
+        r = fields.count
+        b.rigid[i, FIELDS] = r
+        b.curvature[i, :n, :r, :n] = fields.C.transpose(1, 0, 2)
+        b.mixed[i, :r, :w] = np.einsum("aakr->rk", fields.SS)
     b.matrices[i, M_FF, :n, :n] = d.m_ff
     b.matrices[i, K_FF, :n, :n] = d.K_ff
     b.matrices[i, D_FF, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)

@@ -20,11 +20,12 @@ LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 # twist itself
 PARENT, FRAME_P, FRAME_C, JOINT, PLAIN, NV, NF, Q_AT, S_AT, QF_AT, SF_AT = range(11)
 # columns of Bodies.rigid
-MASS, FIRST, SECOND, DIAGONAL_MODES, STIFFENED = 0, 1, 4, 13, 14  # diagonal: m_ff, K_ff, D_ff; stiffened: γ stands
+MASS, FIRST, SECOND, DIAGONAL_MODES, FIELDS = 0, 1, 4, 13, 14  # diagonal: m_ff, K_ff, D_ff; number of second-order fields
 RIGID_WIDTH = 15
-# rows of Bodies.linear and Bodies.quadratic: 3a+b for ∫x_a φ_b dm, ∫(φ_a φ_b + x_a γ_b) dm; a for ∫φ_a dm, ∫γ_a dm;
-# of Bodies.quadratic alone: a for ∫φ×φ dm, ∫x×γ dm (this one where a body is stiffened)
-MOMENT, GYROSCOPIC, TURNING = 9, 12, 15
+# rows of shape products: 3a+b for ∫u_a φ_b dm, a for ∫φ_a dm, a for the sums of gyroscopic forces; then c and Θ. Bodies.linear
+# has those of x, Bodies.quadratic those of φ, with ∫φ×φ dm in the place of ∫φ dm
+MOMENT, GYROSCOPIC, CENTRE = 9, 12, 15
+BEHIND = 12  # numbers of c and Θ
 # Bodies.matrices
 M_FF, K_FF, D_FF = range(3)
 # columns of Frames.info and Frames.place
@@ -90,12 +91,15 @@ POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 
 
 class Bodies(NamedTuple):
-    """Inertia shape integrals and modal matrices (theory §1) of u = x + φ q + ½ γ(q, q), body axes."""
+    """Inertia shape integrals and modal matrices (theory §1) of u = x + φ q + ψ z, z_r = ½ qᵀ C_r q, body axes; the second-order
+    fields ψ of a body follow its modes φ in the columns F."""
 
-    rigid: np.ndarray  # (nb, 15) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices, stiffened
+    rigid: np.ndarray  # (nb, 15) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices, number of fields
     linear: np.ndarray  # (nb, 12 F) row by row
-    quadratic: np.ndarray  # (nb, F, 15 F or 18 F)  [l, row F + k]
-    matrices: np.ndarray  # (nb, 3, F, F)
+    quadratic: np.ndarray  # (nb, F, 12 F)  [l, row F + k]
+    matrices: np.ndarray  # (nb, 3, n, n)
+    curvature: np.ndarray  # (nb, n, R n)  [l, r n + k] C_r
+    mixed: np.ndarray  # (nb, R, F)  ∫ψ·φ dm, ∫ψ·ψ dm
 
 
 class Frames(NamedTuple):
@@ -237,7 +241,7 @@ class Work(NamedTuple):
     cut: np.ndarray  # (ncut, CUT_WIDTH)
     beta: np.ndarray  # coordinates of the cut joints of the last evaluation, and 8 spare places
     gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
-    U: np.ndarray  # (15 F,)  shape products of one body, sums of its gyroscopic forces
+    U: np.ndarray  # shape products of one body, sums of its gyroscopic forces, c and Θ, amounts of its second-order fields
     E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
     X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
     M: np.ndarray  # (nb, n, n) (composite) mass matrices
@@ -252,7 +256,7 @@ class Work(NamedTuple):
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros
-    products: np.ndarray  # (nb, 15 F) shape products of the bodies, sums of their gyroscopic forces
+    products: np.ndarray  # (nb, …) the same of all bodies
     force_rate: np.ndarray  # (nz,) rates of force states
     drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, 0 elsewhere
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
