@@ -15,7 +15,7 @@ Rutzmoser and Rixen, Computers & Structures 188 (2017) 80, for equations of moti
 from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, mul, scale, store3_at, sub
 from flexmbs.dynamics.second_order import (
-    add_field_mass, add_products, field_energy, field_forces, field_products, fold_products, places,
+    add_field_mass, add_rows, field_amounts, field_rates, fold_rigid_rows, folded, places, rigid_coupling,
 )  # fmt: skip
 from flexmbs.system.records import (
     ACC, CENTRE, D_FF, DIAGONAL_MODES, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, MASS, MOMENT, NF, POS, QF_AT, ROT, SECOND, SF_AT,
@@ -25,22 +25,21 @@ from flexmbs.system.records import (
 
 @part
 def shape_products(bodies, i, n, q, at, U):
-    """U[(3a+b) F + k] = ∫u_a ∂u_b/∂q_k dm,  U[(9+a) F + k] = ∫∂u_a/∂q_k dm;  c = ∫u dm and Θ behind them"""
+    """η, U[(3a+b) F + k] = ∫u_a φ_bk dm for all columns φ, c = ∫u dm and Θ"""
     F = bodies.quadratic.shape[1]
     c = load3_at(bodies.rigid, i, FIRST)
     P = load9_at(bodies.rigid, i, SECOND)
     if n > 0:
-        fields = int(bodies.rigid[i, FIELDS])
-        for j in range(GYROSCOPIC * F):
+        eta, _, _, _, _, _ = places(bodies)
+        columns = n + int(bodies.rigid[i, FIELDS])
+        for k in range(n):
+            U[eta + k] = q[at + k]
+        if columns > n:
+            field_amounts(bodies, i, n, U)
+        for j in range(MOMENT * F):
             U[j] = bodies.linear[i, j]
-        add_products(bodies.quadratic[i], 0, n, q, at, 0, MOMENT * F, U, 0)
-        if fields > 0:
-            field_products(bodies, i, n, q, at, U)
-            _, _, amounts, _, _, _ = places(bodies)
-            c, P = moments(bodies, i, n, fields, U, amounts, U, c, P)
-        c, P = moments(bodies, i, 0, n, q, at, U, c, P)
-        if fields > 0:
-            fold_products(bodies, i, n, U)
+        add_rows(bodies.quadratic[i], 0, columns, U, eta, 0, MOMENT * F, U, 0)
+        c, P = moments(bodies, i, columns, eta, U, c, P)
     o = CENTRE * F
     U[o], U[o + 1], U[o + 2] = c[0], c[1], c[2]
     xx, xy, xz, _, yy, yz, _, _, zz = P
@@ -50,14 +49,13 @@ def shape_products(bodies, i, n, q, at, U):
 
 
 @part
-def moments(bodies, i, first, n, x, at, U, c, P):
-    """c + Σ_k x_k ∫φ_k dm,  P_ab + ½ Σ_k x_k ∫(x_a + u_a) φ_bk dm, symmetric,  over n columns φ from the ``first`` one on"""
+def moments(bodies, i, columns, eta, U, c, P):
+    """c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm"""
     F = bodies.quadratic.shape[1]
     xx, xy, xz, _, yy, yz, _, _, zz = P
     c0, c1, c2 = c
-    for l in range(n):
-        k = first + l
-        f = x[at + l]
+    for k in range(columns):
+        f = U[eta + k]
         h = 0.5 * f
         c0 += f * bodies.linear[i, MOMENT * F + k]
         c1 += f * bodies.linear[i, (MOMENT + 1) * F + k]
@@ -73,20 +71,27 @@ def moments(bodies, i, first, n, x, at, U, c, P):
 
 @part
 def centre_and_inertia(bodies, U):
-    """c = ∫u dm and Θ from the shape products of a body"""
+    """c = ∫u dm and Θ of the shape products"""
     o = CENTRE * bodies.quadratic.shape[1]
-    return (U[o], U[o + 1], U[o + 2]), (
-        U[o + 3], U[o + 4], U[o + 5], U[o + 6], U[o + 7], U[o + 8], U[o + 9], U[o + 10], U[o + 11],
-    )  # fmt: skip
+    theta = (U[o + 3], U[o + 4], U[o + 5], U[o + 6], U[o + 7], U[o + 8], U[o + 9], U[o + 10], U[o + 11])
+    return (U[o], U[o + 1], U[o + 2]), theta
 
 
 @part
-def gyroscopic_sums(bodies, i, n, F, s, to, U):
-    """Σ_l q̇_l ∫φ_l × φ_k dm into U behind the shape products"""
-    x = GYROSCOPIC * F
-    for j in range(x, x + 3 * F):
+def shape_rates(bodies, i, n, s, sd, to, U):
+    """η̇, η̈, the sums Σ_l η̇_l ∫φ_l × φ_k dm, and loads Mη̈ of the fields"""
+    F = bodies.quadratic.shape[1]
+    _, rates, accelerations, loads, _, _ = places(bodies)
+    for k in range(n):
+        U[rates + k] = s[to + k]
+        U[accelerations + k] = sd[to + k]
+        U[loads + k] = 0.0
+    columns = n + int(bodies.rigid[i, FIELDS])
+    if columns > n:
+        field_rates(bodies, i, n, U)
+    for j in range(GYROSCOPIC * F, CENTRE * F):
         U[j] = 0.0
-    add_products(bodies.quadratic[i], 0, n, s, to, MOMENT * F, GYROSCOPIC * F, U, (GYROSCOPIC - MOMENT) * F)
+    add_rows(bodies.quadratic[i], 0, columns, U, rates, GYROSCOPIC * F, CENTRE * F, U, 0)
 
 
 @part
@@ -107,7 +112,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     """Inertial wrench W[i] and modal forces r of body i: M (V̇, q̈) − Q_v, plus elastic K_ff q + D_ff q̇.
 
     f = m a + ω̇×c + ω×(ω×c) + 2ω×Sq̇ + Sq̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(N)ω − Nᵀω) + Īf q̈,
-    r_k = S_k·a + Īf_k·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ besides: `field_forces`.
+    r_k = S_k·a + Īf_k·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ all in η, and Jᵀ r.
     """
     at = tree[i, QF_AT]
     to = tree[i, SF_AT]
@@ -121,18 +126,16 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     f = add(scale(bodies.rigid[i, MASS], a), add(cross(wd, c), cross(w, cross(w, c))))
     m = add(cross(c, a), add(mul(theta, wd), cross(w, mul(theta, w))))
     if n > 0:
+        _, rates, accelerations, loads, _, _ = places(bodies)
+        shape_rates(bodies, i, n, s, sd, to, U)
         w2 = dot(w, w)
         xx, xy, xz = w[0] * w[0] - w2, w[0] * w[1], w[0] * w[2]
         yy, yz, zz = w[1] * w[1] - w2, w[1] * w[2], w[2] * w[2] - w2
         n0, n1, n2, n3, n4, n5, n6, n7, n8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        fx, fy, fz, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        gyroscopic_sums(bodies, i, n, F, s, to, U)
-        if bodies.rigid[i, FIELDS] > 0.0:
-            (fx, fy, fz), (mx, my, mz) = field_forces(bodies, i, n, w, s, sd, to, U, r)
-        vx, vy, vz = 0.0, 0.0, 0.0
-        for k in range(n):
-            qd = s[to + k]
-            qdd = sd[to + k]
+        fx, fy, fz, mx, my, mz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(n + int(bodies.rigid[i, FIELDS])):
+            qd = U[rates + k]
+            qdd = U[accelerations + k]
             n0 += U[k] * qd
             n1 += U[1 * F + k] * qd
             n2 += U[2 * F + k] * qd
@@ -142,7 +145,9 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
             n6 += U[6 * F + k] * qd
             n7 += U[7 * F + k] * qd
             n8 += U[8 * F + k] * qd
-            S0, S1, S2 = U[MOMENT * F + k], U[(MOMENT + 1) * F + k], U[(MOMENT + 2) * F + k]
+            S0, S1, S2 = (
+                bodies.linear[i, MOMENT * F + k], bodies.linear[i, (MOMENT + 1) * F + k], bodies.linear[i, (MOMENT + 2) * F + k],
+            )  # fmt: skip
             I0, I1, I2 = U[5 * F + k] - U[7 * F + k], U[6 * F + k] - U[2 * F + k], U[1 * F + k] - U[3 * F + k]
             vx += S0 * qd
             vy += S1 * qd
@@ -159,7 +164,11 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
             )  # fmt: skip
             g = GYROSCOPIC * F + k
             turning = 2.0 * (w[0] * U[g] + w[1] * U[g + F] + w[2] * U[g + 2 * F])
-            r[to + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal + turning
+            U[loads + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal + turning
+        for k in range(n):
+            r[to + k] += U[loads + k]
+        if bodies.rigid[i, FIELDS] > 0.0:
+            folded(bodies, i, n, U, loads + n, r, to)
         modal_matrices(bodies, i, n, q, at, s, sd, to, r)
         tr = n0 + n4 + n8
         nw = (n0 * w[0] + n3 * w[1] + n6 * w[2], n1 * w[0] + n4 * w[1] + n7 * w[2], n2 * w[0] + n5 * w[1] + n8 * w[2])
@@ -189,7 +198,6 @@ def mass_matrix(bodies, tree, i, q, U, M):
 def rigid_mass_rows(bodies, tree, i, U, M):
     """The six upper rows of the mass matrix of body i from its shape products U."""
     n = tree[i, NF]
-    F = bodies.quadratic.shape[1]
     c, theta = centre_and_inertia(bodies, U)
     for a in range(3):
         for b in range(3):
@@ -200,12 +208,11 @@ def rigid_mass_rows(bodies, tree, i, U, M):
         for b in range(3):
             M[i, 3 + a, b] = ct[3 * a + b]
             M[i, b, 3 + a] = ct[3 * a + b]
-    for k in range(n):
-        M[i, 3, 6 + k] = U[5 * F + k] - U[7 * F + k]
-        M[i, 4, 6 + k] = U[6 * F + k] - U[2 * F + k]
-        M[i, 5, 6 + k] = U[1 * F + k] - U[3 * F + k]
-        for a in range(3):
-            M[i, a, 6 + k] = U[(MOMENT + a) * F + k]
+    for a in range(6):
+        for k in range(n):
+            M[i, a, 6 + k] = rigid_coupling(bodies, i, a, k, U)
+    if bodies.rigid[i, FIELDS] > 0.0:
+        fold_rigid_rows(bodies, i, n, M, U)
 
 
 @part
@@ -221,17 +228,20 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     c, theta = centre_and_inertia(bodies, U)
     kinetic = 0.5 * bodies.rigid[i, MASS] * dot(v, v) + dot(v, cross(w, c)) + 0.5 * dot(w, mul(theta, w))
     strain = 0.0
-    if bodies.rigid[i, FIELDS] > 0.0:
-        kinetic += field_energy(bodies, i, n, s, to, U)
-    for k in range(n):
-        qd = s[to + k]
-        kinetic += qd * (U[MOMENT * F + k] * v[0] + U[(MOMENT + 1) * F + k] * v[1] + U[(MOMENT + 2) * F + k] * v[2])
-        kinetic += qd * (
-            (U[5 * F + k] - U[7 * F + k]) * w[0] + (U[6 * F + k] - U[2 * F + k]) * w[1] + (U[1 * F + k] - U[3 * F + k]) * w[2]
-        )
-        for l in range(n):
-            kinetic += 0.5 * qd * bodies.matrices[i, M_FF, k, l] * s[to + l]
-            strain += 0.5 * q[at + k] * bodies.matrices[i, K_FF, k, l] * q[at + l]
+    if n > 0:
+        _, rates, _, _, _, _ = places(bodies)
+        shape_rates(bodies, i, n, s, s, to, U)
+        for k in range(n + int(bodies.rigid[i, FIELDS])):
+            for a in range(3):
+                kinetic += U[rates + k] * (rigid_coupling(bodies, i, a, k, U) * v[a] + rigid_coupling(bodies, i, 3 + a, k, U) * w[a])
+        for k in range(n):
+            for l in range(n):
+                kinetic += 0.5 * s[to + k] * bodies.matrices[i, M_FF, k, l] * s[to + l]
+                strain += 0.5 * q[at + k] * bodies.matrices[i, K_FF, k, l] * q[at + l]
+            for e in range(int(bodies.rigid[i, FIELDS])):
+                kinetic += s[to + k] * bodies.mixed[i, e * bodies.matrices.shape[3] + k] * U[rates + n + e]
+        for e in range(int(bodies.rigid[i, FIELDS])):
+            kinetic += 0.5 * U[rates + n + e] * U[rates + n + e]
     world = add(scale(bodies.rigid[i, MASS], load3_at(motion, i, POS)), mul(load9_at(motion, i, ROT), c))
     g = (gravity[0], gravity[1], gravity[2])
     return kinetic, strain, -dot(g, world)

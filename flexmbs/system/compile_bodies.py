@@ -9,7 +9,7 @@ from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import Model
 from flexmbs.system.records import (
-    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIELDS, FIRST, K_FF, M_FF, MASS, MOMENT, NF,
+    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, MASS, MOMENT, NF,
     QF_AT, RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames,
 )  # fmt: skip
 from flexmbs.system.topology import Topology
@@ -26,7 +26,7 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
     F = max((d.nf + (0 if (own := fields[name]) is None else own.count) for name, d in data.items()), default=0)
     z = np.zeros
     b = Bodies(
-        z((nb, RIGID_WIDTH)), z((nb, 12, F)), z((nb, F, 12, F)), z((nb, 3, n, n)), z((nb, n, R, n)), z((nb, R, F))
+        z((nb, RIGID_WIDTH)), z((nb, 12, F)), z((nb, F, 12, F)), z((nb, 3, n, n)), z((nb, n, R, n)), z((nb, R, n))
     )  # fmt: skip
     for i, name in enumerate(shape.bodies):
         body = model.bodies[name]
@@ -43,7 +43,7 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
             _flexible(b, i, body, data[name], fields[name])
         else:
             raise InputError(f"bodies.{name}: kind '{body.kind}' has no inertia in the equations")
-    flat = {"linear": (nb, 12 * F), "quadratic": (nb, F, 12 * F), "curvature": (nb, n, R * n)}
+    flat = {"linear": (nb, 12 * F), "quadratic": (nb, F, 12 * F), "curvature": (nb, n, R * n), "mixed": (nb, R * n)}
     return b._replace(**{part: getattr(b, part).reshape(shape) for part, shape in flat.items()})
 
 
@@ -54,14 +54,14 @@ def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields
     w = S_bar.shape[1]
     b.linear[i, :MOMENT, :w] = xS.reshape(9, w)
     b.linear[i, MOMENT:, :w] = S_bar
-    b.quadratic[i, :w, :MOMENT, :w] = SS.reshape(9, w, w).transpose(1, 0, 2)
+    b.quadratic[i, :w, :GYROSCOPIC, :w] = SS.reshape(9, w, w).transpose(1, 0, 2)
     for c, (a, e) in enumerate(((1, 2), (2, 0), (0, 1))):
-        b.quadratic[i, :w, MOMENT + c, :w] = SS[a, e] - SS[e, a]
+        b.quadratic[i, :w, GYROSCOPIC + c, :w] = SS[a, e] - SS[e, a]
     if fields is not None:
         r = fields.count
         b.rigid[i, FIELDS] = r
         b.curvature[i, :n, :r, :n] = fields.C.transpose(1, 0, 2)
-        b.mixed[i, :r, :w] = np.einsum("aakr->rk", fields.SS)
+        b.mixed[i, :r, :n] = np.einsum("aakr->rk", fields.SS[:, :, :n])
     b.matrices[i, M_FF, :n, :n] = d.m_ff
     b.matrices[i, K_FF, :n, :n] = d.K_ff
     b.matrices[i, D_FF, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)

@@ -22,10 +22,9 @@ PARENT, FRAME_P, FRAME_C, JOINT, PLAIN, NV, NF, Q_AT, S_AT, QF_AT, SF_AT = range
 # columns of Bodies.rigid
 MASS, FIRST, SECOND, DIAGONAL_MODES, FIELDS = 0, 1, 4, 13, 14  # diagonal: m_ff, K_ff, D_ff; number of second-order fields
 RIGID_WIDTH = 15
-# rows of shape products: 3a+b for ∫u_a φ_b dm, a for ∫φ_a dm, a for the sums of gyroscopic forces; then c and Θ. Bodies.linear
-# has those of x, Bodies.quadratic those of φ, with ∫φ×φ dm in the place of ∫φ dm
-MOMENT, GYROSCOPIC, CENTRE = 9, 12, 15
-BEHIND = 12  # numbers of c and Θ
+# rows of Bodies.linear: 3a+b for ∫x_a φ_b dm, MOMENT + a for ∫φ_a dm; of Bodies.quadratic: 3a+b for ∫φ_a φ_b dm, GYROSCOPIC + a
+# for ∫φ×φ dm, which shape products and sums in the scratch of a body have too; c and Θ come BEHIND these
+MOMENT, GYROSCOPIC, CENTRE, BEHIND = 9, 9, 12, 12
 # Bodies.matrices
 M_FF, K_FF, D_FF = range(3)
 # columns of Frames.info and Frames.place
@@ -99,7 +98,7 @@ class Bodies(NamedTuple):
     quadratic: np.ndarray  # (nb, F, 12 F)  [l, row F + k]
     matrices: np.ndarray  # (nb, 3, n, n)
     curvature: np.ndarray  # (nb, n, R n)  [l, r n + k] C_r
-    mixed: np.ndarray  # (nb, R, F)  ∫ψ·φ dm, ∫ψ·ψ dm
+    mixed: np.ndarray  # (nb, R n)  ∫ψ_r·φ_k dm
 
 
 class Frames(NamedTuple):
@@ -241,7 +240,7 @@ class Work(NamedTuple):
     cut: np.ndarray  # (ncut, CUT_WIDTH)
     beta: np.ndarray  # coordinates of the cut joints of the last evaluation, and 8 spare places
     gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
-    U: np.ndarray  # shape products of one body, sums of its gyroscopic forces, c and Θ, amounts of its second-order fields
+    U: np.ndarray  # scratch of one body: shape products, sums of its gyroscopic forces, c and Θ, coordinates
     E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
     X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
     M: np.ndarray  # (nb, n, n) (composite) mass matrices
