@@ -32,13 +32,21 @@ def shapes_now(frames, q):
         j = frames.info[m, F_SECOND]
         n = frames.info[m, F_NF]
         at = frames.info[m, F_QF]
+        whole = n - n % 4 if j >= 0 else 0
         for row in range(6):
             for k in range(n):
-                x = frames.shape[m, row, k]
-                if j >= 0:
-                    for l in range(n):
-                        x -= frames.second[j, row, k, l] * q[at + l]
-                frames.now[m, row, k] = x
+                frames.now[m, row, k] = frames.shape[m, row, k]
+            for l in range(0, whole, 4):
+                a, b, c, d = q[at + l], q[at + l + 1], q[at + l + 2], q[at + l + 3]
+                for k in range(n):
+                    frames.now[m, row, k] -= (a * frames.second[j, row, l, k] + b * frames.second[j, row, l + 1, k]) + (
+                        c * frames.second[j, row, l + 2, k] + d * frames.second[j, row, l + 3, k]
+                    )
+            if j >= 0:
+                for l in range(whole, n):
+                    a = q[at + l]
+                    for k in range(n):
+                        frames.now[m, row, k] -= a * frames.second[j, row, l, k]
 
 
 @part
@@ -81,11 +89,16 @@ def acceleration(frames, m, row, s, sd):
         n = frames.info[m, F_NF]
         at = frames.info[m, F_SF]
         for k in range(n):
-            for l in range(n):
-                f = s[at + k] * s[at + l]
-                x -= frames.second[j, row, k, l] * f
-                y -= frames.second[j, row + 1, k, l] * f
-                z -= frames.second[j, row + 2, k, l] * f
+            a, b, c = 0.0, 0.0, 0.0
+            for l in range(k):
+                f = s[at + l]
+                a += frames.second[j, row, k, l] * f
+                b += frames.second[j, row + 1, k, l] * f
+                c += frames.second[j, row + 2, k, l] * f
+            f = s[at + k]
+            x -= f * (2.0 * a + f * frames.second[j, row, k, k])
+            y -= f * (2.0 * b + f * frames.second[j, row + 1, k, k])
+            z -= f * (2.0 * c + f * frames.second[j, row + 2, k, k])
     return (x, y, z)
 
 
