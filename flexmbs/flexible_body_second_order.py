@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-6  # of the largest second-order displacement, at modal amplitudes of one strain energy
+ORTHONORMAL = 1e-8
 FLAT = 1e-10  # of the largest second moment: a body without extent that way
 
 
 @dataclass(frozen=True, eq=False)
 class SecondOrderFields:
-    """Fields ψ (r) of second-order displacements and their amounts z_r = ½ qᵀ C_r q of nf modes φ.
+    """Fields ψ (r) of second-order displacements, orthonormal over the mass, and their amounts z_r = ½ qᵀ C_r q of nf modes φ.
 
     C (r, nf, nf), symmetric; S_bar ∫ψ dm (3, r); xS[a,b,r] = ∫x_a ψ_br dm (3, 3, r); SS[a,b,k,r] = ∫w_ak ψ_br dm of w = (φ, ψ),
-    (3, 3, nf + r, r). Raises InputError for wrong shapes and values that are not finite.
+    (3, 3, nf + r, r). Raises InputError for wrong shapes, values that are not finite and fields that are not orthonormal.
     """
 
     C: FloatArray
@@ -53,6 +54,9 @@ class SecondOrderFields:
             if not np.isfinite(array).all():
                 raise InputError(f"geometric.fields.{name}: has {int(np.sum(~np.isfinite(array)))} values that are not finite")
             object.__setattr__(self, name, array)
+        error = np.abs(np.einsum("aars->rs", self.SS[:, :, nf:]) - np.eye(r)).max(initial=0.0)
+        if error > ORTHONORMAL:
+            raise InputError(f"geometric.fields.SS: ∫ψ·ψ dm differs by {error:.2g} from the unit matrix")
 
     @property
     def count(self) -> int:
@@ -84,27 +88,34 @@ def second_order_fields(data: FlexibleBodyData) -> SecondOrderFields | None:
 def affine_fields(data: FlexibleBodyData, geometric: GeometricStiffness) -> SecondOrderFields:
     """Affine fields with the moments ∫γ dm and ∫x_a γ dm of the geometric stiffness of inertia loads."""
     G = np.block([[np.array([[data.mass]]), data.first_moment[None]], [data.first_moment[:, None], data.second_moment]])
+    W = affine_basis(G)
+    moments = np.concatenate([geometric.acceleration[None], geometric.second_moments])  # ∫w_a γ_b dm, (4, 3, nf, nf)
+    nu = np.einsum("ah,abkl->hbkl", W, moments)
+    mixing, C, _ = principal_fields(nu.reshape(-1, data.nf, data.nf), data.K_ff, NEGLIGIBLE)
+    A = np.einsum("ah,hbr->abr", W, mixing.reshape(W.shape[1], 3, -1))  # ψ_b = Σ_a w_a A_abr
+    moments = np.einsum("ac,cbr->abr", G, A)
+    modes = np.einsum("cak,cbr->abkr", np.concatenate([data.S_bar[None], data.xS]), A)
+    own = np.einsum("car,cbs->abrs", A, moments)
+    return SecondOrderFields(C, moments[0], moments[1:], np.concatenate([modes, own], axis=2))
+
+
+def affine_basis(G: FloatArray) -> FloatArray:
+    """W (4, h) with Wᵀ G W = 1 of G = ∫w wᵀ dm (4, 4), w = (1, x, y, z); fewer than four for a flat body."""
     size = np.sqrt(np.maximum(np.diag(G), FLAT * max(np.diag(G)[1:].max(), np.finfo(float).tiny)))
     values, vectors = np.linalg.eigh(G / np.outer(size, size))
     held = values > FLAT
-    W = vectors[:, held] / np.sqrt(values[held]) / size[:, None]  # (4, h), w W orthonormal over the mass
-    moments = np.concatenate([geometric.acceleration[None], geometric.second_moments])  # (4, 3, nf, nf)
-    nu = np.einsum("ah,abkl->hbkl", W, moments)
-    mixing, C = principal_fields(nu.reshape(-1, data.nf, data.nf), data.K_ff)
-    A = np.einsum("ah,hbr->abr", W, mixing.reshape(W.shape[1], 3, -1))  # ψ_b = Σ_a w_a A_abr
-    with_w = np.einsum("ac,cbr->abr", G, A)  # ∫w_a ψ_b dm
-    phi_w = np.concatenate([data.S_bar[None], data.xS])  # ∫w_c φ_ak dm
-    modes = np.einsum("cak,cbr->abkr", phi_w, A)
-    own = np.einsum("car,cbs->abrs", A, with_w)
-    return SecondOrderFields(C, with_w[0], with_w[1:], np.concatenate([modes, own], axis=2))
+    return np.asarray(vectors[:, held] / np.sqrt(values[held]) / size[:, None])
 
 
-def principal_fields(nu: FloatArray, K_ff: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mixing (N, r) and C (r, nf, nf) of the few orthonormal combinations that hold ν (N, nf, nf), coefficients of N orthonormal
-    fields: its singular vectors, with modal amplitudes of one strain energy."""
+def principal_fields(
+    nu: FloatArray, K_ff: FloatArray, share: float, largest: float = 0.0
+) -> tuple[FloatArray, FloatArray, float]:  # fmt: skip
+    """Mixing (N, r), C (r, nf, nf) and the largest size of the combinations that hold all but a ``share`` of the coefficients ν
+    (N, nf, nf) of N orthonormal fields: singular vectors at modal amplitudes of one strain energy."""
     omega2, modes = np.linalg.eigh(0.5 * (K_ff + K_ff.T))
     scaled = modes / np.sqrt(np.maximum(omega2, FLAT * omega2[-1]))
-    alike = np.einsum("ki,nkl,lj->nij", scaled, nu, scaled)
+    alike = np.einsum("ki,nkl,lj->nij", scaled, nu, scaled, optimize=True)
     u, sizes, _ = np.linalg.svd(alike.reshape(len(nu), -1), full_matrices=False)
-    mixing = u[:, sizes > NEGLIGIBLE * max(sizes[0], np.finfo(float).tiny)]
-    return mixing, np.einsum("nr,nkl->rkl", mixing, nu)
+    largest = max(largest, float(sizes.max(initial=0.0)))
+    mixing = u[:, sizes > share * max(largest, np.finfo(float).tiny)]
+    return mixing, np.tensordot(mixing.T, nu, axes=1), largest
