@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs import __version__
 from flexmbs.errors import InputError
-from flexmbs.flexible_body_second_order import SecondOrderFields
 from flexmbs.flexible_body_stress import StressModes
 
 if TYPE_CHECKING:
@@ -117,7 +116,6 @@ class GeometricStiffness:
     frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, body axes; none for a frame left out.
     By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the unit load. Reductions balance the loads by
     inertia, whatever their reference condition: then the accelerations have none.
-    fields: second-order displacement fields; None: affine ones with the moments that follow from the rest.
     Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428.
     """
 
@@ -125,7 +123,6 @@ class GeometricStiffness:
     angular_acceleration: FloatArray
     rotation: FloatArray
     frames: Mapping[str, FloatArray] = field(default_factory=dict)
-    fields: SecondOrderFields | None = None
 
     def __post_init__(self) -> None:
         nf = np.shape(self.acceleration)[-1] if np.ndim(self.acceleration) else 0
@@ -133,8 +130,6 @@ class GeometricStiffness:
             _set_array(self, "geometric", name, (count, nf, nf))
         frames = {name: _checked(f"geometric.frames.{name}", K0, (6, nf, nf)) for name, K0 in self.frames.items()}
         object.__setattr__(self, "frames", frames)
-        if self.fields is not None and self.fields.nf != nf:
-            raise InputError(f"geometric.fields: has {self.fields.nf} shapes, the geometric stiffness {nf}")
 
     @property
     def nf(self) -> int:

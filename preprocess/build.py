@@ -28,7 +28,6 @@ from preprocess.reduction.independent import ElasticShapes, elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reference import BodyModes, Reference, body_modes, reference_of, rigid_mode_count
 from preprocess.regions import Materials
-from preprocess.second_order import BodyShapes
 from preprocess.stress import SURFACE_STRESS, BodyFields, Stress, stress_modes
 from preprocess.threads import on_threads
 from preprocess.unit_loads import BodyLoads, inertial_loads
@@ -117,8 +116,7 @@ def reduce(
     stiffens, recovers = stiffening and bool(fe.groups), None if stress is SURFACE_STRESS and not fe.groups else stress
     if stiffens:
         steps("geometric stiffness", 0.96)
-        body = BodyShapes(fe, x, phi, modes.axes, np.diag(modes.omega**2))
-        geometric = reduced_geometric_stiffness(statics, loads, shapes, motion, body)
+        geometric = reduced_geometric_stiffness(statics, loads, shapes, motion)
     if recovers:
         steps("stress", 0.97)
         names = [interface.name for interface in bound]

@@ -29,28 +29,18 @@ from preprocess.initial_stress import initial_stress_stiffness
 from preprocess.interfaces import BoundInterface
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reference import MEAN_AXES, BodyModes
-from preprocess.second_order import BodyShapes, second_order_fields
 from preprocess.unit_loads import INERTIAL, PRODUCTS, BodyLoads, UnitLoads
 
 
 def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, turns: FloatArray) -> FloatArray:
     """K0 + ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (3N, n); ``turns`` (interfaces, 3, n): ψ in mesh axes."""
-    return sum(_stiffness_of_body_and_frames(statics, cases, shapes, turns))
-
-
-def _stiffness_of_body_and_frames(
-    statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, turns: FloatArray
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
-    """`geometric_stiffness` in two parts: work of the displacements of the body; of the turns of averaged interfaces."""
-    body = initial_stress_stiffness(statics.fe, cases.displacements, shapes)
-    frames = np.zeros_like(body)
+    K0 = initial_stress_stiffness(statics.fe, cases.displacements, shapes)
     forces = _forces_between(statics, cases)
     loaded = np.abs(cases.displacements).max(axis=0) > 0.0  # else the reference condition takes up the load
     for interface, psi, p in zip(statics.interfaces, turns, forces):
         W = _turning_work(interface, p) * loaded[:, None, None]
-        part = body if interface.drives_nodes else frames
-        part += psi.T @ W @ psi
-    return body, frames
+        K0 += psi.T @ W @ psi
+    return K0
 
 
 def _forces_between(statics: InterfaceStatics, cases: UnitLoads) -> list[FloatArray]:
@@ -78,19 +68,18 @@ def _turning_work(interface: BoundInterface, p: FloatArray) -> FloatArray:
 
 
 def reduced_geometric_stiffness(
-    statics: InterfaceStatics, loads: BodyLoads, shapes: FloatArray, motion: FloatArray, body: BodyShapes
+    statics: InterfaceStatics, loads: BodyLoads, shapes: FloatArray, motion: FloatArray
 ) -> GeometricStiffness:
     """Geometric stiffness of all unit loads on the modes' ``shapes`` (3N, nf), with the ``motion`` (interfaces, 6, nf) of the
-    interfaces, both in mesh axes, and the fields of second-order displacements.
+    interfaces; both in mesh axes.
 
     Whatever the reference condition of the linear shapes, the second-order displacements obey that of mean axes (loads are
-    balanced by inertia): then they carry no momentum.
+    balanced by inertia): then they carry no momentum, and the mass matrix stays positive definite at any deflection.
     """
     cases = loads.under(MEAN_AXES)
-    of_body, of_frames = _stiffness_of_body_and_frames(statics, cases, shapes, motion[:, 3:])
-    K0 = of_body + of_frames
+    K0 = geometric_stiffness(statics, cases, shapes, motion[:, 3:])
     frames = {each.name: K0[INERTIAL + 6 * j :][:6] for j, each in enumerate(statics.interfaces)}
-    return GeometricStiffness(K0[:3], K0[3:6], K0[6:INERTIAL], frames, second_order_fields(body, cases, of_body))
+    return GeometricStiffness(K0[:3], K0[3:6], K0[6:INERTIAL], frames)
 
 
 @spelt

@@ -4,7 +4,6 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body import FlexibleBodyData
-from flexmbs.flexible_body_second_order import SecondOrderFields, second_order_fields
 from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import Model
@@ -12,6 +11,7 @@ from flexmbs.system.records import (
     D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, MASS, MOMENT, NF,
     QF_AT, RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames,
 )  # fmt: skip
+from flexmbs.system.second_order_fields import SecondOrderFields, second_order_fields
 from flexmbs.system.topology import Topology
 
 ROUND_OFF = 1e-12
@@ -22,8 +22,8 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
     nb = len(shape.tree)
     fields = {name: second_order_fields(d) for name, d in data.items()}
     n = max((d.nf for d in data.values()), default=0)
-    R = max((each.count for each in fields.values() if each is not None), default=0)
-    F = max((d.nf + (0 if (own := fields[name]) is None else own.count) for name, d in data.items()), default=0)
+    R = max((len(each.C) for each in fields.values()), default=0)
+    F = max((d.nf + len(fields[name].C) for name, d in data.items()), default=0)
     z = np.zeros
     b = Bodies(
         z((nb, RIGID_WIDTH)), z((nb, 12, F)), z((nb, F, 12, F)), z((nb, 3, n, n)), z((nb, n, R, n)), z((nb, R, n))
@@ -47,21 +47,18 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
     return b._replace(**{part: getattr(b, part).reshape(shape) for part, shape in flat.items()})
 
 
-def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields: SecondOrderFields | None) -> None:
-    n = d.nf
+def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields: SecondOrderFields) -> None:
+    n, r = d.nf, len(fields.C)
     b.rigid[i, :DIAGONAL_MODES] = [d.mass, *d.first_moment, *d.second_moment.ravel()]
-    S_bar, xS, SS = (d.S_bar, d.xS, d.SS) if fields is None else fields.with_modes(d)
-    w = S_bar.shape[1]
-    b.linear[i, :MOMENT, :w] = xS.reshape(9, w)
-    b.linear[i, MOMENT:, :w] = S_bar
-    b.quadratic[i, :w, :GYROSCOPIC, :w] = SS.reshape(9, w, w).transpose(1, 0, 2)
+    b.rigid[i, FIELDS] = r
+    S_bar, xS, SS = fields.with_modes(d)
+    b.linear[i, :MOMENT, : n + r] = xS.reshape(9, n + r)
+    b.linear[i, MOMENT:, : n + r] = S_bar
+    b.quadratic[i, : n + r, :GYROSCOPIC, : n + r] = SS.reshape(9, n + r, n + r).transpose(1, 0, 2)
     for c, (a, e) in enumerate(((1, 2), (2, 0), (0, 1))):
-        b.quadratic[i, :w, GYROSCOPIC + c, :w] = SS[a, e] - SS[e, a]
-    if fields is not None:
-        r = fields.count
-        b.rigid[i, FIELDS] = r
-        b.curvature[i, :n, :r, :n] = fields.C.transpose(1, 0, 2)
-        b.mixed[i, :r, :n] = np.einsum("aakr->rk", fields.SS[:, :, :n])
+        b.quadratic[i, : n + r, GYROSCOPIC + c, : n + r] = SS[a, e] - SS[e, a]
+    b.curvature[i, :n, :r, :n] = fields.C.transpose(1, 0, 2)
+    b.mixed[i, :r, :n] = np.einsum("aakr->rk", fields.SS[:, :, :n])
     b.matrices[i, M_FF, :n, :n] = d.m_ff
     b.matrices[i, K_FF, :n, :n] = d.K_ff
     b.matrices[i, D_FF, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)
