@@ -36,6 +36,11 @@ class SecondOrderFields(NamedTuple):
     xS: FloatArray
     SS: FloatArray
 
+    def coordinates(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """η = (q, z), η̇ and η̈ (nf + r,) with z = ½ qᵀ C q, ż = qᵀ C q̇, z̈ = qᵀ C q̈ + q̇ᵀ C q̇."""
+        Z = self.C @ q
+        return np.append(q, 0.5 * Z @ q), np.append(qd, Z @ qd), np.append(qdd, Z @ qdd + (self.C @ qd) @ qd)
+
     def with_modes(self, data: FlexibleBodyData) -> tuple[FloatArray, FloatArray, FloatArray]:
         """S_bar (3, n), xS (3, 3, n) and SS (3, 3, n, n) of the n = nf + r fields [φ ψ]."""
         nf, n = data.nf, self.SS.shape[2]
