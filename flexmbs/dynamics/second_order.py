@@ -132,15 +132,20 @@ def add_field_mass(bodies, i, n, factor, U, A):
     fields = int(bodies.rigid[i, FIELDS])
     for j in range(fields * N):
         U[room + j] = factor * (bodies.mixed[i, j] + 0.5 * U[slopes + j])
-    whole = fields - fields % 2
-    for k in range(n):
-        for e in range(0, whole, 2):
-            z, y = slopes + e * N, room + e * N
-            a, b, c, d = U[z + k], U[y + k], U[z + N + k], U[y + N + k]
+    whole = fields - fields % 3
+    for e in range(0, whole, 3):
+        z, y = slopes + e * N, room + e * N
+        for k in range(n):
+            a, b, c = U[z + k], U[z + N + k], U[z + 2 * N + k]
+            d, f, g = U[y + k], U[y + N + k], U[y + 2 * N + k]
             for l in range(k, n):
-                A[i, 6 + k, 6 + l] += (a * U[y + l] + b * U[z + l]) + (c * U[y + N + l] + d * U[z + N + l])
-        for e in range(whole, fields):
-            z, y = slopes + e * N, room + e * N
-            a, b = U[z + k], U[y + k]
+                A[i, 6 + k, 6 + l] += (
+                    (a * U[y + l] + b * U[y + N + l]) + (c * U[y + 2 * N + l] + d * U[z + l])
+                    + (f * U[z + N + l] + g * U[z + 2 * N + l])
+                )  # fmt: skip
+    for e in range(whole, fields):
+        z, y = slopes + e * N, room + e * N
+        for k in range(n):
+            a, d = U[z + k], U[y + k]
             for l in range(k, n):
-                A[i, 6 + k, 6 + l] += a * U[y + l] + b * U[z + l]
+                A[i, 6 + k, 6 + l] += a * U[y + l] + d * U[z + l]
