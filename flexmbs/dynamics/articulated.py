@@ -18,10 +18,10 @@ from flexmbs.dynamics.articulated_work import (
     CARRIER, COLUMNS, DENSE, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_S, OWN, PASSED, PIVOT, POSE, SLOPE,
 )  # fmt: skip
 from flexmbs.dynamics.frames import displacement
-from flexmbs.dynamics.inertia import rigid_mass_rows
+from flexmbs.dynamics.inertia import mass_of_modes, rigid_mass_rows
 from flexmbs.dynamics.kinematics import parent_to_child
 from flexmbs.dynamics.second_order import add_field_mass
-from flexmbs.system.records import D_FF, F_NF, FIELDS, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, M_FF, NF, NV, RC, XC, XP
+from flexmbs.system.records import D_FF, F_NF, FIELDS, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, NF, NV, RC, XC, XP
 
 
 @part
@@ -79,9 +79,10 @@ def body_matrix(bodies, tree, A, i, U, c_mass, c_damping, diagonal):
             for b in range(6 + n):
                 A[i, a, b] *= c_mass
     m = bodies.matrices
+    mass = mass_of_modes(bodies, i)
     for k in range(n):
         for l in range(k, k + 1 if diagonal else n):
-            x = c_mass * m[i, M_FF, k, l]
+            x = c_mass * m[i, mass, k, l]
             if c_damping >= 0.0:
                 x += m[i, K_FF, k, l] + c_damping * m[i, D_FF, k, l]
             A[i, 6 + k, 6 + l] = x

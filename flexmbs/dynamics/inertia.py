@@ -3,11 +3,11 @@
 With u = x + φ q in body axes: U[(3a+b) F + k] = ∫u_a φ_bk dm carries everything that depends on q:
 P = ∫u uᵀ dm, Θ = tr(P) 1 − P, Īf = ∫ũ φ dm, N = ∫u u̇ᵀ dm. No loop over nodes.
 
-Geometric stiffness makes it u = x + φ q + ψ z(q), z_r = ½ qᵀ C_r q: the second-order displacement that goes with q (a bent beam is
-shorter) in a few fields ψ. With Z_rk = (C_r q)_k the body moves on a quadratic manifold in the space of the modes [φ ψ]:
-∂u/∂q_k = φ_k + Σ_r ψ_r Z_rk stands for φ_k throughout, and ü has the term ψ_r q̇ᵀ C_r q̇. All terms are those of a linear body with
-the modes [φ ψ] at η = (q, z), projected by J = [1; Z], M = Jᵀ M(η) J: a Gram matrix at any deflection, hence positive definite. All
-forces follow from this kinetic energy by Lagrange's equations, and the energy balance is exact (`second_order`).
+Geometric stiffness makes it u = x + φ q + ½ γ(q, q): the second-order displacement that goes with q (a bent beam is shorter).
+In a few fields ψ it is u = x + φ q + ψ z(q), with z quadratic in q: the body moves on a quadratic manifold in the space of the
+modes [φ ψ]. All terms are those of a linear body with these modes at η = (q, z), projected by J = ∂η/∂q, M = Jᵀ M(η) J: a Gram
+matrix, and positive definite, at any deflection (`second_order`). All forces follow from this kinetic energy by Lagrange's
+equations, hence the energy balance is exact. Sums over k below are over all columns [φ ψ].
 Sources: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428, for the second-order displacements; Jain, Tiso,
 Rutzmoser and Rixen, Computers & Structures 188 (2017) 80, for equations of motion projected on a quadratic manifold.
 """
@@ -18,8 +18,8 @@ from flexmbs.dynamics.second_order import (
     add_field_mass, add_rows, field_amounts, field_rates, fold_rigid_rows, folded, places, rigid_coupling,
 )  # fmt: skip
 from flexmbs.system.records import (
-    ACC, CENTRE, D_FF, DIAGONAL_MODES, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, MASS, MOMENT, NF, POS, QF_AT, ROT, SECOND, SF_AT,
-    VEL, WRENCH,
+    ACC, CENTRE, D_FF, DIAGONAL_MODES, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, M_REST, MASS, MOMENT, NF, POS, QF_AT, ROT, SECOND,
+    SF_AT, VEL, WRENCH,
 )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def centre_and_inertia(bodies, U):
 
 @part
 def shape_rates(bodies, i, n, s, sd, to, U):
-    """η̇, η̈, the sums Σ_l η̇_l ∫φ_l × φ_k dm, and loads Mη̈ of the fields"""
+    """η̇, η̈, the sums Σ_l η̇_l ∫φ_l × φ_k dm, and the loads of the fields' own mass"""
     F = bodies.quadratic.shape[1]
     _, rates, accelerations, loads, _, _ = places(bodies)
     for k in range(n):
@@ -184,14 +184,21 @@ def mass_matrix(bodies, tree, i, q, U, M):
     n = tree[i, NF]
     shape_products(bodies, i, n, q, tree[i, QF_AT], U)
     rigid_mass_rows(bodies, tree, i, U, M)
+    mass = mass_of_modes(bodies, i)
     for k in range(n):
         for l in range(n):
-            M[i, 6 + k, 6 + l] = bodies.matrices[i, M_FF, k, l]
+            M[i, 6 + k, 6 + l] = bodies.matrices[i, mass, k, l]
     if bodies.rigid[i, FIELDS] > 0.0:
         add_field_mass(bodies, i, n, 1.0, U, M)
     for k in range(n):
         for a in range(6 + k):
             M[i, 6 + k, a] = M[i, a, 6 + k]
+
+
+@part
+def mass_of_modes(bodies, i):
+    """Which of the matrices is the mass of the modes φ as they stand in the shape products"""
+    return M_FF if bodies.rigid[i, FIELDS] == 0.0 else M_REST
 
 
 @part
@@ -221,7 +228,6 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     at = tree[i, QF_AT]
     to = tree[i, SF_AT]
     n = tree[i, NF]
-    F = bodies.quadratic.shape[1]
     v = load3_at(motion, i, VEL)
     w = load3_at(motion, i, VEL + 3)
     shape_products(bodies, i, n, q, at, U)
@@ -231,17 +237,18 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     if n > 0:
         _, rates, _, _, _, _ = places(bodies)
         shape_rates(bodies, i, n, s, s, to, U)
-        for k in range(n + int(bodies.rigid[i, FIELDS])):
+        columns = n + int(bodies.rigid[i, FIELDS])
+        mass = mass_of_modes(bodies, i)
+        for k in range(columns):
             for a in range(3):
-                kinetic += U[rates + k] * (rigid_coupling(bodies, i, a, k, U) * v[a] + rigid_coupling(bodies, i, 3 + a, k, U) * w[a])
+                kinetic += U[rates + k] * rigid_coupling(bodies, i, a, k, U) * v[a]
+                kinetic += U[rates + k] * rigid_coupling(bodies, i, 3 + a, k, U) * w[a]
         for k in range(n):
             for l in range(n):
-                kinetic += 0.5 * s[to + k] * bodies.matrices[i, M_FF, k, l] * s[to + l]
+                kinetic += 0.5 * s[to + k] * bodies.matrices[i, mass, k, l] * s[to + l]
                 strain += 0.5 * q[at + k] * bodies.matrices[i, K_FF, k, l] * q[at + l]
-            for e in range(int(bodies.rigid[i, FIELDS])):
-                kinetic += s[to + k] * bodies.mixed[i, e * bodies.matrices.shape[3] + k] * U[rates + n + e]
-        for e in range(int(bodies.rigid[i, FIELDS])):
-            kinetic += 0.5 * U[rates + n + e] * U[rates + n + e]
+        for k in range(n, columns):
+            kinetic += 0.5 * U[rates + k] * U[rates + k]
     world = add(scale(bodies.rigid[i, MASS], load3_at(motion, i, POS)), mul(load9_at(motion, i, ROT), c))
     g = (gravity[0], gravity[1], gravity[2])
     return kinetic, strain, -dot(g, world)

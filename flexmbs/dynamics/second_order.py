@@ -1,9 +1,14 @@
-"""Second-order displacements ψ z(q), z_r = ½ qᵀ C_r q, of one body: its coordinates η = (q, z) in the space of the modes [φ ψ].
+"""Second-order displacements ψ z(q) of one body: its coordinates η = (q, z) in the space of the modes [φ ψ].
 
-    Z_rk = (C_r q)_k,   ż = Z q̇,   z̈ = Z q̈ + q̇ᵀ C q̇,   J = [1; Z],   M = Jᵀ M(η) J,   forces Jᵀ r(η, η̇, η̈)
+The fields ψ are orthonormal over the mass, and the modes φ that stand beside them are those of the body less their part in ψ,
+which z has instead:
 
-The fields ψ are orthonormal over the mass. The scratch U of a body holds its shape products and the sums of its gyroscopic forces,
-c = ∫u dm and Θ, then η, η̇, η̈ and loads on η, then Z and room of its size; without second order η = q.
+    z_r = m_r·q + ½ qᵀ C_r q,   T_rk = ∂z_r/∂q_k = m_rk + (C_r q)_k,   ż = T q̇,   z̈ = T q̈ + q̇ᵀ C q̇,   m_rk = ∫ψ_r·φ_k dm,
+
+    J = [1; T],   M = Jᵀ M(η) J,   M_ff = m_ff − mᵀm + Tᵀ T,   forces Jᵀ r(η, η̇, η̈).
+
+The scratch U of a body holds its shape products and the sums of its gyroscopic forces, c = ∫u dm and Θ, then η, η̇, η̈ and loads on
+η, then T and room of its size. Bodies without second order have η = q.
 """
 
 from flexmbs._jit import called, part
@@ -43,67 +48,65 @@ def add_rows(Q, row, n, x, first, low, high, U, to):
 
 @part
 def folded(bodies, i, n, U, first, out, to):
-    """out[to + k] += Σ_r Z_rk U[first + r], three fields at a time"""
+    """out[to + k] += Σ_r T_rk U[first + r], three fields at a time"""
     N = bodies.matrices.shape[3]
-    z = CENTRE * bodies.quadratic.shape[1] + BEHIND + 4 * bodies.quadratic.shape[1]
+    _, _, _, _, slopes, _ = places(bodies)
     fields = int(bodies.rigid[i, FIELDS])
     whole = fields - fields % 3
     for r in range(0, whole, 3):
         a, b, c = U[first + r], U[first + r + 1], U[first + r + 2]
-        o = z + r * N
+        o = slopes + r * N
         for k in range(n):
             out[to + k] += a * U[o + k] + b * U[o + N + k] + c * U[o + 2 * N + k]
     for r in range(whole, fields):
         a = U[first + r]
-        o = z + r * N
+        o = slopes + r * N
         for k in range(n):
             out[to + k] += a * U[o + k]
 
 
-@part
-def curvature_times(bodies, i, n, U, first, to):
-    """U[to + r N + k] = (C_r x)_k of x = U[first …]"""
-    used = int(bodies.rigid[i, FIELDS]) * bodies.matrices.shape[3]
-    for j in range(used):
-        U[to + j] = 0.0
-    add_rows(bodies.curvature[i], 0, n, U, first, 0, used, U, to)
-
-
 @called
 def field_amounts(bodies, i, n, U):
-    """Z = C q and z = ½ Z q"""
+    """T = m + C q and z = ½ (m + T) q"""
     eta, _, _, _, slopes, _ = places(bodies)
-    curvature_times(bodies, i, n, U, eta, slopes)
-    for r in range(int(bodies.rigid[i, FIELDS])):
+    fields, N = int(bodies.rigid[i, FIELDS]), bodies.matrices.shape[3]
+    for j in range(fields * N):
+        U[slopes + j] = bodies.mixed[i, j]
+    add_rows(bodies.curvature[i], 0, n, U, eta, 0, fields * N, U, slopes)
+    for r in range(fields):
         z = 0.0
-        o = slopes + r * bodies.matrices.shape[3]
+        o = r * N
         for k in range(n):
-            z += U[o + k] * U[eta + k]
+            z += (bodies.mixed[i, o + k] + U[slopes + o + k]) * U[eta + k]
         U[eta + n + r] = 0.5 * z
 
 
 @called
 def field_rates(bodies, i, n, U):
-    """ż = Z q̇ and z̈ = Z q̈ + q̇ᵀ C q̇; the loads are those of the masses ∫ψ·φ dm and 1 of the fields: ∫φ·ψ dm z̈, ∫ψ·φ dm q̈ + z̈"""
+    """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇; the loads z̈, and on q what m_ff q̈ has too much: −mᵀ m q̈"""
     _, rates, accelerations, loads, slopes, room = places(bodies)
-    curvature_times(bodies, i, n, U, rates, room)
-    for r in range(int(bodies.rigid[i, FIELDS])):
-        o = r * bodies.matrices.shape[3]
-        zd, zdd, load = 0.0, 0.0, 0.0
+    fields, N = int(bodies.rigid[i, FIELDS]), bodies.matrices.shape[3]
+    for j in range(fields * N):
+        U[room + j] = 0.0
+    add_rows(bodies.curvature[i], 0, n, U, rates, 0, fields * N, U, room)
+    for r in range(fields):
+        o = r * N
+        zd, own, zdd, part_of_modes = 0.0, 0.0, 0.0, 0.0
         for k in range(n):
             zd += U[slopes + o + k] * U[rates + k]
-            zdd += U[slopes + o + k] * U[accelerations + k] + U[room + o + k] * U[rates + k]
-            load += bodies.mixed[i, o + k] * U[accelerations + k]
+            own += U[room + o + k] * U[rates + k]
+            zdd += U[slopes + o + k] * U[accelerations + k]
+            part_of_modes += bodies.mixed[i, o + k] * U[accelerations + k]
         U[rates + n + r] = zd
-        U[accelerations + n + r] = zdd
-        U[loads + n + r] = load + zdd
+        U[accelerations + n + r] = own + zdd
+        U[loads + n + r] = own + zdd
         for k in range(n):
-            U[loads + k] += zdd * bodies.mixed[i, o + k]
+            U[loads + k] -= part_of_modes * bodies.mixed[i, o + k]
 
 
 @called
 def fold_rigid_rows(bodies, i, n, M, U):
-    """M[i, :6, 6:6+n] += M[i, :6, ψ] Z, the columns of ψ being those behind"""
+    """M[i, :6, 6:6+n] += M[i, :6, ψ] T"""
     _, _, _, loads, _, _ = places(bodies)
     for a in range(6):
         for r in range(int(bodies.rigid[i, FIELDS])):
@@ -126,26 +129,24 @@ def rigid_coupling(bodies, i, a, k, U):
 
 @called
 def add_field_mass(bodies, i, n, factor, U, A):
-    """A_ff += factor (Zᵀ Y + Yᵀ Z), Y = ∫ψ·φ dm + ½ Z: with m_ff it is ∫∂u/∂q·∂u/∂q dm (upper triangle)"""
-    _, _, _, _, slopes, room = places(bodies)
+    """A_ff += factor Tᵀ T (upper triangle), six fields at a time"""
+    _, _, _, _, t, _ = places(bodies)
     N = bodies.matrices.shape[3]
     fields = int(bodies.rigid[i, FIELDS])
-    for j in range(fields * N):
-        U[room + j] = factor * (bodies.mixed[i, j] + 0.5 * U[slopes + j])
-    whole = fields - fields % 3
-    for e in range(0, whole, 3):
-        z, y = slopes + e * N, room + e * N
+    whole = fields - fields % 6
+    for e in range(0, whole, 6):
+        o = t + e * N
         for k in range(n):
-            a, b, c = U[z + k], U[z + N + k], U[z + 2 * N + k]
-            d, f, g = U[y + k], U[y + N + k], U[y + 2 * N + k]
+            a, b, c = factor * U[o + k], factor * U[o + N + k], factor * U[o + 2 * N + k]
+            d, f, g = factor * U[o + 3 * N + k], factor * U[o + 4 * N + k], factor * U[o + 5 * N + k]
             for l in range(k, n):
                 A[i, 6 + k, 6 + l] += (
-                    (a * U[y + l] + b * U[y + N + l]) + (c * U[y + 2 * N + l] + d * U[z + l])
-                    + (f * U[z + N + l] + g * U[z + 2 * N + l])
+                    (a * U[o + l] + b * U[o + N + l]) + (c * U[o + 2 * N + l] + d * U[o + 3 * N + l])
+                    + (f * U[o + 4 * N + l] + g * U[o + 5 * N + l])
                 )  # fmt: skip
     for e in range(whole, fields):
-        z, y = slopes + e * N, room + e * N
+        o = t + e * N
         for k in range(n):
-            a, d = U[z + k], U[y + k]
+            a = factor * U[o + k]
             for l in range(k, n):
-                A[i, 6 + k, 6 + l] += a * U[y + l] + d * U[z + l]
+                A[i, 6 + k, 6 + l] += a * U[o + l]

@@ -8,8 +8,8 @@ from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import Model
 from flexmbs.system.records import (
-    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, MASS, MOMENT, NF,
-    QF_AT, RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames,
+    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, M_REST,
+    MASS, MOMENT, NF, QF_AT, RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames,
 )  # fmt: skip
 from flexmbs.system.second_order_fields import SecondOrderFields, second_order_fields
 from flexmbs.system.topology import Topology
@@ -26,7 +26,7 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
     F = max((d.nf + len(fields[name].C) for name, d in data.items()), default=0)
     z = np.zeros
     b = Bodies(
-        z((nb, RIGID_WIDTH)), z((nb, 12, F)), z((nb, F, 12, F)), z((nb, 3, n, n)), z((nb, n, R, n)), z((nb, R, n))
+        z((nb, RIGID_WIDTH)), z((nb, 12, F)), z((nb, F, 12, F)), z((nb, 4, n, n)), z((nb, n, R, n)), z((nb, R, n))
     )  # fmt: skip
     for i, name in enumerate(shape.bodies):
         body = model.bodies[name]
@@ -51,21 +51,23 @@ def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields
     n, r = d.nf, len(fields.C)
     b.rigid[i, :DIAGONAL_MODES] = [d.mass, *d.first_moment, *d.second_moment.ravel()]
     b.rigid[i, FIELDS] = r
-    S_bar, xS, SS = fields.with_modes(d)
+    S_bar, xS, SS = fields.beside_modes(d)
     b.linear[i, :MOMENT, : n + r] = xS.reshape(9, n + r)
     b.linear[i, MOMENT:, : n + r] = S_bar
     b.quadratic[i, : n + r, :GYROSCOPIC, : n + r] = SS.reshape(9, n + r, n + r).transpose(1, 0, 2)
     for c, (a, e) in enumerate(((1, 2), (2, 0), (0, 1))):
         b.quadratic[i, : n + r, GYROSCOPIC + c, : n + r] = SS[a, e] - SS[e, a]
     b.curvature[i, :n, :r, :n] = fields.C.transpose(1, 0, 2)
-    b.mixed[i, :r, :n] = np.einsum("aakr->rk", fields.SS[:, :, :n])
+    b.mixed[i, :r, :n] = fields.mixed
     b.matrices[i, M_FF, :n, :n] = d.m_ff
+    b.matrices[i, M_REST, :n, :n] = d.m_ff - fields.mixed.T @ fields.mixed
     b.matrices[i, K_FF, :n, :n] = d.K_ff
     b.matrices[i, D_FF, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)
-    off = b.matrices[i] * (1.0 - np.eye(b.matrices.shape[-1]))
-    diagonal = np.abs(off).max(axis=(1, 2), initial=0.0) <= ROUND_OFF * np.abs(b.matrices[i]).max(axis=(1, 2), initial=0.0)
+    own = b.matrices[i, :M_REST]
+    off = own * (1.0 - np.eye(own.shape[-1]))
+    diagonal = np.abs(off).max(axis=(1, 2), initial=0.0) <= ROUND_OFF * np.abs(own).max(axis=(1, 2), initial=0.0)
     if diagonal.all():
-        b.matrices[i] -= off
+        own -= off
         b.rigid[i, DIAGONAL_MODES] = 1.0
 
 

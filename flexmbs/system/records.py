@@ -25,8 +25,8 @@ RIGID_WIDTH = 15
 # rows of Bodies.linear: 3a+b for ∫x_a φ_b dm, MOMENT + a for ∫φ_a dm; of Bodies.quadratic: 3a+b for ∫φ_a φ_b dm, GYROSCOPIC + a
 # for ∫φ×φ dm, which shape products and sums in the scratch of a body have too; c and Θ come BEHIND these
 MOMENT, GYROSCOPIC, CENTRE, BEHIND = 9, 9, 12, 12
-# Bodies.matrices
-M_FF, K_FF, D_FF = range(3)
+# Bodies.matrices; the last: m_ff without the part that second-order fields have
+M_FF, K_FF, D_FF, M_REST = range(4)
 # columns of Frames.info and Frames.place
 F_BODY, F_ELASTIC, F_NF, F_QF, F_SF, F_SECOND = range(6)  # the last: place in Frames.second or −1
 F_X, F_R = 0, 3
@@ -90,13 +90,15 @@ POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 
 
 class Bodies(NamedTuple):
-    """Inertia shape integrals and modal matrices (theory §1) of u = x + φ q + ψ z, z_r = ½ qᵀ C_r q, body axes; the second-order
-    fields ψ of a body follow its modes φ in the columns F."""
+    """Inertia shape integrals and modal matrices (theory §1) of u = x + φ q + ψ z, body axes.
+
+    Columns F: modes φ, then second-order fields ψ; beside these the modes φ are without their part in ψ, see `second_order`.
+    """
 
     rigid: np.ndarray  # (nb, 15) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices, number of fields
     linear: np.ndarray  # (nb, 12 F) row by row
     quadratic: np.ndarray  # (nb, F, 12 F)  [l, row F + k]
-    matrices: np.ndarray  # (nb, 3, n, n)
+    matrices: np.ndarray  # (nb, 4, n, n)
     curvature: np.ndarray  # (nb, n, R n)  [l, r n + k] C_r
     mixed: np.ndarray  # (nb, R n)  ∫ψ_r·φ_k dm
 

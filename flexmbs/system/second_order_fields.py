@@ -50,6 +50,19 @@ class SecondOrderFields(NamedTuple):
         SS[:, :, nf:, :nf] = self.SS[:, :, :nf].transpose(1, 0, 3, 2)
         return np.concatenate([data.S_bar, self.S_bar], axis=1), np.concatenate([data.xS, self.xS], axis=2), SS
 
+    @property
+    def mixed(self) -> FloatArray:
+        """m_rk = ∫ψ_r·φ_k dm (r, nf)"""
+        return np.asarray(np.einsum("aakr->rk", self.SS[:, :, : self.C.shape[1]]))
+
+    def beside_modes(self, data: FlexibleBodyData) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same as of `with_modes` of [φ − ψ m, ψ]: the modes without their part in the fields."""
+        nf, n = data.nf, self.SS.shape[2]
+        B = np.eye(n)
+        B[nf:, :nf] = -self.mixed
+        S_bar, xS, SS = self.with_modes(data)
+        return S_bar @ B, xS @ B, np.asarray(B.T @ SS @ B)
+
 
 def second_order_fields(data: FlexibleBodyData) -> SecondOrderFields:
     """The fields of a body, none without geometric stiffness."""

@@ -1,7 +1,7 @@
-"""A slender beam that swings on a hinge and bends by 5 % of its length, against the elastica: an inextensible beam of any deflection.
+"""A slender beam that swings on a hinge and bends by 5 % of its length, against the elastica: inextensible, any deflection.
 
-The elastica by Ritz's method in the angle of its sections, θ(s, t) = α + Σ a_j cos(jπs/L), r = ∫(cos θ, sin θ) ds: rich shapes with a
-frame at the hinge, whose mass matrix was indefinite from such deflections on when only its terms of second order were kept.
+The elastica by Ritz's method in the angle of its sections, θ(s, t) = α + Σ a_j cos(jπs/L), r = ∫(cos θ, sin θ) ds. The beam has
+rich shapes and its frame at the hinge: a mass matrix of terms up to second order alone is indefinite at such deflections.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ def integral(f: np.ndarray, s: np.ndarray) -> np.ndarray:
     return cumulative_trapezoid(f, s, axis=-1, initial=0.0)
 
 
-def elastica(terms: int = 6, points: int = 121) -> tuple[np.ndarray, float]:
+def elastica(terms: int = 6, points: int = 201) -> tuple[np.ndarray, float]:
     """Path of the tip (nt, 2) from the horizontal at rest, and its largest distance from the tangent at the hinge."""
     s = np.linspace(0.0, LENGTH, points)
     j = np.arange(terms + 1)[:, None] * np.pi / LENGTH

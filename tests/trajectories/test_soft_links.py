@@ -1,6 +1,5 @@
-"""Random machines of soft plastic links that carry loads and swing wildly: every run ends, and says where it leaves the linear range.
-
-With its terms of second order alone the mass matrix of a link was indefinite in these runs.
+"""Random machines of soft plastic links that carry loads and swing wildly: every run comes to its end, and warns where it leaves
+the linear range. A mass matrix of terms up to second order alone is indefinite in a third of them.
 """
 
 import numpy as np
