@@ -29,17 +29,18 @@ def frame_columns(frames, m, x, q, i, row, Psi):
     """Psi[i, row:row+6] (6, nf): twists of frame m at the body's origin by its modes, v = φ + x×w, w = T(ψq)ᵀ ψ; body axes."""
     th = displacement(frames, m, 3, q)
     h = frames.now
+    F = h.shape[1] // 6
     a = tangent_transposed(th, (1.0, 0.0, 0.0))
     b = tangent_transposed(th, (0.0, 1.0, 0.0))
     c = tangent_transposed(th, (0.0, 0.0, 1.0))
     for k in range(frames.info[m, F_NF]):
-        u, v, w = h[m, 3, k], h[m, 4, k], h[m, 5, k]
+        u, v, w = h[m, 3 * F + k], h[m, 4 * F + k], h[m, 5 * F + k]
         wx = a[0] * u + b[0] * v + c[0] * w
         wy = a[1] * u + b[1] * v + c[1] * w
         wz = a[2] * u + b[2] * v + c[2] * w
-        Psi[i, row, k] = h[m, 0, k] + x[1] * wz - x[2] * wy
-        Psi[i, row + 1, k] = h[m, 1, k] + x[2] * wx - x[0] * wz
-        Psi[i, row + 2, k] = h[m, 2, k] + x[0] * wy - x[1] * wx
+        Psi[i, row, k] = h[m, k] + x[1] * wz - x[2] * wy
+        Psi[i, row + 1, k] = h[m, F + k] + x[2] * wx - x[0] * wz
+        Psi[i, row + 2, k] = h[m, 2 * F + k] + x[0] * wy - x[1] * wx
         Psi[i, row + 3, k] = wx
         Psi[i, row + 4, k] = wy
         Psi[i, row + 5, k] = wz

@@ -114,7 +114,7 @@ class FrameTable:
     def record(self, tree: np.ndarray) -> Frames:
         """Flat record of all frames."""
         n, F = len(self.numbers), max((d.nf for d in self.data.values()), default=0)
-        frames = Frames(np.zeros((n, 6), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)), np.zeros((0, 6, F, F)))
+        frames = Frames(np.zeros((n, 6), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)), np.zeros((0, F, 6 * F)))
         second: list[np.ndarray] = []
         for ref, m in self.numbers.items():
             i = self.bodies[ref.body]
@@ -141,5 +141,6 @@ def _second_order(frames: Frames, m: int, d: FlexibleBodyData, name: str, second
     K0 = d.geometric.frames.get(name) if d.geometric is not None else None
     if K0 is not None and K0.any():
         frames.info[m, F_SECOND] = len(second)
-        second.append(np.zeros(frames.second.shape[1:]))
-        second[-1][:, : d.nf, : d.nf] = K0
+        rows = np.zeros((frames.second.shape[1], 6, frames.second.shape[1]))
+        rows[: d.nf, :, : d.nf] = K0.transpose(1, 0, 2)
+        second.append(rows.reshape(frames.second.shape[1:]))

@@ -109,7 +109,7 @@ class Frames(NamedTuple):
     info: np.ndarray  # (nm, 6)
     place: np.ndarray  # (nm, 12)
     shape: np.ndarray  # (nm, 6, F)  φ, ψ
-    second: np.ndarray  # (n, 6, F, F)  K0 of unit forces and moments
+    second: np.ndarray  # (n, F, 6 F)  [l, row F + k] K0 of unit forces and moments
 
 
 class FramesNow(NamedTuple):
@@ -117,9 +117,10 @@ class FramesNow(NamedTuple):
 
     info: np.ndarray
     place: np.ndarray
-    shape: np.ndarray
+    shape: np.ndarray  # (nm, 6 F)
     second: np.ndarray
-    now: np.ndarray  # (nm, 6, F)  φ − K0 q, ψ − K0 q of the last kinematics
+    now: np.ndarray  # (nm, 6 F)  φ − K0 q, ψ − K0 q of the last kinematics
+    rate: np.ndarray  # (nm, 6 F)  −K0 q̇ of the last kinematics, of frames with second-order displacements
 
 
 class Joints(NamedTuple):
