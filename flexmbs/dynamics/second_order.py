@@ -12,7 +12,7 @@ The scratch U of a body holds its shape products and the sums of its gyroscopic 
 """
 
 from flexmbs._jit import called, part
-from flexmbs.system.records import BEHIND, CENTRE, FIELDS, Bodies
+from flexmbs.system.records import BEHIND, CENTRE, FIELDS, MOMENT, Bodies
 
 
 def scratch_width(bodies: Bodies) -> int:
@@ -22,7 +22,7 @@ def scratch_width(bodies: Bodies) -> int:
 
 @part
 def places(bodies):
-    """Where η, η̇, η̈, the loads, Z and the room behind it begin in U."""
+    """Where η, η̇, η̈, the loads, T and the room behind it begin in U."""
     F = bodies.quadratic.shape[1]
     eta = CENTRE * F + BEHIND
     return eta, eta + F, eta + 2 * F, eta + 3 * F, eta + 4 * F, eta + 4 * F + bodies.mixed.shape[1]
@@ -116,10 +116,10 @@ def fold_rigid_rows(bodies, i, n, M, U):
 
 @part
 def rigid_coupling(bodies, i, a, k, U):
-    """Entry (a, 6 + k) of [∫φ dm; ∫u × φ dm] from the shape products"""
+    """Entry (a, k) of [∫φ dm; ∫u × φ dm] from the shape products"""
     F = bodies.quadratic.shape[1]
     if a < 3:
-        return bodies.linear[i, (9 + a) * F + k]
+        return bodies.linear[i, (MOMENT + a) * F + k]
     if a == 3:
         return U[5 * F + k] - U[7 * F + k]
     if a == 4:

@@ -99,7 +99,7 @@ def _principal(nu: FloatArray, K_ff: FloatArray) -> tuple[FloatArray, FloatArray
     """Mixing (N, r) and C (r, nf, nf) of the combinations that hold the coefficients ν (N, nf, nf) of N orthonormal fields: their
     singular vectors at modal amplitudes of one strain energy."""
     omega2, modes = np.linalg.eigh(0.5 * (K_ff + K_ff.T))
-    scaled = modes / np.sqrt(np.maximum(omega2, FLAT * omega2[-1]))
+    scaled = modes / np.sqrt(np.maximum(omega2, FLAT * omega2[-1] if omega2[-1] > 0.0 else 1.0))
     alike = np.einsum("ki,nkl,lj->nij", scaled, nu, scaled, optimize=True)
     u, sizes, _ = np.linalg.svd(alike.reshape(len(nu), -1), full_matrices=False)
     mixing = u[:, sizes > max(NEGLIGIBLE * sizes[0], np.finfo(float).tiny)]
