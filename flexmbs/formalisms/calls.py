@@ -106,6 +106,13 @@ def displace(common, here, base, t, by_midpoint, b):
 
 
 @entry
+def position_rates(common, here, same, t, a, b):
+    """q̇ = H(q) s of a point."""
+    rates(common.system.tree, common.system.joints, here.q, here.s, here.qd)
+    return 0
+
+
+@entry
 def normalize(common, here, same, t, a, b):
     """Unit Euler parameters of a point."""
     normalize_positions(common.system.tree, common.system.joints, here.q)
@@ -192,7 +199,7 @@ def close(common, here, same, t, a, b):
     return 0
 
 
-SHARED = (residual, displace, normalize, look, commit, watch, vary, look_at_contacts, rows_of_contacts, close)
+SHARED = (residual, displace, normalize, look, commit, watch, vary, look_at_contacts, rows_of_contacts, close, position_rates)
 
 
 @functools.cache

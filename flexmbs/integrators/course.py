@@ -17,10 +17,10 @@ from flexmbs._jit.address import call
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
 # places in Course.calls, −1 where there is none
 DERIVATIVE, ACCEPTED, KEEP, MATRIX, CORRECTION = range(5)  # of the formalism: (model, point, …)
-RESIDUAL, DISPLACE, NORMALIZE, LOOK, COMMIT, EVENTS, VARIATION, CONTACTS, ROWS, PROJECT = range(
-    5, 15
+RESIDUAL, DISPLACE, NORMALIZE, LOOK, COMMIT, EVENTS, VARIATION, CONTACTS, ROWS, PROJECT, RATES = range(
+    5, 16
 )  # of all: (common, point, …)
-STEP, FINISH, BETWEEN, CALLS = range(15, 19)  # of the method: (memory, course, course)
+STEP, FINISH, BETWEEN, CALLS = range(16, 20)  # of the method: (memory, course, course)
 ALWAYS = (RESIDUAL, NORMALIZE, LOOK, COMMIT)
 # places in Course.place: addresses of records
 MODEL, COMMON, MEMORY, COURSE, START, NOW, AT, PLACES = range(8)
@@ -210,6 +210,18 @@ def displace(course, point, base):
 def displace_by_midpoint(course, point, base):
     """q = q_base ⊕ d of a point by the midpoint rule of free motions, d in place."""
     call(course.calls[DISPLACE], course.place[COMMON], course.place[point], course.place[base], 0.0, 1.0, 0.0)
+
+
+@part
+def position_rates(course, point):
+    """q̇ = H(q) s of a point."""
+    call(course.calls[RATES], course.place[COMMON], course.place[point], course.place[point], 0.0, 0.0, 0.0)
+
+
+@part
+def normalize(course, point):
+    """Unit Euler parameters of a point."""
+    call(course.calls[NORMALIZE], course.place[COMMON], course.place[point], course.place[point], 0.0, 0.0, 0.0)
 
 
 @part
