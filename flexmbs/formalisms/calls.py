@@ -74,8 +74,14 @@ def kept(model, here, same, t, a, b):
 
 
 def matrix(model, here, same, t, c_mass, c_damping):
-    """Factor of the iteration matrix at a point whose residual stands."""
-    return iteration_matrix(model.system, model.work, model.room, here.q, c_mass, c_damping)
+    """Factor of the iteration matrix at a point whose residual stands; pivots of constraint rows as if c_mass were 1."""
+    work = model.work
+    status = iteration_matrix(model.system, work, model.room, here.q, c_mass, c_damping)
+    if c_mass > 0.0:
+        for a in range(here.s.shape[0], work.stiffness.shape[0]):
+            work.stiffness[a] *= c_mass
+    model.exchange.gauge[INDEPENDENT] = independence(work, here.s.shape[0])
+    return status
 
 
 def corrected(model, here, same, t, a, b):

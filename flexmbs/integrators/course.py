@@ -24,10 +24,11 @@ STEP, FINISH, BETWEEN, CALLS = range(16, 20)  # of the method: (memory, course, 
 ALWAYS = (RESIDUAL, NORMALIZE, LOOK, COMMIT)
 # places in Course.place: addresses of records
 MODEL, COMMON, MEMORY, COURSE, START, NOW, AT, PLACES = range(8)
-# places in Course.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its tolerance
-TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, CLOCK = range(9)
+# places in Course.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its
+# tolerance, BEFORE that of the step before it
+TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, CLOCK = range(10)
 # places in Course.control: exponent of the error, least and most factor of the step, factors between which it is kept
-EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, CONTROL = range(6)
+EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
 # places in Course.counts; PAUSED: the method asks for a return to Python after the step; CORNER: the next of `Course.corners`;
 # UNSEEN: what `unseen_contacts` does
 STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED = range(10)

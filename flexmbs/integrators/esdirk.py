@@ -13,7 +13,7 @@ Numbers in, numbers out.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from flexmbs.integrators.course import (
     DONE,
     ERROR,
     FIXED,
+    INDEPENDENT,
     ITERATIONS,
     MATRIX,
     NO_CONVERGENCE,
@@ -35,7 +36,9 @@ from flexmbs.integrators.course import (
     NOW,
     RATES,
     START,
+    TAKEN,
     TIME,
+    Course,
     copy,
     correction,
     displace,
@@ -67,6 +70,8 @@ ROUND_OFF = 1e-15  # of positions
 GAP = 1e-2  # of atol: left of the constraints
 OPEN = 1e-6  # m or rad: more is not closed
 PROJECTIONS = 6
+NEAR = 0.03  # of the largest pivot of a constraint row: stages are closed too, with new factors
+FAR = 0.3  # distances from a singular position that do not matter
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
 
 
@@ -87,7 +92,7 @@ class ESDIRK(Integrator):
     name: ClassVar[str] = "esdirk"
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, RATES)
     needs: ClassVar[str] = "residual"
-    control: ClassVar[Control] = Control(0.2, 0.2, 4.0)
+    control: ClassVar[Control] = Control(0.2, 0.2, 4.0, steady=True)
 
     def __post_init__(self) -> None:
         check_step("step", self.step)
@@ -102,8 +107,12 @@ class ESDIRK(Integrator):
         return Memory(
             A, C, WEIGHTS, DENSE, GUESS, AHEAD,
             np.array([self.rtol, self.atol]), int(self.max_iterations), int(facts.free_bodies),
-            z((STAGES, whole)), z((STAGES, facts.nc)), z(whole), z(nz), z(n), z(n), z(n), z(n), z(n), z(n), z(n), z(3),
+            z((STAGES, whole)), z((STAGES, facts.nc)), z(whole), z(nz),
+            z(facts.nq), z(facts.nq), z(n), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]),
         )  # fmt: skip
+
+    def begin(self, memory: Any, course: Course) -> None:
+        memory.first[:] = course.now.q
 
     @property
     def calls(self) -> MethodCalls:
@@ -130,33 +139,34 @@ class Memory(NamedTuple):
     lam: np.ndarray  # (STAGES, nc)
     base: np.ndarray  # (n,) y of a stage without its own rate
     zd: np.ndarray  # (nz,) rates of force states before an evaluation
-    path: np.ndarray  # (ns,) distance from the start
-    travel: np.ndarray  # (ns,) largest distance from the start
+    first: np.ndarray  # (nq,) positions at the start of the run
+    travel: np.ndarray  # (nq,) largest distance from them
     speed: np.ndarray  # (ns,) largest velocity
-    near: np.ndarray  # (ns,) tolerances of positions in this step
+    near: np.ndarray  # (nq,) tolerances of positions in this step
     fast: np.ndarray  # (ns,) and of velocities
     e_q: np.ndarray  # (ns,) errors of the step
     e_s: np.ndarray  # (ns,)
     last: np.ndarray  # (3,) length of the last step, step of the factorization that stands, 0 none; contraction
+    singular: np.ndarray  # (3,) independence of the constraints at the last factor, distance from a singular position, its rate
 
 
 @part
 def measure(memory, start, h):
-    """Tolerances of the step: atol + rtol · distance travelled, and likewise of velocities."""
+    """Tolerances of the step: atol + rtol · distance from the first position, and likewise of velocities."""
     rtol, atol = memory.control[0], memory.control[1]
-    for i in range(memory.near.shape[0]):
-        memory.near[i] = atol + rtol * max(memory.travel[i], abs(h * start.s[i]))
+    for i in range(start.q.shape[0]):
+        memory.near[i] = atol + rtol * max(memory.travel[i], abs(h * start.qd[i]))
+    for i in range(start.s.shape[0]):
         memory.fast[i] = atol + rtol * max(memory.speed[i], abs(start.s[i]))
 
 
 @part
-def size_of(memory, e_q, e_s, c):
-    """RMS of displacements e_q and velocities c e_s over their tolerances."""
+def size_of_velocities(memory, x, c):
+    """Sum of squares of the velocities c x over their tolerances."""
     total = 0.0
-    n = memory.near.shape[0]
-    for i in range(n):
-        total += (e_q[i] / memory.near[i]) ** 2 + (c * e_s[i] / memory.fast[i]) ** 2
-    return math.sqrt(total / max(2 * n, 1))
+    for i in range(memory.fast.shape[0]):
+        total += (c * x[i] / memory.fast[i]) ** 2
+    return total
 
 
 @part
@@ -225,23 +235,29 @@ def set_base(memory, course, i, h):
 @part
 def take_rates(memory, course, hg):
     """Velocities, force states and positions of the stage from ṡ and ż in ``now``; q = q_base + hγ H(q) s by iteration.
-    Returns whether it converged."""
+
+    Returns the sum of squares of the change of q over its tolerances, negative where the iteration does not converge.
+    """
     now, base = course.now, memory.base
     nq, ns = now.q.shape[0], now.s.shape[0]
     for i in range(ns):
         now.s[i] = base[nq + i] + hg * now.sd[i]
     for a in range(now.z.shape[0]):
         now.z[a] = base[nq + ns + a] + hg * now.zd[a]
-    for _ in range(TURNS):
+    total = 0.0
+    for turn in range(TURNS):
         position_rates(course, NOW)
         change = 0.0
         for i in range(nq):
             q = base[i] + hg * now.qd[i]
-            change = max(change, abs(q - now.q[i]))
+            each = abs(q - now.q[i])
+            if turn == 0:
+                total += (each / memory.near[i]) ** 2
+            change = max(change, each)
             now.q[i] = q
         if change <= ROUND_OFF:
-            return True
-    return change <= 0.1 * memory.control[1]
+            return total
+    return total if change <= 0.1 * memory.control[1] else -1.0
 
 
 @part
@@ -269,7 +285,37 @@ def renewed(memory, course, h, hg):
     if status == DONE:
         memory.last[1] = h
         memory.last[2] = SLOW
+        memory.singular[0] = course.exchange.gauge[INDEPENDENT]
     return status
+
+
+@called
+def close(memory, course, point, here, t):
+    """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left."""
+    x, gs = course.exchange.x, course.exchange.gs
+    ns, nc = here.s.shape[0], here.lam.shape[0]
+    left = 0.0
+    for _ in range(PROJECTIONS):
+        look(course, point, t)
+        before = left
+        left = max(largest(gs[0]), largest(gs[1]) / (1.0 + largest(here.s)))
+        if left <= GAP * memory.control[1] or (before > 0.0 and left > 0.8 * before):
+            return largest(gs[0])
+        for velocities in range(2):
+            for i in range(ns):
+                x[i] = 0.0
+            for a in range(nc):
+                holds = velocities == 1 or course.exchange.nonholonomic[a] == 0
+                x[ns + a] = -gs[velocities, a] if holds else 0.0
+            correction(course, point)
+            for i in range(ns):
+                if velocities == 1:
+                    here.s[i] += x[i]
+                else:
+                    here.d[i] = x[i]
+        displace(course, point, point)
+    look(course, point, t)
+    return largest(gs[0])
 
 
 @called
@@ -278,12 +324,17 @@ def solve_stage(memory, course, i, h, t):
     Returns a status of `Course`."""
     now, x = course.now, course.exchange.x
     hg = memory.tableau[i, i] * h
+    unknowns = now.q.shape[0] + now.s.shape[0]
     before = 0.0
     growths = 0
-    slow = memory.last[1] != h or memory.keeps == 0
+    near = memory.singular[0] < NEAR
+    slow = memory.last[1] != h or memory.keeps == 0 or near
+    moved = take_rates(memory, course, hg)
     for _ in range(memory.iterations):
-        if not take_rates(memory, course, hg):
+        if moved < 0.0:
             return NO_CONVERGENCE
+        if near:
+            close(memory, course, NOW, now, t)
         copy(now.zd, memory.zd)
         residual(course, NOW, t, slow)
         if slow:
@@ -292,15 +343,18 @@ def solve_stage(memory, course, i, h, t):
                 return status
             before = 0.0
         stage_correction(memory, course, hg)
-        size = max(size_of(memory, x, x, 1.0 / hg), share_of_states(memory, now, now.zd, memory.zd, hg))
+        moved = take_rates(memory, course, hg)
+        size = math.sqrt((moved + size_of_velocities(memory, x, 1.0 / hg)) / unknowns)
+        size = max(size, share_of_states(memory, now, now.zd, memory.zd, hg))
         if not size < 1e30:
             return NOT_FINITE
         rate = size / before if before > 0.0 else memory.last[2]
         if before > 0.0:
             memory.last[2] = max(rate, 0.3 * memory.last[2])
-        enough = rate < 1.0 and size * rate <= NEWTON * (1.0 - rate)
-        if enough or (rate > 0.5 and longest(x, now.s.shape[0]) <= STAGNATION):
-            return DONE if take_rates(memory, course, hg) else NO_CONVERGENCE
+        if rate < 1.0 and size * rate <= NEWTON * (1.0 - rate):
+            return DONE
+        if rate > 0.5 and longest(x, now.s.shape[0]) <= STAGNATION:
+            return DONE
         slow = rate > SLOW and before > 0.0
         if rate > 2.0:
             growths += 1
@@ -351,7 +405,12 @@ def error_of_step(memory, course, h):
     correction(course, AT)
     for i in range(ns):
         course.local[i] = memory.e_q[i] + x[i]
-    error = size_of(memory, course.local, x, c_s)
+        at.d[i] = course.local[i]
+    displace(course, AT, NOW)
+    total = size_of_velocities(memory, x, c_s)
+    for i in range(now.q.shape[0]):
+        total += ((at.q[i] - now.q[i]) / memory.near[i]) ** 2
+    error = math.sqrt(total / (now.q.shape[0] + ns))
     at_z = now.y.shape[0] - 3 - nz
     for a in range(nz):
         e = 0.0
@@ -361,33 +420,20 @@ def error_of_step(memory, course, h):
     return error
 
 
-@called
-def close(memory, course, point, here, t):
-    """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left."""
-    x, gs = course.exchange.x, course.exchange.gs
-    ns, nc = here.s.shape[0], here.lam.shape[0]
-    left = 0.0
-    for _ in range(PROJECTIONS):
-        look(course, point, t)
-        before = left
-        left = max(largest(gs[0]), largest(gs[1]) / (1.0 + largest(here.s)))
-        if left <= GAP * memory.control[1] or (before > 0.0 and left > 0.5 * before):
-            return largest(gs[0])
-        for velocities in range(2):
-            for i in range(ns):
-                x[i] = 0.0
-            for a in range(nc):
-                holds = velocities == 1 or course.exchange.nonholonomic[a] == 0
-                x[ns + a] = -gs[velocities, a] if holds else 0.0
-            correction(course, point)
-            for i in range(ns):
-                if velocities == 1:
-                    here.s[i] += x[i]
-                else:
-                    here.d[i] = x[i]
-        displace(course, point, point)
-    look(course, point, t)
-    return largest(gs[0])
+@part
+def straddling(h, distance, rate):
+    """The step h, shortened where a singular position ahead would lie near a stage: it comes half way between two stages.
+
+    ``distance`` falls linearly with ``rate`` to 0 there.
+    """
+    if rate >= 0.0 or distance >= FAR:
+        return h
+    left = -distance / rate
+    if 0.05 * h < left < 0.42 * h:
+        return 2.0 * left
+    if 0.58 * h < left < 1.3 * h:
+        return left / 1.5
+    return h
 
 
 @entry
@@ -395,10 +441,13 @@ def step_at(memory, course, same, h, a, b):
     """The end of a step of length h in ``now``, its error over the tolerance in the clock."""
     now, start, clock = course.now, course.start, course.clock
     t = clock[TIME]
+    if clock[FIXED] <= 0.0:
+        h = straddling(h, memory.singular[1], memory.singular[2])
+        clock[TAKEN] = h
+    position_rates(course, START)
     measure(memory, start, h)
     first_guess(memory, course, h)
     memory.last[0] = 0.0
-    position_rates(course, START)
     copy(start.yd, memory.k[0])
     copy(start.lam, memory.lam[0])
     for i in range(1, memory.k.shape[0]):
@@ -428,10 +477,12 @@ def finish_at(memory, course, same, h, a, b):
     """The accepted step into the memory."""
     now = course.now
     memory.last[0] = h
-    combine(memory, 2, h * h, now.d)
-    for i in range(now.d.shape[0]):
-        memory.path[i] += h * course.start.s[i] + now.d[i]
-        memory.travel[i] = max(memory.travel[i], abs(memory.path[i]))
+    distance = math.sqrt(memory.singular[0])
+    memory.singular[2] = (distance - memory.singular[1]) / h if memory.singular[1] > 0.0 else 0.0
+    memory.singular[1] = distance
+    for i in range(now.q.shape[0]):
+        memory.travel[i] = max(memory.travel[i], abs(now.q[i] - memory.first[i]))
+    for i in range(now.s.shape[0]):
         memory.speed[i] = max(memory.speed[i], abs(now.s[i]))
     return 0
 

@@ -83,8 +83,9 @@ def _guesses(c: np.ndarray) -> np.ndarray:
 A = _matrix()
 C = np.array([float(each) for each in _NODES])
 EMBEDDED = np.array([float(each) for each in (1 - sum(_EMBEDDED), *_EMBEDDED)])
-# of ṡ of the stages: error of the velocities, error of the displacement (both orders: Σ b̂ = 1), displacement beside h s_n
-WEIGHTS = np.array([A[-1] - EMBEDDED, (A[-1] - EMBEDDED) @ A, A[-1] @ A])
+WEIGHTS = np.array(
+    [A[-1] - EMBEDDED, (A[-1] - EMBEDDED) @ A]
+)  # of ṡ of the stages, for the errors of velocities and displacements
 DENSE = _continuous(A, C)
 GUESS = _guesses(C)
 # rates of a step at θ: Σ_p θ^p Σ_j AHEAD[j, p] k_j

@@ -31,13 +31,18 @@ class Facts(NamedTuple):
 
 
 class Control(NamedTuple):
-    """Of the step by its error: factor 0.9 error^(−exponent) within shrink … grow, kept between keep_above and keep_below."""
+    """Of the step by its error: factor 0.9 error^(−exponent) within shrink … grow, kept between keep_above and keep_below.
+
+    steady: 0.96 error^(−0.7 exponent) before^(0.4 exponent) with the error of the step before (Gustafsson 1991, ACM Trans. Math.
+    Softw. 17, 533).
+    """
 
     exponent: float
     shrink: float = 0.2
     grow: float = 5.0
     keep_above: float = 1.0
     keep_below: float = 1.0
+    steady: bool = False
 
 
 class MethodCalls(NamedTuple):
