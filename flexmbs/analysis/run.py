@@ -126,7 +126,7 @@ class Run:
         counts = z(COUNTS, np.int64)
         counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
         if f.contacts and not method.sees_contacts:
-            counts[UNSEEN] = REJECTS if method.takes_back and not method.step else TELLS
+            counts[UNSEEN] = TELLS if method.step else REJECTS
         return Course(
             np.full(CALLS, -1, np.int64), z(PLACES, np.int64), clock, np.array(control, float), counts, start, now, at, exchange,
             contact_data(self.compiled.system, work), times, z(f.ns), z(f.ns),
@@ -156,7 +156,7 @@ class Run:
             watched = (place == EVENTS and self.declared) or (place == CONTACTS and c.counts[UNSEEN])
             if place in used or place in at_course.ALWAYS or watched:
                 c.calls[place] = kernel.address(common, c.now, c.now)
-        self.kernels = self.method.connected(c)
+        self.kernels = self.method.calls
         for place, method_kernel in zip(range(at_course.STEP, CALLS), self.kernels):
             c.calls[place] = method_kernel.address(self.memory, c, c)
 

@@ -7,10 +7,8 @@ from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.moreau_jean import MoreauJean
 from flexmbs.integrators.rattle import Rattle
-from flexmbs.integrators.stiff import BDF, Radau
 
 __all__ = [
-    "BDF",
     "ESDIRK",
     "INTEGRATORS",
     "DormandPrince",
@@ -18,10 +16,9 @@ __all__ = [
     "GeneralizedAlpha",
     "Integrator",
     "MoreauJean",
-    "Radau",
     "Rattle",
 ]
 
 INTEGRATORS: dict[str, type[Integrator]] = {
-    method.name: method for method in (GeneralizedAlpha, ESDIRK, DormandPrince, Rattle, Radau, BDF, MoreauJean, EventDriven)
+    method.name: method for method in (GeneralizedAlpha, ESDIRK, DormandPrince, Rattle, MoreauJean, EventDriven)
 }

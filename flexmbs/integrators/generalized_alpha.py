@@ -60,6 +60,7 @@ from flexmbs.integrators.integrator import (
 REFACTOR_RATE = 0.02  # contraction slower than this is worth a new factorization
 BENT_RATE = 0.3  # contraction slower than this with a new factor is worth another one where forces bend within the step
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
+SAME_TOLERANCE = 1e-4  # asked of the run, which a step has too
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
 ROUND_OFF = 1e-14  # of corrections to coordinates of order one
 SMOOTH = 2.0  # change of s̈ and κ in a step, over their size, above which they say nothing of other steps
@@ -73,7 +74,7 @@ class GeneralizedAlpha(Integrator):
     """Implicit method of order 2 on the index-3 equations with numerical dissipation.
 
     rho_inf: spectral radius at infinite frequency, 1 no dissipation … 0 asymptotic annihilation.
-    step: fixed step (s), or None for steps controlled by the local error with ``rtol`` and ``atol``.
+    step: fixed step (s), or None for steps controlled by the local error, so that errors of the run follow ``rtol``, ``atol``.
     newton_tolerance: size of the last correction relative to the displacement of the step.
     """
 
@@ -105,7 +106,7 @@ class GeneralizedAlpha(Integrator):
         n, z = facts.ns, np.zeros
         return Memory(
             self.parameters(), float(self.newton_tolerance), int(self.max_iterations), int(facts.free_bodies), int(facts.bent),
-            np.array([self.rtol, self.atol]), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(4),
+            self.tolerances(), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(4),
         )  # fmt: skip
 
     def begin(self, memory: Any, course: Course) -> None:
@@ -118,6 +119,12 @@ class GeneralizedAlpha(Integrator):
     @property
     def calls(self) -> MethodCalls:
         return MethodCalls(step_at, finish_at, between_ends)
+
+    def tolerances(self) -> np.ndarray:
+        """(rtol, atol) of a step. With a tolerance τ for the local error, of order h³, the error over a run is of order τ^(2/3):
+        for one that falls with rtol itself, τ = rtol √(rtol/1e-4)."""
+        share = math.sqrt(min(self.rtol / SAME_TOLERANCE, 1.0))
+        return share * np.array([self.rtol, self.atol])
 
     def parameters(self) -> np.ndarray:
         """(α_m, α_f, β, γ) of Chung and Hulbert for the wanted ρ∞."""
