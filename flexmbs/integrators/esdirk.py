@@ -62,6 +62,7 @@ from flexmbs.integrators.integrator import (
     check_tolerance,
 )  # fmt: skip
 
+SHARE = 0.4  # of the tolerance that the error of a step may have: errors of steps add up
 NEWTON = 1e-2  # of the tolerance of a step: errors that Newton's method may leave
 SLOW = 0.2  # contraction slower than this is worth a new factorization
 LATE = 1.5  # steps ahead up to which the rates of the last step are a guess
@@ -466,7 +467,7 @@ def step_at(memory, course, same, h, a, b):
     normalize(course, NOW)
     error = error_of_step(memory, course, h)
     if clock[FIXED] <= 0.0:
-        clock[ERROR] = error
+        clock[ERROR] = error / SHARE
     if close(memory, course, NOW, now, t + h) > OPEN:
         return NO_CONVERGENCE
     return DONE
