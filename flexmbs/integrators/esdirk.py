@@ -300,7 +300,7 @@ def close(memory, course, point, here, t):
         look(course, point, t)
         before = left
         left = max(largest(gs[0]), largest(gs[1]) / (1.0 + largest(here.s)))
-        if left <= GAP * memory.control[1] or (before > 0.0 and left > 0.8 * before):
+        if left <= GAP * memory.control[1] * memory.singular[0] or (before > 0.0 and left > 0.8 * before):
             return largest(gs[0])
         for velocities in range(2):
             for i in range(ns):
@@ -421,6 +421,33 @@ def error_of_step(memory, course, h):
     return error
 
 
+@called
+def settle_start(course, start, t):
+    """ṡ, λ, rates and powers of the start anew, by the factor of M and G: near a singular position those of the last stage are
+    off by what the projection moved, over the distance from it. Returns a status of `Course`."""
+    x = course.exchange.x
+    ns = start.s.shape[0]
+    for a in range(ns):
+        start.sd[a] = 0.0
+    for a in range(start.lam.shape[0]):
+        start.lam[a] = 0.0
+    residual(course, START, t, False)
+    status = iteration_matrix(course, START, 1.0, -1.0)
+    if status != DONE:
+        return status
+    for a in range(ns):
+        x[a] = -course.exchange.r[a]
+    for a in range(start.lam.shape[0]):
+        x[ns + a] = -course.exchange.gs[2, a]
+    correction(course, START)
+    for a in range(ns):
+        start.sd[a] = x[a]
+    for a in range(start.lam.shape[0]):
+        start.lam[a] = -x[ns + a]
+        start.power[2] += start.lam[a] * course.exchange.drive_rate[a]
+    return DONE
+
+
 @part
 def straddling(h, distance, rate):
     """The step h, shortened where a singular position ahead would lie near a stage: it comes half way between two stages.
@@ -445,6 +472,11 @@ def step_at(memory, course, same, h, a, b):
     if clock[FIXED] <= 0.0:
         h = straddling(h, memory.singular[1], memory.singular[2])
         clock[TAKEN] = h
+    if memory.singular[0] < NEAR:
+        status = settle_start(course, start, t)
+        memory.last[1] = 0.0
+        if status != DONE:
+            return status
     position_rates(course, START)
     measure(memory, start, h)
     first_guess(memory, course, h)
