@@ -40,7 +40,7 @@ _HOMES = {
     "flexmbs.formalisms.stabilization": "Baumgarte Projection",
     "flexmbs.analysis.event": "Event",
     "flexmbs.robots.robot": "Robot",
-    "flexmbs.integrators": "BDF DormandPrince EventDriven GeneralizedAlpha MoreauJean Radau Rattle",
+    "flexmbs.integrators": "DormandPrince ESDIRK EventDriven GeneralizedAlpha MoreauJean Rattle",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from flexmbs.formalisms.partitioning import Partitioning
     from flexmbs.formalisms.recursive import Recursive
     from flexmbs.formalisms.stabilization import Baumgarte, Projection
-    from flexmbs.integrators import BDF, DormandPrince, EventDriven, GeneralizedAlpha, MoreauJean, Radau, Rattle
+    from flexmbs.integrators import ESDIRK, DormandPrince, EventDriven, GeneralizedAlpha, MoreauJean, Rattle
     from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
     from flexmbs.model.contact_laws import HuntCrossley
     from flexmbs.model.contacts import CornerLine, JointLimit, SpherePlane, SphereSphere
@@ -113,7 +113,7 @@ __all__ = [  # noqa: RUF022
     "Robot", "Run", "simulate", "compare", "assemble", "Assemble", "Solution", "Event",
     "state", "state_of", "statics", "quasi_static", "kinematics", "inverse_dynamics", "linearize", "matrices",
     "Multiplier", "Embedding", "Partitioning", "Recursive", "Baumgarte", "Projection", "GeneralizedAlpha", "DormandPrince",
-    "EventDriven", "Rattle", "Radau", "BDF", "MoreauJean",
+    "ESDIRK", "EventDriven", "Rattle", "MoreauJean",
     "FlexmbsError", "InputError", "MachineError", "SolverError", "AssemblyWarning", "AuditWarning", "AuditError", "ModelWarning",
 ]  # fmt: skip
 

@@ -264,22 +264,6 @@ def invoke(address: int, one: int, two: int, three: int, t: float, a: float = 0.
     return int(_ENTRY_C(address)(one, two, three, t, a, b)) if COMPILED else call(address, one, two, three, t, a, b)  # type: ignore[call-arg]
 
 
-class PythonEntry:
-    """A Python function f(t, a, b) → int where an entry is wanted; the function itself has to catch its exceptions."""
-
-    def __init__(self, function: Callable[[float, float, float], int]) -> None:
-        self.function = function
-        self.kept: Any = None
-
-    def address(self, one: Any, two: Any, three: Any) -> int:
-        """Address of a C function that calls it."""
-        if not COMPILED:
-            _functions.append(lambda one, two, three, t, a, b: self.function(t, a, b))
-            return len(_functions) - 1
-        self.kept = _ENTRY_C(lambda one, two, three, t, a, b: self.function(t, a, b))
-        return int(ctypes.cast(self.kept, ctypes.c_void_p).value or 0)
-
-
 class PackedKernel:
     """A kernel that Python calls a few times per run, its arguments packed; optimised lightly, in half the compile time."""
 

@@ -20,7 +20,7 @@ from flexmbs.model.relations import nonholonomic
 from flexmbs.system.topology import COORDINATES, topology
 
 OF_INTEGRATOR = ("step", "rtol", "atol", "rho_inf")
-DEFAULTS = {"formalism": "multiplier", "coordinates": "joint", "integrator": "generalized-alpha", "stabilization": "none"}
+DEFAULTS = {"formalism": "multiplier", "coordinates": "joint", "integrator": "esdirk", "stabilization": "none"}
 
 
 def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +40,9 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
         for key, value in given.items():
             if value is None and given[of.get(key, key)] is None:
                 found[key] = getattr(model.run, key)
-    found |= {key: value for key, value in DEFAULTS.items() if found[key] is None and key != "formalism"}
+    found |= {key: DEFAULTS[key] for key in ("coordinates", "stabilization") if found[key] is None}
+    if found["integrator"] is None:
+        found["integrator"], found["why"] = default_integrator(found)
     return found | ({"formalism": default_formalism(model, found["coordinates"])} if found["formalism"] is None else {})
 
 
@@ -51,6 +53,21 @@ def default_formalism(model: Model, coordinates: str) -> str:
     except InputError:  # told with all else that is wrong with the model
         loops = True
     return DEFAULTS["formalism"] if loops or coordinates != "joint" else "recursive"
+
+
+def default_integrator(options: Mapping[str, Any]) -> tuple[str, str]:
+    """The integrator where none is named, and why: of fixed steps generalized-α, of controlled ones the ESDIRK method, which
+    serves smooth and stiff models, with formalisms that give accelerations alone Dormand–Prince
+    (`reports/integrators`)."""
+    form = options["formalism"]
+    provides = getattr(FORMALISMS.get(form) if isinstance(form, str) else form, "provides", ())
+    if options.get("step") is not None:
+        return "generalized-alpha", "for a fixed step"
+    if options.get("rho_inf") is not None:
+        return "generalized-alpha", "which has rho_inf"
+    if provides and INTEGRATORS[DEFAULTS["integrator"]].needs not in provides:
+        return "dormand-prince", "which goes with this formalism"
+    return DEFAULTS["integrator"], "for steps by the error"
 
 
 def by_name(key: str, given: object, there: Mapping[str, Any]) -> Any:

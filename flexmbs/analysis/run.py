@@ -87,7 +87,7 @@ BATCH_SECONDS = 0.25  # between two calls of the progress function
 SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
 JERK_STEPS = (0.05, 1.0)  # of the first step: the second shows whether the first holds over a step
 SMOOTH = 0.5  # of s̈
-BEFORE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
+ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
 SAMPLES = 16  # states that the audit looks at, beside that of the largest accelerations
 OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
 
@@ -114,7 +114,7 @@ class Run:
         self.facts = facts(compiled)
         # jumps of drives, just before which a stretch of the run ends; not where rigid contacts may be closed
         jumps = restarts(compiled, float(times[-1])) if not (method.contacts and self.facts.contacts) else []
-        self.jumps = [t - BEFORE * (1.0 + t) for t in jumps]
+        self.jumps = [t - ASIDE * (1.0 + t) for t in jumps]
         self.memory = method.memory(self.facts)
         self.course = self._course(times)
         self.now, self.out = self.course.now, self.course.out
@@ -137,7 +137,7 @@ class Run:
         counts = z(COUNTS, np.int64)
         counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
         if f.contacts and not method.sees_contacts:
-            counts[UNSEEN] = REJECTS if method.takes_back and not method.step else TELLS
+            counts[UNSEEN] = TELLS if method.step else REJECTS
         return Course(
             np.full(CALLS, -1, np.int64), z(PLACES, np.int64), clock, np.array(control, float), counts, start, now, at, exchange,
             contact_data(self.compiled.system, work), times, z(f.ns), z(f.ns),
@@ -158,7 +158,7 @@ class Run:
         }  # fmt: skip
         for place, packed in self.packed.items():
             c.place[place] = packed.address
-        self.kernels = self.method.connected(c)
+        self.kernels = self.method.calls
 
     def calls(self) -> Iterator[tuple[int, Any, tuple[Any, Any, Any]]]:
         """What the loop calls: place among the calls, kernel, its records."""
@@ -224,7 +224,7 @@ class Run:
         """Past a jump of a drive: an impact does the work by which the kinetic energy changes."""
         c, now = self.course, self.now
         t = self.jumps.pop(0)
-        c.clock[TIME] = t = (t + BEFORE) / (1.0 - BEFORE)
+        c.clock[TIME] = t = (t + ASIDE) / (1.0 - ASIDE)
         c.clock[STOP] = self.jumps[0] if self.jumps else c.clock[END]
         before = now.s.copy()
         self._settle(t)

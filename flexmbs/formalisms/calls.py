@@ -74,8 +74,14 @@ def kept(model, here, same, t, a, b):
 
 
 def matrix(model, here, same, t, c_mass, c_damping):
-    """Factor of the iteration matrix at a point whose residual stands."""
-    return iteration_matrix(model.system, model.work, model.room, here.q, c_mass, c_damping)
+    """Factor of the iteration matrix at a point whose residual stands; pivots of constraint rows as if c_mass were 1."""
+    work = model.work
+    status = iteration_matrix(model.system, work, model.room, here.q, c_mass, c_damping)
+    if c_mass > 0.0:
+        for a in range(here.s.shape[0], work.stiffness.shape[0]):
+            work.stiffness[a] *= c_mass
+    model.exchange.gauge[INDEPENDENT] = independence(work, here.s.shape[0])
+    return status
 
 
 def corrected(model, here, same, t, a, b):
@@ -102,6 +108,13 @@ def displace(common, here, base, t, by_midpoint, b):
     if by_midpoint != 0.0:
         midpoint(common.system.tree, common.system.joints, here.d)
     displaced(common.system.tree, common.system.joints, base.q, here.d, here.q)
+    return 0
+
+
+@entry
+def position_rates(common, here, same, t, a, b):
+    """q̇ = H(q) s of a point."""
+    rates(common.system.tree, common.system.joints, here.q, here.s, here.qd)
     return 0
 
 
@@ -192,7 +205,7 @@ def close(common, here, same, t, a, b):
     return 0
 
 
-SHARED = (residual, displace, normalize, look, commit, watch, vary, look_at_contacts, rows_of_contacts, close)
+SHARED = (residual, displace, normalize, look, commit, watch, vary, look_at_contacts, rows_of_contacts, close, position_rates)
 
 
 @functools.cache

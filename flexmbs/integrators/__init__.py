@@ -1,25 +1,24 @@
 """Time integration: options of the methods, and their formulas in numbers."""
 
 from flexmbs.integrators.dormand_prince import DormandPrince
+from flexmbs.integrators.esdirk import ESDIRK
 from flexmbs.integrators.event_driven import EventDriven
 from flexmbs.integrators.generalized_alpha import GeneralizedAlpha
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.moreau_jean import MoreauJean
 from flexmbs.integrators.rattle import Rattle
-from flexmbs.integrators.stiff import BDF, Radau
 
 __all__ = [
-    "BDF",
+    "ESDIRK",
     "INTEGRATORS",
     "DormandPrince",
     "EventDriven",
     "GeneralizedAlpha",
     "Integrator",
     "MoreauJean",
-    "Radau",
     "Rattle",
 ]
 
 INTEGRATORS: dict[str, type[Integrator]] = {
-    method.name: method for method in (GeneralizedAlpha, DormandPrince, Rattle, Radau, BDF, MoreauJean, EventDriven)
+    method.name: method for method in (GeneralizedAlpha, ESDIRK, DormandPrince, Rattle, MoreauJean, EventDriven)
 }

@@ -17,18 +17,18 @@ from flexmbs._jit.address import call
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
 # places in Course.calls, −1 where there is none
 DERIVATIVE, ACCEPTED, KEEP, MATRIX, CORRECTION = range(5)  # of the formalism: (model, point, …)
-RESIDUAL, DISPLACE, NORMALIZE, LOOK, COMMIT, EVENTS, VARIATION, CONTACTS, ROWS, PROJECT = range(
-    5, 15
+RESIDUAL, DISPLACE, NORMALIZE, LOOK, COMMIT, EVENTS, VARIATION, CONTACTS, ROWS, PROJECT, RATES = range(
+    5, 16
 )  # of all: (common, point, …)
-STEP, FINISH, BETWEEN, CALLS = range(15, 19)  # of the method: (memory, course, course)
+STEP, FINISH, BETWEEN, CALLS = range(16, 20)  # of the method: (memory, course, course)
 ALWAYS = (RESIDUAL, NORMALIZE, LOOK, COMMIT)
 # places in Course.place: addresses of records
 MODEL, COMMON, MEMORY, COURSE, START, NOW, AT, PLACES = range(8)
-# places in Course.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its tolerance; STOP
-# where a stretch of the run ends, at END or at a jump
-TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, STOP, CLOCK = range(10)
+# places in Course.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its tolerance,
+# BEFORE that of the step before it; STOP where a stretch of the run ends, at END or at a jump
+TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, CLOCK = range(11)
 # places in Course.control: exponent of the error, least and most factor of the step, factors between which it is kept
-EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, CONTROL = range(6)
+EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
 # places in Course.counts; PAUSED: the method asks for a return to Python after the step; CORNER: the next of `Course.corners`;
 # UNSEEN: what `unseen_contacts` does
 STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED = range(10)
@@ -212,6 +212,18 @@ def displace(course, point, base):
 def displace_by_midpoint(course, point, base):
     """q = q_base ⊕ d of a point by the midpoint rule of free motions, d in place."""
     call(course.calls[DISPLACE], course.place[COMMON], course.place[point], course.place[base], 0.0, 1.0, 0.0)
+
+
+@part
+def position_rates(course, point):
+    """q̇ = H(q) s of a point."""
+    call(course.calls[RATES], course.place[COMMON], course.place[point], course.place[point], 0.0, 0.0, 0.0)
+
+
+@part
+def normalize(course, point):
+    """Unit Euler parameters of a point."""
+    call(course.calls[NORMALIZE], course.place[COMMON], course.place[point], course.place[point], 0.0, 0.0, 0.0)
 
 
 @part

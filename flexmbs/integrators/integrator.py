@@ -9,7 +9,7 @@ import math
 import numbers
 from typing import Any, ClassVar, NamedTuple
 
-from flexmbs._jit.address import Entry, PythonEntry
+from flexmbs._jit.address import Entry
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_ends, nothing_kept
 from flexmbs.integrators.course import Course
@@ -31,33 +31,37 @@ class Facts(NamedTuple):
 
 
 class Control(NamedTuple):
-    """Of the step by its error: factor 0.9 error^(−exponent) within shrink … grow, kept between keep_above and keep_below."""
+    """Of the step by its error: factor 0.9 error^(−exponent) within shrink … grow, kept between keep_above and keep_below.
+
+    steady: 0.96 error^(−0.7 exponent) before^(0.4 exponent) with the error of the step before (Gustafsson 1991, ACM Trans. Math.
+    Softw. 17, 533).
+    """
 
     exponent: float
     shrink: float = 0.2
     grow: float = 5.0
     keep_above: float = 1.0
     keep_below: float = 1.0
+    steady: bool = False
 
 
 class MethodCalls(NamedTuple):
     """Kernels of a method, each called with (memory, course, course, t): the step of length t, what follows its acceptance, the
     state at time t of the last step."""
 
-    step: Entry | PythonEntry
-    finish: Entry | PythonEntry = nothing_kept
-    between: Entry | PythonEntry = between_ends
+    step: Entry
+    finish: Entry = nothing_kept
+    between: Entry = between_ends
 
 
 class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
     treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
-    contacts: does it know rigid contacts? sees_contacts: it looks within its steps for contacts that close and open. takes_back:
-    a step of its own can be refused. control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the
-    method does. accelerates: ṡ at the ends of its steps are accelerations there, no mean over the step. begins_with_jerk: it
-    finds s̈ of constrained motions in ``course.local`` when it begins. uses: places in
-    `Course.calls` of the equations it calls.
+    contacts: does it know rigid contacts? sees_contacts: it looks within its steps for contacts that close and open. control: of
+    its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does. accelerates: ṡ at the ends of its steps
+    are accelerations there, no mean over the step. begins_with_jerk: it finds s̈ of constrained motions in ``course.local`` when
+    it begins. uses: places in `Course.calls` of the equations it calls.
     """
 
     name: ClassVar[str]
@@ -66,7 +70,6 @@ class Integrator(abc.ABC):
     keeps_velocity_rows: ClassVar[bool] = True
     contacts: ClassVar[bool] = False
     sees_contacts: ClassVar[bool] = False
-    takes_back: ClassVar[bool] = True
     control: ClassVar[Control] = Control(0.5)
     uses: ClassVar[tuple[int, ...]]
     evaluated: ClassVar[bool] = False
@@ -88,10 +91,6 @@ class Integrator(abc.ABC):
     def calls(self) -> MethodCalls:
         """The kernels of the method."""
         raise NotImplementedError
-
-    def connected(self, course: Course) -> MethodCalls:
-        """The kernels of the method for one run."""
-        return self.calls
 
     def impacts(self, memory: Any) -> list[Any]:
         """(contact, time, impulse, energy lost) of impacts since the last call."""

@@ -12,6 +12,7 @@ from flexmbs.algebra.small import largest
 from flexmbs.integrators.course import (
     ACCEPTED,
     AT,
+    BEFORE,
     BEGUN,
     BETWEEN,
     COMMIT,
@@ -46,6 +47,7 @@ from flexmbs.integrators.course import (
     REJECTED,
     SHRINK,
     START,
+    STEADY,
     STEP,
     STEP_TOO_SMALL,
     STEPPED,
@@ -105,7 +107,11 @@ def next_step(course):
 @part
 def propose(clock, control, h, error):
     """The next step after one of length h that was accepted with this error."""
-    factor = 0.9 * math.pow(max(error, 1e-10), -control[EXPONENT])
+    error = max(error, 1e-10)
+    factor = 0.9 * math.pow(error, -control[EXPONENT])
+    if control[STEADY] > 0.0 and clock[BEFORE] > 0.0:
+        factor = 0.96 * math.pow(error, -0.7 * control[EXPONENT]) * math.pow(clock[BEFORE], 0.4 * control[EXPONENT])
+    clock[BEFORE] = error
     factor = min(control[GROW], max(control[SHRINK], factor))
     if h < 0.9 * clock[NEXT]:  # a step cut short says little about longer ones
         clock[NEXT] = max(clock[NEXT], h * factor)

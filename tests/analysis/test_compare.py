@@ -104,8 +104,8 @@ def test_round_off_of_a_model_at_rest_is_no_difference() -> None:
 
 @pytest.mark.parametrize("key", ["formalisms", "integrators"])
 def test_one_name_is_no_list(key: str) -> None:
-    with pytest.raises(fm.InputError, match=f"{key}: 'radau' is no list; put it in brackets"):
-        fm.compare(slider_crank(), t_end=0.1, **{key: "radau"})
+    with pytest.raises(fm.InputError, match=f"{key}: 'esdirk' is no list; put it in brackets"):
+        fm.compare(slider_crank(), t_end=0.1, **{key: "esdirk"})
     with pytest.raises(fm.InputError, match="formalism: Recursive is a class; give an object of it"):
         fm.compare(slider_crank(), t_end=0.1, formalisms=[fm.Recursive])
 

@@ -17,7 +17,7 @@ def chain(n: int, q0: float = 0.4) -> fm.Model:
     return model
 
 
-@pytest.mark.parametrize("integrator", ["dormand-prince", "radau"])
+@pytest.mark.parametrize("integrator", ["dormand-prince", "esdirk"])
 def test_a_contact_law_acts_on_rigid_trees_in_the_recursion(integrator: str) -> None:
     """A bar swings down onto a plane: the recursion's shortest way knows joint forces alone and must not be taken."""
     model = chain(1, 0.0)

@@ -7,7 +7,7 @@ import pytest
 
 import flexmbs as fm
 
-CONTROLLED = ("generalized-alpha", "dormand-prince", "radau", "bdf")
+CONTROLLED = ("generalized-alpha", "dormand-prince", "esdirk")
 
 
 def slider(law=None):

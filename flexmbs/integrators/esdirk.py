@@ -1,0 +1,558 @@
+"""Implicit Runge–Kutta method of order 5 on the index-1 equations, error-controlled: an ESDIRK pair (Kennedy & Carpenter 2019).
+
+Stage i has positions, velocities and force states y_i = y_n + h Σ_j a_ij ẏ_j, ẏ = (H(q) s, ṡ, ż), where ṡ_i and λ_i fulfil
+M ṡ − k − Gᵀλ = 0 and G ṡ = γ at (t_i, y_i): the order is that of an ordinary differential equation. The constraints themselves
+are met by a projection at the end of each step, nearest in the norm of the iteration matrix, which moves stiff coordinates least.
+The unknown of Newton's method is a displacement δ: δṡ = c² δ, δs = c δ with c = 1/(h γ), and its matrix is [[c² M + c D + K, Gᵀ],
+[G, 0]] in every stage. Rates of force states and Euler parameters are found by fixed-point iteration beside it.
+
+Error: the difference e of the two orders, in positions e_q and velocities e_s, stiff parts taken out by the same matrix
+(Shampine, BIT 24 (1984) 558; Hairer & Wanner 1996, IV.8): (M + hγ D + h²γ² K) e'_s = M e_s − hγ K e_q, e'_q = e_q + hγ e'_s.
+Numbers in, numbers out.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import called, part
+from flexmbs._jit.address import entry
+from flexmbs.algebra.small import largest
+from flexmbs.integrators.between import part_of_step
+from flexmbs.integrators.course import (
+    AT,
+    CORRECTION,
+    DISPLACE,
+    DONE,
+    ERROR,
+    FIXED,
+    INDEPENDENT,
+    ITERATIONS,
+    MATRIX,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    NOW,
+    RATES,
+    START,
+    TAKEN,
+    TIME,
+    Course,
+    copy,
+    correction,
+    displace,
+    iteration_matrix,
+    look,
+    normalize,
+    position_rates,
+    residual,
+    take,
+)  # fmt: skip
+from flexmbs.integrators.esdirk_tableau import AHEAD, DENSE, GUESS, STAGES, WEIGHTS, A, C
+from flexmbs.integrators.integrator import (
+    ATOL,
+    RTOL,
+    Control,
+    Facts,
+    Integrator,
+    MethodCalls,
+    check_iterations,
+    check_step,
+    check_tolerance,
+)  # fmt: skip
+
+SHARE = 0.4  # of the tolerance that the error of a step may have: errors of steps add up
+NEWTON = 1e-2  # of the tolerance of a step: errors that Newton's method may leave
+SLOW = 0.2  # contraction slower than this is worth a new factorization
+LATE = 1.5  # steps ahead up to which the rates of the last step are a guess
+TURNS = 8  # fixed-point iterations for q at most
+ROUND_OFF = 1e-15  # of positions
+GAP = 1e-2  # of atol: left of the constraints
+OPEN = 1e-6  # m or rad: more is not closed
+PROJECTIONS = 6
+NEAR = 0.03  # of the largest pivot of a constraint row: stages are closed too, with new factors
+FAR = 0.3  # distances from a singular position that do not matter
+STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
+
+
+@dataclass(frozen=True)
+class ESDIRK(Integrator):
+    """Implicit Runge–Kutta method of order 5 with an embedded order 4, L-stable: controlled steps with ``rtol`` and ``atol``.
+
+    For stiff and for smooth models, with constraints, in all coordinates. step: fixed step (s), or None for steps controlled by
+    the error; of fixed steps rtol and atol say how far Newton's method goes. max_step: longest controlled step (s).
+    """
+
+    step: float | None = None
+    rtol: float = RTOL
+    atol: float = ATOL
+    max_step: float | None = None
+    max_iterations: int = 20
+
+    name: ClassVar[str] = "esdirk"
+    uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, RATES)
+    needs: ClassVar[str] = "residual"
+    control: ClassVar[Control] = Control(0.2, 0.2, 4.0, steady=True)
+
+    def __post_init__(self) -> None:
+        check_step("step", self.step)
+        check_step("max_step", self.max_step)
+        check_tolerance("rtol", self.rtol)
+        check_tolerance("atol", self.atol)
+        check_iterations("max_iterations", self.max_iterations)
+
+    def memory(self, facts: Facts) -> "Memory":
+        n, nz, z = facts.ns, facts.nz, np.zeros
+        whole = facts.nq + n + nz + 3
+        return Memory(
+            A, C, WEIGHTS, DENSE, GUESS, AHEAD,
+            np.array([self.rtol, self.atol]), int(self.max_iterations), int(facts.free_bodies),
+            z((STAGES, whole)), z((STAGES, facts.nc)), z(whole), z(nz),
+            z(facts.nq), z(facts.nq), z(n), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]),
+        )  # fmt: skip
+
+    def begin(self, memory: Any, course: Course) -> None:
+        memory.first[:] = course.now.q
+
+    @property
+    def calls(self) -> MethodCalls:
+        return MethodCalls(step_at, finish_at, within_at)
+
+    @property
+    def longest_step(self) -> float:
+        return math.inf if self.max_step is None else self.max_step
+
+
+class Memory(NamedTuple):
+    """Coefficients, options, rates of the stages, sizes of the motion so far."""
+
+    tableau: np.ndarray
+    nodes: np.ndarray
+    weights: np.ndarray  # (3, STAGES)
+    dense: np.ndarray
+    guess: np.ndarray
+    ahead: np.ndarray
+    control: np.ndarray  # (2,) rtol, atol
+    iterations: int
+    keeps: int  # factorizations serve following stages and steps too
+    k: np.ndarray  # (STAGES, n) ẏ
+    lam: np.ndarray  # (STAGES, nc)
+    base: np.ndarray  # (n,) y of a stage without its own rate
+    zd: np.ndarray  # (nz,) rates of force states before an evaluation
+    first: np.ndarray  # (nq,) positions at the start of the run
+    travel: np.ndarray  # (nq,) largest distance from them
+    speed: np.ndarray  # (ns,) largest velocity
+    near: np.ndarray  # (nq,) tolerances of positions in this step
+    fast: np.ndarray  # (ns,) and of velocities
+    e_q: np.ndarray  # (ns,) errors of the step
+    e_s: np.ndarray  # (ns,)
+    last: np.ndarray  # (3,) length of the last step, step of the factorization that stands, 0 none; contraction
+    singular: np.ndarray  # (3,) independence of the constraints at the last factor, distance from a singular position, its rate
+
+
+@part
+def measure(memory, start, h):
+    """Tolerances of the step: atol + rtol · distance from the first position, and likewise of velocities."""
+    rtol, atol = memory.control[0], memory.control[1]
+    for i in range(start.q.shape[0]):
+        memory.near[i] = atol + rtol * max(memory.travel[i], abs(h * start.qd[i]))
+    for i in range(start.s.shape[0]):
+        memory.fast[i] = atol + rtol * max(memory.speed[i], abs(start.s[i]))
+
+
+@part
+def size_of_velocities(memory, x, c):
+    """Sum of squares of the velocities c x over their tolerances."""
+    total = 0.0
+    for i in range(memory.fast.shape[0]):
+        total += (c * x[i] / memory.fast[i]) ** 2
+    return total
+
+
+@part
+def share_of_states(memory, now, rate, other, c):
+    """Largest difference c (ż − other) of the force states over their tolerances."""
+    size = 0.0
+    for a in range(other.shape[0]):
+        each = c * abs(rate[a] - other[a]) / (memory.control[1] + memory.control[0] * abs(now.z[a]))
+        if each > size or each != each:
+            size = each
+    return size
+
+
+@part
+def first_guess(memory, course, h):
+    """ṡ and λ of the second stage: the rates of the last step carried on, where it was no much shorter one."""
+    now, start = course.now, course.start
+    nq = start.q.shape[0]
+    last = memory.last[0]
+    if last == 0.0 or h > LATE * last:
+        copy(start.sd, now.sd)
+        copy(start.lam, now.lam)
+        return
+    x = 1.0 + memory.nodes[1] * h / last
+    for i in range(now.sd.shape[0]):
+        now.sd[i] = 0.0
+    for a in range(now.lam.shape[0]):
+        now.lam[a] = 0.0
+    for j in range(memory.k.shape[0]):
+        w = 0.0
+        for p in range(memory.ahead.shape[1]):
+            w = x * w + memory.ahead[j, memory.ahead.shape[1] - 1 - p]
+        for i in range(now.sd.shape[0]):
+            now.sd[i] += w * memory.k[j, nq + i]
+        for a in range(now.lam.shape[0]):
+            now.lam[a] += w * memory.lam[j, a]
+
+
+@part
+def guess(memory, course, i):
+    """ṡ, λ and rates of the force states of stage i from the stages before."""
+    now, yd = course.now, course.now.yd
+    for m in range(yd.shape[0]):
+        f = 0.0
+        for j in range(i):
+            f += memory.guess[i, j] * memory.k[j, m]
+        yd[m] = f
+    for a in range(now.lam.shape[0]):
+        f = 0.0
+        for j in range(i):
+            f += memory.guess[i, j] * memory.lam[j, a]
+        now.lam[a] = f
+
+
+@part
+def set_base(memory, course, i, h):
+    """y of stage i without its own rate."""
+    y = course.start.y
+    for m in range(y.shape[0]):
+        f = 0.0
+        for j in range(i):
+            f += memory.tableau[i, j] * memory.k[j, m]
+        memory.base[m] = y[m] + h * f
+
+
+@part
+def take_rates(memory, course, hg):
+    """Velocities, force states and positions of the stage from ṡ and ż in ``now``; q = q_base + hγ H(q) s by iteration.
+
+    Returns the sum of squares of the change of q over its tolerances, negative where the iteration does not converge.
+    """
+    now, base = course.now, memory.base
+    nq, ns = now.q.shape[0], now.s.shape[0]
+    for i in range(ns):
+        now.s[i] = base[nq + i] + hg * now.sd[i]
+    for a in range(now.z.shape[0]):
+        now.z[a] = base[nq + ns + a] + hg * now.zd[a]
+    total = 0.0
+    for turn in range(TURNS):
+        position_rates(course, NOW)
+        change = 0.0
+        for i in range(nq):
+            q = base[i] + hg * now.qd[i]
+            each = abs(q - now.q[i])
+            if turn == 0:
+                total += (each / memory.near[i]) ** 2
+            change = max(change, each)
+            now.q[i] = q
+        if change <= ROUND_OFF:
+            return total
+    return total if change <= 0.1 * memory.control[1] else -1.0
+
+
+@part
+def stage_correction(memory, course, hg):
+    """One Newton correction of ṡ and λ in ``now``, whose residual stands; its displacement stays in exchange.x."""
+    now, x, gs = course.now, course.exchange.x, course.exchange.gs
+    ns = now.s.shape[0]
+    for a in range(ns):
+        x[a] = -course.exchange.r[a]
+    for a in range(now.lam.shape[0]):
+        x[ns + a] = -gs[2, a] * hg * hg
+    correction(course, NOW)
+    for a in range(ns):
+        now.sd[a] += x[a] / (hg * hg)
+    for a in range(now.lam.shape[0]):
+        now.lam[a] -= x[ns + a]
+    course.counts[ITERATIONS] += 1
+
+
+@part
+def renewed(memory, course, h, hg):
+    """A new factorization at ``now``, whose residual with slopes stands. Returns a status of `Course`."""
+    memory.last[1] = 0.0
+    status = iteration_matrix(course, NOW, 1.0 / (hg * hg), 1.0 / hg)
+    if status == DONE:
+        memory.last[1] = h
+        memory.last[2] = SLOW
+        memory.singular[0] = course.exchange.gauge[INDEPENDENT]
+    return status
+
+
+@called
+def close(memory, course, point, here, t):
+    """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left."""
+    x, gs = course.exchange.x, course.exchange.gs
+    ns, nc = here.s.shape[0], here.lam.shape[0]
+    left = 0.0
+    for _ in range(PROJECTIONS):
+        look(course, point, t)
+        before = left
+        left = max(largest(gs[0]), largest(gs[1]) / (1.0 + largest(here.s)))
+        if left <= GAP * memory.control[1] * memory.singular[0] or (before > 0.0 and left > 0.8 * before):
+            return largest(gs[0])
+        for velocities in range(2):
+            for i in range(ns):
+                x[i] = 0.0
+            for a in range(nc):
+                holds = velocities == 1 or course.exchange.nonholonomic[a] == 0
+                x[ns + a] = -gs[velocities, a] if holds else 0.0
+            correction(course, point)
+            for i in range(ns):
+                if velocities == 1:
+                    here.s[i] += x[i]
+                else:
+                    here.d[i] = x[i]
+        displace(course, point, point)
+    look(course, point, t)
+    return largest(gs[0])
+
+
+@called
+def solve_stage(memory, course, i, h, t):
+    """Newton's method for ṡ and λ of stage i in ``now``; the factorization is renewed where corrections contract slowly.
+    Returns a status of `Course`."""
+    now, x = course.now, course.exchange.x
+    hg = memory.tableau[i, i] * h
+    unknowns = now.q.shape[0] + now.s.shape[0]
+    before = 0.0
+    growths = 0
+    near = memory.singular[0] < NEAR
+    slow = memory.last[1] != h or memory.keeps == 0 or near
+    moved = take_rates(memory, course, hg)
+    for _ in range(memory.iterations):
+        if moved < 0.0:
+            return NO_CONVERGENCE
+        if near:
+            close(memory, course, NOW, now, t)
+        copy(now.zd, memory.zd)
+        residual(course, NOW, t, slow)
+        if slow:
+            status = renewed(memory, course, h, hg)
+            if status != DONE:
+                return status
+            before = 0.0
+        stage_correction(memory, course, hg)
+        moved = take_rates(memory, course, hg)
+        size = math.sqrt((moved + size_of_velocities(memory, x, 1.0 / hg)) / unknowns)
+        size = max(size, share_of_states(memory, now, now.zd, memory.zd, hg))
+        if not size < 1e30:
+            return NOT_FINITE
+        rate = size / before if before > 0.0 else memory.last[2]
+        if before > 0.0:
+            memory.last[2] = max(rate, 0.3 * memory.last[2])
+        if rate < 1.0 and size * rate <= NEWTON * (1.0 - rate):
+            return DONE
+        if rate > 0.5 and longest(x, now.s.shape[0]) <= STAGNATION:
+            return DONE
+        slow = rate > SLOW and before > 0.0
+        if rate > 2.0:
+            growths += 1
+            if growths > 2:
+                return NO_CONVERGENCE
+        before = size
+    return NO_CONVERGENCE
+
+
+@part
+def longest(x, n):
+    """Largest size of the first n numbers."""
+    size = 0.0
+    for i in range(n):
+        size = max(size, abs(x[i]))
+    return size
+
+
+@part
+def combine(memory, row, c, out):
+    """out = c Σ_j w_j ṡ_j with a row of the weights."""
+    at = memory.k.shape[1] - 3 - memory.zd.shape[0] - out.shape[0]
+    for i in range(out.shape[0]):
+        f = 0.0
+        for j in range(memory.k.shape[0]):
+            f += memory.weights[row, j] * memory.k[j, at + i]
+        out[i] = c * f
+
+
+@called
+def error_of_step(memory, course, h):
+    """The filtered error of the step over its tolerance; that of positions in course.local."""
+    now, at, x = course.now, course.at, course.exchange.x
+    ns, nz = now.s.shape[0], now.z.shape[0]
+    c_s = 1.0 / (memory.tableau[1, 1] * h)
+    combine(memory, 0, h, memory.e_s)
+    combine(memory, 1, h * h, memory.e_q)
+    take(now, at)
+    for i in range(ns):
+        at.d[i] = -memory.e_q[i]
+        at.sd[i] = now.sd[i] + c_s * memory.e_s[i]
+    displace(course, AT, NOW)
+    residual(course, AT, course.clock[TIME] + h, False)
+    for i in range(ns):
+        x[i] = course.exchange.r[i]
+    for a in range(now.lam.shape[0]):
+        x[ns + a] = 0.0
+    correction(course, AT)
+    for i in range(ns):
+        course.local[i] = memory.e_q[i] + x[i]
+        at.d[i] = course.local[i]
+    displace(course, AT, NOW)
+    total = size_of_velocities(memory, x, c_s)
+    for i in range(now.q.shape[0]):
+        total += ((at.q[i] - now.q[i]) / memory.near[i]) ** 2
+    error = math.sqrt(total / (now.q.shape[0] + ns))
+    at_z = now.y.shape[0] - 3 - nz
+    for a in range(nz):
+        e = 0.0
+        for j in range(memory.k.shape[0]):
+            e += memory.weights[0, j] * memory.k[j, at_z + a]
+        error = max(error, h * abs(e) / (memory.control[1] + memory.control[0] * abs(now.z[a])))
+    return error
+
+
+@called
+def settle_start(course, start, t):
+    """ṡ, λ, rates and powers of the start anew, by the factor of M and G: near a singular position those of the last stage are
+    off by what the projection moved, over the distance from it. Returns a status of `Course`."""
+    x = course.exchange.x
+    ns = start.s.shape[0]
+    for a in range(ns):
+        start.sd[a] = 0.0
+    for a in range(start.lam.shape[0]):
+        start.lam[a] = 0.0
+    residual(course, START, t, False)
+    status = iteration_matrix(course, START, 1.0, -1.0)
+    if status != DONE:
+        return status
+    for a in range(ns):
+        x[a] = -course.exchange.r[a]
+    for a in range(start.lam.shape[0]):
+        x[ns + a] = -course.exchange.gs[2, a]
+    correction(course, START)
+    for a in range(ns):
+        start.sd[a] = x[a]
+    for a in range(start.lam.shape[0]):
+        start.lam[a] = -x[ns + a]
+        start.power[2] += start.lam[a] * course.exchange.drive_rate[a]
+    return DONE
+
+
+@part
+def straddling(h, distance, rate):
+    """The step h, shortened where a singular position ahead would lie near a stage: it comes half way between two stages.
+
+    ``distance`` falls linearly with ``rate`` to 0 there.
+    """
+    if rate >= 0.0 or distance >= FAR:
+        return h
+    left = -distance / rate
+    if 0.05 * h < left < 0.42 * h:
+        return 2.0 * left
+    if 0.58 * h < left < 1.3 * h:
+        return left / 1.5
+    return h
+
+
+@entry
+def step_at(memory, course, same, h, a, b):
+    """The end of a step of length h in ``now``, its error over the tolerance in the clock."""
+    now, start, clock = course.now, course.start, course.clock
+    t = clock[TIME]
+    if clock[FIXED] <= 0.0:
+        h = straddling(h, memory.singular[1], memory.singular[2])
+        clock[TAKEN] = h
+    if memory.singular[0] < NEAR:
+        status = settle_start(course, start, t)
+        memory.last[1] = 0.0
+        if status != DONE:
+            return status
+    position_rates(course, START)
+    measure(memory, start, h)
+    first_guess(memory, course, h)
+    memory.last[0] = 0.0
+    copy(start.yd, memory.k[0])
+    copy(start.lam, memory.lam[0])
+    for i in range(1, memory.k.shape[0]):
+        if i > 1:
+            guess(memory, course, i)
+        set_base(memory, course, i, h)
+        status = solve_stage(memory, course, i, h, t + memory.nodes[i] * h)
+        if status != DONE:
+            memory.last[1] = 0.0
+            return status
+        copy(now.yd, memory.k[i])
+        copy(now.lam, memory.lam[i])
+    last = memory.base.shape[0] - 3
+    for m in range(3):
+        now.w[m] = memory.base[last + m] + memory.tableau[1, 1] * h * now.power[m]
+    normalize(course, NOW)
+    error = error_of_step(memory, course, h)
+    if clock[FIXED] <= 0.0:
+        clock[ERROR] = error / SHARE
+    if close(memory, course, NOW, now, t + h) > OPEN:
+        return NO_CONVERGENCE
+    return DONE
+
+
+@entry
+def finish_at(memory, course, same, h, a, b):
+    """The accepted step into the memory."""
+    now = course.now
+    memory.last[0] = h
+    distance = math.sqrt(memory.singular[0])
+    memory.singular[2] = (distance - memory.singular[1]) / h if memory.singular[1] > 0.0 else 0.0
+    memory.singular[1] = distance
+    for i in range(now.q.shape[0]):
+        memory.travel[i] = max(memory.travel[i], abs(now.q[i] - memory.first[i]))
+    for i in range(now.s.shape[0]):
+        memory.speed[i] = max(memory.speed[i], abs(now.s[i]))
+    return 0
+
+
+@part
+def polynomial(dense, j, x):
+    """(b_j(x), its derivative)"""
+    value = 0.0
+    slope = 0.0
+    last = dense.shape[1] - 1
+    for p in range(dense.shape[1]):
+        value = x * value + dense[j, last - p]
+        slope = x * slope + (last - p + 1.0) * dense[j, last - p]
+    return x * value, slope
+
+
+@entry
+def within_at(memory, course, same, t, a, b):
+    """The state at time t of the last step, of order 4, on the constraints; ṡ and λ by the slopes of the polynomials."""
+    start, now, at = course.start, course.now, course.at
+    x, h = part_of_step(course, t)
+    if x == 1.0:
+        take(now, at)
+        return DONE
+    copy(start.y, at.y)
+    for m in range(at.yd.shape[0]):
+        at.yd[m] = 0.0
+    for m in range(at.lam.shape[0]):
+        at.lam[m] = 0.0
+    for j in range(memory.k.shape[0]):
+        f, slope = polynomial(memory.dense, j, x)
+        for m in range(at.y.shape[0]):
+            at.y[m] += h * f * memory.k[j, m]
+            at.yd[m] += slope * memory.k[j, m]
+        for m in range(at.lam.shape[0]):
+            at.lam[m] += slope * memory.lam[j, m]
+    normalize(course, AT)
+    if at.lam.shape[0] > 0:
+        close(memory, course, AT, at, t)
+    return DONE

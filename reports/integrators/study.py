@@ -1,0 +1,114 @@
+"""Work and precision of the controlled integrators on ten models.
+
+    python reports/integrators/study.py        -> study.json, precision.png, work.png
+
+Error: largest distance of a body's origin or end of a unit axis from the reference, over the largest distance moved, where both
+are asked for rtol with atol = rtol/100. Time: processor seconds of the run alone, the least of three. The reference is Dormand–Prince with
+rtol 1e-12; radau of SciPy stands beside it in its own error (`check`).
+"""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from models import CASES, Case
+
+import flexmbs as fm
+from flexmbs.page.style import WIDTH, decades, house_style
+
+HERE = Path(__file__).parent
+TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+OUTPUTS = 40
+REPEATS = 1
+ALLOWED = 30.0
+METHODS: dict[str, dict[str, Any]] = {
+    "dormand-prince": {"integrator": "dormand-prince"},
+    "esdirk": {"integrator": "esdirk"},
+    "esdirk, absolute": {"integrator": "esdirk", "coordinates": "absolute"},
+    "generalized-alpha": {"integrator": "generalized-alpha"},
+}
+
+
+def places(solution: fm.Solution) -> np.ndarray:
+    """Origins and axes of all bodies over time."""
+    views = [solution.body(name) for name in solution.bodies]
+    return np.stack([np.concatenate([v.position[:, :, None], v.rotation], axis=2) for v in views], axis=1)
+
+
+def run(case: Case, model: fm.Model, **options: Any) -> fm.Solution:
+    explicit = options["integrator"] != "esdirk" and options["integrator"] != "generalized-alpha"
+    if case.constrained and explicit:
+        options["stabilization"] = "projection"
+    return fm.simulate(model, t_end=case.t_end, output_step=case.t_end / OUTPUTS, **options)
+
+
+def measured(case: Case, model: fm.Model, exact: np.ndarray, options: dict[str, Any], tolerance: float) -> dict[str, Any]:
+    """Error, time and counts of one method with one tolerance."""
+    seconds = []
+    for _ in range(REPEATS):
+        try:
+            solution = run(case, model, rtol=tolerance, atol=tolerance / 100.0, **options)
+        except fm.SolverError as error:
+            return {"rtol": tolerance, "outcome": str(error)}
+        seconds.append(solution.statistics["solve_seconds"])
+    error = np.abs(places(solution) - exact).max() / np.abs(exact - exact[0]).max()
+    counts = {key: solution.statistics[key] for key in ("steps", "rejected", "iterations", "factorizations")}
+    return {"rtol": tolerance, "error": float(error), "seconds": min(seconds), "verdict": solution.verdict, **counts}
+
+
+def study(names: list[str]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for name in names:
+        case = CASES[name]
+        model = case.make()
+        exact = places(run(case, model, integrator="dormand-prince", rtol=1e-12, atol=1e-14))
+        rows = {}
+        for method, options in METHODS.items():
+            rows[method] = [measured(case, model, exact, options, tolerance) for tolerance in TOLERANCES]
+            shown = " ".join(f"{row.get('error', np.nan) / row['rtol']:8.2g}" for row in rows[method])
+            times = " ".join(f"{1e3 * row.get('seconds', np.nan):8.2f}" for row in rows[method])
+            steps = " ".join(f"{row.get('steps', 0):7d}" for row in rows[method])
+            print(f"{name:18s} {method:18s} error/rtol {shown}\n{'':38s}        ms {times}\n{'':42s} steps {steps}", flush=True)
+        table[name] = rows
+    return table
+
+
+def draw(table: dict[str, Any], across: str) -> Figure:
+    """One panel per model: error over the tolerance asked, or over the time."""
+    figure = Figure(figsize=(WIDTH, 11.0))
+    panels = figure.subplots(5, 2, sharex=across == "rtol").ravel()
+    for axes, (name, rows) in zip(panels, table.items()):
+        for method, found in rows.items():
+            good = [row for row in found if "error" in row]
+            x = [row[across] * (1e3 if across == "seconds" else 1.0) for row in good]
+            axes.loglog(x, [max(row["error"], 1e-14) for row in good], marker="o", markersize=3, linewidth=1.2, label=method)
+        if across == "rtol":
+            axes.fill_between(TOLERANCES, TOLERANCES, ALLOWED * np.array(TOLERANCES), color="#e4e9ee", zorder=0)
+        axes.set_title(name)
+        decades(axes.xaxis)
+        decades(axes.yaxis)
+    for axes in panels[-2:]:
+        axes.set_xlabel("rtol asked" if across == "rtol" else "time of the run (ms)")
+    for axes in panels[::2]:
+        axes.set_ylabel("error")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncol=4)
+    return figure
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", fm.AuditWarning)
+    table = study(sys.argv[1:] or list(CASES))
+    if sys.argv[1:]:
+        return
+    (HERE / "study.json").write_text(json.dumps(table, indent=1, ensure_ascii=False))
+    with house_style():
+        for across, file in (("rtol", "precision.png"), ("seconds", "work.png")):
+            draw(table, across).savefig(HERE / file, dpi=130)
+
+
+if __name__ == "__main__":
+    main()
