@@ -1,6 +1,6 @@
 """Second-order displacements on a quadratic manifold: mass matrices of many parts, swinging beams against the elastica, fields.
 
-    python reports/manifold/study.py [parts] [beams] [fields]        -> study.json, parts.png (about six minutes)
+    python reports/manifold/study.py [parts] [beams] [fields]        -> study.json, parts.png (about three minutes)
 
 Parts: 50 random solid beams and blocks × 3 body frames × 9 to 46 modes, bent at random: smallest eigenvalue of M(q) in units of
 M(0), with second-order displacements on the manifold, and with terms up to the second order in q alone. Beams: a slender beam
