@@ -74,7 +74,7 @@ def reduced_geometric_stiffness(
     interfaces; both in mesh axes.
 
     Whatever the reference condition of the linear shapes, the second-order displacements obey that of mean axes (loads are
-    balanced by inertia): then they carry no momentum, and the mass matrix stays positive definite at any deflection.
+    balanced by inertia): then they carry no momentum.
     """
     cases = loads.under(MEAN_AXES)
     K0 = geometric_stiffness(statics, cases, shapes, motion[:, 3:])

@@ -15,11 +15,10 @@ from flexmbs.analysis.jacobians import partition
 from flexmbs.analysis.sequence import solution_of
 from flexmbs.analysis.state import HasState, State, state_about, velocity_names
 from flexmbs.analysis.tangent import dense
-from flexmbs.errors import InputError
-from flexmbs.flexible_body import FlexibleBodyData
 from flexmbs.model.model import Model
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import FIRST, MASS, NF, SECOND, SF_AT
+from flexmbs.system.second_order_fields import second_order_fields
 from flexmbs.system.sizes import displacement_sizes
 
 
@@ -55,13 +54,9 @@ def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str]
     """The function of Gibbs at the declared state of a model, or at a given one.
 
     velocities: names of the velocities taken as σ, chosen by pivoting where none are given.
-    Raises `InputError` for velocities that do not determine the motion, and for flexible bodies with geometric stiffness, whose
-    displacements of second order are no part of S here.
+    Raises `InputError` for velocities that do not determine the motion.
     """
     here = state_about(model, at)
-    stiffened = [name for name, data in here.compiled.data.items() if data.geometric is not None]
-    if stiffened:
-        raise InputError(*(f"bodies.{name}: S is that of shapes of first order; take stiffening=False" for name in stiffened))
     known, names = dense(here), velocity_names(here.compiled)
     N, P = free_directions(known.M, known.G)
     chosen = partition(N, names, velocities, displacement_sizes(here.compiled))
@@ -85,14 +80,16 @@ def gibbs_functions(here: State, accelerations: np.ndarray) -> np.ndarray:
             np.einsum("tij,ti->tj", A, x) for x in (body.acceleration, body.angular_acceleration, body.angular_velocity)
         )
         data = compiled.data.get(name)
+        fields = None if data is None else second_order_fields(data)
         at, nf = int(compiled.system.tree[i, SF_AT]), int(compiled.system.tree[i, NF])
         for k, sd in enumerate(accelerations):
             W = _skew(turn[k]) + _skew(spin[k]) @ _skew(spin[k])
             found[k] += 0.5 * _rigid(compiled, i, a[k], W)
-            if data is not None:
-                Y = np.einsum("ib,k->ibk", W, body.elastic[k]) + np.einsum("ib,k->ibk", np.eye(3), sd[at : at + nf])
-                Y += 2.0 * np.einsum("ib,k->ibk", _skew(spin[k]), body.elastic_rate[k])
-                found[k] += 0.5 * _elastic(data, a[k], W, Y)
+            if data is not None and fields is not None:
+                x, xd, xdd = fields.coordinates(body.elastic[k], body.elastic_rate[k], sd[at : at + nf])
+                Y = np.einsum("ib,k->ibk", W, x) + np.einsum("ib,k->ibk", np.eye(3), xdd)
+                Y += 2.0 * np.einsum("ib,k->ibk", _skew(spin[k]), xd)
+                found[k] += 0.5 * _elastic(fields.with_modes(data), a[k], W, Y)
     return found
 
 
@@ -103,10 +100,11 @@ def _rigid(compiled: Compiled, i: int, a: np.ndarray, W: np.ndarray) -> float:
     return float(row[MASS] * a @ a + 2.0 * a @ W @ first + np.einsum("ia,ic,ac->", W, W, second))
 
 
-def _elastic(data: FlexibleBodyData, a: np.ndarray, W: np.ndarray, Y: np.ndarray) -> float:
-    """∫ 2 (a + W x)·Y φ + |Y φ|² dm with (Y φ)_i = Σ Y_ibk φ_bk."""
-    mixed = 2.0 * np.einsum("i,ibk,bk->", a, Y, data.S_bar) + 2.0 * np.einsum("ia,ibk,abk->", W, Y, data.xS)
-    return float(mixed + np.einsum("ibk,icl,bckl->", Y, Y, data.SS))
+def _elastic(integrals: tuple[np.ndarray, ...], a: np.ndarray, W: np.ndarray, Y: np.ndarray) -> float:
+    """∫ 2 (a + W x)·Y φ + |Y φ|² dm with (Y φ)_i = Σ Y_ibk φ_bk, from ∫φ dm, ∫x_a φ dm, ∫φ_a φ_b dm."""
+    S_bar, xS, SS = integrals
+    mixed = 2.0 * np.einsum("i,ibk,bk->", a, Y, S_bar) + 2.0 * np.einsum("ia,ibk,abk->", W, Y, xS)
+    return float(mixed + np.einsum("ibk,icl,bckl->", Y, Y, SS))
 
 
 def _skew(v: np.ndarray) -> np.ndarray:

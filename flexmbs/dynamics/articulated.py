@@ -18,9 +18,10 @@ from flexmbs.dynamics.articulated_work import (
     CARRIER, COLUMNS, DENSE, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_S, OWN, PASSED, PIVOT, POSE, SLOPE,
 )  # fmt: skip
 from flexmbs.dynamics.frames import displacement
-from flexmbs.dynamics.inertia import rigid_mass_rows
+from flexmbs.dynamics.inertia import mass_of_modes, rigid_mass_rows
 from flexmbs.dynamics.kinematics import parent_to_child
-from flexmbs.system.records import D_FF, F_NF, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, M_FF, NF, NV, RC, XC, XP
+from flexmbs.dynamics.second_order import add_field_mass
+from flexmbs.system.records import D_FF, F_NF, FIELDS, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, NF, NV, RC, XC, XP
 
 
 @part
@@ -28,17 +29,18 @@ def frame_columns(frames, m, x, q, i, row, Psi):
     """Psi[i, row:row+6] (6, nf): twists of frame m at the body's origin by its modes, v = φ + x×w, w = T(ψq)ᵀ ψ; body axes."""
     th = displacement(frames, m, 3, q)
     h = frames.now
+    F = h.shape[1] // 6
     a = tangent_transposed(th, (1.0, 0.0, 0.0))
     b = tangent_transposed(th, (0.0, 1.0, 0.0))
     c = tangent_transposed(th, (0.0, 0.0, 1.0))
     for k in range(frames.info[m, F_NF]):
-        u, v, w = h[m, 3, k], h[m, 4, k], h[m, 5, k]
+        u, v, w = h[m, 3 * F + k], h[m, 4 * F + k], h[m, 5 * F + k]
         wx = a[0] * u + b[0] * v + c[0] * w
         wy = a[1] * u + b[1] * v + c[1] * w
         wz = a[2] * u + b[2] * v + c[2] * w
-        Psi[i, row, k] = h[m, 0, k] + x[1] * wz - x[2] * wy
-        Psi[i, row + 1, k] = h[m, 1, k] + x[2] * wx - x[0] * wz
-        Psi[i, row + 2, k] = h[m, 2, k] + x[0] * wy - x[1] * wx
+        Psi[i, row, k] = h[m, k] + x[1] * wz - x[2] * wy
+        Psi[i, row + 1, k] = h[m, F + k] + x[2] * wx - x[0] * wz
+        Psi[i, row + 2, k] = h[m, 2 * F + k] + x[0] * wy - x[1] * wx
         Psi[i, row + 3, k] = wx
         Psi[i, row + 4, k] = wy
         Psi[i, row + 5, k] = wz
@@ -66,24 +68,27 @@ def joint_geometry(tree, frames, art, motion, i, q):
 
 
 @called
-def body_matrix(bodies, tree, A, i, q, U, c_mass, c_damping, diagonal):
+def body_matrix(bodies, tree, A, i, U, c_mass, c_damping, diagonal):
     """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block (none for c_damping < 0).
 
     Filled are the rows of the twist and the upper triangle of the modal block, or its diagonal alone.
     """
     n = tree[i, NF]
-    rigid_mass_rows(bodies, tree, i, q, U, A)
+    rigid_mass_rows(bodies, tree, i, U, A)
     if c_mass != 1.0:
         for a in range(6):
             for b in range(6 + n):
                 A[i, a, b] *= c_mass
     m = bodies.matrices
+    mass = mass_of_modes(bodies, i)
     for k in range(n):
         for l in range(k, k + 1 if diagonal else n):
-            x = c_mass * m[i, M_FF, k, l]
+            x = c_mass * m[i, mass, k, l]
             if c_damping >= 0.0:
                 x += m[i, K_FF, k, l] + c_damping * m[i, D_FF, k, l]
             A[i, 6 + k, 6 + l] = x
+    if bodies.rigid[i, FIELDS] > 0.0:
+        add_field_mass(bodies, i, n, c_mass, U, A)
 
 
 @part

@@ -10,7 +10,7 @@ from flexmbs.system.compile import frozen
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
     AXIS, CHAIN_AT, CHAIN_END, CUT_C, CUT_P, CUT_ROWS, DIAGONAL_MODES, DRIVE_BODY, DRIVE_ROW, DRIVE_V, F_BODY, F_ELASTIC, F_R,
-    F_X, FIRST, FRAME_C, FRAME_P, JOINT, MASS, NF, NV, PAIR_A, PAIR_B, PARENT, Q_AT, ROTATE, S_AT, SLIDE, System,
+    F_X, FIELDS, FIRST, FRAME_C, FRAME_P, JOINT, MASS, NF, NV, PAIR_A, PAIR_B, PARENT, Q_AT, ROTATE, S_AT, SLIDE, System,
 )  # fmt: skip
 
 # columns of Articulated.link: the tree; whether the own frame and the parent's frame move with modes; for a diagonal modal block
@@ -102,7 +102,8 @@ def make_articulated(system: System) -> Articulated:
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
     """The column L_CHILD."""
     found = np.full(len(own), -1, np.int64)
-    found[(own == 1) | (system.bodies.rigid[:, DIAGONAL_MODES] != 1.0)] = DENSE
+    rigid = system.bodies.rigid
+    found[(own == 1) | (rigid[:, DIAGONAL_MODES] != 1.0) | (rigid[:, FIELDS] > 0.0)] = DENSE
     for i, p in enumerate(system.tree[:, PARENT]):
         if carrier[i] == 1 and p >= 0:
             found[p] = i if found[p] == -1 else DENSE

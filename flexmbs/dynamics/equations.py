@@ -26,7 +26,7 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
     system, work = model.system, model.work
     q, s, sd = here.q, here.s, here.sd
     gravity = work.zero if weightless != 0.0 else system.gravity
-    shapes_now(work.frames, q)
+    shapes_now(work.frames, q, s)
     outward(system.tree, work.frames, system.joints, gravity, work.motion, q, s, sd)
     if bodies_alone != 0.0:
         return 0

@@ -20,38 +20,57 @@ def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
     """Positions (…, 3) of frame m in its body at elastic coordinates (…, nf): x + φ q − ½ qᵀ K0 q."""
     n, j = int(frames.info[m, F_NF]), int(frames.info[m, F_SECOND])
     x = frames.place[m, F_X : F_X + 3] + q @ frames.shape[m, :3, :n].T
-    return np.asarray(x if j < 0 else x - 0.5 * np.einsum("...k,akl,...l->...a", q, frames.second[j, :3, :n, :n], q))
+    if j < 0:
+        return np.asarray(x)
+    K0 = frames.second[j, :n].reshape(n, 6, -1)[:, :3, :n]
+    return np.asarray(x - 0.5 * np.einsum("...k,kal,...l->...a", q, K0, q))
 
 
 @part
-def shapes_now(frames, q):
-    """Shapes φ − K0 q and ψ − K0 q of all frames, where some have second-order displacements."""
+def shapes_now(frames, q, s):
+    """Shapes φ − K0 q and ψ − K0 q of all frames and their rates −K0 q̇, where some have second-order displacements."""
     if frames.second.shape[0] == 0:
         return
+    width = frames.now.shape[1]
     for m in range(frames.info.shape[0]):
         j = frames.info[m, F_SECOND]
-        n = frames.info[m, F_NF]
-        at = frames.info[m, F_QF]
-        for row in range(6):
-            for k in range(n):
-                x = frames.shape[m, row, k]
-                if j >= 0:
-                    for l in range(n):
-                        x -= frames.second[j, row, k, l] * q[at + l]
-                frames.now[m, row, k] = x
+        for k in range(width):
+            frames.now[m, k] = frames.shape[m, k]
+        if j >= 0:
+            for k in range(width):
+                frames.rate[m, k] = 0.0
+            n = frames.info[m, F_NF]
+            subtract_rows(frames.second[j], n, q, frames.info[m, F_QF], frames.now[m])
+            subtract_rows(frames.second[j], n, s, frames.info[m, F_SF], frames.rate[m])
+
+
+@part
+def subtract_rows(Q, n, x, at, U):
+    """U −= Σ_l x[at + l] Q[l], four rows at a time"""
+    whole = n - n % 4
+    for l in range(0, whole, 4):
+        a, b, c, d = x[at + l], x[at + l + 1], x[at + l + 2], x[at + l + 3]
+        for k in range(U.shape[0]):
+            U[k] -= (a * Q[l, k] + b * Q[l + 1, k]) + (c * Q[l + 2, k] + d * Q[l + 3, k])
+    for l in range(whole, n):
+        a = x[at + l]
+        for k in range(U.shape[0]):
+            U[k] -= a * Q[l, k]
 
 
 @part
 def modal3(shape, m, n, row, x, at):
-    """Σ_k shape[m, row:row+3, k] x[at + k]; row 0 translations φ, row 3 rotations ψ."""
+    """Σ_k shape[m, row:row+3, k] x[at + k] of flat rows; row 0 translations φ, row 3 rotations ψ."""
+    F = shape.shape[1] // 6
+    o = row * F
     a = 0.0
     b = 0.0
     c = 0.0
     for k in range(n):
         f = x[at + k]
-        a += shape[m, row, k] * f
-        b += shape[m, row + 1, k] * f
-        c += shape[m, row + 2, k] * f
+        a += shape[m, o + k] * f
+        b += shape[m, o + F + k] * f
+        c += shape[m, o + 2 * F + k] * f
     return (a, b, c)
 
 
@@ -75,18 +94,10 @@ def velocity(frames, m, row, s):
 @part
 def acceleration(frames, m, row, s, sd):
     """(φ − K0 q) q̈ − q̇ᵀ K0 q̇ (row 0) or the same of ψ (row 3)"""
-    x, y, z = velocity(frames, m, row, sd)
-    j = frames.info[m, F_SECOND]
-    if j >= 0:
-        n = frames.info[m, F_NF]
-        at = frames.info[m, F_SF]
-        for k in range(n):
-            for l in range(n):
-                f = s[at + k] * s[at + l]
-                x -= frames.second[j, row, k, l] * f
-                y -= frames.second[j, row + 1, k, l] * f
-                z -= frames.second[j, row + 2, k, l] * f
-    return (x, y, z)
+    a = velocity(frames, m, row, sd)
+    if frames.info[m, F_SECOND] < 0:
+        return a
+    return add(a, modal3(frames.rate, m, frames.info[m, F_NF], row, s, frames.info[m, F_SF]))
 
 
 @part
@@ -123,10 +134,12 @@ def modal_force(frames, m, Rm, q, f, t, out, factor):
     a = scale(factor, mul(Rm, f))
     b = scale(factor, tangent_transposed(th, mul(load9_at(frames.place, m, F_R), t)))
     h = frames.now
+    F = h.shape[1] // 6
     for k in range(frames.info[m, F_NF]):
         out[at + k] += (
-            h[m, 0, k] * a[0] + h[m, 1, k] * a[1] + h[m, 2, k] * a[2] + h[m, 3, k] * b[0] + h[m, 4, k] * b[1] + h[m, 5, k] * b[2]
-        )
+            h[m, k] * a[0] + h[m, F + k] * a[1] + h[m, 2 * F + k] * a[2]
+            + h[m, 3 * F + k] * b[0] + h[m, 4 * F + k] * b[1] + h[m, 5 * F + k] * b[2]
+        )  # fmt: skip
 
 
 @part
@@ -137,18 +150,15 @@ def modal_rows(frames, m, Rm, q, P, n, B):
     th = displacement(frames, m, 3, q)
     R0 = load9_at(frames.place, m, F_R)
     h = frames.now
+    F = h.shape[1] // 6
     for r in range(n):
         a = mul(Rm, load3_at(P, r, 0))
         b = tangent_transposed(th, mul(R0, load3_at(P, r, 3)))
         for k in range(frames.info[m, F_NF]):
             B[r, 6 + k] += (
-                h[m, 0, k] * a[0]
-                + h[m, 1, k] * a[1]
-                + h[m, 2, k] * a[2]
-                + h[m, 3, k] * b[0]
-                + h[m, 4, k] * b[1]
-                + h[m, 5, k] * b[2]
-            )
+                h[m, k] * a[0] + h[m, F + k] * a[1] + h[m, 2 * F + k] * a[2]
+                + h[m, 3 * F + k] * b[0] + h[m, 4 * F + k] * b[1] + h[m, 5 * F + k] * b[2]
+            )  # fmt: skip
 
 
 @part

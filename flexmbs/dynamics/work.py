@@ -7,10 +7,11 @@ from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
 from flexmbs.dynamics.law_calls import make_law_room
+from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
-    CONTACT_WIDTH, CUT_WIDTH, KINEMATICS, KKT, MOTION_WIDTH, N_CALLS, RESIDUAL, SPARE, Equations, Evaluation, FramesNow, Path,
-    System, Work,
+    CONTACT_WIDTH, CUT_WIDTH, KINEMATICS, KKT, MOTION_WIDTH, N_CALLS, RESIDUAL, SPARE, Equations, Evaluation, Frames, FramesNow,
+    Path, System, Work,
 )  # fmt: skip
 
 
@@ -35,22 +36,28 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     nb, _, ns, nc, nz = (int(n) for n in system.layout)
     F = system.bodies.matrices.shape[3]
     n = 6 + F
-    z = np.zeros
+    z, own = np.zeros, scratch_width(system.bodies)
     width = max(n, int(system.elimination.node[:, SIZE].max()))
     path = make_path(system, beta) if path is None else path
-    shapes = system.frames.shape if len(system.frames.second) == 0 else np.zeros_like(system.frames.shape)
     zero = z(max(ns, nc, 3))
     zero.flags.writeable = False
     return Work(
-        path=path, frames=FramesNow(*system.frames, shapes), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
+        path=path, frames=_frames_now(system.frames), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
         motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)),
-        beta=np.concatenate([path.beta, z(SPARE)]), gs=z((3, nc)), U=z(15 * F), E=z((nb, n, n)), X=z((nb, 6, n)),
+        beta=np.concatenate([path.beta, z(SPARE)]), gs=z((3, nc)), U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
         stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_room(system),
-        power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, 15 * F)), force_rate=z(nz),
+        power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
         drive_rate=z(nc), slopes=z((len(system.couplings), 12, 6)),
         joint_slope=z((len(system.forces.joint.info), 2)), contact=z((len(system.contacts.info), CONTACT_WIDTH)),
     )  # fmt: skip
+
+
+def _frames_now(frames: Frames) -> FramesNow:
+    """The frames with room for shapes that change, or with their constant ones."""
+    flat = frames.shape.reshape(len(frames.shape), -1)
+    now = flat if len(frames.second) == 0 else np.zeros_like(flat)
+    return FramesNow(frames.info, frames.place, flat, frames.second, now, np.zeros_like(flat))
 
 
 def _connected(system: System, work: Work) -> Work:

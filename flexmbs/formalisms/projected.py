@@ -200,7 +200,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
     transmission(tree, work.frames, work.motion, q, work.E, work.X, work.B)
     jacobian(tree, work.E, work.X, room.J)
     for i in range(tree.shape[0]):
-        body_matrix(system.bodies, tree, work.M, i, q, work.products[i], 1.0, -1.0, False)
+        body_matrix(system.bodies, tree, work.M, i, work.products[i], 1.0, -1.0, False)
     projected_mass(tree, work.M, room.J, room.T, M)
     projected_forces(tree, work.motion, room.J, work.r, x)
     bad = dense_cholesky(M)

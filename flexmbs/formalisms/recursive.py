@@ -78,7 +78,7 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
         if not fresh:
             shape_products(system.bodies, i, tree[i, NF], q, tree[i, QF_AT], work.products[i])
         diagonal = art.link[i, L_CHILD] != DENSE
-        body_matrix(system.bodies, tree, art.A, i, q, work.products[i], c_mass, c_damping, diagonal)
+        body_matrix(system.bodies, tree, art.A, i, work.products[i], c_mass, c_damping, diagonal)
     return articulate(art.link, art.drive, art.body, art.A, art.modes, art.velocity, art.carried, art.T)
 
 

@@ -8,10 +8,10 @@ from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import Model
 from flexmbs.system.records import (
-    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIRST, GYROSCOPIC, K_FF, M_FF, MASS, MOMENT,
-    NF, QF_AT,
+    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, M_REST,
+    MASS, MOMENT, NF, QF_AT, RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames,
 )  # fmt: skip
-from flexmbs.system.records import RIGID_WIDTH, SECOND, SF_AT, STIFFENED, TURNING, Bodies, Frames
+from flexmbs.system.second_order_fields import SecondOrderFields, second_order_fields
 from flexmbs.system.topology import Topology
 
 ROUND_OFF = 1e-12
@@ -20,9 +20,14 @@ ROUND_OFF = 1e-12
 def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData]) -> Bodies:
     """Inertia and modal matrices of all bodies, in the order of the tree."""
     nb = len(shape.tree)
-    F = max((d.nf for d in data.values()), default=0)
-    rows = TURNING + (3 if any(d.geometric is not None for d in data.values()) else 0)
-    b = Bodies(np.zeros((nb, RIGID_WIDTH)), np.zeros((nb, 12, F)), np.zeros((nb, F, rows, F)), np.zeros((nb, 3, F, F)))
+    fields = {name: second_order_fields(d) for name, d in data.items()}
+    n = max((d.nf for d in data.values()), default=0)
+    R = max((len(each.C) for each in fields.values()), default=0)
+    F = max((d.nf + len(fields[name].C) for name, d in data.items()), default=0)
+    z = np.zeros
+    b = Bodies(
+        z((nb, RIGID_WIDTH)), z((nb, 12, F)), z((nb, F, 12, F)), z((nb, 4, n, n)), z((nb, n, R, n)), z((nb, R, n))
+    )  # fmt: skip
     for i, name in enumerate(shape.bodies):
         body = model.bodies[name]
         if isinstance(body, RigidBody):
@@ -35,32 +40,34 @@ def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData
         elif isinstance(body, PointMass):
             b.rigid[i, MASS] = body.mass
         elif isinstance(body, FlexibleBody):
-            _flexible(b, i, body, data[name])
+            _flexible(b, i, body, data[name], fields[name])
         else:
             raise InputError(f"bodies.{name}: kind '{body.kind}' has no inertia in the equations")
-    return b._replace(linear=b.linear.reshape(nb, 12 * F), quadratic=b.quadratic.reshape(nb, F, rows * F))
+    flat = {"linear": (nb, 12 * F), "quadratic": (nb, F, 12 * F), "curvature": (nb, n, R * n), "mixed": (nb, R * n)}
+    return b._replace(**{part: getattr(b, part).reshape(shape) for part, shape in flat.items()})
 
 
-def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData) -> None:
-    n = d.nf
+def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields: SecondOrderFields) -> None:
+    n, r = d.nf, len(fields.C)
     b.rigid[i, :DIAGONAL_MODES] = [d.mass, *d.first_moment, *d.second_moment.ravel()]
-    b.linear[i, :9, :n] = d.xS.reshape(9, n)
-    b.linear[i, MOMENT:, :n] = d.S_bar
-    b.quadratic[i, :n, :9, :n] = d.SS.reshape(9, n, n).transpose(1, 0, 2)
+    b.rigid[i, FIELDS] = r
+    S_bar, xS, SS = fields.beside_modes(d)
+    b.linear[i, :MOMENT, : n + r] = xS.reshape(9, n + r)
+    b.linear[i, MOMENT:, : n + r] = S_bar
+    b.quadratic[i, : n + r, :GYROSCOPIC, : n + r] = SS.reshape(9, n + r, n + r).transpose(1, 0, 2)
     for c, (a, e) in enumerate(((1, 2), (2, 0), (0, 1))):
-        b.quadratic[i, :n, GYROSCOPIC + c, :n] = d.SS[a, e] - d.SS[e, a]
-    if d.geometric is not None:
-        b.rigid[i, STIFFENED] = 1.0
-        b.quadratic[i, :n, :MOMENT, :n] += d.geometric.second_moments.reshape(9, n, n).transpose(1, 0, 2)
-        b.quadratic[i, :n, MOMENT:GYROSCOPIC, :n] = d.geometric.acceleration.transpose(1, 0, 2)
-        b.quadratic[i, :n, TURNING:, :n] = d.geometric.angular_acceleration.transpose(1, 0, 2)
+        b.quadratic[i, : n + r, GYROSCOPIC + c, : n + r] = SS[a, e] - SS[e, a]
+    b.curvature[i, :n, :r, :n] = fields.C.transpose(1, 0, 2)
+    b.mixed[i, :r, :n] = fields.mixed
     b.matrices[i, M_FF, :n, :n] = d.m_ff
+    b.matrices[i, M_REST, :n, :n] = d.m_ff - fields.mixed.T @ fields.mixed
     b.matrices[i, K_FF, :n, :n] = d.K_ff
     b.matrices[i, D_FF, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)
-    off = b.matrices[i] * (1.0 - np.eye(b.matrices.shape[-1]))
-    diagonal = np.abs(off).max(axis=(1, 2), initial=0.0) <= ROUND_OFF * np.abs(b.matrices[i]).max(axis=(1, 2), initial=0.0)
+    own = b.matrices[i, :M_REST]
+    off = own * (1.0 - np.eye(own.shape[-1]))
+    diagonal = np.abs(off).max(axis=(1, 2), initial=0.0) <= ROUND_OFF * np.abs(own).max(axis=(1, 2), initial=0.0)
     if diagonal.all():
-        b.matrices[i] -= off
+        own -= off
         b.rigid[i, DIAGONAL_MODES] = 1.0
 
 
@@ -107,7 +114,7 @@ class FrameTable:
     def record(self, tree: np.ndarray) -> Frames:
         """Flat record of all frames."""
         n, F = len(self.numbers), max((d.nf for d in self.data.values()), default=0)
-        frames = Frames(np.zeros((n, 6), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)), np.zeros((0, 6, F, F)))
+        frames = Frames(np.zeros((n, 6), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)), np.zeros((0, F, 6 * F)))
         second: list[np.ndarray] = []
         for ref, m in self.numbers.items():
             i = self.bodies[ref.body]
@@ -134,5 +141,6 @@ def _second_order(frames: Frames, m: int, d: FlexibleBodyData, name: str, second
     K0 = d.geometric.frames.get(name) if d.geometric is not None else None
     if K0 is not None and K0.any():
         frames.info[m, F_SECOND] = len(second)
-        second.append(np.zeros(frames.second.shape[1:]))
-        second[-1][:, : d.nf, : d.nf] = K0
+        rows = np.zeros((frames.second.shape[1], 6, frames.second.shape[1]))
+        rows[: d.nf, :, : d.nf] = K0.transpose(1, 0, 2)
+        second.append(rows.reshape(frames.second.shape[1:]))

@@ -20,13 +20,13 @@ LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 # twist itself
 PARENT, FRAME_P, FRAME_C, JOINT, PLAIN, NV, NF, Q_AT, S_AT, QF_AT, SF_AT = range(11)
 # columns of Bodies.rigid
-MASS, FIRST, SECOND, DIAGONAL_MODES, STIFFENED = 0, 1, 4, 13, 14  # diagonal: m_ff, K_ff, D_ff; stiffened: γ stands
+MASS, FIRST, SECOND, DIAGONAL_MODES, FIELDS = 0, 1, 4, 13, 14  # diagonal: m_ff, K_ff, D_ff; number of second-order fields
 RIGID_WIDTH = 15
-# rows of Bodies.linear and Bodies.quadratic: 3a+b for ∫x_a φ_b dm, ∫(φ_a φ_b + x_a γ_b) dm; a for ∫φ_a dm, ∫γ_a dm;
-# of Bodies.quadratic alone: a for ∫φ×φ dm, ∫x×γ dm (this one where a body is stiffened)
-MOMENT, GYROSCOPIC, TURNING = 9, 12, 15
-# Bodies.matrices
-M_FF, K_FF, D_FF = range(3)
+# rows of Bodies.linear: 3a+b for ∫x_a φ_b dm, MOMENT + a for ∫φ_a dm; of Bodies.quadratic: 3a+b for ∫φ_a φ_b dm, GYROSCOPIC + a
+# for ∫φ×φ dm, which shape products and sums in the scratch of a body have too; c and Θ come BEHIND these
+MOMENT, GYROSCOPIC, CENTRE, BEHIND = 9, 9, 12, 12
+# Bodies.matrices; the last: m_ff without the part that second-order fields have
+M_FF, K_FF, D_FF, M_REST = range(4)
 # columns of Frames.info and Frames.place
 F_BODY, F_ELASTIC, F_NF, F_QF, F_SF, F_SECOND = range(6)  # the last: place in Frames.second or −1
 F_X, F_R = 0, 3
@@ -90,12 +90,17 @@ POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 
 
 class Bodies(NamedTuple):
-    """Inertia shape integrals and modal matrices (theory §1) of u = x + φ q + ½ γ(q, q), body axes."""
+    """Inertia shape integrals and modal matrices (theory §1) of u = x + φ q + ψ z, body axes.
 
-    rigid: np.ndarray  # (nb, 15) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices, stiffened
+    Columns F: modes φ, then second-order fields ψ; beside these the modes φ are without their part in ψ, see `second_order`.
+    """
+
+    rigid: np.ndarray  # (nb, 15) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices, number of fields
     linear: np.ndarray  # (nb, 12 F) row by row
-    quadratic: np.ndarray  # (nb, F, 15 F or 18 F)  [l, row F + k]
-    matrices: np.ndarray  # (nb, 3, F, F)
+    quadratic: np.ndarray  # (nb, F, 12 F)  [l, row F + k]
+    matrices: np.ndarray  # (nb, 4, n, n)
+    curvature: np.ndarray  # (nb, n, R n)  [l, r n + k] C_r
+    mixed: np.ndarray  # (nb, R n)  ∫ψ_r·φ_k dm
 
 
 class Frames(NamedTuple):
@@ -104,7 +109,7 @@ class Frames(NamedTuple):
     info: np.ndarray  # (nm, 6)
     place: np.ndarray  # (nm, 12)
     shape: np.ndarray  # (nm, 6, F)  φ, ψ
-    second: np.ndarray  # (n, 6, F, F)  K0 of unit forces and moments
+    second: np.ndarray  # (n, F, 6 F)  [l, row F + k] K0 of unit forces and moments
 
 
 class FramesNow(NamedTuple):
@@ -112,9 +117,10 @@ class FramesNow(NamedTuple):
 
     info: np.ndarray
     place: np.ndarray
-    shape: np.ndarray
+    shape: np.ndarray  # (nm, 6 F)
     second: np.ndarray
-    now: np.ndarray  # (nm, 6, F)  φ − K0 q, ψ − K0 q of the last kinematics
+    now: np.ndarray  # (nm, 6 F)  φ − K0 q, ψ − K0 q of the last kinematics
+    rate: np.ndarray  # (nm, 6 F)  −K0 q̇ of the last kinematics, of frames with second-order displacements
 
 
 class Joints(NamedTuple):
@@ -237,7 +243,7 @@ class Work(NamedTuple):
     cut: np.ndarray  # (ncut, CUT_WIDTH)
     beta: np.ndarray  # coordinates of the cut joints of the last evaluation, and 8 spare places
     gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
-    U: np.ndarray  # (15 F,)  shape products of one body, sums of its gyroscopic forces
+    U: np.ndarray  # scratch of one body: shape products, sums of its gyroscopic forces, c and Θ, coordinates
     E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
     X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
     M: np.ndarray  # (nb, n, n) (composite) mass matrices
@@ -252,7 +258,7 @@ class Work(NamedTuple):
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros
-    products: np.ndarray  # (nb, 15 F) shape products of the bodies, sums of their gyroscopic forces
+    products: np.ndarray  # (nb, …) the same of all bodies
     force_rate: np.ndarray  # (nz,) rates of force states
     drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, 0 elsewhere
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings

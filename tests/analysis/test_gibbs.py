@@ -6,6 +6,7 @@ from linkages import slider_crank
 
 import flexmbs as fm
 from flexmbs.analysis.gibbs import gibbs
+from flexmbs.flexible_body import GeometricStiffness
 
 M1, M2, L = 2.0, 3.0, 0.7
 FORCES = (1.1, 0.7)
@@ -54,24 +55,28 @@ def test_closed_loop_under_its_weight() -> None:
     np.testing.assert_allclose(found.derivative(found.rates), found.quasi_forces, rtol=1e-8)
 
 
-def flexible() -> fm.FlexibleBodyData:
-    """A bar of points: ten masses with two shapes."""
+def flexible(*, stiffened: bool) -> fm.FlexibleBodyData:
+    """A bar of points: ten masses with two shapes; ``stiffened``: with some geometric stiffness."""
     x = np.linspace(0.1, 1.0, 10)
     m, phi = 0.2, np.zeros((10, 3, 2))
     phi[:, 1, 0], phi[:, 2, 1], phi[:, 0, 1] = x**2, x**3, 0.3 * x
     points = np.column_stack([x, 0.0 * x, 0.0 * x])
+    K0 = np.random.default_rng(1).normal(size=(12, 2, 2))
+    K0 += K0.transpose(0, 2, 1)
     return fm.FlexibleBodyData.from_integrals(
         "bar", mass=10 * m, first_moment=m * points.sum(0), second_moment=m * points.T @ points + 1e-3 * np.eye(3),
         S_bar=m * phi.sum(0), xS=m * np.einsum("na,nbk->abk", points, phi), SS=m * np.einsum("nak,nbl->abkl", phi, phi),
         K_ff=np.diag([40.0, 70.0]), D_ff=np.diag([0.3, 0.5]),
+        geometric=GeometricStiffness(K0[:3], K0[3:6], K0[6:]) if stiffened else None,
     )  # fmt: skip
 
 
-def test_flexible_body() -> None:
+@pytest.mark.parametrize("stiffened", [False, True])
+def test_flexible_body(stiffened: bool) -> None:
     """A free bar that turns and vibrates: quasi-forces are those of its springs and dampers, −K q − D q̇, and nothing else."""
     model = fm.Model("bar", gravity=(0.0, 0.0, 0.0))
     qf, rate = np.array([0.02, -0.03]), np.array([0.4, 0.7])
-    model.add(fm.FlexibleBody("bar", data=flexible(), qf0=qf, qf_dot0=rate))
+    model.add(fm.FlexibleBody("bar", data=flexible(stiffened=stiffened), qf0=qf, qf_dot0=rate))
     model.add(fm.Free("motion", "ground", "bar", v0=(0.3, -0.5, 0.2, 1.1, 0.8, -1.7)))
     found = gibbs(model)
     names = list(found.velocities)

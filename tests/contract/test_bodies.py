@@ -243,33 +243,81 @@ def test_forces_of_a_stiffened_body_are_those_of_lagrange(seed, frame):
     assert np.abs(found.k - expected).max() < 1e-9 * np.abs(expected).max()
 
 
+def stiffened_body(seed, nf, cloudy):
+    """A free body with geometric stiffness, its masses, and the second-order displacements γ (N, 3, nf, nf) behind it."""
+    rng = np.random.default_rng(seed)
+    nodes = cloudy(rng, nf)
+    data = dataclasses.replace(nodes.data(rng), geometric=nodes.geometric(np.random.default_rng(5)))
+    gamma = 0.4 * np.random.default_rng(5).normal(size=(len(nodes.mass), 3, nf, nf))
+    gamma += gamma.transpose(0, 1, 3, 2)
+    model = fm.Model("free", gravity=GRAVITY)
+    model.add(fm.FlexibleBody("b", data=data))
+    model.add(fm.Free("float", "ground", "b"))
+    compiled, first = consistent_state(model)
+    return compiled, first, nodes, gamma
+
+
+def flat_cloud(rng, nf):
+    """Masses in a plane."""
+    nodes = cloud(rng, nf)
+    nodes.x[:, 2] = 0.0
+    return nodes
+
+
 @pytest.mark.parametrize("nf", [1, 4])
 def test_inertia_of_a_stiffened_body_is_the_nodal_sum_to_second_order(nf):
     """u = x + φq + ½γ(q,q): ∫u dm, ∫u uᵀ dm and ∫u × ∂u/∂q dm at small q differ from the nodal sums by terms of third and second
     order."""
-    rng = np.random.default_rng(nf)
-    nodes = cloud(rng, nf)
-    data = dataclasses.replace(nodes.data(rng), geometric=nodes.geometric(np.random.default_rng(5)))
-    twice = np.random.default_rng(5)
-    gamma = 0.4 * twice.normal(size=(len(nodes.mass), 3, nf, nf))
-    gamma += gamma.transpose(0, 1, 3, 2)
-    model = fm.Model("free")
-    model.add(fm.FlexibleBody("b", data=data))
-    model.add(fm.Free("float", "ground", "b"))
-    compiled, first = consistent_state(model)
-    work = make_work(compiled.system, first.beta)
+    compiled, first, nodes, gamma = stiffened_body(nf, nf, cloud)
+    work, rng = make_work(compiled.system, first.beta), np.random.default_rng(nf)
     left = []
     for size in (1e-2, 1e-3):
         q = size * rng.normal(size=nf)
         M = terms(compiled.system, work, 0.0, np.concatenate([first.q[:7], q]), first.s).M
-        slope = nodes.phi + gamma @ q
-        u = nodes.x + nodes.phi @ q + 0.5 * (gamma @ q) @ q
-        J = node_jacobians(u, slope)
+        J = node_jacobians(nodes.x + nodes.phi @ q + 0.5 * (gamma @ q) @ q, nodes.phi + gamma @ q)
         error = np.abs(M - np.einsum("n,nai,naj->ij", nodes.mass, J, J))
         assert error[:3].max() < 1e-13
         left.append([error[3:6, 3:6].max() / np.linalg.norm(q) ** 3, error[3:6, 6:].max() / np.linalg.norm(q) ** 2])
     assert np.all(np.array(left) < 100.0)
     assert np.all(np.array(left) > 0.01)
+
+
+@pytest.mark.parametrize("cloudy", [cloud, flat_cloud])
+@pytest.mark.parametrize("nf", [1, 4])
+@pytest.mark.parametrize("size", [0.1, 3.0])
+def test_mass_and_forces_of_a_stiffened_body_are_sums_over_the_nodes_of_its_manifold(nf, size, cloudy):
+    """u = x + φq + ½γ'(q,q) with the affine field γ' nearest to γ by weighted least squares: M and k are nodal sums to round-off,
+    at any deflection."""
+    compiled, first, nodes, gamma = stiffened_body(nf, nf, cloudy)
+    rng, root = np.random.default_rng(nf), np.sqrt(nodes.mass)[:, None]
+    w = np.column_stack([np.ones(len(root)), nodes.x])
+    fit = np.linalg.lstsq(root * w, (root * gamma.reshape(len(root), -1)), rcond=1e-9)[0]
+    near = (w @ fit).reshape(gamma.shape)
+    q, s = size * rng.normal(size=nf), rng.normal(size=6 + nf)
+    v, spin, qd = s[:3], s[3:6], s[6:]
+    A = Rotation.from_quat(first.q[3:7], scalar_first=True).as_matrix()
+    slope = nodes.phi + near @ q
+    u, ud = nodes.x + nodes.phi @ q + 0.5 * (near @ q) @ q, slope @ qd
+    J = node_jacobians(u, slope)
+    M = np.einsum("n,nai,naj->ij", nodes.mass, J, J)
+    bias = np.cross(spin, v) + np.cross(spin, np.cross(spin, u)) + 2.0 * np.cross(spin, ud) - A.T @ GRAVITY + (near @ qd) @ qd
+    k = -np.einsum("n,nai,na->i", nodes.mass, J, bias)
+    data = compiled.data["b"]
+    k[6:] -= data.K_ff @ q + data.D_ff @ qd
+    found = terms(compiled.system, make_work(compiled.system, first.beta), 0.0, np.concatenate([first.q[:7], q]), s)
+    assert np.abs(found.M - M).max() < 1e-13 * np.abs(M).max()
+    assert np.abs(found.k - k).max() < 1e-13 * np.abs(k).max()
+
+
+@pytest.mark.parametrize("size", [0.01, 0.1, 1.0, 10.0, 100.0])
+def test_mass_matrix_is_positive_definite_at_any_deflection(size):
+    """Also of geometric stiffness that is told in an attached frame, whose second-order displacements carry momentum."""
+    compiled, first, _, _ = stiffened_body(3, 4, cloud)
+    work, rng = make_work(compiled.system, first.beta), np.random.default_rng(7)
+    for _ in range(20):
+        M = terms(compiled.system, work, 0.0, np.concatenate([first.q[:7], size * rng.normal(size=4)]), first.s).M
+        scale = np.diag(M) ** -0.5
+        assert np.linalg.eigvalsh(scale[:, None] * M * scale)[0] > 1e-4
 
 
 def test_a_rigid_body_is_a_flexible_body_without_shapes():

@@ -1,0 +1,152 @@
+"""Second-order displacements ψ z(q) of one body: its coordinates η = (q, z) in the space of the modes [φ ψ].
+
+The fields ψ are orthonormal over the mass, and the modes φ that stand beside them are those of the body less their part in ψ,
+which z has instead:
+
+    z_r = m_r·q + ½ qᵀ C_r q,   T_rk = ∂z_r/∂q_k = m_rk + (C_r q)_k,   ż = T q̇,   z̈ = T q̈ + q̇ᵀ C q̇,   m_rk = ∫ψ_r·φ_k dm,
+
+    J = [1; T],   M = Jᵀ M(η) J,   M_ff = m_ff − mᵀm + Tᵀ T,   forces Jᵀ r(η, η̇, η̈).
+
+The scratch U of a body holds its shape products and the sums of its gyroscopic forces, c = ∫u dm and Θ, then η, η̇, η̈ and loads on
+η, then T and room of its size. Bodies without second order have η = q.
+"""
+
+from flexmbs._jit import called, part
+from flexmbs.system.records import BEHIND, CENTRE, FIELDS, MOMENT, Bodies
+
+
+def scratch_width(bodies: Bodies) -> int:
+    """Length of the scratch U of a body."""
+    return (CENTRE + 4) * bodies.quadratic.shape[1] + BEHIND + 2 * bodies.mixed.shape[1]
+
+
+@part
+def places(bodies):
+    """Where η, η̇, η̈, the loads, T and the room behind it begin in U."""
+    F = bodies.quadratic.shape[1]
+    eta = CENTRE * F + BEHIND
+    return eta, eta + F, eta + 2 * F, eta + 3 * F, eta + 4 * F, eta + 4 * F + bodies.mixed.shape[1]
+
+
+@part
+def add_rows(Q, row, n, x, first, low, high, U, to):
+    """U[to + j] += Σ_l x[first + l] Q[row + l, j], low ≤ j < high, l < n.
+
+    Four rows at a time: U is read and written a quarter as often.
+    """
+    whole = n - n % 4
+    for l in range(0, whole, 4):
+        a, b, c, d = x[first + l], x[first + l + 1], x[first + l + 2], x[first + l + 3]
+        r = row + l
+        for j in range(low, high):
+            U[to + j] += (a * Q[r, j] + b * Q[r + 1, j]) + (c * Q[r + 2, j] + d * Q[r + 3, j])
+    for l in range(whole, n):
+        a = x[first + l]
+        for j in range(low, high):
+            U[to + j] += a * Q[row + l, j]
+
+
+@part
+def folded(bodies, i, n, U, first, out, to):
+    """out[to + k] += Σ_r T_rk U[first + r], three fields at a time"""
+    N = bodies.matrices.shape[3]
+    _, _, _, _, slopes, _ = places(bodies)
+    fields = int(bodies.rigid[i, FIELDS])
+    whole = fields - fields % 3
+    for r in range(0, whole, 3):
+        a, b, c = U[first + r], U[first + r + 1], U[first + r + 2]
+        o = slopes + r * N
+        for k in range(n):
+            out[to + k] += a * U[o + k] + b * U[o + N + k] + c * U[o + 2 * N + k]
+    for r in range(whole, fields):
+        a = U[first + r]
+        o = slopes + r * N
+        for k in range(n):
+            out[to + k] += a * U[o + k]
+
+
+@called
+def field_amounts(bodies, i, n, U):
+    """T = m + C q and z = ½ (m + T) q"""
+    eta, _, _, _, slopes, _ = places(bodies)
+    fields, N = int(bodies.rigid[i, FIELDS]), bodies.matrices.shape[3]
+    for j in range(fields * N):
+        U[slopes + j] = bodies.mixed[i, j]
+    add_rows(bodies.curvature[i], 0, n, U, eta, 0, fields * N, U, slopes)
+    for r in range(fields):
+        z = 0.0
+        o = r * N
+        for k in range(n):
+            z += (bodies.mixed[i, o + k] + U[slopes + o + k]) * U[eta + k]
+        U[eta + n + r] = 0.5 * z
+
+
+@called
+def field_rates(bodies, i, n, U):
+    """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇; the loads z̈, and on q what m_ff q̈ has too much: −mᵀ m q̈"""
+    _, rates, accelerations, loads, slopes, room = places(bodies)
+    fields, N = int(bodies.rigid[i, FIELDS]), bodies.matrices.shape[3]
+    for j in range(fields * N):
+        U[room + j] = 0.0
+    add_rows(bodies.curvature[i], 0, n, U, rates, 0, fields * N, U, room)
+    for r in range(fields):
+        o = r * N
+        zd, own, zdd, part_of_modes = 0.0, 0.0, 0.0, 0.0
+        for k in range(n):
+            zd += U[slopes + o + k] * U[rates + k]
+            own += U[room + o + k] * U[rates + k]
+            zdd += U[slopes + o + k] * U[accelerations + k]
+            part_of_modes += bodies.mixed[i, o + k] * U[accelerations + k]
+        U[rates + n + r] = zd
+        U[accelerations + n + r] = own + zdd
+        U[loads + n + r] = own + zdd
+        for k in range(n):
+            U[loads + k] -= part_of_modes * bodies.mixed[i, o + k]
+
+
+@called
+def fold_rigid_rows(bodies, i, n, M, U):
+    """M[i, :6, 6:6+n] += M[i, :6, ψ] T"""
+    _, _, _, loads, _, _ = places(bodies)
+    for a in range(6):
+        for r in range(int(bodies.rigid[i, FIELDS])):
+            U[loads + r] = rigid_coupling(bodies, i, a, n + r, U)
+        folded(bodies, i, n, U, loads, M[i, a], 6)
+
+
+@part
+def rigid_coupling(bodies, i, a, k, U):
+    """Entry (a, k) of [∫φ dm; ∫u × φ dm] from the shape products"""
+    F = bodies.quadratic.shape[1]
+    if a < 3:
+        return bodies.linear[i, (MOMENT + a) * F + k]
+    if a == 3:
+        return U[5 * F + k] - U[7 * F + k]
+    if a == 4:
+        return U[6 * F + k] - U[2 * F + k]
+    return U[1 * F + k] - U[3 * F + k]
+
+
+@called
+def add_field_mass(bodies, i, n, factor, U, A):
+    """A_ff += factor Tᵀ T (upper triangle), six fields at a time"""
+    _, _, _, _, t, _ = places(bodies)
+    N = bodies.matrices.shape[3]
+    fields = int(bodies.rigid[i, FIELDS])
+    whole = fields - fields % 6
+    for e in range(0, whole, 6):
+        o = t + e * N
+        for k in range(n):
+            a, b, c = factor * U[o + k], factor * U[o + N + k], factor * U[o + 2 * N + k]
+            d, f, g = factor * U[o + 3 * N + k], factor * U[o + 4 * N + k], factor * U[o + 5 * N + k]
+            for l in range(k, n):
+                A[i, 6 + k, 6 + l] += (
+                    (a * U[o + l] + b * U[o + N + l]) + (c * U[o + 2 * N + l] + d * U[o + 3 * N + l])
+                    + (f * U[o + 4 * N + l] + g * U[o + 5 * N + l])
+                )  # fmt: skip
+    for e in range(whole, fields):
+        o = t + e * N
+        for k in range(n):
+            a = factor * U[o + k]
+            for l in range(k, n):
+                A[i, 6 + k, 6 + l] += a * U[o + l]
