@@ -63,6 +63,7 @@ from flexmbs.integrators.integrator import (
 )  # fmt: skip
 
 SHARE = 0.4  # of the tolerance that the error of a step may have: errors of steps add up
+STIFF = 100.0  # times the tolerance: for velocities of stiff coordinates, which are of lower order (Lubich, BIT 33 (1993) 661)
 NEWTON = 1e-2  # of the tolerance of a step: errors that Newton's method may leave
 SLOW = 0.2  # contraction slower than this is worth a new factorization
 LATE = 1.5  # steps ahead up to which the rates of the last step are a guess
@@ -408,7 +409,7 @@ def error_of_step(memory, course, h):
         course.local[i] = memory.e_q[i] + x[i]
         at.d[i] = course.local[i]
     displace(course, AT, NOW)
-    total = size_of_velocities(memory, x, c_s)
+    total = max(size_of_velocities(memory, x, c_s), size_of_velocities(memory, memory.e_s, 1.0 / STIFF))
     for i in range(now.q.shape[0]):
         total += ((at.q[i] - now.q[i]) / memory.near[i]) ** 2
     error = math.sqrt(total / (now.q.shape[0] + ns))
