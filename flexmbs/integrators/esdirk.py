@@ -64,6 +64,7 @@ from flexmbs.integrators.integrator import (
 
 SHARE = 0.4  # of the tolerance that the error of a step may have: errors of steps add up
 STIFF = 100.0  # times the tolerance: for velocities of stiff coordinates, which are of lower order (Lubich, BIT 33 (1993) 661)
+WORK = 10.0  # times the tolerance: for the work of stiff forces, whose rates are off in the stages
 NEWTON = 1e-2  # of the tolerance of a step: errors that Newton's method may leave
 SLOW = 0.2  # contraction slower than this is worth a new factorization
 LATE = 1.5  # steps ahead up to which the rates of the last step are a guess
@@ -110,7 +111,7 @@ class ESDIRK(Integrator):
             A, C, WEIGHTS, DENSE, GUESS, AHEAD,
             np.array([self.rtol, self.atol]), int(self.max_iterations), int(facts.free_bodies),
             z((STAGES, whole)), z((STAGES, facts.nc)), z(whole), z(nz),
-            z(facts.nq), z(facts.nq), z(n), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]),
+            z(facts.nq), z(facts.nq), z(n), z(1), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]),
         )  # fmt: skip
 
     def begin(self, memory: Any, course: Course) -> None:
@@ -144,6 +145,7 @@ class Memory(NamedTuple):
     first: np.ndarray  # (nq,) positions at the start of the run
     travel: np.ndarray  # (nq,) largest distance from them
     speed: np.ndarray  # (ns,) largest velocity
+    work: np.ndarray  # (1,) largest work
     near: np.ndarray  # (nq,) tolerances of positions in this step
     fast: np.ndarray  # (ns,) and of velocities
     e_q: np.ndarray  # (ns,) errors of the step
@@ -414,11 +416,13 @@ def error_of_step(memory, course, h):
         total += ((at.q[i] - now.q[i]) / memory.near[i]) ** 2
     error = math.sqrt(total / (now.q.shape[0] + ns))
     at_z = now.y.shape[0] - 3 - nz
-    for a in range(nz):
+    work = largest(now.w)
+    for a in range(nz + 3):
         e = 0.0
         for j in range(memory.k.shape[0]):
             e += memory.weights[0, j] * memory.k[j, at_z + a]
-        error = max(error, h * abs(e) / (memory.control[1] + memory.control[0] * abs(now.z[a])))
+        allowed = abs(now.z[a]) * memory.control[0] if a < nz else WORK * max(work, memory.work[0]) * memory.control[0]
+        error = max(error, h * abs(e) / (memory.control[1] + allowed))
     return error
 
 
@@ -518,6 +522,7 @@ def finish_at(memory, course, same, h, a, b):
         memory.travel[i] = max(memory.travel[i], abs(now.q[i] - memory.first[i]))
     for i in range(now.s.shape[0]):
         memory.speed[i] = max(memory.speed[i], abs(now.s[i]))
+    memory.work[0] = max(memory.work[0], largest(now.w))
     return 0
 
 

@@ -46,9 +46,10 @@ def test_short_motion_of_a_reference(integrator, law):
 
 def test_a_fixed_step_that_passes_over_a_law_is_told():
     law = fm.Table((0.0, 5.03, 5.032, 5.034, 10.0), (0, 0, 500.0, 0, 0))
-    notes = fm.simulate(slider(law), t_end=10.0, step=0.01).run.notes
+    notes = fm.simulate(slider(law), t_end=10.0, step=0.01, integrator="generalized-alpha").run.notes
     assert notes == ["a law of time changes within 0.002 s at t = 5.03 s, less than the step of 0.01 s; take a smaller step"]
-    assert not fm.simulate(slider(law), t_end=10.0, step=1e-3, output_step=0.1).run.notes
+    finer = fm.simulate(slider(law), t_end=10.0, step=1e-3, output_step=0.1, integrator="generalized-alpha")
+    assert not finer.run.notes
 
 
 @pytest.mark.parametrize("t", [0.0, 3.3, 100.0, 3600.0])
