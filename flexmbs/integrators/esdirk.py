@@ -8,6 +8,8 @@ The unknown of Newton's method is a displacement δ: δṡ = c² δ, δs = c δ 
 
 Error: the difference e of the two orders, in positions e_q and velocities e_s, stiff parts taken out by the same matrix
 (Shampine, BIT 24 (1984) 558; Hairer & Wanner 1996, IV.8): (M + hγ D + h²γ² K) e'_s = M e_s − hγ K e_q, e'_q = e_q + hγ e'_s.
+Of a coordinate held by a spring much faster than the step, positions keep their order, velocities have order two and forces one
+(Lubich, ZAMP 44 (1993) 1022), and the filter hides it: velocities are watched unfiltered too, and so is the work of forces.
 Numbers in, numbers out.
 """
 
@@ -28,11 +30,8 @@ from flexmbs.integrators.course import (
     DONE,
     ERROR,
     FIXED,
-    INDEPENDENT,
-    ITERATIONS,
     MATRIX,
     NO_CONVERGENCE,
-    NOT_FINITE,
     NOW,
     RATES,
     START,
@@ -42,13 +41,12 @@ from flexmbs.integrators.course import (
     copy,
     correction,
     displace,
-    iteration_matrix,
-    look,
     normalize,
     position_rates,
     residual,
     take,
 )  # fmt: skip
+from flexmbs.integrators.esdirk_stage import NEAR, close, settle_start, size_of_velocities, solve_stage
 from flexmbs.integrators.esdirk_tableau import AHEAD, DENSE, GUESS, STAGES, WEIGHTS, A, C
 from flexmbs.integrators.integrator import (
     ATOL,
@@ -63,17 +61,11 @@ from flexmbs.integrators.integrator import (
 )  # fmt: skip
 
 SHARE = 0.4  # of the tolerance that the error of a step may have: errors of steps add up
-NEWTON = 1e-2  # of the tolerance of a step: errors that Newton's method may leave
-SLOW = 0.2  # contraction slower than this is worth a new factorization
+STIFF = 100.0  # times the tolerance: for velocities of stiff coordinates, which are of lower order (Lubich, ZAMP 44 (1993) 1022)
+WORK = 10.0  # times the tolerance: for the work of stiff forces, whose rates are off in the stages
 LATE = 1.5  # steps ahead up to which the rates of the last step are a guess
-TURNS = 8  # fixed-point iterations for q at most
-ROUND_OFF = 1e-15  # of positions
-GAP = 1e-2  # of atol: left of the constraints
 OPEN = 1e-6  # m or rad: more is not closed
-PROJECTIONS = 6
-NEAR = 0.03  # of the largest pivot of a constraint row: stages are closed too, with new factors
 FAR = 0.3  # distances from a singular position that do not matter
-STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,7 @@ class ESDIRK(Integrator):
             A, C, WEIGHTS, DENSE, GUESS, AHEAD,
             np.array([self.rtol, self.atol]), int(self.max_iterations), int(facts.free_bodies),
             z((STAGES, whole)), z((STAGES, facts.nc)), z(whole), z(nz),
-            z(facts.nq), z(facts.nq), z(n), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]),
+            z(facts.nq), z(facts.nq), z(n), z(1), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]),
         )  # fmt: skip
 
     def begin(self, memory: Any, course: Course) -> None:
@@ -143,6 +135,7 @@ class Memory(NamedTuple):
     first: np.ndarray  # (nq,) positions at the start of the run
     travel: np.ndarray  # (nq,) largest distance from them
     speed: np.ndarray  # (ns,) largest velocity
+    work: np.ndarray  # (1,) largest work
     near: np.ndarray  # (nq,) tolerances of positions in this step
     fast: np.ndarray  # (ns,) and of velocities
     e_q: np.ndarray  # (ns,) errors of the step
@@ -159,26 +152,6 @@ def measure(memory, start, h):
         memory.near[i] = atol + rtol * max(memory.travel[i], abs(h * start.qd[i]))
     for i in range(start.s.shape[0]):
         memory.fast[i] = atol + rtol * max(memory.speed[i], abs(start.s[i]))
-
-
-@part
-def size_of_velocities(memory, x, c):
-    """Sum of squares of the velocities c x over their tolerances."""
-    total = 0.0
-    for i in range(memory.fast.shape[0]):
-        total += (c * x[i] / memory.fast[i]) ** 2
-    return total
-
-
-@part
-def share_of_states(memory, now, rate, other, c):
-    """Largest difference c (ż − other) of the force states over their tolerances."""
-    size = 0.0
-    for a in range(other.shape[0]):
-        each = c * abs(rate[a] - other[a]) / (memory.control[1] + memory.control[0] * abs(now.z[a]))
-        if each > size or each != each:
-            size = each
-    return size
 
 
 @part
@@ -234,147 +207,6 @@ def set_base(memory, course, i, h):
 
 
 @part
-def take_rates(memory, course, hg):
-    """Velocities, force states and positions of the stage from ṡ and ż in ``now``; q = q_base + hγ H(q) s by iteration.
-
-    Returns the sum of squares of the change of q over its tolerances, negative where the iteration does not converge.
-    """
-    now, base = course.now, memory.base
-    nq, ns = now.q.shape[0], now.s.shape[0]
-    for i in range(ns):
-        now.s[i] = base[nq + i] + hg * now.sd[i]
-    for a in range(now.z.shape[0]):
-        now.z[a] = base[nq + ns + a] + hg * now.zd[a]
-    total = 0.0
-    for turn in range(TURNS):
-        position_rates(course, NOW)
-        change = 0.0
-        for i in range(nq):
-            q = base[i] + hg * now.qd[i]
-            each = abs(q - now.q[i])
-            if turn == 0:
-                total += (each / memory.near[i]) ** 2
-            change = max(change, each)
-            now.q[i] = q
-        if change <= ROUND_OFF:
-            return total
-    return total if change <= 0.1 * memory.control[1] else -1.0
-
-
-@part
-def stage_correction(memory, course, hg):
-    """One Newton correction of ṡ and λ in ``now``, whose residual stands; its displacement stays in exchange.x."""
-    now, x, gs = course.now, course.exchange.x, course.exchange.gs
-    ns = now.s.shape[0]
-    for a in range(ns):
-        x[a] = -course.exchange.r[a]
-    for a in range(now.lam.shape[0]):
-        x[ns + a] = -gs[2, a] * hg * hg
-    correction(course, NOW)
-    for a in range(ns):
-        now.sd[a] += x[a] / (hg * hg)
-    for a in range(now.lam.shape[0]):
-        now.lam[a] -= x[ns + a]
-    course.counts[ITERATIONS] += 1
-
-
-@part
-def renewed(memory, course, h, hg):
-    """A new factorization at ``now``, whose residual with slopes stands. Returns a status of `Course`."""
-    memory.last[1] = 0.0
-    status = iteration_matrix(course, NOW, 1.0 / (hg * hg), 1.0 / hg)
-    if status == DONE:
-        memory.last[1] = h
-        memory.last[2] = SLOW
-        memory.singular[0] = course.exchange.gauge[INDEPENDENT]
-    return status
-
-
-@called
-def close(memory, course, point, here, t):
-    """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left."""
-    x, gs = course.exchange.x, course.exchange.gs
-    ns, nc = here.s.shape[0], here.lam.shape[0]
-    left = 0.0
-    for _ in range(PROJECTIONS):
-        look(course, point, t)
-        before = left
-        left = max(largest(gs[0]), largest(gs[1]) / (1.0 + largest(here.s)))
-        if left <= GAP * memory.control[1] * memory.singular[0] or (before > 0.0 and left > 0.8 * before):
-            return largest(gs[0])
-        for velocities in range(2):
-            for i in range(ns):
-                x[i] = 0.0
-            for a in range(nc):
-                holds = velocities == 1 or course.exchange.nonholonomic[a] == 0
-                x[ns + a] = -gs[velocities, a] if holds else 0.0
-            correction(course, point)
-            for i in range(ns):
-                if velocities == 1:
-                    here.s[i] += x[i]
-                else:
-                    here.d[i] = x[i]
-        displace(course, point, point)
-    look(course, point, t)
-    return largest(gs[0])
-
-
-@called
-def solve_stage(memory, course, i, h, t):
-    """Newton's method for ṡ and λ of stage i in ``now``; the factorization is renewed where corrections contract slowly.
-    Returns a status of `Course`."""
-    now, x = course.now, course.exchange.x
-    hg = memory.tableau[i, i] * h
-    unknowns = now.q.shape[0] + now.s.shape[0]
-    before = 0.0
-    growths = 0
-    near = memory.singular[0] < NEAR
-    slow = memory.last[1] != h or memory.keeps == 0 or near
-    moved = take_rates(memory, course, hg)
-    for _ in range(memory.iterations):
-        if moved < 0.0:
-            return NO_CONVERGENCE
-        if near:
-            close(memory, course, NOW, now, t)
-        copy(now.zd, memory.zd)
-        residual(course, NOW, t, slow)
-        if slow:
-            status = renewed(memory, course, h, hg)
-            if status != DONE:
-                return status
-            before = 0.0
-        stage_correction(memory, course, hg)
-        moved = take_rates(memory, course, hg)
-        size = math.sqrt((moved + size_of_velocities(memory, x, 1.0 / hg)) / unknowns)
-        size = max(size, share_of_states(memory, now, now.zd, memory.zd, hg))
-        if not size < 1e30:
-            return NOT_FINITE
-        rate = size / before if before > 0.0 else memory.last[2]
-        if before > 0.0:
-            memory.last[2] = max(rate, 0.3 * memory.last[2])
-        if rate < 1.0 and size * rate <= NEWTON * (1.0 - rate):
-            return DONE
-        if rate > 0.5 and longest(x, now.s.shape[0]) <= STAGNATION:
-            return DONE
-        slow = rate > SLOW and before > 0.0
-        if rate > 2.0:
-            growths += 1
-            if growths > 2:
-                return NO_CONVERGENCE
-        before = size
-    return NO_CONVERGENCE
-
-
-@part
-def longest(x, n):
-    """Largest size of the first n numbers."""
-    size = 0.0
-    for i in range(n):
-        size = max(size, abs(x[i]))
-    return size
-
-
-@part
 def combine(memory, row, c, out):
     """out = c Σ_j w_j ṡ_j with a row of the weights."""
     at = memory.k.shape[1] - 3 - memory.zd.shape[0] - out.shape[0]
@@ -408,44 +240,19 @@ def error_of_step(memory, course, h):
         course.local[i] = memory.e_q[i] + x[i]
         at.d[i] = course.local[i]
     displace(course, AT, NOW)
-    total = size_of_velocities(memory, x, c_s)
+    total = max(size_of_velocities(memory, x, c_s), size_of_velocities(memory, memory.e_s, 1.0 / STIFF))
     for i in range(now.q.shape[0]):
         total += ((at.q[i] - now.q[i]) / memory.near[i]) ** 2
     error = math.sqrt(total / (now.q.shape[0] + ns))
     at_z = now.y.shape[0] - 3 - nz
-    for a in range(nz):
+    work = largest(now.w)
+    for a in range(nz + 3):
         e = 0.0
         for j in range(memory.k.shape[0]):
             e += memory.weights[0, j] * memory.k[j, at_z + a]
-        error = max(error, h * abs(e) / (memory.control[1] + memory.control[0] * abs(now.z[a])))
+        allowed = abs(now.z[a]) * memory.control[0] if a < nz else WORK * max(work, memory.work[0]) * memory.control[0]
+        error = max(error, h * abs(e) / (memory.control[1] + allowed))
     return error
-
-
-@called
-def settle_start(course, start, t):
-    """ṡ, λ, rates and powers of the start anew, by the factor of M and G: near a singular position those of the last stage are
-    off by what the projection moved, over the distance from it. Returns a status of `Course`."""
-    x = course.exchange.x
-    ns = start.s.shape[0]
-    for a in range(ns):
-        start.sd[a] = 0.0
-    for a in range(start.lam.shape[0]):
-        start.lam[a] = 0.0
-    residual(course, START, t, False)
-    status = iteration_matrix(course, START, 1.0, -1.0)
-    if status != DONE:
-        return status
-    for a in range(ns):
-        x[a] = -course.exchange.r[a]
-    for a in range(start.lam.shape[0]):
-        x[ns + a] = -course.exchange.gs[2, a]
-    correction(course, START)
-    for a in range(ns):
-        start.sd[a] = x[a]
-    for a in range(start.lam.shape[0]):
-        start.lam[a] = -x[ns + a]
-        start.power[2] += start.lam[a] * course.exchange.drive_rate[a]
-    return DONE
 
 
 @part
@@ -517,6 +324,7 @@ def finish_at(memory, course, same, h, a, b):
         memory.travel[i] = max(memory.travel[i], abs(now.q[i] - memory.first[i]))
     for i in range(now.s.shape[0]):
         memory.speed[i] = max(memory.speed[i], abs(now.s[i]))
+    memory.work[0] = max(memory.work[0], largest(now.w))
     return 0
 
 

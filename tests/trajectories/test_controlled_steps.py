@@ -1,6 +1,6 @@
-"""Error-controlled generalized-α on every form of the multiplier equations: the error follows the tolerance as tol^(2/3).
+"""Error-controlled methods on every form of the multiplier equations: the error of a run follows the tolerance.
 
-The local error is of order h³ and kept at the tolerance, so the error over a time is of order h² = tol^(2/3).
+Generalized-α is of order two, its local error of order h³: a step's tolerance is that of the run to the power 3/2.
 """
 
 import numpy as np
@@ -42,12 +42,28 @@ def test_the_error_follows_the_tolerance(model, coordinates):
     errors = []
     for tolerance in (1e-4, 1e-5, 1e-6, 1e-7):
         solution = fm.simulate(
-            model(), t_end=1.0, output_step=0.07, coordinates=coordinates, rtol=tolerance, atol=0.01 * tolerance
-        )
+            model(), t_end=1.0, output_step=0.07, coordinates=coordinates, rtol=tolerance, atol=0.01 * tolerance,
+            integrator="generalized-alpha",
+        )  # fmt: skip
         found = solution.frame(body)
         errors.append([np.abs(getattr(found, key) - getattr(exact, key)).max() for key in ("position", "velocity")])
         assert solution.drift[:, 0].max() < tolerance  # of outputs within steps
     assert bool(solution.run.redundant) == (model is redundant)
     slopes = np.log10(np.array(errors[0]) / errors[-1]) / 3
-    assert np.all((slopes > 0.5) & (slopes < 0.85))
-    assert errors[2][0] < 5e-5
+    assert np.all((slopes > 0.8) & (slopes < 1.2))
+    assert errors[2][0] < 1e-5
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("model", [driven, redundant])
+def test_errors_of_the_esdirk_method_stay_below_the_tolerance(model, coordinates):
+    body = list(model().bodies)[-1]
+    tight = fm.DormandPrince(rtol=1e-11, atol=1e-13)
+    exact = fm.simulate(model(), t_end=1.0, output_step=0.07, integrator=tight, stabilization="projection").frame(body)
+    for tolerance in (1e-4, 1e-6, 1e-8):
+        method = fm.ESDIRK(rtol=tolerance, atol=0.01 * tolerance)
+        solution = fm.simulate(model(), t_end=1.0, output_step=0.07, coordinates=coordinates, integrator=method)
+        found = solution.frame(body)
+        assert np.abs(found.position - exact.position).max() < tolerance
+        assert np.abs(found.velocity - exact.velocity).max() < 10.0 * tolerance
+        assert solution.drift[:, 0].max() < tolerance

@@ -1,0 +1,222 @@
+"""A stage of the ESDIRK method by Newton's method, and the projection on the constraints with its factor.
+
+See `flexmbs.integrators.esdirk`; ``memory`` is its Memory.
+"""
+
+import math
+
+from flexmbs._jit import called, part
+from flexmbs.algebra.small import largest
+from flexmbs.integrators.course import (
+    DONE,
+    INDEPENDENT,
+    ITERATIONS,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    NOW,
+    START,
+    copy,
+    correction,
+    displace,
+    iteration_matrix,
+    look,
+    position_rates,
+    residual,
+)  # fmt: skip
+
+NEWTON = 1e-2  # of the tolerance of a step: errors that Newton's method may leave
+SLOW = 0.2  # contraction slower than this is worth a new factorization
+TURNS = 8  # fixed-point iterations for q at most
+ROUND_OFF = 1e-15  # of positions
+GAP = 1e-2  # of atol: left of the constraints
+PROJECTIONS = 6
+NEAR = 0.03  # of the largest pivot of a constraint row: stages are closed too, with new factors
+STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
+
+
+@part
+def size_of_velocities(memory, x, c):
+    """Sum of squares of the velocities c x over their tolerances."""
+    total = 0.0
+    for i in range(memory.fast.shape[0]):
+        total += (c * x[i] / memory.fast[i]) ** 2
+    return total
+
+
+@part
+def share_of_states(memory, now, rate, other, c):
+    """Largest difference c (ż − other) of the force states over their tolerances."""
+    size = 0.0
+    for a in range(other.shape[0]):
+        each = c * abs(rate[a] - other[a]) / (memory.control[1] + memory.control[0] * abs(now.z[a]))
+        if each > size or each != each:
+            size = each
+    return size
+
+
+@part
+def take_rates(memory, course, hg):
+    """Velocities, force states and positions of the stage from ṡ and ż in ``now``; q = q_base + hγ H(q) s by iteration.
+
+    Returns the sum of squares of the change of q over its tolerances, negative where the iteration does not converge.
+    """
+    now, base = course.now, memory.base
+    nq, ns = now.q.shape[0], now.s.shape[0]
+    for i in range(ns):
+        now.s[i] = base[nq + i] + hg * now.sd[i]
+    for a in range(now.z.shape[0]):
+        now.z[a] = base[nq + ns + a] + hg * now.zd[a]
+    total = 0.0
+    for turn in range(TURNS):
+        position_rates(course, NOW)
+        change = 0.0
+        for i in range(nq):
+            q = base[i] + hg * now.qd[i]
+            each = abs(q - now.q[i])
+            if turn == 0:
+                total += (each / memory.near[i]) ** 2
+            change = max(change, each)
+            now.q[i] = q
+        if change <= ROUND_OFF:
+            return total
+    return total if change <= 0.1 * memory.control[1] else -1.0
+
+
+@part
+def stage_correction(memory, course, hg):
+    """One Newton correction of ṡ and λ in ``now``, whose residual stands; its displacement stays in exchange.x."""
+    now, x, gs = course.now, course.exchange.x, course.exchange.gs
+    ns = now.s.shape[0]
+    for a in range(ns):
+        x[a] = -course.exchange.r[a]
+    for a in range(now.lam.shape[0]):
+        x[ns + a] = -gs[2, a] * hg * hg
+    correction(course, NOW)
+    for a in range(ns):
+        now.sd[a] += x[a] / (hg * hg)
+    for a in range(now.lam.shape[0]):
+        now.lam[a] -= x[ns + a]
+    course.counts[ITERATIONS] += 1
+
+
+@part
+def renewed(memory, course, h, hg):
+    """A new factorization at ``now``, whose residual with slopes stands. Returns a status of `Course`."""
+    memory.last[1] = 0.0
+    status = iteration_matrix(course, NOW, 1.0 / (hg * hg), 1.0 / hg)
+    if status == DONE:
+        memory.last[1] = h
+        memory.last[2] = SLOW
+        memory.singular[0] = course.exchange.gauge[INDEPENDENT]
+    return status
+
+
+@part
+def longest(x, n):
+    """Largest size of the first n numbers."""
+    size = 0.0
+    for i in range(n):
+        size = max(size, abs(x[i]))
+    return size
+
+
+@called
+def close(memory, course, point, here, t):
+    """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left."""
+    x, gs = course.exchange.x, course.exchange.gs
+    ns, nc = here.s.shape[0], here.lam.shape[0]
+    left = 0.0
+    for _ in range(PROJECTIONS):
+        look(course, point, t)
+        before = left
+        left = max(largest(gs[0]), largest(gs[1]) / (1.0 + largest(here.s)))
+        if left <= GAP * memory.control[1] * memory.singular[0] or (before > 0.0 and left > 0.8 * before):
+            return largest(gs[0])
+        for velocities in range(2):
+            for i in range(ns):
+                x[i] = 0.0
+            for a in range(nc):
+                holds = velocities == 1 or course.exchange.nonholonomic[a] == 0
+                x[ns + a] = -gs[velocities, a] if holds else 0.0
+            correction(course, point)
+            for i in range(ns):
+                if velocities == 1:
+                    here.s[i] += x[i]
+                else:
+                    here.d[i] = x[i]
+        displace(course, point, point)
+    look(course, point, t)
+    return largest(gs[0])
+
+
+@called
+def solve_stage(memory, course, i, h, t):
+    """Newton's method for ṡ and λ of stage i in ``now``; the factorization is renewed where corrections contract slowly.
+    Returns a status of `Course`."""
+    now, x = course.now, course.exchange.x
+    hg = memory.tableau[i, i] * h
+    unknowns = now.q.shape[0] + now.s.shape[0]
+    before = 0.0
+    growths = 0
+    near = memory.singular[0] < NEAR
+    slow = memory.last[1] != h or memory.keeps == 0 or near
+    moved = take_rates(memory, course, hg)
+    for _ in range(memory.iterations):
+        if moved < 0.0:
+            return NO_CONVERGENCE
+        if near:
+            close(memory, course, NOW, now, t)
+        copy(now.zd, memory.zd)
+        residual(course, NOW, t, slow)
+        if slow:
+            status = renewed(memory, course, h, hg)
+            if status != DONE:
+                return status
+            before = 0.0
+        stage_correction(memory, course, hg)
+        moved = take_rates(memory, course, hg)
+        size = math.sqrt((moved + size_of_velocities(memory, x, 1.0 / hg)) / unknowns)
+        size = max(size, share_of_states(memory, now, now.zd, memory.zd, hg))
+        if not size < 1e30:
+            return NOT_FINITE
+        rate = size / before if before > 0.0 else memory.last[2]
+        if before > 0.0:
+            memory.last[2] = max(rate, 0.3 * memory.last[2])
+        if rate < 1.0 and size * rate <= NEWTON * (1.0 - rate):
+            return DONE
+        if rate > 0.5 and longest(x, now.s.shape[0]) <= STAGNATION:
+            return DONE
+        slow = rate > SLOW and before > 0.0
+        if rate > 2.0:
+            growths += 1
+            if growths > 2:
+                return NO_CONVERGENCE
+        before = size
+    return NO_CONVERGENCE
+
+
+@called
+def settle_start(course, start, t):
+    """ṡ, λ, rates and powers of the start anew, by the factor of M and G: near a singular position those of the last stage are
+    off by what the projection moved, over the distance from it. Returns a status of `Course`."""
+    x = course.exchange.x
+    ns = start.s.shape[0]
+    for a in range(ns):
+        start.sd[a] = 0.0
+    for a in range(start.lam.shape[0]):
+        start.lam[a] = 0.0
+    residual(course, START, t, False)
+    status = iteration_matrix(course, START, 1.0, -1.0)
+    if status != DONE:
+        return status
+    for a in range(ns):
+        x[a] = -course.exchange.r[a]
+    for a in range(start.lam.shape[0]):
+        x[ns + a] = -course.exchange.gs[2, a]
+    correction(course, START)
+    for a in range(ns):
+        start.sd[a] = x[a]
+    for a in range(start.lam.shape[0]):
+        start.lam[a] = -x[ns + a]
+        start.power[2] += start.lam[a] * course.exchange.drive_rate[a]
+    return DONE
