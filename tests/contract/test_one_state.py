@@ -11,6 +11,7 @@ import flexmbs as fm
 from flexmbs.analysis.evaluate import Evaluator
 from flexmbs.analysis.options import output_times
 from flexmbs.analysis.run import Run
+from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 
