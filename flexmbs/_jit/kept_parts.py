@@ -87,7 +87,7 @@ def _save(made: Any, folder: pathlib.Path, key: str, arguments: tuple[Any, ...])
                 function.linkage = llvm.Linkage.internal
     fndesc = made.fndesc
     fndesc.typemap = fndesc.calltypes = None
-    reload = tuple(library._reload_init)
+    reload = tuple(getattr(library, "_reload_init", ()))
     content = serialize.dumps((arguments, fndesc, made.signature, reload, library.name, list(called), module.as_bitcode()))
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -142,7 +142,8 @@ def _library(context: Any, folder: pathlib.Path, key: str, content: Any, compile
         library._linking_libraries.append(inner)
     for function in reload:
         function()
-    library._reload_init.update(reload)
+    if reload:
+        library._reload_init.update(reload)
     library.set_bitcode(bitcode)
     library.key = key
     _libraries[key] = library

@@ -11,6 +11,7 @@ import flexmbs as fm
 from flexmbs.analysis.evaluate import Evaluator
 from flexmbs.analysis.options import output_times
 from flexmbs.analysis.run import Run
+from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 
@@ -103,6 +104,9 @@ def test_runs_leave_the_system_as_it_is(integrator: str) -> None:
         method = kind(step=1e-3) if kind.needs == "residual" else kind()
         start = type("Start", (), {"q": instant.q, "s": instant.s, "beta": instant.beta, "z": instant.z})()
         before = content(instant.compiled.system)
-        run = Run(instant.compiled, method, fm.Multiplier(), output_times(0.01, None, 1e-3), start)
+        work = make_work(instant.compiled.system, instant.beta)
+        run = Run(instant.compiled, method, fm.Multiplier(), output_times(0.01, None, 1e-3), work)
+        run.connect()
+        run.begin(start)
         run.march(None)
         assert content(instant.compiled.system) == before
