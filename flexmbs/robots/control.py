@@ -54,7 +54,7 @@ class ComputedTorque(PathController):
 
     robot: whose terms it takes, with payload if it shall know of it.  kp (1/s²), kd (1/s): numbers or one per coordinate.
     It couples all joints, which the iteration matrix of implicit steps h does not know: for rigid links they converge where h kd
-    is below 1; for flexible links take ESDIRK, or `PDFeedforward`.
+    is below 1, those of ESDIRK where 0.18 h kd is, which shortens them so far by itself; for flexible links take `PDFeedforward`.
     Luh, Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
     """
 
