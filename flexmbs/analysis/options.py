@@ -56,13 +56,13 @@ def default_formalism(model: Model, coordinates: str) -> str:
 
 
 def default_integrator(options: Mapping[str, Any]) -> tuple[str, str]:
-    """The integrator where none is named, and why: of fixed steps generalized-α, of controlled ones the ESDIRK method, which
-    serves smooth and stiff models, with formalisms that give accelerations alone Dormand–Prince
+    """The integrator where none is named, and why, where that is to be told: of fixed steps generalized-α; of controlled ones the
+    ESDIRK method, which serves smooth and stiff models, or Dormand–Prince with formalisms that give accelerations alone
     (`reports/integrators`)."""
     form = options["formalism"]
     provides = getattr(FORMALISMS.get(form) if isinstance(form, str) else form, "provides", ())
     if options.get("step") is not None:
-        return "generalized-alpha", "for a fixed step"
+        return "generalized-alpha", ""
     if options.get("rho_inf") is not None:
         return "generalized-alpha", "which has rho_inf"
     if provides and INTEGRATORS[DEFAULTS["integrator"]].needs not in provides:

@@ -73,7 +73,7 @@ def simulate(
         "multiplier".  coordinates: "joint" or "absolute" (a
     point mass on a joint keeps that joint's, which a note tells).
     integrator: a name of `INTEGRATORS`, or an object with options (``step`` … are then its own); by default "generalized-alpha"
-        for a fixed step, else "esdirk", or "dormand-prince" with a formalism that goes with that alone; a note tells it.
+        for a fixed step, else "esdirk", or "dormand-prince" with a formalism that goes with that alone, which a note tells.
     stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".
     rho_inf: spectral radius of generalized-α at infinite frequency.
     events: state functions whose changes of sign are located; terminal ones end the run.
@@ -137,7 +137,7 @@ def _simulate(
     status, reached = _finite(status, marched, Trajectory(*run.out))
     finished = time.perf_counter()
     notes = [
-        *([f"integrator: '{method.name}', {chosen['why']}, as none was named"] if "why" in chosen else []),
+        *([f"integrator: '{method.name}', {chosen['why']}, as none was named"] if chosen.get("why") else []),
         *report.warnings,
         *(redundancy_text(name, rows) for name, rows in redundant),
         *(f"assembly moved {m}" for m in first_state.moved),

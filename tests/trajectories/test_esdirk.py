@@ -285,7 +285,6 @@ def test_rigid_contacts_are_refused() -> None:
     ("options", "name", "why"),
     [
         ({}, "esdirk", "for steps by the error"),
-        ({"step": 1e-2}, "generalized-alpha", "for a fixed step"),
         ({"rho_inf": 0.5}, "generalized-alpha", "which has rho_inf"),
         ({"formalism": "partitioning"}, "dormand-prince", "which goes with this formalism"),
         ({"formalism": fm.Embedding()}, "dormand-prince", "which goes with this formalism"),
@@ -295,4 +294,10 @@ def test_the_integrator_chosen_is_told(options: dict[str, Any], name: str, why: 
     run = fm.simulate(top(), t_end=0.02, **options).run
     assert run.options["integrator"] == name
     assert f"integrator: '{name}', {why}, as none was named" in run.notes
-    assert not any("none was named" in note for note in fm.simulate(top(), t_end=0.02, integrator="esdirk").run.notes)
+
+
+@pytest.mark.parametrize(("options", "name"), [({"integrator": "esdirk"}, "esdirk"), ({"step": 1e-2}, "generalized-alpha")])
+def test_what_is_named_or_plain_is_not_told(options: dict[str, Any], name: str) -> None:
+    run = fm.simulate(top(), t_end=0.02, **options).run
+    assert run.options["integrator"] == name
+    assert not any("none was named" in note for note in run.notes)
