@@ -62,6 +62,7 @@ from flexmbs.integrators.course import (
     make_point,
 )  # fmt: skip
 from flexmbs.integrators.integrator import Facts, Integrator
+from flexmbs.integrators.sampling import WORKS
 from flexmbs.integrators.stepper import march, state_at
 from flexmbs.integrators.unseen_contacts import LOOK, REJECTS, TELLS, first_look
 from flexmbs.results.drive_jumps import restarts
@@ -89,6 +90,7 @@ JERK_STEPS = (0.05, 1.0)  # of the first step: the second shows whether the firs
 SMOOTH = 0.5  # of s̈
 ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
 SAMPLES = 16  # states that the audit looks at, beside that of the largest accelerations
+WORKS_SAMPLED = 100  # steps whose work it integrates again
 OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
 
 
@@ -402,6 +404,7 @@ def make_samples(f: Facts, n_beta: int) -> Samples:
         z((n, n_beta)),
         z(n, np.int64),
         z(1),
+        z((WORKS_SAMPLED, WORKS)),
     )
 
 

@@ -25,8 +25,9 @@ ALWAYS = (RESIDUAL, NORMALIZE, LOOK, COMMIT)
 # places in Course.place: addresses of records
 MODEL, COMMON, MEMORY, COURSE, START, NOW, AT, PLACES = range(8)
 # places in Course.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its tolerance,
-# BEFORE that of the step before it; STOP where a stretch of the run ends, at END or at a jump
-TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, CLOCK = range(11)
+# BEFORE that of the step before it; STOP where a stretch of the run ends, at END or at a jump; HOLDS the part of the step where
+# the equations hold in ``at``, 0 where they do at its end
+TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, CLOCK = range(12)
 # places in Course.control: exponent of the error, least and most factor of the step, factors between which it is kept
 EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
 # places in Course.counts; PAUSED: the method asks for a return to Python after the step; CORNER: the next of `Course.corners`;
@@ -123,6 +124,7 @@ class Samples(NamedTuple):
     beta: np.ndarray
     closed: np.ndarray  # (n,) int64 contacts that carry forces
     largest: np.ndarray  # (1,) largest acceleration so far
+    work: np.ndarray  # (m, 6) within steps: of forces and lost, by the method and by Gauss's rule; end and length of the step
 
 
 class Course(NamedTuple):

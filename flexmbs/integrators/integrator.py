@@ -59,9 +59,8 @@ class Integrator(abc.ABC):
 
     treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
     contacts: does it know rigid contacts? sees_contacts: it looks within its steps for contacts that close and open. control: of
-    its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does. accelerates: ṡ at the ends of its steps
-    are accelerations there, no mean over the step. begins_with_jerk: it finds s̈ of constrained motions in ``course.local`` when
-    it begins. uses: places in `Course.calls` of the equations it calls.
+    its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does. begins_with_jerk: it finds s̈ of
+    constrained motions in ``course.local`` when it begins. uses: places in `Course.calls` of the equations it calls.
     """
 
     name: ClassVar[str]
@@ -73,7 +72,6 @@ class Integrator(abc.ABC):
     control: ClassVar[Control] = Control(0.5)
     uses: ClassVar[tuple[int, ...]]
     evaluated: ClassVar[bool] = False
-    accelerates: ClassVar[bool] = True
     begins_with_jerk: ClassVar[bool] = False
     step: float | None
     rtol: float | None

@@ -30,15 +30,18 @@ from flexmbs.integrators.course import (
     CORRECTION,
     DISPLACE,
     DONE,
+    HOLDS,
     ITERATIONS,
     MATRIX,
     NO_CONVERGENCE,
     NOT_FINITE,
     NOW,
+    OPEN,
     PAUSED,
     PROJECT,
     ROWS,
     START,
+    STICKS,
     TIME,
     UNSOLVED,
     copy,
@@ -64,6 +67,8 @@ SMOOTH = 1e-14  # of velocity corrections of order one
 CANNOT_YIELD = 1e-13  # of |w|² over the largest mass: normal compliance of a contact that nothing moves
 GAINED = 1e-9  # of the work of the impulses: energy that is round-off
 HALVINGS = 25
+SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
+WITHIN = 0.5  # of a step: how far from where it is taken an impact may be
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,6 @@ class MoreauJean(Integrator):
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, CONTACTS, ROWS, PROJECT)
     needs: ClassVar[str] = "residual"
     contacts: ClassVar[bool] = True
-    accelerates: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.step is None:
@@ -134,6 +138,7 @@ class Memory(NamedTuple):
     free: np.ndarray  # (3n,) U without impulses
     v: np.ndarray  # (ns,) velocities of an iterate
     taking: np.ndarray  # (1,) int64 number of contacts that take part
+    taken: np.ndarray  # (1,) int64 that in the step before
     gap: np.ndarray  # (n,) at the start of the step
     rate: np.ndarray  # (n, 3)
     log: np.ndarray  # (MOST_LOGGED, 6)
@@ -147,8 +152,8 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
     return Memory(
         float(method.theta), float(method.newton_tolerance), int(method.max_iterations), float(method.impulse_tolerance),
         int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), problem=problem,
-        solver=solver_of(problem), G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64), gap=z(n),
-        rate=z((n, 3)), log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
+        solver=solver_of(problem), G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64),
+        taken=z(1, np.int64), gap=z(n), rate=z((n, 3)), log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
     )  # fmt: skip
 
 
@@ -416,11 +421,25 @@ def step_at(memory, course, same, h, a_, b_):
         now.w[a] = start.w[a] + h * at.power[a]
     now.w[1] += lost_energy(memory, course)
     copy(at.zd, now.zd)
+    copy(now.lam, at.lam)
+    course.clock[HOLDS] = memory.theta
     if now.lam.shape[0] > 0:
         call(course.calls[PROJECT], course.place[COMMON], course.place[NOW], course.place[NOW], t0 + h, 0.0, 0.0)
     for a in range(now.s.shape[0]):
         now.sd[a] = (now.s[a] - start.s[a]) / h
+    local_error(memory, course, h)
     return DONE
+
+
+@part
+def local_error(memory, course, h):
+    """course.local: error of the positions by the change of the mean accelerations, and with θ > ½ by these themselves. An impact
+    changes velocities somewhere in its step."""
+    now, start = course.now, course.start
+    strikes = memory.taking[0] > 0 or memory.taken[0] > 0
+    share = WITHIN if strikes else SMOOTH_ERROR
+    for a in range(now.s.shape[0]):
+        course.local[a] = h * h * (share * (now.sd[a] - start.sd[a]) + (memory.theta - 0.5) * now.sd[a])
 
 
 @part
@@ -450,10 +469,14 @@ def finish_at(memory, course, same, h, a_, b_):
             p = (memory.problem.x[3 * b], memory.problem.x[3 * b + 1], memory.problem.x[3 * b + 2])
             log_impact(memory.log, memory.counts, k, t, p, cost)
     for k in range(contact.impulse.shape[0]):
+        contact.mode[k] = OPEN
         for c in range(3):
             contact.impulse[k, c] = 0.0
             contact.force[k, c] = 0.0
+    memory.taken[0] = memory.taking[0]
     for b in range(memory.taking[0]):
+        if memory.problem.x[3 * b] > 0.0:
+            contact.mode[contact.row[b]] = STICKS
         for c in range(3):
             contact.impulse[contact.row[b], c] = memory.problem.x[3 * b + c]
     for k in range(contact.impulse.shape[0]):

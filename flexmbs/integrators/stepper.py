@@ -21,7 +21,6 @@ from flexmbs.integrators.course import (
     COURSE,
     DERIVATIVE,
     DONE,
-    END,
     ERROR,
     EVALUATED,
     EVENTS,
@@ -41,7 +40,6 @@ from flexmbs.integrators.course import (
     NORMALIZE,
     NOT_FINITE,
     NOW,
-    OPEN,
     PAUSED,
     REACHED,
     REJECTED,
@@ -60,6 +58,7 @@ from flexmbs.integrators.course import (
     look,
     take,
 )  # fmt: skip
+from flexmbs.integrators.sampling import sample
 from flexmbs.integrators.unseen_contacts import passes
 
 PAUSE = 1000  # steps between returns to Python, which only there sees an interrupt
@@ -139,38 +138,6 @@ def accept(course, h):
         call(course.calls[KEEP], course.place[MODEL], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
     call(course.calls[COMMIT], course.place[COMMON], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
     return method(course, FINISH, h)
-
-
-@part
-def keep_sample(course, k):
-    """The end of the last step as sample k."""
-    samples, now = course.samples, course.now
-    samples.t[k] = course.clock[TIME]
-    copy(now.q, samples.q[k])
-    copy(now.s, samples.s[k])
-    copy(now.sd, samples.sd[k])
-    copy(now.lam, samples.lam[k])
-    copy(now.z, samples.z[k])
-    for a in range(samples.beta.shape[1]):
-        samples.beta[k, a] = course.exchange.beta[a]
-    samples.closed[k] = 0
-    for c in range(course.contact.mode.shape[0]):
-        if course.contact.rigid[c] == 1 and course.contact.mode[c] != OPEN:
-            samples.closed[k] += 1
-
-
-@part
-def sample(course):
-    """Keep the end of the step where it is the first of its part of the run, or has the largest accelerations so far."""
-    samples = course.samples
-    last = samples.t.shape[0] - 1
-    k = min(int(last * course.clock[TIME] / course.clock[END]), last - 1)
-    if samples.t[k] < 0.0:
-        keep_sample(course, k)
-    size = largest(course.now.sd)
-    if size > samples.largest[0]:
-        samples.largest[0] = size
-        keep_sample(course, last)
 
 
 @part

@@ -27,7 +27,7 @@ FOUND = HERE / "found.jsonl"  # what each seed gave; a study that is called agai
 PACKED = HERE / "found.jsonl.gz"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 from any_models import any_model, contents, described, registered  # noqa: E402
-from differential import FLOOR, SAME, STEP, T_END, Pair, Report, examine, general, pairs  # noqa: E402
+from differential import BAD, FLOOR, GOOD, SAME, STEP, T_END, Pair, Report, examine, general, pairs  # noqa: E402
 
 BEGIN = """# Random models under every combination
 
@@ -41,6 +41,8 @@ contacts (rigid and with a law), drives, cuts of the user; trees, closed loops, 
 * Runs of {t_end:g} s under every formalism × coordinates × integrator against a run with tolerance 1e-10: relative difference of
   positions, rotations, velocities and elastic coordinates below {floor:g}, or no more than twice what half the step (first
   {step:g} s), or a hundredth of the tolerance (first 1e-7), changes.
+* The verdict of each run's audit against what the run is off by, of the largest change of positions or rotations: PASS on
+  {bad:g} or more is a failure.
 * A run read from its file is the run, and so are its states.
 * What cannot be run is refused by an `InputError` or `SolverError` with one line per problem; warnings are those of the package.
 
@@ -60,6 +62,7 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
     warned: Counter[str] = field(default_factory=Counter)
     worst: dict[str, tuple[float, int]] = field(default_factory=dict)
+    verdicts: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, seed: int, drawn: Counter[str], found: Report) -> None:
@@ -69,6 +72,7 @@ class Tally:
         self.runs += found.runs
         self.refused += found.refused
         self.warned += found.warned
+        self.verdicts += found.verdicts
         self.failures += [(seed, text) for text in found.failures]
         for what, value in found.worst.items():
             if value > self.worst.get(what, (-1.0, 0))[0]:
@@ -87,7 +91,7 @@ class Found(NamedTuple):
         """One line of `FOUND`."""
         report = self.report and {
             "runs": [[*pair, count] for pair, count in self.report.runs.items()],
-            **{key: getattr(self.report, key) for key in ("refused", "warned", "failures", "worst")},
+            **{key: getattr(self.report, key) for key in ("refused", "warned", "failures", "worst", "verdicts")},
         }
         return json.dumps({"seed": self.seed, "commit": commit, "drawn": self.drawn, "given_up": self.given_up, "report": report})
 
@@ -101,6 +105,7 @@ class Found(NamedTuple):
             Counter(kept["warned"]),
             kept["failures"],
             kept["worst"],
+            Counter(kept.get("verdicts", {})),
         )
         return cls(line["seed"], Counter(line["drawn"]), Counter(line["given_up"]), report)
 
@@ -167,12 +172,18 @@ def _counts(title: str, counts: Counter[str]) -> list[str]:
 
 def page(found: Tally) -> str:
     """The README."""
-    lines = [BEGIN.format(same=SAME, t_end=T_END, floor=FLOOR, step=STEP)]
+    lines = [BEGIN.format(same=SAME, t_end=T_END, floor=FLOOR, step=STEP, bad=BAD)]
     total, refused = sum(found.runs.values()), sum(found.refused.values())
     lines += [f"{found.models} models, {total} runs, {refused} refusals, {len(found.failures)} failures."]
     lines += ["Models by commit: " + ", ".join(f"{commit} {count}" for commit, count in found.commits.items()) + "."]
     lines += ["", "## Runs", "", "| formalism | coordinates | integrator | runs |", "|---|---|---|---:|"]
     lines += [f"| {pair.formalism} | {pair.coordinates} | {pair.integrator} | {found.runs[pair]} |" for pair in pairs()]
+    lines += ["", "## Verdicts", "", "| off by, of the motion | PASS | WARN | FAIL |", "|---|---:|---:|---:|"]
+    sizes = {"good": f"below {GOOD:g}", "between": f"{GOOD:g} … {BAD:g}", "bad": f"{BAD:g} and more"}
+    for size, name in sizes.items():
+        lines += [
+            f"| {name} | " + " | ".join(str(found.verdicts[f"{size} {status}"]) for status in ("PASS", "WARN", "FAIL")) + " |"
+        ]
     lines += ["", "## Largest differences", "", "| what | relative difference | seed |", "|---|---:|---:|"]
     lines += [f"| {what} | {value:.1e} | {seed} |" for what, (value, seed) in sorted(found.worst.items())]
     lines += ["", "## Failures", "", "| seed | what |", "|---:|---|"]

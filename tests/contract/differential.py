@@ -37,6 +37,7 @@ SAME = 1e-7  # relative difference of accelerations and reactions at a state
 CORNER = 1e-4  # relative difference that a jump of a rate within a fixed step may make
 FLOOR = 3e-7  # relative difference of motions that is not asked about
 SECONDS = 300  # for one run, its kernels compiled before or not
+GOOD, BAD = 1e-3, 0.1  # of the motion: a run so far off must not FAIL, or not PASS
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 
 
@@ -89,6 +90,7 @@ class Report:
     warned: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     worst: dict[str, float] = field(default_factory=dict)
+    verdicts: Counter[str] = field(default_factory=Counter)
 
     def measure(self, what: str, value: float, allowed: float) -> None:
         """The largest share of what is allowed is kept; more is a failure, and so is no number."""
@@ -295,6 +297,7 @@ def _compare_run(report: Report, model: fm.Model, pair: Pair, exact: fm.Solution
         if solution is None or exact is None:
             return
         found.append(solution)
+        _judge(report, f"{pair} level {level}", solution, exact)
         off = distance(solution, exact)
         if off <= FLOOR:
             break
@@ -314,6 +317,31 @@ def _compare_run(report: Report, model: fm.Model, pair: Pair, exact: fm.Solution
         report.failures.append(f"{pair}: no numbers")
     key = "motion with impacts" if _struck(exact) else "motion"
     report.worst[f"{key} {pair.integrator}"] = max(report.worst.get(f"{key} {pair.integrator}", 0.0), off)
+
+
+def _judge(report: Report, what: str, solution: fm.Solution, exact: fm.Solution) -> None:
+    """The verdict of the audit against what a run is off by: PASS on one that is far off is a failure."""
+    off = of_motion(solution, exact)
+    size = "good" if off < GOOD else "between" if off < BAD else "bad"
+    report.verdicts[f"{size} {solution.verdict}"] += 1
+    if off >= BAD and solution.verdict == "PASS":
+        report.failures.append(f"{what}: PASS on a run that is off by {off:.2g} of the motion")
+    if off < GOOD and solution.verdict == "FAIL" and exact.verdict != "FAIL":
+        told = ", ".join(check.title for check in solution.audit if check.status == "FAIL")
+        report.warned[f"FAIL on a run that is off by less than {GOOD:g} of the motion: {general(told)}"] += 1
+
+
+def of_motion(a: fm.Solution, b: fm.Solution) -> float:
+    """Largest difference of positions and rotations over the largest change of any; without end for a run that is cut short."""
+    if len(a.t) != len(b.t):
+        return float("inf")
+    worst = []
+    for key in ("position", "rotation"):
+        ours, theirs = ([np.asarray(getattr(s.body(name), key)) for name in s.bodies] for s in (a, b))
+        way = max(float(np.abs(x - x[0]).max()) for x in theirs)
+        apart = max(float(np.abs(x - y).max()) for x, y in zip(ours, theirs))
+        worst.append(apart / way if way > 1e-9 else 0.0)
+    return max(worst) if np.isfinite(worst).all() else float("inf")
 
 
 def _beyond(run: fm.Solution) -> bool:

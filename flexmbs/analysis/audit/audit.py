@@ -9,6 +9,7 @@ from flexmbs.analysis.audit.reduction import reduction
 from flexmbs.analysis.audit.second_opinion import sampled, second_opinion
 from flexmbs.analysis.audit.spectrum import load_spectrum
 from flexmbs.analysis.audit.step_error import step_error
+from flexmbs.analysis.audit.work_within import work_within_steps
 from flexmbs.analysis.run import Run
 from flexmbs.errors import AuditError, AuditWarning, shown
 from flexmbs.results.check import PASS, WARN, Check
@@ -20,7 +21,8 @@ SHARE, LEAST = 0.05, 0.02  # of the run's time; seconds
 def audited(solution: Solution, run: Run) -> tuple[Check, ...]:
     """The checks of a solution with at least one output."""
     budget = max(LEAST, SHARE * float(solution.statistics["solve_seconds"]))
-    found = [*step_error(solution, run), *forcing(solution), *contact_duration(solution), *impact_order(solution)]
+    found = [*step_error(solution, run), *work_within_steps(solution, run), *forcing(solution)]
+    found += [*contact_duration(solution), *impact_order(solution)]
     found += [
         Check(f"Data of {name}", WARN, f"fail their check: {data.failed[0]}", "mend the body")
         for name, data in solution.compiled.data.items()
