@@ -19,6 +19,7 @@ from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.integrators.contact_calls import make_problem, solved_at
+from flexmbs.integrators.redundant_contacts import redundant_at
 from flexmbs.integrators.stepper import march
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit, SpherePlane
@@ -87,7 +88,8 @@ def kernels(formalism: str, integrator: str) -> list[tuple[Any, Any]]:
     one = Evaluation(*[np.zeros(1)] * 6)
     shared: list[tuple[Any, Any]] = [(kernel, (Equations(compiled.system, work), one, one)) for kernel in SHARED.values()]
     if method.contacts:
-        shared.append((solved_at, (make_problem(1),) * 3))
+        problem = make_problem(1)
+        shared += [(solved_at, (problem,) * 3), (redundant_at, (problem.room,) * 3)]
     run = Run(compiled, method, FORMALISMS[formalism](), np.array([0.0, 1.0]), work)
     loop = (run.course,) * 3
     return [*shared, *((kernel, records) for _, kernel, records in run.calls() if isinstance(kernel, Entry)), (march, loop)]

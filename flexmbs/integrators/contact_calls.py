@@ -7,7 +7,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs._jit.address import address_of, call, entry
 from flexmbs.integrators.contact_problem import closed_forces, impact
-from flexmbs.integrators.redundant_contacts import Room, make_room
+from flexmbs.integrators.redundant_contacts import Room, connected, make_room
 
 IMPACT, FORCES = range(2)  # Problem.kind
 
@@ -52,7 +52,8 @@ def solved_at(problem, first, second, m, tolerance, sweeps):
 
 
 def solver_of(problem: Problem) -> np.ndarray:
-    """(1,) address of `solved_at`, 0 without contacts."""
+    """(1,) address of `solved_at`, 0 without contacts; the kernel of redundant contacts is there too."""
+    connected(problem.room)
     return np.array([solved_at.address(problem, problem, problem) if len(problem.mu) else 0], np.int64)
 
 

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from flexmbs._jit import COMPILED, kernel
 from flexmbs.integrators.contact_problem import NO_SOLUTION, closed_forces, impact, sweep_over_contacts
-from flexmbs.integrators.redundant_contacts import Room, make_room, redundant
+from flexmbs.integrators.redundant_contacts import Room, connected, make_room, redundant
 
 COUNT = 1000 if COMPILED else 15
 SWEEPS, TOLERANCE = 5000, 1e-13
@@ -70,7 +70,7 @@ def opening(W: np.ndarray, c: np.ndarray, mu: np.ndarray, facets: int = 32) -> f
 
 def solved(given: Problem) -> tuple[int, np.ndarray, np.ndarray]:
     """Steps, impulses of compression, of expansion."""
-    n, room = len(given.mu), make_room(len(given.mu))
+    n, room = len(given.mu), connected(make_room(len(given.mu)))
     p, least = np.zeros(3 * n), np.full(n, 1e-13 * np.diag(given.D).max())
     used, _ = solve(n, given.D, given.c, given.expansion, given.mu, least, p, room)
     more = room.line[11].copy() if given.expansion.any() and used > 0 else np.zeros(3 * n)
@@ -114,7 +114,7 @@ def test_without_friction_the_velocities_are_those_of_the_sweeps() -> None:
     compared = 0
     for seed in range(COUNT // 5):
         given = problem(seed)
-        n, room = len(given.mu), make_room(len(given.mu))
+        n, room = len(given.mu), connected(make_room(len(given.mu)))
         D, none = given.D.copy(), np.zeros(n)
         D[1::3], D[2::3], D[:, 1::3], D[:, 2::3] = 0.0, 0.0, 0.0, 0.0
         p, q = np.zeros(3 * n), np.zeros(3 * n)
@@ -144,7 +144,7 @@ def test_forces_of_closed_contacts(friction: float) -> None:
         a = given.W @ rng.normal(size=given.W.shape[1])
         a[np.repeat(mu == 0.0, 3) & (np.arange(3 * n) % 3 > 0)] = 0.0
         f = np.zeros(3 * n)
-        used, _ = forces(n, given.D, a, slides, slip, mu, np.full(n, 1e-13 * np.diag(given.D).max()), f, make_room(n))
+        used, _ = forces(n, given.D, a, slides, slip, mu, np.full(n, 1e-13 * np.diag(given.D).max()), f, connected(make_room(n)))
         if not 0 < used < SWEEPS:
             unsolved += 1
             continue
@@ -159,7 +159,7 @@ def test_wedged_between_walls_that_both_demand_rebound() -> None:
     W[0, 0], W[3, 0], W[1, 1], W[4, 1], W[2, 2], W[5, 2] = 1.0, -1.0, 1.0, 1.0, 1.0, 1.0
     c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
     p = np.zeros(6)
-    assert solve(2, W @ W.T, c, np.zeros(2), np.full(2, 0.3), np.zeros(2), p, make_room(2))[0] == NO_SOLUTION
+    assert solve(2, W @ W.T, c, np.zeros(2), np.full(2, 0.3), np.zeros(2), p, connected(make_room(2)))[0] == NO_SOLUTION
 
 
 def test_scratch_is_sized_by_the_contacts() -> None:
