@@ -54,6 +54,7 @@ DENSE = np.array(
         [0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
     ]
 )
+SHARE, FINEST = 0.4, 1e-14  # of the tolerance that the error of a step may have: errors of steps add up
 ERROR_WEIGHTS = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 
 
@@ -79,7 +80,8 @@ class DormandPrince(Integrator):
 
     def memory(self, facts: Facts) -> "Memory":
         n = facts.nq + facts.ns + facts.nz + 3
-        return Memory(A, C, ERROR_WEIGHTS, DENSE, np.array([self.rtol, self.atol]), np.zeros((STAGES, n)), np.zeros(2))
+        tolerances = np.maximum(SHARE * np.array([self.rtol, self.atol]), FINEST)
+        return Memory(A, C, ERROR_WEIGHTS, DENSE, tolerances, np.zeros((STAGES, n)), np.zeros(2))
 
     @property
     def calls(self) -> MethodCalls:

@@ -60,7 +60,7 @@ from flexmbs.integrators.integrator import (
     check_tolerance,
 )  # fmt: skip
 
-SHARE = 0.4  # of the tolerance that the error of a step may have: errors of steps add up
+SHARE = 0.2  # of the tolerance that the error of a step may have: errors of steps add up
 STIFF = 100.0  # times the tolerance: for velocities of stiff coordinates, which are of lower order (Lubich, ZAMP 44 (1993) 1022)
 WORK = 10.0  # times the tolerance: for the work of stiff forces, whose rates are off in the stages
 LATE = 1.5  # steps ahead up to which the rates of the last step are a guess

@@ -24,7 +24,8 @@ from flexmbs.integrators.course import (
     residual,
 )  # fmt: skip
 
-NEWTON = 1e-2  # of the tolerance of a step: errors that Newton's method may leave
+NEWTON = 1e-3  # of the tolerance of a step: errors that Newton's method may leave, which add up over the steps
+NEWTON_NEAR = 5e-2  # near a singular position, where corrections are noisy
 SLOW = 0.2  # contraction slower than this is worth a new factorization
 TURNS = 8  # fixed-point iterations for q at most
 ROUND_OFF = 1e-15  # of positions
@@ -182,7 +183,7 @@ def solve_stage(memory, course, i, h, t):
         rate = size / before if before > 0.0 else memory.last[2]
         if before > 0.0:
             memory.last[2] = max(rate, 0.3 * memory.last[2])
-        if rate < 1.0 and size * rate <= NEWTON * (1.0 - rate):
+        if rate < 1.0 and size * rate <= (NEWTON_NEAR if near else NEWTON) * (1.0 - rate):
             return DONE
         if rate > 0.5 and longest(x, now.s.shape[0]) <= STAGNATION:
             return DONE

@@ -60,8 +60,10 @@ from flexmbs.integrators.integrator import (
 REFACTOR_RATE = 0.02  # contraction slower than this is worth a new factorization
 BENT_RATE = 0.3  # contraction slower than this with a new factor is worth another one where forces bend within the step
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
-SAME_TOLERANCE = 1e-4  # asked of the run, which a step has too
-NEWTON_SHARE = 1e-3  # of rtol: what Newton's method leaves adds up over the steps
+SAME_TOLERANCE = 1e-4  # of the run, which a step has too
+SHARE = 1.0 / 15.0  # of what is asked of the run: errors of steps grow on their way to its end
+FINEST = 1e-7  # tolerance of a run: below it round-off in the many steps of a method of order 2 counts
+NEWTON_SHARE = 1e-3  # of SHARE rtol: what Newton's method leaves adds up over the steps
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
 ROUND_OFF = 1e-14  # of corrections to coordinates of order one
 SMOOTH = 2.0  # change of s̈ and κ in a step, over their size, above which they say nothing of other steps
@@ -78,7 +80,7 @@ class GeneralizedAlpha(Integrator):
 
     rho_inf: spectral radius at infinite frequency, 1 no dissipation … 0 asymptotic annihilation.
     step: fixed step (s), or None for steps controlled by the local error, so that errors of the run follow ``rtol``, ``atol``.
-    newton_tolerance: size of the last correction relative to the displacement of the step, of controlled ones at most rtol/1000.
+    newton_tolerance: size of the last correction relative to the displacement of the step, of controlled ones at most rtol/15000.
     """
 
     rho_inf: float = 0.8
@@ -100,6 +102,10 @@ class GeneralizedAlpha(Integrator):
         check_step("step", self.step)
         check_tolerance("rtol", self.rtol)
         check_tolerance("atol", self.atol)
+        if self.step is None and self.rtol < FINEST:
+            raise InputError(
+                f"integrator.rtol: {self.rtol!r} is below {FINEST:g}, what 'generalized-alpha' reaches; take 'esdirk'"
+            )
         check_tolerance("newton_tolerance", self.newton_tolerance)
         check_iterations("max_iterations", self.max_iterations)
 
@@ -107,7 +113,7 @@ class GeneralizedAlpha(Integrator):
         # in absolute coordinates the matrix hardly changes along the motion; in joint coordinates it follows the configuration,
         # and a stale factor leaves errors in the directions of small inertia
         n, z = facts.ns, np.zeros
-        newton = self.newton_tolerance if self.step else min(self.newton_tolerance, NEWTON_SHARE * self.rtol)
+        newton = self.newton_tolerance if self.step else min(self.newton_tolerance, NEWTON_SHARE * SHARE * self.rtol)
         return Memory(
             self.parameters(), float(newton), int(self.max_iterations), int(facts.free_bodies), int(facts.bent),
             self.tolerances(), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(LAST),
@@ -127,8 +133,8 @@ class GeneralizedAlpha(Integrator):
 
     def tolerances(self) -> np.ndarray:
         """(rtol, atol) of a step. With a tolerance τ for the local error, of order h³, the error over a run is of order τ^(2/3):
-        for one that falls with rtol itself, τ = rtol √(rtol/1e-4)."""
-        share = math.sqrt(min(self.rtol / SAME_TOLERANCE, 1.0))
+        for one that falls with a share r of rtol itself, τ = r √(r/1e-4)."""
+        share = SHARE * math.sqrt(min(SHARE * self.rtol / SAME_TOLERANCE, 1.0))
         return share * np.array([self.rtol, self.atol])
 
     def parameters(self) -> np.ndarray:

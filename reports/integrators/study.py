@@ -52,7 +52,7 @@ def measured(case: Case, model: fm.Model, exact: np.ndarray, options: dict[str, 
     for _ in range(REPEATS):
         try:
             solution = run(case, model, rtol=tolerance, atol=tolerance / 100.0, **options)
-        except fm.SolverError as error:
+        except (fm.InputError, fm.SolverError) as error:
             return {"rtol": tolerance, "outcome": str(error)}
         seconds.append(solution.statistics["solve_seconds"])
     error = np.abs(places(solution) - exact).max() / np.abs(exact - exact[0]).max()

@@ -28,7 +28,7 @@ def ball(
 
 
 METHODS = {
-    "explicit": (fm.DormandPrince(rtol=1e-9, atol=1e-14), 1e-7),
+    "explicit": (fm.DormandPrince(rtol=1e-11, atol=1e-14), 1e-7),
     "alpha": (fm.GeneralizedAlpha(step=CONTACT_TIME / 200, rho_inf=1.0), 1e-4),
 }
 
