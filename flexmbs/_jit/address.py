@@ -12,6 +12,7 @@ import ctypes
 import functools
 import itertools
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -45,12 +46,36 @@ def record_type(value: Any) -> Any:
     return types.float64 if isinstance(value, float) else types.int64
 
 
+RECORDS = 8  # whose layouts and words are remembered: a model's and its scratch are given again and again
+_remembered: OrderedDict[int, tuple[Any, Any, list[int]]] = OrderedDict()
+
+
+def remember(record: Any) -> tuple[Any, Any, list[int]]:
+    """A record, its layout and its words, which never change: arrays stay in their places."""
+    found = _recalled(record)
+    if found is None:
+        words: list[int] = []
+        words_of(record, words)
+        found = record, layout(record), words
+    _remembered[id(record)] = found
+    _remembered.move_to_end(id(record))
+    while len(_remembered) > RECORDS:
+        _remembered.popitem(last=False)
+    return found
+
+
+def _recalled(record: Any) -> tuple[Any, Any, list[int]] | None:
+    found = _remembered.get(id(record))
+    return found if found is not None and found[0] is record else None
+
+
 def layout(value: Any) -> Any:
     """What `record_type` depends on, quick to make and to compare."""
     if isinstance(value, np.ndarray):
         return value.dtype.char, value.ndim
     if isinstance(value, tuple):
-        return (type(value), *map(layout, value))
+        found = _recalled(value)
+        return (type(value), *map(layout, value)) if found is None else found[1]
     return float if isinstance(value, float) else int
 
 
@@ -66,6 +91,10 @@ def words_of(value: Any, out: list[int]) -> None:
             raise ValueError("records hold contiguous arrays only")
         out += (0, 0, value.size, value.itemsize, value.__array_interface__["data"][0], *value.shape, *value.strides)
     elif isinstance(value, tuple):
+        found = _recalled(value)
+        if found is not None:
+            out += found[2]
+            return
         for each in value:
             words_of(each, out)
     elif isinstance(value, float):
@@ -74,12 +103,17 @@ def words_of(value: Any, out: list[int]) -> None:
         out.append(int(value))
 
 
+def _count(value: Any) -> int:
+    """Number of words of a record."""
+    if isinstance(value, np.ndarray):
+        return 5 + 2 * value.ndim
+    return sum(map(_count, value)) if isinstance(value, tuple) else 1
+
+
 def with_own_words(record: R, whole: Callable[[R], Any]) -> R:
     """The record with the words of ``whole(record)``, which holds it, in its array ``memory``, for `memory_of`."""
+    record = record._replace(memory=np.zeros(_count(whole(record)), np.int64))  # type: ignore[attr-defined]
     words: list[int] = []
-    words_of(whole(record), words)
-    record = record._replace(memory=np.zeros(len(words), np.int64))  # type: ignore[attr-defined]
-    words = []
     words_of(whole(record), words)
     record.memory[:] = words  # type: ignore[attr-defined]
     return record
@@ -273,6 +307,9 @@ class PackedKernel:
         self.compiled: dict[Any, Any] = {}
 
     def __call__(self, *given: Any) -> Any:
+        for value in given:
+            if isinstance(value, tuple):
+                remember(value)
         layouts = tuple(map(layout, given))
         if layouts not in self.compiled:
             self.compiled[layouts] = self._compile(tuple(map(record_type, given)))

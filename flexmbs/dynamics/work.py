@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexmbs._jit.address import with_own_words
+from flexmbs._jit.address import remember, with_own_words
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
@@ -62,8 +62,9 @@ def _frames_now(frames: Frames) -> FramesNow:
 
 def _connected(system: System, work: Work) -> Work:
     """The scratch with the addresses of the shared kernels and of its own record."""
+    remember(system)
     work = with_own_words(work, lambda work: Equations(system, work))
-    equations = Equations(system, work)
+    remember(equations := Equations(system, work))
     one = Evaluation(work.r, work.r, work.r, work.r, work.r, work.r)
     for place, kernel in ((KINEMATICS, kinematics_at), (RESIDUAL, residual_at), (KKT, kkt_at)):
         work.calls[place] = kernel.address(equations, one, one)

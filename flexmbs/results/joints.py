@@ -46,8 +46,11 @@ def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
     }  # fmt: skip
 
 
-def joint_histories(compiled: Compiled, trajectory: Trajectory, *, redundant: bool) -> JointHistories:
-    """Wrenches and coordinates of all joints; with redundant constraints the multipliers of least norm."""
+def joint_histories(
+    compiled: Compiled, trajectory: Trajectory, *, redundant: bool, least_norm: bool = True
+) -> JointHistories:  # fmt: skip
+    """Wrenches and coordinates of all joints; with redundant constraints the multipliers of least norm, or those that are there,
+    which are as good for joints whose wrench is unique."""
     beta = path_coordinates(compiled, trajectory)
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
@@ -55,6 +58,9 @@ def joint_histories(compiled: Compiled, trajectory: Trajectory, *, redundant: bo
     lam = np.empty_like(trajectory.lam)
     G0 = terms(system, work, float(trajectory.t[0]), trajectory.q[0], trajectory.s[0]).G
     for i, t in enumerate(trajectory.t):
+        if not least_norm:
+            lam[i] = trajectory.lam[i]
+            continue
         work.path.beta[:] = beta[i]
         G = terms(system, work, float(t), trajectory.q[i], trajectory.s[i]).G
         lam[i] = multipliers_of_least_norm(G, trajectory.lam[i])

@@ -24,7 +24,7 @@ from flexmbs.results.stress import StressView
 from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
 from flexmbs.results.views import BodyView, ContactView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import CO_LAW, DRIVE_ROW, NF, QF_AT, SF_AT
+from flexmbs.system.records import CO_LAW, DRIVE_ROW, NF, QF_AT, SF_AT, Work
 
 if TYPE_CHECKING:
     from flexmbs.results.check import Check
@@ -229,7 +229,7 @@ class Solution:
     def energy(self) -> Energy:
         """Energies, works and their balance."""
         values = np.zeros((len(self.t), 3))
-        energy_history(self.compiled.system, make_work(self.compiled.system), self.q, self.s, self.sd, values)
+        energy_history(self.compiled.system, self._scratch, self.q, self.s, self.sd, values)
         kinetic, strain, potential = values.T
         forces, dissipated, drives = self.trajectory.work.T
         return Energy(self.t, kinetic, strain, potential, forces, drives, dissipated)
@@ -260,6 +260,10 @@ class Solution:
         return lambda: body_loads(self, body, stress.interfaces)
 
     @cached_property
+    def _scratch(self) -> Work:
+        return make_work(self.compiled.system)
+
+    @cached_property
     def _contacts(self) -> FloatArray:
         """Arrays (nt, n, 11) of `contact_history`."""
         out = np.zeros((len(self.t), len(self.contacts), 11))
@@ -279,7 +283,7 @@ class Solution:
     def _motion(self, number: int) -> FrameMotion:
         """Motion of a frame by its number."""
         out = np.zeros((len(self.t), 24))
-        frame_history(self.compiled.system, make_work(self.compiled.system), number, self.q, self.s, self.sd, out)
+        frame_history(self.compiled.system, self._scratch, number, self.q, self.s, self.sd, out)
         return FrameMotion(out[:, 9:12], out[:, :9].reshape(-1, 3, 3), out[:, 12:15], out[:, 15:18], out[:, 18:21], out[:, 21:])
 
     @property

@@ -93,7 +93,7 @@ def sampled(solution: Solution, run: Run) -> Solution:
     out = Trajectory(*make_outputs(samples.t[pick], run.facts, samples.beta.shape[1]))
     for name in ("q", "s", "sd", "lam", "z", "beta"):
         getattr(out, name)[:] = getattr(samples, name)[pick]
-    return Solution(solution.compiled, out, {}, RunInfo(redundant=solution.run.redundant))
+    return _solution(solution.compiled, out, solution)
 
 
 def _judged(mine: Solution, budget: float) -> Solution | None:
@@ -118,7 +118,14 @@ def _judged(mine: Solution, budget: float) -> Solution | None:
         out.z[k], out.beta[k] = state.z, work.beta[:-SPARE]
         count = k + 1
     shortened = Trajectory(*(values[:count] for values in out))
-    return Solution(target, shortened, {}, RunInfo(redundant=mine.run.redundant))
+    return _solution(target, shortened, mine)
+
+
+def _solution(compiled: Compiled, trajectory: Trajectory, of: Solution) -> Solution:
+    """Some states as a solution; forces of joints that are not unique stay as they come."""
+    redundant = of.run.redundant
+    found = joint_histories(compiled, trajectory, redundant=bool(redundant), least_norm=False) if len(trajectory.t) else None
+    return Solution(compiled, trajectory, {}, RunInfo(redundant=redundant), stored=found)
 
 
 def _converted(mine: Solution, target: Compiled) -> Callable[[int], InitialState]:

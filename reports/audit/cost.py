@@ -1,0 +1,53 @@
+"""What the audit costs: the time from the end of a run to its verdict, beside that of the run.
+
+    python reports/audit/cost.py        -> cost.json, which study.py puts into README.md
+
+CPU time of this process, the least of five calls of `simulate` by turns; kernels are compiled before.
+"""
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "integrators"))
+from models import CASES  # noqa: E402
+
+import flexmbs as fm  # noqa: E402
+
+CALLS = 5
+LIMIT, SHARE = 0.02, 0.05  # s, or of the run
+LENGTHS = (1.0, 10.0)  # times the length of the study of integrators
+
+
+def measured(name: str, length: float) -> dict[str, Any]:
+    """Seconds of the run and of its audit."""
+    case = CASES[name]
+    model, t_end = case.make(), case.t_end * length
+    run, audit = [], []
+    for _ in range(CALLS + 1):
+        begun, told = time.process_time(), time.perf_counter()
+        solution = fm.simulate(model, t_end=t_end, output_step=t_end / 100)
+        whole = time.process_time() - begun
+        assert time.perf_counter() - told > 0.0
+        counts = solution.statistics
+        run.append(float(counts["solve_seconds"]))
+        audit.append(whole - counts["prepare_seconds"] - counts["solve_seconds"])
+    return {"steps": solution.statistics["steps"], "run [s]": min(run[1:]), "audit [s]": min(audit[1:])}
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    found = {f"{name}, {length:g} ×": measured(name, length) for name in CASES for length in LENGTHS}
+    for name, row in found.items():
+        allowed = max(LIMIT, SHARE * row["run [s]"])
+        good = "PASS" if row["audit [s]"] <= allowed else "FAIL"
+        print(f"{good} {name:30s} run {1e3 * row['run [s]']:8.1f} ms, audit {1e3 * row['audit [s]']:6.1f} ms (allowed {1e3 * allowed:.1f})")
+    (HERE / "cost.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
