@@ -29,7 +29,7 @@ VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
 HALF_TURN = np.pi
 LARGE_TURN = 0.95 * HALF_TURN  # between the frames of a bushing
 REJECTED = 0.3  # part of the steps tried
-DEFLECTION = 0.1  # of the body's size: beyond it linear elasticity in the body frame is doubtful
+DEFLECTION = 0.08  # of the body's size: beyond it linear elasticity in the body frame is doubtful
 ROTATION = 0.2  # rad
 MOST_NODES, MOST_TIMES = 400, 200
 
