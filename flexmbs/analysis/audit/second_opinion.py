@@ -36,6 +36,7 @@ DRIFT = 2.0  # of the drift of velocities per step, which the other coordinates 
 MEND = "take smaller steps; report it if it stays"
 NO_TURNING = 1e-3  # of the largest acceleration over the size of the model: angular accelerations below it are none
 WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are none
+PRELOAD = 1e-3  # of the forces of joints over all masses: accelerations so small are what is left where forces hold each other
 SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
 WHOLE = 0.8  # of a turn: a change of an angle between outputs as far from its rate's integral
 STEADY = 0.5  # rad: change that the rates' difference makes between two outputs, above which turns cannot be told
@@ -61,7 +62,8 @@ def second_opinion(solution: Solution, mine: Solution, run: Run, budget: float) 
     turning = max(_norm(body.angular_acceleration) + _norm(body.angular_velocity) ** 2 for body in bodies.values())
     gravity = float(np.linalg.norm(mine.model.gravity))
     linear = max(_norm(body.acceleration) for body in bodies.values())
-    largest = max(gravity, linear, model_size(mine.compiled) * turning, SMALLEST)
+    held = PRELOAD * max((_norm(mine.joint(name).force) for name in mine.joints), default=0.0) / _mass(mine)
+    largest = max(gravity, linear, model_size(mine.compiled) * turning, held, SMALLEST)
     text = f"{len(theirs.t)} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
     worst, reactions = _accelerations(mine, theirs, bodies, largest, turning), _reactions(mine, theirs, largest)
     limits = DRIFTING if run.course.clock[HOLDS] else _limits(solution, linear)
@@ -163,6 +165,10 @@ def _accelerations(mine: Solution, theirs: Solution, bodies: dict[str, BodyView]
     return _largest(apart, theirs.t)
 
 
+def _mass(solution: Solution) -> float:
+    return float(solution.compiled.system.bodies.rigid[:, MASS].sum())
+
+
 def _norm(values: np.ndarray) -> float:
     return float(np.linalg.norm(values, axis=1).max(initial=0.0))
 
@@ -181,8 +187,7 @@ def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:
 
 def _reactions(mine: Solution, theirs: Solution, largest: float) -> Difference:
     """Of the forces and moments of joints where they are unique; ``largest``: acceleration."""
-    mass = float(mine.compiled.system.bodies.rigid[:, MASS].sum())
-    n, size, apart = len(theirs.t), WEIGHTLESS * mass * largest, []
+    n, size, apart = len(theirs.t), WEIGHTLESS * _mass(mine) * largest, []
     length = model_size(mine.compiled)
     for name in mine.joints:
         a, b = mine.joint(name), theirs.joint(name)
