@@ -90,7 +90,9 @@ def sample(course):
         samples.largest[0] = size
         keep_sample(course, last)
     count = samples.work.shape[0]
-    k = min(int(count * passed), count - 1)
-    irregular = (SPREAD * k) % 1.0
-    if samples.work[k, SAMPLED_H] == 0.0 and count * passed >= k + 0.8 * irregular and closed(course.contact) == 0:
+    place, next_place = count * passed, count * (2.0 * course.clock[TIME] - course.clock[BEGUN]) / course.clock[END]
+    k = min(int(place), count - 1)
+    irregular = 0.8 * ((SPREAD * k) % 1.0)
+    chosen = place >= k + irregular or next_place >= k + 1.0
+    if chosen and samples.work[k, SAMPLED_H] == 0.0 and closed(course.contact) == 0:
         work_within(course, k)

@@ -44,9 +44,8 @@ def main() -> None:
     for name, row in found.items():
         allowed = max(LIMIT, SHARE * row["run [s]"])
         good = "PASS" if row["audit [s]"] <= allowed else "FAIL"
-        print(
-            f"{good} {name:30s} run {1e3 * row['run [s]']:8.1f} ms, audit {1e3 * row['audit [s]']:6.1f} ms (allowed {1e3 * allowed:.1f})"
-        )
+        times = [f"{1e3 * seconds:.1f} ms" for seconds in (row["run [s]"], row["audit [s]"], allowed)]
+        print(f"{good} {name:30s} run {times[0]:>9s}, audit {times[1]:>8s} of {times[2]} allowed")
     (HERE / "cost.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -22,18 +22,22 @@ PAIRS = [
     ("multiplier", "joint", "dormand-prince"),
     ("embedding", "absolute", "dormand-prince"),
     ("recursive", "joint", "rattle"),
+    ("recursive", "joint", "moreau-jean"),
+    ("multiplier", "absolute", "moreau-jean"),
+    ("recursive", "joint", "esdirk"),
 ]
+FIXED = ("rattle", "moreau-jean")
 
 
 def options(formalism, coordinates, integrator):
-    step = {"step": 1e-3} if integrator == "rattle" or (coordinates, integrator) == ("absolute", "generalized-alpha") else {}
+    step = {"step": 1e-3} if integrator in FIXED or (coordinates, integrator) == ("absolute", "generalized-alpha") else {}
     return {"formalism": formalism, "coordinates": coordinates, "integrator": integrator, **step}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
 @pytest.mark.parametrize("make", [pendulums, lambda: pendulums(3, spring=50.0), four_bar, oscillator])
 def test_good_runs_pass(make, pair):
-    if make is four_bar and pair[0] == "recursive" and pair[2] == "rattle":
+    if make is four_bar and pair[0] == "recursive" and pair[2] in FIXED:
         pair = ("multiplier", *pair[1:])
     with warnings.catch_warnings():
         warnings.simplefilter("error", fm.AuditWarning)
@@ -97,6 +101,35 @@ def test_large_steps(step, status):
     assert check.status == status
     told = float(check.found.split()[1])
     assert true / 3 < told < 3 * true
+
+
+@QUIET
+@pytest.mark.parametrize("method", ["generalized-alpha", "rattle", "moreau-jean"])
+def test_a_users_force_faster_than_the_steps(method):
+    """Aliased to a period of a second, slow beside the steps: all the method sees is smooth. The work at other points is not."""
+    model = pendulums(1)
+    model.add(fm.UserForce("push", "rod0/tip", lambda t, r, A, v, w: [50.0 * math.sin(2 * math.pi * 99.01 * t), 0, 0, 0, 0, 0]))
+    solution = fm.simulate(model, t_end=1.0, step=1e-2, integrator=method)
+    assert found(solution, "Work within steps").status == FAIL
+    assert found(solution, "Error of the steps").status == PASS
+    resolved = fm.simulate(model, t_end=1.0)
+    assert found(resolved, "Work within steps").status == resolved.verdict == PASS
+
+
+@QUIET
+@pytest.mark.parametrize("step, status", [(0.02, FAIL), (4e-3, WARN), (2e-4, PASS)])
+def test_error_of_steps_through_impacts(step, status):
+    """A bouncing ball, of first order: the estimate is not below the true error, nor eight times above."""
+    model = fm.Model("ball", gravity=(0, 0, -9.81))
+    body = model.add(fm.PointMass("ball", mass=2.0))
+    model.add(fm.Prismatic("fall", model.ground, body, axis="z", q0=1.0))
+    model.add(fm.SpherePlane("floor", model.ground, body, restitution=0.9))
+    exact = fm.simulate(model, t_end=3.0, output_step=0.1, integrator="event-driven", rtol=1e-9)
+    solution = fm.simulate(model, t_end=3.0, output_step=0.1, integrator="moreau-jean", step=step)
+    true = float(np.abs(solution.joint("fall").position - exact.joint("fall").position).max())
+    check = found(solution, "Error of the steps")
+    assert check.status == status
+    assert true < float(check.found.split()[1]) < 8.0 * true
 
 
 @QUIET

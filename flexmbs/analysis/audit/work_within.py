@@ -21,7 +21,7 @@ CONTROLLED = (0.5, math.inf)  # their error is estimated at points within the st
 
 
 def work_within_steps(solution: Solution, run: Run) -> list[Check]:
-    """Σ |W − W_Gauss| over Σ |W_Gauss| of the sampled steps, of forces or losses, the larger."""
+    """Σ |W − W_Gauss| over Σ max(|W|, |W_Gauss|) of the sampled steps, of forces or losses, the larger."""
     rows = run.course.samples.work
     rows = rows[(rows[:, SAMPLED_H] > 0.0) & np.isfinite(rows).all(axis=1)]
     if len(rows) < LEAST_STEPS:
@@ -32,7 +32,7 @@ def work_within_steps(solution: Solution, run: Run) -> list[Check]:
     for c, name in enumerate(("forces", "losses")):
         ours, theirs = rows[:, BY_METHOD + c], rows[:, BY_GAUSS + c]
         kept = np.argsort(np.abs(ours - theirs))[: math.ceil(STEADILY * len(rows))]
-        done = float(np.abs(theirs[kept]).sum())
+        done = float(np.maximum(np.abs(ours[kept]), np.abs(theirs[kept])).sum())
         if done / float(rows[kept, SAMPLED_H].sum()) * run_time <= MATTERS * scale:
             continue
         share = float(np.abs(ours - theirs)[kept].sum()) / done
