@@ -79,6 +79,7 @@ class InitialState:
     motion: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # kinematics of the bodies in joint coordinates
     eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))  # velocities of the cut joints
     z: np.ndarray = field(default_factory=lambda: np.zeros(0))  # force states, none where they start at zero
+    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))  # forces of rigid contacts, none where they are unknown
 
 
 def declared_state(compiled: Compiled) -> InitialState:
@@ -370,7 +371,7 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
         else:
             s[to : to + 3] = A.reshape(3, 3) @ V[:3]
     beta = [joint_coordinates(joint, start, name)[0] for name in target.topology.cuts]
-    return InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion, z=start.z)
+    return InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion, z=start.z, contact=start.contact)
 
 
 def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[np.ndarray, np.ndarray]:

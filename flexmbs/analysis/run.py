@@ -50,6 +50,7 @@ from flexmbs.integrators.course import (
     RESIDUAL,
     START,
     STEPPED,
+    STICKS,
     STOP,
     TIME,
     UNSEEN,
@@ -187,7 +188,10 @@ class Run:
         if len(start.z):
             now.z[:] = start.z
         self._settle(0.0)
-        self._refuse_overlaps()
+        if len(start.contact):
+            self._close_contacts(start.contact)
+        else:
+            self._refuse_overlaps()
         self._restart(0.0)
         if c.counts[UNSEEN]:
             equations.look_at_contacts(p[COMMON], p[NOW], p[NOW])
@@ -196,6 +200,13 @@ class Run:
             equations.watch(p[COMMON], p[NOW], p[NOW], 0.0, 0.0)
             self.compiled.callbacks.raise_error()
             self.events.before[:] = self.events.value
+
+    def _close_contacts(self, force: np.ndarray) -> None:
+        """Rigid contacts that carry a force at the start are closed, with the impulse of a step of it."""
+        contact = self.course.contact
+        shut = (contact.rigid == 1) & (force[:, 0] > 0.0)
+        contact.mode[shut] = STICKS
+        contact.impulse[shut] = force[shut] * float(self.course.clock[NEXT])
 
     def _settle(self, t: float) -> None:
         """Velocities onto the constraints by the change of least kinetic energy, an impact; accelerations, multipliers and path

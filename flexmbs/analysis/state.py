@@ -36,7 +36,8 @@ class State:
     """A model at time t (s) in joint coordinates.
 
     q (nq,) and s (ns,): positions and velocities; sd (ns,) and lam (nc,): accelerations and multipliers; z (nz,): force states;
-    beta: coordinates of the cut joints.  M ṡ = k + Gᵀλ, theory §4: accelerations without the forces of rigid contacts.
+    beta: coordinates of the cut joints.  contact (n, 3): normal and tangential forces of rigid contacts, of a run; those with a
+    normal force are closed.  M ṡ = k + Gᵀλ, theory §4: accelerations without the forces of rigid contacts.
     """
 
     compiled: Compiled = field(repr=False)
@@ -47,6 +48,7 @@ class State:
     lam: np.ndarray
     z: np.ndarray
     beta: np.ndarray
+    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
     @property
     def state(self) -> "State":
@@ -130,11 +132,12 @@ def state_of(solution: Solution, t: float) -> State:
     if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (1.0 + abs(t)):
         raise InputError(f"t: {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s")
     compiled, at, z = solution.compiled, float(solution.t[i]), solution.trajectory.z[i].copy()
+    contact = solution.trajectory.contact[i].copy()
     if compiled.topology.coordinates == "joint":
         beta = path_coordinates(compiled, solution.trajectory)[i]
-        return settled_state(compiled, at, solution.q[i], solution.s[i], beta, z)
+        return replace(settled_state(compiled, at, solution.q[i], solution.s[i], beta, z), contact=contact)
     joint = compile_model(compiled.model, "joint").with_spring_lengths(compiled.spring_lengths)
-    return settled_state(joint, at, *joint_values(joint, solution, [i])[0], z)
+    return replace(settled_state(joint, at, *joint_values(joint, solution, [i])[0], z), contact=contact)
 
 
 class JointValues(NamedTuple):
@@ -202,7 +205,8 @@ def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -
     eta, nz = work.cut[:, ETA : ETA + 6].copy(), int(joint.system.layout[4])
     z = given.z.copy() if len(given.z) == nz else np.zeros(nz)
     moved = changes(joint, q - given.q, s - given.s)
-    return InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), eta, z)
+    contact = given.contact if given.compiled.contacts == joint.contacts else np.zeros((0, 3))
+    return InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), eta, z, contact.copy())
 
 
 def velocity_names(compiled: Compiled) -> list[str]:

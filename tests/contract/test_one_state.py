@@ -9,6 +9,7 @@ from test_relation_kinds import rolling
 
 import flexmbs as fm
 from flexmbs.analysis.evaluate import Evaluator
+from flexmbs.analysis.initial import InitialState
 from flexmbs.analysis.options import output_times
 from flexmbs.analysis.run import Run
 from flexmbs.dynamics.work import make_work
@@ -102,7 +103,7 @@ def test_runs_leave_the_system_as_it_is(integrator: str) -> None:
         instant = instants(model)["absolute"]
         kind = INTEGRATORS[integrator]
         method = kind(step=1e-3) if kind.needs == "residual" else kind()
-        start = type("Start", (), {"q": instant.q, "s": instant.s, "beta": instant.beta, "z": instant.z})()
+        start = InitialState(instant.q, instant.s, instant.beta, z=instant.z)
         before = content(instant.compiled.system)
         work = make_work(instant.compiled.system, instant.beta)
         run = Run(instant.compiled, method, fm.Multiplier(), output_times(0.01, None, 1e-3), work)

@@ -167,3 +167,22 @@ def test_tumbling_boxes() -> None:
         assert solution.run.finished, seed
         assert np.diff(solution.energy.total).max() < 3e-6 * solution.energy.scale, seed
         assert np.abs(solution.energy.balance).max() < 2e-5 * solution.energy.scale, seed
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("t", [0.25, 0.7])
+def test_a_run_goes_on_from_its_state(t: float, coordinates: str) -> None:
+    """A box that slides to rest on four corners: closed contacts are closed at the new start, without impacts."""
+    model = fm.Model("box", gravity=(2.0, 0, -G))
+    corners = {f"c{x}{y}": (0.2 * x, 0.15 * y, -0.1) for x in (-1, 1) for y in (-1, 1)}
+    box = model.add(fm.RigidBody("box", mass=2.0, inertia=(0.02, 0.03, 0.04), frames=corners))
+    model.add(fm.Free("flight", model.ground, box, q0=(0, 0, 0.1, 1, 0, 0, 0), v0=(1.0, 0, 0, 0, 0, 0.5)))
+    for corner in corners:
+        model.add(fm.SpherePlane(corner, model.ground, box[corner], friction=0.2))
+    how = {"step": 1e-3, "output_step": 0.05, "integrator": "moreau-jean", "formalism": "multiplier", "coordinates": coordinates}
+    whole = fm.simulate(model, t_end=1.0, **how)
+    rest = fm.simulate(model, t_end=1.0 - t, start=fm.state_of(whole, t), **how)
+    k = round(t / 0.05)
+    np.testing.assert_allclose(rest.body("box").position, whole.body("box").position[k:], atol=1e-14)
+    np.testing.assert_allclose(rest.body("box").velocity, whole.body("box").velocity[k:], atol=1e-14)
+    assert not rest.run.impacts
