@@ -1,6 +1,6 @@
 """Work and precision of the controlled integrators on ten models.
 
-    python reports/integrators/study.py        -> study.json, precision.png, work.png
+    python reports/integrators/study.py        -> study.json, precision.png, work.png, the table of README.md
 
 Error: largest distance of a body's origin or of a direction of its axes from the reference, over the largest distance moved;
 asked are rtol and atol = rtol/100. Time: seconds of the run alone, the least of two. The reference is Dormand–Prince with rtol
@@ -25,6 +25,8 @@ TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 OUTPUTS = 40
 REPEATS = 2
 ALLOWED = 30.0
+SHOWN = 1e-6
+MARKS = "<!-- table -->", "<!-- end -->"
 METHODS: dict[str, dict[str, Any]] = {
     "dormand-prince": {"integrator": "dormand-prince"},
     "esdirk": {"integrator": "esdirk"},
@@ -101,12 +103,33 @@ def draw(table: dict[str, Any], across: str) -> Figure:
     return figure
 
 
+def tabulate(table: dict[str, Any]) -> None:
+    """Error over rtol and milliseconds at `SHOWN` into README.md, and the largest error over rtol of each method."""
+    lines = [f"| model | {' | '.join(METHODS)} |", "|---|" + "---|" * len(METHODS)]
+    for name, rows in table.items():
+        cells = []
+        for found in rows.values():
+            row = found[TOLERANCES.index(SHOWN)]
+            cells.append(f"{row['error'] / row['rtol']:.1g} / {1e3 * row['seconds']:.2g}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    worst = [
+        max(row["error"] / row["rtol"] for rows in table.values() for row in rows[method] if "error" in row) for method in METHODS
+    ]
+    lines.append(f"| *largest error over rtol, all tolerances* | {' | '.join(f'*{each:.2g}*' for each in worst)} |")
+    page = HERE / "README.md"
+    head, _, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
+    tail = rest.partition(MARKS[1])[2]
+    page.write_text(f"{head}{MARKS[0]}\n\n" + "\n".join(lines) + f"\n\n{MARKS[1]}{tail}", encoding="utf-8")
+    print(f"{'PASS' if max(worst) <= ALLOWED else 'FAIL'}: largest error over rtol {max(worst):.3g}, allowed {ALLOWED:g}")
+
+
 def main() -> None:
     warnings.simplefilter("ignore", fm.AuditWarning)
     table = study(sys.argv[1:] or list(CASES))
     if sys.argv[1:]:
         return
     (HERE / "study.json").write_text(json.dumps(table, indent=1, ensure_ascii=False))
+    tabulate(table)
     with house_style():
         for across, file in (("rtol", "precision.png"), ("seconds", "work.png")):
             draw(table, across).savefig(HERE / file, dpi=130)
