@@ -16,7 +16,8 @@ with Unilateral Contacts, ch. 8; Acary and Brogliato (2008), Numerical Methods f
 import math
 
 from flexmbs._jit import called, part
-from flexmbs.integrators.redundant_contacts import compliances, largest_velocity, natural_map, solve_redundant, velocities
+from flexmbs.integrators.natural_map import compliances, largest_velocity, natural_map, velocities
+from flexmbs.integrators.redundant_contacts import solve_redundant
 
 NO_SOLUTION = -1
 ARCS, FINEST = 12, 1200  # in which the direction of slip is sought

@@ -1,0 +1,159 @@
+"""The law of contact and friction as an equation: its natural map, and Newton's method on it.
+
+For impulses p with velocities ξ = D p + c,
+    Φ = p − P(p − ρ ξ),  P_N = max(b, ·),  P_T onto the disc of radius μ max(b, p_N),   ρ = 1/mean D_kk,
+is zero where p obeys the law of `flexmbs.integrators.contact_problem` (Alart and Curnier 1991, Comput. Methods Appl. Mech. Eng.
+92, 353). A contact with μ = 0 has p_T = p_N times a given ``drag`` (2,), that of a slip whose direction is known.
+"""
+
+from flexmbs._jit import called, part
+from flexmbs.algebra.pivoting import lu, lu_solve
+
+PROXIMAL = 1e-10  # of the mean compliance, added to D: a proximal term that leaves the solution as it is
+NEWTON, HALVINGS = 12, 12
+POLISH, LESS = 1e-4, 0.1  # of the velocities: residual at which Newton's method is tried after another, and tried again
+
+
+@part
+def compliances(n, D, rho):
+    """ρ (n,) = 1/mean D_kk of each contact."""
+    most = 0.0
+    for a in range(3 * n):
+        most = max(most, D[a, a])
+    for k in range(n):
+        o = 3 * k
+        mean = (D[o, o] + D[o + 1, o + 1] + D[o + 2, o + 2]) / 3.0
+        rho[k] = 1.0 / mean if mean > 1e-12 * most else 1.0 / max(most, 1e-300)
+
+
+@part
+def largest_velocity(n, D, c, bound):
+    """Largest of c, and of the velocities that the impulses ``bound`` alone make at their contacts."""
+    most = 0.0
+    for a in range(3 * n):
+        most = max(most, abs(c[a]))
+    for k in range(n):
+        most = max(most, bound[k] * D[3 * k, 3 * k])
+    return most
+
+
+@part
+def velocities(n, D, c, p, x):
+    """x ← D p + c"""
+    for a in range(3 * n):
+        each = c[a]
+        for b in range(3 * n):
+            each += D[a, b] * p[b]
+        x[a] = each
+
+
+@called
+def natural_map(n, x, mu, drag, bound, rho, p, r):
+    """r ← Φ(p)/ρ for the velocities x of p; returns its largest entry, a velocity."""
+    worst = 0.0
+    for k in range(n):
+        o = 3 * k
+        s = rho[k]
+        r[o] = min((p[o] - bound[k]) / s, x[o])
+        t1, t2 = p[o + 1] - s * x[o + 1], p[o + 2] - s * x[o + 2]
+        radius = mu[k] * max(bound[k], p[o])
+        size = (t1 * t1 + t2 * t2) ** 0.5
+        if mu[k] == 0.0:
+            r[o + 1], r[o + 2] = (p[o + 1] - drag[k, 0] * p[o]) / s, (p[o + 2] - drag[k, 1] * p[o]) / s
+        elif size > radius:
+            r[o + 1], r[o + 2] = (p[o + 1] - t1 * radius / size) / s, (p[o + 2] - t2 * radius / size) / s
+        else:
+            r[o + 1], r[o + 2] = x[o + 1], x[o + 2]
+        for a in range(o, o + 3):
+            if abs(r[a]) > worst or r[a] != r[a]:
+                worst = abs(r[a])
+    return worst
+
+
+@part
+def dragged_rows(o, size, drag, n, J):
+    """Rows of p_T − drag p_N, times ``size``."""
+    for a in range(2):
+        for b in range(3 * n):
+            J[o + 1 + a, b] = 0.0
+        J[o + 1 + a, o + 1 + a] = size
+        J[o + 1 + a, o] = -size * drag[a]
+
+
+@called
+def derivative(n, D, x, mu, drag, bound, rho, p, J):
+    """J ← ∂(Φ/ρ)/∂p with the proximal term."""
+    for k in range(n):
+        o = 3 * k
+        s = rho[k]
+        for a in range(o, o + 3):
+            for b in range(3 * n):
+                J[a, b] = D[a, b]
+            J[a, a] += PROXIMAL / s
+        if p[o] - s * x[o] < bound[k]:
+            for b in range(3 * n):
+                J[o, b] = 0.0
+            J[o, o] = 1.0 / s
+        if mu[k] == 0.0:
+            dragged_rows(o, 1.0 / s, drag[k], n, J)
+            continue
+        t1, t2 = p[o + 1] - s * x[o + 1], p[o + 2] - s * x[o + 2]
+        radius = mu[k] * max(bound[k], p[o])
+        size = (t1 * t1 + t2 * t2) ** 0.5
+        if size <= radius and radius > 0.0:
+            continue
+        d1, d2 = (t1 / size, t2 / size) if size > 0.0 else (0.0, 0.0)
+        part_of = radius / size if size > 0.0 else 0.0
+        q11, q12, q22 = part_of * (1.0 - d1 * d1), -part_of * d1 * d2, part_of * (1.0 - d2 * d2)
+        for b in range(3 * n):
+            f, g = J[o + 1, b], J[o + 2, b]
+            J[o + 1, b], J[o + 2, b] = q11 * f + q12 * g, q12 * f + q22 * g
+        J[o + 1, o + 1] += (1.0 - q11) / s
+        J[o + 1, o + 2] -= q12 / s
+        J[o + 2, o + 1] -= q12 / s
+        J[o + 2, o + 2] += (1.0 - q22) / s
+        if p[o] > bound[k]:
+            J[o + 1, o] -= mu[k] * d1 / s
+            J[o + 2, o] -= mu[k] * d2 / s
+
+
+@part
+def squares(n, r):
+    """|r|²"""
+    each = 0.0
+    for a in range(3 * n):
+        each += r[a] * r[a]
+    return each
+
+
+@called
+def newton(n, D, c, mu, drag, bound, rho, goal, p, x, r, q, y, room):
+    """Newton's method on the natural map from p, which it improves; returns the largest entry of Φ/ρ. x, r, q, y: scratch."""
+    velocities(n, D, c, p, x)
+    worst = natural_map(n, x, mu, drag, bound, rho, p, r)
+    for _ in range(NEWTON):
+        if worst <= goal:
+            break
+        derivative(n, D, x, mu, drag, bound, rho, p, room.matrix)
+        if lu(room.matrix, 3 * n, room.order) == 0.0:
+            break
+        before = squares(n, r)
+        lu_solve(room.matrix, 3 * n, room.order, r)
+        part_of = 1.0
+        better = False
+        for _ in range(HALVINGS):
+            for a in range(3 * n):
+                q[a] = p[a] - part_of * r[a]
+            velocities(n, D, c, q, x)
+            worst = natural_map(n, x, mu, drag, bound, rho, q, y)
+            if squares(n, y) < (1.0 - 1e-4 * part_of) * before:
+                better = True
+                break
+            part_of *= 0.5
+        if not better:
+            break
+        for a in range(3 * n):
+            p[a] = q[a]
+            r[a] = y[a]
+    velocities(n, D, c, p, x)
+    return natural_map(n, x, mu, drag, bound, rho, p, r)
