@@ -90,6 +90,7 @@ SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so tha
 JERK_STEPS = (0.05, 1.0)  # of the first step: the second shows whether the first holds over a step
 SMOOTH = 0.5  # of s̈
 ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
+PAST = 1e-15  # of a second or of the time: how far behind it the next one begins, on its other side whatever round-off does
 SAMPLES = 16  # states that the audit looks at, beside that of the largest accelerations
 WORKS_SAMPLED = 100  # steps whose work it integrates again
 OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
@@ -118,6 +119,8 @@ class Run:
         # jumps of drives, just before which a stretch of the run ends; not where rigid contacts may be closed
         jumps = restarts(compiled, float(times[-1])) if not (method.contacts and self.facts.contacts) else []
         self.jumps = [t - ASIDE * (1.0 + t) for t in jumps]
+        if self.jumps and self.jumps[-1] <= times[-1] <= jumps[-1]:  # a run ends before a jump at its end
+            times = np.append(times[:-1], self.jumps.pop())
         self.memory = method.memory(self.facts)
         self.course = self._course(times)
         self.now, self.out = self.course.now, self.course.out
@@ -237,7 +240,7 @@ class Run:
         """Past a jump of a drive: an impact does the work by which the kinetic energy changes."""
         c, now = self.course, self.now
         t = self.jumps.pop(0)
-        c.clock[TIME] = t = (t + ASIDE) / (1.0 - ASIDE)
+        c.clock[TIME] = t = (t + ASIDE) / (1.0 - ASIDE) + PAST * (1.0 + t)
         c.clock[STOP] = self.jumps[0] if self.jumps else c.clock[END]
         before = now.s.copy()
         self._settle(t)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BESIDE = 1e-7  # of the run, where the rate before and after a corner is looked at
 JUMP = 1e-3  # of the largest rate of the law at its corners
 AT_CORNER = 1e-9  # of a second or of the time
+ROUND_OFF = 1e-15  # of a second or of the time
 MOST_RESTARTS = 200  # for accelerations
 FADED = 50  # steps after which nothing is left of a jump
 
@@ -40,7 +41,8 @@ def drive_jumps(compiled: Compiled, begun: float, ended: float, order: int = 1) 
 
 def restarts(compiled: Compiled, ended: float) -> list[float]:
     """Times at which a run begins anew: jumps of prescribed velocities, and of accelerations where they are few."""
-    velocities, accelerations = ({t for t, _ in drive_jumps(compiled, 0.0, ended, order)} for order in (1, 2))
+    last = ended + ROUND_OFF * (1.0 + ended)  # a jump at the end is one
+    velocities, accelerations = ({t for t, _ in drive_jumps(compiled, 0.0, last, order)} for order in (1, 2))
     return sorted(velocities | (accelerations if len(accelerations) <= MOST_RESTARTS else set()))
 
 

@@ -107,3 +107,21 @@ def test_stated_rates_that_are_not_those_of_the_function(motion, wrong):
 )
 def test_stated_rates_that_are(motion):
     assert fm.simulate(cart(motion), t_end=0.1).run.finished
+
+
+@pytest.mark.parametrize("pair", [("recursive", "esdirk"), ("embedding", "dormand-prince")], ids=" ".join)
+def test_jumps_of_velocities_at_any_time_and_at_the_end(pair):
+    """Corners whose times come to lie an ulp off: the run takes each jump, with its work."""
+    corners = [8.01, 8.04, 8.31, 9.0, 9.9, 11.0, 11.07]
+    values = np.cumsum([0.0, 0.0, 0.02, -0.03, 0.05, 0.01, -0.04, 0.03])
+    model = fm.Model("slider", gravity=(0, 0, 0))
+    body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    slide = model.add(fm.Prismatic("slide", model.ground, body, axis="z"))
+    model.add(fm.Drive("motor", slide, fm.Table((0.0, *corners), values, interpolation="linear")))
+    for t_end in (9.9, 11.07, 11.5):
+        run = fm.simulate(model, t_end=t_end, output_step=0.1, formalism=pair[0], integrator=pair[1])
+        rate = np.append(np.diff(values) / np.diff([0.0, *corners]), 0.0)
+        aside = np.where(run.t < t_end, run.t + 1e-12, run.t)
+        expected = rate[np.searchsorted([0.0, *corners], aside, "right") - 1]
+        np.testing.assert_allclose(run.joint("slide").velocity[:, 0], expected, atol=1e-9)
+        assert np.abs(run.energy.balance).max() < 1e-9 * run.energy.scale
