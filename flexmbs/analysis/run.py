@@ -66,7 +66,7 @@ from flexmbs.integrators.integrator import Facts, Integrator
 from flexmbs.integrators.sampling import WORKS
 from flexmbs.integrators.stepper import march, state_at
 from flexmbs.integrators.unseen_contacts import LOOK, REJECTS, TELLS, first_look
-from flexmbs.results.drive_jumps import restarts
+from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.results.trajectory import EventRecord, Impact
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import (
@@ -118,6 +118,8 @@ class Run:
         self.facts = facts(compiled)
         # jumps of drives, just before which a stretch of the run ends; not where rigid contacts may be closed
         jumps = restarts(compiled, float(times[-1])) if not (method.contacts and self.facts.contacts) else []
+        if method.sees_contacts and self.facts.contacts:
+            self._refuse_jumps(float(times[-1]))
         self.jumps = [t - ASIDE * (1.0 + t) for t in jumps]
         if self.jumps and self.jumps[-1] <= times[-1] <= jumps[-1]:  # a run ends before a jump at its end
             times = np.append(times[:-1], self.jumps.pop())
@@ -125,6 +127,18 @@ class Run:
         self.course = self._course(times)
         self.now, self.out = self.course.now, self.course.out
         self._lay_out()
+
+    def _refuse_jumps(self, end: float) -> None:
+        """Raise `InputError` for drives whose velocities jump."""
+        found = {name: t for t, name in reversed(drive_jumps(self.compiled, 0.0, end))}
+        if found:
+            raise InputError(
+                *(
+                    f"drives.{name}: its velocity jumps at t = {t:g} s, an impact that '{self.method.name}' does not know beside "
+                    "rigid contacts; prescribe a smooth motion, or take 'moreau-jean'"
+                    for name, t in found.items()
+                )
+            )
 
     def _course(self, times: np.ndarray) -> Course:
         f, method = self.facts, self.method

@@ -26,14 +26,14 @@ ALWAYS = (RESIDUAL, NORMALIZE, LOOK, COMMIT)
 MODEL, COMMON, MEMORY, COURSE, START, NOW, AT, PLACES = range(8)
 # places in Course.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its tolerance,
 # BEFORE that of the step before it; STOP where a stretch of the run ends, at END or at a jump; HOLDS the part of the step where
-# the equations hold in ``at``, 0 where they do at its end
+# the equations hold in ``at``, 0 where they do at its end, negative where ``at`` was used for something else since
 TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, CLOCK = range(12)
 # places in Course.control: exponent of the error, least and most factor of the step, factors between which it is kept
 EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
 # places in Course.counts; PAUSED: the method asks for a return to Python after the step; CORNER: the next of `Course.corners`;
-# UNSEEN: what `unseen_contacts` does
+# UNSEEN: what `unseen_contacts` does; TAKING: number of contacts in ContactData.row that the step gives impulses
 STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED = range(10)
-CORNER, UNSEEN, COUNTS = range(10, 13)
+CORNER, UNSEEN, TAKING, COUNTS = range(10, 14)
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 # places in Point.w and Point.power: of forces, lost, of drives
 FORCES, LOSS, DRIVES = range(3)

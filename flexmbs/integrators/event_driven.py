@@ -102,9 +102,9 @@ class EventDriven(Integrator):
         )  # fmt: skip
 
     def begin(self, memory: "Memory", course: Course) -> None:
-        own, at = int(course.place[MEMORY]), int(course.place[COURSE])
-        invoke(begin_at.address(memory, course, course), own, at, at, 0.0)
-        course.now.w[:] = 0.0  # works count from the state after an impact at the start
+        own, at, works = int(course.place[MEMORY]), int(course.place[COURSE]), course.now.w.copy()
+        invoke(begin_at.address(memory, course, course), own, at, at, float(course.clock[TIME]))
+        course.now.w[:] = works  # works count from the state after an impact at the start
 
     @property
     def calls(self) -> MethodCalls:

@@ -42,6 +42,7 @@ from flexmbs.integrators.course import (
     ROWS,
     START,
     STICKS,
+    TAKING,
     TIME,
     UNSOLVED,
     copy,
@@ -409,12 +410,16 @@ def step_at(memory, course, same, h, a_, b_):
             memory.rate[k, c] = contact.rate[k, c]
     m = foreseen(memory, contact, h)
     memory.taking[0] = m
+    course.counts[TAKING] = m
     status = solve_step(memory, course, h, m)
     if status != DONE:
         return status
     for a in range(now.s.shape[0]):
         now.d[a] = h * (memory.theta * now.s[a] + (1.0 - memory.theta) * start.s[a])
+        course.local[a] = now.d[a]
     displace_by_midpoint(course, NOW, START)
+    for a in range(now.s.shape[0]):
+        course.local[a] -= now.d[a]  # of a turn hω the midpoint rule takes 2 atan ½hω
     for a in range(now.z.shape[0]):
         now.z[a] = start.z[a] + h * at.zd[a]
     for a in range(3):
@@ -433,13 +438,13 @@ def step_at(memory, course, same, h, a_, b_):
 
 @part
 def local_error(memory, course, h):
-    """course.local: error of the positions by the change of the mean accelerations, and with θ > ½ by these themselves. An impact
-    changes velocities somewhere in its step."""
+    """course.local, where the midpoint rule's is: error of the positions by the change of the mean accelerations too, and with
+    θ > ½ by these themselves. An impact changes velocities somewhere in its step."""
     now, start = course.now, course.start
     strikes = memory.taking[0] > 0 or memory.taken[0] > 0
     share = WITHIN if strikes else SMOOTH_ERROR
     for a in range(now.s.shape[0]):
-        course.local[a] = h * h * (share * (now.sd[a] - start.sd[a]) + (memory.theta - 0.5) * now.sd[a])
+        course.local[a] += h * h * (share * (now.sd[a] - start.sd[a]) + (memory.theta - 0.5) * now.sd[a])
 
 
 @part

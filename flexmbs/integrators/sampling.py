@@ -44,6 +44,8 @@ def closed(contact):
 def keep_sample(course, k):
     """The end of the last step as sample k; the state within it where the equations hold there and not at its end."""
     samples, clock = course.samples, course.clock
+    if clock[HOLDS] < 0.0:
+        return
     inside = clock[HOLDS] > 0.0
     point = course.at if inside else course.now
     samples.t[k] = clock[BEGUN] + clock[HOLDS] * (clock[TIME] - clock[BEGUN]) if inside else clock[TIME]

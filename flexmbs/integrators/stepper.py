@@ -73,8 +73,7 @@ def ahead(clock, t):
     near = ROUND_OFF * (1.0 + abs(t)) + 1e-9 * clock[FIXED]
     if clock[TIME] < t - near:
         return True
-    if clock[TIME] <= t + near:
-        clock[TIME] = t
+    clock[TIME] = max(clock[TIME], t) if clock[TIME] <= t + near else clock[TIME]
     return False
 
 
@@ -183,6 +182,9 @@ def step(course):
 def record(course, i, t):
     """Output i at time t: the state within the last step, its accelerations and multipliers, what is left of the constraints."""
     at, out, exchange = course.at, course.out, course.exchange
+    told = t
+    if t < course.clock[TIME] <= t + ROUND_OFF * (1.0 + abs(t)):  # behind a jump of a law at t
+        t = course.clock[TIME]
     status = method(course, BETWEEN, t)
     if status != DONE:
         return status
@@ -194,7 +196,7 @@ def record(course, i, t):
         call(course.calls[DERIVATIVE], place[MODEL], place[AT], place[AT], t, 0.0, 0.0)
     else:
         look(course, AT, t)
-    out.t[i] = t
+    out.t[i] = told
     out.step[i] = course.clock[TIME] - course.clock[BEGUN]
     copy(at.q, out.q[i])
     copy(at.s, out.s[i])

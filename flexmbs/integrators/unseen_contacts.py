@@ -19,9 +19,11 @@ from flexmbs.integrators.course import (
     CONTACTS,
     COURSE,
     DONE,
+    HOLDS,
     MEMORY,
     NORMALIZE,
     NOW,
+    TAKING,
     TIME,
     UNSEEN,
     ContactData,
@@ -97,6 +99,15 @@ def dips(course, k, low, high):
     return False
 
 
+@part
+def given_impulses(course, k):
+    """Has the step given contact k impulses?"""
+    found = False
+    for b in range(course.counts[TAKING]):
+        found = found or course.contact.row[b] == k
+    return found
+
+
 @called
 def unseen(course, h):
     """The contact that was closed within the step of length h alone, −1 where there is none; the step ends at ``now``."""
@@ -105,8 +116,10 @@ def unseen(course, h):
     look_at(course, NOW, begun + h)
     note_gaps(contact)
     for k in range(contact.look.shape[0]):
-        if found < 0 and contact.look[k, GAP_NOW] > 0.0 and may_dip(contact.look, k, h):
+        open_ = contact.look[k, GAP_NOW] > 0.0 and not given_impulses(course, k)
+        if found < 0 and open_ and may_dip(contact.look, k, h):
             clock[BEGUN], clock[TIME] = begun, begun + h
+            clock[HOLDS] = -abs(clock[HOLDS])
             if dips(course, k, begun, begun + h):
                 found = k
             clock[TIME] = begun

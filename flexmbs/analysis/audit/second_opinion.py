@@ -38,6 +38,7 @@ MEND = "take smaller steps; report it if it stays"
 NO_TURNING = 1e-3  # of the largest acceleration over the size of the model: angular accelerations below it are none
 WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are none
 PRELOAD = 1e-3  # of the forces of joints over all masses: accelerations so small are what is left where forces hold each other
+MINOR = 1e-3  # of the largest accelerations of all bodies: those of a body below it are measured by it
 SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
 WHOLE = 0.8  # of a turn: a change of an angle between outputs as far from its rate's integral
 STEADY = 0.5  # rad: change that the rates' difference makes between two outputs, above which turns cannot be told
@@ -60,13 +61,10 @@ def second_opinion(solution: Solution, mine: Solution, run: Run, budget: float) 
     if theirs is None:
         return turns
     bodies = {name: mine.body(name) for name in mine.bodies}
-    turning = max(_norm(body.angular_acceleration) + _norm(body.angular_velocity) ** 2 for body in bodies.values())
-    gravity = float(np.linalg.norm(mine.model.gravity))
-    linear = max(_norm(body.acceleration) for body in bodies.values())
-    held = PRELOAD * max((_norm(mine.joint(name).force) for name in mine.joints), default=0.0) / _mass(mine)
-    largest = max(gravity, linear, model_size(mine.compiled) * turning, held, SMALLEST)
+    sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]))
+    linear, largest = max(_norm(body.acceleration) for body in bodies.values()), max(size for size, _ in sizes.values())
     text = f"{len(theirs.t)} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
-    worst, reactions = _accelerations(mine, theirs, bodies, largest, turning), _reactions(mine, theirs, largest)
+    worst, reactions = _accelerations(mine, theirs, bodies, sizes), _reactions(mine, theirs, largest)
     limits = WITHIN if run.course.clock[HOLDS] else _limits(solution, linear)
     status = graded(worst.share, limits)
     place = f" at body {worst.item}, t = {worst.t:.4g} s" if status != PASS else ""
@@ -149,14 +147,32 @@ def _converted(mine: Solution, target: Compiled) -> Callable[[int], InitialState
     return state
 
 
-def _accelerations(mine: Solution, theirs: Solution, bodies: dict[str, BodyView], linear: float, turning: float) -> Difference:
-    """Of bodies' accelerations, angular accelerations and those of their modes, over the largest linear and angular ones;
-    ``bodies``: those of ``mine``."""
+def _sizes(mine: Solution, bodies: dict[str, BodyView], duration: float) -> dict[str, tuple[float, float]]:
+    """Accelerations (m/s², rad/s²) of each body that its errors are measured by: its own, gravity, those that would change its
+    speed within the run, and small parts of what the forces of the joints could do and of the largest of all bodies."""
+    length, gravity = model_size(mine.compiled), float(np.linalg.norm(mine.model.gravity))
+    held = PRELOAD * max((_norm(mine.joint(name).force) for name in mine.joints), default=0.0) / _mass(mine)
+    own = {}
+    for name, body in bodies.items():
+        spin = _norm(body.angular_velocity)
+        turning = _norm(body.angular_acceleration) + spin**2
+        speed = max(_norm(body.velocity), length * spin) / max(duration, 1e-300)
+        own[name] = max(gravity, _norm(body.acceleration), length * turning, held, speed, SMALLEST), turning
+    most, fastest = (max(values) for values in zip(*own.values()))
+    return {
+        name: (max(linear, MINOR * most), max(turning, MINOR * fastest, NO_TURNING * max(linear, MINOR * most) / length))
+        for name, (linear, turning) in own.items()
+    }
+
+
+def _accelerations(
+    mine: Solution, theirs: Solution, bodies: dict[str, BodyView], sizes: dict[str, tuple[float, float]]
+) -> Difference:
+    """Of bodies' accelerations, angular accelerations and those of their modes, over their sizes."""
     n = len(theirs.t)
-    turning = max(turning, NO_TURNING * linear / model_size(mine.compiled))
     apart = []
     for name, a in bodies.items():
-        b = theirs.body(name)
+        b, (linear, turning) = theirs.body(name), sizes[name]
         apart.append((name, np.linalg.norm(a.acceleration[:n] - b.acceleration, axis=1) / linear))
         apart.append((name, np.linalg.norm(a.angular_acceleration[:n] - b.angular_acceleration, axis=1) / turning))
         if name in mine.compiled.data:

@@ -15,7 +15,7 @@ from flexmbs.results.solution import Solution
 
 LEAST_STEPS = 8
 STEADILY = 0.9  # of the steps are judged: corners of forces lie in few
-MATTERS = 1e-3  # of the largest energy or work
+MATTERS = 1e-3  # of the largest change of an energy or work
 FIXED = (0.15, 0.5)  # six steps and three in a period of the force
 CONTROLLED = (0.5, math.inf)  # their error is estimated at points within the step too
 
@@ -27,7 +27,9 @@ def work_within_steps(solution: Solution, run: Run) -> list[Check]:
     if len(rows) < LEAST_STEPS:
         return []
     run_time = float(solution.t[-1] - solution.t[0])
-    scale = solution.energy.scale
+    energy = solution.energy
+    parts = (energy.kinetic, energy.strain, energy.potential, energy.work_of_forces, energy.work_of_drives, energy.dissipated)
+    scale = max(float(np.ptp(each)) for each in parts)
     worst, what = 0.0, ""
     for c, name in enumerate(("forces", "losses")):
         ours, theirs = rows[:, BY_METHOD + c], rows[:, BY_GAUSS + c]
