@@ -11,6 +11,7 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.pose_functions import COLUMNS, by_differences, moved, rows
 from flexmbs.system.records import CUT_RR, CUT_XR, Work
 
+LEAST_SLOPE = 1e-11  # per m or rad
 WRONG = 1e-5  # of the derivatives, above the error of differences
 SIDEWAYS = (0.02, -0.03, 0.05, 0.04, -0.05, 0.03)  # m and rad to a second pose, where less vanishes
 NAMES = ("v_x", "v_y", "v_z", "ω_x", "ω_y", "ω_z", "t")
@@ -29,9 +30,22 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
         for direction, step in enumerate(SIDEWAYS):
             aside = moved(aside, direction, step)
         made = _of_rows if given.values is None else _of_values
-        problems = (made(joint, given, pose) for pose in (here, aside))
+        problems = (*(made(joint, given, pose) for pose in (here, aside)), _without_slopes(joint, given, aside))
         found += [problem for each in problems for problem in each][:1]
     return [str(problem) for problem in found]
+
+
+def _without_slopes(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
+    """Rows that hardly change with the motion would count as dependent, and be dropped."""
+    if made.values is None:
+        return
+    try:
+        slopes = np.abs(by_differences(_plain(made.values), pose, joint.rows)[:, :6]).max(axis=1)
+    except Exception:  # not defined at this pose; a run that comes here tells
+        return
+    for k in np.flatnonzero(slopes < LEAST_SLOPE)[:1]:
+        text = f"g{k} changes by {slopes[k]:.1e} per m or rad, hardly more than round-off; take it times a larger factor"
+        yield Problem((joint.section, joint.name, "function"), text)
 
 
 def _of_values(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:

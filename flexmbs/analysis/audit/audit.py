@@ -3,6 +3,7 @@
 import time
 import warnings
 
+from flexmbs.analysis.audit.event_steps import event_steps
 from flexmbs.analysis.audit.forcing import forcing
 from flexmbs.analysis.audit.impacts import contact_duration, impact_order
 from flexmbs.analysis.audit.reduction import reduction
@@ -22,7 +23,7 @@ def audited(solution: Solution, run: Run) -> tuple[Check, ...]:
     """The checks of a solution with at least one output."""
     budget = max(LEAST, SHARE * float(solution.statistics["solve_seconds"]))
     found = [*step_error(solution, run), *work_within_steps(solution, run), *forcing(solution)]
-    found += [*contact_duration(solution), *impact_order(solution)]
+    found += [*contact_duration(solution), *impact_order(solution), *event_steps(solution, run)]
     found += [
         Check(f"Data of {name}", WARN, f"fail their check: {data.failed[0]}", "mend the body")
         for name, data in solution.compiled.data.items()
