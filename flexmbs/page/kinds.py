@@ -1,4 +1,7 @@
-"""Kinds of files, told by how they begin: an output replaces a file of its own kind and no other."""
+"""Kinds of files, told by how they begin: an output replaces a file of its own kind and no other.
+
+An empty file is of any kind, and an HDF5 file that HDF5 cannot open of any that HDF5 holds: nothing can be read from either.
+"""
 
 import os
 import pathlib
@@ -7,7 +10,8 @@ import re
 from flexmbs.errors import InputError
 
 SOLUTION, BODY, MODEL, PAGE = "flexmbs-solution", "flexmbs-flexible-body", "flexmbs-model", "page"
-HDF5 = b"\x89HDF\r\n\x1a\n"
+HDF5, DAMAGED = "hdf5", "damaged"
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 LOOKED_AT = 65536  # bytes
 _NAMES = {SOLUTION: "a solution", BODY: "a flexible body", MODEL: "a model", "flexmbs-part": "a part file", PAGE: "an HTML page"}
 _BEGINNINGS = (
@@ -27,7 +31,7 @@ _FORMAT = re.compile(rb"^[ \t]*[\"']?format[\"']?[ \t]*=[ \t]*[\"'](flexmbs-(?:m
 def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
     """Raise InputError where a file of another kind than ``wanted`` stands in the place of an output."""
     found = kind_of(path)
-    if found and found != wanted:
+    if found not in ("", wanted) and not (found == DAMAGED and wanted in (SOLUTION, BODY, HDF5)):
         raise InputError(_refused(path, found, wanted))
 
 
@@ -47,7 +51,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
         return ""
     except OSError:
         return "unreadable"
-    if start.startswith(HDF5):
+    if start.startswith(_SIGNATURE):
         return _hdf5_kind(pathlib.Path(path))
     for beginning, _, kind in _BEGINNINGS:
         if beginning.match(start):
@@ -63,14 +67,14 @@ def _hdf5_kind(path: pathlib.Path) -> str:
         with h5py.File(path, "r", locking=False) as file:
             stored = file.attrs.get_id("format") if "format" in file.attrs else None
             if stored is None or stored.shape != () or stored.dtype.kind != "S":
-                return "hdf5"
+                return HDF5
             return bytes(file.attrs["format"]).decode("latin-1").partition("/")[0]
     except (OSError, RuntimeError, ValueError, KeyError, TypeError):
-        return "hdf5"
+        return DAMAGED
 
 
 def _refused(path: str | os.PathLike[str], found: str, wanted: str) -> str:
-    named = {kind: name for _, name, kind in _BEGINNINGS} | _NAMES | {"hdf5": "another HDF5 file"}
+    named = {kind: name for _, name, kind in _BEGINNINGS} | _NAMES | {HDF5: "another HDF5 file", DAMAGED: "a damaged HDF5 file"}
     target = named.get(wanted, "what is to be written")
     other = f"is {named[found]}, no {target.partition(' ')[2]}" if found in named and wanted in named else f"is not {target}"
     return f"{path}: is there already and {other}; choose another name with -o"
