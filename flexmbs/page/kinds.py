@@ -74,7 +74,11 @@ def _hdf5_kind(path: pathlib.Path) -> str:
 
 
 def _refused(path: str | os.PathLike[str], found: str, wanted: str) -> str:
-    named = {kind: name for _, name, kind in _BEGINNINGS} | _NAMES | {HDF5: "another HDF5 file", DAMAGED: "a damaged HDF5 file"}
+    named = (
+        {kind: name for _, name, kind in _BEGINNINGS}
+        | _NAMES
+        | {HDF5: "an HDF5 file of another program", DAMAGED: "a damaged HDF5 file"}
+    )
     target = named.get(wanted, "what is to be written")
     other = f"is {named[found]}, no {target.partition(' ')[2]}" if found in named and wanted in named else f"is not {target}"
     return f"{path}: is there already and {other}; choose another name with -o"

@@ -91,6 +91,7 @@ def test_no_time(given: Any) -> None:
             "actuators: hinge, hinge names a joint twice; leave one out",
         ),
         (lambda m: fm.simulate(m, t_end=1.0, progress=3), "progress: must be a function of the fraction done and a text, not 3"),
+        (lambda m: fm.compare(m, t_end=1.0, progress=3), "progress: must be a function of the fraction done and a text, not 3"),
         (lambda m: fm.simulate(m, t_end=True), "t_end: True is not a positive time in seconds"),
         (lambda m: fm.simulate(m, t_end=2.0, output_step=True), "output_step: True is not a positive time in seconds"),
         (lambda m: fm.simulate(m, t_end=1.0, strict="yes"), "strict: must be True or False, not 'yes'"),
