@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+import preprocess as pp
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, MachineError
 from flexmbs.page.files import whole_file
+from flexmbs.page.kinds import SOLUTION
 from flexmbs.page.reserve import reserved
+from preprocess.structured import box_mesh
 
 if COMPILED:
     pytest.skip("tests/test_interpreted.py runs these without compiling", allow_module_level=True)
@@ -160,7 +163,7 @@ def test_66_a_file_that_another_run_writes_is_refused(tmp_path: Path, capsys: Ca
     output = path.with_suffix(".h5")
     code = (
         "import sys, pathlib, flexmbs.page.reserve as r\n"
-        f"with r.reserved(pathlib.Path({str(output)!r})): print('held', flush=True); sys.stdin.read()"
+        f"with r.reserved((pathlib.Path({str(output)!r}), {SOLUTION!r})): print('held', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert other.stdin is not None
@@ -182,9 +185,9 @@ def test_66_a_file_that_another_run_writes_is_refused(tmp_path: Path, capsys: Ca
 
 @FLOCK
 def test_66_the_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
-    target = tmp_path / "x.h5"
+    output = (tmp_path / "x.h5", SOLUTION)
     for _ in range(2):
-        with reserved(target), pytest.raises(InputError, match="another run writes it"), reserved(target):
+        with reserved(output), pytest.raises(InputError, match="another run writes it"), reserved(output):
             never()
     assert list(tmp_path.iterdir()) == []
 
@@ -195,3 +198,59 @@ def test_66_two_writers_do_not_share_a_draft(tmp_path: Path) -> None:
         other.write_text("other")
     assert (tmp_path / "x").read_text() == "one"
     assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
+
+
+def flexible(folder: Path) -> Path:
+    """A model file with a flexible body, and ``body.h5`` that it uses."""
+    mesh, steel = box_mesh((0.2, 0.02, 0.02), (2, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    made = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference="root", method=pp.CraigBampton(modes=1))
+    made.save(folder / "body.h5")
+    model = fm.Model("flex")
+    model.add(fm.FlexibleBody("arm", folder / "body.h5"))
+    model.add(fm.Revolute("hinge", "ground", "arm/root", axis="y"))
+    model.run = fm.Run(t_end=0.001, step=0.001)
+    model.save(folder / "body.toml")
+    return folder / "body.toml"
+
+
+def test_outputs_replace_no_file_of_another_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    import flexmbs.analysis.simulate as analysis
+
+    path, body, part, mesh = flexible(tmp_path), tmp_path / "body.h5", tmp_path / "link.toml", tmp_path / "link.msh"
+    page, solution, notes = tmp_path / "page.html", tmp_path / "ok.h5", tmp_path / "notes.txt"
+    part.write_text('# the part\nformat = "flexmbs-part/1"\n')
+    mesh.write_text("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n")
+    notes.write_text("not made by flexmbs\n")
+    for _ in range(2):  # files of the same kind are replaced
+        assert call("run", path, "-o", solution, "--report", page) in (0, 3)  # of a coarse step
+    there = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    monkeypatch.setattr(analysis, "simulate", never)
+    cases = [
+        (("run", path), body, "a flexible body, no solution"),
+        (("run", path, "-o", path), path, "a model, no solution"),
+        (("run", path, "-o", solution, "--report", path), path, "a model, no HTML page"),
+        (("run", path, "-o", page), page, "an HTML page, no solution"),
+        (("report", solution, "-o", solution), solution, "a solution, no HTML page"),
+        (("preprocess", "report", body, "-o", body), body, "a flexible body, no HTML page"),
+        (("preprocess", "reduce", part, "-o", mesh), mesh, "a mesh, no flexible body"),
+        (("preprocess", "reduce", part, "-o", part), part, "a part file, no flexible body"),
+        (("preprocess", "reduce", part, "-o", solution), solution, "a solution, no flexible body"),
+        (("preprocess", "convert", body, mesh, "--to", "mbdyn"), mesh, "a mesh, no body for MBDyn"),
+    ]
+    capsys.readouterr()
+    for arguments, file, found in cases:
+        assert call(*arguments) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert f"error: {file}: is there already and is {found}; choose another name with -o" == lines[-1]
+    kept = fm.Solution.load(solution)
+    writers = [(kept.save, body), (kept.save, notes), (kept.report, notes), (pendulum().save, part), (pendulum().save, notes)]
+    for write, file in writers:
+        with pytest.raises(InputError, match="is there already and is"):
+            write(file)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == there
+
+
+def test_outputs_replace_empty_files(tmp_path: Path) -> None:
+    path, empty = saved(pendulum(), tmp_path), tmp_path / "empty"
+    empty.touch()
+    assert call("run", path, "-o", empty) == 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmbs.analysis.evaluate import evaluate
 from flexmbs.analysis.initial import InitialState, consistent_state, in_coordinates, settle
-from flexmbs.analysis.options import DEFAULTS, asked, by_name, has_option, listed, output_times
+from flexmbs.analysis.options import DEFAULTS, asked, by_name, check_progress, has_option, listed, output_times
 from flexmbs.analysis.run import Progress, facts, make_outputs
 from flexmbs.analysis.simulate import simulate
 from flexmbs.dynamics.work import make_work
@@ -135,6 +135,7 @@ def compare(
     names = listed("integrators", integrators)
     for name in names:
         by_name("integrators", name, INTEGRATORS)
+    check_progress(progress)
     chosen = list(_combinations(list(FORMALISMS) if formalisms is None else listed("formalisms", formalisms), names))
     if not chosen:
         raise InputError("integrators: none of them goes with these formalisms; see flexmbs list integrators")

@@ -48,9 +48,9 @@ def _address(compiled: Compiled, event: Event) -> int:
     return 0 if event.function is None else compiled.callbacks.address(event.item, event.function, _function_body, 19, 1)
 
 
-def _function_body(function: Callable[..., float], x: np.ndarray) -> tuple[float]:
+def _function_body(function: Callable[..., float], x: np.ndarray) -> tuple[object]:
     given = x.copy()  # what the function may keep or change
-    return (float(function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:])),)
+    return (function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:]),)
 
 
 def located(value: Callable[[float], float], begun: float, end: float) -> float:

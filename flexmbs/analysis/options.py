@@ -1,9 +1,11 @@
 """Options of a run: the integrator, the formalism and the output times that were asked for, checked against each other."""
 
+import contextlib
 import dataclasses
+import inspect
 import math
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -86,6 +88,23 @@ def listed(key: str, given: Any) -> list[Any]:
     return list(given)
 
 
+def check_progress(given: object) -> None:
+    """Raise InputError for what cannot be called with the fraction done and a text."""
+    if given is not None and not (callable(given) and _takes(given, 0.0, "")):
+        raise InputError(f"progress: must be a function of the fraction done and a text, not {shown(given)}")
+
+
+def _takes(function: Callable[..., Any], *arguments: object) -> bool:
+    """Whether the arguments fit the function's; True where Python cannot tell."""
+    with contextlib.suppress(ValueError):
+        signature = inspect.signature(function)
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            return False
+    return True
+
+
 def has_option(method: type[Integrator], key: str) -> bool:
     """Does the integrator have the option?"""
     return key in {field.name for field in dataclasses.fields(method) if field.init}  # type: ignore[arg-type]
@@ -162,7 +181,8 @@ def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
 def output_times(t_end: float, step: float | None, output_step: float | None) -> np.ndarray:
     """0, Δ, 2Δ, …, t_end. Raises `InputError` for times that are not positive, not finite or too many."""
     for key, value in (("t_end", t_end), ("step", step), ("output_step", output_step)):
-        if value is not None and not (isinstance(value, numbers.Real) and math.isfinite(value) and value > 0.0):
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if value is not None and not (real and math.isfinite(value) and value > 0.0):
             raise InputError(f"{key}: {value!r} is not a positive time in seconds")
     for key, value in (("step", step), ("output_step", output_step)):
         if value is not None and value > t_end * (1.0 + 1e-12):

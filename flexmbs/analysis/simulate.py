@@ -16,6 +16,7 @@ from flexmbs.analysis.options import (
     OF_INTEGRATOR,
     asked,
     check_contacts,
+    check_progress,
     check_velocity_rows,
     chosen_formalism,
     chosen_integrator,
@@ -29,7 +30,7 @@ from flexmbs.analysis.state import HasState, given_state, started
 from flexmbs.analysis.stated_rates import require_stated_rates
 from flexmbs.analysis.stop import INTERRUPTED, outcome
 from flexmbs.dynamics.work import make_work
-from flexmbs.errors import AssemblyWarning, InputError, SolverError
+from flexmbs.errors import AssemblyWarning, InputError, SolverError, shown
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.course import DONE, NOT_FINITE, TIME
@@ -86,6 +87,9 @@ def simulate(
     with ``strict``, and what a function of the
     user raises; both have the part that was computed as their ``solution``.
     """
+    check_progress(progress)
+    if not isinstance(strict, bool):
+        raise InputError(f"strict: must be True or False, not {shown(strict)}")
     given: dict[str, Any] = {
         "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism, "coordinates": coordinates,
         "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol, "rho_inf": rho_inf,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flexmbs.console.messages import Report, progress_bar, put
 from flexmbs.errors import InputError, MachineError, SolverError
+from flexmbs.page.kinds import BODY, MODEL, PAGE, SOLUTION
 from flexmbs.page.reserve import reserved
 
 HERE = Path(__file__).resolve()
@@ -30,7 +31,8 @@ def demo(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(f"{folder}: cannot be made ({error.strerror}); choose another with -o") from None
-    results = [folder / name for name in ("link.h5", "arm.toml", "arm.h5", "arm.html")]
+    files = {"link.h5": BODY, "arm.toml": MODEL, "arm.h5": SOLUTION, "arm.html": PAGE}
+    results = [(folder / name, kind) for name, kind in files.items()]
     with reserved(*results), progress_bar("reducing the link") as progress:
         with compiling_meanwhile():
             link = _reduced_link(file, folder, lambda fraction, text: progress(0.25 * fraction, text))

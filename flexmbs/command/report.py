@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from flexmbs.console.messages import put
+from flexmbs.page.kinds import PAGE
+from flexmbs.page.reserve import reserved
 
 
 def report(path: Path, output: Path | None) -> None:
@@ -10,5 +12,6 @@ def report(path: Path, output: Path | None) -> None:
     from flexmbs.results import Solution
 
     target = output or path.with_suffix(".html")
-    Solution.load(path).report(target)
+    with reserved((target, PAGE)):
+        Solution.load(path).report(target)
     put(f"report: {target}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.console.messages import progress_bar, put, put_json, tell
 from flexmbs.errors import AuditWarning, InputError, MachineError, SolverError
+from flexmbs.page.kinds import PAGE, SOLUTION
 from flexmbs.page.reserve import reserved
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def run(
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = run_options(model, given)
     target = output or path.with_suffix(".h5")
-    with reserved(target, report):
+    with reserved((target, SOLUTION), (report, PAGE)):
         try:
             with progress_bar(f"simulating {model.name}") as progress:
                 solution = simulated(model, options, progress)
@@ -95,7 +96,7 @@ def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: b
     try:
         solution.save(target)
         files["solution"] = str(target)
-    except MachineError as error:
+    except (InputError, MachineError) as error:  # the former where another file has come there meanwhile
         elsewhere = _saved_elsewhere(solution, target.name)
         failed.append(f"{error}; it is kept as {elsewhere}" if elsewhere else str(error))
         files |= {"solution": str(elsewhere)} if elsewhere else {}
@@ -103,7 +104,7 @@ def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: b
         if report is not None:
             solution.report(report)
             files["report"] = str(report)
-    except MachineError as error:
+    except (InputError, MachineError) as error:
         failed.append(str(error))
     _tell_results(solution, summary(solution), files, as_json=as_json)
     if failed:

@@ -3,6 +3,7 @@
 import abc
 import bisect
 import dataclasses
+import functools
 import math
 import numbers
 from collections.abc import Callable, Mapping
@@ -138,7 +139,13 @@ class Table(TimeLaw, kind="table"):
 
     def coefficients(self) -> np.ndarray:
         """(4, n − 1) coefficients c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and times[i + 1]."""
-        return INTERPOLATIONS[self.interpolation](np.array(self.times), np.array(self.values))
+        return self._coefficients
+
+    @functools.cached_property
+    def _coefficients(self) -> np.ndarray:
+        found = INTERPOLATIONS[self.interpolation](np.array(self.times), np.array(self.values))
+        found.flags.writeable = False
+        return found
 
     def corners(self) -> tuple[float, ...]:
         values, times = self.values, self.times
@@ -151,7 +158,7 @@ class Table(TimeLaw, kind="table"):
         if t > self.times[-1]:
             return self.values[-1], 0.0, 0.0
         i = min(bisect.bisect_right(self.times, t), len(self.times) - 1) - 1
-        a, b, c, d = (float(value) for value in self.coefficients()[:, i])
+        a, b, c, d = self._coefficients[:, i].tolist()
         s = t - self.times[i]
         return d + s * (c + s * (b + s * a)), c + s * (2.0 * b + s * 3.0 * a), 2.0 * b + 6.0 * a * s
 

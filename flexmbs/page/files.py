@@ -9,14 +9,15 @@ import stat
 from collections.abc import Iterator
 
 from flexmbs.errors import InputError, MachineError
+from flexmbs.page.kinds import check_same_kind
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
-    """A temporary name beside ``path``; what is written there is moved into place at the end. Raises MachineError; the old file
-    stays."""
+    """A temporary name beside ``path``; what is written there is moved into place at the end. Raises MachineError, and InputError
+    where a file of another kind is there; the old file stays."""
     target = pathlib.Path(path)
     check_target(target)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")  # two runs never share one
@@ -24,6 +25,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
         yield draft
         with open(draft, "rb") as written:
             os.fsync(written.fileno())
+        check_same_kind(target, draft)
         os.replace(draft, target)
     except (OSError, RuntimeError) as error:  # the latter from HDF5
         raise unwritable(target, error) from error

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.page.files import check_target, unwritable
+from flexmbs.page.kinds import check_kind
 
 try:
     import fcntl
@@ -20,25 +21,28 @@ except ImportError:  # Windows
 
 
 @contextlib.contextmanager
-def reserved(*paths: Path | None) -> Iterator[None]:
-    """Outputs that nobody else writes while the block runs. Raises InputError for places that are no places for a file and for
-    files that another run writes, MachineError where nothing can be written."""
-    given = [path for path in paths if path is not None]
+def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
+    """Outputs (path, kind of `kinds`) that nobody else writes while the block runs. Raises InputError for places that are no
+    places for a file, for files of another kind and for those that another run writes, MachineError where nothing can be
+    written."""
+    kinds = [(path, kind) for path, kind in outputs if path is not None]
+    given = [path for path, _ in kinds]
     missing = [path for path in given if not path.absolute().parent.is_dir()]
     if missing:
         raise InputError(*(f"{path}: the folder '{path.parent}' does not exist; make it first" for path in missing))
     if len({path.absolute() for path in given}) < len(given):
         raise InputError(f"{given[0]}: is named for several outputs; give each its own name")
     with contextlib.ExitStack() as stack:
-        for path in given:
-            stack.enter_context(_locked(path))
+        for path, kind in kinds:
+            stack.enter_context(_locked(path, kind))
         yield
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, kind: str) -> Iterator[None]:
     """The lock of one output."""
     check_target(path)
+    check_kind(path, kind)
     lock = path.with_name(f".{path.name}.lock")
     try:
         file = _taken(lock, path)

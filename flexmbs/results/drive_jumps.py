@@ -49,8 +49,9 @@ def restarts(compiled: Compiled, ended: float) -> list[float]:
 def disturbed(solution: "Solution", times: np.ndarray) -> np.ndarray:
     """Which of the times have no accelerations that could be judged: those of corners of laws, and with rigid contacts, where a
     run does not begin anew after a jump, the steps after it."""
-    corners = np.array([-np.inf, *solution.compiled.corners])
-    nearest = np.abs(times[:, None] - corners).min(axis=1, initial=np.inf)
+    corners = np.array([-np.inf, *solution.compiled.corners, np.inf])
+    place = np.searchsorted(corners, times)
+    nearest = np.minimum(times - corners[place - 1], corners[place] - times)
     found = nearest < AT_CORNER * (1.0 + np.abs(times))
     jumps = np.array([-np.inf, *(t for t, _ in _jumps(solution))])
     if not len(solution.contacts) or not len(times):

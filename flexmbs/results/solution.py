@@ -2,17 +2,18 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexmbs.declaration import close_names
+from flexmbs.declaration import close_names, shown
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.flexible_body_stress import StressModes
+from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.model import Model
 from flexmbs.results.applied import applied_wrenches
@@ -45,6 +46,12 @@ class Solution:
     run: RunInfo = field(default_factory=RunInfo)
     stored: JointHistories | None = None
     stored_applied: Mapping[str, FloatArray] | None = None
+
+    def __repr__(self) -> str:
+        run, n = self.run.options, len(self.t)
+        means = ", ".join(str(run[key]) for key in ("formalism", "coordinates", "integrator") if key in run)
+        outputs = f"{n} outputs, t = {self.t[0]:.6g} … {self.t[-1]:.6g} s" if n else "no outputs"
+        return f"<Solution of {shown(self.model.name)}: {f'{means}; ' if means else ''}{outputs}>"
 
     def __post_init__(self) -> None:
         frozen(self.trajectory)  # views follow from it: what one of them was told must not change under another
@@ -90,7 +97,7 @@ class Solution:
         The error is of order Δt⁶ in positions, Δt⁵ in velocities, Δt⁴ in accelerations and wrenches, with Δt between outputs.
         Raises `InputError` for times outside of the run.
         """
-        chosen = np.atleast_1d(np.asarray(times, float)).ravel()
+        chosen = _times(times)
         trajectory = trajectory_at(self.compiled, self.trajectory, chosen)
         stored = histories_at(self.compiled, self._joints, self.t, chosen)
         applied = wrenches_at(self.applied, self.t, chosen)
@@ -315,6 +322,15 @@ class Solution:
         from flexmbs.results.report import write_report
 
         write_report(self, path)
+
+
+def _times(given: Any) -> FloatArray:
+    """Times (s) from one or many. Raises InputError."""
+    values = np.array(list(given) if isinstance(given, Iterator) else given, object)
+    try:
+        return np.array([number(each) for each in values.ravel().tolist()])
+    except ValueError as error:
+        raise InputError(f"times: the time in seconds {error}") from None
 
 
 def _known(what: str, name: str, names: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from flexmbs.console.memory import peak_memory
 from flexmbs.console.messages import progress_bar, put, tell
+from flexmbs.page.kinds import BODY
 from flexmbs.page.reserve import reserved
 
 
@@ -15,7 +16,7 @@ def reduce_file(path: Path, output: Path | None, *, force: bool, allow_outside: 
     Raises InputError, SolverError, MachineError.
     """
     target = output or path.with_suffix(".h5")
-    with reserved(target):
+    with reserved((target, BODY)):
         _reduce(path, target, force=force, allow_outside=allow_outside, allow_large=allow_large)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError
+from flexmbs.page.kinds import PAGE
 from flexmbs.page.reserve import reserved
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def report(path: Path, part_file: Path | None, output: Path | None, *, full: boo
     if full and source is None:
         raise InputError(f"{beside}: no such file; name the part file to compare {path} with its full model")
     target = output or path.with_suffix(".html")
-    with reserved(target), progress_bar("reading", memory=True) as progress:
+    with reserved((target, PAGE)), progress_bar("reading", memory=True) as progress:
         data = FlexibleBodyData.load(path)
         part: Part | None = None
         interfaces: dict[str, BoundInterface] = {}

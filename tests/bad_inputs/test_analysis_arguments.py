@@ -90,6 +90,13 @@ def test_no_time(given: Any) -> None:
             lambda m: fm.inverse_dynamics(fm.state(m), actuators=["hinge", "hinge"]),
             "actuators: hinge, hinge names a joint twice; leave one out",
         ),
+        (lambda m: fm.simulate(m, t_end=1.0, progress=3), "progress: must be a function of the fraction done and a text, not 3"),
+        (lambda m: fm.compare(m, t_end=1.0, progress=3), "progress: must be a function of the fraction done and a text, not 3"),
+        (lambda m: fm.simulate(m, t_end=True), "t_end: True is not a positive time in seconds"),
+        (lambda m: fm.simulate(m, t_end=2.0, output_step=True), "output_step: True is not a positive time in seconds"),
+        (lambda m: fm.simulate(m, t_end=1.0, strict="yes"), "strict: must be True or False, not 'yes'"),
+        (lambda m: fm.simulate(m, t_end=0.1, step=0.05).at("x"), "times: the time in seconds must be a number, not 'x'"),
+        (lambda m: fm.simulate(m, t_end=0.1, step=0.05).at([0.0, None]), "times: the time in seconds must be a number, not None"),
         (lambda m: fm.state_of(m, 0.0), "solution: Model is no Solution; take what simulate or load gives"),
     ],
 )  # fmt: skip
@@ -107,6 +114,14 @@ def test_accelerations_that_the_joints_do_not_allow() -> None:
     told = message(lambda: fm.state(slider_crank(0.5), acceleration={"main": 1.0, "guide": 1.0}))
     assert told.startswith("acceleration: the joints and drives allow no such accelerations, ")
     assert told.endswith(" is left; give those of independent joints")
+
+
+def test_progress_takes_the_fraction_and_a_text() -> None:
+    for right in (lambda *given: None, lambda fraction, text="": None):
+        fm.simulate(pendulum(), t_end=0.1, step=0.05, progress=right)
+    for wrong in (lambda: None, lambda fraction: None):
+        told = message(lambda: fm.simulate(pendulum(), t_end=0.1, progress=wrong))  # noqa: B023
+        assert told.startswith("progress: must be a function of the fraction done and a text, not <function")
 
 
 def test_one_name_will_do() -> None:

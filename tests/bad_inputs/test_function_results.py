@@ -23,6 +23,17 @@ def test_31_results_that_are_no_numbers(result: object, told: str) -> None:
     assert told in str(raised.value)
 
 
+@pytest.mark.parametrize(("result", "told"), [(None, "None"), ("text", "'text'"), ((1.0, 2.0), "(1.0, 2.0)")])
+def test_31_events_that_are_no_numbers(result: object, told: str) -> None:
+    model = fm.Model("rod")
+    rod = model.add(fm.RigidBody("rod", mass=2.0, inertia=(1.0,) * 3))
+    model.add(fm.Free("free", model.ground, rod))
+    event = fm.Event("low", lambda t, r, A, v, w: result, frame="rod")
+    with pytest.raises(fm.InputError) as raised:
+        fm.simulate(model, t_end=0.1, step=0.05, events=[event])
+    assert str(raised.value) == f"events.low: its function gives {told}; return a number"
+
+
 @pytest.mark.parametrize("result", [None, "text", (1.0, 2.0), np.zeros(2)])
 def test_31_laws_that_give_no_numbers(result: object) -> None:
     for law in (lambda t: result, lambda t, x, v: result):

@@ -9,6 +9,7 @@ from declared import problems_of
 from scipy.interpolate import PchipInterpolator
 
 import flexmbs as fm
+from flexmbs.model.interpolation import INTERPOLATIONS
 
 SMOOTH = [
     fm.Constant(3.0),
@@ -69,6 +70,18 @@ def test_monotone_tables_are_those_of_scipy(n) -> None:
         times, values = np.cumsum(rng.uniform(0.01, 1.0, n)), np.round(rng.normal(size=n), digits)
         c = PchipInterpolator(times, values).c
         np.testing.assert_allclose(fm.Table(times, values).coefficients(), c, atol=1e-13 * np.abs(c).max())
+
+
+def test_cubics_of_a_table_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, same = (fm.Table((0, 1, 2), (1, 5, 4)) for _ in range(2))
+    first = table.coefficients()
+    monkeypatch.setitem(INTERPOLATIONS, "monotone", None)
+    table.state(0.5)
+    assert table.coefficients() is first
+    assert not first.flags.writeable
+    assert table == same
+    assert hash(table) == hash(same)
+    assert repr(table) == repr(same)
 
 
 def test_table_holds_its_ends() -> None:

@@ -289,6 +289,7 @@ def test_reader_refuses_what_is_no_body_file(tmp_path) -> None:
     path.write_text("mass = 3")
     with pytest.raises(InputError, match="is not an HDF5 file"):
         FlexibleBodyData.load(path)
+    path.unlink()
     rod().save(path)
     whole = path.read_bytes()
     for size in (100, len(whole) // 2, len(whole) - 8):

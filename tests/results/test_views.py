@@ -54,6 +54,12 @@ def test_what_a_run_gave_cannot_be_changed() -> None:
             array[...] = 0.0
 
 
+def test_a_solution_is_shown_in_a_line() -> None:
+    solution = fm.simulate(hanging(), t_end=0.1, output_step=0.05, integrator="dormand-prince")
+    name = solution.model.name
+    assert repr(solution) == f"<Solution of '{name}': recursive, joint, dormand-prince; 3 outputs, t = 0 … 0.1 s>"
+
+
 def test_energy_of_a_damped_pendulum() -> None:
     solution = fm.simulate(hanging(damping=0.3), t_end=1.0, step=0.005, integrator="dormand-prince")
     energy, joint = solution.energy, solution.joint("hinge")

@@ -1,0 +1,84 @@
+"""Kinds of files, told by how they begin: an output replaces a file of its own kind and no other.
+
+An empty file is of any kind, and an HDF5 file that HDF5 cannot open of any that HDF5 holds: nothing can be read from either.
+"""
+
+import os
+import pathlib
+import re
+
+from flexmbs.errors import InputError
+
+SOLUTION, BODY, MODEL, PAGE = "flexmbs-solution", "flexmbs-flexible-body", "flexmbs-model", "page"
+HDF5, DAMAGED = "hdf5", "damaged"
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+LOOKED_AT = 65536  # bytes
+_NAMES = {SOLUTION: "a solution", BODY: "a flexible body", MODEL: "a model", "flexmbs-part": "a part file", PAGE: "an HTML page"}
+_BEGINNINGS = (
+    (re.compile(rb"\s*(?:<!doctype html|<html)", re.IGNORECASE), "an HTML page", PAGE),
+    (re.compile(rb"\s*<(?:\?xml[^>]*>\s*<)?VTKFile"), "a file for ParaView", "vtk"),
+    (re.compile(rb"\s*</?[?!\w]"), "an XML file", "xml"),
+    (re.compile(rb"\$MeshFormat"), "a mesh", "gmsh"),
+    (re.compile(rb"\*\* MBDyn"), "a body for MBDyn", "mbdyn"),
+    (re.compile(rb"\s*\d+ +\d+ :"), "a file of standard input data", "sid"),
+    (re.compile(rb"\{"), "a JSON file", "json"),
+    (re.compile(rb"PK\x03\x04"), "an archive", "zip"),
+    (re.compile(rb"MATLAB 5"), "a file for MATLAB", "mat"),
+)
+_FORMAT = re.compile(rb"^[ \t]*[\"']?format[\"']?[ \t]*=[ \t]*[\"'](flexmbs-(?:model|part))/", re.MULTILINE)
+
+
+def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
+    """Raise InputError where a file of another kind than ``wanted`` stands in the place of an output."""
+    found = kind_of(path)
+    if found not in ("", wanted) and not (found == DAMAGED and wanted in (SOLUTION, BODY, HDF5)):
+        raise InputError(_refused(path, found, wanted))
+
+
+def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str]) -> None:
+    """Raise InputError where a file of another kind than the draft stands in the place of an output."""
+    if found := kind_of(path):
+        check_kind(path, kind_of(draft) or found)
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What a file is: the ``format`` of flexmbs' own before the "/", else a word for its beginning; "" for no file or an empty
+    one."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(LOOKED_AT)
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        return "unreadable"
+    if start.startswith(_SIGNATURE):
+        return _hdf5_kind(pathlib.Path(path))
+    for beginning, _, kind in _BEGINNINGS:
+        if beginning.match(start):
+            return kind
+    declared = _FORMAT.search(start)
+    return declared[1].decode() if declared else "other" if start else ""
+
+
+def _hdf5_kind(path: pathlib.Path) -> str:
+    import h5py
+
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            stored = file.attrs.get_id("format") if "format" in file.attrs else None
+            if stored is None or stored.shape != () or stored.dtype.kind != "S":
+                return HDF5
+            return bytes(file.attrs["format"]).decode("latin-1").partition("/")[0]
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError):
+        return DAMAGED
+
+
+def _refused(path: str | os.PathLike[str], found: str, wanted: str) -> str:
+    named = (
+        {kind: name for _, name, kind in _BEGINNINGS}
+        | _NAMES
+        | {HDF5: "an HDF5 file of another program", DAMAGED: "a damaged HDF5 file"}
+    )
+    target = named.get(wanted, "what is to be written")
+    other = f"is {named[found]}, no {target.partition(' ')[2]}" if found in named and wanted in named else f"is not {target}"
+    return f"{path}: is there already and {other}; choose another name with -o"
