@@ -229,3 +229,92 @@ def test_impacts_whose_order_is_not_resolved():
     assert found(runs[0], "Order of impacts").status == WARN
     assert "floor0 and floor1" in found(runs[0], "Order of impacts").found
     assert found(runs[1], "Order of impacts") is None
+
+
+def car(speed):
+    """A small mass on a spring of 20 Hz on a heavy car that drives along."""
+    model = fm.Model("car", gravity=(0, 0, -9.81))
+    heavy = model.add(fm.RigidBody("car", mass=1000.0, inertia=(100, 100, 100)))
+    light = model.add(fm.RigidBody("light", mass=0.1, inertia=(1e-3, 1e-3, 1e-3)))
+    model.add(fm.Prismatic("road", model.ground, heavy, axis="x", v0=speed))
+    model.add(fm.Prismatic("guide", heavy, light, axis="z"))
+    model.add(fm.JointSpring("spring", "guide", k=0.1 * (2 * math.pi * 20) ** 2))
+    return model
+
+
+@QUIET
+@pytest.mark.parametrize("method", ["generalized-alpha", "rattle", "moreau-jean"])
+def test_a_fast_part_hides_no_slow_one(method):
+    for speed in (0.0, 2.0, 200.0):
+        solution = fm.simulate(car(speed), t_end=2.0, step=4e-3, integrator=method)
+        assert found(solution, "Error of the steps").status == FAIL
+    assert fm.simulate(car(2.0), t_end=2.0).verdict == PASS
+
+
+@QUIET
+@pytest.mark.parametrize("step, status", [(1e-2, FAIL), (1e-5, PASS)])
+def test_turns_of_the_midpoint_rule(step, status):
+    """2 atan ½hω in place of hω: 93 rad instead of 100."""
+    model = fm.Model("spin", gravity=(0, 0, 0))
+    body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Free("free", model.ground, body, v0=(0, 0, 0, 0, 0, 100.0)))
+    solution = fm.simulate(model, t_end=0.1, step=step, integrator="moreau-jean")
+    assert found(solution, "Error of the steps").status == status
+    assert fm.simulate(model, t_end=0.1, step=1e-2).verdict == PASS
+
+
+@QUIET
+def test_events_that_steps_pass_over():
+    model = fm.Model("rotor", gravity=(0, 0, 0))
+    body = model.add(fm.RigidBody("rotor", mass=1.0, inertia=(0.01,) * 3, frames={"edge": (0.1, 0, 0)}))
+    model.add(fm.Revolute("axle", model.ground, body, axis="y", v0=1000.0))
+    event = fm.Event("across", frame="rotor/edge", axis="x")
+    assert found(fm.simulate(model, t_end=0.1, events=[event]), "Events and steps").status == WARN
+    assert found(fm.simulate(model, t_end=0.1, step=1e-4, events=[event]), "Events and steps") is None
+
+
+@QUIET
+@pytest.mark.parametrize("restitution", [0.6, 0.9, 1.0])
+def test_bounces_that_were_seen(restitution):
+    model = fm.Model("ball", gravity=(0, 0, -9.81))
+    ball = model.add(fm.PointMass("ball", mass=1.0))
+    model.add(fm.Prismatic("fall", model.ground, ball, axis="z", q0=1.0))
+    model.add(fm.SpherePlane("floor", model.ground, ball, restitution=restitution))
+    solution = fm.simulate(model, t_end=1.0, step=1e-4, integrator="moreau-jean")
+    assert len(solution.run.impacts) >= 1
+    assert found(solution, "Unseen contacts") is None
+
+
+def test_overlaps_that_stay():
+    """Each ball of a tower stops a part of a step late, and stands in the one below."""
+    model = fm.Model("tower", gravity=(0, 0, -9.81))
+    below, balls = None, 8
+    for k in range(balls):
+        ball = model.add(fm.RigidBody(f"ball{k}", mass=1.0, inertia=(1e-3,) * 3))
+        model.add(fm.Prismatic(f"guide{k}", model.ground, ball, axis="z", q0=0.1 + 0.25 * k))
+        if below is None:
+            model.add(fm.SpherePlane("floor", model.ground, ball, radius=0.1))
+        else:
+            model.add(fm.SphereSphere(f"on{k}", below, ball, radius_parent=0.1, radius_child=0.1))
+        below = ball
+    with pytest.warns(fm.AuditWarning, match="Rigid contacts: overlap at the end of the run"):
+        fm.simulate(model, t_end=2.0, step=5e-3, integrator="moreau-jean")
+
+
+def test_work_that_is_not_counted_is_not_judged():
+    def height(t, x, A):
+        return [x[2] - 0.1 * math.sin(3 * t)]
+
+    model = fm.Model("lift")
+    body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Translation("free", model.ground, body, v0=(0, 0, 0.3)))
+    model.add(fm.Holonomic("height", model.ground, body, function=height, equations=1, rheonomic=True))
+    solution = fm.simulate(model, t_end=0.5)
+    assert found(solution, "Energy balance").status == PASS
+    assert "not judged: the work of height" in found(solution, "Energy balance").found
+    model = fm.Model("plane")
+    body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Translation("free", model.ground, body))
+    model.add(fm.Holonomic("plane", model.ground, body, function=lambda t, x, A: [1e-12 * x[2]], equations=1))
+    with pytest.raises(fm.InputError, match=r"joints\.plane\.function: g0 changes by 1\.0e-12 per m or rad"):
+        fm.simulate(model, t_end=0.5)

@@ -31,11 +31,10 @@ def step_error(solution: Solution, run: Run) -> list[Check]:
     sizes = displacement_sizes(compiled)
     ranges, beside = (each / sizes for each in _ranges(solution))
     own = np.maximum(beside, STEADY * ranges)
-    motion = float(own.max(initial=0.0))
-    if motion <= NO_MOTION:
+    if float(own.max(initial=0.0)) <= NO_MOTION:
         return []
     errors = np.minimum(spent / sizes, 2.0 * ranges)
-    shares = errors / np.maximum(own, MINOR * motion)
+    shares = errors / np.maximum(own, max(MINOR * float(beside.max()), NO_MOTION))
     worst = int(shares.argmax())
     share = float(shares[worst])
     status = graded(share, MOTION)
