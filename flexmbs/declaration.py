@@ -1,8 +1,10 @@
 """`Declaration`: the base of everything a user declares; frozen, validated, registered under its name in files."""
 
+import abc
 import dataclasses
 import difflib
 import functools
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
@@ -81,8 +83,25 @@ def problems_of(error: ValidationError, names: Iterable[str], path: tuple[str, .
     return found
 
 
+PARAMETERS = "Parameters\n----------"
+
+
+class Documented(abc.ABCMeta):
+    """Class of declarations, whose ``dir`` and ``help`` leave out the internals of dataclasses and pydantic."""
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("__") or name == "__doc__"]
+
+
+class TypeText(str):
+    """The type of a parameter with its unit, shown in a signature without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(dataclasses.field,))
-class Declaration:
+class Declaration(metaclass=Documented):
     """A frozen, validated record of plain values.
 
     A subclass with ``section`` opens a family with its own registry ``kinds``; a subclass with ``kind`` is one member of the
@@ -92,6 +111,7 @@ class Declaration:
     kind: ClassVar[str] = ""
     section: ClassVar[str] = ""
     kinds: ClassVar[dict[str, type["Declaration"]]] = {}
+    _texts: ClassVar[dict[str, tuple[str, str]]] = {}
     __pydantic_validator__: ClassVar[Any]
 
     def __init_subclass__(cls, *, kind: str = "", section: str = "") -> None:
@@ -101,6 +121,7 @@ class Declaration:
         config = ConfigDict(extra="forbid", validate_default=True, arbitrary_types_allowed=True)
         dataclass(frozen=True, kw_only=True, config=config)(cls)
         cls.__init__ = _reporting(cls, cls.__init__)  # type: ignore[method-assign]
+        _describe(cls)
         if kind:
             if kind in cls.kinds:
                 raise TypeError(f"{cls.section} kind '{kind}' is registered twice: {cls.kinds[kind].__name__} and {cls.__name__}")
@@ -140,6 +161,42 @@ class Declaration:
                 raise NestedError([Problem(("kind",), f"no such kind {shown(kind)}; {close_names(str(kind), cls.kinds)}")])
             raise NestedError([Problem(("kind",), f"is missing; one of: {', '.join(sorted(cls.kinds))}")])
         return cls.kinds[kind].read({key: value for key, value in table.items() if key != "kind"})
+
+
+def described(doc: str) -> dict[str, tuple[str, str]]:
+    """Types and texts of the parameters that a docstring describes, by name."""
+    found: dict[str, tuple[str, str]] = {}
+    name = ""
+    for line in doc.partition(PARAMETERS)[2].splitlines():
+        if line.startswith(" "):
+            kind, text = found[name]
+            found[name] = kind, f"{text}{line}\n"
+        elif " : " in line:
+            name, _, kind = line.partition(" : ")
+            found[name] = kind, ""
+    return found
+
+
+def _describe(cls: type[Declaration]) -> None:
+    """The signature of a class from its fields, their described types and defaults; its docstring with all of them."""
+    own = described(inspect.cleandoc(cls.__dict__.get("__doc__") or ""))
+    cls._texts = texts = {key: text for base in reversed(cls.__mro__) for key, text in getattr(base, "_texts", {}).items()} | own
+    parameters, entries = [], []
+    for field in cls.ordered_fields():
+        kind, text = texts.get(field.name, ("", ""))
+        default = field.default_factory() if callable(field.default_factory) else field.default
+        given = default is dataclasses.MISSING
+        how = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        unset = inspect.Parameter.empty
+        parameters.append(
+            inspect.Parameter(field.name, how, default=unset if given else default, annotation=TypeText(kind) if kind else unset)
+        )
+        if kind:
+            entries.append(f"{field.name} : {kind}{'' if given else f', default {default!r}'}\n{text}")
+    cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    if entries and cls.__doc__ and not cls.__doc__.startswith(f"{cls.__name__}("):
+        head = inspect.cleandoc(cls.__doc__).partition(PARAMETERS)[0].rstrip()
+        cls.__doc__ = f"{head}\n\n{PARAMETERS}\n{''.join(entries).rstrip()}\n"
 
 
 def _reporting(cls: type[Declaration], validated: Any) -> Any:

@@ -26,12 +26,12 @@ class LawKernel:
     """A law ``value(p, u, x, out)``, known to the records by its ``number``.
 
     p: the parameters of its record.  u: what its laws of time and functions of the user give, or what a relation kept.  x: the
-    time and the motion of the place where it acts.  out: what it gives, zero before.  ``bends``: it bends within a step, Newton's
-    matrix is renewed.
+    time and the motion of the place where it acts.  out: what it gives, zero before.  ``strongly_nonlinear``: its slopes
+    change within a step, and Newton's matrix is renewed.
     """
 
-    def __init__(self, value: Callable[..., None], *, bends: bool = False) -> None:
-        self.value, self.bends, self.number = value, bends, len(LAW_KERNELS)
+    def __init__(self, value: Callable[..., None], *, strongly_nonlinear: bool = False) -> None:
+        self.value, self.strongly_nonlinear, self.number = value, strongly_nonlinear, len(LAW_KERNELS)
         self.derivatives: Callable[..., None] | None = None
         LAW_KERNELS.append(self)
 
@@ -46,9 +46,9 @@ def law_kernel(value: Callable[..., None]) -> LawKernel:
     return LawKernel(value)
 
 
-def bending_law(value: Callable[..., None]) -> LawKernel:
-    """Decorator of a law that bends within a step."""
-    return LawKernel(value, bends=True)
+def nonlinear_law(value: Callable[..., None]) -> LawKernel:
+    """Decorator of a strongly nonlinear law, whose slopes change within a step."""
+    return LawKernel(value, strongly_nonlinear=True)
 
 
 class Row(NamedTuple):

@@ -1,4 +1,4 @@
-"""Command line of the preprocessor. Numbers and plots are imported inside the commands, so that help comes at once."""
+"""Command line of the preprocessor. NumPy and plots are imported inside the commands, so that --help is fast."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,9 +16,9 @@ app.callback()(common_options)
 PartFile = Annotated[Path, typer.Argument(metavar="PART", help="Part file (TOML).", show_default=False)]
 BodyFile = Annotated[Path, typer.Argument(metavar="BODY", help="Flexible body (HDF5).", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
-AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Files outside the part's folder may be read.")]
-AllowLarge = Annotated[bool, typer.Option("--allow-large", help="Go on although the memory may not suffice.")]
-Force = Annotated[bool, typer.Option("--force", help="Compute again although nothing has changed.")]
+AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Allow files outside the part's folder.")]
+AllowLarge = Annotated[bool, typer.Option("--allow-large", help="Continue although the memory may not suffice.")]
+Force = Annotated[bool, typer.Option("--force", help="Reduce again although the inputs are unchanged.")]
 
 
 @app.command("reduce")
@@ -63,14 +63,16 @@ def compare_body(
 
 @app.command("convert")
 def convert_body(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="Reduced body of any format that is read.", show_default=False)],
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Reduced body in any readable format.", show_default=False)],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.", show_default=False)],
-    read_as: Annotated[str | None, typer.Option("--from", help="Format of IN; default: by its ending and beginning.")] = None,
-    write_as: Annotated[str | None, typer.Option("--to", help="Format of OUT; default: by its ending.")] = None,
-    units: Annotated[str, typer.Option("--units", help="Units of IN, where it does not tell: m-kg-s, mm-t-s, …")] = "m-kg-s",
+    read_as: Annotated[str | None, typer.Option("--from", help="Format of IN; default: by its suffix and first bytes.")] = None,
+    write_as: Annotated[str | None, typer.Option("--to", help="Format of OUT; default: by its suffix.")] = None,
+    units: Annotated[
+        str, typer.Option("--units", help="Units of IN, where the format does not state them: m-kg-s, mm-t-s, …")
+    ] = "m-kg-s",
     frames: Annotated[list[str] | None, typer.Option("--frame", help="NAME=NODE: a node of IN that becomes a frame.")] = None,
 ) -> None:
-    """Flexible bodies between formats: flexmbs (.h5), SID, MBDyn, MBSim, Simscape, VTU of modes."""
+    """Convert flexible bodies between formats: flexmbs (.h5), SID, MBDyn, MBSim, Simscape, VTU of modes."""
     from preprocess.command.convert import convert as command
 
     command(source, target, read_as=read_as, write_as=write_as, units=units, frames=frames or [])

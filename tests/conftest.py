@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from flexmbs.analysis.second_process import OFF
+from flexmbs.time_stepping.second_process import OFF
 
 os.environ.setdefault(OFF, "1")  # the tests run on all processors already
 

@@ -13,7 +13,7 @@ import pytest
 import flexmbs as fm
 from flexmbs.__main__ import main
 from flexmbs._jit import COMPILED
-from flexmbs.results import Solution
+from flexmbs.api.solution import Solution
 
 if COMPILED:
     pytest.skip("tests/test_interpreted.py runs these without compiling", allow_module_level=True)
@@ -125,7 +125,7 @@ def test_check(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (
             ("preprocess", "reduce", "{model}"),
             2,
-            "format: is 'flexmbs-model/1'; a part file begins with format = \"flexmbs-part/1\"",
+            "format: is 'flexmbs-model/1'; a part file starts with format = \"flexmbs-part/1\"",
         ),
     ],
 )
@@ -159,7 +159,7 @@ Captured = pytest.CaptureFixture[str]
 
 
 def test_solver_stop_keeps_what_was_computed(model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    import flexmbs.analysis.simulate as analysis
+    import flexmbs.studies.simulate as analysis
 
     whole = analysis.simulate
 
@@ -174,7 +174,7 @@ def test_solver_stop_keeps_what_was_computed(model: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(("error", "code"), [(MemoryError(), 4), (KeyError("x"), 1)])
 def test_other_failures(error: Exception, code: int, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    import flexmbs.analysis.simulate as analysis
+    import flexmbs.studies.simulate as analysis
 
     def failing(*given: object, **options: object) -> None:
         raise error

@@ -12,7 +12,7 @@ import flexmbs
 import preprocess
 from flexmbs._jit import COMPILED
 
-KERNELS = {"kernel", "part", "called", "seldom", "entry", "packed", "law_kernel", "bending_law", "LawPart"}
+KERNELS = {"kernel", "part", "called", "seldom", "entry", "packed", "law_kernel", "nonlinear_law", "LawPart"}
 
 
 def kernels(source: str) -> Iterator[ast.FunctionDef]:

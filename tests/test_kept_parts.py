@@ -9,7 +9,7 @@ import pytest
 
 from flexmbs._jit import COMPILED
 from flexmbs._jit.locks import locked
-from flexmbs.analysis.second_process import OFF
+from flexmbs.time_stepping.second_process import OFF
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 ROOT = Path(__file__).parents[1]
@@ -108,7 +108,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 COUNTED = """
 from flexmbs._jit.address import Entry
-from flexmbs.analysis.warmup import compile_backwards, kernels, pendulum
+from flexmbs.studies.warmup import compile_backwards, kernels, pendulum
 import flexmbs as fm
 compile_backwards("recursive", "dormand-prince")
 found = [kernel for kernel, _ in kernels("recursive", "dormand-prince")]
@@ -127,8 +127,8 @@ def test_the_second_process_compiles_what_the_run_needs() -> None:
 
 STARTED = """
 import flexmbs as fm
-from flexmbs.analysis import second_process
-from flexmbs.analysis.warmup import pendulum
+from flexmbs.time_stepping import second_process
+from flexmbs.studies.warmup import pendulum
 started = []
 class Process:
     def __init__(self, command, **given):

@@ -14,10 +14,10 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, MachineError
-from flexmbs.page.files import whole_file
-from flexmbs.page.kinds import SOLUTION
-from flexmbs.page.reserve import reserved
-from preprocess.structured import box_mesh
+from flexmbs.files.kinds import SOLUTION
+from flexmbs.files.output import whole_file
+from flexmbs.files.reserve import reserved
+from preprocess.mesh.structured import box_mesh
 
 if COMPILED:
     pytest.skip("tests/test_interpreted.py runs these without compiling", allow_module_level=True)
@@ -36,7 +36,7 @@ def never(*given: object, **options: object) -> None:
 def test_61_what_cannot_be_written_is_known_before_anything_is_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    import flexmbs.analysis.simulate as analysis
+    import flexmbs.studies.simulate as analysis
 
     path = saved(pendulum(), tmp_path)
     monkeypatch.setattr(analysis, "simulate", never)
@@ -162,7 +162,7 @@ def test_66_a_file_that_another_run_writes_is_refused(tmp_path: Path, capsys: Ca
     path = saved(pendulum(), tmp_path)
     output = path.with_suffix(".h5")
     code = (
-        "import sys, pathlib, flexmbs.page.reserve as r\n"
+        "import sys, pathlib, flexmbs.files.reserve as r\n"
         f"with r.reserved((pathlib.Path({str(output)!r}), {SOLUTION!r})): print('held', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -214,7 +214,7 @@ def flexible(folder: Path) -> Path:
 
 
 def test_outputs_replace_no_file_of_another_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    import flexmbs.analysis.simulate as analysis
+    import flexmbs.studies.simulate as analysis
 
     path, body, part, mesh = flexible(tmp_path), tmp_path / "body.h5", tmp_path / "link.toml", tmp_path / "link.msh"
     page, solution, notes = tmp_path / "page.html", tmp_path / "ok.h5", tmp_path / "notes.txt"

@@ -8,12 +8,12 @@ import meshio
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.api.solution import Solution
 from flexmbs.console.messages import Report
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FloatArray, Surface
-from flexmbs.flexible_body_stress import von_mises
-from flexmbs.page.files import slug, whole_file, write_text
-from flexmbs.results import Solution
+from flexmbs.files.output import slug, whole_file, write_text
+from flexmbs.flexible_body.parts import FloatArray, Surface
+from flexmbs.flexible_body.stress import von_mises
 from flexmbs.results.stress import StressView
 from flexmbs.results.stress_summary import stressed_bodies
 

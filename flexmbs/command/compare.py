@@ -11,8 +11,8 @@ from flexmbs.errors import InputError, SolverError
 
 def compare(path: Path, given: dict[str, Any], *, as_json: bool, access: dict[str, bool]) -> int:
     """Print one row per formalism, coordinates and integrator; 0 when all runs finished, else 3."""
-    from flexmbs.analysis.compare import compare as analysis
-    from flexmbs.model.model import load
+    from flexmbs.api.model import load
+    from flexmbs.studies.compare import compare as analysis
 
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = {key: value for key, value in given.items() if value is not None}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from flexmbs.console.messages import Report, progress_bar, put
 from flexmbs.errors import InputError, MachineError, SolverError
-from flexmbs.page.kinds import BODY, MODEL, PAGE, SOLUTION
-from flexmbs.page.reserve import reserved
+from flexmbs.files.kinds import BODY, MODEL, PAGE, SOLUTION
+from flexmbs.files.reserve import reserved
 
 HERE = Path(__file__).resolve()
 MESHES = HERE.with_name("link.msh"), HERE.parents[2] / "meshes" / "link.msh"  # in a wheel, in the source
@@ -19,9 +19,9 @@ MODES, DAMPING = 12, 0.01
 
 def demo(folder: Path) -> int:
     """Mesh → flexible body → model → run → report in a folder; 0 when every check passes, else 3."""
-    from flexmbs.analysis.demo import demo_checks, demo_model
     from flexmbs.command.run import simulated
-    from flexmbs.results.check import FAIL
+    from flexmbs.studies.demo import demo_checks, demo_model
+    from flexmbs.system.check import FAIL
 
     started = time.perf_counter()
     file = next((path for path in MESHES if path.exists()), None)
@@ -69,15 +69,15 @@ def compiling_meanwhile() -> Iterator[None]:
     except BaseException:
         compiler.terminate()
         raise
-    from flexmbs.analysis.second_process import all_compiled
-    from flexmbs.analysis.warmup import DEMO, compile_backwards
+    from flexmbs.studies.warmup import DEMO, compile_backwards
+    from flexmbs.time_stepping.second_process import all_compiled
 
     compile_backwards(*DEMO)
     all_compiled(*DEMO)
 
 
 def _warm_up() -> None:
-    from flexmbs.analysis.warmup import warm_up_demo
+    from flexmbs.studies.warmup import warm_up_demo
 
     warm_up_demo()
 

@@ -8,8 +8,8 @@ from flexmbs.errors import InputError, MachineError
 
 def export(path: Path, folder: Path | None, *, csv: bool, vtu: bool, instants: int, times: list[float]) -> None:
     """Write the tables and bodies of a solution file into a folder. Raises InputError, MachineError."""
-    from flexmbs.results import Solution
-    from flexmbs.results.tables import write_tables
+    from flexmbs.api.solution import Solution
+    from flexmbs.report.tables import write_tables
 
     if not csv and not vtu:
         raise InputError("export: nothing to write; leave out --no-csv or add --vtu")

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from flexmbs.console.messages import put
-from flexmbs.page.kinds import PAGE
-from flexmbs.page.reserve import reserved
+from flexmbs.files.kinds import PAGE
+from flexmbs.files.reserve import reserved
 
 
 def report(path: Path, output: Path | None) -> None:
     """Write the report of a solution file."""
-    from flexmbs.results import Solution
+    from flexmbs.api.solution import Solution
 
     target = output or path.with_suffix(".html")
     with reserved((target, PAGE)):

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.console.messages import progress_bar, put, put_json, tell
 from flexmbs.errors import AuditWarning, InputError, MachineError, SolverError
-from flexmbs.page.kinds import PAGE, SOLUTION
-from flexmbs.page.reserve import reserved
+from flexmbs.files.kinds import PAGE, SOLUTION
+from flexmbs.files.reserve import reserved
 
 if TYPE_CHECKING:
-    from flexmbs.model.model import Model
+    from flexmbs.api.model import Model
+    from flexmbs.api.solution import Solution
     from flexmbs.model.run import Run
-    from flexmbs.results import Solution
 
 INTERRUPTED = 130
 
@@ -24,8 +24,8 @@ def run(
     path: Path, given: dict[str, Any], *, output: Path | None, report: Path | None, as_json: bool, access: dict[str, bool]
 ) -> int:
     """Simulate, save, report; the exit code, that of a `SolverError` where the verdict is FAIL. What was computed is kept."""
-    from flexmbs.model.model import load
-    from flexmbs.results.check import FAIL
+    from flexmbs.api.model import load
+    from flexmbs.system.check import FAIL
 
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = run_options(model, given)
@@ -56,8 +56,8 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
 
 def _unfit(given: dict[str, Any]) -> dict[str, None]:
     """Options of the [run] table that the integrator given instead does not have."""
-    from flexmbs.analysis.options import OF_INTEGRATOR, has_option
     from flexmbs.integrators import INTEGRATORS
+    from flexmbs.studies.options import OF_INTEGRATOR, has_option
 
     method = INTEGRATORS.get(given.get("integrator", ""))
     return {} if method is None else {key: None for key in OF_INTEGRATOR if not has_option(method, key)}
@@ -65,7 +65,7 @@ def _unfit(given: dict[str, Any]) -> dict[str, None]:
 
 def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
     """The run that the options describe."""
-    from flexmbs.analysis.simulate import simulate
+    from flexmbs.studies.simulate import simulate
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AuditWarning)  # told with the results
@@ -127,7 +127,7 @@ def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
 
 
 def _tell_results(solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool) -> None:
-    from flexmbs.results.check import PASS
+    from flexmbs.system.check import PASS
 
     if as_json:
         put_json(numbers | {"files": files})

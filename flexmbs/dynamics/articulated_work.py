@@ -24,11 +24,11 @@ POSE, COLUMNS, PASSED, LOAD, TWIST, JOINT_WRENCH, BODY_WIDTH = 0, 12, 48, 84, 90
 OWN, CARRIER = 0, 6
 # rows of Articulated.velocity: 1/√D, stiffness of forces on joint coordinates, loads, L⁻¹ loads
 PIVOT, SLOPE, TAU, HALF = range(4)
-# columns of Closing.node: its bodies in Closing.path, first row of the Schur complement, number of rows
+# columns of SchurComplement.node: its bodies in SchurComplement.path, first row of the Schur complement, number of rows
 PATH, PATH_END, ROW, ROWS = range(4)
-# columns of Closing.path: body, its place in Closing.half
+# columns of SchurComplement.path: body, its place in SchurComplement.half
 PATH_BODY, PATH_PLACE = range(2)
-# columns of Closing.product: two nodes, body, places of its columns in their rows, place of the block that it adds to
+# columns of SchurComplement.product: two nodes, body, places of its columns in their rows, place of the block that it adds to
 ONE, OTHER, SHARED, PLACE_ONE, PLACE_OTHER, TARGET = range(6)
 # columns of Rigid.body and kinds of joints
 B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S = range(6)
@@ -67,7 +67,7 @@ class Rigid(NamedTuple):
     column: np.ndarray  # (nb, 84)
 
 
-class Closing(NamedTuple):
+class SchurComplement(NamedTuple):
     """Rows that close loops, L⁻¹Gᵀ by the bodies of their paths to the root, and their Schur complement."""
 
     node: np.ndarray  # (nk, 4)
@@ -143,7 +143,7 @@ def _axes_about(axis: np.ndarray) -> np.ndarray:
     return np.column_stack([across, np.cross(axis, across), axis])
 
 
-def make_closing(system: System, art: Articulated, coupled: bool) -> Closing:
+def make_schur(system: System, art: Articulated, coupled: bool) -> SchurComplement:
     """Symbolic Schur complement of the cut joints and, when ``coupled``, of the couplings behind them."""
     tree, info = system.tree, system.frames.info
     size = tree[:, NV] + tree[:, NF]
@@ -174,7 +174,7 @@ def make_closing(system: System, art: Articulated, coupled: bool) -> Closing:
     n, z = int(rows.sum()), np.zeros
     values = z(int(e.n_values[0]))
     frozen(tables := (_table(node, 4), _table(bodies, 2), _table(sorted(products), 6)))
-    return Closing(*tables, z(used), z((len(bodies), 36)), frozen(e), values, z(n), z(n))
+    return SchurComplement(*tables, z(used), z((len(bodies), 36)), frozen(e), values, z(n), z(n))
 
 
 def _table(entries: Sequence[Sequence[int]], width: int) -> np.ndarray:

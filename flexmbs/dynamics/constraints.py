@@ -161,7 +161,7 @@ def closest_coordinates(cuts, joints, start, cut, beta, k):
 
 @part
 def cut_joint(
-    cuts, constant, drives, frames, joints, relations, laws, room, path, io, gravity, motion, cut, beta, gs, k, t, q, s, sd
+    cuts, constant, drives, frames, joints, relations, laws, workspace, path, io, gravity, motion, cut, beta, gs, k, t, q, s, sd
 ):  # fmt: skip
     """Kinematics and constraint values of cut joint k."""
     a = cuts[k, CUT_P]
@@ -188,7 +188,7 @@ def cut_joint(
         user_rows(relations[k], laws, io, t, cuts[k, CUT_CLOSED], cut, gs, k, cuts[k, CUT_ROW], Rr, xr, v, w, av, aw)
         return
     if cuts[k, CUT_KERNEL] != OF_CHAIN:
-        relation_rows(cuts, relations, path.kept, room, cut, gs, k, t, Rr, tmul(Rr, xr), v, w, av, aw)
+        relation_rows(cuts, relations, path.kept, workspace, cut, gs, k, t, Rr, tmul(Rr, xr), v, w, av, aw)
         return
     if cuts[k, CUT_CONSTANT] == 1:
         for c in range(constant.shape[1]):

@@ -10,10 +10,10 @@ from flexmbs.system.records import (
 
 
 @part
-def law_force(contacts, contact, room, power, k):
-    """Force (N, T₁, T₂) of contact k by its law into ``contact``, its power into the account; room.x keeps what the law was
+def law_force(contacts, contact, workspace, power, k):
+    """Force (N, T₁, T₂) of contact k by its law into ``contact``, its power into the account; workspace.x keeps what the law was
     given."""
-    x, out = room.x, room.out
+    x, out = workspace.x, workspace.out
     rate = contact[k, GAP_RATE]
     u, v = contact[k, GAP_RATE + 1], contact[k, GAP_RATE + 2]
     x[0] = contact[k, GAP]
@@ -21,7 +21,7 @@ def law_force(contacts, contact, room, power, k):
     x[2] = u
     x[3] = v
     x[4] = contacts.value[k, CO_MU]
-    call_law(contacts.info[k, CO_PLACE], contacts.law[k], room, 4, 0.0)
+    call_law(contacts.info[k, CO_PLACE], contacts.law[k], workspace, 4, 0.0)
     normal, elastic, t, b = out[0], out[1], out[2], out[3]
     contact[k, GAP_FORCE] = normal
     contact[k, GAP_FORCE + 1] = t
@@ -31,10 +31,10 @@ def law_force(contacts, contact, room, power, k):
 
 
 @part
-def law_slopes(contacts, contact, room, slopes, k):
+def law_slopes(contacts, contact, workspace, slopes, k):
     """Stiffness and damping of contact k, just evaluated, on the relative twist of its frames, of their coupling."""
-    call_law(contacts.info[k, CO_PLACE], contacts.law[k], room, 4, 1.0)
-    kg, kr, along, across = room.out[0], room.out[1], room.out[2], room.out[3]
+    call_law(contacts.info[k, CO_PLACE], contacts.law[k], workspace, 4, 1.0)
+    kg, kr, along, across = workspace.out[0], workspace.out[1], workspace.out[2], workspace.out[3]
     at = contacts.info[k, CO_COUPLING]
     u, v = contact[k, GAP_RATE + 1], contact[k, GAP_RATE + 2]
     speed = math.sqrt(u * u + v * v)

@@ -23,7 +23,7 @@ from flexmbs.system.records import (
 
 
 @called
-def between_frames(contacts, frames, motion, room, contact, k, q, s):
+def between_frames(contacts, frames, motion, workspace, contact, k, q, s):
     """Gap, velocities and covectors of a contact between frames by the kernel of its geometry
     (`flexmbs.model.contacts.contact.FrameContact`)."""
     a = contacts.info[k, CO_A]
@@ -39,11 +39,11 @@ def between_frames(contacts, frames, motion, room, contact, k, q, s):
     store9_at(contact, k, CO_RR, Rr)
     store3_at(contact, k, CO_XR, xr)
     for c in range(3):
-        room.x[c] = xr[c]
+        workspace.x[c] = xr[c]
     for c in range(9):
-        room.x[3 + c] = Rr[c]
-    call_law(contacts.info[k, CO_SHAPE_PLACE], contacts.shape[k], room, 11, 0.0)
-    out = room.out
+        workspace.x[3 + c] = Rr[c]
+    call_law(contacts.info[k, CO_SHAPE_PLACE], contacts.shape[k], workspace, 11, 0.0)
+    out = workspace.out
     contact[k, GAP] = out[0]
     contact[k, BESIDE] = out[1]
     n = tmul(Rr, (out[2], out[3], out[4]))

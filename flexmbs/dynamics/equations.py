@@ -46,7 +46,7 @@ def residual_at(model, here, none, t, slopes, gathered):
     tree, motion = system.tree, work.motion
     q, s, sd, r = here.q, here.s, here.sd, here.r
     with_slopes = slopes != 0.0
-    clear_account(system, work)
+    clear_energies(system, work)
     for a in range(r.shape[0]):
         r[a] = 0.0
     kinematics(system, work, t, q, s, sd)
@@ -104,7 +104,7 @@ def body_forces(system, work, t, q, s, z):
 
 
 @part
-def clear_account(system, work):
+def clear_energies(system, work):
     """Zero applied forces and powers."""
     for a in range(work.force.shape[0]):
         work.force[a] = 0.0

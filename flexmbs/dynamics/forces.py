@@ -22,37 +22,37 @@ SLOPE_STEP = 1e-6
 
 
 @part
-def scalar_law(rows, laws, room, io, f, t, x, v, z):
+def scalar_law(rows, laws, workspace, io, f, t, x, v, z):
     """(force, its dissipative part, rate of the force state) of force f at coordinate x with rate v."""
-    room.x[0] = t
-    room.x[1] = x
-    room.x[2] = v
-    room.x[3] = z
-    given_values(rows.info, f, laws, room, io, 3)
-    call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 3, 0.0)
-    return room.out[0], room.out[1], room.out[2]
+    workspace.x[0] = t
+    workspace.x[1] = x
+    workspace.x[2] = v
+    workspace.x[3] = z
+    given_values(rows.info, f, laws, workspace, io, 3)
+    call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 3, 0.0)
+    return workspace.out[0], workspace.out[1], workspace.out[2]
 
 
 @part
-def scalar_slopes(rows, laws, room, io, f, t, x, v, z, sign):
+def scalar_slopes(rows, laws, workspace, io, f, t, x, v, z, sign):
     """``sign`` (∂F/∂x, ∂F/∂v), which the law gives itself, or by central differences."""
     if rows.info[f, HAS_SLOPES] == 1:
-        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 2, 1.0)
-        return room.out[0], room.out[1]
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 2, 1.0)
+        return workspace.out[0], workspace.out[1]
     h = SLOPE_STEP * (1.0 + abs(x))
     hv = SLOPE_STEP * (1.0 + abs(v))
-    a, _, _ = scalar_law(rows, laws, room, io, f, t, x + h, v, z)
-    b, _, _ = scalar_law(rows, laws, room, io, f, t, x - h, v, z)
-    c, _, _ = scalar_law(rows, laws, room, io, f, t, x, v + hv, z)
-    d, _, _ = scalar_law(rows, laws, room, io, f, t, x, v - hv, z)
+    a, _, _ = scalar_law(rows, laws, workspace, io, f, t, x + h, v, z)
+    b, _, _ = scalar_law(rows, laws, workspace, io, f, t, x - h, v, z)
+    c, _, _ = scalar_law(rows, laws, workspace, io, f, t, x, v + hv, z)
+    d, _, _ = scalar_law(rows, laws, workspace, io, f, t, x, v - hv, z)
     return sign * (a - b) / (2.0 * h), sign * (c - d) / (2.0 * hv)
 
 
 @part
-def joint_force_value(rows, laws, room, io, force_rate, f, t, x, v, z):
+def joint_force_value(rows, laws, workspace, io, force_rate, f, t, x, v, z):
     """(τ, dissipative part of τ) of joint force f at coordinate x and rate v; the rate of its state into force_rate."""
     state = rows.info[f, JF_STATE]
-    tau, loss, rate = scalar_law(rows, laws, room, io, f, t, x, v, z[state] if state >= 0 else 0.0)
+    tau, loss, rate = scalar_law(rows, laws, workspace, io, f, t, x, v, z[state] if state >= 0 else 0.0)
     if state >= 0:
         force_rate[state] = rate
     return tau, loss
@@ -99,12 +99,12 @@ def joint_forces(system, work, t, q, s, z, slopes):
 
 
 @called
-def frame_forces(rows, laws, room, frames, motion, generalized, io, power, t, q, s):
+def frame_forces(rows, laws, workspace, frames, motion, generalized, io, power, t, q, s):
     """Forces and torques F(t, r, A, v, ω) on frames, in world axes."""
     for f in range(rows.info.shape[0]):
         m = rows.info[f, END_A]
         A, r, Rm, xm, v, w = frame_twist(frames, motion, m, q, s)
-        x = room.x
+        x = workspace.x
         vw = mul(A, v)
         ww = mul(A, w)
         x[0] = t
@@ -114,9 +114,9 @@ def frame_forces(rows, laws, room, frames, motion, generalized, io, power, t, q,
             x[16 + a] = ww[a]
         for a in range(9):
             x[4 + a] = A[a]
-        given_values(rows.info, f, laws, room, io, 19)
-        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 6, 0.0)
-        out = room.out
+        given_values(rows.info, f, laws, workspace, io, 19)
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 6, 0.0)
+        out = workspace.out
         force = tmul(A, (out[0], out[1], out[2]))
         torque = tmul(A, (out[3], out[4], out[5]))
         power[POWER_FORCES] += dot(force, v) + dot(torque, w)
@@ -124,7 +124,7 @@ def frame_forces(rows, laws, room, frames, motion, generalized, io, power, t, q,
 
 
 @called
-def line_forces(rows, laws, room, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
+def line_forces(rows, laws, workspace, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
     """Tension along the line between two frames: its reaction acts at the other end, no moments."""
     for f in range(rows.info.shape[0]):
         a = rows.info[f, END_A]
@@ -139,13 +139,13 @@ def line_forces(rows, laws, room, frames, motion, generalized, io, power, stiffn
         u = scale(1.0 / length, d)
         rate = dot(u, sub(vb, tmul(Rr, va)))
         x = length - rows.value[f, rows.value.shape[1] - 1]
-        tension, loss, _ = scalar_law(rows, laws, room, io, f, t, x, rate, 0.0)
+        tension, loss, _ = scalar_law(rows, laws, workspace, io, f, t, x, rate, 0.0)
         power[POWER_FORCES] -= (tension - loss) * rate
         power[POWER_LOSS] += loss * rate
         apply_wrench(frames, motion, generalized, b, Rb, xb, q, scale(-tension, u), ZERO3)
         apply_wrench(frames, motion, generalized, a, Ra, xa, q, scale(tension, mul(Rr, u)), ZERO3)
         if slopes:
-            k, c = scalar_slopes(rows, laws, room, io, f, t, x, rate, 0.0, 1.0)
+            k, c = scalar_slopes(rows, laws, workspace, io, f, t, x, rate, 0.0, 1.0)
             at = rows.info[f, COUPLING]
             across = max(tension, 0.0) / length
             for i in range(3):
@@ -156,7 +156,7 @@ def line_forces(rows, laws, room, frames, motion, generalized, io, power, stiffn
 
 
 @called
-def pair_forces(rows, laws, room, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
+def pair_forces(rows, laws, workspace, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
     """Force and torque on frame b in axes of a: elastic e conjugate to the displacement x and rotation vector θ of b in a,
     dissipative d conjugate to the velocities.
 
@@ -172,16 +172,16 @@ def pair_forces(rows, laws, room, frames, motion, generalized, io, power, stiffn
         v = mul(Rr, v)  # velocities of b relative to a, axes of a
         w = mul(Rr, w)
         th = log_so3(Rr)
-        x = room.x
+        x = workspace.x
         x[0] = t
         for i in range(3):
             x[1 + i] = xr[i]
             x[4 + i] = th[i]
             x[7 + i] = v[i]
             x[10 + i] = w[i]
-        given_values(rows.info, f, laws, room, io, 1)
-        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 12, 0.0)
-        out = room.out
+        given_values(rows.info, f, laws, workspace, io, 1)
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 12, 0.0)
+        out = workspace.out
         ef = (out[0], out[1], out[2])
         en = mul(Rr, tangent_inverse_transposed(th, (out[3], out[4], out[5])))
         lf = (out[6], out[7], out[8])
@@ -192,16 +192,16 @@ def pair_forces(rows, laws, room, frames, motion, generalized, io, power, stiffn
         nb = tmul(Rr, add(en, ln))
         apply_pair(frames, motion, generalized, a, Ra, xa, b, Rb, xb, Rr, xr, q, fb, nb)
         if slopes:
-            pair_slopes(rows, f, room, Rr, stiffness[rows.info[f, COUPLING]])
+            pair_slopes(rows, f, workspace, Rr, stiffness[rows.info[f, COUPLING]])
 
 
 @part
-def pair_slopes(rows, f, room, Rr, stiffness):
+def pair_slopes(rows, f, workspace, Rr, stiffness):
     """Stiffness and damping of a force between frames, axes of b, from the law's own or central differences in axes of a."""
     if rows.info[f, HAS_SLOPES] == 1:
-        call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 72, 1.0)
+        call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 72, 1.0)
     else:
-        pair_differences(rows, f, room, stiffness)
+        pair_differences(rows, f, workspace, stiffness)
     for part_of in range(2):
         for i in range(6):
             for j in range(6):
@@ -210,28 +210,28 @@ def pair_slopes(rows, f, room, Rr, stiffness):
                 total = 0.0
                 for e in range(3):
                     for g in range(3):
-                        slope = room.out[36 * part_of + 6 * (o + e) + p + g]
+                        slope = workspace.out[36 * part_of + 6 * (o + e) + p + g]
                         if slope != 0.0:
                             total += Rr[3 * e + i - o] * Rr[3 * g + j - p] * slope
                 stiffness[6 * part_of + i, j] = total
 
 
 @part
-def pair_differences(rows, f, room, columns):
-    """−∂(e + d)/∂(x, θ) and −∂(e + d)/∂(velocities) into room.out by central differences; ``columns`` (12, 6) is scratch."""
+def pair_differences(rows, f, workspace, columns):
+    """−∂(e + d)/∂(x, θ) and −∂(e + d)/∂(velocities) into workspace.out by central differences; ``columns`` (12, 6) is scratch."""
     for c in range(12):
-        x = room.x[1 + c]
+        x = workspace.x[1 + c]
         h = SLOPE_STEP * (1.0 + abs(x))
         for side in range(2):
-            room.x[1 + c] = x + h if side == 0 else x - h
-            call_law(rows.info[f, LAW_PLACE], rows.value[f], room, 12, 0.0)
+            workspace.x[1 + c] = x + h if side == 0 else x - h
+            call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 12, 0.0)
             for a in range(6):
-                total = room.out[a] + room.out[6 + a]
+                total = workspace.out[a] + workspace.out[6 + a]
                 columns[c, a] = total if side == 0 else (total - columns[c, a]) / (2.0 * h)
-        room.x[1 + c] = x
+        workspace.x[1 + c] = x
     for c in range(12):
         for a in range(6):
-            room.out[36 * (c // 6) + 6 * a + c % 6] = columns[c, a]
+            workspace.out[36 * (c // 6) + 6 * a + c % 6] = columns[c, a]
 
 
 @part

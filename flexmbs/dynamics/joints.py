@@ -11,7 +11,7 @@ from flexmbs.algebra.se3 import bracket, exp_se3, twist_to_child
 from flexmbs.algebra.small import EYE3, ZERO3, add, dot, load3_at, load9_at, matmul, mul, scale, store3_at, tmatmul, tmul
 from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_product
 from flexmbs.system.records import (
-    AXIS, BALL, CHAIN_AT, CHAIN_END, CHAIN_NQ, CHAIN_NV, FREE, PITCH, ROTATE, SHIFT, SLIDE, TURN, TWIST,
+    AXIS, BALL, CHAIN_AT, CHAIN_END, CHAIN_NQ, CHAIN_NV, FREE, PITCH, ROTATE, FIXED_TRANSLATION, SLIDE, FIXED_ROTATION, SCREW,
 )  # fmt: skip
 
 
@@ -24,13 +24,13 @@ def motion_pose(joints, m, q, at):
         return exp_so3(scale(q[at], axis)), ZERO3, 1, 1
     if code == SLIDE:
         return EYE3, scale(q[at], axis), 1, 1
-    if code == TWIST:
+    if code == SCREW:
         return exp_so3(scale(q[at], axis)), scale(joints.value[m, PITCH] * q[at], axis), 1, 1
     if code == BALL:
         return matrix_of(q[at], q[at + 1], q[at + 2], q[at + 3]), ZERO3, 4, 3
     if code == FREE:
         return matrix_of(q[at + 3], q[at + 4], q[at + 5], q[at + 6]), (q[at], q[at + 1], q[at + 2]), 7, 6
-    return load9_at(joints.value, m, TURN), axis, 0, 0
+    return load9_at(joints.value, m, FIXED_ROTATION), axis, 0, 0
 
 
 @part
@@ -42,7 +42,7 @@ def unit_twist(joints, m, k):
         return ZERO3, axis
     if code == SLIDE:
         return axis, ZERO3
-    if code == TWIST:
+    if code == SCREW:
         return scale(joints.value[m, PITCH], axis), axis
     e = (1.0 if k % 3 == 0 else 0.0, 1.0 if k % 3 == 1 else 0.0, 1.0 if k % 3 == 2 else 0.0)
     if code == BALL or k >= 3:
@@ -82,7 +82,7 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i, o):
             nq, nv = 4, 3
         elif code == FREE:
             nq, nv = 7, 6
-        elif code == SHIFT:
+        elif code == FIXED_TRANSLATION:
             nq, nv = 0, 0
         else:
             nq, nv = 1, 1
@@ -137,7 +137,7 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
             normalize(q, at + 3)
             at += 7
             d_at += 6
-        elif code != SHIFT:
+        elif code != FIXED_TRANSLATION:
             q[at] = q0[at] + d[d_at]
             at += 1
             d_at += 1
@@ -167,7 +167,7 @@ def midpoint_joint(joints, j, d, at):
             at += 6
         elif code == BALL:
             at += 3
-        elif code != SHIFT:
+        elif code != FIXED_TRANSLATION:
             at += 1
 
 
@@ -199,7 +199,7 @@ def joint_rates(joints, j, q, at, s, s_at, qd):
                 qd[at + a] = pd[a]
             at += 4
             s_at += 3
-        elif code != SHIFT:
+        elif code != FIXED_TRANSLATION:
             qd[at] = s[s_at]
             at += 1
             s_at += 1
@@ -216,7 +216,7 @@ def normalize_joint(joints, j, q, at):
         elif code == FREE:
             normalize(q, at + 3)
             at += 7
-        elif code != SHIFT:
+        elif code != FIXED_TRANSLATION:
             at += 1
 
 

@@ -10,7 +10,7 @@ from flexmbs.dynamics.laws import law_of_time
 from flexmbs.law_kernel import KEPT, LAW_KERNELS
 from flexmbs.system.records import (
     CO_LAW, CO_PLACE, CO_SHAPE, CO_SHAPE_PLACE, CUT_KERNEL, CUT_PLACE, LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES,
-    LAW_KERNEL, LAW_KIND, LAW_PLACE, LawArguments, LawRoom, System,
+    LAW_KERNEL, LAW_KIND, LAW_PLACE, LawArguments, LawWorkspace, System,
 )  # fmt: skip
 
 ARGUMENTS = 19  # of a law at most: time and the motion of a frame
@@ -53,8 +53,8 @@ def compile_laws() -> None:
         _address(number, LawArguments(*[np.zeros(1)] * 4))
 
 
-def make_law_room(system: System) -> LawRoom:
-    """Room for the kernels of a system."""
+def make_law_workspace(system: System) -> LawWorkspace:
+    """Workspace for the kernels of a system."""
     forces, contacts, cuts = system.forces, system.contacts, system.cuts
     most = max(int((rows.info[:, LAW_COUNT] * rows.info[:, LAW_GIVES]).max(initial=KEPT)) for rows in forces)
     u, x, out = np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH)
@@ -74,32 +74,32 @@ def make_law_room(system: System) -> LawRoom:
         calls[place] = _address(int(number), arguments)
     for constant in (calls, words):
         constant.flags.writeable = False
-    return LawRoom(calls, words, u, x, out)
+    return LawWorkspace(calls, words, u, x, out)
 
 
 @part
-def given_values(info, f, laws, room, io, n):
-    """u of force f: its laws of time, and functions of the user of the first n arguments in room.x."""
+def given_values(info, f, laws, workspace, io, n):
+    """u of force f: its laws of time, and functions of the user of the first n arguments in workspace.x."""
     gives = info[f, LAW_GIVES]
     for k in range(info[f, LAW_COUNT]):
         law = info[f, LAW_FIRST] + k
         if laws.info[law, LAW_KIND] == LAW_FUNCTION:
             for a in range(n):
-                io[0, a] = room.x[a]
+                io[0, a] = workspace.x[a]
             call_address(laws.info[law, LAW_ADDRESS], io[0], io[1])
             for a in range(gives):
-                room.u[k * gives + a] = io[1, a]
+                workspace.u[k * gives + a] = io[1, a]
         else:
-            value, rate, _ = law_of_time(laws, law, room.x[0], io)
-            room.u[k * gives] = value
+            value, rate, _ = law_of_time(laws, law, workspace.x[0], io)
+            workspace.u[k * gives] = value
             if gives > 1:
-                room.u[k * gives + 1] = rate
+                workspace.u[k * gives + 1] = rate
 
 
 @part
-def call_law(place, p, room, count, slopes):
-    """out[:count] of the law with parameters p at a place of the room, or its slopes (1.0) if it has some."""
+def call_law(place, p, workspace, count, slopes):
+    """out[:count] of the law with parameters p at a place of the workspace, or its slopes (1.0) if it has some."""
     for a in range(count):
-        room.out[a] = 0.0
-    here = memory_of(room.words[place], LawArguments(p, room.u, room.x, room.out))
-    call(room.calls[place], here, here, here, 0.0, slopes, 0.0)
+        workspace.out[a] = 0.0
+    here = memory_of(workspace.words[place], LawArguments(p, workspace.u, workspace.x, workspace.out))
+    call(workspace.calls[place], here, here, here, 0.0, slopes, 0.0)

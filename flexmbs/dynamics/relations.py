@@ -10,30 +10,30 @@ from flexmbs.system.records import (
 
 
 @part
-def relation_rows(cuts, relations, kept, room, cut, gs, k, t, R, x, v, w, av, aw):
+def relation_rows(cuts, relations, kept, workspace, cut, gs, k, t, R, x, v, w, av, aw):
     """Covectors a, values g, a · V + a₀ and rates a · V̇ + b of the rows of cut k by the kernel of its relation
     (`flexmbs.model.relations.relation.Relation`); pose (R, x) of the child, its twist V and the rate of that relative to the
     parent, all in the child's axes."""
-    room.x[0] = t
+    workspace.x[0] = t
     for c in range(3):
-        room.x[1 + c] = x[c]
-        room.x[13 + c] = v[c]
-        room.x[16 + c] = w[c]
+        workspace.x[1 + c] = x[c]
+        workspace.x[13 + c] = v[c]
+        workspace.x[16 + c] = w[c]
     for c in range(9):
-        room.x[4 + c] = R[c]
+        workspace.x[4 + c] = R[c]
     for c in range(KEPT):
-        room.u[c] = kept[k, c]
+        workspace.u[c] = kept[k, c]
     n = cuts[k, CUT_CLOSED]
-    call_law(cuts[k, CUT_PLACE], relations[k], room, KEPT + ROW * n, 0.0)
+    call_law(cuts[k, CUT_PLACE], relations[k], workspace, KEPT + ROW * n, 0.0)
     for c in range(KEPT):
-        cut[k, KEEPS + c] = room.out[c]
+        cut[k, KEEPS + c] = workspace.out[c]
     for r in range(n):
         at, given = CLOSED_ROWS + 6 * r, KEPT + ROW * r
         for c in range(6):
-            cut[k, at + c] = room.out[given + 3 + c]
+            cut[k, at + c] = workspace.out[given + 3 + c]
         d = load3_at(cut, k, at)
         m = load3_at(cut, k, at + 3)
         row = cuts[k, CUT_ROW] + r
-        gs[G_POSITION, row] = room.out[given]
-        gs[G_VELOCITY, row] = dot(d, v) + dot(m, w) + room.out[given + 1]
-        gs[G_ACCELERATION, row] = dot(d, av) + dot(m, aw) + room.out[given + 2]
+        gs[G_POSITION, row] = workspace.out[given]
+        gs[G_VELOCITY, row] = dot(d, v) + dot(m, w) + workspace.out[given + 1]
+        gs[G_ACCELERATION, row] = dot(d, av) + dot(m, aw) + workspace.out[given + 2]

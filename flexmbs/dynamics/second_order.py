@@ -8,7 +8,7 @@ which z has instead:
     J = [1; T],   M = Jᵀ M(η) J,   M_ff = m_ff − mᵀm + Tᵀ T,   forces Jᵀ r(η, η̇, η̈).
 
 The scratch U of a body holds its shape products and the sums of its gyroscopic forces, c = ∫u dm and Θ, then η, η̇, η̈ and loads on
-η, then T and room of its size. Bodies without second order have η = q.
+η, then T and workspace of its size. Bodies without second order have η = q.
 """
 
 from flexmbs._jit import called, part
@@ -22,7 +22,7 @@ def scratch_width(bodies: Bodies) -> int:
 
 @part
 def places(bodies):
-    """Where η, η̇, η̈, the loads, T and the room behind it begin in U."""
+    """Where η, η̇, η̈, the loads, T and the workspace behind it begin in U."""
     F = bodies.quadratic.shape[1]
     eta = CENTRE * F + BEHIND
     return eta, eta + F, eta + 2 * F, eta + 3 * F, eta + 4 * F, eta + 4 * F + bodies.mixed.shape[1]
@@ -84,17 +84,17 @@ def field_amounts(bodies, i, n, U):
 @called
 def field_rates(bodies, i, n, U):
     """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇; the loads z̈, and on q what m_ff q̈ has too much: −mᵀ m q̈"""
-    _, rates, accelerations, loads, slopes, room = places(bodies)
+    _, rates, accelerations, loads, slopes, workspace = places(bodies)
     fields, N = int(bodies.rigid[i, FIELDS]), bodies.matrices.shape[3]
     for j in range(fields * N):
-        U[room + j] = 0.0
-    add_rows(bodies.curvature[i], 0, n, U, rates, 0, fields * N, U, room)
+        U[workspace + j] = 0.0
+    add_rows(bodies.curvature[i], 0, n, U, rates, 0, fields * N, U, workspace)
     for r in range(fields):
         o = r * N
         zd, own, zdd, part_of_modes = 0.0, 0.0, 0.0, 0.0
         for k in range(n):
             zd += U[slopes + o + k] * U[rates + k]
-            own += U[room + o + k] * U[rates + k]
+            own += U[workspace + o + k] * U[rates + k]
             zdd += U[slopes + o + k] * U[accelerations + k]
             part_of_modes += bodies.mixed[i, o + k] * U[accelerations + k]
         U[rates + n + r] = zd

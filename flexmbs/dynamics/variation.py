@@ -15,7 +15,8 @@ from flexmbs.dynamics.equations import inward, motion_of_bodies
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.system.records import (
-    BALL, CHAIN_AT, CHAIN_END, CLOSED_ROWS, CUT_CLOSED, CUT_ROW, FREE, G_POSITION, JOINT, K_FF, NF, QF_AT, S_AT, SF_AT, SHIFT,
+    BALL, CHAIN_AT, CHAIN_END, CLOSED_ROWS, CUT_CLOSED, CUT_ROW, FREE, G_POSITION, JOINT, K_FF, NF, QF_AT, S_AT, SF_AT,
+    FIXED_TRANSLATION,
 )  # fmt: skip
 
 DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
@@ -110,7 +111,7 @@ def group_terms(system, delta, p, d, e0, e1):
                         e0[at + a] += bf[a]
                         e1[at + a] -= bf[a]
                 at = to + 3
-            elif code != SHIFT:
+            elif code != FIXED_TRANSLATION:
                 at += 1
 
 

@@ -6,7 +6,7 @@ from flexmbs._jit.address import remember, with_own_words
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
-from flexmbs.dynamics.law_calls import make_law_room
+from flexmbs.dynamics.law_calls import make_law_workspace
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
@@ -46,7 +46,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
         motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)),
         beta=np.concatenate([path.beta, z(SPARE)]), gs=z((3, nc)), U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
-        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_room(system),
+        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_workspace(system),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
         drive_rate=z(nc), slopes=z((len(system.couplings), 12, 6)),
         joint_slope=z((len(system.forces.joint.info), 2)), contact=z((len(system.contacts.info), CONTACT_WIDTH)),
@@ -54,7 +54,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
 
 
 def _frames_now(frames: Frames) -> FramesNow:
-    """The frames with room for shapes that change, or with their constant ones."""
+    """The frames with workspace for shapes that change, or with their constant ones."""
     flat = frames.shape.reshape(len(frames.shape), -1)
     now = flat if len(frames.second) == 0 else np.zeros_like(flat)
     return FramesNow(frames.info, frames.place, flat, frames.second, now, np.zeros_like(flat))

@@ -19,7 +19,7 @@ from flexmbs.dynamics.variation import Variation, gap_at_start, keep_gap
 from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged
 from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
-from flexmbs.integrators.course import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange
+from flexmbs.integrators.run_context import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange
 from flexmbs.system.records import BESIDE, CUT_KERNEL, GAP, GAP_RATE, KEEPS, System, Work
 
 CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
@@ -42,14 +42,14 @@ class Model(NamedTuple):
 
     system: System
     work: Work
-    room: Any
+    workspace: Any
     exchange: Exchange
 
 
 def derivative(model, here, same, t, a, b):
     """ẏ and λ of a point; the formalism may move its positions and velocities onto the constraints it keeps."""
     work = model.work
-    status = accelerations(model.system, work, model.room, t, here.q, here.s, here.z, here.sd, here.lam)
+    status = accelerations(model.system, work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
     rates(model.system.tree, model.system.joints, here.q, here.s, here.qd)
     for i in range(here.zd.shape[0]):
         here.zd[i] = work.force_rate[i]
@@ -62,21 +62,21 @@ def derivative(model, here, same, t, a, b):
 def put_right(model, here, same, t, a, b):
     """An accepted state with the formalism's correction."""
     normalize_positions(model.system.tree, model.system.joints, here.q)
-    model.exchange.gauge[LEFT] = accepted(model.system, model.work, model.room, t, here.q, here.s)
+    model.exchange.gauge[LEFT] = accepted(model.system, model.work, model.workspace, t, here.q, here.s)
     model.exchange.gauge[INDEPENDENT] = independence(model.work, here.s.shape[0])
     return 0
 
 
 def kept(model, here, same, t, a, b):
     """What the formalism keeps on the path after an accepted step."""
-    keep(model.system, model.work, model.room, t, here.q, here.s)
+    keep(model.system, model.work, model.workspace, t, here.q, here.s)
     return 0
 
 
 def matrix(model, here, same, t, c_mass, c_damping):
     """Factor of the iteration matrix at a point whose residual stands; pivots of constraint rows as if c_mass were 1."""
     work = model.work
-    status = iteration_matrix(model.system, work, model.room, here.q, c_mass, c_damping)
+    status = iteration_matrix(model.system, work, model.workspace, here.q, c_mass, c_damping)
     if c_mass > 0.0:
         for a in range(here.s.shape[0], work.stiffness.shape[0]):
             work.stiffness[a] *= c_mass
@@ -86,7 +86,7 @@ def matrix(model, here, same, t, c_mass, c_damping):
 
 def corrected(model, here, same, t, a, b):
     """exchange.x ← K⁻¹ exchange.x"""
-    correction(model.system, model.work, model.room, here.q, model.exchange.x)
+    correction(model.system, model.work, model.workspace, here.q, model.exchange.x)
     return 0
 
 
@@ -126,7 +126,7 @@ def normalize(common, here, same, t, a, b):
 
 
 @entry
-def look(common, here, same, t, a, b):
+def evaluate_constraints(common, here, same, t, a, b):
     """exchange.gs and the coordinates of the cut joints at a point."""
     kinematics(common.system, common.work, t, here.q, here.s, common.work.zero)
     return 0
@@ -173,14 +173,14 @@ def vary(common, here, base, t, h, kind):
 
 
 @entry
-def look_at_contacts(common, here, same, t, a, b):
+def evaluate_contacts(common, here, same, t, a, b):
     """Gaps and velocities of the contacts at a point."""
     work, contact = common.work, common.contact
     kinematics(common.system, work, t, here.q, here.s, work.zero)
     contact_kinematics(common.system, work, here.q, here.s)
     for k in range(contact.gap.shape[0]):
         contact.gap[k] = work.contact[k, GAP]
-        contact.beside[k] = work.contact[k, BESIDE]
+        contact.outside[k] = work.contact[k, BESIDE]
         for c in range(3):
             contact.rate[k, c] = work.contact[k, GAP_RATE + c]
     return 0
@@ -205,7 +205,19 @@ def close(common, here, same, t, a, b):
     return 0
 
 
-SHARED = (residual, displace, normalize, look, commit, watch, vary, look_at_contacts, rows_of_contacts, close, position_rates)
+SHARED = (
+    residual,
+    displace,
+    normalize,
+    evaluate_constraints,
+    commit,
+    watch,
+    vary,
+    evaluate_contacts,
+    rows_of_contacts,
+    close,
+    position_rates,
+)
 
 
 @functools.cache
@@ -222,9 +234,9 @@ def of_formalism(formalism: type[Formalism]) -> tuple[Entry | None, ...]:
     )
 
 
-def keep(system, work, room, t, q, s):
+def keep(system, work, workspace, t, q, s):
     """Stands for what a formalism keeps, which is bound."""
 
 
-def accepted(system, work, room, t, q, s):
+def accepted(system, work, workspace, t, q, s):
     """Stands for a formalism's correction, which is bound."""

@@ -62,7 +62,7 @@ class Choice(NamedTuple):
 
 
 def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
-    """Room for the choices of a run, among the velocities s or the quasi-velocities w, s = T w."""
+    """Workspace for the choices of a run, among the velocities s or the quasi-velocities w, s = T w."""
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
     n, z = min(nc, ns), np.zeros
     start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)

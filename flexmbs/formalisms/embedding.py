@@ -52,7 +52,7 @@ LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the
 LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
 
 
-class EmbeddingRoom(NamedTuple):
+class EmbeddingWorkspace(NamedTuple):
     """Scratch of one run."""
 
     options: np.ndarray  # (2,) of the stabilization
@@ -101,16 +101,16 @@ def reduced_velocities(choice):
 
 
 @called
-def reduced_accelerations(room, r, sd):
+def reduced_accelerations(workspace, r, sd):
     """ṡ from BᵀMB σ̇ = Bᵀ(k − M p), ṡ = B σ̇ + p; r = −k, and sd enters as p.
 
     Returns −1, or the place in σ where BᵀMB is not definite.
     """
-    choice, M, h, sigma = room.choice, room.M, room.h, room.sigma
+    choice, M, h, sigma = workspace.choice, workspace.M, workspace.h, workspace.sigma
     n = choice.numbers[RANK]
     column, X = choice.column, choice.X
     free = column.shape[0] - n
-    reduced_mass(choice, M, room.MB, room.H)
+    reduced_mass(choice, M, workspace.MB, workspace.H)
     for a in range(M.shape[0]):
         h[a] = -r[a]
         for k in range(n):
@@ -120,10 +120,10 @@ def reduced_accelerations(room, r, sd):
     for k in range(n):
         for b in range(free):
             sigma[b] -= X[k, b] * h[column[k]]
-    bad = cholesky(room.H, free)
+    bad = cholesky(workspace.H, free)
     if bad >= 0:
         return bad
-    cholesky_solve(room.H, free, sigma)
+    cholesky_solve(workspace.H, free, sigma)
     for b in range(free):
         sd[column[n + b]] = sigma[b]
     for k in range(n):
@@ -133,9 +133,9 @@ def reduced_accelerations(room, r, sd):
 
 
 @called
-def constraint_forces(room, r, sd, lam):
+def constraint_forces(workspace, r, sd, lam):
     """λ of the rows of G_d from G_dᵀ λ = (M ṡ − k)_d; of the rows left out 0."""
-    choice, M = room.choice, room.M
+    choice, M = workspace.choice, workspace.M
     n = choice.numbers[RANK]
     x = choice.x
     for k in range(n):
@@ -167,42 +167,42 @@ def velocity_constraints(system, work, choice, t, q, s, scratch):
 
 
 @part
-def accelerations(system, work, room, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, q, s, z, sd, lam):
     """ṡ and λ of the embedded equations; dependent velocities are corrected in place.
 
     Returns the number of dependent rows or −1 − body where the reduced mass matrix is not definite.
     """
-    choice = room.choice
-    velocity_constraints(system, work, choice, t, q, s, room.h)
-    dense_mass(system.elimination, work.values, room.M)
+    choice = workspace.choice
+    velocity_constraints(system, work, choice, t, q, s, workspace.h)
+    dense_mass(system.elimination, work.values, workspace.M)
     for a in range(lam.shape[0]):
         lam[a] = 0.0
     residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
     if choice.T.shape[0] > 0:
-        mass_in_quasi_velocities(choice.T, room.M, room.MB)
-        forces_in_quasi_velocities(choice.T, work.r, room.h)
+        mass_in_quasi_velocities(choice.T, workspace.M, workspace.MB)
+        forces_in_quasi_velocities(choice.T, work.r, workspace.h)
     reduced_velocities(choice)
     dependent_solution(choice, work.gs[G_ACCELERATION], sd)
-    bad = reduced_accelerations(room, work.r, sd)
+    bad = reduced_accelerations(workspace, work.r, sd)
     if bad >= 0:
         place = choice.column[choice.numbers[RANK] + bad]
         i = system.tree.shape[0] - 1
         while system.tree[i, S_AT] > place:  # of quasi-velocities only about there
             i -= 1
         return -1 - i
-    constraint_forces(room, work.r, sd, lam)
+    constraint_forces(workspace, work.r, sd, lam)
     if choice.T.shape[0] > 0:
-        velocities_of(choice.T, sd, room.h)
+        velocities_of(choice.T, sd, workspace.h)
     work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
     return lam.shape[0] - choice.numbers[RANK]
 
 
 @part
-def keep(system, work, room, t, q, s):
+def keep(system, work, workspace, t, q, s):
     """The choice of independent velocities for the coming step."""
     if work.gs.shape[1] > 0:
         kinematics(system, work, t, q, s, work.zero)
-        settle_choice(system, work, room.choice, t, q, room.limit[0])
+        settle_choice(system, work, workspace.choice, t, q, workspace.limit[0])
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class Embedding(Formalism):
 
     stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another one.
     quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs), as many as the system has freedoms: names of joint
-    and body velocities (``crank``, ``hip.1``, ``cart.vx``, ``rod.mode2``), mappings {name: factor}, or a matrix (f, ns). Where
+    and body velocities (``crank.0``, ``hip.1``, ``cart.vx``, ``rod.mode2``), mappings {name: factor}, or a matrix (f, ns). Where
     they no longer determine the motion others of the full set are taken, which the notes of the run tell.
     """
 
@@ -230,7 +230,7 @@ class Embedding(Formalism):
                 f"{self.name}.stabilization: {self.stabilization!r}; its velocities need none: take Projection() or None"
             )
 
-    def room(self, compiled: Compiled) -> EmbeddingRoom:
+    def workspace(self, compiled: Compiled) -> EmbeddingWorkspace:
         ns = int(compiled.system.layout[2])
         z = np.zeros
         options = stabilization_options(self.name, self.stabilization)
@@ -241,7 +241,7 @@ class Embedding(Formalism):
             choice, limit = make_choice(compiled, own.T), LIMIT_OF_CHOSEN
             choice.start[NAMED] = ns - own.chosen
         frozen((options, choice.T, choice.start))
-        return EmbeddingRoom(
+        return EmbeddingWorkspace(
             options, frozen(np.array([limit])), choice, z((ns, ns)), z((ns, ns)), z((ns, ns)), z(ns), z(ns),
         )  # fmt: skip
 
@@ -250,11 +250,11 @@ class Embedding(Formalism):
             G = terms(compiled.system, work, 0.0, q, s).G
             require_regular(quasi_velocities(compiled, self.quasi_velocities), G)
 
-    def notes(self, compiled: Compiled, room: EmbeddingRoom) -> list[str]:
+    def notes(self, compiled: Compiled, workspace: EmbeddingWorkspace) -> list[str]:
         if self.quasi_velocities is None:
-            return choice_notes(compiled, room.choice)
-        return choice_notes(compiled, room.choice, quasi_velocities(compiled, self.quasi_velocities).names)
+            return choice_notes(compiled, workspace.choice)
+        return choice_notes(compiled, workspace.choice, quasi_velocities(compiled, self.quasi_velocities).names)
 
     @property
-    def treatment(self) -> str:
+    def stabilization_name(self) -> str:
         return "none" if self.stabilization is None else self.stabilization.name

@@ -17,23 +17,23 @@ from flexmbs.system.records import Work
 
 
 @part
-def unchanged(system, work, room, t, q, s):
+def unchanged(system, work, workspace, t, q, s):
     """An accepted state needs nothing more."""
     return 0.0
 
 
 @part
-def no_matrix(system, work, room, q, c_mass, c_damping):
+def no_matrix(system, work, workspace, q, c_mass, c_damping):
     """For formalisms without "residual"."""
     return -1
 
 
 @part
-def no_correction(system, work, room, q, x):
+def no_correction(system, work, workspace, q, x):
     """For formalisms without "residual"."""
 
 
-class NoRoom(NamedTuple):
+class NoWorkspace(NamedTuple):
     """A formalism without scratch of its own."""
 
     options: np.ndarray
@@ -42,14 +42,16 @@ class NoRoom(NamedTuple):
 class Formalism(abc.ABC):
     """Combination of M, k, G, γ to accelerations and multipliers: M ṡ = k + Gᵀλ, G ṡ = γ (theory §4).
 
-    accelerations(system, work, room, t, q, s, z, sd, lam) → number of dependent rows, or −1 − body where M is not definite.
+    accelerations(system, work, workspace, t, q, s, z, sd, lam) → number of dependent rows, or −1 − body where M is not definite.
         Fills ṡ and λ, the rates of the force states and the power account; may move q and s onto the constraints it keeps.
         Leaves g and G s + γ̄ of the state in ``work.gs``.
-    accepted(system, work, room, t, q, s) → largest |g| left: puts an accepted state right.
-    keep(system, work, room, t, q, s): writes what the formalism keeps on ``work.path``, at the start and after accepted steps;
-        the other kernels only read it, and scratch matters to no later call, but to `correction` that of `iteration_matrix`.
-    iteration_matrix(system, work, room, q, c_mass, c_damping) → as above: factors [[c_mass M + K + c_damping D, Gᵀ], [G, 0]].
-    correction(system, work, room, q, x): x (ns + nc,) ← K⁻¹ x with that factor.
+    accepted(system, work, workspace, t, q, s) → largest |g| left: puts an accepted state right.
+    keep(system, work, workspace, t, q, s): writes the path variables of the formalism to ``work.path``, at the start and after
+        accepted steps; the other kernels only read them. Scratch is not used by later calls, except that of `iteration_matrix`
+        by `correction`.
+    iteration_matrix(system, work, workspace, q, c_mass, c_damping) → as above: factors
+        [[c_mass M + K + c_damping D, Gᵀ], [G, 0]].
+    correction(system, work, workspace, q, x): x (ns + nc,) ← K⁻¹ x with that factor.
     """
 
     name: ClassVar[str]
@@ -62,7 +64,7 @@ class Formalism(abc.ABC):
     correction: ClassVar[Callable[..., Any]] = staticmethod(no_correction)
 
     @abc.abstractmethod
-    def room(self, compiled: Compiled) -> Any:
+    def workspace(self, compiled: Compiled) -> Any:
         """Scratch arrays and options of one run, a NamedTuple allocated once. Raises `InputError` for options that do not fit."""
 
     def fitting(self, compiled: Compiled, needs: str) -> "Formalism":
@@ -73,11 +75,11 @@ class Formalism(abc.ABC):
         """Judge options that need the consistent initial state (q, s). Raises `InputError`."""
         return
 
-    def notes(self, compiled: Compiled, room: Any) -> list[str]:
+    def notes(self, compiled: Compiled, workspace: Any) -> list[str]:
         """What the user should know after a run, one line each."""
         return []
 
     @property
-    def treatment(self) -> str:
+    def stabilization_name(self) -> str:
         """How explicit integrators keep the constraints: "none", or the name of a stabilization."""
         return "none"

@@ -16,7 +16,7 @@ from flexmbs.algebra.blocks import solve
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kkt import independence, kkt_matrix, project
-from flexmbs.formalisms.formalism import Formalism, NoRoom
+from flexmbs.formalisms.formalism import Formalism, NoWorkspace
 from flexmbs.formalisms.stabilization import (
     NEAR,
     NEAR_TOLERANCE,
@@ -55,25 +55,25 @@ def bordered_accelerations(system, work, rate, t, q, s, z, sd, lam):
 
 
 @part
-def accelerations(system, work, room, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, q, s, z, sd, lam):
     """ṡ and λ of the bordered equations; with a stabilization, near a singular position, where errors come out divided by
     the distance, those of the projected state."""
-    status = bordered_accelerations(system, work, room.options[RATE], t, q, s, z, sd, lam)
-    treated = room.options[TOLERANCE] > 0.0 or room.options[RATE] > 0.0
+    status = bordered_accelerations(system, work, workspace.options[RATE], t, q, s, z, sd, lam)
+    treated = workspace.options[TOLERANCE] > 0.0 or workspace.options[RATE] > 0.0
     if status >= 0 and treated and independence(work, s.shape[0]) < NEAR:
         project(system, work, t, q, s, NEAR_TOLERANCE, PROJECTION_STEPS)
-        status = bordered_accelerations(system, work, room.options[RATE], t, q, s, z, sd, lam)
+        status = bordered_accelerations(system, work, workspace.options[RATE], t, q, s, z, sd, lam)
     return status
 
 
 @part
-def iteration_matrix(system, work, room, q, c_mass, c_damping):
+def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
     """Factor of the bordered matrix by blocks."""
     return kkt_matrix(system, work, q, c_mass, c_damping)
 
 
 @part
-def correction(system, work, room, q, x):
+def correction(system, work, workspace, q, x):
     """x ← K⁻¹ x"""
     solve(system.elimination, work.values, x)
 
@@ -94,11 +94,11 @@ class Multiplier(Formalism):
     def __post_init__(self) -> None:
         stabilization_options(self.name, self.stabilization)
 
-    def room(self, compiled: Compiled) -> NoRoom:
-        return NoRoom(frozen(stabilization_options(self.name, self.stabilization)))
+    def workspace(self, compiled: Compiled) -> NoWorkspace:
+        return NoWorkspace(frozen(stabilization_options(self.name, self.stabilization)))
 
     @property
-    def treatment(self) -> str:
+    def stabilization_name(self) -> str:
         return "none" if self.stabilization is None else self.stabilization.name
 
 

@@ -41,7 +41,7 @@ from flexmbs.dynamics.kkt import project
 from flexmbs.formalisms.multiplier import bordered_accelerations
 from flexmbs.formalisms.stabilization import checked_option
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.names import velocity_names
+from flexmbs.system.names import full_name, velocity_names
 from flexmbs.system.records import G_POSITION, G_VELOCITY, Work
 
 TOLERANCE, LIMIT = range(2)  # places in the options
@@ -50,7 +50,7 @@ SLOW = 0.2  # contraction above: a new factor of G_d
 GAP = 1e-8  # m or rad: more is not closed
 
 
-class PartitioningRoom(NamedTuple):
+class PartitioningWorkspace(NamedTuple):
     """Scratch and options of one run."""
 
     options: np.ndarray  # (2,)
@@ -99,12 +99,12 @@ def dependent_state(system, work, choice, t, q, s, tolerance):
 
 
 @part
-def accelerations(system, work, room, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, q, s, z, sd, lam):
     """ṡ and λ at the independent coordinates of (q, s), whose dependent ones are put right in place.
 
     A state whose dependent coordinates cannot be found keeps those it has: `accepted` judges the step that it serves.
     """
-    choice = room.choice
+    choice = workspace.choice
     if lam.shape[0] > 0:
         for a in range(q.shape[0]):
             choice.q[a] = q[a]
@@ -115,7 +115,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
         constraint_matrix(system, work, q, 0.0, choice.G)
         if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
             choose(system, work, choice, q)
-        if not dependent_state(system, work, choice, t, q, s, room.options[TOLERANCE]) <= GAP:
+        if not dependent_state(system, work, choice, t, q, s, workspace.options[TOLERANCE]) <= GAP:
             for a in range(q.shape[0]):
                 q[a] = choice.q[a]
             for a in range(s.shape[0]):
@@ -124,15 +124,15 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
 
 
 @part
-def accepted(system, work, room, t, q, s):
+def accepted(system, work, workspace, t, q, s):
     """The state put right by the choice that serves there. Returns the largest |g| left."""
-    choice = room.choice
+    choice = workspace.choice
     if work.gs.shape[1] == 0:
         return 0.0
-    tolerance = room.options[TOLERANCE]
+    tolerance = workspace.options[TOLERANCE]
     kinematics(system, work, t, q, s, work.zero)
     recall(work.path, choice)
-    maintain(system, work, choice, q, room.options[LIMIT])
+    maintain(system, work, choice, q, workspace.options[LIMIT])
     for a in range(q.shape[0]):
         choice.q[a] = q[a]
     for a in range(s.shape[0]):
@@ -147,16 +147,17 @@ def accepted(system, work, room, t, q, s):
 
 
 @part
-def keep(system, work, room, t, q, s):
+def keep(system, work, workspace, t, q, s):
     """The choice of independent coordinates for the coming step."""
     if work.gs.shape[1] > 0:
         kinematics(system, work, t, q, s, work.zero)
-        settle_choice(system, work, room.choice, t, q, room.options[LIMIT])
+        settle_choice(system, work, workspace.choice, t, q, workspace.options[LIMIT])
 
 
 def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
     """Places in s of coordinates named by the user. Raises `InputError` that lists the names there are."""
     known = velocity_names(compiled)
+    names = [full_name(name, known) for name in names]
     problems = [f"no coordinate '{name}'; there are {', '.join(known)}" for name in dict.fromkeys(names) if name not in known]
     problems += [f"'{name}' is named twice" for name in dict.fromkeys(names) if list(names).count(name) > 1]
     if problems:
@@ -168,7 +169,7 @@ def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
 class Partitioning(Formalism):
     """Partitioning into independent and dependent coordinates.
 
-    independent: names of the independent coordinates of the start (``crank``, ``hip.1``, ``rod.mode2``, ``rod.vx``), or None:
+    independent: names of the independent coordinates of the start (``crank.0``, ``hip.1``, ``rod.mode2``, ``rod.vx``), or None:
     chosen by complete pivoting on G.  tolerance: |g| of the dependent positions (m or rad).
     limit: largest entry of G_d⁻¹G_i, in the scale of inertia, before others are chosen. Raises `InputError`.
     """
@@ -192,7 +193,7 @@ class Partitioning(Formalism):
                 raise InputError(f"{self.name}.independent: {given!r} is no list of names")
             object.__setattr__(self, "independent", tuple(self.independent))
 
-    def room(self, compiled: Compiled) -> PartitioningRoom:
+    def workspace(self, compiled: Compiled) -> PartitioningWorkspace:
         choice = make_choice(compiled)
         if self.independent is not None:
             ns = len(choice.column)
@@ -200,7 +201,7 @@ class Partitioning(Formalism):
             choice.start[-ns:] = [*(c for c in range(ns) if c not in independent), *independent]
             choice.start[NAMED] = ns - len(independent)
         frozen(choice.start)
-        return PartitioningRoom(frozen(np.array([self.tolerance, self.limit])), choice)
+        return PartitioningWorkspace(frozen(np.array([self.tolerance, self.limit])), choice)
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
         if self.independent is None:
@@ -222,9 +223,9 @@ class Partitioning(Formalism):
                 f"name {freedoms} others of {', '.join(velocity_names(compiled))}, or none"
             )
 
-    def notes(self, compiled: Compiled, room: PartitioningRoom) -> list[str]:
-        return choice_notes(compiled, room.choice)
+    def notes(self, compiled: Compiled, workspace: PartitioningWorkspace) -> list[str]:
+        return choice_notes(compiled, workspace.choice)
 
     @property
-    def treatment(self) -> str:
+    def stabilization_name(self) -> str:
         return self.name

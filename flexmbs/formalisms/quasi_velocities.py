@@ -15,7 +15,7 @@ from flexmbs._jit import called
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.system.compile import Compiled
-from flexmbs.system.names import velocity_names
+from flexmbs.system.names import full_name, velocity_names
 
 WHERE = "embedding.quasi_velocities"
 ROUND_OFF = 1e-9  # of the largest entry of G
@@ -68,7 +68,7 @@ def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
     for i, row in enumerate(given, 1):
         if isinstance(row, str | Mapping):
             rows.append(_combination(row, names))
-            own.append(row if isinstance(row, str) else " + ".join(f"{factor:g} {name}" for name, factor in row.items()))
+            own.append(full_name(row, names) if isinstance(row, str) else _sum(row, names))
         else:
             rows.append(_numbers(row, i, len(names)))
             own.append(f"σ{i}")
@@ -77,13 +77,20 @@ def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
 
 def _combination(row: str | Mapping[Any, Any], names: tuple[str, ...]) -> np.ndarray:
     """One row of B_σ from a name or a mapping of names to factors."""
-    terms = {row: 1.0} if isinstance(row, str) else row
+    given = {row: 1.0} if isinstance(row, str) else row
+    terms = {full_name(name, names) if isinstance(name, str) else name: factor for name, factor in given.items()}
+    if len(terms) < len(given):
+        raise InputError(f"{WHERE}: {shown(given)} names a velocity twice; name each once")
     for name in terms:
         if name not in names:
             raise InputError(f"{WHERE}: no velocity {shown(name)}; {close_names(str(name), names)}")
     found = np.zeros(len(names))
     found[[names.index(name) for name in terms]] = _numbers(list(terms.values()), 1, len(terms))
     return found
+
+
+def _sum(row: Mapping[str, float], names: tuple[str, ...]) -> str:
+    return " + ".join(f"{factor:g} {full_name(name, names)}" for name, factor in row.items())
 
 
 def _numbers(row: Any, i: int, count: int) -> np.ndarray:

@@ -17,9 +17,9 @@ from flexmbs._jit.address import address_of, call, entry, memory_of, words_of
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (
-    DENSE, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, Closing, make_articulated, make_closing,
+    DENSE, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, SchurComplement, make_articulated, make_schur,
 )  # fmt: skip
-from flexmbs.dynamics.closing import close_loops, coupling_loads, cut_loads, schur_complement, set_loads
+from flexmbs.dynamics.schur import loop_multipliers, coupling_loads, cut_loads, schur_complement, set_loads
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import body_forces, kinematics
 from flexmbs.dynamics.inertia import shape_products
@@ -48,24 +48,24 @@ from flexmbs.system.records import (
     Evaluation,
 )  # fmt: skip
 
-FACTOR, CLOSE, SOLVE = range(3)  # places in Room.calls
+FACTOR, SCHUR, SOLVE = range(3)  # places in Workspace.calls
 
 
 class Factors(NamedTuple):
     """The eliminated tree and the closed loops."""
 
     art: Articulated
-    cuts: Closing  # the rows of the cut joints
-    coupled: Closing  # and of the couplings, for iteration matrices
+    cuts: SchurComplement  # the rows of the cut joints
+    coupled: SchurComplement  # and of the couplings, for iteration matrices
     with_couplings: np.ndarray  # (1,) int64 the last factor has the couplings
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Scratch of one run."""
 
     factors: Factors
     options: np.ndarray  # (2,) of the stabilization
-    calls: np.ndarray  # (3,) int64 addresses of `factor_at`, `close_at` and `solve_at`, the second where there are loops
+    calls: np.ndarray  # (3,) int64 addresses of `factor_at`, `schur_at` and `solve_at`, the second where there are loops
     memory: np.ndarray  # words of ``factors``
 
 
@@ -84,7 +84,7 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
 
 @entry
 def factor_at(equations, factors, here, fresh, c_mass, c_damping):
-    """The factor of the tree; it, `close_at` and `solve_at` are called from several kernels and compiled once."""
+    """The factor of the tree; it, `schur_at` and `solve_at` are called from several kernels and compiled once."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     jf = system.forces.joint.info
     for a in range(art.velocity.shape[1]):
@@ -99,16 +99,16 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
 
 
 @entry
-def close_at(equations, factors, here, t, a, c_damping):
+def schur_at(equations, factors, here, t, a, c_damping):
     """The Schur complement of the closed loops on the factor of the tree, and its factor."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     n_cuts = system.cuts.shape[0]
-    closing = factors.coupled if c_damping >= 0.0 else factors.cuts
-    cut_loads(work.frames, art, closing, system.cuts, work.cut, q)
+    schur = factors.coupled if c_damping >= 0.0 else factors.cuts
+    cut_loads(work.frames, art, schur, system.cuts, work.cut, q)
     if c_damping >= 0.0:
-        coupling_loads(work.frames, art, closing, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
-    status = schur_complement(art.link, art.drive, art.A, art.velocity, closing, n_cuts)
-    share_pivots(system, work, closing)
+        coupling_loads(work.frames, art, schur, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
+    status = schur_complement(art.link, art.drive, art.A, art.velocity, schur, n_cuts)
+    share_pivots(system, work, schur)
     return status
 
 
@@ -116,7 +116,7 @@ def close_at(equations, factors, here, t, a, c_damping):
 def solve_at(equations, factors, here, t, a, b):
     """`solve` by address: x is the residual of ``here``."""
     system, art, x = equations.system, factors.art, here.r
-    closing = factors.coupled if factors.with_couplings[0] == 1 else factors.cuts
+    schur = factors.coupled if factors.with_couplings[0] == 1 else factors.cuts
     ns = art.velocity.shape[1]
     drives = system.drives
     for d in range(drives.shape[0]):
@@ -124,65 +124,65 @@ def solve_at(equations, factors, here, t, a, b):
         if i >= 0:
             x[system.tree[i, S_AT] + drives[d, DRIVE_V]] = x[ns + drives[d, DRIVE_ROW]]
     inward_loads(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x)
-    if closing.node.shape[0] > 0:
-        close_loops(art.link, art.drive, art.body, art.velocity, closing, system.cuts.shape[0], x, ns)
+    if schur.node.shape[0] > 0:
+        loop_multipliers(art.link, art.drive, art.body, art.velocity, schur, system.cuts.shape[0], x, ns)
     outward_solution(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x, ns)
     return 0
 
 
 @part
-def factor(system, work, room, q, c_mass, c_damping, fresh):
+def factor(system, work, workspace, q, c_mass, c_damping, fresh):
     """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone; ``fresh``: 1.0 where the shape
     products belong to q. Returns the number of dependent rows or −1 − body."""
     here = address_of(Evaluation(q, work.zero, work.zero, work.zero, work.zero, work.r))
     equations = memory_of(work.memory, Equations(system, work))
-    factors = memory_of(room.memory, room.factors)
-    status = call(room.calls[FACTOR], equations, factors, here, fresh, c_mass, c_damping)
-    closing = room.factors.coupled if c_damping >= 0.0 else room.factors.cuts
-    if status >= 0 and closing.node.shape[0] > 0:
-        status = call(room.calls[CLOSE], equations, factors, here, 0.0, 0.0, c_damping)
+    factors = memory_of(workspace.memory, workspace.factors)
+    status = call(workspace.calls[FACTOR], equations, factors, here, fresh, c_mass, c_damping)
+    schur = workspace.factors.coupled if c_damping >= 0.0 else workspace.factors.cuts
+    if status >= 0 and schur.node.shape[0] > 0:
+        status = call(workspace.calls[SCHUR], equations, factors, here, 0.0, 0.0, c_damping)
     return status
 
 
 @part
-def solve(system, work, room, x):
+def solve(system, work, workspace, x):
     """x ← solution for the loads in LOAD and TAU and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
     here = address_of(Evaluation(work.zero, work.zero, work.zero, work.zero, work.zero, x))
     equations = memory_of(work.memory, Equations(system, work))
-    call(room.calls[SOLVE], equations, memory_of(room.memory, room.factors), here, 0.0, 0.0, 0.0)
+    call(workspace.calls[SOLVE], equations, memory_of(workspace.memory, workspace.factors), here, 0.0, 0.0, 0.0)
 
 
 @part
-def accelerations(system, work, room, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, q, s, z, sd, lam):
     """ṡ and λ; with projection also of the states near a singular position. Returns the number of dependent rows or −1 − body."""
-    status = general_accelerations(system, work, room, t, q, s, z, sd, lam)
-    if status >= 0 and room.options[TOLERANCE] > 0.0 and independence(work, s.shape[0]) < NEAR:
-        projected(system, work, room, t, q, s)
-        status = general_accelerations(system, work, room, t, q, s, z, sd, lam)
+    status = general_accelerations(system, work, workspace, t, q, s, z, sd, lam)
+    if status >= 0 and workspace.options[TOLERANCE] > 0.0 and independence(work, s.shape[0]) < NEAR:
+        projected(system, work, workspace, t, q, s)
+        status = general_accelerations(system, work, workspace, t, q, s, z, sd, lam)
     return status
 
 
 @part
-def share_pivots(system, work, closing):
+def share_pivots(system, work, schur):
     """Pivots of the rows of cut joints for `independence`; driven primary coordinates have none."""
-    node = closing.node
+    node = schur.node
     ns = work.r.shape[0]
     for a in range(ns, work.stiffness.shape[0]):
         work.stiffness[a] = 0.0
     for k in range(system.cuts.shape[0]):
         for row in range(node[k, ROW], node[k, ROW] + node[k, ROWS]):
-            work.stiffness[ns + row] = closing.stiffness[row]
+            work.stiffness[ns + row] = schur.stiffness[row]
 
 
 @called
-def general_accelerations(system, work, room, t, q, s, z, sd, lam):
+def general_accelerations(system, work, workspace, t, q, s, z, sd, lam):
     """ṡ, λ and the wrenches of the primary joints of any tree with any loops."""
-    art = room.factors.art
+    art = workspace.factors.art
     ns = sd.shape[0]
-    rate = room.options[RATE]
+    rate = workspace.options[RATE]
     gs = work.gs
     body_forces(system, work, t, q, s, z)
-    status = factor(system, work, room, q, 1.0, -1.0, 1.0)
+    status = factor(system, work, workspace, q, 1.0, -1.0, 1.0)
     if status < 0:
         return status
     x = art.x
@@ -193,7 +193,7 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
     for i in range(system.tree.shape[0]):
         for a in range(6):
             art.body[i, LOAD + a] = -work.motion[i, WRENCH + a]
-    solve(system, work, room, x)
+    solve(system, work, workspace, x)
     for a in range(ns):
         sd[a] = x[a]
     for a in range(lam.shape[0]):
@@ -203,41 +203,41 @@ def general_accelerations(system, work, room, t, q, s, z, sd, lam):
 
 
 @part
-def iteration_matrix(system, work, room, q, c_mass, c_damping):
+def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
     """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone."""
-    return factor(system, work, room, q, c_mass, c_damping, 0.0)
+    return factor(system, work, workspace, q, c_mass, c_damping, 0.0)
 
 
 @part
-def correction(system, work, room, q, x):
+def correction(system, work, workspace, q, x):
     """x ← [[c M + K + c' D, Gᵀ], [G, 0]]⁻¹ x with the last factor."""
-    set_loads(room.factors.art, x)
-    solve(system, work, room, x)
+    set_loads(workspace.factors.art, x)
+    solve(system, work, workspace, x)
 
 
 @called
-def projected(system, work, room, t, q, s):
+def projected(system, work, workspace, t, q, s):
     """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left."""
-    x = room.factors.art.x
+    x = workspace.factors.art.x
     ns = s.shape[0]
     nc = work.gs.shape[1]
     left = 0.0
-    velocities = nc == 0 or room.options[TOLERANCE] == 0.0
+    velocities = nc == 0 or workspace.options[TOLERANCE] == 0.0
     it = 0
     while not velocities:
         kinematics(system, work, t, q, s, work.zero)
         before = left
         left = largest(work.gs[G_POSITION])
-        wanted = room.options[TOLERANCE]
+        wanted = workspace.options[TOLERANCE]
         enough = left <= wanted * independence(work, ns) or (it > 0 and left <= wanted and left > 0.1 * before)
         velocities = enough or it >= PROJECTION_STEPS
         it += 1
-        iteration_matrix(system, work, room, q, 1.0, -1.0)
+        iteration_matrix(system, work, workspace, q, 1.0, -1.0)
         for a in range(ns):
             x[a] = 0.0
         for a in range(nc):
             x[ns + a] = -work.gs[G_VELOCITY, a] if velocities else -work.gs[G_POSITION, a]
-        correction(system, work, room, q, x)
+        correction(system, work, workspace, q, x)
         if velocities:
             for a in range(ns):
                 s[a] += x[a]
@@ -250,7 +250,7 @@ def projected(system, work, room, t, q, s):
 class Recursive(Formalism):
     """Recursive formalism in O(n). ``stabilization`` (explicit integrators): None, `Baumgarte` or `Projection`.
 
-    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the room, for rigid trees too.
+    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the workspace, for rigid trees too.
     """
 
     stabilization: Stabilization = None
@@ -267,23 +267,23 @@ class Recursive(Formalism):
     def __post_init__(self) -> None:
         stabilization_options(self.name, self.stabilization)
 
-    def room(self, compiled: Compiled) -> Room:
+    def workspace(self, compiled: Compiled) -> Workspace:
         system = compiled.system
         art = make_articulated(system)
         options = stabilization_options(self.name, self.stabilization)
-        factors = Factors(art, make_closing(system, art, False), make_closing(system, art, True), np.zeros(1, np.int64))
+        factors = Factors(art, make_schur(system, art, False), make_schur(system, art, True), np.zeros(1, np.int64))
         memory: list[int] = []
         words_of(factors, memory)
         equations, one = Equations(system, unconnected(system)), Evaluation(*[np.zeros(0)] * 6)
-        kernels = factor_at, close_at if len(factors.coupled.node) else None, solve_at
+        kernels = factor_at, schur_at if len(factors.coupled.node) else None, solve_at
         calls = [kernel.address(equations, factors, one) if kernel else 0 for kernel in kernels]
         frozen(constants := (options, np.array(calls, np.int64), np.array(memory, np.int64)))
-        return Room(factors, *constants)
+        return Workspace(factors, *constants)
 
     def fitting(self, compiled: Compiled, needs: str) -> Formalism:
         short = needs == "accelerations" and not self.wrenches and is_rigid_tree(compiled.system)
         return RigidTree() if short else self
 
     @property
-    def treatment(self) -> str:
+    def stabilization_name(self) -> str:
         return "none" if self.stabilization is None else self.stabilization.name

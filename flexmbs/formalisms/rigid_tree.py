@@ -17,14 +17,14 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import NF, System
 
 
-class RigidRoom(NamedTuple):
+class RigidWorkspace(NamedTuple):
     """Scratch of one run."""
 
     rigid: Rigid
 
 
 @part
-def accelerations(system, work, room, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, q, s, z, sd, lam):
     """ṡ of a rigid tree. Returns 0, or −1 − body."""
     for a in range(s.shape[0]):
         work.force[a] = 0.0
@@ -32,7 +32,7 @@ def accelerations(system, work, room, t, q, s, z, sd, lam):
         work.power[a] = 0.0
     if system.forces.joint.info.shape[0] > 0:
         joint_forces(system, work, t, q, s, z, False)
-    return rigid_accelerations(system.joints, room.rigid, system.gravity, q, s, work.force, sd)
+    return rigid_accelerations(system.joints, workspace.rigid, system.gravity, q, s, work.force, sd)
 
 
 class RigidTree(Formalism):
@@ -42,8 +42,8 @@ class RigidTree(Formalism):
     coordinates: ClassVar[tuple[str, ...]] = ("joint",)
     accelerations = staticmethod(accelerations)
 
-    def room(self, compiled: Compiled) -> RigidRoom:
-        return RigidRoom(make_rigid(compiled.system))
+    def workspace(self, compiled: Compiled) -> RigidWorkspace:
+        return RigidWorkspace(make_rigid(compiled.system))
 
 
 # what it takes into account; every other record must be empty

@@ -10,7 +10,7 @@ from flexmbs.dynamics.kkt import project
 from flexmbs.errors import InputError
 from flexmbs.model.fields import number
 
-RATE, TOLERANCE = range(2)  # places in the options of a room
+RATE, TOLERANCE = range(2)  # places in the options of a workspace
 PROJECTION_STEPS = 8
 NEAR = 0.03  # of the largest pivot of a constraint row: stages are projected too
 NEAR_TOLERANCE = 1e-11  # of g there
@@ -69,8 +69,8 @@ def stabilization_options(formalism: str, given: Stabilization) -> np.ndarray:
 
 
 @part
-def projected(system, work, room, t, q, s):
+def projected(system, work, workspace, t, q, s):
     """An accepted state is projected on the constraints where the formalism's options say so."""
-    if room.options[TOLERANCE] > 0.0:
-        return project(system, work, t, q, s, room.options[TOLERANCE], PROJECTION_STEPS)
+    if workspace.options[TOLERANCE] > 0.0:
+        return project(system, work, t, q, s, workspace.options[TOLERANCE], PROJECTION_STEPS)
     return 0.0

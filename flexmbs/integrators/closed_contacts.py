@@ -12,20 +12,20 @@ from flexmbs._jit.address import call
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.contact_calls import FORCES, IMPACT, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.course import (
+from flexmbs.integrators.impacts import REDUCED
+from flexmbs.integrators.run_context import (
     AT,
     COMMON,
     DONE,
     INDEFINITE,
     NORMALIZE,
-    NOW,
     ROWS,
     SLIPS,
+    STATE,
     UNSOLVED,
     derivative,
 )  # fmt: skip
-from flexmbs.integrators.impacts import LOWERED
-from flexmbs.integrators.unseen_contacts import look_at
+from flexmbs.integrators.unseen_contacts import evaluate_contacts
 
 ACROSS = 1e-4  # s, over the largest velocity above 1: of the differences of order 4 that give accelerations of contacts
 HOLD = 20.0  # 1/s, at which closed contacts forget errors of their gaps and velocities
@@ -65,22 +65,22 @@ def no_forces(contact):
 
 
 @part
-def operator(course, closed, t, m):
-    """ẏ of ``now`` without contact forces into ``closed.free``, Y and D of the m contacts in contact.row; rows of tangents
+def operator(context, closed, t, m):
+    """ẏ of ``state`` without contact forces into ``closed.free``, Y and D of the m contacts in contact.row; rows of tangents
     without friction are zero. Returns a status."""
-    now, contact = course.now, course.contact
-    ns = now.s.shape[0]
+    state, contact = context.state, context.contact
+    ns = state.s.shape[0]
     no_forces(contact)
-    for i in range(now.y.shape[0]):
-        closed.y[i] = now.y[i]
-    if derivative(course, NOW, t) < 0:
+    for i in range(state.y.shape[0]):
+        closed.y[i] = state.y[i]
+    if derivative(context, STATE, t) < 0:
         return INDEFINITE
-    for i in range(now.y.shape[0]):
-        closed.free[i] = now.yd[i]
-    for a in range(now.lam.shape[0]):
-        closed.lam[a] = now.lam[a]
-    call(course.calls[ROWS], course.place[COMMON], course.place[NOW], course.place[NOW], t, 1.0 * m, 0.0)
-    first = now.q.shape[0]
+    for i in range(state.y.shape[0]):
+        closed.free[i] = state.yd[i]
+    for a in range(state.lam.shape[0]):
+        closed.lam[a] = state.lam[a]
+    call(context.calls[ROWS], context.records[COMMON], context.records[STATE], context.records[STATE], t, 1.0 * m, 0.0)
+    first = state.q.shape[0]
     for b in range(m):
         k = contact.row[b]
         closed.problem.mu[b] = contact.mu[k]
@@ -91,50 +91,50 @@ def operator(course, closed, t, m):
             if c > 0 and contact.mu[k] == 0.0:
                 for i in range(ns):
                     closed.Y[j, i] = 0.0
-                for a in range(now.lam.shape[0]):
+                for a in range(state.lam.shape[0]):
                     closed.reaction[j, a] = 0.0
                 continue
             contact.force[k, c] = 1.0
-            if derivative(course, NOW, t) < 0:
+            if derivative(context, STATE, t) < 0:
                 return INDEFINITE
             contact.force[k, c] = 0.0
             for i in range(ns):
-                closed.Y[j, i] = now.sd[i] - closed.free[first + i]
-            for a in range(now.lam.shape[0]):
-                closed.reaction[j, a] = now.lam[a] - closed.lam[a]
+                closed.Y[j, i] = state.sd[i] - closed.free[first + i]
+            for a in range(state.lam.shape[0]):
+                closed.reaction[j, a] = state.lam[a] - closed.lam[a]
             for i in range(3 * m):
                 if i % 3 == 0 or contact.mu[contact.row[i // 3]] > 0.0:
                     x = 0.0
                     for e in range(ns):
                         x += contact.rows[i, e] * closed.Y[j, e]
                     closed.problem.D[i, j] = x
-    for i in range(now.y.shape[0]):
-        now.y[i] = closed.y[i]
-        now.yd[i] = closed.free[i]
-    for a in range(now.lam.shape[0]):
-        now.lam[a] = closed.lam[a]
+    for i in range(state.y.shape[0]):
+        state.y[i] = closed.y[i]
+        state.yd[i] = closed.free[i]
+    for a in range(state.lam.shape[0]):
+        state.lam[a] = closed.lam[a]
     return DONE
 
 
 @part
-def accelerations_of_contacts(course, closed, t, m):
-    """``closed.problem.c``: accelerations of the contacts along the free motion from ``now``, and what forgets errors of gaps and
-    velocities; ``closed.before``: their velocities. ``at`` is scratch."""
-    now, at, contact = course.now, course.at, course.contact
+def accelerations_of_contacts(context, closed, t, m):
+    """``closed.problem.c``: accelerations of the contacts along the free motion from ``state``, with terms that damp errors of
+    gaps and velocities; ``closed.before``: their velocities. ``at`` is scratch."""
+    state, at, contact = context.state, context.at, context.contact
     for j in range(3 * m):
         closed.problem.c[j] = 0.0
-    h = ACROSS / max(1.0, largest(now.s))
+    h = ACROSS / max(1.0, largest(state.s))
     for place in range(4):
         x = (-2.0 if place == 0 else -1.0 if place == 1 else 1.0 if place == 2 else 2.0) * h
         weight = (1.0 if place == 0 else -8.0 if place == 1 else 8.0 if place == 2 else -1.0) / (12.0 * h)
-        for i in range(now.y.shape[0]):
-            at.y[i] = now.y[i] + x * closed.free[i]
-        call(course.calls[NORMALIZE], course.place[COMMON], course.place[AT], course.place[AT], t + x, 0.0, 0.0)
-        look_at(course, AT, t + x)
+        for i in range(state.y.shape[0]):
+            at.y[i] = state.y[i] + x * closed.free[i]
+        call(context.calls[NORMALIZE], context.records[COMMON], context.records[AT], context.records[AT], t + x, 0.0, 0.0)
+        evaluate_contacts(context, AT, t + x)
         for b in range(m):
             for c in range(3):
                 closed.problem.c[3 * b + c] += weight * contact.rate[contact.row[b], c]
-    look_at(course, NOW, t)
+    evaluate_contacts(context, STATE, t)
     for b in range(m):
         k = contact.row[b]
         for c in range(3):
@@ -144,17 +144,17 @@ def accelerations_of_contacts(course, closed, t, m):
 
 
 @part
-def held_forces(course, closed, t, m, mode, slip):
+def held_forces(context, closed, t, m, mode, slip):
     """Forces ``closed.problem.x`` of the m closed contacts in contact.row, sticking or slipping.
 
     ``closed.before``: their velocities. Slipping contacts keep the direction ``slip`` (n, 2) while they turn back. Returns a
     status.
     """
-    contact = course.contact
-    status = operator(course, closed, t, m)
+    contact = context.contact
+    status = operator(context, closed, t, m)
     if status != DONE:
         return status
-    accelerations_of_contacts(course, closed, t, m)
+    accelerations_of_contacts(context, closed, t, m)
     largest = 0.0
     for j in range(3 * m):
         closed.problem.x[j] = 0.0
@@ -172,17 +172,17 @@ def held_forces(course, closed, t, m, mode, slip):
         closed.problem.slip[b, 0], closed.problem.slip[b, 1] = along
     used, worst = solve(closed.solver[0], closed.problem, FORCES, m, EXACT, SWEEPS)
     if used in (NO_SOLUTION, SWEEPS):
-        course.exchange.status[0] = contact.row[worst]
-        course.exchange.status[1] = used
+        context.exchange.status[0] = contact.row[worst]
+        context.exchange.status[1] = used
         return UNSOLVED
     return DONE
 
 
 @part
-def impulses_of_impact(course, closed, m, settling, share):
+def impulses_of_impact(context, closed, m, settling, share):
     """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` stand. Returns a
     status."""
-    contact = course.contact
+    contact = context.contact
     fast = False
     largest = 0.0
     for b in range(m):
@@ -206,8 +206,8 @@ def impulses_of_impact(course, closed, m, settling, share):
                 closed.problem.c[3 * b + c] += share * contact.e_t[k] * closed.before[b, c]
     used, worst = solve(closed.solver[0], closed.problem, IMPACT, m, EXACT, SWEEPS)
     if used in (NO_SOLUTION, SWEEPS):
-        course.exchange.status[0] = contact.row[worst]
-        course.exchange.status[1] = used
+        context.exchange.status[0] = contact.row[worst]
+        context.exchange.status[1] = used
         return UNSOLVED
     return DONE
 
@@ -228,29 +228,29 @@ def gain_of_impact(closed, m):
 
 
 @part
-def solve_impact(course, closed, counts, t, m, settling):
-    """Impulses ``closed.problem.x`` of an impact of the m contacts in contact.row at ``now``; where restitution with friction
-    would add energy it is lowered until none is added, and counted. Returns a status."""
-    contact = course.contact
-    status = operator(course, closed, t, m)
+def solve_impact(context, closed, counts, t, m, settling):
+    """Impulses ``closed.problem.x`` of an impact of the m contacts in contact.row at ``state``; where restitution with friction
+    would add energy it is reduced until none is added, and counted. Returns a status."""
+    contact = context.contact
+    status = operator(context, closed, t, m)
     if status != DONE:
         return status
-    look_at(course, NOW, t)
+    evaluate_contacts(context, STATE, t)
     for b in range(m):
         for c in range(3):
             closed.before[b, c] = contact.rate[contact.row[b], c]
-    status = impulses_of_impact(course, closed, m, settling, 1.0)
+    status = impulses_of_impact(context, closed, m, settling, 1.0)
     if status != DONE:
         return status
     gain, size = gain_of_impact(closed, m)
     if gain <= GAINED * size:
         return DONE
-    counts[LOWERED] += 1
+    counts[REDUCED] += 1
     low = 0.0
     high = 1.0
     for _ in range(HALVINGS):
         share = 0.5 * (low + high)
-        status = impulses_of_impact(course, closed, m, settling, share)
+        status = impulses_of_impact(context, closed, m, settling, share)
         if status != DONE:
             return status
         gain, size = gain_of_impact(closed, m)
@@ -258,4 +258,4 @@ def solve_impact(course, closed, counts, t, m, settling):
             high = share
         else:
             low = share
-    return impulses_of_impact(course, closed, m, settling, low)
+    return impulses_of_impact(context, closed, m, settling, low)

@@ -7,7 +7,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs._jit.address import address_of, call, entry
 from flexmbs.integrators.contact_problem import closed_forces, impact
-from flexmbs.integrators.redundant_contacts import Room, connected, make_room
+from flexmbs.integrators.redundant_contacts import Workspace, connected, make_workspace
 
 IMPACT, FORCES = range(2)  # Problem.kind
 
@@ -25,15 +25,15 @@ class Problem(NamedTuple):
     slip: np.ndarray  # (n, 2)
     kind: np.ndarray  # (1,) int64 IMPACT or FORCES
     result: np.ndarray  # (2,) int64 sweeps used or `NO_SOLUTION`, the worst contact
-    room: Room
+    workspace: Workspace
 
 
 def make_problem(n: int) -> Problem:
-    """Zeroed room."""
+    """Zeroed workspace."""
     z = np.zeros
     return Problem(
         z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(n), z(n), z(n), z(n, np.int64), z((n, 2)), z(1, np.int64), z(2, np.int64),
-        make_room(n),
+        make_workspace(n),
     )  # fmt: skip
 
 
@@ -41,11 +41,11 @@ def make_problem(n: int) -> Problem:
 def solved_at(problem, first, second, m, tolerance, sweeps):
     """`impact` or `closed_forces` of the first m contacts."""
     n, most = int(m), int(sweeps)
-    D, c, mu, least, x, room = problem.D, problem.c, problem.mu, problem.least, problem.x, problem.room
+    D, c, mu, least, x, workspace = problem.D, problem.c, problem.mu, problem.least, problem.x, problem.workspace
     if problem.kind[0] == IMPACT:
-        used, worst = impact(n, D, c, problem.expansion, mu, least, tolerance, most, x, room)
+        used, worst = impact(n, D, c, problem.expansion, mu, least, tolerance, most, x, workspace)
     else:
-        used, worst = closed_forces(n, D, c, problem.slides, problem.slip, mu, least, tolerance, most, x, room)
+        used, worst = closed_forces(n, D, c, problem.slides, problem.slip, mu, least, tolerance, most, x, workspace)
     problem.result[0] = used
     problem.result[1] = worst
     return 0
@@ -53,7 +53,7 @@ def solved_at(problem, first, second, m, tolerance, sweeps):
 
 def solver_of(problem: Problem) -> np.ndarray:
     """(1,) address of `solved_at`, 0 without contacts; the kernel of redundant contacts is there too."""
-    connected(problem.room)
+    connected(problem.workspace)
     return np.array([solved_at.address(problem, problem, problem) if len(problem.mu) else 0], np.int64)
 
 

@@ -241,21 +241,21 @@ def round_off(n, rho, p):
 
 
 @called
-def impulses(n, D, c, mu, least, tolerance, sweeps, p, room):
-    """Impulses p (3n,) of n contacts, normal ones of at least ``room.bound`` (n,), natural map within
+def impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace):
+    """Impulses p (3n,) of n contacts, normal ones of at least ``workspace.bound`` (n,), natural map within
     ``tolerance`` of the velocities.
 
-    Contacts with μ = 0 have p_T = p_N times ``room.drag`` (n, 2).
+    Contacts with μ = 0 have p_T = p_N times ``workspace.drag`` (n, 2).
     Sweeps over the contacts from the given p; where these are slow, `redundant_contacts`, then more sweeps.
     Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged.
     """
-    drag, bound, x, r, rho = room.drag, room.bound, room.line[0], room.line[1], room.line[6, :n]
+    drag, bound, x, r, rho = workspace.drag, workspace.bound, workspace.line[0], workspace.line[1], workspace.line[6, :n]
     first = min(sweeps, FIRST)
     used, worst = sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, first, p, x, r, rho)
     if n == 1 or 0 < used < first or (used == NO_SOLUTION and D[3 * worst, 3 * worst] <= least[worst]):
         return used, worst
     speed = largest_velocity(n, D, c, bound)
-    steps, exists = solve_redundant(n, D, c, mu, tolerance * speed, NEARLY * speed, p, room)
+    steps, exists = solve_redundant(n, D, c, mu, tolerance * speed, NEARLY * speed, p, workspace)
     if steps > 0:
         return min(first + steps, sweeps - 1), worst
     last = sweeps if exists else min(sweeps, LAST)
@@ -266,15 +266,16 @@ def impulses(n, D, c, mu, least, tolerance, sweeps, p, room):
 
 
 @part
-def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
+def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
     """`impulses` p (3n,) with p_N ≥ 0, and where some ``expansion`` (n,), Poisson's e_N, is not zero their phase of expansion.
 
-    room: scratch from `make_room`. Returns like `impulses`.
+    workspace: scratch from `make_workspace`. Returns like
+    `impulses`.
     """
-    bound, later, more, drag = room.bound, room.line[10], room.line[11], room.drag
+    bound, later, more, drag = workspace.bound, workspace.line[10], workspace.line[11], workspace.drag
     for k in range(n):
         bound[k], drag[k, 0], drag[k, 1] = 0.0, 0.0, 0.0
-    used, worst = impulses(n, D, c, mu, least, tolerance, sweeps, p, room)
+    used, worst = impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace)
     expands = False
     for k in range(n):
         bound[k] = expansion[k] * p[3 * k]
@@ -286,24 +287,25 @@ def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
         more[i] = 0.0
         for j in range(3 * n):
             later[i] += D[i, j] * p[j]
-    used, worst = impulses(n, D, later, mu, least, tolerance, sweeps, more, room)
+    used, worst = impulses(n, D, later, mu, least, tolerance, sweeps, more, workspace)
     for i in range(3 * n):
         p[i] += more[i]
     return used, worst
 
 
 @part
-def closed_forces(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, room):
+def closed_forces(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, workspace):
     """Forces f (3n,) of n closed contacts with accelerations D f + a: the law at accelerations.
 
     A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``slides`` (n,) not 0, along ``slip`` (n, 2): f_T = −μ f_N slip; others stick
-    or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; room: scratch from `make_room`. Returns like `impulses`.
+    or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; workspace: scratch from `make_workspace`. Returns like
+    `impulses`.
     """
-    bound, drag, cone = room.bound, room.drag, room.cone
+    bound, drag, cone = workspace.bound, workspace.drag, workspace.cone
     for k in range(n):
         bound[k], drag[k, 0], drag[k, 1] = 0.0, 0.0, 0.0
         cone[k] = mu[k]
         if slides[k] != 0:
             cone[k] = 0.0
             drag[k, 0], drag[k, 1] = -mu[k] * slip[k, 0], -mu[k] * slip[k, 1]
-    return impulses(n, D, a, cone, least, tolerance, sweeps, f, room)
+    return impulses(n, D, a, cone, least, tolerance, sweeps, f, workspace)

@@ -26,23 +26,23 @@ def nearest(m, b, f0, f1, f2):
 
 
 @part
-def split_matrix(n, D, rho, weight, room):
+def split_matrix(n, D, rho, weight, workspace):
     """Factors of D + (weight + PROXIMAL) diag(1/ρ); False where it has none."""
     for k in range(n):
         for a in range(3 * k, 3 * k + 3):
             for b in range(3 * n):
-                room.matrix[a, b] = D[a, b]
-            room.matrix[a, a] += (weight + SPLIT_PROXIMAL) / rho[k]
-    return lu(room.matrix, 3 * n, room.order) > 0.0
+                workspace.matrix[a, b] = D[a, b]
+            workspace.matrix[a, a] += (weight + SPLIT_PROXIMAL) / rho[k]
+    return lu(workspace.matrix, 3 * n, workspace.order) > 0.0
 
 
 @called
-def splitting(n, D, c, mu, drag, bound, goal, iterations, p, room):
+def splitting(n, D, c, mu, drag, bound, goal, iterations, p, workspace):
     """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate: slow but sure. p becomes the best found.
 
     Returns (largest entry of Φ/ρ, iterations).
     """
-    line = room.line
+    line = workspace.line
     x, r, q, y, z, best = line[0], line[1], line[2], line[3], line[4], line[5]
     rho, s = line[6, :n], line[7]
     compliances(n, D, rho)
@@ -52,7 +52,7 @@ def splitting(n, D, c, mu, drag, bound, goal, iterations, p, room):
     least = 1e300
     attempt = POLISH * speed
     weight = FIRST_WEIGHT
-    if not split_matrix(n, D, rho, weight, room):
+    if not split_matrix(n, D, rho, weight, workspace):
         return least, 0
     for it in range(iterations):
         for k in range(n):
@@ -62,7 +62,7 @@ def splitting(n, D, c, mu, drag, bound, goal, iterations, p, room):
                 x[a] = z[a] - c[a] + SPLIT_PROXIMAL / rho[k] * x[a] + f * y[a]
             x[o] -= mu[k] * (z[o + 1] * z[o + 1] + z[o + 2] * z[o + 2]) ** 0.5
             x[o] += drag[k, 0] * z[o + 1] + drag[k, 1] * z[o + 2]
-        lu_solve(room.matrix, 3 * n, room.order, x)
+        lu_solve(workspace.matrix, 3 * n, workspace.order, x)
         primal, dual, large, fast = 0.0, 0.0, 0.0, speed
         for k in range(n):
             o = 3 * k
@@ -101,7 +101,7 @@ def splitting(n, D, c, mu, drag, bound, goal, iterations, p, room):
             attempt = LESS * worst
             for a in range(3 * n):
                 q[a] = y[a]
-            polished = newton(n, D, c, mu, drag, bound, rho, goal, q, s, r, line[8], line[12], room)
+            polished = newton(n, D, c, mu, drag, bound, rho, goal, q, s, r, line[8], line[12], workspace)
             fresh = False
             if polished < least:
                 least = polished
@@ -113,7 +113,7 @@ def splitting(n, D, c, mu, drag, bound, goal, iterations, p, room):
         if off > 5.0 * still or still > 5.0 * off:
             weight *= 2.0 if off > still else 0.5
             fresh = False
-        if not fresh and not split_matrix(n, D, rho, weight, room):
+        if not fresh and not split_matrix(n, D, rho, weight, workspace):
             break
     for a in range(3 * n):
         p[a] = best[a]

@@ -9,7 +9,8 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs._jit.address import entry
 from flexmbs.integrators.between import part_of_step
-from flexmbs.integrators.course import (
+from flexmbs.integrators.integrator import ATOL, RTOL, Control, Facts, Integrator, MethodCalls, check_step, check_tolerance
+from flexmbs.integrators.run_context import (
     DERIVATIVE,
     DONE,
     ERROR,
@@ -17,14 +18,13 @@ from flexmbs.integrators.course import (
     INDEFINITE,
     INDEPENDENT,
     NOT_FINITE,
-    NOW,
+    STATE,
     TAKEN,
     TIME,
     copy,
     derivative,
     take,
 )  # fmt: skip
-from flexmbs.integrators.integrator import ATOL, RTOL, Control, Facts, Integrator, MethodCalls, check_step, check_tolerance
 
 FAR = 0.3  # distances from a singular position that do not matter
 NOISE = 1e-15  # round-off of a state; near a singular position it comes out divided by the square of the distance
@@ -67,9 +67,10 @@ class DormandPrince(Integrator):
     atol: float = ATOL
 
     name: ClassVar[str] = "dormand-prince"
+    explicit: ClassVar[bool] = True
     uses: ClassVar[tuple[int, ...]] = (DERIVATIVE,)
     needs: ClassVar[str] = "accelerations"
-    treatments: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
+    stabilizations: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
     control: ClassVar[Control] = Control(0.2)
     evaluated: ClassVar[bool] = True
 
@@ -161,47 +162,47 @@ def straddling(h, distance, rate):
 
 
 @entry
-def step_at(memory, course, same, h, a, b):
+def step_at(memory, context, same, h, a, b):
     """A step of length h, or a shorter one that straddles a singular position."""
-    now, start, clock = course.now, course.start, course.clock
+    state, start, clock = context.state, context.start, context.clock
     if clock[FIXED] <= 0.0:
         h = straddling(h, memory.singular[0], memory.singular[1])
         clock[TAKEN] = h
     status = 0
     independent = 1.0
     for j in range(STAGES):
-        stage(memory.tableau, j, h, start.y, memory.k, now.y)
-        found = derivative(course, NOW, clock[TIME] + memory.nodes[j] * h)
+        stage(memory.tableau, j, h, start.y, memory.k, state.y)
+        found = derivative(context, STATE, clock[TIME] + memory.nodes[j] * h)
         status = min(status, found)
-        copy(now.yd, memory.k[j])
-        independent = min(independent, course.exchange.gauge[INDEPENDENT])
+        copy(state.yd, memory.k[j])
+        independent = min(independent, context.exchange.gauge[INDEPENDENT])
     atol = memory.control[1] + NOISE / independent
-    error = error_norm(memory.weights, h, memory.k, start.y, now.y, now.y.shape[0] - 3, memory.control[0], atol)
+    error = error_norm(memory.weights, h, memory.k, start.y, state.y, state.y.shape[0] - 3, memory.control[0], atol)
     if not error < 1e30:
         return NOT_FINITE if status >= 0 else INDEFINITE
     if status < 0:  # a stage may leave the region where M is definite: a shorter step may not
-        course.exchange.status[0] = -1 - status
+        context.exchange.status[0] = -1 - status
         return INDEFINITE
     clock[ERROR] = error
-    local_error(memory.weights, h, memory.k, start.q.shape[0], course.local)
+    local_error(memory.weights, h, memory.k, start.q.shape[0], context.local)
     return DONE
 
 
 @entry
-def finish_at(memory, course, same, h, a, b):
+def finish_at(memory, context, same, h, a, b):
     """Distance from a singular position after the accepted step, and its rate."""
-    distance = math.sqrt(course.exchange.gauge[INDEPENDENT])
+    distance = math.sqrt(context.exchange.gauge[INDEPENDENT])
     memory.singular[1] = (distance - memory.singular[0]) / h if memory.singular[0] > 0.0 else 0.0
     memory.singular[0] = distance
     return 0
 
 
 @entry
-def within_at(memory, course, same, t, a, b):
+def within_at(memory, context, same, t, a, b):
     """The state at time t of the last step, of order 4."""
-    x, h = part_of_step(course, t)
+    x, h = part_of_step(context, t)
     if x == 1.0:
-        take(course.now, course.at)
+        take(context.state, context.at)
     else:
-        within(memory.dense, h, x, course.start.y, memory.k, course.at.y)
+        within(memory.dense, h, x, context.start.y, memory.k, context.at.y)
     return 0

@@ -23,29 +23,6 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.between import part_of_step
-from flexmbs.integrators.course import (
-    AT,
-    CORRECTION,
-    DISPLACE,
-    DONE,
-    ERROR,
-    FIXED,
-    MATRIX,
-    NO_CONVERGENCE,
-    NOW,
-    RATES,
-    START,
-    TAKEN,
-    TIME,
-    Course,
-    copy,
-    correction,
-    displace,
-    normalize,
-    position_rates,
-    residual,
-    take,
-)  # fmt: skip
 from flexmbs.integrators.esdirk_stage import NEAR, close, settle_start, size_of_velocities, solve_stage
 from flexmbs.integrators.esdirk_tableau import AHEAD, DENSE, GUESS, STAGES, WEIGHTS, A, C
 from flexmbs.integrators.integrator import (
@@ -58,6 +35,29 @@ from flexmbs.integrators.integrator import (
     check_iterations,
     check_step,
     check_tolerance,
+)  # fmt: skip
+from flexmbs.integrators.run_context import (
+    AT,
+    CORRECTION,
+    DISPLACE,
+    DONE,
+    ERROR,
+    FIXED,
+    MATRIX,
+    NO_CONVERGENCE,
+    RATES,
+    START,
+    STATE,
+    TAKEN,
+    TIME,
+    RunContext,
+    copy,
+    correction,
+    displace,
+    normalize,
+    position_rates,
+    residual,
+    take,
 )  # fmt: skip
 
 SHARE = 0.2  # of the tolerance that the error of a step may have: errors of steps add up
@@ -104,8 +104,8 @@ class ESDIRK(Integrator):
             z(facts.nq), z(facts.nq), z(n), z(1), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]),
         )  # fmt: skip
 
-    def begin(self, memory: Any, course: Course) -> None:
-        memory.first[:] = course.now.q
+    def begin(self, memory: Any, context: RunContext) -> None:
+        memory.first[:] = context.state.q
 
     @property
     def calls(self) -> MethodCalls:
@@ -155,50 +155,50 @@ def measure(memory, start, h):
 
 
 @part
-def first_guess(memory, course, h):
+def first_guess(memory, context, h):
     """ṡ and λ of the second stage: the rates of the last step carried on, where it was no much shorter one."""
-    now, start = course.now, course.start
+    state, start = context.state, context.start
     nq = start.q.shape[0]
     last = memory.last[0]
     if last == 0.0 or h > LATE * last:
-        copy(start.sd, now.sd)
-        copy(start.lam, now.lam)
+        copy(start.sd, state.sd)
+        copy(start.lam, state.lam)
         return
     x = 1.0 + memory.nodes[1] * h / last
-    for i in range(now.sd.shape[0]):
-        now.sd[i] = 0.0
-    for a in range(now.lam.shape[0]):
-        now.lam[a] = 0.0
+    for i in range(state.sd.shape[0]):
+        state.sd[i] = 0.0
+    for a in range(state.lam.shape[0]):
+        state.lam[a] = 0.0
     for j in range(memory.k.shape[0]):
         w = 0.0
         for p in range(memory.ahead.shape[1]):
             w = x * w + memory.ahead[j, memory.ahead.shape[1] - 1 - p]
-        for i in range(now.sd.shape[0]):
-            now.sd[i] += w * memory.k[j, nq + i]
-        for a in range(now.lam.shape[0]):
-            now.lam[a] += w * memory.lam[j, a]
+        for i in range(state.sd.shape[0]):
+            state.sd[i] += w * memory.k[j, nq + i]
+        for a in range(state.lam.shape[0]):
+            state.lam[a] += w * memory.lam[j, a]
 
 
 @part
-def guess(memory, course, i):
+def guess(memory, context, i):
     """ṡ, λ and rates of the force states of stage i from the stages before."""
-    now, yd = course.now, course.now.yd
+    state, yd = context.state, context.state.yd
     for m in range(yd.shape[0]):
         f = 0.0
         for j in range(i):
             f += memory.guess[i, j] * memory.k[j, m]
         yd[m] = f
-    for a in range(now.lam.shape[0]):
+    for a in range(state.lam.shape[0]):
         f = 0.0
         for j in range(i):
             f += memory.guess[i, j] * memory.lam[j, a]
-        now.lam[a] = f
+        state.lam[a] = f
 
 
 @part
-def set_base(memory, course, i, h):
+def set_base(memory, context, i, h):
     """y of stage i without its own rate."""
-    y = course.start.y
+    y = context.start.y
     for m in range(y.shape[0]):
         f = 0.0
         for j in range(i):
@@ -218,39 +218,39 @@ def combine(memory, row, c, out):
 
 
 @called
-def error_of_step(memory, course, h):
-    """The filtered error of the step over its tolerance; that of positions in course.local."""
-    now, at, x = course.now, course.at, course.exchange.x
-    ns, nz = now.s.shape[0], now.z.shape[0]
+def error_of_step(memory, context, h):
+    """The filtered error of the step over its tolerance; that of positions in context.local."""
+    state, at, x = context.state, context.at, context.exchange.x
+    ns, nz = state.s.shape[0], state.z.shape[0]
     c_s = 1.0 / (memory.tableau[1, 1] * h)
     combine(memory, 0, h, memory.e_s)
     combine(memory, 1, h * h, memory.e_q)
-    take(now, at)
+    take(state, at)
     for i in range(ns):
         at.d[i] = -memory.e_q[i]
-        at.sd[i] = now.sd[i] + c_s * memory.e_s[i]
-    displace(course, AT, NOW)
-    residual(course, AT, course.clock[TIME] + h, False)
+        at.sd[i] = state.sd[i] + c_s * memory.e_s[i]
+    displace(context, AT, STATE)
+    residual(context, AT, context.clock[TIME] + h, False)
     for i in range(ns):
-        x[i] = course.exchange.r[i]
-    for a in range(now.lam.shape[0]):
+        x[i] = context.exchange.r[i]
+    for a in range(state.lam.shape[0]):
         x[ns + a] = 0.0
-    correction(course, AT)
+    correction(context, AT)
     for i in range(ns):
-        course.local[i] = memory.e_q[i] + x[i]
-        at.d[i] = course.local[i]
-    displace(course, AT, NOW)
+        context.local[i] = memory.e_q[i] + x[i]
+        at.d[i] = context.local[i]
+    displace(context, AT, STATE)
     total = max(size_of_velocities(memory, x, c_s), size_of_velocities(memory, memory.e_s, 1.0 / STIFF))
-    for i in range(now.q.shape[0]):
-        total += ((at.q[i] - now.q[i]) / memory.near[i]) ** 2
-    error = math.sqrt(total / (now.q.shape[0] + ns))
-    at_z = now.y.shape[0] - 3 - nz
-    work = largest(now.w)
+    for i in range(state.q.shape[0]):
+        total += ((at.q[i] - state.q[i]) / memory.near[i]) ** 2
+    error = math.sqrt(total / max(state.q.shape[0] + ns, 1))
+    at_z = state.y.shape[0] - 3 - nz
+    work = largest(state.w)
     for a in range(nz + 3):
         e = 0.0
         for j in range(memory.k.shape[0]):
             e += memory.weights[0, j] * memory.k[j, at_z + a]
-        allowed = abs(now.z[a]) * memory.control[0] if a < nz else WORK * max(work, memory.work[0]) * memory.control[0]
+        allowed = abs(state.z[a]) * memory.control[0] if a < nz else WORK * max(work, memory.work[0]) * memory.control[0]
         error = max(error, h * abs(e) / (memory.control[1] + allowed))
     return error
 
@@ -272,59 +272,59 @@ def straddling(h, distance, rate):
 
 
 @entry
-def step_at(memory, course, same, h, a, b):
-    """The end of a step of length h in ``now``, its error over the tolerance in the clock."""
-    now, start, clock = course.now, course.start, course.clock
+def step_at(memory, context, same, h, a, b):
+    """The end of a step of length h in ``state``, its error over the tolerance in the clock."""
+    state, start, clock = context.state, context.start, context.clock
     t = clock[TIME]
     if clock[FIXED] <= 0.0:
         h = straddling(h, memory.singular[1], memory.singular[2])
         clock[TAKEN] = h
     if memory.singular[0] < NEAR:
-        status = settle_start(course, start, t)
+        status = settle_start(context, start, t)
         memory.last[1] = 0.0
         if status != DONE:
             return status
-    position_rates(course, START)
+    position_rates(context, START)
     measure(memory, start, h)
-    first_guess(memory, course, h)
+    first_guess(memory, context, h)
     memory.last[0] = 0.0
     copy(start.yd, memory.k[0])
     copy(start.lam, memory.lam[0])
     for i in range(1, memory.k.shape[0]):
         if i > 1:
-            guess(memory, course, i)
-        set_base(memory, course, i, h)
-        status = solve_stage(memory, course, i, h, t + memory.nodes[i] * h)
+            guess(memory, context, i)
+        set_base(memory, context, i, h)
+        status = solve_stage(memory, context, i, h, t + memory.nodes[i] * h)
         if status != DONE:
             memory.last[1] = 0.0
             return status
-        copy(now.yd, memory.k[i])
-        copy(now.lam, memory.lam[i])
+        copy(state.yd, memory.k[i])
+        copy(state.lam, memory.lam[i])
     last = memory.base.shape[0] - 3
     for m in range(3):
-        now.w[m] = memory.base[last + m] + memory.tableau[1, 1] * h * now.power[m]
-    normalize(course, NOW)
-    error = error_of_step(memory, course, h)
+        state.w[m] = memory.base[last + m] + memory.tableau[1, 1] * h * state.power[m]
+    normalize(context, STATE)
+    error = error_of_step(memory, context, h)
     if clock[FIXED] <= 0.0:
         clock[ERROR] = error / SHARE
-    if close(memory, course, NOW, now, t + h) > OPEN:
+    if close(memory, context, STATE, state, t + h) > OPEN:
         return NO_CONVERGENCE
     return DONE
 
 
 @entry
-def finish_at(memory, course, same, h, a, b):
+def finish_at(memory, context, same, h, a, b):
     """The accepted step into the memory."""
-    now = course.now
+    state = context.state
     memory.last[0] = h
     distance = math.sqrt(memory.singular[0])
     memory.singular[2] = (distance - memory.singular[1]) / h if memory.singular[1] > 0.0 else 0.0
     memory.singular[1] = distance
-    for i in range(now.q.shape[0]):
-        memory.travel[i] = max(memory.travel[i], abs(now.q[i] - memory.first[i]))
-    for i in range(now.s.shape[0]):
-        memory.speed[i] = max(memory.speed[i], abs(now.s[i]))
-    memory.work[0] = max(memory.work[0], largest(now.w))
+    for i in range(state.q.shape[0]):
+        memory.travel[i] = max(memory.travel[i], abs(state.q[i] - memory.first[i]))
+    for i in range(state.s.shape[0]):
+        memory.speed[i] = max(memory.speed[i], abs(state.s[i]))
+    memory.work[0] = max(memory.work[0], largest(state.w))
     return 0
 
 
@@ -341,12 +341,12 @@ def polynomial(dense, j, x):
 
 
 @entry
-def within_at(memory, course, same, t, a, b):
+def within_at(memory, context, same, t, a, b):
     """The state at time t of the last step, of order 4, on the constraints; ṡ and λ by the slopes of the polynomials."""
-    start, now, at = course.start, course.now, course.at
-    x, h = part_of_step(course, t)
+    start, state, at = context.start, context.state, context.at
+    x, h = part_of_step(context, t)
     if x == 1.0:
-        take(now, at)
+        take(state, at)
         return DONE
     copy(start.y, at.y)
     for m in range(at.yd.shape[0]):
@@ -360,7 +360,7 @@ def within_at(memory, course, same, t, a, b):
             at.yd[m] += slope * memory.k[j, m]
         for m in range(at.lam.shape[0]):
             at.lam[m] += slope * memory.lam[j, m]
-    normalize(course, AT)
+    normalize(context, AT)
     if at.lam.shape[0] > 0:
-        close(memory, course, AT, at, t)
+        close(memory, context, AT, at, t)
     return DONE

@@ -7,19 +7,19 @@ import math
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.small import largest
-from flexmbs.integrators.course import (
+from flexmbs.integrators.run_context import (
     DONE,
     INDEPENDENT,
     ITERATIONS,
     NO_CONVERGENCE,
     NOT_FINITE,
-    NOW,
     START,
+    STATE,
     copy,
     correction,
     displace,
+    evaluate_constraints,
     iteration_matrix,
-    look,
     position_rates,
     residual,
 )  # fmt: skip
@@ -45,70 +45,70 @@ def size_of_velocities(memory, x, c):
 
 
 @part
-def share_of_states(memory, now, rate, other, c):
+def share_of_states(memory, state, rate, other, c):
     """Largest difference c (ż − other) of the force states over their tolerances."""
     size = 0.0
     for a in range(other.shape[0]):
-        each = c * abs(rate[a] - other[a]) / (memory.control[1] + memory.control[0] * abs(now.z[a]))
+        each = c * abs(rate[a] - other[a]) / (memory.control[1] + memory.control[0] * abs(state.z[a]))
         if each > size or each != each:
             size = each
     return size
 
 
 @part
-def take_rates(memory, course, hg):
-    """Velocities, force states and positions of the stage from ṡ and ż in ``now``; q = q_base + hγ H(q) s by iteration.
+def take_rates(memory, context, hg):
+    """Velocities, force states and positions of the stage from ṡ and ż in ``state``; q = q_base + hγ H(q) s by iteration.
 
     Returns the sum of squares of the change of q over its tolerances, negative where the iteration does not converge.
     """
-    now, base = course.now, memory.base
-    nq, ns = now.q.shape[0], now.s.shape[0]
+    state, base = context.state, memory.base
+    nq, ns = state.q.shape[0], state.s.shape[0]
     for i in range(ns):
-        now.s[i] = base[nq + i] + hg * now.sd[i]
-    for a in range(now.z.shape[0]):
-        now.z[a] = base[nq + ns + a] + hg * now.zd[a]
+        state.s[i] = base[nq + i] + hg * state.sd[i]
+    for a in range(state.z.shape[0]):
+        state.z[a] = base[nq + ns + a] + hg * state.zd[a]
     total = 0.0
     for turn in range(TURNS):
-        position_rates(course, NOW)
+        position_rates(context, STATE)
         change = 0.0
         for i in range(nq):
-            q = base[i] + hg * now.qd[i]
-            each = abs(q - now.q[i])
+            q = base[i] + hg * state.qd[i]
+            each = abs(q - state.q[i])
             if turn == 0:
                 total += (each / memory.near[i]) ** 2
             change = max(change, each)
-            now.q[i] = q
+            state.q[i] = q
         if change <= ROUND_OFF:
             return total
     return total if change <= 0.1 * memory.control[1] else -1.0
 
 
 @part
-def stage_correction(memory, course, hg):
-    """One Newton correction of ṡ and λ in ``now``, whose residual stands; its displacement stays in exchange.x."""
-    now, x, gs = course.now, course.exchange.x, course.exchange.gs
-    ns = now.s.shape[0]
+def stage_correction(memory, context, hg):
+    """One Newton correction of ṡ and λ in ``state``, whose residual stands; its displacement stays in exchange.x."""
+    state, x, gs = context.state, context.exchange.x, context.exchange.gs
+    ns = state.s.shape[0]
     for a in range(ns):
-        x[a] = -course.exchange.r[a]
-    for a in range(now.lam.shape[0]):
+        x[a] = -context.exchange.r[a]
+    for a in range(state.lam.shape[0]):
         x[ns + a] = -gs[2, a] * hg * hg
-    correction(course, NOW)
+    correction(context, STATE)
     for a in range(ns):
-        now.sd[a] += x[a] / (hg * hg)
-    for a in range(now.lam.shape[0]):
-        now.lam[a] -= x[ns + a]
-    course.counts[ITERATIONS] += 1
+        state.sd[a] += x[a] / (hg * hg)
+    for a in range(state.lam.shape[0]):
+        state.lam[a] -= x[ns + a]
+    context.counts[ITERATIONS] += 1
 
 
 @part
-def renewed(memory, course, h, hg):
-    """A new factorization at ``now``, whose residual with slopes stands. Returns a status of `Course`."""
+def renewed(memory, context, h, hg):
+    """A new factorization at ``state``, whose residual with slopes stands. Returns a status of `RunContext`."""
     memory.last[1] = 0.0
-    status = iteration_matrix(course, NOW, 1.0 / (hg * hg), 1.0 / hg)
+    status = iteration_matrix(context, STATE, 1.0 / (hg * hg), 1.0 / hg)
     if status == DONE:
         memory.last[1] = h
         memory.last[2] = SLOW
-        memory.singular[0] = course.exchange.gauge[INDEPENDENT]
+        memory.singular[0] = context.exchange.gauge[INDEPENDENT]
     return status
 
 
@@ -122,13 +122,13 @@ def longest(x, n):
 
 
 @called
-def close(memory, course, point, here, t):
+def close(memory, context, point, here, t):
     """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left."""
-    x, gs = course.exchange.x, course.exchange.gs
+    x, gs = context.exchange.x, context.exchange.gs
     ns, nc = here.s.shape[0], here.lam.shape[0]
     left = 0.0
     for _ in range(PROJECTIONS):
-        look(course, point, t)
+        evaluate_constraints(context, point, t)
         before = left
         left = max(largest(gs[0]), largest(gs[1]) / (1.0 + largest(here.s)))
         if left <= GAP * memory.control[1] * memory.singular[0] or (before > 0.0 and left > 0.8 * before):
@@ -137,47 +137,47 @@ def close(memory, course, point, here, t):
             for i in range(ns):
                 x[i] = 0.0
             for a in range(nc):
-                holds = velocities == 1 or course.exchange.nonholonomic[a] == 0
+                holds = velocities == 1 or context.exchange.nonholonomic[a] == 0
                 x[ns + a] = -gs[velocities, a] if holds else 0.0
-            correction(course, point)
+            correction(context, point)
             for i in range(ns):
                 if velocities == 1:
                     here.s[i] += x[i]
                 else:
                     here.d[i] = x[i]
-        displace(course, point, point)
-    look(course, point, t)
+        displace(context, point, point)
+    evaluate_constraints(context, point, t)
     return largest(gs[0])
 
 
 @called
-def solve_stage(memory, course, i, h, t):
-    """Newton's method for ṡ and λ of stage i in ``now``; the factorization is renewed where corrections contract slowly.
-    Returns a status of `Course`."""
-    now, x = course.now, course.exchange.x
+def solve_stage(memory, context, i, h, t):
+    """Newton's method for ṡ and λ of stage i in ``state``; the factorization is renewed where corrections contract slowly.
+    Returns a status of `RunContext`."""
+    state, x = context.state, context.exchange.x
     hg = memory.tableau[i, i] * h
-    unknowns = now.q.shape[0] + now.s.shape[0]
+    unknowns = state.q.shape[0] + state.s.shape[0]
     before = 0.0
     growths = 0
     near = memory.singular[0] < NEAR
     slow = memory.last[1] != h or memory.keeps == 0 or near
-    moved = take_rates(memory, course, hg)
+    moved = take_rates(memory, context, hg)
     for _ in range(memory.iterations):
         if moved < 0.0:
             return NO_CONVERGENCE
         if near:
-            close(memory, course, NOW, now, t)
-        copy(now.zd, memory.zd)
-        residual(course, NOW, t, slow)
+            close(memory, context, STATE, state, t)
+        copy(state.zd, memory.zd)
+        residual(context, STATE, t, slow)
         if slow:
-            status = renewed(memory, course, h, hg)
+            status = renewed(memory, context, h, hg)
             if status != DONE:
                 return status
             before = 0.0
-        stage_correction(memory, course, hg)
-        moved = take_rates(memory, course, hg)
-        size = math.sqrt((moved + size_of_velocities(memory, x, 1.0 / hg)) / unknowns)
-        size = max(size, share_of_states(memory, now, now.zd, memory.zd, hg))
+        stage_correction(memory, context, hg)
+        moved = take_rates(memory, context, hg)
+        size = math.sqrt((moved + size_of_velocities(memory, x, 1.0 / hg)) / max(unknowns, 1))
+        size = max(size, share_of_states(memory, state, state.zd, memory.zd, hg))
         if not size < 1e30:
             return NOT_FINITE
         rate = size / before if before > 0.0 else memory.last[2]
@@ -185,7 +185,7 @@ def solve_stage(memory, course, i, h, t):
             memory.last[2] = max(rate, 0.3 * memory.last[2])
         if rate < 1.0 and size * rate <= (NEWTON_NEAR if near else NEWTON) * (1.0 - rate):
             return DONE
-        if rate > 0.5 and longest(x, now.s.shape[0]) <= STAGNATION:
+        if rate > 0.5 and longest(x, state.s.shape[0]) <= STAGNATION:
             return DONE
         slow = rate > SLOW and before > 0.0
         if rate > 2.0:
@@ -197,27 +197,27 @@ def solve_stage(memory, course, i, h, t):
 
 
 @called
-def settle_start(course, start, t):
+def settle_start(context, start, t):
     """ṡ, λ, rates and powers of the start anew, by the factor of M and G: near a singular position those of the last stage are
-    off by what the projection moved, over the distance from it. Returns a status of `Course`."""
-    x = course.exchange.x
+    off by what the projection moved, over the distance from it. Returns a status of `RunContext`."""
+    x = context.exchange.x
     ns = start.s.shape[0]
     for a in range(ns):
         start.sd[a] = 0.0
     for a in range(start.lam.shape[0]):
         start.lam[a] = 0.0
-    residual(course, START, t, False)
-    status = iteration_matrix(course, START, 1.0, -1.0)
+    residual(context, START, t, False)
+    status = iteration_matrix(context, START, 1.0, -1.0)
     if status != DONE:
         return status
     for a in range(ns):
-        x[a] = -course.exchange.r[a]
+        x[a] = -context.exchange.r[a]
     for a in range(start.lam.shape[0]):
-        x[ns + a] = -course.exchange.gs[2, a]
-    correction(course, START)
+        x[ns + a] = -context.exchange.gs[2, a]
+    correction(context, START)
     for a in range(ns):
         start.sd[a] = x[a]
     for a in range(start.lam.shape[0]):
         start.lam[a] = -x[ns + a]
-        start.power[2] += start.lam[a] * course.exchange.drive_rate[a]
+        start.power[2] += start.lam[a] * context.exchange.drive_rate[a]
     return DONE

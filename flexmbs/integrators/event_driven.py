@@ -24,12 +24,14 @@ from flexmbs.integrators.closed_contacts import (
     no_forces,
     solve_impact,
 )  # fmt: skip
-from flexmbs.integrators.course import (
+from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, reduction_notes, taken_impacts
+from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
+from flexmbs.integrators.run_context import (
     AT,
     BEGUN,
     COMMON,
     CONTACTS,
-    COURSE,
+    CONTEXT,
     DERIVATIVE,
     DONE,
     DRIVES,
@@ -39,24 +41,22 @@ from flexmbs.integrators.course import (
     MEMORY,
     NEXT,
     NORMALIZE,
-    NOW,
     OPEN,
     PAUSED,
     ROWS,
     SLIPS,
+    STATE,
     STICKS,
     TAKEN,
     TIME,
     UNSOLVED,
-    Course,
+    RunContext,
     copy,
     derivative,
 )  # fmt: skip
-from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, lowered_notes, taken_impacts
-from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
-from flexmbs.integrators.unseen_contacts import GAP_NOW, look_at, may_dip, note_gaps
+from flexmbs.integrators.unseen_contacts import GAP_NOW, evaluate_contacts, may_dip, note_gaps
 
-LOOKS = 8  # times within a step at which gaps are looked at
+EVALUATIONS_OF_GAPS = 8  # times within a step at which gaps are evaluated
 TOUCHING = 1e-9  # m or rad, of a gap that is closed
 SLIPPING = 1e-7  # m/s, above which a contact slips
 CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever
@@ -83,7 +83,7 @@ class EventDriven(Integrator):
     evaluated: ClassVar[bool] = True
     uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, CONTACTS, ROWS)
     needs: ClassVar[str] = "accelerations"
-    treatments: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
+    stabilizations: ClassVar[tuple[str, ...]] = ("none", "baumgarte", "projection")
     contacts: ClassVar[bool] = True
     sees_contacts: ClassVar[bool] = True
 
@@ -101,10 +101,10 @@ class EventDriven(Integrator):
             z(1), make_closed(n, facts.ns, facts.nc, ny), z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
         )  # fmt: skip
 
-    def begin(self, memory: "Memory", course: Course) -> None:
-        own, at, works = int(course.place[MEMORY]), int(course.place[COURSE]), course.now.w.copy()
-        invoke(begin_at.address(memory, course, course), own, at, at, float(course.clock[TIME]))
-        course.now.w[:] = works  # works count from the state after an impact at the start
+    def begin(self, memory: "Memory", context: RunContext) -> None:
+        own, at, works = int(context.records[MEMORY]), int(context.records[CONTEXT]), context.state.w.copy()
+        invoke(begin_at.address(memory, context, context), own, at, at, float(context.clock[TIME]))
+        context.state.w[:] = works  # works count from the state after an impact at the start
 
     @property
     def calls(self) -> MethodCalls:
@@ -114,7 +114,7 @@ class EventDriven(Integrator):
         return taken_impacts(memory.log, memory.counts)
 
     def notes(self, memory: "Memory") -> list[str]:
-        return lowered_notes(memory.counts, "impacts")
+        return reduction_notes(memory.counts, "impacts")
 
 
 class Memory(NamedTuple):
@@ -142,9 +142,9 @@ class Memory(NamedTuple):
 
 
 @part
-def derivative_with_forces(memory, course, t, mode, slip):
-    """ẏ of ``now`` with the forces of the closed contacts, which are left in contact.force. Returns a status."""
-    contact, closed, now = course.contact, memory.closed, course.now
+def derivative_with_forces(memory, context, t, mode, slip):
+    """ẏ of ``state`` with the forces of the closed contacts, which are left in contact.force. Returns a status."""
+    contact, closed, state = context.contact, memory.closed, context.state
     m = 0
     for k in range(mode.shape[0]):
         if mode[k] != OPEN:
@@ -152,8 +152,8 @@ def derivative_with_forces(memory, course, t, mode, slip):
             m += 1
     if m == 0:
         no_forces(contact)
-        return INDEFINITE if derivative(course, NOW, t) < 0 else DONE
-    status = held_forces(course, closed, t, m, mode, slip)
+        return INDEFINITE if derivative(context, STATE, t) < 0 else DONE
+    status = held_forces(context, closed, t, m, mode, slip)
     if status != DONE:
         return status
     lost = 0.0
@@ -161,36 +161,36 @@ def derivative_with_forces(memory, course, t, mode, slip):
         for c in range(3):
             contact.force[contact.row[b], c] = closed.problem.x[3 * b + c]
             lost -= closed.problem.x[3 * b + c] * closed.before[b, c]
-    if derivative(course, NOW, t) < 0:
+    if derivative(context, STATE, t) < 0:
         return INDEFINITE
-    now.power[LOSS] += lost
+    state.power[LOSS] += lost
     return DONE
 
 
 @part
-def state_in_step(memory, course, x, h):
+def state_in_step(memory, context, x, h):
     """``at``: the state at the part x of the step h, order 4."""
-    dp.within(memory.dense, h, x, course.start.y, memory.k, course.at.y)
-    call(course.calls[NORMALIZE], course.place[COMMON], course.place[AT], course.place[AT], 0.0, 0.0, 0.0)
+    dp.within(memory.dense, h, x, context.start.y, memory.k, context.at.y)
+    call(context.calls[NORMALIZE], context.records[COMMON], context.records[AT], context.records[AT], 0.0, 0.0, 0.0)
 
 
 @part
-def watched_gap(memory, course, k):
+def watched_gap(memory, context, k):
     """Is contact k rigid and open in this step?"""
-    return course.contact.rigid[k] == 1 and memory.mode[k] == OPEN
+    return context.contact.rigid[k] == 1 and memory.mode[k] == OPEN
 
 
 @called
-def dip(memory, course, k, low, high, h):
+def dip(memory, context, k, low, high, h):
     """Part of the step between ``low`` and ``high`` at which contact k is closed, −1 where it stays open: where its gap is least,
     or where it changes sign."""
-    contact = course.contact
-    sinks = contact.look[k, GAP_NOW] < 0.0
+    contact = context.contact
+    sinks = contact.recent[k, GAP_NOW] < 0.0
     for _ in range(60):
         x = 0.5 * (low + high)
         if not low < x < high:
             return -1.0
-        values(memory, course, x, h, memory.last)
+        values(memory, context, x, h, memory.last)
         if memory.last[k] < 0.0:
             return x
         if contact.gap[k] < 0.0 if sinks else contact.rate[k, 0] > 0.0:
@@ -201,31 +201,31 @@ def dip(memory, course, k, low, high, h):
 
 
 @part
-def values(memory, course, x, h, out):
+def values(memory, context, x, h, out):
     """State functions of the contacts at the part x of the step: gap of open ones, speed along the direction of slip of slipping
     ones; 1 where there is nothing to watch."""
-    contact = course.contact
-    state_in_step(memory, course, x, h)
-    look_at(course, AT, course.clock[TIME] + x * h)
+    contact = context.contact
+    state_in_step(memory, context, x, h)
+    evaluate_contacts(context, AT, context.clock[TIME] + x * h)
     for k in range(out.shape[0]):
         out[k] = 1.0
         if contact.rigid[k] == 0:
             continue
         if memory.mode[k] == OPEN:
-            out[k] = 1.0 if contact.beside[k] != 0.0 else contact.gap[k]
+            out[k] = 1.0 if contact.outside[k] != 0.0 else contact.gap[k]
         elif memory.mode[k] == SLIPS and contact.mu[k] > 0.0:
             out[k] = contact.rate[k, 1] * memory.slip[k, 0] + contact.rate[k, 2] * memory.slip[k, 1]
 
 
 @part
-def root(memory, course, k, low, high, h):
+def root(memory, context, k, low, high, h):
     """Part of the step at which state function k, not negative at ``low``, becomes negative before ``high``: bisection and regula
     falsi in turn."""
-    values(memory, course, low, h, memory.last)
+    values(memory, context, low, h, memory.last)
     a = memory.last[k]
     if a <= 0.0:
         return low
-    values(memory, course, high, h, memory.last)
+    values(memory, context, high, h, memory.last)
     b = memory.last[k]
     for it in range(200):
         if high - low <= 4e-16:
@@ -233,7 +233,7 @@ def root(memory, course, k, low, high, h):
         x = low - a * (high - low) / (b - a) if it % 3 != 2 else 0.5 * (low + high)
         if not low < x < high:
             x = 0.5 * (low + high)
-        values(memory, course, x, h, memory.last)
+        values(memory, context, x, h, memory.last)
         f = memory.last[k]
         if f == 0.0:
             return x
@@ -245,35 +245,35 @@ def root(memory, course, k, low, high, h):
 
 
 @part
-def first_event(memory, course, h):
+def first_event(memory, context, h):
     """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts."""
-    n, contact = memory.struck.shape[0], course.contact
+    n, contact = memory.struck.shape[0], context.contact
     watched = False
     for k in range(n):
         memory.struck[k] = 0
         memory.turned[k] = 0
-        slides = memory.mode[k] == SLIPS and course.contact.mu[k] > 0.0
-        watched = watched or (course.contact.rigid[k] == 1 and (memory.mode[k] == OPEN or slides))
+        slides = memory.mode[k] == SLIPS and context.contact.mu[k] > 0.0
+        watched = watched or (context.contact.rigid[k] == 1 and (memory.mode[k] == OPEN or slides))
     until = 1.0
     if not watched:
         return until
     before = 0.0
-    values(memory, course, 0.0, h, memory.first)
+    values(memory, context, 0.0, h, memory.first)
     note_gaps(contact)
-    for look in range(LOOKS):
-        x = 0.02 if look == 0 else 0.1 if look == 1 else 0.1 + 0.15 * (look - 1)
-        values(memory, course, x, h, memory.first)
+    for i in range(EVALUATIONS_OF_GAPS):
+        x = 0.02 if i == 0 else 0.1 if i == 1 else 0.1 + 0.15 * (i - 1)
+        values(memory, context, x, h, memory.first)
         note_gaps(contact)
         found = False
         for k in range(n):
             memory.until[k] = x if memory.first[k] < 0.0 else -1.0
-            if memory.first[k] >= 0.0 and watched_gap(memory, course, k) and may_dip(contact.look, k, (x - before) * h):
-                memory.until[k] = dip(memory, course, k, before, x, h)
+            if memory.first[k] >= 0.0 and watched_gap(memory, context, k) and may_dip(contact.recent, k, (x - before) * h):
+                memory.until[k] = dip(memory, context, k, before, x, h)
             found = found or memory.until[k] > 0.0
         if found:
             for k in range(n):
                 if memory.until[k] > 0.0:
-                    at = root(memory, course, k, before, memory.until[k], h)
+                    at = root(memory, context, k, before, memory.until[k], h)
                     if at < until - NEAR:
                         for l in range(k):
                             memory.struck[l] = 0
@@ -290,43 +290,43 @@ def first_event(memory, course, h):
 
 
 @entry
-def step_at(memory, course, same, h, a_, b_):
+def step_at(memory, context, same, h, a_, b_):
     """A step to its end or to the first event in it."""
-    now, start, clock, contact = course.now, course.start, course.clock, course.contact
+    state, start, clock, contact = context.state, context.start, context.clock, context.contact
     t = clock[TIME]
     for k in range(memory.mode.shape[0]):
         memory.mode[k] = contact.mode[k]
         memory.slip[k, 0] = contact.slip[k, 0]
         memory.slip[k, 1] = contact.slip[k, 1]
     for j in range(dp.STAGES):
-        dp.stage(memory.tableau, j, h, start.y, memory.k, now.y)
-        status = derivative_with_forces(memory, course, t + memory.nodes[j] * h, memory.mode, memory.slip)
+        dp.stage(memory.tableau, j, h, start.y, memory.k, state.y)
+        status = derivative_with_forces(memory, context, t + memory.nodes[j] * h, memory.mode, memory.slip)
         if status != DONE:
             return status
-        copy(now.yd, memory.k[j])
-    dp.stage(memory.tableau, dp.STAGES - 1, h, start.y, memory.k, now.y)
+        copy(state.yd, memory.k[j])
+    dp.stage(memory.tableau, dp.STAGES - 1, h, start.y, memory.k, state.y)
     error = dp.error_norm(
-        memory.weights, h, memory.k, start.y, now.y, now.y.shape[0] - 3, memory.control[0], memory.control[1]
+        memory.weights, h, memory.k, start.y, state.y, state.y.shape[0] - 3, memory.control[0], memory.control[1]
     )  # fmt: skip
     clock[ERROR] = error
-    dp.local_error(memory.weights, h, memory.k, start.q.shape[0], course.local)
+    dp.local_error(memory.weights, h, memory.k, start.q.shape[0], context.local)
     if not error <= 1.0:
         return DONE
     memory.whole[0] = h
-    until = first_event(memory, course, h)
+    until = first_event(memory, context, h)
     if until < 1.0:
         clock[TAKEN] = until * h
-        state_in_step(memory, course, until, h)
-        copy(course.at.y, now.y)
-        derivative_with_forces(memory, course, t + until * h, memory.mode, memory.slip)
+        state_in_step(memory, context, until, h)
+        copy(context.at.y, state.y)
+        derivative_with_forces(memory, context, t + until * h, memory.mode, memory.slip)
     return DONE
 
 
 @part
-def touches(memory, course, k):
+def touches(memory, context, k):
     """Is contact k open, closed but for round-off, and not parting? Gaps and velocities stand."""
-    contact = course.contact
-    near = contact.gap[k] <= TOUCHING and contact.beside[k] == 0.0 and contact.rate[k, 0] <= memory.control[2]
+    contact = context.contact
+    near = contact.gap[k] <= TOUCHING and contact.outside[k] == 0.0 and contact.rate[k, 0] <= memory.control[2]
     return near and contact.rigid[k] == 1 and contact.mode[k] == OPEN
 
 
@@ -348,29 +348,29 @@ def note_event(memory, t):
 
 
 @part
-def crowded(memory, course, k, t):
+def crowded(memory, context, k, t):
     """Have the last events, this one of contact k, no time between them?"""
     if memory.crowd[0] < CROWD or t - memory.recent[memory.crowd[0] % CROWD] >= CROWDED * (1.0 + t):
         return False
-    course.exchange.status[0] = k
-    course.exchange.status[1] = TOO_MANY
+    context.exchange.status[0] = k
+    context.exchange.status[1] = TOO_MANY
     return True
 
 
 @part
-def collide(memory, course, t):
+def collide(memory, context, t):
     """Impact of the contacts that struck with all that are closed; they part, or stay closed. Returns a status."""
-    now, contact, closed = course.now, course.contact, memory.closed
+    state, contact, closed = context.state, context.contact, memory.closed
     settling = memory.control[2]
-    look_at(course, NOW, t)
+    evaluate_contacts(context, STATE, t)
     m = 0
     for k in range(memory.struck.shape[0]):
-        if memory.struck[k] == 1 or contact.mode[k] != OPEN or touches(memory, course, k):
+        if memory.struck[k] == 1 or contact.mode[k] != OPEN or touches(memory, context, k):
             contact.row[m] = k
             m += 1
     if m == 0:
         return DONE
-    status = solve_impact(course, closed, memory.counts, t, m, settling)
+    status = solve_impact(context, closed, memory.counts, t, m, settling)
     if status != DONE:
         return status
     hard = False
@@ -384,7 +384,7 @@ def collide(memory, course, t):
                 after += closed.problem.D[3 * b + c, j] * closed.problem.x[j]
             lost -= 0.5 * closed.problem.x[3 * b + c] * (closed.before[b, c] + after)
             u = (after, u[1], u[2]) if c == 0 else (u[0], after, u[2]) if c == 1 else (u[0], u[1], after)
-        now.w[LOSS] += lost
+        state.w[LOSS] += lost
         if closed.before[b, 0] < -settling and closed.problem.x[3 * b] > 0.0:
             hard = True
             log_impact(
@@ -398,67 +398,67 @@ def collide(memory, course, t):
             note_event(memory, t)
         set_mode(contact, k, u[0] > 0.5 * settling, u[1], u[2])
     for j in range(3 * m):
-        for i in range(now.s.shape[0]):
-            now.s[i] += closed.Y[j, i] * closed.problem.x[j]
-        for a in range(now.lam.shape[0]):
-            now.w[DRIVES] += closed.problem.x[j] * closed.reaction[j, a] * course.exchange.drive_rate[a]
+        for i in range(state.s.shape[0]):
+            state.s[i] += closed.Y[j, i] * closed.problem.x[j]
+        for a in range(state.lam.shape[0]):
+            state.w[DRIVES] += closed.problem.x[j] * closed.reaction[j, a] * context.exchange.drive_rate[a]
     if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
-        course.counts[PAUSED] = 1
+        context.counts[PAUSED] = 1
     if not hard:  # an event all the same
         note_event(memory, t)
-    if crowded(memory, course, contact.row[0], t):
+    if crowded(memory, context, contact.row[0], t):
         return UNSOLVED
-    return shortened(memory, course, t)  # with the forces of the contacts that stay closed
+    return shortened(memory, context, t)  # with the forces of the contacts that stay closed
 
 
 @part
-def shortened(memory, course, t):
+def shortened(memory, context, t):
     """The next step is no longer than the flights that begin, so that gaps are seen before they close again."""
-    now, at, contact = course.now, course.at, course.contact
-    status = derivative_with_forces(memory, course, t, contact.mode, contact.slip)
+    state, at, contact = context.state, context.at, context.contact
+    status = derivative_with_forces(memory, context, t, contact.mode, contact.slip)
     if status != DONE:
         return status
-    look_at(course, NOW, t)
+    evaluate_contacts(context, STATE, t)
     for k in range(contact.mode.shape[0]):
         memory.first[k] = contact.rate[k, 0]
-    for i in range(now.y.shape[0]):
-        at.y[i] = now.y[i] + DIFFERENCE * now.yd[i]
-    look_at(course, AT, t + DIFFERENCE)
+    for i in range(state.y.shape[0]):
+        at.y[i] = state.y[i] + DIFFERENCE * state.yd[i]
+    evaluate_contacts(context, AT, t + DIFFERENCE)
     for k in range(contact.mode.shape[0]):
         if contact.rigid[k] == 1 and contact.mode[k] == OPEN:
             u = memory.first[k]
             fall = (contact.rate[k, 0] - u) / DIFFERENCE
             if fall < 0.0 < u and contact.gap[k] <= TOUCHING + DIFFERENCE * abs(u) + DIFFERENCE:
-                course.clock[NEXT] = min(course.clock[NEXT], -2.2 * u / fall)
+                context.clock[NEXT] = min(context.clock[NEXT], -2.2 * u / fall)
     return DONE
 
 
 @part
-def change_modes(memory, course, t):
-    """Contacts without force that part open; the others slip the way they now move, or stick where they do not.
+def change_modes(memory, context, t):
+    """Contacts without force that part open; the others slip the way they move, or stick where they do not.
 
     The direction of slip that a step begins with is that of its own start: slip may turn by any angle in many steps.
     """
-    contact = course.contact
+    contact = context.contact
     shut = False
     for k in range(contact.mode.shape[0]):
         shut = shut or contact.mode[k] != OPEN
     if not shut:
         return
-    look_at(course, NOW, t)
+    evaluate_contacts(context, STATE, t)
     for k in range(contact.mode.shape[0]):
         if contact.mode[k] == OPEN:
             continue
-        if (contact.rate[k, 0] > 1e-9 and contact.force[k, 0] <= 0.0) or contact.beside[k] != 0.0:
+        if (contact.rate[k, 0] > 1e-9 and contact.force[k, 0] <= 0.0) or contact.outside[k] != 0.0:
             contact.mode[k] = OPEN
         else:
             set_mode(contact, k, False, contact.rate[k, 1], contact.rate[k, 2])
 
 
 @seldom_entry
-def finish_at(memory, course, same, h, a_, b_):
+def finish_at(memory, context, same, h, a_, b_):
     """Impacts at the end of the accepted step, and the modes for the next one."""
-    t = course.clock[TIME]
+    t = context.clock[TIME]
     hit = False
     turned = -1
     for k in range(memory.struck.shape[0]):
@@ -466,43 +466,43 @@ def finish_at(memory, course, same, h, a_, b_):
         turned = k if memory.turned[k] == 1 else turned
     status = DONE
     if hit:
-        status = collide(memory, course, t)
+        status = collide(memory, context, t)
     elif turned >= 0:
         note_event(memory, t)
-        if crowded(memory, course, turned, t):
+        if crowded(memory, context, turned, t):
             return UNSOLVED
     if status == DONE:
-        change_modes(memory, course, t)
+        change_modes(memory, context, t)
     return status
 
 
 @seldom_entry
-def begin_at(memory, course, same, t, a_, b_):
+def begin_at(memory, context, same, t, a_, b_):
     """Contacts that touch at the start strike, or stay closed."""
     for k in range(memory.struck.shape[0]):
         memory.struck[k] = 0
         memory.turned[k] = 0
-    return collide(memory, course, t)
+    return collide(memory, context, t)
 
 
 @entry
-def within_at(memory, course, same, t, a_, b_):
+def within_at(memory, context, same, t, a_, b_):
     """The state at time t of the last step with the forces of its closed contacts, for outputs."""
-    contact, now, at = course.contact, course.now, course.at
-    x, _ = part_of_step(course, t)
-    copy(now.y, memory.closed.kept)
-    copy(now.yd, memory.closed.kept_rate)
+    contact, state, at = context.contact, context.state, context.at
+    x, _ = part_of_step(context, t)
+    copy(state.y, memory.closed.kept)
+    copy(state.yd, memory.closed.kept_rate)
     if x == 1.0:
-        status = derivative_with_forces(memory, course, t, contact.mode, contact.slip)
+        status = derivative_with_forces(memory, context, t, contact.mode, contact.slip)
     else:
         h = memory.whole[0]
-        state_in_step(memory, course, (t - course.clock[BEGUN]) / h, h)
-        copy(at.y, now.y)
-        status = derivative_with_forces(memory, course, t, memory.mode, memory.slip)
-    copy(now.y, at.y)
-    copy(memory.closed.kept, now.y)
-    copy(memory.closed.kept_rate, now.yd)
-    for k in range(contact.told.shape[0]):
+        state_in_step(memory, context, (t - context.clock[BEGUN]) / h, h)
+        copy(at.y, state.y)
+        status = derivative_with_forces(memory, context, t, memory.mode, memory.slip)
+    copy(state.y, at.y)
+    copy(memory.closed.kept, state.y)
+    copy(memory.closed.kept_rate, state.yd)
+    for k in range(contact.output.shape[0]):
         for c in range(3):
-            contact.told[k, c] = contact.force[k, c]
+            contact.output[k, c] = contact.force[k, c]
     return status

@@ -19,31 +19,6 @@ from flexmbs._jit.address import entry, invoke
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_ends
-from flexmbs.integrators.course import (
-    AT,
-    CORRECTION,
-    COURSE,
-    DISPLACE,
-    DONE,
-    ERROR,
-    FIXED,
-    ITERATIONS,
-    MATRIX,
-    MEMORY,
-    NEXT,
-    NO_CONVERGENCE,
-    NOT_FINITE,
-    NOW,
-    START,
-    TIME,
-    Course,
-    copy,
-    correction,
-    displace,
-    iteration_matrix,
-    look,
-    residual,
-)  # fmt: skip
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,
@@ -56,9 +31,34 @@ from flexmbs.integrators.integrator import (
     check_tolerance,
     is_number,
 )  # fmt: skip
+from flexmbs.integrators.run_context import (
+    AT,
+    CONTEXT,
+    CORRECTION,
+    DISPLACE,
+    DONE,
+    ERROR,
+    FIXED,
+    ITERATIONS,
+    MATRIX,
+    MEMORY,
+    NEXT,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    START,
+    STATE,
+    TIME,
+    RunContext,
+    copy,
+    correction,
+    displace,
+    evaluate_constraints,
+    iteration_matrix,
+    residual,
+)  # fmt: skip
 
 REFACTOR_RATE = 0.02  # contraction slower than this is worth a new factorization
-BENT_RATE = 0.3  # contraction slower than this with a new factor is worth another one where forces bend within the step
+NONLINEAR_RATE = 0.3  # contraction slower than this with a new factor is worth another one where forces bend within the step
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
 SAME_TOLERANCE = 1e-4  # of the run, which a step has too
 SHARE = 1.0 / 15.0  # of what is asked of the run: errors of steps grow on their way to its end
@@ -115,17 +115,17 @@ class GeneralizedAlpha(Integrator):
         n, z = facts.ns, np.zeros
         newton = self.newton_tolerance if self.step else min(self.newton_tolerance, NEWTON_SHARE * SHARE * self.rtol)
         return Memory(
-            self.parameters(), float(newton), int(self.max_iterations), int(facts.free_bodies), int(facts.bent),
+            self.parameters(), float(newton), int(self.max_iterations), int(facts.free_bodies), int(facts.strongly_nonlinear),
             self.tolerances(), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(LAST),
         )  # fmt: skip
 
-    def begin(self, memory: Any, course: Course) -> None:
-        memory.a[:], memory.jerk[:] = course.now.sd, course.local
+    def begin(self, memory: Any, context: RunContext) -> None:
+        memory.a[:], memory.jerk[:] = context.state.sd, context.local
         memory.kappa[:] = memory.last[:] = memory.factor[:] = 0.0
         if memory.jerk.any():
             memory.last[CONSTANT] = 1.0
-            own, at = int(course.place[MEMORY]), int(course.place[COURSE])
-            invoke(begin_at.address(memory, course, course), own, at, at, float(course.clock[NEXT]))
+            own, at = int(context.records[MEMORY]), int(context.records[CONTEXT])
+            invoke(begin_at.address(memory, context, context), own, at, at, float(context.clock[NEXT]))
 
     @property
     def calls(self) -> MethodCalls:
@@ -217,7 +217,7 @@ class Memory(NamedTuple):
     tolerance: float
     iterations: int
     keeps: int  # factorizations serve following steps too
-    bends: int  # forces bend within a step
+    strongly_nonlinear: int  # forces whose slopes change within a step
     control: np.ndarray  # (2,) rtol, atol
     factor: np.ndarray  # (1,) step of the factorization that stands, 0 none
     a: np.ndarray  # (ns,)
@@ -237,10 +237,10 @@ def constancy(change, size):
 
 
 @part
-def suit(memory, course, h):
-    """The start of a step, in ``now`` and memory.a0, as steps of length h have it. Returns a status of `Course`."""
-    now, x = course.now, course.exchange.x
-    ns, nc, last = now.s.shape[0], now.lam.shape[0], memory.last[LENGTH]
+def suit(memory, context, h):
+    """The start of a step, in ``state`` and memory.a0, as steps of length h have it. Returns a status of `RunContext`."""
+    state, x = context.state, context.exchange.x
+    ns, nc, last = state.s.shape[0], state.lam.shape[0], memory.last[LENGTH]
     share = memory.last[CONSTANT]
     changed = nc > 0 and share > 0.0 and abs(h - last) > SAME * h
     shift = share * (memory.p[0] - memory.p[1]) * (h - last) if changed else 0.0
@@ -249,47 +249,47 @@ def suit(memory, course, h):
     if not changed:
         return DONE
     if memory.factor[0] == 0.0:
-        residual(course, NOW, course.clock[TIME], True)
+        residual(context, STATE, context.clock[TIME], True)
         c_sd, c_s = factors(memory.p, h)
-        status = iteration_matrix(course, NOW, c_sd, c_s)
+        status = iteration_matrix(context, STATE, c_sd, c_s)
         if status != DONE:
             return status
     for i in range(ns):
         x[i] = 0.0
     for a in range(nc):
-        x[ns + a] = 0.0 if course.exchange.nonholonomic[a] == 1 else share * (h * h - last * last) * memory.kappa[a]
-    correction(course, NOW)
+        x[ns + a] = 0.0 if context.exchange.nonholonomic[a] == 1 else share * (h * h - last * last) * memory.kappa[a]
+    correction(context, STATE)
     for i in range(ns):
-        now.s[i] += x[i]
+        state.s[i] += x[i]
     return DONE
 
 
 @part
-def solve_step(memory, course, h):
-    """Newton's method for the end of the step, in ``now``; the factorization is kept while corrections contract well and the step
-    does not change. Returns a status of `Course`."""
-    now, start, x, gs = course.now, course.start, course.exchange.x, course.exchange.gs
-    s, sd, lam, z = now.s, now.sd, now.lam, now.z
+def solve_step(memory, context, h):
+    """Newton's method for the end of the step, in ``state``; the factorization is kept while the corrections converge well and
+    the step does not change. Returns a status of `RunContext`."""
+    state, start, x, gs = context.state, context.start, context.exchange.x, context.exchange.gs
+    s, sd, lam, z = state.s, state.sd, state.lam, state.z
     ns = s.shape[0]
-    t1 = course.clock[TIME] + h
-    status = suit(memory, course, h)
+    t1 = context.clock[TIME] + h
+    status = suit(memory, context, h)
     if status != DONE:
         return status
-    predict(memory.p, h, s, sd, memory.a0, memory.a1, now.d)
+    predict(memory.p, h, s, sd, memory.a0, memory.a1, state.d)
     c_sd, c_s = factors(memory.p, h)
     before = 0.0
     fresh = False
     slow = memory.keeps == 0
     growths = 0
     for _ in range(memory.iterations):
-        displace(course, NOW, START)
+        displace(context, STATE, START)
         for a in range(z.shape[0]):
-            z[a] = start.z[a] + 0.5 * h * (start.zd[a] + now.zd[a])
+            z[a] = start.z[a] + 0.5 * h * (start.zd[a] + state.zd[a])
         renew = memory.factor[0] != h or slow
-        residual(course, NOW, t1, renew)
+        residual(context, STATE, t1, renew)
         if renew:
             memory.factor[0] = 0.0
-            status = iteration_matrix(course, NOW, c_sd, c_s)
+            status = iteration_matrix(context, STATE, c_sd, c_s)
             if status != DONE:
                 return status
             memory.factor[0] = h
@@ -298,20 +298,20 @@ def solve_step(memory, course, h):
             fresh = True
             slow = False
         for a in range(ns):
-            x[a] = -course.exchange.r[a]
+            x[a] = -context.exchange.r[a]
         for a in range(lam.shape[0]):
-            x[ns + a] = -gs[0, a] if course.exchange.nonholonomic[a] == 0 else -gs[1, a] / c_s
-        correction(course, NOW)
-        size = correct(c_sd, c_s, x, now.d, s, sd)
+            x[ns + a] = -gs[0, a] if context.exchange.nonholonomic[a] == 0 else -gs[1, a] / c_s
+        correction(context, STATE)
+        size = correct(c_sd, c_s, x, state.d, s, sd)
         change = 0.0
         for a in range(lam.shape[0]):
             lam[a] -= x[ns + a]
             change = max(change, abs(x[ns + a]))
         forces = MULTIPLIER_TOLERANCE * largest(lam)
-        course.counts[ITERATIONS] += 1
+        context.counts[ITERATIONS] += 1
         if not size < 1e30:
             return NOT_FINITE
-        goal = memory.tolerance * min(largest(now.d), ACCELERATION_TOLERANCE * largest(sd) / c_sd) + ROUND_OFF
+        goal = memory.tolerance * min(largest(state.d), ACCELERATION_TOLERANCE * largest(sd) / c_sd) + ROUND_OFF
         if size <= 1e-3 * goal and change <= forces:
             return DONE
         if before > 0.0:
@@ -322,7 +322,7 @@ def solve_step(memory, course, h):
                 return DONE
             if rate > 0.5 and size <= STAGNATION:
                 return DONE
-            slow = (memory.bends == 1 and rate > BENT_RATE) if fresh else rate > REFACTOR_RATE
+            slow = (memory.strongly_nonlinear == 1 and rate > NONLINEAR_RATE) if fresh else rate > REFACTOR_RATE
             if rate > 2.0 and fresh:
                 growths += 1
                 if growths > 2:
@@ -332,52 +332,52 @@ def solve_step(memory, course, h):
 
 
 @entry
-def step_at(memory, course, same, h, a, b):
-    """The end of a step of length h in ``now``, its error over the tolerance in the clock."""
-    now, start = course.now, course.start
-    status = solve_step(memory, course, h)
+def step_at(memory, context, same, h, a, b):
+    """The end of a step of length h in ``state``, its error over the tolerance in the clock."""
+    state, start = context.state, context.start
+    status = solve_step(memory, context, h)
     if status != DONE:
         memory.factor[0] = 0.0
         return status
     # the last iterate was corrected once more after its evaluation
-    displace(course, NOW, START)
+    displace(context, STATE, START)
     copy(memory.a0, memory.a1)
-    finish(memory.p, now.sd, start.sd, memory.a1)
+    finish(memory.p, state.sd, start.sd, memory.a1)
     for k in range(3):
-        now.w[k] = start.w[k] + 0.5 * h * (start.power[k] + now.power[k])
-    local_error(memory.p, h, memory.a1, memory.a0, course.local)
-    if course.clock[FIXED] <= 0.0:
-        course.clock[ERROR] = error_norm(course.local, memory.travel, memory.control[0], memory.control[1])
-    without_stiff(h, memory.a1, memory.a0, now.s, start.s, course.local)
+        state.w[k] = start.w[k] + 0.5 * h * (start.power[k] + state.power[k])
+    local_error(memory.p, h, memory.a1, memory.a0, context.local)
+    if context.clock[FIXED] <= 0.0:
+        context.clock[ERROR] = error_norm(context.local, memory.travel, memory.control[0], memory.control[1])
+    without_stiff(h, memory.a1, memory.a0, state.s, start.s, context.local)
     return DONE
 
 
 @entry
-def begin_at(memory, course, same, h, a, b):
-    """κ at the start, ``now``: a step of length h with exact velocities would end at g, one with G s off by −g/h ends at 0."""
-    now, at, p = course.now, course.at, memory.p
+def begin_at(memory, context, same, h, a, b):
+    """κ at the start, ``state``: a step of length h with exact velocities would end at g, one with G s off by −g/h ends at 0."""
+    state, at, p = context.state, context.at, memory.p
     ahead = (p[0] - p[1]) * h
-    for i in range(now.s.shape[0]):
+    for i in range(state.s.shape[0]):
         a0 = memory.a[i] + ahead * memory.jerk[i]
-        at.d[i] = h * (now.s[i] + h * ((0.5 - p[2]) * a0 + p[2] * (a0 + h * memory.jerk[i])))
-        at.s[i] = now.s[i] + h * now.sd[i]
-    displace(course, AT, NOW)
-    look(course, AT, course.clock[TIME] + h)
+        at.d[i] = h * (state.s[i] + h * ((0.5 - p[2]) * a0 + p[2] * (a0 + h * memory.jerk[i])))
+        at.s[i] = state.s[i] + h * state.sd[i]
+    displace(context, AT, STATE)
+    evaluate_constraints(context, AT, context.clock[TIME] + h)
     for k in range(memory.kappa.shape[0]):
-        memory.kappa[k] = -course.exchange.gs[0, k] / (h * h * h)
-    look(course, NOW, course.clock[TIME])
+        memory.kappa[k] = -context.exchange.gs[0, k] / (h * h * h)
+    evaluate_constraints(context, STATE, context.clock[TIME])
     return DONE
 
 
 @entry
-def finish_at(memory, course, same, h, a, b):
+def finish_at(memory, context, same, h, a, b):
     """The accepted step into the memory."""
     memory.last[LENGTH] = h
     memory.last[CONSTANT] = 1.0
     size = 0.0
     change = 0.0
     for a in range(memory.kappa.shape[0]):
-        kappa = course.exchange.gs[1, a] / (h * h)
+        kappa = context.exchange.gs[1, a] / (h * h)
         size = max(size, abs(kappa))
         change = max(change, abs(kappa - memory.kappa[a]))
         memory.kappa[a] = kappa
@@ -391,7 +391,7 @@ def finish_at(memory, course, same, h, a, b):
         change = max(change, abs(jerk - memory.jerk[i]))
         memory.jerk[i] = jerk
         memory.a[i] = memory.a1[i]
-        memory.path[i] += course.now.d[i]
+        memory.path[i] += context.state.d[i]
         memory.travel[i] = max(memory.travel[i], abs(memory.path[i]))
     memory.last[JERK] = max(size, FADING * memory.last[JERK])
     memory.last[CONSTANT] = min(memory.last[CONSTANT], constancy(change, memory.last[JERK]))

@@ -7,7 +7,7 @@ from flexmbs._jit import part
 MOST_LOGGED = 1000
 # columns of the log; places in the counts
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST, LOG_WIDTH = 0, 1, 2, 5, 6
-LOGGED, LOWERED, SWEEPS = range(3)
+LOGGED, REDUCED, SWEEPS = range(3)
 
 ImpactRow = tuple[int, float, tuple[float, float, float], float]
 
@@ -24,13 +24,13 @@ def log_impact(log, counts, k, t, p, lost):
     counts[LOGGED] = at + 1
 
 
-def lowered_notes(counts: np.ndarray, times: str) -> list[str]:
-    """A note on how often restitution was lowered; ``times``: the steps or impacts that are counted."""
-    lowered = int(counts[LOWERED])
-    if not lowered:
+def reduction_notes(counts: np.ndarray, times: str) -> list[str]:
+    """A note on how often restitution was reduced; ``times``: the steps or impacts that are counted."""
+    reduced = int(counts[REDUCED])
+    if not reduced:
         return []
-    text = "restitution was lowered where it would have added energy, with friction"
-    return [f"contacts: in {lowered} {times} {text}; in Newton's law a tangential_restitution equal to restitution avoids it"]
+    text = "restitution was reduced where it would have added energy, with friction"
+    return [f"contacts: in {reduced} {times} {text}; in Newton's law a tangential_restitution equal to restitution avoids it"]
 
 
 def taken_impacts(log: np.ndarray, counts: np.ndarray) -> list[ImpactRow]:

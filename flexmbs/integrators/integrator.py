@@ -1,7 +1,7 @@
 """What an integrator is: a value with the options of a method.
 
 ``needs`` says what a formalism must provide for it, "residual" or "accelerations". Its step is a kernel that meets the
-formalism through the calls of `flexmbs.integrators.course`; a new method is one file and a line of `INTEGRATORS`.
+formalism through the calls of `flexmbs.integrators.run_context`; a new method is one file and a line of `INTEGRATORS`.
 """
 
 import abc
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from flexmbs._jit.address import Entry
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_ends, nothing_kept
-from flexmbs.integrators.course import Course
+from flexmbs.integrators.run_context import RunContext
 
 RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
 
@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     contacts: int
     free_bodies: bool  # no body hangs on another one
     constant_mass: bool  # free rigid bodies
-    bent: bool  # forces bend within a step: friction, stops, contacts
+    strongly_nonlinear: bool  # forces whose slopes change within a step: friction, joint limits, contacts
 
 
 class Control(NamedTuple):
@@ -46,7 +46,7 @@ class Control(NamedTuple):
 
 
 class MethodCalls(NamedTuple):
-    """Kernels of a method, each called with (memory, course, course, t): the step of length t, what follows its acceptance, the
+    """Kernels of a method, each called with (memory, context, context, t): the step of length t, what follows its acceptance, the
     state at time t of the last step."""
 
     step: Entry
@@ -57,15 +57,16 @@ class MethodCalls(NamedTuple):
 class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
-    treatments: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
+    stabilizations: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
     contacts: does it know rigid contacts? sees_contacts: it looks within its steps for contacts that close and open. control: of
     its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does. begins_with_jerk: it finds s̈ of
-    constrained motions in ``course.local`` when it begins. uses: places in `Course.calls` of the equations it calls.
+    constrained motions in ``context.local`` when it begins. explicit: steps beyond a limit are unstable.
+    uses: places in `RunContext.calls` of the equations it calls.
     """
 
     name: ClassVar[str]
     needs: ClassVar[str]
-    treatments: ClassVar[tuple[str, ...]] = ("none",)
+    stabilizations: ClassVar[tuple[str, ...]] = ("none",)
     keeps_velocity_rows: ClassVar[bool] = True
     contacts: ClassVar[bool] = False
     sees_contacts: ClassVar[bool] = False
@@ -73,6 +74,7 @@ class Integrator(abc.ABC):
     uses: ClassVar[tuple[int, ...]]
     evaluated: ClassVar[bool] = False
     begins_with_jerk: ClassVar[bool] = False
+    explicit: ClassVar[bool] = False
     step: float | None
     rtol: float | None
     atol: float | None
@@ -81,8 +83,8 @@ class Integrator(abc.ABC):
     def memory(self, facts: Facts) -> Any:
         """Options and what is kept between steps beyond the state, a NamedTuple of arrays and numbers."""
 
-    def begin(self, memory: Any, course: Course) -> None:
-        """The memory at the consistent initial state ``course.now``."""
+    def begin(self, memory: Any, context: RunContext) -> None:
+        """The memory at the consistent initial state ``context.state``."""
         return
 
     @property

@@ -73,9 +73,9 @@ def products(n, mu, bound, p, u, lam):
 
 
 @called
-def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, dsigma, room):
+def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, dsigma, workspace):
     """Newton's step (step, du, dlam) towards τ, and the change dsigma of σ; returns False where it is not found."""
-    J = room.matrix
+    J = workspace.matrix
     for k in range(n):
         o = 3 * k
         for a in range(o, o + 3):
@@ -104,9 +104,9 @@ def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, 
         J[o + 2, o + 2] += f + g * w2 * w2
         step[o + 1] -= w1 * tau / sigma
         step[o + 2] -= w2 * tau / sigma
-    if lu(J, 3 * n, room.order) == 0.0:
+    if lu(J, 3 * n, workspace.order) == 0.0:
         return False
-    lu_solve(J, 3 * n, room.order, step)
+    lu_solve(J, 3 * n, workspace.order, step)
     for k in range(n):
         o = 3 * k
         v = p[o] - bound[k]
@@ -178,12 +178,12 @@ def moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1):
 
 
 @called
-def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, room):
+def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, workspace):
     """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p becomes the best found.
 
     Returns (largest entry of Φ/ρ, steps).
     """
-    line = room.line
+    line = workspace.line
     x, r, q, step, y, best = line[0], line[1], line[2], line[3], line[4], line[5]
     rho, u, lam = line[6, :n], line[6, n : 2 * n], line[6, 2 * n : 3 * n]
     du, dlam, dsigma = line[7, :n], line[7, n : 2 * n], line[7, 2 * n : 3 * n]
@@ -210,7 +210,7 @@ def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, room):
             attempt = LESS * worst
             for a in range(3 * n):
                 y[a] = p[a]
-            polished = newton(n, D, c, mu, drag, bound, rho, goal, y, x, r, q, step, room)
+            polished = newton(n, D, c, mu, drag, bound, rho, goal, y, x, r, q, step, workspace)
             if polished < least:
                 least = polished
                 for a in range(3 * n):
@@ -223,7 +223,7 @@ def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, room):
         arc = worst < ARC * speed
         mean, _ = products(n, mu, bound, p, u, lam)
         before = mismatch(n, x, mu, p, u, lam)
-        if not barrier_step(n, D, x, mu, drag, bound, rho, shrink * mean, p, u, lam, step, du, dlam, dsigma, room):
+        if not barrier_step(n, D, x, mu, drag, bound, rho, shrink * mean, p, u, lam, step, du, dlam, dsigma, workspace):
             break
         part_of = longest(n, mu, bound, arc, p, u, lam, step, du, dlam, dsigma)
         for _ in range(CUTS):

@@ -23,7 +23,26 @@ from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_linear
 from flexmbs.integrators.contact_calls import IMPACT, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.course import (
+from flexmbs.integrators.impacts import (
+    LOG_WIDTH,
+    LOGGED,
+    MOST_LOGGED,
+    REDUCED,
+    SWEEPS,
+    log_impact,
+    reduction_notes,
+    taken_impacts,
+)
+from flexmbs.integrators.integrator import (
+    Facts,
+    Integrator,
+    MethodCalls,
+    check_iterations,
+    check_step,
+    check_tolerance,
+    is_number,
+)  # fmt: skip
+from flexmbs.integrators.run_context import (
     AT,
     COMMON,
     CONTACTS,
@@ -35,12 +54,12 @@ from flexmbs.integrators.course import (
     MATRIX,
     NO_CONVERGENCE,
     NOT_FINITE,
-    NOW,
     OPEN,
     PAUSED,
     PROJECT,
     ROWS,
     START,
+    STATE,
     STICKS,
     TAKING,
     TIME,
@@ -51,16 +70,6 @@ from flexmbs.integrators.course import (
     displace_by_midpoint,
     iteration_matrix,
     residual,
-)  # fmt: skip
-from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, LOWERED, MOST_LOGGED, SWEEPS, log_impact, lowered_notes, taken_impacts
-from flexmbs.integrators.integrator import (
-    Facts,
-    Integrator,
-    MethodCalls,
-    check_iterations,
-    check_step,
-    check_tolerance,
-    is_number,
 )  # fmt: skip
 
 ROUND_OFF = 1e-12  # m or rad
@@ -117,7 +126,7 @@ class MoreauJean(Integrator):
         return taken_impacts(memory.log, memory.counts)
 
     def notes(self, memory: "Memory") -> list[str]:
-        return lowered_notes(memory.counts, "steps")
+        return reduction_notes(memory.counts, "steps")
 
 
 class Memory(NamedTuple):
@@ -147,7 +156,7 @@ class Memory(NamedTuple):
 
 
 def make_memory(method: MoreauJean, facts: Facts) -> Memory:
-    """Zeroed room for the contacts of a run."""
+    """Zeroed workspace for the contacts of a run."""
     n, ns, nc, z = facts.contacts, facts.ns, facts.nc, np.zeros
     problem = make_problem(n)
     return Memory(
@@ -170,7 +179,7 @@ def foreseen(memory, contact, h):
     for k in range(contact.gap.shape[0]):
         near = max(fall, ROUND_OFF) if contact.impulse[k, 0] > 0.0 else ROUND_OFF
         closes = contact.gap[k] + 0.5 * h * contact.rate[k, 0] <= near
-        if closes and contact.beside[k] == 0.0 and contact.rigid[k] == 1:
+        if closes and contact.outside[k] == 0.0 and contact.rigid[k] == 1:
             contact.row[m] = k
             memory.problem.mu[m] = contact.mu[k]
             for c in range(3):
@@ -180,19 +189,19 @@ def foreseen(memory, contact, h):
 
 
 @part
-def rows_of_contacts(course, point, t, m, rows):
+def rows_of_contacts(context, point, t, m, rows):
     """Rows of the contacts that take part, at a point."""
-    place = course.place
-    call(course.calls[ROWS], place[COMMON], place[point], place[point], t, 1.0 * m, 0.0)
+    records = context.records
+    call(context.calls[ROWS], records[COMMON], records[point], records[point], t, 1.0 * m, 0.0)
     for j in range(3 * m):
         for a in range(rows.shape[1]):
-            rows[j, a] = course.contact.rows[j, a]
+            rows[j, a] = context.contact.rows[j, a]
 
 
 @part
-def delassus(memory, course, m, scale):
+def delassus(memory, context, m, scale):
     """D = W Y and the velocities Y of unit impulses, with the factor that stands; ``scale``: velocity per displacement."""
-    x = course.exchange.x
+    x = context.exchange.x
     ns = memory.W.shape[1]
     for j in range(3 * m):
         for i in range(3 * m):
@@ -204,7 +213,7 @@ def delassus(memory, course, m, scale):
             x[a] = memory.F[j, a]
         for a in range(memory.reaction.shape[1]):
             x[ns + a] = 0.0
-        correction(course, AT)
+        correction(context, AT)
         for a in range(ns):
             memory.Y[j, a] = scale * x[a]
         for a in range(memory.reaction.shape[1]):
@@ -218,7 +227,7 @@ def delassus(memory, course, m, scale):
         size = 0.0
         for a in range(ns):
             size += memory.W[3 * b, a] ** 2
-        memory.problem.least[b] = CANNOT_YIELD * size / course.contact.scale[1]
+        memory.problem.least[b] = CANNOT_YIELD * size / context.contact.scale[1]
 
 
 @part
@@ -246,15 +255,15 @@ def restitution(memory, contact, m, h, share):
 
 
 @part
-def solve_contacts(memory, course, m, h, share):
+def solve_contacts(memory, context, m, h, share):
     """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its size)."""
-    contact = course.contact
+    contact = context.contact
     restitution(memory, contact, m, h, share)
     used, worst = solve(memory.solver[0], memory.problem, IMPACT, m, memory.impulse_tolerance, memory.sweeps)
     memory.counts[SWEEPS] = max(memory.counts[SWEEPS], used)
     if used == NO_SOLUTION or used >= memory.sweeps:
-        course.exchange.status[0] = contact.row[worst]
-        course.exchange.status[1] = used
+        context.exchange.status[0] = contact.row[worst]
+        context.exchange.status[1] = used
         return UNSOLVED, 0.0, 0.0
     gain = 0.0
     work_done = 0.0
@@ -282,42 +291,42 @@ def restituted(memory, m):
 
 
 @part
-def impulses_of_step(memory, course, m, h):
+def impulses_of_step(memory, context, m, h):
     """Impulses of the step. Where restitution with friction would add energy (Kane and Levinson 1985), restitution is
-    lowered until none is added. Returns the status."""
-    status, gain, size = solve_contacts(memory, course, m, h, 1.0)
+    reduced until none is added. Returns the status."""
+    status, gain, size = solve_contacts(memory, context, m, h, 1.0)
     if status != DONE or gain <= GAINED * size or not restituted(memory, m):
         return status
     low = 0.0
     high = 1.0
     for _ in range(HALVINGS):
         share = 0.5 * (low + high)
-        status, gain, size = solve_contacts(memory, course, m, h, share)
+        status, gain, size = solve_contacts(memory, context, m, h, share)
         if status != DONE:
             return status
         if gain > 0.0:
             high = share
         else:
             low = share
-    memory.counts[LOWERED] += 1
-    status, gain, size = solve_contacts(memory, course, m, h, low)
+    memory.counts[REDUCED] += 1
+    status, gain, size = solve_contacts(memory, context, m, h, low)
     return status
 
 
 @part
-def velocities_with_impulses(memory, course, m, h, c_mass):
+def velocities_with_impulses(memory, context, m, h, c_mass):
     """The velocities ``memory.v`` without impulses become those with the impulses of the contacts that take part."""
-    now, start, at = course.now, course.start, course.at
+    state, start, at = context.state, context.start, context.at
     ns = memory.v.shape[0]
-    rows_of_contacts(course, AT, course.clock[TIME] + memory.theta * h, m, memory.F)
-    delassus(memory, course, m, c_mass)
+    rows_of_contacts(context, AT, context.clock[TIME] + memory.theta * h, m, memory.F)
+    delassus(memory, context, m, c_mass)
     for j in range(3 * m):
         memory.free[j] = 0.0
         memory.mean[j] = 0.0
         for a in range(ns):
             memory.free[j] += memory.W[j, a] * memory.v[a]
             memory.mean[j] += 0.5 * memory.F[j, a] * (memory.v[a] + start.s[a])
-    status = impulses_of_step(memory, course, m, h)
+    status = impulses_of_step(memory, context, m, h)
     if status != DONE:
         return status
     for j in range(3 * m):
@@ -326,70 +335,70 @@ def velocities_with_impulses(memory, course, m, h, c_mass):
             for a in range(ns):
                 memory.v[a] += memory.Y[j, a] * y
             for a in range(at.lam.shape[0]):
-                now.lam[a] += memory.reaction[j, a] * y / h
+                state.lam[a] += memory.reaction[j, a] * y / h
     return DONE
 
 
 @part
-def evaluate_middle(memory, course, h):
-    """``at``: positions, velocities and force states at t + θh of the iterate ``now``; accelerations of the step."""
-    now, start, at = course.now, course.start, course.at
+def evaluate_middle(memory, context, h):
+    """``at``: positions, velocities and force states at t + θh of the iterate ``state``; accelerations of the step."""
+    state, start, at = context.state, context.start, context.at
     theta = memory.theta
-    for a in range(now.s.shape[0]):
-        at.s[a] = theta * now.s[a] + (1.0 - theta) * start.s[a]
-        now.d[a] = h * at.s[a]
-        at.sd[a] = (now.s[a] - start.s[a]) / h
-    displace_by_midpoint(course, NOW, START)
-    for a in range(now.s.shape[0]):
-        at.d[a] = theta * now.d[a]
-    displace(course, AT, START)
-    for a in range(now.z.shape[0]):
+    for a in range(state.s.shape[0]):
+        at.s[a] = theta * state.s[a] + (1.0 - theta) * start.s[a]
+        state.d[a] = h * at.s[a]
+        at.sd[a] = (state.s[a] - start.s[a]) / h
+    displace_by_midpoint(context, STATE, START)
+    for a in range(state.s.shape[0]):
+        at.d[a] = theta * state.d[a]
+    displace(context, AT, START)
+    for a in range(state.z.shape[0]):
         at.z[a] = start.z[a] + theta * h * at.zd[a]
-    copy(now.lam, at.lam)
+    copy(state.lam, at.lam)
 
 
 @part
-def solve_step(memory, course, h, m):
+def solve_step(memory, context, h, m):
     """Newton's method on the smooth equations; in each iteration the impulses for the velocities that it would reach."""
-    now, x = course.now, course.exchange.x
-    ns, nc = now.s.shape[0], now.lam.shape[0]
-    t0 = course.clock[TIME]
+    state, x = context.state, context.exchange.x
+    ns, nc = state.s.shape[0], state.lam.shape[0]
+    t0 = context.clock[TIME]
     c_mass = 1.0 / (memory.theta * memory.theta * h * h)
-    copy(course.start.zd, course.at.zd)
+    copy(context.start.zd, context.at.zd)
     before = 0.0
     for it in range(memory.iterations):
-        evaluate_middle(memory, course, h)
+        evaluate_middle(memory, context, h)
         if m > 0:
-            rows_of_contacts(course, NOW, t0 + h, m, memory.W)
+            rows_of_contacts(context, STATE, t0 + h, m, memory.W)
         renew = it == 0 or it % 4 == 3
-        residual(course, AT, t0 + memory.theta * h, renew)
-        course.counts[ITERATIONS] += 1
+        residual(context, AT, t0 + memory.theta * h, renew)
+        context.counts[ITERATIONS] += 1
         if renew:
-            status = iteration_matrix(course, AT, c_mass, 1.0 / (memory.theta * h))
+            status = iteration_matrix(context, AT, c_mass, 1.0 / (memory.theta * h))
             if status != DONE:
                 return status
         for a in range(ns):
-            x[a] = -course.exchange.r[a]
+            x[a] = -context.exchange.r[a]
         for a in range(nc):
-            x[ns + a] = -course.exchange.gs[2, a] / c_mass
-        correction(course, AT)
+            x[ns + a] = -context.exchange.gs[2, a] / c_mass
+        correction(context, AT)
         for a in range(ns):
-            memory.v[a] = now.s[a] + c_mass * h * x[a]
+            memory.v[a] = state.s[a] + c_mass * h * x[a]
         for a in range(nc):
-            now.lam[a] -= x[ns + a]
+            state.lam[a] -= x[ns + a]
         if m > 0:
-            status = velocities_with_impulses(memory, course, m, h, c_mass)
+            status = velocities_with_impulses(memory, context, m, h, c_mass)
             if status != DONE:
                 return status
         size = 0.0
         for a in range(ns):
-            each = abs(memory.v[a] - now.s[a])
+            each = abs(memory.v[a] - state.s[a])
             if each > size or each != each:
                 size = each
-            now.s[a] = memory.v[a]
+            state.s[a] = memory.v[a]
         if not size < 1e30:
             return NOT_FINITE
-        speed = largest(now.s)
+        speed = largest(state.s)
         if size <= memory.tolerance * speed + SMOOTH or (
             it > 2 and size <= 1e3 * memory.tolerance * speed and size >= 0.5 * before
         ):
@@ -399,77 +408,77 @@ def solve_step(memory, course, h, m):
 
 
 @entry
-def step_at(memory, course, same, h, a_, b_):
+def step_at(memory, context, same, h, a_, b_):
     """One step through its impacts."""
-    now, start, at, contact = course.now, course.start, course.at, course.contact
-    t0 = course.clock[TIME]
-    call(course.calls[CONTACTS], course.place[COMMON], course.place[START], course.place[START], t0, 0.0, 0.0)
+    state, start, at, contact = context.state, context.start, context.at, context.contact
+    t0 = context.clock[TIME]
+    call(context.calls[CONTACTS], context.records[COMMON], context.records[START], context.records[START], t0, 0.0, 0.0)
     copy(contact.gap, memory.gap)
     for k in range(contact.gap.shape[0]):
         for c in range(3):
             memory.rate[k, c] = contact.rate[k, c]
     m = foreseen(memory, contact, h)
     memory.taking[0] = m
-    course.counts[TAKING] = m
-    status = solve_step(memory, course, h, m)
+    context.counts[TAKING] = m
+    status = solve_step(memory, context, h, m)
     if status != DONE:
         return status
-    for a in range(now.s.shape[0]):
-        now.d[a] = h * (memory.theta * now.s[a] + (1.0 - memory.theta) * start.s[a])
-        course.local[a] = now.d[a]
-    displace_by_midpoint(course, NOW, START)
-    for a in range(now.s.shape[0]):
-        course.local[a] -= now.d[a]  # of a turn hω the midpoint rule takes 2 atan ½hω
-    for a in range(now.z.shape[0]):
-        now.z[a] = start.z[a] + h * at.zd[a]
+    for a in range(state.s.shape[0]):
+        state.d[a] = h * (memory.theta * state.s[a] + (1.0 - memory.theta) * start.s[a])
+        context.local[a] = state.d[a]
+    displace_by_midpoint(context, STATE, START)
+    for a in range(state.s.shape[0]):
+        context.local[a] -= state.d[a]  # of a turn hω the midpoint rule takes 2 atan ½hω
+    for a in range(state.z.shape[0]):
+        state.z[a] = start.z[a] + h * at.zd[a]
     for a in range(3):
-        now.w[a] = start.w[a] + h * at.power[a]
-    now.w[1] += lost_energy(memory, course)
-    copy(at.zd, now.zd)
-    copy(now.lam, at.lam)
-    course.clock[HOLDS] = memory.theta
-    if now.lam.shape[0] > 0:
-        call(course.calls[PROJECT], course.place[COMMON], course.place[NOW], course.place[NOW], t0 + h, 0.0, 0.0)
-    for a in range(now.s.shape[0]):
-        now.sd[a] = (now.s[a] - start.s[a]) / h
-    local_error(memory, course, h)
+        state.w[a] = start.w[a] + h * at.power[a]
+    state.w[1] += lost_energy(memory, context)
+    copy(at.zd, state.zd)
+    copy(state.lam, at.lam)
+    context.clock[HOLDS] = memory.theta
+    if state.lam.shape[0] > 0:
+        call(context.calls[PROJECT], context.records[COMMON], context.records[STATE], context.records[STATE], t0 + h, 0.0, 0.0)
+    for a in range(state.s.shape[0]):
+        state.sd[a] = (state.s[a] - start.s[a]) / h
+    local_error(memory, context, h)
     return DONE
 
 
 @part
-def local_error(memory, course, h):
-    """course.local, where the midpoint rule's is: error of the positions by the change of the mean accelerations too, and with
+def local_error(memory, context, h):
+    """context.local, where the midpoint rule's is: error of the positions by the change of the mean accelerations too, and with
     θ > ½ by these themselves. An impact changes velocities somewhere in its step."""
-    now, start = course.now, course.start
+    state, start = context.state, context.start
     strikes = memory.taking[0] > 0 or memory.taken[0] > 0
     share = WITHIN if strikes else SMOOTH_ERROR
-    for a in range(now.s.shape[0]):
-        course.local[a] += h * h * (share * (now.sd[a] - start.sd[a]) + (memory.theta - 0.5) * now.sd[a])
+    for a in range(state.s.shape[0]):
+        context.local[a] += h * h * (share * (state.sd[a] - start.sd[a]) + (memory.theta - 0.5) * state.sd[a])
 
 
 @part
-def lost_energy(memory, course):
+def lost_energy(memory, context):
     """Energy that the impulses of the step take."""
     lost = 0.0
     for j in range(3 * memory.taking[0]):
-        for a in range(course.now.s.shape[0]):
-            lost -= 0.5 * memory.problem.x[j] * memory.F[j, a] * (course.now.s[a] + course.start.s[a])
+        for a in range(context.state.s.shape[0]):
+            lost -= 0.5 * memory.problem.x[j] * memory.F[j, a] * (context.state.s[a] + context.start.s[a])
     return lost
 
 
 @entry
-def finish_at(memory, course, same, h, a_, b_):
+def finish_at(memory, context, same, h, a_, b_):
     """Impulses of the accepted step onto the path, its impacts into the log."""
-    now, start, contact = course.now, course.start, course.contact
-    t0 = course.clock[TIME] - h
+    state, start, contact = context.state, context.start, context.contact
+    t0 = context.clock[TIME] - h
     for b in range(memory.taking[0]):
         k = contact.row[b]
         approach = memory.rate[k, 0]
         if not contact.impulse[k, 0] > 0.0 and memory.problem.x[3 * b] > 0.0 and approach < 0.0:
             cost = 0.0
             for c in range(3):
-                for a in range(now.s.shape[0]):
-                    cost -= 0.5 * memory.problem.x[3 * b + c] * memory.F[3 * b + c, a] * (now.s[a] + start.s[a])
+                for a in range(state.s.shape[0]):
+                    cost -= 0.5 * memory.problem.x[3 * b + c] * memory.F[3 * b + c, a] * (state.s[a] + start.s[a])
             t = t0 + min(max(-memory.gap[k] / approach, 0.0), h)
             p = (memory.problem.x[3 * b], memory.problem.x[3 * b + 1], memory.problem.x[3 * b + 2])
             log_impact(memory.log, memory.counts, k, t, p, cost)
@@ -486,7 +495,7 @@ def finish_at(memory, course, same, h, a_, b_):
             contact.impulse[contact.row[b], c] = memory.problem.x[3 * b + c]
     for k in range(contact.impulse.shape[0]):
         for c in range(3):
-            contact.told[k, c] = contact.impulse[k, c] / h
+            contact.output[k, c] = contact.impulse[k, c] / h
     if memory.counts[LOGGED] + contact.gap.shape[0] > memory.log.shape[0]:
-        course.counts[PAUSED] = 1
+        context.counts[PAUSED] = 1
     return 0

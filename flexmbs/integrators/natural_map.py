@@ -127,18 +127,18 @@ def squares(n, r):
 
 
 @called
-def newton(n, D, c, mu, drag, bound, rho, goal, p, x, r, q, y, room):
+def newton(n, D, c, mu, drag, bound, rho, goal, p, x, r, q, y, workspace):
     """Newton's method on the natural map from p, which it improves; returns the largest entry of Φ/ρ. x, r, q, y: scratch."""
     velocities(n, D, c, p, x)
     worst = natural_map(n, x, mu, drag, bound, rho, p, r)
     for _ in range(NEWTON):
         if worst <= goal:
             break
-        derivative(n, D, x, mu, drag, bound, rho, p, room.matrix)
-        if lu(room.matrix, 3 * n, room.order) == 0.0:
+        derivative(n, D, x, mu, drag, bound, rho, p, workspace.matrix)
+        if lu(workspace.matrix, 3 * n, workspace.order) == 0.0:
             break
         before = squares(n, r)
-        lu_solve(room.matrix, 3 * n, room.order, r)
+        lu_solve(workspace.matrix, 3 * n, workspace.order, r)
         part_of = 1.0
         better = False
         for _ in range(HALVINGS):

@@ -21,7 +21,8 @@ from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
-from flexmbs.integrators.course import (
+from flexmbs.integrators.integrator import Facts, Integrator, MethodCalls, check_iterations, check_step, check_tolerance
+from flexmbs.integrators.run_context import (
     AT,
     COMMON,
     CORRECTION,
@@ -31,18 +32,17 @@ from flexmbs.integrators.course import (
     MATRIX,
     NO_CONVERGENCE,
     NOT_FINITE,
-    NOW,
     START,
+    STATE,
     TIME,
     VARIATION,
     copy,
     correction,
     displace,
+    evaluate_constraints,
     iteration_matrix,
-    look,
     residual,
 )  # fmt: skip
-from flexmbs.integrators.integrator import Facts, Integrator, MethodCalls, check_iterations, check_step, check_tolerance
 
 ROUND_OFF = 1e-15  # of displacements of order one
 ERROR_CONSTANT = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
@@ -66,6 +66,7 @@ class Rattle(Integrator):
     rtol: None = field(default=None, init=False)
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "rattle"
+    explicit: ClassVar[bool] = True
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, VARIATION)
     needs: ClassVar[str] = "residual"
     keeps_velocity_rows: ClassVar[bool] = False
@@ -95,131 +96,139 @@ class Memory(NamedTuple):
 
 
 @part
-def variation(course, h, memory):
-    """e₀, e₁ of the step from ``start`` to ``now`` with Δ in ``now.s``, and the gap at its end."""
-    place = course.place
-    call(course.calls[VARIATION], place[COMMON], place[NOW], place[START], course.clock[TIME] + h, h, 1.0 * memory.constant)
+def variation(context, h, memory):
+    """e₀, e₁ of the step from ``start`` to ``state`` with Δ in ``state.s``, and the gap at its end."""
+    records = context.records
+    call(
+        context.calls[VARIATION],
+        records[COMMON],
+        records[STATE],
+        records[START],
+        context.clock[TIME] + h,
+        h,
+        1.0 * memory.constant,
+    )
 
 
 @part
-def start_gap(course):
+def start_gap(context):
     """exchange.gs of positions: the gap at the end of the step, in the closed directions at its start."""
-    call(course.calls[VARIATION], course.place[COMMON], course.place[NOW], course.place[START], 0.0, 0.0, -1.0)
+    call(context.calls[VARIATION], context.records[COMMON], context.records[STATE], context.records[START], 0.0, 0.0, -1.0)
 
 
 @part
-def settle(course, t):
-    """ṡ, λ and powers of ``now`` with the factor of M and G that stands, ṡ = 0 and λ = 0 before."""
-    now, x = course.now, course.exchange.x
-    ns = now.s.shape[0]
+def settle(context, t):
+    """ṡ, λ and powers of ``state`` with the factor of M and G that stands, ṡ = 0 and λ = 0 before."""
+    state, x = context.state, context.exchange.x
+    ns = state.s.shape[0]
     for a in range(ns):
-        now.sd[a] = 0.0
-    for a in range(now.lam.shape[0]):
-        now.lam[a] = 0.0
-    residual(course, NOW, t, False)
+        state.sd[a] = 0.0
+    for a in range(state.lam.shape[0]):
+        state.lam[a] = 0.0
+    residual(context, STATE, t, False)
     for a in range(ns):
-        x[a] = -course.exchange.r[a]
-    for a in range(now.lam.shape[0]):
-        x[ns + a] = -course.exchange.gs[2, a]
-    correction(course, NOW)
+        x[a] = -context.exchange.r[a]
+    for a in range(state.lam.shape[0]):
+        x[ns + a] = -context.exchange.gs[2, a]
+    correction(context, STATE)
     for a in range(ns):
-        now.sd[a] = x[a]
-    for a in range(now.lam.shape[0]):
-        now.lam[a] = -x[ns + a]
-        now.power[2] += now.lam[a] * course.exchange.drive_rate[a]
+        state.sd[a] = x[a]
+    for a in range(state.lam.shape[0]):
+        state.lam[a] = -x[ns + a]
+        state.power[2] += state.lam[a] * context.exchange.drive_rate[a]
 
 
 @part
-def middle(memory, course, h):
-    """Newton's method for the velocity Δ of the step and the multipliers of its start: Δ in ``now.s``, positions in ``now.q``."""
-    now, start, at, x = course.now, course.start, course.at, course.exchange.x
-    ns = now.s.shape[0]
-    t0 = course.clock[TIME]
+def middle(memory, context, h):
+    """Newton's method for the velocity Δ of the step and the multipliers of its start: Δ in ``state.s``, q in ``state.q``."""
+    state, start, at, x = context.state, context.start, context.at, context.exchange.x
+    ns = state.s.shape[0]
+    t0 = context.clock[TIME]
     for a in range(ns):
-        now.s[a] = start.s[a] + 0.5 * h * start.sd[a]
+        state.s[a] = start.s[a] + 0.5 * h * start.sd[a]
     before = 0.0
     for _ in range(memory.iterations):
         for a in range(ns):
-            now.d[a] = h * now.s[a]
-        displace(course, NOW, START)
-        variation(course, h, memory)
+            state.d[a] = h * state.s[a]
+        displace(context, STATE, START)
+        variation(context, h, memory)
         copy(start.q, at.q)
         copy(start.z, at.z)
-        copy(now.lam, at.lam)
+        copy(state.lam, at.lam)
         for a in range(ns):
-            at.s[a] = now.s[a]
-            at.sd[a] = 2.0 / h * (now.s[a] - start.s[a])
-        residual(course, AT, t0, False)
-        course.counts[ITERATIONS] += 1
+            at.s[a] = state.s[a]
+            at.sd[a] = 2.0 / h * (state.s[a] - start.s[a])
+        residual(context, AT, t0, False)
+        context.counts[ITERATIONS] += 1
         for a in range(ns):
-            x[a] = -course.exchange.r[a] - 2.0 / h * course.exchange.e0[a]
-        start_gap(course)
-        for a in range(now.lam.shape[0]):
-            x[ns + a] = -2.0 / (h * h) * course.exchange.gs[0, a]
-        correction(course, AT)
+            x[a] = -context.exchange.r[a] - 2.0 / h * context.exchange.e0[a]
+        start_gap(context)
+        for a in range(state.lam.shape[0]):
+            x[ns + a] = -2.0 / (h * h) * context.exchange.gs[0, a]
+        correction(context, AT)
         size = 0.0
         for a in range(ns):
-            now.s[a] += 0.5 * h * x[a]
+            state.s[a] += 0.5 * h * x[a]
             each = 0.5 * h * h * abs(x[a])
             if each > size or each != each:
                 size = each
-        for a in range(now.lam.shape[0]):
-            now.lam[a] -= x[ns + a]
+        for a in range(state.lam.shape[0]):
+            state.lam[a] -= x[ns + a]
         if not size < 1e30:
             return NOT_FINITE
-        if size <= memory.tolerance * largest(now.d) + ROUND_OFF or (size <= STAGNATION and 0.0 < before <= 2.0 * size):
+        if size <= memory.tolerance * largest(state.d) + ROUND_OFF or (size <= STAGNATION and 0.0 < before <= 2.0 * size):
             return DONE
         before = size
     return NO_CONVERGENCE
 
 
 @entry
-def step_at(memory, course, same, h, a_, b_):
+def step_at(memory, context, same, h, a_, b_):
     """A step of length h: Δ, then the velocities of its end, then accelerations and multipliers there."""
-    now, start, at, x = course.now, course.start, course.at, course.exchange.x
-    ns = now.s.shape[0]
-    t0 = course.clock[TIME]
+    state, start, at, x = context.state, context.start, context.at, context.exchange.x
+    ns = state.s.shape[0]
+    t0 = context.clock[TIME]
     if memory.factor[0] == 0.0:
-        look(course, NOW, t0)
-        status = iteration_matrix(course, NOW, 1.0, -1.0)
+        evaluate_constraints(context, STATE, t0)
+        status = iteration_matrix(context, STATE, 1.0, -1.0)
         if status != DONE:
             return status
         memory.factor[0] = 1.0
-    status = middle(memory, course, h)
+    status = middle(memory, context, h)
     if status != DONE:
         memory.factor[0] = 0.0
         return status
     for a in range(ns):
-        now.d[a] = h * now.s[a]
-    displace(course, NOW, START)
-    variation(course, h, memory)
-    copy(now.q, at.q)
-    copy(now.s, at.s)
+        state.d[a] = h * state.s[a]
+    displace(context, STATE, START)
+    variation(context, h, memory)
+    copy(state.q, at.q)
+    copy(state.s, at.s)
     copy(start.zd, at.zd)
     for a in range(ns):
         at.sd[a] = 0.0
-    for a in range(now.lam.shape[0]):
+    for a in range(state.lam.shape[0]):
         at.lam[a] = 0.0
-    for _ in range(2 if now.z.shape[0] > 0 else 1):
-        for a in range(now.z.shape[0]):
+    for _ in range(2 if state.z.shape[0] > 0 else 1):
+        for a in range(state.z.shape[0]):
             at.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + at.zd[a])
-        residual(course, AT, t0 + h, False)
-    for a in range(now.z.shape[0]):
-        now.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + at.zd[a])
-    status = iteration_matrix(course, AT, 1.0, -1.0)
+        residual(context, AT, t0 + h, False)
+    for a in range(state.z.shape[0]):
+        state.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + at.zd[a])
+    status = iteration_matrix(context, AT, 1.0, -1.0)
     if status != DONE:
         memory.factor[0] = 0.0
         return status
     for a in range(ns):
-        x[a] = -course.exchange.r[a] - 2.0 / h * course.exchange.e1[a]
-    for a in range(now.lam.shape[0]):
-        x[ns + a] = -2.0 / h * course.exchange.gs[1, a]
-    correction(course, AT)
+        x[a] = -context.exchange.r[a] - 2.0 / h * context.exchange.e1[a]
+    for a in range(state.lam.shape[0]):
+        x[ns + a] = -2.0 / h * context.exchange.gs[1, a]
+    correction(context, AT)
     for a in range(ns):
-        now.s[a] += 0.5 * h * x[a]
-    settle(course, t0 + h)
+        state.s[a] += 0.5 * h * x[a]
+    settle(context, t0 + h)
     for a in range(ns):
-        course.local[a] = ERROR_CONSTANT * h * h * (now.sd[a] - start.sd[a])
+        context.local[a] = ERROR_CONSTANT * h * h * (state.sd[a] - start.sd[a])
     for a in range(3):
-        now.w[a] = start.w[a] + 0.5 * h * (start.power[a] + now.power[a])
+        state.w[a] = start.w[a] + 0.5 * h * (start.power[a] + state.power[a])
     return DONE

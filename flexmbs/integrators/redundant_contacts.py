@@ -17,7 +17,7 @@ INTERIOR, FARTHER, SPLITTINGS = 60, 100.0, 2000
 ENOUGH = 1e-3  # of what is nearly solved: not worth the slow iteration
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Scratch of the contact problem, and the problem of redundant contacts that is handed over."""
 
     drag: np.ndarray  # (n, 2)
@@ -34,37 +34,37 @@ class Room(NamedTuple):
     result: np.ndarray  # (2,) int64 steps, whether impulses exist
 
 
-def make_room(n: int) -> Room:
+def make_workspace(n: int) -> Workspace:
     """Scratch for n contacts."""
     z = np.zeros
-    return Room(
+    return Workspace(
         z((n, 2)), z(n), z(n), z((14, 3 * n)), z((3 * n, 3 * n)), z(3 * n, np.int64), z((3 * n, 3 * n)), z(3 * n), z(n), z(3 * n),
         z(1, np.int64), z(2, np.int64),
     )  # fmt: skip
 
 
-def connected(room: Room) -> Room:
-    """Room that knows the kernel of redundant contacts, where there are contacts."""
-    if len(room.cone):
-        room.solver[0] = redundant_at.address(room, room, room)
-    return room
+def connected(workspace: Workspace) -> Workspace:
+    """Workspace that knows the kernel of redundant contacts, where there are contacts."""
+    if len(workspace.cone):
+        workspace.solver[0] = redundant_at.address(workspace, workspace, workspace)
+    return workspace
 
 
 @called
-def redundant(n, D, c, mu, drag, bound, goal, nearly, p, room):
+def redundant(n, D, c, mu, drag, bound, goal, nearly, p, workspace):
     """Impulses p with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off.
 
     Returns (steps, or 0: not found; whether impulses exist).
     """
-    kept = room.line[13]
+    kept = workspace.line[13]
     least = 1e300
     steps = 0
     for attempt in range(3):
         if attempt < 2:
             begin = 1.0 if attempt == 0 else FARTHER
-            found, used = interior_point(n, D, c, mu, drag, bound, begin, goal, INTERIOR, p, room)
+            found, used = interior_point(n, D, c, mu, drag, bound, begin, goal, INTERIOR, p, workspace)
         else:
-            found, used = splitting(n, D, c, mu, drag, bound, goal, SPLITTINGS, p, room)
+            found, used = splitting(n, D, c, mu, drag, bound, goal, SPLITTINGS, p, workspace)
             if used == NO_END and least > nearly:
                 return 0, False
         steps += used
@@ -80,26 +80,28 @@ def redundant(n, D, c, mu, drag, bound, goal, nearly, p, room):
 
 
 @seldom_entry
-def redundant_at(room, first, second, m, goal, nearly):
+def redundant_at(workspace, first, second, m, goal, nearly):
     """`redundant` on the problem of the first m contacts that was handed over."""
-    steps, exists = redundant(int(m), room.D, room.c, room.mu, room.drag, room.bound, goal, nearly, room.p, room)
-    room.result[0] = steps
-    room.result[1] = 1 if exists else 0
+    steps, exists = redundant(
+        int(m), workspace.D, workspace.c, workspace.mu, workspace.drag, workspace.bound, goal, nearly, workspace.p, workspace
+    )
+    workspace.result[0] = steps
+    workspace.result[1] = 1 if exists else 0
     return 0
 
 
 @part
-def solve_redundant(n, D, c, mu, goal, nearly, p, room):
-    """`redundant` by address, with the bounds and drags of ``room``."""
+def solve_redundant(n, D, c, mu, goal, nearly, p, workspace):
+    """`redundant` by address, with the bounds and drags of ``workspace``."""
     for a in range(3 * n):
-        room.c[a] = c[a]
-        room.p[a] = p[a]
+        workspace.c[a] = c[a]
+        workspace.p[a] = p[a]
         for b in range(3 * n):
-            room.D[a, b] = D[a, b]
+            workspace.D[a, b] = D[a, b]
     for k in range(n):
-        room.mu[k] = mu[k]
-    place = address_of(room)
-    call(room.solver[0], place, place, place, 1.0 * n, goal, nearly)
+        workspace.mu[k] = mu[k]
+    place = address_of(workspace)
+    call(workspace.solver[0], place, place, place, 1.0 * n, goal, nearly)
     for a in range(3 * n):
-        p[a] = room.p[a]
-    return room.result[0], room.result[1] == 1
+        p[a] = workspace.p[a]
+    return workspace.result[0], workspace.result[1] == 1

@@ -7,11 +7,11 @@ change within the step, which the method does not see, differ there.
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call
 from flexmbs.algebra.small import largest
-from flexmbs.integrators.course import (
+from flexmbs.integrators.run_context import (
     AT,
     BEGUN,
     BETWEEN,
-    COURSE,
+    CONTEXT,
     DONE,
     END,
     FORCES,
@@ -41,13 +41,13 @@ def closed(contact):
 
 
 @part
-def keep_sample(course, k):
+def keep_sample(context, k):
     """The end of the last step as sample k; the state within it where the equations hold there and not at its end."""
-    samples, clock = course.samples, course.clock
+    samples, clock = context.samples, context.clock
     if clock[HOLDS] < 0.0:
         return
     inside = clock[HOLDS] > 0.0
-    point = course.at if inside else course.now
+    point = context.at if inside else context.state
     samples.t[k] = clock[BEGUN] + clock[HOLDS] * (clock[TIME] - clock[BEGUN]) if inside else clock[TIME]
     copy(point.q, samples.q[k])
     copy(point.s, samples.s[k])
@@ -55,46 +55,49 @@ def keep_sample(course, k):
     copy(point.lam, samples.lam[k])
     copy(point.z, samples.z[k])
     for a in range(samples.beta.shape[1]):
-        samples.beta[k, a] = course.exchange.beta[a]
-    samples.closed[k] = closed(course.contact)
+        samples.beta[k, a] = context.exchange.beta[a]
+    samples.closed[k] = closed(context.contact)
 
 
 @called
-def work_within(course, k):
+def work_within(context, k):
     """Works of the forces and of the losses in the last step, by the method and by Gauss's rule. ``at`` is scratch."""
-    clock, now, start, at = course.clock, course.now, course.start, course.at
-    row = course.samples.work[k]
+    clock, state, start, at = context.clock, context.state, context.start, context.at
+    row = context.samples.work[k]
     begun, h = clock[BEGUN], clock[TIME] - clock[BEGUN]
     for x in GAUSS:
         t = begun + x * h
-        if call(course.calls[BETWEEN], course.place[MEMORY], course.place[COURSE], course.place[COURSE], t, 0.0, 0.0) != DONE:
+        if (
+            call(context.calls[BETWEEN], context.records[MEMORY], context.records[CONTEXT], context.records[CONTEXT], t, 0.0, 0.0)
+            != DONE
+        ):
             return 0
-        normalize(course, AT)
-        residual(course, AT, t, False)
+        normalize(context, AT)
+        residual(context, AT, t, False)
         row[BY_GAUSS] += 0.5 * h * at.power[FORCES]
         row[BY_GAUSS + 1] += 0.5 * h * at.power[LOSS]
-    row[BY_METHOD] = now.w[FORCES] - start.w[FORCES]
-    row[BY_METHOD + 1] = now.w[LOSS] - start.w[LOSS]
+    row[BY_METHOD] = state.w[FORCES] - start.w[FORCES]
+    row[BY_METHOD + 1] = state.w[LOSS] - start.w[LOSS]
     row[SAMPLED_T], row[SAMPLED_H] = clock[TIME], h
     return 0
 
 
 @part
-def sample(course):
+def sample(context):
     """Keep the end of the step where it is the first of its part of the run, or has the largest accelerations so far."""
-    samples, passed = course.samples, course.clock[TIME] / course.clock[END]
+    samples, passed = context.samples, context.clock[TIME] / context.clock[END]
     last = samples.t.shape[0] - 1
     k = min(int(last * passed), last - 1)
     if samples.t[k] < 0.0:
-        keep_sample(course, k)
-    size = largest(course.now.sd)
+        keep_sample(context, k)
+    size = largest(context.state.sd)
     if size > samples.largest[0]:
         samples.largest[0] = size
-        keep_sample(course, last)
+        keep_sample(context, last)
     count = samples.work.shape[0]
-    place, next_place = count * passed, count * (2.0 * course.clock[TIME] - course.clock[BEGUN]) / course.clock[END]
+    place, next_place = count * passed, count * (2.0 * context.clock[TIME] - context.clock[BEGUN]) / context.clock[END]
     k = min(int(place), count - 1)
     irregular = 0.8 * ((SPREAD * k) % 1.0)
     chosen = place >= k + irregular or next_place >= k + 1.0
-    if chosen and samples.work[k, SAMPLED_H] == 0.0 and closed(course.contact) == 0:
-        work_within(course, k)
+    if chosen and samples.work[k, SAMPLED_H] == 0.0 and closed(context.contact) == 0:
+        work_within(context, k)

@@ -9,7 +9,7 @@ import math
 from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest
-from flexmbs.integrators.course import (
+from flexmbs.integrators.run_context import (
     ACCEPTED,
     AT,
     BEFORE,
@@ -17,8 +17,8 @@ from flexmbs.integrators.course import (
     BETWEEN,
     COMMIT,
     COMMON,
+    CONTEXT,
     CORNER,
-    COURSE,
     DERIVATIVE,
     DONE,
     ERROR,
@@ -39,12 +39,12 @@ from flexmbs.integrators.course import (
     NO_CONVERGENCE,
     NORMALIZE,
     NOT_FINITE,
-    NOW,
     PAUSED,
     REACHED,
     REJECTED,
     SHRINK,
     START,
+    STATE,
     STEADY,
     STEP,
     STEP_TOO_SMALL,
@@ -55,7 +55,7 @@ from flexmbs.integrators.course import (
     TIME,
     WATCHED,
     copy,
-    look,
+    evaluate_constraints,
     take,
 )  # fmt: skip
 from flexmbs.integrators.sampling import sample
@@ -78,25 +78,25 @@ def ahead(clock, t):
 
 
 @part
-def next_corner(course):
+def next_corner(context):
     """The next time that a controlled step must not pass over; the end of the run is the last one."""
-    clock, corners = course.clock, course.corners
-    k = course.counts[CORNER]
+    clock, corners = context.clock, context.corners
+    k = context.counts[CORNER]
     while k + 1 < corners.shape[0] and corners[k] <= clock[TIME] + ROUND_OFF * (1.0 + abs(clock[TIME])):
         k += 1
-    course.counts[CORNER] = k
+    context.counts[CORNER] = k
     return corners[k]
 
 
 @part
-def next_step(course):
+def next_step(context):
     """The fixed or the proposed step, shortened so that the end of the stretch and corners of laws are met; the last steps before
     them are made equal."""
-    clock = course.clock
+    clock = context.clock
     if clock[FIXED] > 0.0:
         left = clock[STOP] - clock[TIME]
         return min(clock[FIXED], left) if left < clock[FIXED] * (1.0 - 1e-9) else clock[FIXED]
-    left = next_corner(course) - clock[TIME]
+    left = next_corner(context) - clock[TIME]
     h = min(clock[NEXT], clock[LONGEST])
     count = math.ceil(left / h * (1.0 - 1e-9))
     return left / max(count, 1.0) if count < 8.0 else h
@@ -118,86 +118,92 @@ def propose(clock, control, h, error):
 
 
 @part
-def method(course, which, t):
-    """A call of the method: (memory, course, course, t)."""
-    return call(course.calls[which], course.place[MEMORY], course.place[COURSE], course.place[COURSE], t, 0.0, 0.0)
+def method(context, which, t):
+    """A call of the method: (memory, context, context, t)."""
+    return call(context.calls[which], context.records[MEMORY], context.records[CONTEXT], context.records[CONTEXT], t, 0.0, 0.0)
 
 
 @part
-def accept(course, h):
+def accept(context, h):
     """What follows the acceptance of the step: its end becomes the state, path variables and the method's memory are written.
     Returns what the method says."""
-    clock = course.clock
+    clock = context.clock
     clock[BEGUN] = clock[TIME]
     clock[TIME] += h
-    course.counts[STEPS] += 1
-    for a in range(course.local.shape[0]):
-        course.spent[a] += abs(course.local[a])
-    if course.calls[KEEP] >= 0:
-        call(course.calls[KEEP], course.place[MODEL], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
-    call(course.calls[COMMIT], course.place[COMMON], course.place[NOW], course.place[START], clock[TIME], 0.0, 0.0)
-    return method(course, FINISH, h)
+    context.counts[STEPS] += 1
+    for a in range(context.local.shape[0]):
+        context.spent[a] += abs(context.local[a])
+    if context.calls[KEEP] >= 0:
+        call(context.calls[KEEP], context.records[MODEL], context.records[STATE], context.records[START], clock[TIME], 0.0, 0.0)
+    call(context.calls[COMMIT], context.records[COMMON], context.records[STATE], context.records[START], clock[TIME], 0.0, 0.0)
+    return method(context, FINISH, h)
 
 
 @part
-def step(course):
+def step(context):
     """One accepted step. Returns `DONE`, or why there is none; where it was not accepted the state is the one before."""
-    clock, now = course.clock, course.now
+    clock, state = context.clock, context.state
     fixed = clock[FIXED] > 0.0
-    take(now, course.start)
+    take(state, context.start)
     while True:
-        h = next_step(course)
+        h = next_step(context)
         clock[TAKEN] = h
         clock[ERROR] = 0.0
-        status = method(course, STEP, h)
+        status = method(context, STEP, h)
         h = clock[TAKEN]
         error = clock[ERROR]
         if status == DONE and not error < 1e30:
             status = NOT_FINITE
         if status == DONE and (fixed or error <= 1.0):
-            course.exchange.gauge[LEFT] = 0.0
-            if course.calls[ACCEPTED] >= 0:
+            context.exchange.gauge[LEFT] = 0.0
+            if context.calls[ACCEPTED] >= 0:
                 call(
-                    course.calls[ACCEPTED], course.place[MODEL], course.place[NOW], course.place[START], clock[TIME] + h, 0.0, 0.0
+                    context.calls[ACCEPTED],
+                    context.records[MODEL],
+                    context.records[STATE],
+                    context.records[START],
+                    clock[TIME] + h,
+                    0.0,
+                    0.0,
                 )
-            if course.exchange.gauge[LEFT] > ACCEPTED_GAP:
+            if context.exchange.gauge[LEFT] > ACCEPTED_GAP:
                 status = NO_CONVERGENCE  # the constraints cannot be met there
-            elif not passes(course, h):
+            elif not passes(context, h):
                 if not fixed:
-                    propose(clock, course.control, h, error)
-                return accept(course, h)
+                    propose(clock, context.control, h, error)
+                return accept(context, h)
             else:
-                error = 2.0 ** (1.0 / course.control[EXPONENT])  # half the step
-        take(course.start, now)
+                error = 2.0 ** (1.0 / context.control[EXPONENT])  # half the step
+        take(context.start, state)
         if fixed:
             return status
-        course.counts[REJECTED] += 1
+        context.counts[REJECTED] += 1
         by_error = status == DONE
-        clock[NEXT] = h * (max(course.control[SHRINK], 0.9 * math.pow(error, -course.control[EXPONENT])) if by_error else 0.2)
+        clock[NEXT] = h * (max(context.control[SHRINK], 0.9 * math.pow(error, -context.control[EXPONENT])) if by_error else 0.2)
         if clock[NEXT] < SMALLEST_STEP * (1.0 + abs(clock[TIME])):
             return STEP_TOO_SMALL if by_error else status
 
 
 @part
-def record(course, i, t):
+def record(context, i, t):
     """Output i at time t: the state within the last step, its accelerations and multipliers, what is left of the constraints."""
-    at, out, exchange = course.at, course.out, course.exchange
+    at, out, exchange = context.at, context.out, context.exchange
     told = t
-    if t < course.clock[TIME] <= t + ROUND_OFF * (1.0 + abs(t)):  # behind a jump of a law at t
-        t = course.clock[TIME]
-    status = method(course, BETWEEN, t)
+    if t < context.clock[TIME] <= t + ROUND_OFF * (1.0 + abs(t)):  # behind a jump of a law at t
+        t = context.clock[TIME]
+    status = method(context, BETWEEN, t)
     if status != DONE:
         return status
-    place = course.place
-    if course.counts[EVALUATED] == 1:
-        call(course.calls[NORMALIZE], place[COMMON], place[AT], place[AT], t, 0.0, 0.0)
-        if course.calls[ACCEPTED] >= 0:
-            call(course.calls[ACCEPTED], place[MODEL], place[AT], place[AT], t, 0.0, 0.0)
-        call(course.calls[DERIVATIVE], place[MODEL], place[AT], place[AT], t, 0.0, 0.0)
+    records = context.records
+    if context.counts[EVALUATED] == 1:
+        call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
+        if context.calls[ACCEPTED] >= 0:
+            call(context.calls[ACCEPTED], records[MODEL], records[AT], records[AT], t, 0.0, 0.0)
+        call(context.calls[DERIVATIVE], records[MODEL], records[AT], records[AT], t, 0.0, 0.0)
     else:
-        look(course, AT, t)
+        evaluate_constraints(context, AT, t)
     out.t[i] = told
-    out.step[i] = course.clock[TIME] - course.clock[BEGUN]
+    out.step[i] = context.clock[TIME] - context.clock[BEGUN]
     copy(at.q, out.q[i])
     copy(at.s, out.s[i])
     copy(at.sd, out.sd[i])
@@ -210,47 +216,48 @@ def record(course, i, t):
         out.beta[i, a] = exchange.beta[a]
     for k in range(out.contact.shape[1]):
         for c in range(3):
-            out.contact[i, k, c] = course.contact.told[k, c] if course.contact.rigid[k] == 1 else 0.0
+            out.contact[i, k, c] = context.contact.output[k, c] if context.contact.rigid[k] == 1 else 0.0
     return DONE
 
 
 @part
-def advance(course, t):
-    """Steps until time t is reached. Returns `STEPPED` where Python is to look: at an event, or after `PAUSE` steps."""
-    while ahead(course.clock, t):
-        status = step(course)
+def advance_to(context, t):
+    """Steps until time t is reached. Returns `STEPPED` to return to Python: at an event, or after `PAUSE` steps."""
+    while ahead(context.clock, t):
+        status = step(context)
         if status != DONE:
             return status
-        sample(course)
+        sample(context)
         crossed = 0
-        if course.counts[WATCHED] == 1:
-            place = course.place
-            crossed = call(course.calls[EVENTS], place[COMMON], place[NOW], place[NOW], course.clock[TIME], 1.0, 0.0)
+        if context.counts[WATCHED] == 1:
+            records = context.records
+            crossed = call(context.calls[EVENTS], records[COMMON], records[STATE], records[STATE], context.clock[TIME], 1.0, 0.0)
             if crossed == NOT_FINITE:
                 return NOT_FINITE
-        if crossed == STEPPED or course.counts[PAUSED] == 1 or course.counts[STEPS] % PAUSE == 0:
-            course.counts[PAUSED] = 0
+        if crossed == STEPPED or context.counts[PAUSED] == 1 or context.counts[STEPS] % PAUSE == 0:
+            context.counts[PAUSED] = 0
             return STEPPED
     return DONE
 
 
 @entry
-def march(course, first_course, second_course, first, last, until):
-    """Steps until the outputs first … last−1 are there, and time ``until`` is reached; counts[REACHED] tells how far it came."""
+def integrate(context, first_context, second_context, first, last, until):
+    """Steps until the outputs first … last−1 are there, and time ``until`` is reached; counts[REACHED]: number of
+    outputs written."""
     for i in range(int(first), int(last)):
-        course.counts[REACHED] = i
-        status = advance(course, course.times[i])
+        context.counts[REACHED] = i
+        status = advance_to(context, context.times[i])
         if status == DONE:
-            status = record(course, i, course.times[i])
+            status = record(context, i, context.times[i])
         if status != DONE:
             return status
-    course.counts[REACHED] = int(last)
-    return advance(course, until)
+    context.counts[REACHED] = int(last)
+    return advance_to(context, until)
 
 
 @entry
-def state_at(course, first_course, second_course, t, none, nothing):
+def state_at(context, first_context, second_context, t, none, nothing):
     """The state at a time of the last step, into ``at``."""
-    method(course, BETWEEN, t)
-    call(course.calls[NORMALIZE], course.place[COMMON], course.place[AT], course.place[AT], t, 0.0, 0.0)
+    method(context, BETWEEN, t)
+    call(context.calls[NORMALIZE], context.records[COMMON], context.records[AT], context.records[AT], t, 0.0, 0.0)
     return DONE

@@ -1,7 +1,7 @@
-"""Contacts that close and open within a step: bodies that pass through each other between two looks at their gaps.
+"""Contacts that close and open within a step: bodies that pass through each other between two evaluations of their gaps.
 
-A gap that shrinks at one look and grows at the next was least between. It may have been closed where the speed at the contact
-could take it there and back: gap₀ + gap₁ ≤ v Δt. Then the place where it is least is searched, by the sign of its rate.
+A gap that shrinks at one evaluation and grows at the next has a minimum between them. The contact may have been closed there if
+its speed suffices for the way there and back: gap₀ + gap₁ ≤ v Δt. The time of the minimum is found from the sign of the rate.
 """
 
 import math
@@ -11,53 +11,53 @@ import numpy as np
 
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call
-from flexmbs.integrators.course import (
+from flexmbs.integrators.run_context import (
     AT,
     BEGUN,
     BETWEEN,
     COMMON,
     CONTACTS,
-    COURSE,
+    CONTEXT,
     DONE,
     HOLDS,
     MEMORY,
     NORMALIZE,
-    NOW,
+    STATE,
     TAKING,
     TIME,
     UNSEEN,
     ContactData,
 )
 
-GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW, LOOK = range(7)  # places in ContactData.look
-FASTER = 1.25  # the velocity at a contact between two looks, over that at them
+GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW, RECENT = range(7)  # columns of ContactData.recent
+FASTER = 1.25  # the velocity at a contact between two evaluations over that at them
 HALVINGS = 60
 CLOSED = 1e-9  # m or rad: a gap so much below zero was closed
-NOTHING, REJECTS, TELLS = range(3)  # what an unseen contact does to a step: course.counts[UNSEEN]
+NOTHING, REJECTS, REPORTS = range(3)  # what an unseen contact does to a step: context.counts[UNSEEN]
 SHORTEST = 1e-10  # s
 
 
 @part
-def look_at(course, point, t):
+def evaluate_contacts(context, point, t):
     """Gaps and velocities of all contacts at a point."""
-    call(course.calls[CONTACTS], course.place[COMMON], course.place[point], course.place[point], t, 0.0, 0.0)
+    call(context.calls[CONTACTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)
 
 
 @part
 def note_gaps(contact):
-    """Gaps, their rates and the speeds at the contacts of the last look, those of the look before kept."""
-    look = contact.look
-    for k in range(look.shape[0]):
+    """Gaps, their rates and the speeds at the contacts of the last evaluation; those of the one before are kept."""
+    recent = contact.recent
+    for k in range(recent.shape[0]):
         for a in range(3):
-            look[k, GAP_BEFORE + a] = look[k, GAP_NOW + a]
-        look[k, GAP_NOW], look[k, RATE_NOW] = contact.gap[k], contact.rate[k, 0]
-        look[k, SPEED_NOW] = math.sqrt(contact.rate[k, 0] ** 2 + contact.rate[k, 1] ** 2 + contact.rate[k, 2] ** 2)
+            recent[k, GAP_BEFORE + a] = recent[k, GAP_NOW + a]
+        recent[k, GAP_NOW], recent[k, RATE_NOW] = contact.gap[k], contact.rate[k, 0]
+        recent[k, SPEED_NOW] = math.sqrt(contact.rate[k, 0] ** 2 + contact.rate[k, 1] ** 2 + contact.rate[k, 2] ** 2)
 
 
-def first_look(contact: ContactData) -> None:
-    """That at the start."""
-    contact.look[:, GAP_NOW], contact.look[:, RATE_NOW] = contact.gap, contact.rate[:, 0]
-    contact.look[:, SPEED_NOW] = np.linalg.norm(contact.rate, axis=1)
+def first_evaluation(contact: ContactData) -> None:
+    """The evaluation at the start."""
+    contact.recent[:, GAP_NOW], contact.recent[:, RATE_NOW] = contact.gap, contact.rate[:, 0]
+    contact.recent[:, SPEED_NOW] = np.linalg.norm(contact.rate, axis=1)
 
 
 def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
@@ -69,28 +69,28 @@ def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
 
 
 @part
-def may_dip(look, k, length):
-    """May contact k, open at the last two looks, have been closed between? Or its gap changed sign beside its bounds."""
-    a, b = look[k, GAP_BEFORE], look[k, GAP_NOW]
+def may_dip(recent, k, length):
+    """May contact k, open at the last two evaluations, have been closed between? Or its gap changed sign outside its bounds."""
+    a, b = recent[k, GAP_BEFORE], recent[k, GAP_NOW]
     if a > 0.0 > b:
         return True
-    speed = FASTER * max(look[k, SPEED_BEFORE], look[k, SPEED_NOW])
-    return look[k, RATE_BEFORE] < 0.0 < look[k, RATE_NOW] and a > 0.0 and b > 0.0 and a + b <= speed * length
+    speed = FASTER * max(recent[k, SPEED_BEFORE], recent[k, SPEED_NOW])
+    return recent[k, RATE_BEFORE] < 0.0 < recent[k, RATE_NOW] and a > 0.0 and b > 0.0 and a + b <= speed * length
 
 
 @called
-def dips(course, k, low, high):
+def dips(context, k, low, high):
     """Was contact k closed between the times ``low`` and ``high`` of the last step? ``at`` is scratch."""
-    contact, place = course.contact, course.place
+    contact, records = context.contact, context.records
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
         if not low < t < high:
             return False
-        if call(course.calls[BETWEEN], place[MEMORY], place[COURSE], place[COURSE], t, 0.0, 0.0) != DONE:
+        if call(context.calls[BETWEEN], records[MEMORY], records[CONTEXT], records[CONTEXT], t, 0.0, 0.0) != DONE:
             return False
-        call(course.calls[NORMALIZE], place[COMMON], place[AT], place[AT], t, 0.0, 0.0)
-        look_at(course, AT, t)
-        if contact.gap[k] < -CLOSED and contact.beside[k] == 0.0:
+        call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
+        evaluate_contacts(context, AT, t)
+        if contact.gap[k] < -CLOSED and contact.outside[k] == 0.0:
             return True
         if contact.rate[k, 0] > 0.0:
             high = t
@@ -100,53 +100,53 @@ def dips(course, k, low, high):
 
 
 @part
-def given_impulses(course, k):
+def given_impulses(context, k):
     """Has the step given contact k impulses?"""
     found = False
-    for b in range(course.counts[TAKING]):
-        found = found or course.contact.row[b] == k
+    for b in range(context.counts[TAKING]):
+        found = found or context.contact.row[b] == k
     return found
 
 
 @called
-def unseen(course, h):
-    """The contact that was closed within the step of length h alone, −1 where there is none; the step ends at ``now``."""
-    clock, contact = course.clock, course.contact
+def unseen(context, h):
+    """The contact that was closed within the step of length h alone, −1 where there is none; the step ends at ``state``."""
+    clock, contact = context.clock, context.contact
     begun, found = clock[TIME], -1
-    look_at(course, NOW, begun + h)
+    evaluate_contacts(context, STATE, begun + h)
     note_gaps(contact)
-    for k in range(contact.look.shape[0]):
-        open_ = contact.look[k, GAP_NOW] > 0.0 and not given_impulses(course, k)
-        if found < 0 and open_ and may_dip(contact.look, k, h):
+    for k in range(contact.recent.shape[0]):
+        open_ = contact.recent[k, GAP_NOW] > 0.0 and not given_impulses(context, k)
+        if found < 0 and open_ and may_dip(contact.recent, k, h):
             clock[BEGUN], clock[TIME] = begun, begun + h
             clock[HOLDS] = -abs(clock[HOLDS])
-            if dips(course, k, begun, begun + h):
+            if dips(context, k, begun, begun + h):
                 found = k
             clock[TIME] = begun
-            look_at(course, NOW, begun + h)  # what is committed is of the end of the step
+            evaluate_contacts(context, STATE, begun + h)  # what is committed is of the end of the step
     return found
 
 
 @part
 def forget(contact):
-    """The step was not accepted: the look before it is the last one."""
-    for k in range(contact.look.shape[0]):
+    """The step was not accepted: the evaluation before it becomes the last one."""
+    for k in range(contact.recent.shape[0]):
         for a in range(3):
-            contact.look[k, GAP_NOW + a] = contact.look[k, GAP_BEFORE + a]
+            contact.recent[k, GAP_NOW + a] = contact.recent[k, GAP_BEFORE + a]
 
 
 @part
-def passes(course, h):
-    """Is the step to be refused because bodies pass through each other in it? Methods that cannot take it back tell it."""
-    what, contact = course.counts[UNSEEN], course.contact
+def passes(context, h):
+    """Whether the step is rejected because bodies pass through each other in it; methods of fixed step only record the time."""
+    what, contact = context.counts[UNSEEN], context.contact
     if what == NOTHING:
         return False
-    k = unseen(course, h)
+    k = unseen(context, h)
     if k < 0:
         return False
-    if what == REJECTS and h > SHORTEST * (1.0 + course.clock[TIME]):
+    if what == REJECTS and h > SHORTEST * (1.0 + context.clock[TIME]):
         forget(contact)
         return True
     if contact.unseen[k] < 0.0:
-        contact.unseen[k] = course.clock[TIME]
+        contact.unseen[k] = context.clock[TIME]
     return False

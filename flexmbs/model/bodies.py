@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FlexibleBodyData
-from flexmbs.flexible_body_kept import KEPT
+from flexmbs.flexible_body.kept import KEPT
+from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.fields import (
     Damping,
     Matrix,
@@ -40,7 +40,13 @@ class Findings(NamedTuple):
 
 
 class Body(Declaration, section="bodies"):
-    """A body; its frames are where joints and forces attach."""
+    """A body; joints and forces attach to its frames.
+
+    Parameters
+    ----------
+    name : str
+        Unique name of the body.
+    """
 
     name: Name = dataclasses.field(kw_only=False)
 
@@ -78,7 +84,13 @@ class Body(Declaration, section="bodies"):
 
 
 class BodyWithFrames(Body):
-    """A body that declares its frames: names with positions (m) or `Frame`."""
+    """A body that declares its frames.
+
+    Parameters
+    ----------
+    frames : dict of frames
+        Names with positions [m] in the body frame, or `Frame`.
+    """
 
     frames: Frames = dataclasses.field(default_factory=dict)
 
@@ -121,10 +133,17 @@ def _check_inertia(inertia: np.ndarray) -> None:
 class RigidBody(BodyWithFrames, kind="rigid"):
     """A rigid body.
 
-    ``mass`` (kg); ``inertia`` about the centre of mass in body axes (kg m²): 3 moments, 6 elements (xx, yy, zz, xy, xz, yz;
-    products as they stand in the matrix, I_xy = −∫xy dm) or a 3×3 matrix; ``com`` the centre of mass in the body frame (m);
-    ``frames`` named positions (m) or `Frame`. A mass of zero is for a link that other bodies hold; `Model.check` refuses one
-    left free.
+    A mass of zero is allowed for a link that other bodies hold; `Model.check` rejects one that is free.
+
+    Parameters
+    ----------
+    mass : float [kg]
+        Mass.
+    inertia : 3, 6 or 3×3 floats [kg m²]
+        About the centre of mass in body axes: 3 principal moments, 6 elements (xx, yy, zz, xy, xz, yz, with products as
+        matrix elements, I_xy = −∫xy dm), or the matrix.
+    com : 3 floats [m]
+        Centre of mass in the body frame.
     """
 
     mass: Nonnegative
@@ -141,7 +160,13 @@ class RigidBody(BodyWithFrames, kind="rigid"):
 
 
 class PointMass(BodyWithFrames, kind="point-mass"):
-    """A mass (kg) at the body frame's origin, without inertia of its own; without a joint it moves by three translations."""
+    """A mass at the origin of the body frame, without rotational inertia; without a joint it has three translations.
+
+    Parameters
+    ----------
+    mass : float [kg]
+        Mass.
+    """
 
     mass: Positive
 
@@ -165,12 +190,27 @@ def _data(value: object) -> FlexibleBodyData | None:
 
 
 class FlexibleBody(Body, kind="flexible"):
-    """A flexible body from its file or from ``data`` in memory.
+    """A flexible body from its file or from ``data`` in memory; its frames are those of the data.
 
-    ``damping`` replaces the modal damping ratios of the data (one number or one per mode); ``qf0`` and ``qf_dot0`` are the
-    initial elastic coordinates and their rates (one per mode, default zero). Frames come with the data. ``stiffening``: with the
-    geometric stiffness of the data, where there is one: loads and rotation stiffen or soften the body. A body whose data fail
-    their own checks (mass, Gram matrix, M(q = 0), K_ff) is refused unless ``allow_unverified``; then every run warns.
+    Data that fail their own checks (mass, Gram matrix, M(q = 0), K_ff) are rejected unless ``allow_unverified``; then every run
+    warns.
+
+    Parameters
+    ----------
+    file : path or None
+        HDF5 file of the flexible body.
+    data : FlexibleBodyData or None
+        Data in memory, instead of a file.
+    damping : float, floats or None
+        Modal damping ratios instead of those of the data, one number or one per mode.
+    qf0 : floats or None
+        Initial elastic coordinates, one per mode; None: zero.
+    qf_dot0 : floats or None [1/s]
+        Their initial rates, one per mode; None: zero.
+    stiffening : bool
+        Whether to use the geometric stiffness of the data: loads and rotation then stiffen or soften the body.
+    allow_unverified : bool
+        Accept data that fail their checks.
     """
 
     file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(default=None, kw_only=False)

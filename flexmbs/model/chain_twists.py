@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs.model.frames import axis_angle_matrix, quaternion_matrix
-from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, Shift, Slide, Turn, Twist
+from flexmbs.model.motions import Ball, FixedRotation, FixedTranslation, FreeMotion, Motion, Rotate, ScrewMotion, Slide
 
 Pose = tuple[np.ndarray, np.ndarray]
 GENERIC = 0.7  # rad and m: a position that is special for no joint
@@ -44,11 +44,11 @@ def _pose(motion: Motion, q: np.ndarray) -> Pose:
             return np.asarray(axis_angle_matrix(motion.axis, float(q[0]))), np.zeros(3)
         case Slide():
             return np.eye(3), q[0] * np.asarray(motion.axis)
-        case Twist():
+        case ScrewMotion():
             return np.asarray(axis_angle_matrix(motion.axis, float(q[0]))), motion.pitch * q[0] * np.asarray(motion.axis)
-        case Shift():
+        case FixedTranslation():
             return np.eye(3), np.asarray(motion.displacement)
-        case Turn():
+        case FixedRotation():
             return np.asarray(axis_angle_matrix(motion.axis, motion.angle)), np.zeros(3)
     return np.asarray(quaternion_matrix(tuple(q[-4:]))), q[:-4] if len(q) > 4 else np.zeros(3)
 
@@ -61,7 +61,7 @@ def _directions(motion: Motion) -> np.ndarray:
             return np.hstack([nothing, motion.axis])[:, None]
         case Slide():
             return np.hstack([motion.axis, nothing])[:, None]
-        case Twist():
+        case ScrewMotion():
             return np.hstack([motion.pitch * np.asarray(motion.axis), motion.axis])[:, None]
         case Ball():
             return np.vstack([np.zeros((3, 3)), np.eye(3)])

@@ -11,10 +11,10 @@ from flexmbs.model.check_functions import missing_functions
 from flexmbs.model.check_references import FrameNames, reference_problems
 from flexmbs.model.check_tables import table_warnings
 from flexmbs.model.check_topology import freedom_lines, topology_problems, topology_warnings
+from flexmbs.model.model import ModelData
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
-    from flexmbs.model.model import Model
 
 
 @dataclasses.dataclass
@@ -45,30 +45,20 @@ class Report:
             raise InputError(*self.errors)
 
 
-def check(model: "Model") -> Report:
-    """The report on a model, with the tree, the cuts and the redundant constraints of the compiled system; does not raise."""
-    report = declaration_report(model)
-    if not report.errors:
-        _add_diagnosis(model, report)
-    return report
-
-
 def require_model(model: object) -> None:
     """Raise `InputError` for what is no model."""
-    from flexmbs.model.model import Model
-
-    if not isinstance(model, Model):
+    if not isinstance(model, ModelData):
         raise InputError(f"model: {shown(model)} is no Model; load('model.toml') reads one from a file")
 
 
-def declaration_report(model: "Model") -> Report:
+def declaration_report(model: ModelData) -> Report:
     """The part of the report that the declarations alone show. Raises `InputError` for what is no model."""
     require_model(model)
     report = Report(f"model '{model.name}'")
     frames, modes, highest = _look_into_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
     report.errors += map(str, (*topology_problems(model), *missing_functions(model)))
-    report.warnings += [str(caution) for item in (*model.joints.values(), *model.forces.values()) for caution in item.cautions()]
+    report.warnings += [str(warning) for item in (*model.joints.values(), *model.forces.values()) for warning in item.warnings()]
     report.warnings += map(str, table_warnings(model))
     report.sections = {
         "bodies": [_titled(body.name, body.kind, _frames_text(frames[body.name])) for body in model.bodies.values()],
@@ -83,7 +73,7 @@ def declaration_report(model: "Model") -> Report:
     return report
 
 
-def _look_into_bodies(model: "Model", report: Report) -> tuple[FrameNames, int, dict[str, float]]:
+def _look_into_bodies(model: ModelData, report: Report) -> tuple[FrameNames, int, dict[str, float]]:
     """Frame names of every body, the number of modes of all, the highest mode of each flexible body (Hz); problems of
     flexible-body data go to the report."""
     frames: FrameNames = {}
@@ -103,20 +93,6 @@ def _look_into_bodies(model: "Model", report: Report) -> tuple[FrameNames, int, 
         report.errors += map(str, findings.errors)
         report.warnings += map(str, findings.warnings)
     return frames, modes, highest
-
-
-def _add_diagnosis(model: "Model", report: Report) -> None:
-    """Tree, cut joints and redundant constraints, which only the compiled system knows."""
-    from flexmbs.analysis.diagnosis import diagnose
-
-    try:
-        found = diagnose(model)
-    except InputError as error:
-        report.errors += error.problems
-        return
-    report.sections["constraints"] = found.constraints
-    report.sections["system"] = found.lines
-    report.warnings += found.warnings
 
 
 def _titled(*parts: str) -> str:

@@ -8,10 +8,10 @@ from flexmbs.model.laws import Sine
 from flexmbs.model.parts import parts
 
 if TYPE_CHECKING:
-    from flexmbs.model.model import Model
+    from flexmbs.model.model import ModelData
 
 
-def frequency_warnings(model: "Model", highest: Mapping[str, float]) -> Iterator[Problem]:
+def frequency_warnings(model: "ModelData", highest: Mapping[str, float]) -> Iterator[Problem]:
     """Sine laws above the highest mode (Hz) of any flexible body in ``highest``."""
     slowest = min(highest, key=highest.__getitem__, default=None)
     if slowest is None:

@@ -9,17 +9,17 @@ from flexmbs.model.functions import NOT_THERE, StandIn
 from flexmbs.model.parts import model_parts
 
 if TYPE_CHECKING:
-    from flexmbs.model.model import Model
+    from flexmbs.model.model import ModelData
 
 
-def missing_functions(model: "Model") -> Iterator[Problem]:
+def missing_functions(model: "ModelData") -> Iterator[Problem]:
     """The items whose functions are not there."""
     for path, value in model_parts(model):
         if isinstance(value, StandIn):
             yield Problem(path, f"its function '{value.text}' is not there: {NOT_THERE}")
 
 
-def require_functions(model: "Model") -> None:
+def require_functions(model: "ModelData") -> None:
     """Raise `InputError` naming the items whose functions are not there."""
     problems = [str(problem) for problem in missing_functions(model)]
     if problems:

@@ -9,17 +9,17 @@ from flexmbs.model.item import CoordinateUse, Item
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
-    from flexmbs.model.model import Model
+    from flexmbs.model.model import ModelData
 
 FrameNames = dict[str, tuple[str, ...] | None]
 
 
-def declared_frames(model: "Model") -> FrameNames:
+def declared_frames(model: "ModelData") -> FrameNames:
     """Frame names of every body, None for those that stand in a file."""
     return {body.name: body.known_frames() for body in model.bodies.values()}
 
 
-def reference_problems(model: "Model", frames: FrameNames, unread: Set[str] = frozenset()) -> Iterator[Problem]:
+def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()) -> Iterator[Problem]:
     """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread`` exist, but are not known."""
     known = {GROUND: tuple(model.frames), **frames}
     named: list[Item] = [*model.joints.values(), *model.forces.values(), *model.drives.values(), *model.contacts.values()]
@@ -66,7 +66,7 @@ def has_position(joint: "Joint", index: int) -> bool:
     return False
 
 
-def _driven_twice(model: "Model") -> Iterator[Problem]:
+def _driven_twice(model: "ModelData") -> Iterator[Problem]:
     seen: dict[tuple[Any, ...], str] = {}
     for drive in model.drives.values():
         key = (drive.joint, drive.coordinate)

@@ -11,13 +11,13 @@ from flexmbs.model.laws import Table
 from flexmbs.model.parts import model_parts
 
 if TYPE_CHECKING:
-    from flexmbs.model.model import Model
+    from flexmbs.model.model import ModelData
 
 SWING = 0.01  # of the range of all values
 JUMP = 1e-3  # of the largest rate, or of the largest acceleration
 
 
-def table_warnings(model: "Model") -> Iterator[Problem]:
+def table_warnings(model: "ModelData") -> Iterator[Problem]:
     """Overshoot of every table in the model; jumps of the rate and the acceleration of those that drive joints."""
     for path, part in model_parts(model):
         if isinstance(part, Table):

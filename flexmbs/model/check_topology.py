@@ -10,10 +10,10 @@ from flexmbs.model.frames import GROUND
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
-    from flexmbs.model.model import Model
+    from flexmbs.model.model import ModelData
 
 
-def topology_problems(model: "Model") -> Iterator[Problem]:
+def topology_problems(model: "ModelData") -> Iterator[Problem]:
     """An empty model, joints of a body to itself, joints between the same two frames, bodies without inertia left free."""
     if not model.bodies:
         yield Problem(("bodies",), "the model has no body; add at least one")
@@ -30,7 +30,7 @@ def topology_problems(model: "Model") -> Iterator[Problem]:
     yield from _massless_left_free(model)
 
 
-def _massless_left_free(model: "Model") -> Iterator[Problem]:
+def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
     """Bodies without mass or without inertia that nothing holds against moving or turning."""
     for body in model.bodies.values():
         if body.has_mass and body.has_inertia:
@@ -48,7 +48,7 @@ def _massless_left_free(model: "Model") -> Iterator[Problem]:
             yield Problem(path, f"{text}; add a translation joint to the ground, or use a rigid body with inertia")
 
 
-def _turns_about_itself(model: "Model", joint: "Joint", body: str) -> bool:
+def _turns_about_itself(model: "ModelData", joint: "Joint", body: str) -> bool:
     """True if turns of the joint do not move the origin of the body: at its origin, or all three about one point."""
     rotations = _rotations(joint)
     own = joint.child if joint.child.body == body else joint.parent
@@ -62,17 +62,17 @@ def _rotations(joint: "Joint") -> int:
     return sum(motion.rotations for motion in joint.motions)
 
 
-def joints_of(model: "Model", body: str) -> list["Joint"]:
+def joints_of(model: "ModelData", body: str) -> list["Joint"]:
     """Joints that hold a body."""
     return [joint for joint in model.joints.values() if body in (joint.parent.body, joint.child.body)]
 
 
-def components(model: "Model") -> list[list[str]]:
+def components(model: "ModelData") -> list[list[str]]:
     """Groups of bodies that joints connect; the ground is in the first."""
     return groups(model, model.joints.values())
 
 
-def groups(model: "Model", joints: "Iterable[Joint]") -> list[list[str]]:
+def groups(model: "ModelData", joints: "Iterable[Joint]") -> list[list[str]]:
     """Groups of bodies that the given joints connect; the ground is in the first."""
     group = {name: {name} for name in (GROUND, *model.bodies)}
     for joint in joints:
@@ -87,7 +87,7 @@ def groups(model: "Model", joints: "Iterable[Joint]") -> list[list[str]]:
     return [[name for name in order if name in members] for members in distinct.values()]
 
 
-def topology_warnings(model: "Model") -> Iterator[Problem]:
+def topology_warnings(model: "ModelData") -> Iterator[Problem]:
     """Bodies that no joint connects to the ground."""
     loose = [name for group in components(model) if GROUND not in group for name in group]
     if loose:
@@ -95,7 +95,7 @@ def topology_warnings(model: "Model") -> Iterator[Problem]:
         yield Problem(("bodies",), f"not connected to the ground by joints: {shown}; they move freely, statics is impossible")
 
 
-def freedom_lines(model: "Model", modes: int) -> list[str]:
+def freedom_lines(model: "ModelData", modes: int) -> list[str]:
     """The count f = 6n − b of holonomic equations, freedoms in velocity, drives, elastic coordinates, loops."""
     n = len(model.bodies)
     held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
@@ -127,7 +127,7 @@ def _translations_of_child(joint: "Joint") -> int:
     return translations(joint.motions)
 
 
-def _loops_line(model: "Model") -> str:
+def _loops_line(model: "ModelData") -> str:
     """n_h = n_c − n; a part that floats hangs on the ground by a free joint of its own."""
     carrying = [joint for joint in model.joints.values() if joint.carries]
     n, floating = len(model.bodies), len(groups(model, carrying)) - 1

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.law_kernel import LawKernel, LawPart, Row, bending_law
+from flexmbs.law_kernel import LawKernel, LawPart, Row, nonlinear_law
 from flexmbs.model.fields import OptionalPositive, Positive, nonnegative, number, positive
 from flexmbs.model.forces.joint_friction import CHORD
 
@@ -44,7 +44,7 @@ def slip_friction(force, slip, u, v):
     return -across * u, -across * v, max(force * (1.0 - th * th) / slip, CHORD * across), across
 
 
-@bending_law
+@nonlinear_law
 def pressed(p, u, x, out):
     """N(g, ġ) and T(μ N, γ), p = (k, n, d, v_r)"""
     out[0], out[1] = hunt_crossley(p[0], p[1], p[2], x[0], x[1])
@@ -59,7 +59,7 @@ def pressed_slopes(p, u, x, out):
     out[0], out[1] = hunt_crossley_slopes(p[0], p[1], p[2], x[0], x[1])
 
 
-@bending_law
+@nonlinear_law
 def stop(p, u, x, out):
     """τ = σ N(g, ġ) of the gap g = σ (x − bound) to a stop of a joint coordinate, p = (k, n, d, bound, σ)"""
     sign = p[4]
@@ -112,14 +112,28 @@ def _optional_damping(value: object) -> Any:
 
 
 class HuntCrossley(ContactLaw, kind="hunt-crossley"):
-    """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 of the indentation δ = −g, and Coulomb's friction as a smooth law of
+    """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 of the indentation δ = −g, and Coulomb friction as a smooth law of
     the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
 
-    ``stiffness`` k (N/mⁿ), ``exponent`` n, ``slip_velocity`` v_r (m/s). Losses: ``damping`` d (s/m), or ``restitution`` e at the
-    approach ``speed`` v (m/s), for which d is exact: an impact of two bodies by this force alone obeys
-    x (1 + e) = ln((1 + x)/(1 − e x)), x = d v, whatever their masses, k and n. At other speeds e follows from this relation,
-    nearer to 1 when slower; x = 3(1 − e)/2 and 3(1 − e²)/4 of the sources are its approximations near e = 1.
+    For a given restitution e at the approach speed v, d is exact: an impact of two bodies by this force alone satisfies
+    x (1 + e) = ln((1 + x)/(1 − e x)), x = d v, for any masses, k and n. At other speeds e follows from this relation, closer to 1
+    at lower speeds; x = 3(1 − e)/2 and 3(1 − e²)/4 of the sources are its approximations near e = 1.
     Hunt and Crossley, J. Appl. Mech. 42 (1975) 440; Lankarani and Nikravesh, J. Mech. Des. 112 (1990) 369.
+
+    Parameters
+    ----------
+    stiffness : float [N/m^n]
+        Stiffness k.
+    exponent : float
+        Exponent n, 1 … 10.
+    restitution : float or None
+        Restitution e at ``speed``, instead of ``damping``.
+    speed : float or None [m/s]
+        Approach speed v at which ``restitution`` holds.
+    damping : float or None [s/m]
+        Damping d.
+    slip_velocity : float [m/s]
+        Slip v_r at which tanh(1) = 76 % of the friction is reached.
     """
 
     stiffness: Positive = dataclasses.field(kw_only=False)

@@ -10,9 +10,16 @@ from flexmbs.model.laws import Constant, LawOfTime
 
 
 class Drive(Item, section="drives", kind="drive"):
-    """Prescribes one coordinate of a joint: q = motion(t) (rad or m); its torque or force is the matching multiplier.
+    """Prescribes one coordinate of a joint, q = motion(t); its torque or force is the multiplier of this constraint.
 
-    ``motion`` is a law of time, a number or a function of t; ``coordinate`` is the index of the freedom.
+    Parameters
+    ----------
+    joint : joint
+        The joint, by handle or name.
+    motion : law of time, float or function [m or rad]
+        Prescribed coordinate.
+    coordinate : int
+        Index of the degree of freedom of the joint, from 0.
     """
 
     joint: JointLike = dataclasses.field(kw_only=False)

@@ -81,10 +81,15 @@ def rotation_matrix(value: object) -> Matrix:
 
 
 class Frame(Declaration):
-    """A place on a body: its position in the body frame (m) and the rotation matrix frame → body.
+    """A frame on a body.
 
-    ``rotation`` is None, a 3×3 matrix whose columns are the frame's axes, a unit quaternion (scalar first) or
-    ``(axis, angle)`` with the angle in rad; it is kept as the matrix.
+    Parameters
+    ----------
+    position : 3 floats [m]
+        Origin in the body frame.
+    rotation : rotation
+        None, a 3×3 matrix frame → body whose columns are the axes of the frame, a unit quaternion (scalar first), or ``(axis,
+        angle)`` with the angle in rad; stored as the matrix.
     """
 
     position: Vector3 = dataclasses.field(default=(0.0, 0.0, 0.0), kw_only=False)

@@ -17,7 +17,13 @@ class CoordinateUse(NamedTuple):
 
 
 class Item(Declaration):
-    """A joint, force or drive, under its name."""
+    """A joint, force, contact or drive, referred to by its name.
+
+    Parameters
+    ----------
+    name : str
+        Unique name within its section of the model.
+    """
 
     name: Name = dataclasses.field(kw_only=False)
 
@@ -33,6 +39,6 @@ class Item(Declaration):
         """Its constraint rows by class; none for a force."""
         return ()
 
-    def cautions(self) -> list[Problem]:
+    def warnings(self) -> list[Problem]:
         """What is unusual about the item and probably a slip."""
         return []

@@ -15,15 +15,26 @@ from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.fields import Axis, Number, OptionalScalarOrVector, Positive, Vector, items, unit_axis
 from flexmbs.model.frames import FrameLike, unit_quaternion
 from flexmbs.model.item import Item
-from flexmbs.model.motions import Ball, FreeMotion, Motion, Motions, Rotate, Shift, Slide, Twist
+from flexmbs.model.motions import Ball, FixedTranslation, FreeMotion, Motion, Motions, Rotate, ScrewMotion, Slide
 
 
 class Joint(Item, section="joints"):
-    """A joint from frame ``parent`` to frame ``child``; ``q0`` and ``v0`` are its initial coordinates and velocities.
+    """A joint from frame ``parent`` to frame ``child``.
 
-    ``q0`` has one number per position coordinate (`nq`), ``v0`` one per freedom (`nv`); a plain number will do for one, and
-    0 is the position of rest. A rotation in space has a unit quaternion, scalar first. What is given, even zero, is kept where
-    the constraints allow it; what is not (None) starts at rest and moves first where loops have to close.
+    A spatial rotation has a unit quaternion (scalar first) as position coordinates. Initial values that are given, zero included,
+    are kept as far as the constraints allow; values that are not given (None) start at the rest position and are adjusted first
+    when loops are closed.
+
+    Parameters
+    ----------
+    parent : frame
+        Frame of one body or the ground: ``body['frame']`` or 'body/frame'.
+    child : frame
+        Frame of the other body.
+    q0 : float, floats or None [m, rad]
+        Initial position coordinates, `nq` numbers; 0 is the rest position.
+    v0 : float, floats or None [m/s, rad/s]
+        Initial velocities, `nv` numbers.
     """
 
     parent: FrameLike = dataclasses.field(kw_only=False)
@@ -84,9 +95,9 @@ class Joint(Item, section="joints"):
         rows = ((self.position_rows, True), (self.rows - self.position_rows, False))
         return tuple(ConstraintClass(n, holonomic) for n, holonomic in rows if n)
 
-    def cautions(self) -> list[Problem]:
+    def warnings(self) -> list[Problem]:
         path = (self.section, self.name)
-        found = [Problem((*path, "motions", str(i)), text) for i, motion in enumerate(self.motions) for text in motion.cautions()]
+        found = [Problem((*path, "motions", str(i)), text) for i, motion in enumerate(self.motions) for text in motion.warnings()]
         at = 0
         for motion in self.motions:
             if motion.nq == motion.rotations == 1 and abs(self.initial_position[at]) > 2.0 * math.pi:
@@ -176,7 +187,7 @@ def _at_least_one(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
 
 
 class Fixed(Joint, kind="fixed"):
-    """No freedom."""
+    """No degree of freedom."""
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -184,7 +195,13 @@ class Fixed(Joint, kind="fixed"):
 
 
 class Revolute(Joint, kind="revolute"):
-    """Rotation about an axis; q in rad."""
+    """Rotation about an axis; one coordinate in rad.
+
+    Parameters
+    ----------
+    axis : direction
+        Axis of rotation in the parent frame.
+    """
 
     axis: Axis = "z"
 
@@ -194,7 +211,13 @@ class Revolute(Joint, kind="revolute"):
 
 
 class Prismatic(Joint, kind="prismatic"):
-    """Translation along an axis; q in m."""
+    """Translation along an axis; one coordinate in m.
+
+    Parameters
+    ----------
+    axis : direction
+        Axis of translation in the parent frame.
+    """
 
     axis: Axis = "x"
 
@@ -204,7 +227,13 @@ class Prismatic(Joint, kind="prismatic"):
 
 
 class Cylindrical(Joint, kind="cylindrical"):
-    """Translation along an axis (coordinate 0, m) and rotation about it (coordinate 1, rad)."""
+    """Translation along an axis (coordinate 0, m) and rotation about it (coordinate 1, rad).
+
+    Parameters
+    ----------
+    axis : direction
+        Common axis in the parent frame.
+    """
 
     axis: Axis = "z"
 
@@ -214,7 +243,13 @@ class Cylindrical(Joint, kind="cylindrical"):
 
 
 class Universal(Joint, kind="universal"):
-    """Rotation about an axis fixed in the parent, then about one fixed in the child (Cardan joint)."""
+    """Rotation about an axis fixed in the parent, then about one fixed in the child (Cardan joint); two coordinates in rad.
+
+    Parameters
+    ----------
+    axes : 2 directions
+        Axis in the parent frame, axis in the child frame.
+    """
 
     axes: Annotated[Any, AfterValidator(two_axes)] = ("x", "y")
 
@@ -222,10 +257,10 @@ class Universal(Joint, kind="universal"):
     def motions(self) -> tuple[Motion, ...]:
         return (Rotate(self.axes[0]), Rotate(self.axes[1]))
 
-    def cautions(self) -> list[Problem]:
+    def warnings(self) -> list[Problem]:
         cosine = sum(a * b for a, b in zip(*self.axes))
         text = f"the axes are not perpendicular (cosine {cosine:g}), as those of a Cardan joint are"
-        return super().cautions() + ([Problem((self.section, self.name, "axes"), text)] if abs(cosine) > 1e-6 else [])
+        return super().warnings() + ([Problem((self.section, self.name, "axes"), text)] if abs(cosine) > 1e-6 else [])
 
 
 class Spherical(Joint, kind="spherical"):
@@ -237,7 +272,13 @@ class Spherical(Joint, kind="spherical"):
 
 
 class Planar(Joint, kind="planar"):
-    """Two translations in a plane (m) and the rotation about its normal ``axis`` (rad); for "z": x, y, angle."""
+    """Two translations in a plane (m) and the rotation about its normal (rad); for the normal z: x, y, angle.
+
+    Parameters
+    ----------
+    axis : direction
+        Normal of the plane in the parent frame.
+    """
 
     axis: Axis = "z"
 
@@ -248,7 +289,7 @@ class Planar(Joint, kind="planar"):
 
 
 class Free(Joint, kind="free"):
-    """All six freedoms; q is position and unit quaternion (scalar first), v the twist (v, ω) in child axes."""
+    """All six degrees of freedom; q is position and unit quaternion (scalar first), v the twist (v, ω) in child axes."""
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -256,14 +297,22 @@ class Free(Joint, kind="free"):
 
 
 class Screw(Joint, kind="screw"):
-    """Rotation by q (rad) about an axis with translation pitch·q along it; pitch in m/rad."""
+    """Rotation by q (rad) about an axis with translation pitch·q along it.
+
+    Parameters
+    ----------
+    axis : direction
+        Axis in the parent frame.
+    pitch : float [m/rad]
+        Translation per angle.
+    """
 
     axis: Axis = "z"
     pitch: Number
 
     @property
     def motions(self) -> tuple[Motion, ...]:
-        return (Twist(self.axis, self.pitch),)
+        return (ScrewMotion(self.axis, self.pitch),)
 
 
 class Translation(Joint, kind="translation"):
@@ -275,11 +324,18 @@ class Translation(Joint, kind="translation"):
 
 
 class Distance(Joint, kind="distance"):
-    """Two points kept at a distance ``length`` (m) by a massless rod with ball ends.
+    """Two points at a constant distance: a massless rod with spherical joints at its ends.
 
-    ``axis`` is the direction of the rod at q = 0. The chain is two angles about axes normal to it, the rod, then any rotation of
-    the child: q has 6 numbers (two angles, quaternion), v five. With the axis x the angles are azimuth about z and elevation
-    about y. They have poles where the rod stands along the first of their axes: take the axis near to where the rod is.
+    The chain is two angles about axes normal to ``axis``, the rod, then any rotation of the child: q has 6 numbers (two angles,
+    quaternion), v five. With the axis x the angles are azimuth about z and elevation about y. They are singular if the rod lies
+    along the first of their axes: choose ``axis`` close to the direction of the rod.
+
+    Parameters
+    ----------
+    length : float [m]
+        Distance of the two points.
+    axis : direction
+        Direction of the rod at q = 0 in the parent frame.
     """
 
     length: Positive
@@ -290,10 +346,17 @@ class Distance(Joint, kind="distance"):
         x, y, z = self.axis
         a, b, c = unit_axis((0.0 - x * z, 0.0 - y * z, 1.0 - z * z) if abs(z) < 0.9 else (0.0 - x * y, 1.0 - y * y, 0.0 - y * z))
         second = (b * z - c * y, c * x - a * z, a * y - b * x)
-        return (Rotate((a, b, c)), Rotate(second), Shift((self.length * x, self.length * y, self.length * z)), Ball())
+        return (Rotate((a, b, c)), Rotate(second), FixedTranslation((self.length * x, self.length * y, self.length * z)), Ball())
 
 
 class Chain(Joint, kind="chain"):
-    """A joint of the user's own: any chain of elementary motions, such as ``(Rotate("z"), Shift((0.1, 0, 0)), Rotate("x"))``."""
+    """A user-defined joint: any chain of elementary motions (`fm.motions`), such as
+    ``(Rotate("z"), FixedTranslation((0.1, 0, 0)), Rotate("x"))``.
+
+    Parameters
+    ----------
+    motions : motions
+        Elementary motions from the parent to the child frame.
+    """
 
     motions: Annotated[Motions, AfterValidator(_at_least_one)] = dataclasses.field()  # type: ignore[misc,assignment]

@@ -40,7 +40,13 @@ class TimeLaw(Declaration, abc.ABC, section="laws"):
 
 
 class Constant(TimeLaw, kind="constant"):
-    """x = value."""
+    """x = value.
+
+    Parameters
+    ----------
+    value : float
+        Constant value, in the unit of the quantity.
+    """
 
     value: Number = dataclasses.field(default=0.0, kw_only=False)
 
@@ -49,7 +55,19 @@ class Constant(TimeLaw, kind="constant"):
 
 
 class Ramp(TimeLaw, kind="ramp"):
-    """x = value0 + rate·(t − start) between start and end (s), held before and after."""
+    """x = value0 + rate·(t − start) between start and end, constant before and after.
+
+    Parameters
+    ----------
+    value0 : float
+        Value up to ``start``.
+    rate : float [1/s]
+        Slope, in the unit of the value per second.
+    start : float [s]
+        Begin of the ramp.
+    end : float [s]
+        End of the ramp.
+    """
 
     value0: Number = dataclasses.field(kw_only=False)
     rate: Number = dataclasses.field(kw_only=False)
@@ -74,6 +92,17 @@ class SmoothStep(TimeLaw, kind="smooth-step"):
     """Step from ``initial`` to ``value`` with continuous rate and acceleration.
 
     x = initial + (value − initial)(10τ³ − 15τ⁴ + 6τ⁵), τ = (t − start)/duration within 0 … 1.
+
+    Parameters
+    ----------
+    value : float
+        Value after the step.
+    start : float [s]
+        Begin of the step.
+    duration : float [s]
+        Duration of the step.
+    initial : float
+        Value before the step.
     """
 
     value: Number = dataclasses.field(kw_only=False)
@@ -95,7 +124,19 @@ class SmoothStep(TimeLaw, kind="smooth-step"):
 
 
 class Sine(TimeLaw, kind="sine"):
-    """x = offset + amplitude·sin(2π·frequency·t + phase); frequency in Hz, phase in rad."""
+    """x = offset + amplitude·sin(2π·frequency·t + phase).
+
+    Parameters
+    ----------
+    amplitude : float
+        Amplitude.
+    frequency : float [Hz]
+        Frequency.
+    phase : float [rad]
+        Phase at t = 0.
+    offset : float
+        Mean value.
+    """
 
     amplitude: Number = dataclasses.field(kw_only=False)
     frequency: Number = dataclasses.field(kw_only=False)
@@ -115,11 +156,20 @@ def _table_kind(value: object) -> str:
 
 
 class Table(TimeLaw, kind="table"):
-    """x through given points; the end values are held outside.
+    """x interpolated between given points; the end values are held outside.
 
-    ``interpolation``: ``"monotone"`` cubics, which never leave the values of two neighbouring points, with continuous rates
-    (Fritsch & Butland 1984); a cubic ``"spline"`` (not-a-knot), which has continuous accelerations also, as the motion of a
-    drive should, but may swing far out where points lie unevenly; or ``"linear"``. `Model.check` tells of both.
+    Monotone cubics stay within the values of neighbouring points and have continuous rates (Fritsch & Butland 1984). The cubic
+    spline (not-a-knot) has continuous accelerations as well, as the motion of a drive should have, but may overshoot between
+    unevenly spaced points. `Model.check` warns about both.
+
+    Parameters
+    ----------
+    times : floats [s]
+        Increasing times of the points.
+    values : floats
+        Values at these times.
+    interpolation : 'monotone', 'spline' or 'linear'
+        Kind of interpolation.
     """
 
     times: AnyVector = dataclasses.field(kw_only=False)
@@ -164,10 +214,15 @@ class Table(TimeLaw, kind="table"):
 
 
 class Function(TimeLaw, kind="function"):
-    """A function of the user, or its name ``module:name``.
+    """A user function, or its name ``module:name``.
 
-    As a law of time: f(t) → value, or f(t) → (value, rate, acceleration); without rates these are central differences. As the law
-    of a joint force: f(t, x, v) → force, with the joint coordinate x and its rate v.
+    As a law of time: f(t) → value, or f(t) → (value, rate, acceleration); rates that are not given are computed by central
+    differences. As the law of a joint force: f(t, x, v) → force, with the joint coordinate x and its rate v.
+
+    Parameters
+    ----------
+    function : function or 'module:name'
+        The function.
     """
 
     function: UserFunction = dataclasses.field(kw_only=False)
@@ -272,7 +327,17 @@ class JointLaw(Declaration, section="joint laws"):
 
 
 class PD(JointLaw, kind="pd"):
-    """Q = kp·(r − x) + kd·(ṙ − v) with the reference r(t)."""
+    """Q = kp·(r − x) + kd·(ṙ − v) with the reference r(t).
+
+    Parameters
+    ----------
+    kp : float [N/m or N m/rad]
+        Proportional gain.
+    kd : float [N s/m or N m s/rad]
+        Derivative gain.
+    reference : law of time or float [m or rad]
+        Reference r(t) of the coordinate.
+    """
 
     kp: Number = dataclasses.field(kw_only=False)
     kd: Number = dataclasses.field(default=0.0, kw_only=False)
@@ -283,7 +348,19 @@ class PD(JointLaw, kind="pd"):
 
 
 class PID(JointLaw, kind="pid"):
-    """Q = kp·(r − x) + ki·∫(r − x)dt + kd·(ṙ − v) with the reference r(t); the integral starts at zero."""
+    """Q = kp·(r − x) + ki·∫(r − x)dt + kd·(ṙ − v) with the reference r(t); the integral starts at zero.
+
+    Parameters
+    ----------
+    kp : float [N/m or N m/rad]
+        Proportional gain.
+    ki : float [N/(m s) or N m/(rad s)]
+        Integral gain.
+    kd : float [N s/m or N m s/rad]
+        Derivative gain.
+    reference : law of time or float [m or rad]
+        Reference r(t) of the coordinate.
+    """
 
     kp: Number = dataclasses.field(kw_only=False)
     ki: Number = dataclasses.field(kw_only=False)
@@ -295,7 +372,19 @@ class PID(JointLaw, kind="pid"):
 
 
 class SpringDamper(JointLaw, kind="spring-damper"):
-    """Q = preload − k·(x − x0) − c·v."""
+    """Q = preload − k·(x − x0) − c·v.
+
+    Parameters
+    ----------
+    k : float [N/m or N m/rad]
+        Stiffness.
+    c : float [N s/m or N m s/rad]
+        Damping.
+    x0 : float [m or rad]
+        Coordinate of the unloaded spring.
+    preload : float [N or N m]
+        Force at x = x0.
+    """
 
     k: Number = 0.0
     c: Number = 0.0

@@ -1,9 +1,9 @@
-"""`Model`: named bodies, joints, forces, drives and contacts, with gravity and the places on the ground."""
+"""`ModelData`: named bodies, joints, forces, drives and contacts, with gravity and the places on the ground."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, overload
+from typing import Annotated, Any, overload
 
 from pydantic import BeforeValidator
 
@@ -18,9 +18,7 @@ from flexmbs.model.forces import Force
 from flexmbs.model.frames import GROUND, BodyHandle, Frame, Frames, ItemHandle, joint_names
 from flexmbs.model.joints import Joint
 from flexmbs.model.run import Run
-
-if TYPE_CHECKING:
-    from flexmbs.model.check import Report
+from flexmbs.model.toml_write import model_text, save
 
 SECTIONS: dict[str, type[Declaration]] = {
     "bodies": Body, "joints": Joint, "forces": Force, "drives": Drive, "contacts": Contact,
@@ -36,7 +34,7 @@ class Header(Declaration, section="model"):
     cuts: Annotated[Any, BeforeValidator(joint_names)] = ()
 
 
-class Model:
+class ModelData:
     """A multibody model, as declared data.
 
     name: its name.  gravity: acceleration in world axes (m/s²).  frames: named places on the ground (positions or `Frame`).
@@ -64,6 +62,8 @@ class Model:
         self.run = run
         self.folder = Path()
         self.bodies, self.joints, self.forces, self.drives, self.contacts = {}, {}, {}, {}, {}
+
+    __init__.__qualname__ = "Model.__init__"  # as which users know it
 
     @property
     def name(self) -> str:
@@ -127,31 +127,21 @@ class Model:
         }
         return sections[section]
 
-    def check(self) -> "Report":
-        """What the model is made of, its freedoms and loops, and everything wrong with it; does not raise."""
-        from flexmbs.model.check import check
-
-        return check(self)
-
     def to_toml(self, *, complete: bool = True) -> str:
         """The model as the text of its file, with paths relative to `folder`.
 
         Raises `InputError` for what a file cannot hold (data in memory, unnamed functions); with ``complete=False`` these are
         only described, for the record.
         """
-        from flexmbs.model.toml_write import model_text
-
         return model_text(self, self.folder, complete=complete)
 
     def save(self, path: str | Path, *, allow_outside: bool = False) -> None:
         """Write the model's TOML file; paths in it are relative to its folder. Raises `InputError`, `MachineError`."""
-        from flexmbs.model.toml_write import save
-
         save(self, Path(path), allow_outside=allow_outside)
 
     def __eq__(self, other: object) -> bool:
         """Same name, gravity, frames, cuts, run and items in the same order."""
-        return isinstance(other, Model) and self._values() == other._values()
+        return isinstance(other, ModelData) and self._values() == other._values()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -162,15 +152,3 @@ class Model:
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(self.items(key))} {key}" for key in SECTIONS if key != "contacts" or self.contacts)
         return f"<Model '{self.name}': {counts}>"
-
-
-def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
-    """The model in a TOML file.
-
-    Files it names must lie in its folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
-    imported, from the model's folder or Python's path, only if ``allow_code``. Raises `InputError` with every problem of the
-    file, one line each.
-    """
-    from flexmbs.model.toml_read import read
-
-    return read(Path(path), allow_outside=allow_outside, allow_code=allow_code)

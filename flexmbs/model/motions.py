@@ -30,7 +30,7 @@ class Motion(Declaration, section="motions"):
     rotations: ClassVar[int] = 0
     moves_along: ClassVar[bool] = False
 
-    def cautions(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """What is unusual about its numbers and probably a slip."""
         return []
 
@@ -40,7 +40,13 @@ class Motion(Declaration, section="motions"):
 
 
 class Rotate(Motion, kind="rotate"):
-    """Rotation by q (rad) about a unit axis."""
+    """Rotation by q (rad) about a unit axis.
+
+    Parameters
+    ----------
+    axis : direction
+        Axis of rotation.
+    """
 
     nq = nv = 1
     rest = (0.0,)
@@ -53,7 +59,13 @@ class Rotate(Motion, kind="rotate"):
 
 
 class Slide(Motion, kind="slide"):
-    """Translation by q (m) along a unit axis."""
+    """Translation by q (m) along a unit axis.
+
+    Parameters
+    ----------
+    axis : direction
+        Axis of translation.
+    """
 
     nq = nv = 1
     rest = (0.0,)
@@ -65,8 +77,16 @@ class Slide(Motion, kind="slide"):
         return Slide(opposite(self.axis))
 
 
-class Twist(Motion, kind="twist"):
-    """Screw motion: rotation by q (rad) about a unit axis with translation pitch·q (m) along it; pitch in m/rad."""
+class ScrewMotion(Motion, kind="screw"):
+    """Screw motion: rotation by q (rad) about a unit axis with translation pitch·q (m) along it.
+
+    Parameters
+    ----------
+    axis : direction
+        Axis of the screw.
+    pitch : float [m/rad]
+        Translation per angle.
+    """
 
     nq = nv = 1
     rest = (0.0,)
@@ -75,7 +95,7 @@ class Twist(Motion, kind="twist"):
     pitch: Number = dataclasses.field(kw_only=False)
 
     def inverse(self) -> Motion:
-        return Twist(opposite(self.axis), self.pitch)
+        return ScrewMotion(opposite(self.axis), self.pitch)
 
 
 class Ball(Motion, kind="ball"):
@@ -96,30 +116,44 @@ class FreeMotion(Motion, kind="free"):
     rotations = 3
 
 
-class Shift(Motion, kind="shift"):
-    """Constant displacement (m)."""
+class FixedTranslation(Motion, kind="fixed-translation"):
+    """Constant translation.
+
+    Parameters
+    ----------
+    displacement : 3 floats [m]
+        Displacement in the axes before it.
+    """
 
     moves_along = True
 
     displacement: Vector3 = dataclasses.field(kw_only=False)
 
     def inverse(self) -> Motion:
-        return Shift(opposite(self.displacement))
+        return FixedTranslation(opposite(self.displacement))
 
 
-class Turn(Motion, kind="turn"):
-    """Constant rotation by an angle (rad) about a unit axis."""
+class FixedRotation(Motion, kind="fixed-rotation"):
+    """Constant rotation about a unit axis.
+
+    Parameters
+    ----------
+    axis : direction
+        Axis of rotation.
+    angle : float [rad]
+        Angle of rotation.
+    """
 
     axis: Axis = dataclasses.field(kw_only=False)
     angle: Number = dataclasses.field(kw_only=False)
 
-    def cautions(self) -> list[str]:
+    def warnings(self) -> list[str]:
         if abs(self.angle) <= 2.0 * math.pi:
             return []
         return [f"the angle {self.angle:g} is more than a full turn; angles are in rad"]
 
     def inverse(self) -> Motion:
-        return Turn(self.axis, -self.angle)
+        return FixedRotation(self.axis, -self.angle)
 
 
 def motion_chain(value: object) -> tuple[Motion, ...]:

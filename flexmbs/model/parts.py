@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flexmbs.declaration import Declaration
 
 if TYPE_CHECKING:
-    from flexmbs.model.model import Model
+    from flexmbs.model.model import ModelData
 
 Path = tuple[str, ...]
 
@@ -24,7 +24,7 @@ def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any
                 yield from parts(part, place)
 
 
-def model_parts(model: "Model") -> Iterator[tuple[Path, Any]]:
+def model_parts(model: "ModelData") -> Iterator[tuple[Path, Any]]:
     """(place, value) of all `parts` of joints, forces, drives and contacts; places begin with the section and the item's name."""
     for section in (model.joints, model.forces, model.drives, model.contacts):
         for item in section.values():

@@ -48,9 +48,31 @@ def _relative(value: object) -> float | None:
 
 
 class Run(Declaration, section="run"):
-    """How to simulate: end time, step and output step (s), formalism, coordinates, integrator with its options, tolerances.
+    """Options of a run; those that are not given have the defaults of `simulate`.
 
-    What is not given is the default of `simulate`."""
+    Parameters
+    ----------
+    t_end : float [s]
+        End time.
+    step : float or None [s]
+        Fixed step; None: controlled by the error.
+    output_step : float or None [s]
+        Distance of the output times.
+    formalism : str or None
+        Name of the formalism.
+    coordinates : 'joint' or 'absolute'
+        Generalized coordinates of the model.
+    integrator : str or None
+        Name of the integrator.
+    stabilization : 'none', 'baumgarte' or 'projection'
+        Stabilization of the constraints.
+    rho_inf : float or None
+        Spectral radius of generalized-α at infinite frequency, 0 … 1.
+    rtol : float or None
+        Relative tolerance of controlled steps.
+    atol : float or None
+        Absolute tolerance of controlled steps.
+    """
 
     t_end: Positive
     step: OptionalPositive = None

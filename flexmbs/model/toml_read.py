@@ -4,26 +4,27 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.model.check_references import declared_frames, reference_problems
 from flexmbs.model.check_topology import topology_problems
 from flexmbs.model.frames import GROUND
 from flexmbs.model.functions import imports_allowed
-from flexmbs.model.model import SECTIONS, Header, Model
+from flexmbs.model.model import SECTIONS, Header, ModelData
 from flexmbs.model.run import Run
 from flexmbs.model.toml_write import FORMAT
 from flexmbs.toml.document import MOST_PROBLEMS, Collector, Locator, read_document
 
+M = TypeVar("M", bound=ModelData)
 KEYS = ("format", "name", "gravity", "cuts", "frames", *SECTIONS, "run")
 
 
-def read(path: Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
+def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: bool = False) -> M:
     """The model in a file. Raises `InputError` with every problem, one line each: ``file:line: item.key: what``."""
     document = read_document(path)
     with imports_allowed(allow_code), _importable(path.parent if allow_code else None):
-        model, problems = model_of(document.table, Locator(path.parent, allow_outside))
+        model, problems = model_of(document.table, Locator(path.parent, allow_outside), make)
     if problems:
         raise document.refusal(problems)
     model.folder = path.parent
@@ -44,14 +45,14 @@ def _importable(folder: Path | None) -> Iterator[None]:
         sys.path.remove(entry)
 
 
-def model_of(table: Mapping[str, Any], locator: Locator) -> tuple[Model, list[Problem]]:
+def model_of(table: Mapping[str, Any], locator: Locator, make: type[M]) -> tuple[M, list[Problem]]:
     """The model and everything wrong with the table; the model is complete if nothing is."""
     notes = Collector()
     _check_format(table, notes)
     header_table = {key: table[key] for key in Header.field_names() if key in table}
     given_header = notes.attempt((), lambda: Header.read(header_table))
     header = given_header or Header(name="?")
-    model = Model(header.name, gravity=header.gravity, frames=header.frames, cuts=header.cuts)
+    model = make(header.name, gravity=header.gravity, frames=header.frames, cuts=header.cuts)
     for section, family in SECTIONS.items():
         _add_items(model, section, family, table.get(section, {}), locator, notes)
     if "run" in table:
@@ -85,7 +86,9 @@ def _as_table(value: object) -> Mapping[str, Any]:
     return value
 
 
-def _add_items(model: Model, section: str, family: type[Declaration], given: object, locator: Locator, notes: Collector) -> None:
+def _add_items(
+    model: ModelData, section: str, family: type[Declaration], given: object, locator: Locator, notes: Collector
+) -> None:
     """Read one section into the model."""
     default = next(iter(family.kinds)) if len(family.kinds) == 1 else ""
 

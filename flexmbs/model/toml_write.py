@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.declaration import Declaration, Problem
 from flexmbs.errors import InputError
+from flexmbs.files.output import write_text
 from flexmbs.model.fields import AXES
 from flexmbs.model.frames import IDENTITY, Frame, FrameRef
 from flexmbs.model.functions import StandIn, function_text
-from flexmbs.page.files import write_text
 
 if TYPE_CHECKING:
-    from flexmbs.model.model import Model
+    from flexmbs.model.model import ModelData
 
 FORMAT = "flexmbs-model/1"
 SECTIONS = ("bodies", "joints", "forces", "drives", "contacts")
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def model_text(model: "Model", folder: Path, *, complete: bool = True, allow_outside: bool = True) -> str:
+def model_text(model: "ModelData", folder: Path, *, complete: bool = True, allow_outside: bool = True) -> str:
     """The text of the model's file in ``folder``. Raises `InputError` for what a file cannot hold, if ``complete``."""
     writer = Writer(folder.resolve(), complete, allow_outside)
     lines = [f'format = "{FORMAT}"', f"name = {text_of(model.name)}", f"gravity = {writer.value(model.gravity)}"]
@@ -42,7 +42,7 @@ def model_text(model: "Model", folder: Path, *, complete: bool = True, allow_out
     return "\n".join(lines) + "\n"
 
 
-def save(model: "Model", path: Path, *, allow_outside: bool = False) -> None:
+def save(model: "ModelData", path: Path, *, allow_outside: bool = False) -> None:
     """Write the file of a model: whole or not at all. Raises `InputError`, `MachineError`."""
     write_text(path, model_text(model, path.parent, allow_outside=allow_outside))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.flexible_body import FloatArray, Surface
+from flexmbs.flexible_body.parts import FloatArray, Surface
 from flexmbs.page.solids import draw_triangles, frame_all, view_of
 from flexmbs.page.style import INK, MUTED, house_style
 

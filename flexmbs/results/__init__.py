@@ -1,5 +1,1 @@
-"""Results of a run: solution, storage, plots, report, export."""
-
-from flexmbs.results.solution import Solution
-
-__all__ = ["Solution"]
+"""Data and views of a run: states at output times, motions, forces, stresses, energies, and their file."""

@@ -11,10 +11,10 @@ import numpy as np
 from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
 from flexmbs.results.histories import applied_history
-from flexmbs.results.trajectory import Trajectory
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import END_A, F_BODY, F_NF, QF_AT, ForceRows, Forces
+from flexmbs.system.trajectory import Trajectory
 
 
 def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:

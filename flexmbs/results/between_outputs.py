@@ -16,10 +16,10 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.model.motions import Ball, FreeMotion
 from flexmbs.results.joints import JointHistories
-from flexmbs.results.trajectory import Trajectory
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import CUT_BETA, NF, Q_AT, QF_AT, S_AT, SF_AT
+from flexmbs.system.trajectory import Trajectory
 
 SMALL = 1e-2  # below this angle² series, as in `flexmbs.algebra.so3`
 
@@ -115,7 +115,7 @@ def _quintic(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatAr
 def _rotation(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Euler parameters, angular velocity and its rate (body axes)."""
     inverse = e.f0 * [1.0, -1.0, -1.0, -1.0]
-    th1 = rotation_vectors(_product(inverse, e.f1))
+    th1 = rotation_vectors(quaternion_product(inverse, e.f1))
     b, c, *_ = _coefficients(th1)
     T = np.eye(3) - b[:, None] * _tilde(th1) + c[:, None] * _tilde(th1) @ _tilde(th1)
     back = np.linalg.inv(T)
@@ -124,7 +124,7 @@ def _rotation(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatA
     th, thd, thdd = _quintic(Ends(0.0 * th1, e.v0, e.a0, th1, thd1, thdd1), h, x)
     half = 0.5 * np.linalg.norm(th, axis=1, keepdims=True)
     turn = np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * th], axis=1)
-    return _product(e.f0, turn), _tangent(th, thd), _tangent(th, thdd) + _tangent_rate(th, thd)
+    return quaternion_product(e.f0, turn), _tangent(th, thd), _tangent(th, thdd) + _tangent_rate(th, thd)
 
 
 def _pose(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -142,7 +142,7 @@ def _pose(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray
     return np.concatenate([r, p], axis=1), np.concatenate([v, w], axis=1), np.concatenate([vd, wd], axis=1)
 
 
-def _product(a: FloatArray, b: FloatArray) -> FloatArray:
+def quaternion_product(a: FloatArray, b: FloatArray) -> FloatArray:
     """a ∘ b of quaternions (n, 4)."""
     scalar = a[:, :1] * b[:, :1] - (a[:, 1:] * b[:, 1:]).sum(axis=1, keepdims=True)
     return np.concatenate([scalar, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])], axis=1)

@@ -16,7 +16,7 @@ import numpy as np
 from flexmbs.results.views import FloatArray
 
 if TYPE_CHECKING:
-    from flexmbs.results.solution import Solution
+    from flexmbs.results.solution import SolutionData
 
 
 class BodyLoads(NamedTuple):
@@ -28,7 +28,7 @@ class BodyLoads(NamedTuple):
     open_joints: tuple[str, ...] = ()
 
 
-def body_loads(solution: Solution, body: str, interfaces: Sequence[str]) -> BodyLoads:
+def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> BodyLoads:
     """Loads of a body with unit loads at ``interfaces``."""
     wrenches = frame_wrenches(solution, body)
     nothing = np.zeros((len(solution.t), 6))
@@ -40,7 +40,7 @@ def body_loads(solution: Solution, body: str, interfaces: Sequence[str]) -> Body
     return BodyLoads(np.concatenate(columns, axis=1), others, open_joints)
 
 
-def _inertial(solution: Solution, body: str) -> FloatArray:
+def _inertial(solution: SolutionData, body: str) -> FloatArray:
     """(a − g, ω̇, products of ω) in body axes, (nt, 12)."""
     motion = solution.body(body)
     gravity = np.asarray(solution.compiled.model.gravity, float)
@@ -52,7 +52,7 @@ def _inertial(solution: Solution, body: str) -> FloatArray:
     return np.concatenate([a, alpha, np.stack([x * x, y * y, z * z, x * y, y * z, z * x], axis=1)], axis=1)
 
 
-def frame_wrenches(solution: Solution, body: str) -> dict[str, FloatArray]:
+def frame_wrenches(solution: SolutionData, body: str) -> dict[str, FloatArray]:
     """Force and moment (nt, 6) on each loaded frame of a body about the frame's place, body axes."""
     found: dict[str, FloatArray] = {}
     for name, joint in solution.compiled.model.joints.items():
@@ -74,6 +74,6 @@ def _add(found: dict[str, FloatArray], frame: str, wrench: FloatArray) -> None:
     found[frame] = found.get(frame, 0.0) + wrench
 
 
-def _in_body(solution: Solution, body: str, force: FloatArray, moment: FloatArray) -> FloatArray:
+def _in_body(solution: SolutionData, body: str, force: FloatArray, moment: FloatArray) -> FloatArray:
     A = solution.body(body).rotation
     return np.concatenate([np.einsum("tji,tj->ti", A, part) for part in (force, moment)], axis=1)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexmbs.model.laws import Function, TimeLaw
-from flexmbs.results.check import WARN, Check
+from flexmbs.system.check import WARN, Check
 from flexmbs.system.compile import Compiled
 
 if TYPE_CHECKING:
-    from flexmbs.results.solution import Solution
+    from flexmbs.results.solution import SolutionData
 
 BESIDE = 1e-7  # of the run, where the rate before and after a corner is looked at
 JUMP = 1e-3  # of the largest rate of the law at its corners
@@ -46,7 +46,7 @@ def restarts(compiled: Compiled, ended: float) -> list[float]:
     return sorted(velocities | (accelerations if len(accelerations) <= MOST_RESTARTS else set()))
 
 
-def disturbed(solution: "Solution", times: np.ndarray) -> np.ndarray:
+def disturbed(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
     """Which of the times have no accelerations that could be judged: those of corners of laws, and with rigid contacts, where a
     run does not begin anew after a jump, the steps after it."""
     corners = np.array([-np.inf, *solution.compiled.corners, np.inf])
@@ -61,11 +61,11 @@ def disturbed(solution: "Solution", times: np.ndarray) -> np.ndarray:
     return np.asarray(found | (after < FADED * steps))
 
 
-def _jumps(solution: "Solution") -> list[tuple[float, str]]:
+def _jumps(solution: "SolutionData") -> list[tuple[float, str]]:
     return drive_jumps(solution.compiled, float(solution.t[0]), float(solution.t[-1]))
 
 
-def jump_check(solution: "Solution") -> list[Check]:
+def jump_check(solution: "SolutionData") -> list[Check]:
     """One check for all jumps."""
     jumps = _jumps(solution)
     if not jumps:

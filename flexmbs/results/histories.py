@@ -6,7 +6,7 @@ from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
-from flexmbs.dynamics.equations import body_motion, clear_account, kinematics, residual
+from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual
 from flexmbs.dynamics.forces import apply_forces, joint_force_value
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
@@ -196,7 +196,7 @@ def energy_history(system, work, q, s, sd, out):
 def applied_history(system, work, t, q, s, sd, z, out):
     """out[i, b] = wrench of the applied forces on body b about its frame's origin, body axes, (nt, nb, 6)."""
     for i in range(q.shape[0]):
-        clear_account(system, work)
+        clear_energies(system, work)
         body_motion(system, work, q[i], s[i], sd[i])
         apply_forces(system, work, t[i], q[i], s[i], z[i], False)
         for b in range(out.shape[1]):

@@ -8,10 +8,10 @@ from flexmbs.dynamics.dense import multipliers_of_least_norm, row_rank, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.model.motions import Ball, FreeMotion, Motion
 from flexmbs.results.histories import joint_history, opposite_wrench
-from flexmbs.results.trajectory import Trajectory
 from flexmbs.system.compile import Compiled
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import CUT_BETA, Q_AT, S_AT
+from flexmbs.system.trajectory import Trajectory
 
 
 class JointHistories(NamedTuple):

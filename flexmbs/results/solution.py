@@ -1,39 +1,36 @@
-"""`Solution`: what a run gives, with views by body, frame, joint and drive."""
+"""`SolutionData`: what a run gives, with views by body, frame, joint and drive."""
 
 import dataclasses
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
-from flexmbs.flexible_body_stress import StressModes
+from flexmbs.flexible_body.stress import StressModes
 from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef, frame_ref
-from flexmbs.model.model import Model
+from flexmbs.model.model import ModelData
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
 from flexmbs.results.body_loads import BodyLoads, body_loads
 from flexmbs.results.histories import contact_history, energy_history, frame_history
 from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories, path_coordinates
 from flexmbs.results.stress import StressView
-from flexmbs.results.trajectory import EventRecord, RunInfo, Trajectory
+from flexmbs.results.summary import checks
 from flexmbs.results.views import BodyView, ContactView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
+from flexmbs.system.check import Check, verdict
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import CO_LAW, DRIVE_ROW, NF, QF_AT, SF_AT, Work
-
-if TYPE_CHECKING:
-    from flexmbs.results.check import Check
-    from flexmbs.results.plots import Plots
+from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class SolutionData:
     """Result of a run: states at the output times and everything that follows from them.
 
     compiled: the compiled model.  trajectory: t (nt,), q, s, ṡ, λ, force states, works, drift.  statistics: counts and times.
@@ -91,7 +88,7 @@ class Solution:
         """Events located in the run, in the order of their times: name, t, q, s."""
         return tuple(self.run.events)
 
-    def at(self, times: float | Iterable[float]) -> "Solution":
+    def at(self, times: float | Iterable[float]) -> Self:
         """The solution at other times (s) within the run, by quintic Hermite interpolation (see `between_outputs`).
 
         The error is of order Δt⁶ in positions, Δt⁵ in velocities, Δt⁴ in accelerations and wrenches, with Δt between outputs.
@@ -104,17 +101,15 @@ class Solution:
         return dataclasses.replace(self, trajectory=trajectory, stored=stored, stored_applied=applied)
 
     @cached_property
-    def audit(self) -> "tuple[Check, ...]":
+    def audit(self) -> tuple[Check, ...]:
         """What was looked at after the run: outcome, energy, drift, redundancy, steps, deflections, stresses; a second opinion on
         accelerations, reactions and joint angles, the error of the steps and how they resolve what drives the motion.
 
         Each has a title, a status (PASS, WARN or FAIL), a line that says what was found, where and when, and how to mend it.
         """
-        from flexmbs.results.summary import checks
-
         return (*checks(self), *self.run.checks)
 
-    def with_checks(self, checks: "Iterable[Check]") -> "Solution":
+    def with_checks(self, checks: Iterable[Check]) -> Self:
         """The same solution whose audit holds these checks too; views that were evaluated are kept."""
         judged = dataclasses.replace(self, run=dataclasses.replace(self.run, checks=tuple(checks)))
         own = {field.name for field in dataclasses.fields(self)}
@@ -124,12 +119,10 @@ class Solution:
     @property
     def verdict(self) -> str:
         """The worst of the `audit`: "PASS", "WARN" or "FAIL"."""
-        from flexmbs.results.check import verdict
-
         return verdict(self.audit)
 
     @property
-    def model(self) -> Model:
+    def model(self) -> ModelData:
         """The model of the run."""
         return self.compiled.model
 
@@ -292,36 +285,6 @@ class Solution:
         out = np.zeros((len(self.t), 24))
         frame_history(self.compiled.system, self._scratch, number, self.q, self.s, self.sd, out)
         return FrameMotion(out[:, 9:12], out[:, :9].reshape(-1, 3, 3), out[:, 12:15], out[:, 15:18], out[:, 18:21], out[:, 21:])
-
-    @property
-    def plot(self) -> "Plots":
-        """Figures of the solution, one method each."""
-        from flexmbs.results.plots import Plots
-
-        return Plots(self)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """HDF5 file that holds everything, flexible bodies included; complete or not there at all. Raises MachineError."""
-        from flexmbs.results.storage import write
-
-        write(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, model: Model | None = None) -> "Solution":
-        """The solution in a file, with its whole model.
-
-        A file has no functions of the user: all views are there, but what would call them (states, runs, analyses of the
-        model) is refused unless ``model``, the model of the run, is given. Raises InputError naming the file and the item.
-        """
-        from flexmbs.results.storage import read
-
-        return read(path, model)
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """One HTML page with figures, and ``<name>.summary.json`` beside it. Raises MachineError."""
-        from flexmbs.results.report import write_report
-
-        write_report(self, path)
 
 
 def _times(given: Any) -> FloatArray:

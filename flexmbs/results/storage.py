@@ -11,27 +11,30 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import h5py
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import GENERATOR, FlexibleBodyData
-from flexmbs.flexible_body_file import body, fill
+from flexmbs.files.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
+from flexmbs.flexible_body.file import GENERATOR, body, fill
+from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.functions import stand_ins
-from flexmbs.model.model import SECTIONS, Model
+from flexmbs.model.model import SECTIONS, ModelData
 from flexmbs.model.toml_read import model_of
-from flexmbs.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
-from flexmbs.results.check import FAIL, PASS, WARN, Check
 from flexmbs.results.joints import JointHistories, history_shapes
-from flexmbs.results.solution import Solution
-from flexmbs.results.trajectory import EventRecord, Impact, RunInfo, Trajectory
+from flexmbs.system.check import FAIL, PASS, WARN, Check
 from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.trajectory import EventRecord, Impact, RunInfo, Trajectory
 from flexmbs.toml.document import Locator
 from flexmbs.toml.guard import check_nesting
 
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+
+S = TypeVar("S", bound="SolutionData")
 FORMAT = "flexmbs-solution/1"
 STATES = tuple(name for name in Trajectory._fields if name != "contact")
 MAX_CHARACTERS = 5_000_000
@@ -40,7 +43,7 @@ CONTACT = "trajectory/contact"  # only where there are contacts
 SPRINGS = "springs"  # unloaded lengths (m), only where there are springs
 
 
-def write(solution: Solution, path: str | os.PathLike[str]) -> None:
+def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
     """File of ``solution`` at ``path``, complete or not there at all. Raises MachineError."""
     arrays = {f"trajectory/{name}": values for name, values in solution.trajectory._asdict().items()}
     if not solution.trajectory.contact.size:
@@ -66,9 +69,9 @@ def write(solution: Solution, path: str | os.PathLike[str]) -> None:
     write_whole(path, fill_file)
 
 
-def read(path: str | os.PathLike[str], model: Model | None = None) -> Solution:
-    """Solution in the file at ``path``, of ``model`` where it is given. Raises InputError naming the file and the item."""
-    return read_whole(path, lambda file: _solution(file, model), "flexmbs run or Solution.save")
+def read(path: str | os.PathLike[str], model: ModelData | None, make: type[S], make_model: type[ModelData]) -> S:
+    """The solution in the file at ``path``, of ``model`` where it is given. Raises InputError naming the file and the item."""
+    return read_whole(path, lambda file: _solution(file, model, make, make_model), "flexmbs run or Solution.save")
 
 
 def _distinct(data: Mapping[str, FlexibleBodyData]) -> tuple[dict[str, int], list[FlexibleBodyData]]:
@@ -84,7 +87,7 @@ def _distinct(data: Mapping[str, FlexibleBodyData]) -> tuple[dict[str, int], lis
     return numbers, parts
 
 
-def _run_record(solution: Solution, numbers: dict[str, int]) -> dict[str, Any]:
+def _run_record(solution: SolutionData, numbers: dict[str, int]) -> dict[str, Any]:
     run = solution.run
     return {
         "coordinates": solution.compiled.topology.coordinates, "bodies": numbers, "statistics": solution.statistics,
@@ -96,7 +99,7 @@ def _run_record(solution: Solution, numbers: dict[str, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _solution(file: h5py.File, given: Model | None) -> Solution:
+def _solution(file: h5py.File, given: ModelData | None, make: type[S], make_model: type[ModelData]) -> S:
     header = attributes(file)
     if header.get("format") != FORMAT:
         raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
@@ -108,14 +111,14 @@ def _solution(file: h5py.File, given: Model | None) -> Solution:
     )
     model_text, run_text = (_text(name, found[name]) for name in TEXTS)
     record = _record(run_text)
-    parts = {number: body(file["bodies"][number]) for number in file["bodies"]}
+    parts = {number: body(file["bodies"][number], FlexibleBodyData) for number in file["bodies"]}
     data = {str(name): parts[str(number)] for name, number in record["bodies"].items()}
-    model = _model(model_text, data) if given is None else _same(given, model_text, data)
+    model = _model(model_text, data, make_model) if given is None else _same(given, model_text, data)
     compiled = compile_model(model, str(record["coordinates"]))
     compiled = _with_springs(compiled, found)
     trajectory = _trajectory(compiled, found)
     joints = {name: _array(f"joints/{name}", found, shape) for name, shape in history_shapes(compiled, len(trajectory.t)).items()}
-    return Solution(
+    return make(
         compiled, trajectory, dict(record["statistics"]), _run_info(record, model_text), JointHistories(**joints),
         _applied(compiled, found, len(trajectory.t)),
     )  # fmt: skip
@@ -185,7 +188,7 @@ def _table(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _model(text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
+def _model(text: str, data: Mapping[str, FlexibleBodyData], make: type[ModelData]) -> ModelData:
     """The whole model, with stand-ins for functions of the user; its flexible bodies have the data in the file, and no other."""
     table = _table(text)
     bodies = {}
@@ -196,13 +199,13 @@ def _model(text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
                 raise InputError(f"bodies.{name}: its data is not in the file; write the file anew")
             bodies[name]["data"] = data[name]
     with stand_ins():
-        model, problems = model_of({**table, "bodies": bodies}, Locator(Path(), allow_outside=False))
+        model, problems = model_of({**table, "bodies": bodies}, Locator(Path(), allow_outside=False), make)
     if problems:
         raise InputError(*(f"model: {problem}" for problem in problems))
     return model
 
 
-def _same(given: Model, text: str, data: Mapping[str, FlexibleBodyData]) -> Model:
+def _same(given: ModelData, text: str, data: Mapping[str, FlexibleBodyData]) -> ModelData:
     """The model that the user gave. Raises `InputError` where it is not that of the solution, item by item."""
     stored, own = _table(text), tomllib.loads(given.to_toml(complete=False))
     values = {key for key in (*stored, *own) if key not in SECTIONS}

@@ -1,6 +1,6 @@
 """Stress of a flexible body over a run: histories at nodes, fields at instants, envelope and hot spots.
 
-    σ(t) = σ₀ + Σ_k q_k(t) σ_k + Σ_j ζ_j(t) τ_j        (see `flexmbs.flexible_body_stress`)
+    σ(t) = σ₀ + Σ_k q_k(t) σ_k + Σ_j ζ_j(t) τ_j        (see `flexmbs.flexible_body.stress`)
 
 Nodes are taken in blocks, so that neither the stress modes nor the histories of a large body need to be in memory.
 """
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import Surface
-from flexmbs.flexible_body_stress import StressModes, von_mises
+from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.stress import StressModes, von_mises
 from flexmbs.results.body_loads import BodyLoads
 from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexmbs.page.fields import field_picture
 from flexmbs.results.hot_spots import HotSpot, HotSpots
-from flexmbs.results.stress_values import FloatArray, NodalStress
+from flexmbs.results.stress_values import FloatArray
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from flexmbs.results.solution import Solution
+    from flexmbs.results.solution import SolutionData
     from flexmbs.results.stress import StressView
 
 PASCALS = 1e-6  # MPa
@@ -31,17 +28,17 @@ class StressReport:
     caption: str
 
 
-def stress_reports(solution: Solution) -> list[StressReport]:
+def stress_reports(solution: SolutionData) -> list[StressReport]:
     """One for each body with stress modes."""
     return [_report(solution, name) for name in stressed_bodies(solution)]
 
 
-def stressed_bodies(solution: Solution) -> tuple[str, ...]:
+def stressed_bodies(solution: SolutionData) -> tuple[str, ...]:
     """Names of the bodies that have stress modes."""
     return tuple(name for name, data in solution.compiled.data.items() if data.stress is not None and data.surface is not None)
 
 
-def _report(solution: Solution, name: str) -> StressReport:
+def _report(solution: SolutionData, name: str) -> StressReport:
     view = solution.body(name).stress.glance
     spots = view.hot_spots()
     notes = spots.warnings
@@ -66,25 +63,7 @@ def most_used(view: StressView) -> str:
     )
 
 
-def stress_picture(solution: Solution, body: str) -> Figure:
-    """Von Mises stress [MPa] on the surface of a body at the time of its largest value, with the hot spots' numbers."""
-    view, surface = solution.body(body).stress.glance, solution.compiled.data[body].surface
-    assert surface is not None
-    spots = view.hot_spots()
-    values = surface_values(view.field(spots[0].time), surface.node_ids)
-    return field_picture(surface, PASCALS * values, "MPa", np.array([spot.position for spot in spots]))
-
-
-def surface_values(field: NodalStress, node_ids: np.ndarray) -> FloatArray:
-    """Von Mises stress (N,) of a field at given nodes, the larger where materials meet, zero where it is not kept."""
-    order = np.argsort(node_ids)
-    place = order[np.searchsorted(node_ids, field.node_ids, sorter=order)]
-    values = np.zeros(len(node_ids))
-    np.maximum.at(values, place, field.von_mises)
-    return values
-
-
-def stress_numbers(solution: Solution) -> dict[str, Any]:
+def stress_numbers(solution: SolutionData) -> dict[str, Any]:
     """The worst node of each body, as plain values."""
     return {each.body: _numbers(each.spots[0]) | {"notes": list(each.notes)} for each in stress_reports(solution) if each.spots}
 

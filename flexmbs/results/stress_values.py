@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.flexible_body_stress import von_mises
+from flexmbs.flexible_body.stress import von_mises
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

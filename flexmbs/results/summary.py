@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexmbs.algebra.so3 import euler_parameters
-from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.results.between_outputs import rotation_vectors
-from flexmbs.results.check import FAIL, PASS, WARN, Check, graded, verdict
 from flexmbs.results.drive_jumps import disturbed, jump_check
-from flexmbs.results.solution import Solution
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
 from flexmbs.results.views import FloatArray
+from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
 from flexmbs.system.records import MASS
 from flexmbs.system.sizes import model_size
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
 
 # limits of (PASS, WARN); beyond the second a check fails
 ENERGY = (1e-3, 5e-2)  # missing energy over the largest energy or work
@@ -36,7 +38,7 @@ ROTATION = 0.2  # rad
 MOST_NODES, MOST_TIMES = 400, 200
 
 
-def checks(solution: Solution) -> list[Check]:
+def checks(solution: SolutionData) -> list[Check]:
     """All criteria, in the order of the report."""
     found = [_outcome(solution), _energy(solution), *_drifts(solution), _redundancy(solution), _steps(solution)]
     found += jump_check(solution)
@@ -48,39 +50,43 @@ def checks(solution: Solution) -> list[Check]:
     return found + [check for name in stressed_bodies(solution) if (check := _yielding(solution, name))]
 
 
-def _outcome(solution: Solution) -> Check:
+def _outcome(solution: SolutionData) -> Check:
     t_end = f"t = {solution.t[-1]:.6g} s"
     if solution.run.finished:
         return Check("Outcome", PASS, f"finished at {t_end}" if solution.run.outcome == "finished" else solution.run.outcome)
     return Check("Outcome", FAIL, f"{solution.run.outcome}; last output at {t_end}")
 
 
-def _energy(solution: Solution) -> Check:
+def _energy(solution: SolutionData) -> Check:
     if uncounted := _uncounted(solution):
         text = f"not judged: the work of {', '.join(uncounted)}, which depends on time, is not counted"
         return Check("Energy balance", PASS, text)
     energy = solution.energy
     missing = float(np.abs(energy.balance).max())
-    mass = float(solution.compiled.system.bodies.rigid[:, MASS].sum())
-    weight = mass * float(np.linalg.norm(solution.model.gravity))
-    floor = max(AT_REST * mass, ROUND_OFF * weight * model_size(solution.compiled), 1e-300)
-    share = missing / max(energy.scale, floor)
+    share = missing / max(energy.scale, energy_at_rest(solution))
     return Check("Energy balance", graded(share, ENERGY), f"{missing:.2e} J missing, {share:.1e} of the largest energy or work")
 
 
-def _uncounted(solution: Solution) -> list[str]:
+def energy_at_rest(solution: SolutionData) -> float:
+    """Energy (J) below which a system is at rest but for round-off."""
+    mass = float(solution.compiled.system.bodies.rigid[:, MASS].sum())
+    weight = mass * float(np.linalg.norm(solution.model.gravity))
+    return max(AT_REST * mass, ROUND_OFF * weight * model_size(solution.compiled), 1e-300)
+
+
+def _uncounted(solution: SolutionData) -> list[str]:
     """User constraints that depend on time: their work is not in the balance."""
     relations = ((name, joint.row()) for name, joint in solution.model.joints.items() if isinstance(joint, Relation))
     return [name for name, row in relations if isinstance(row, FunctionRows) and row.rheonomic]
 
 
-def body_mass(solution: Solution, name: str) -> float:
+def body_mass(solution: SolutionData, name: str) -> float:
     """Mass (kg) of a body, zero where it has none."""
     data = solution.compiled.data.get(name)
     return float(data.mass if data is not None else getattr(solution.compiled.model.bodies[name], "mass", 0.0))
 
 
-def _drifts(solution: Solution) -> list[Check]:
+def _drifts(solution: SolutionData) -> list[Check]:
     if solution.drift.size == 0 or solution.compiled.n_constraints == 0:
         return [Check("Constraints", PASS, "none: no drift is possible")]
     left = solution.drift[:, 1][~disturbed(solution, solution.t)]
@@ -93,7 +99,7 @@ def _drifts(solution: Solution) -> list[Check]:
     ]
 
 
-def _overlap(solution: Solution) -> Check:
+def _overlap(solution: SolutionData) -> Check:
     """Depth of rigid contacts against a part of a micrometre and what a fixed step at the speed of approach lets them enter."""
     name, depth = max(solution.overlaps.items(), key=lambda each: float(each[1].max()))
     k = int(depth.argmax())
@@ -107,7 +113,7 @@ def _overlap(solution: Solution) -> Check:
     return Check("Rigid contacts", status, f"largest overlap {depth[k]:.1e} (m, rad) of {name} at t = {solution.t[k]:.4g} s")
 
 
-def _rotation_between(solution: Solution, name: str) -> Check | None:
+def _rotation_between(solution: SolutionData, name: str) -> Check | None:
     """Rotation between the frames of a force that takes a rotation vector, which jumps to −θ at half a turn."""
     force = solution.compiled.model.forces[name]
     if not (isinstance(force, BetweenFrames) and force.place == BetweenFrames.place):
@@ -123,7 +129,7 @@ def _rotation_between(solution: Solution, name: str) -> Check | None:
     return Check(f"Rotation of {name}", FAIL, f"{text}: take a JointSpring there")
 
 
-def _redundancy(solution: Solution) -> Check:
+def _redundancy(solution: SolutionData) -> Check:
     redundant = solution.run.redundant
     if not redundant:
         return Check("Redundancy", PASS, "no dependent constraints")
@@ -131,13 +137,13 @@ def _redundancy(solution: Solution) -> Check:
     return Check("Redundancy", WARN, f"dependent constraints: {named}; the reactions of their loops are not unique")
 
 
-def _steps(solution: Solution) -> Check:
+def _steps(solution: SolutionData) -> Check:
     steps, rejected = (int(solution.statistics.get(key, 0)) for key in ("steps", "rejected"))
     share = rejected / max(steps + rejected, 1)
     return Check("Convergence", PASS if share <= REJECTED else WARN, f"{steps} steps, {rejected} rejected ({100 * share:.0f} %)")
 
 
-def _deflection(solution: Solution, name: str, data: FlexibleBodyData) -> Check | None:
+def _deflection(solution: SolutionData, name: str, data: FlexibleBodyData) -> Check | None:
     """Largest elastic displacement over the body's size, largest elastic rotation of a frame, with the time."""
     if data.nf == 0:
         return None
@@ -154,7 +160,7 @@ def _deflection(solution: Solution, name: str, data: FlexibleBodyData) -> Check 
     return Check(f"Deflection of {name}", WARN if large else PASS, text)
 
 
-def _yielding(solution: Solution, name: str) -> Check | None:
+def _yielding(solution: SolutionData, name: str) -> Check | None:
     """Largest von Mises stress over the yield stress, where that is known."""
     view = solution.body(name).stress.glance
     used = float(view.utilization.max(initial=0.0))
@@ -175,7 +181,7 @@ def _displacements(data: FlexibleBodyData, elastic: FloatArray) -> tuple[float, 
     return size, np.linalg.norm(u, axis=2).max(axis=1)
 
 
-def summary(solution: Solution) -> dict[str, Any]:
+def summary(solution: SolutionData) -> dict[str, Any]:
     """Verdict, checks and key numbers as plain values."""
     found = solution.audit
     energy = solution.energy
@@ -207,13 +213,13 @@ def summary(solution: Solution) -> dict[str, Any]:
     }
 
 
-def _joint_numbers(solution: Solution, name: str) -> dict[str, Any]:
+def _joint_numbers(solution: SolutionData, name: str) -> dict[str, Any]:
     joint = solution.joint(name)
     force, torque = (float(np.linalg.norm(part, axis=1).max()) for part in (joint.force, joint.torque))
     return {"largest_force": force, "largest_torque": torque, "unique": joint.unique}
 
 
-def elastic_frames(solution: Solution, name: str) -> dict[str, FloatArray]:
+def elastic_frames(solution: SolutionData, name: str) -> dict[str, FloatArray]:
     """Elastic displacement (nt, 3) of the frames of a flexible body that move with its modes, in body axes."""
     data, body = solution.compiled.data[name], solution.body(name)
     moving = {frame: place.phi for frame, place in data.frames.items() if np.abs(place.phi).max(initial=0.0) > 1e-9}

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import Surface
-from flexmbs.results.trajectory import Impact
+from flexmbs.flexible_body.parts import Surface
+from flexmbs.system.trajectory import Impact
 
 if TYPE_CHECKING:
     from flexmbs.results.stress import StressView

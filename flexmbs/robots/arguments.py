@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexmbs.api.model import Model
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.model.fields import index
 from flexmbs.model.frames import Frame, frame
-from flexmbs.model.model import SECTIONS, Model
+from flexmbs.model.model import SECTIONS
 from flexmbs.robots.links import Motor
 
 T = TypeVar("T")

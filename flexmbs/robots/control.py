@@ -14,10 +14,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexmbs.api.model import Model
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.forces import JointSpring, JointTorque
-from flexmbs.model.model import Model
 from flexmbs.robots.arguments import checked_kind, copy_of, real_array
 from flexmbs.robots.links import Motor
 from flexmbs.robots.paths import Path

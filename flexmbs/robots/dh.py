@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.api.model import Model
 from flexmbs.declaration import NestedError, shown
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.frames import Frame, FrameRef
 from flexmbs.model.joints import Prismatic, Revolute
-from flexmbs.model.model import Model
 from flexmbs.robots.links import Link
 
 TOOL, BASE = "tool", "base"

@@ -9,15 +9,15 @@ import numpy as np
 from pydantic import BeforeValidator
 from scipy.spatial.transform import Rotation
 
+from flexmbs.api.model import Model
 from flexmbs.declaration import Declaration, close_names, shown
 from flexmbs.errors import InputError, ModelWarning
-from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, RigidBody
 from flexmbs.model.fields import Nonnegative
 from flexmbs.model.frames import Frame, FrameRef, frame
 from flexmbs.model.joints import Chain, Joint
-from flexmbs.model.model import Model
-from flexmbs.model.motions import Motion, Shift, Turn
+from flexmbs.model.motions import FixedRotation, FixedTranslation, Motion
 
 ROUND_OFF = 1e-12  # m, rad
 COINCIDENT = 1e-6  # m
@@ -147,8 +147,8 @@ def _constants(R: np.ndarray, x: np.ndarray) -> tuple[Motion, ...]:
     """Constant motions to a pose; none where it is no motion."""
     turned = Rotation.from_matrix(R).as_rotvec()
     angle = float(np.linalg.norm(turned))
-    moved = (Shift(tuple(x)),) if float(np.abs(x).max()) > ROUND_OFF else ()
-    return (*moved, Turn(tuple(turned / angle), angle)) if angle > ROUND_OFF else moved
+    moved = (FixedTranslation(tuple(x)),) if float(np.abs(x).max()) > ROUND_OFF else ()
+    return (*moved, FixedRotation(tuple(turned / angle), angle)) if angle > ROUND_OFF else moved
 
 
 def _pose(place: Frame) -> Constant:

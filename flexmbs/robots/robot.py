@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexmbs.analysis.state import State, state
+from flexmbs.api.model import Model
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body
 from flexmbs.model.fields import positive, switch
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.joints import Fixed
-from flexmbs.model.model import Model
+from flexmbs.results.state import State, state
 from flexmbs.robots import terms
 from flexmbs.robots.arguments import (
     checked,
@@ -154,9 +154,8 @@ class Robot:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates: the joint, "joint[k]" where it has several."""
-        joints = [c.joint for c in self.tree.coordinates]
-        return tuple(c.joint if joints.count(c.joint) == 1 else f"{c.joint}[{c.number}]" for c in self.tree.coordinates)
+        """Names of the coordinates: ``joint.0``, ``joint.1``, …"""
+        return tuple(f"{c.joint}.{c.number}" for c in self.tree.coordinates)
 
     def pose(self, q: ArrayLike, frame: str | FrameRef | None = None) -> np.ndarray:
         """Homogeneous transformation (..., 4, 4) from a frame to the world: forward kinematics."""

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexmbs.api.model import Model
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.frames import Frame, FrameRef
 from flexmbs.model.joints import Fixed, Free, Joint
-from flexmbs.model.model import Model
 from flexmbs.robots.links import Motor
 from flexmbs.robots.urdf_read import JOINTS, Inertial, Urdf, UrdfJoint, read_urdf
 

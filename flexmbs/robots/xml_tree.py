@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from flexmbs.errors import InputError
-from flexmbs.page.inputs import opened
+from flexmbs.files.inputs import opened
 
 MOST_BYTES = 20_000_000
 MOST_ELEMENTS = 200_000

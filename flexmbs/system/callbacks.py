@@ -8,6 +8,7 @@ not finite, the function and its arguments are kept for the message.
 
 import contextlib
 import ctypes
+import itertools
 import math
 import signal
 import threading
@@ -29,6 +30,7 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 SLOW_CALL = 1e-3  # s
 TIMED_CALLS = 4
+RECORDED_CALLS = frozenset({2, 5, 20, 100, 1000, 10_000})
 FRAME_ARGUMENTS = 19  # t, r, A, v, ω of a frame
 POSE_ARGUMENTS = 13  # t, x, A of a relative pose
 KEPT = "_flexmbs_callbacks"  # attribute of a function of Numba's
@@ -43,6 +45,14 @@ class Call(NamedTuple):
     text: str
 
 
+class Recorded(NamedTuple):
+    """What a function was given, as the call that repeats it and as text, and what it gave."""
+
+    again: Callable[[], Any]
+    text: str
+    values: np.ndarray
+
+
 class Callbacks:
     """The user functions of one compiled model; keeps them alive and holds the first exception."""
 
@@ -51,6 +61,7 @@ class Callbacks:
         self.error: BaseException | None = None
         self.where: Call | None = None  # the last call that raised or gave no finite number
         self.slow: dict[str, float] = {}  # seconds a call, where that is long
+        self.recorded: dict[str, list[Recorded]] = {}  # some calls of each function of Python
 
     def address(
         self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int, spread: Any = None
@@ -109,6 +120,18 @@ class Callbacks:
                 error.solution = solution  # type: ignore[union-attr]
         raise error
 
+    def changed(self) -> dict[str, tuple[float, str]]:
+        """Functions that give other values now than they gave in the run: the largest change over the largest value, the call."""
+        found: dict[str, tuple[float, str]] = {}
+        for name, calls in self.recorded.items():
+            largest = max((float(np.abs(call.values).max()) for call in calls), default=0.0)
+            for call in calls:
+                with contextlib.suppress(Exception):  # what it raises now other checks report
+                    change = float(np.abs(np.array(call.again(), float) - call.values).max()) / max(largest, 1e-300)
+                    if change > found.get(name, (0.0, ""))[0]:
+                        found[name] = (change, call.text)
+        return found
+
     def slow_notes(self) -> list[str]:
         """A line for each function that slows the run down."""
         mend = "compile it with numba.njit, or give a table"
@@ -125,6 +148,8 @@ class Callbacks:
     def _python(
         self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int
     ) -> Callable[[int, int], None]:
+        count = itertools.count(1)
+        recorded = self.recorded.setdefault(name, [])
         views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         n_given = 1 if n_in == n_out == 3 else n_in  # a law of time has one
         places = range(n_out)
@@ -169,6 +194,9 @@ class Callbacks:
                 return
             if total - total != 0.0:  # infinite or not a number
                 lost(a, b, None)
+            elif next(count) in RECORDED_CALLS:
+                given = a.copy()
+                recorded.append(Recorded(lambda: body(function, given), _text(function, given, n_out), b.copy()))
 
         return call
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from flexmbs.algebra.blocks import Elimination
-from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
-from flexmbs.model.model import Model
-from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, Shift, Slide, Turn, Twist
+from flexmbs.model.model import ModelData
+from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, FixedTranslation, Slide, FixedRotation, ScrewMotion
 from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.compile_bodies import FrameTable, body_records
 from flexmbs.system.compile_contacts import compile_contacts
@@ -24,18 +24,18 @@ from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
     AXIS, BALL, CUT_CLOSED, CUT_NODE, CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, FREE, NF, NV, PAIR_PATH,
-    PAIR_PATH_END, PITCH, ROTATE, SHIFT, SLIDE, TURN, TWIST, Joints, System,
+    PAIR_PATH_END, PITCH, ROTATE, FIXED_TRANSLATION, SLIDE, FIXED_ROTATION, SCREW, Joints, System,
 )  # fmt: skip
 from flexmbs.system.topology import Topology, topology
 
 CODES: dict[type[Motion], int] = {
     Rotate: ROTATE,
     Slide: SLIDE,
-    Twist: TWIST,
+    ScrewMotion: SCREW,
     Ball: BALL,
     FreeMotion: FREE,
-    Shift: SHIFT,
-    Turn: SHIFT,
+    FixedTranslation: FIXED_TRANSLATION,
+    FixedRotation: FIXED_TRANSLATION,
 }
 
 
@@ -43,7 +43,7 @@ CODES: dict[type[Motion], int] = {
 class Compiled:
     """A model ready to run: records, names, and user functions kept alive."""
 
-    model: Model
+    model: ModelData
     topology: Topology
     system: System
     data: dict[str, FlexibleBodyData]
@@ -76,7 +76,7 @@ class Compiled:
         return replace(self, system=self.system._replace(forces=forces))
 
 
-def compile_model(model: Model, coordinates: str = "joint") -> Compiled:
+def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     """Flat records of a model under ``coordinates`` ("joint" or "absolute"). Raises `InputError`."""
     shape = topology(model, coordinates)
     data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
@@ -121,18 +121,18 @@ def frozen(record: Any) -> Any:
     return record
 
 
-def _joints(model: Model, shape: Topology) -> tuple[Joints, dict[str, int]]:
+def _joints(model: ModelData, shape: Topology) -> tuple[Joints, dict[str, int]]:
     """One record per primary joint and per cut joint."""
     chains = {primary.label: primary.motions for primary in shape.tree} | {
         name: model.joints[name].motions for name in shape.cuts
     }
     motions = [motion for chain in chains.values() for motion in chain]
-    value = np.zeros((len(motions), TURN + 9))
+    value = np.zeros((len(motions), FIXED_ROTATION + 9))
     for m, motion in enumerate(motions):
         value[m, AXIS : AXIS + 3] = _axis(motion)
-        value[m, PITCH] = motion.pitch if isinstance(motion, Twist) else 0.0
-        value[m, TURN:] = np.ravel(
-            Frame(rotation=(motion.axis, motion.angle)).rotation if isinstance(motion, Turn) else np.eye(3)
+        value[m, PITCH] = motion.pitch if isinstance(motion, ScrewMotion) else 0.0
+        value[m, FIXED_ROTATION:] = np.ravel(
+            Frame(rotation=(motion.axis, motion.angle)).rotation if isinstance(motion, FixedRotation) else np.eye(3)
         )
     ends = np.cumsum([len(chain) for chain in chains.values()], dtype=np.int64)
     rows = [
@@ -143,9 +143,9 @@ def _joints(model: Model, shape: Topology) -> tuple[Joints, dict[str, int]]:
 
 
 def _axis(motion: Motion) -> tuple[float, ...]:
-    if isinstance(motion, Shift):
+    if isinstance(motion, FixedTranslation):
         return motion.displacement
-    if isinstance(motion, (Rotate, Slide, Twist)):
+    if isinstance(motion, (Rotate, Slide, ScrewMotion)):
         return motion.axis
     return (0.0, 0.0, 0.0)
 
@@ -168,7 +168,7 @@ def _tree(
 
 
 def _cuts(
-    model: Model, shape: Topology, frames: FrameTable, numbers: dict[str, int], laws: LawTable
+    model: ModelData, shape: Topology, frames: FrameTable, numbers: dict[str, int], laws: LawTable
 ) -> tuple[np.ndarray, np.ndarray, list[int], dict[str, JointPlace]]:
     """Rows of the cut joints (constraint rows are numbered with the drives), parameters of relations, paths, and where each joint
     of the model went."""
@@ -214,14 +214,16 @@ def constant_directions(motions: tuple[Motion, ...]) -> bool:
     moving = [motion for motion in motions if motion.nv > 0]
     if len(moving) <= 1 or all(isinstance(motion, Slide) for motion in moving):
         return True
-    if any(motion.nv == 0 for motion in motions) or not all(isinstance(motion, (Rotate, Slide, Twist)) for motion in moving):
+    if any(motion.nv == 0 for motion in motions) or not all(
+        isinstance(motion, (Rotate, Slide, ScrewMotion)) for motion in moving
+    ):
         return False
     axes = np.array([_axis(motion) for motion in moving])
     return bool(np.abs(np.cross(axes, axes[0])).max() < 1e-12)
 
 
 def _drives(
-    model: Model, shape: Topology, cuts: np.ndarray, places: dict[str, JointPlace], laws: LawTable
+    model: ModelData, shape: Topology, cuts: np.ndarray, places: dict[str, JointPlace], laws: LawTable
 ) -> tuple[np.ndarray, int]:
     """Rows of the drives; constraint rows: each cut joint's own with its driven coordinates, then driven primary coordinates."""
     drives = list(model.drives.values())
@@ -249,7 +251,13 @@ def _drives(
 
 
 def _elimination(
-    model: Model, shape: Topology, tree: np.ndarray, cuts: np.ndarray, drives: np.ndarray, couplings: np.ndarray, paths: list[int]
+    model: ModelData,
+    shape: Topology,
+    tree: np.ndarray,
+    cuts: np.ndarray,
+    drives: np.ndarray,
+    couplings: np.ndarray,
+    paths: list[int],
 ) -> Elimination:
     """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its
     rows full rank. A closing constraint follows everything on its loop."""

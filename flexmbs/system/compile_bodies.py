@@ -3,10 +3,10 @@
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FlexibleBodyData
+from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
-from flexmbs.model.model import Model
+from flexmbs.model.model import ModelData
 from flexmbs.system.records import (
     D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, M_REST,
     MASS, MOMENT, NF, QF_AT, RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames,
@@ -17,7 +17,7 @@ from flexmbs.system.topology import Topology
 ROUND_OFF = 1e-12
 
 
-def body_records(model: Model, shape: Topology, data: dict[str, FlexibleBodyData]) -> Bodies:
+def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBodyData]) -> Bodies:
     """Inertia and modal matrices of all bodies, in the order of the tree."""
     nb = len(shape.tree)
     fields = {name: second_order_fields(d) for name, d in data.items()}
@@ -86,7 +86,7 @@ def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:
 class FrameTable:
     """All frames of the bodies and the ground, numbered."""
 
-    def __init__(self, model: Model, shape: Topology, data: dict[str, FlexibleBodyData]) -> None:
+    def __init__(self, model: ModelData, shape: Topology, data: dict[str, FlexibleBodyData]) -> None:
         self.model, self.data = model, data
         self.bodies = {GROUND: -1} | {name: i for i, name in enumerate(shape.bodies)}
         refs = [FrameRef(name) for name in self.bodies] + [

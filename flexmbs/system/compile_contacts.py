@@ -7,7 +7,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.model.contacts import Contact, CoordinateContact, FrameContact
 from flexmbs.model.frames import FrameRef
-from flexmbs.model.model import Model
+from flexmbs.model.model import ModelData
 from flexmbs.system.compile_forces import JointPlace, lawful, table
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.records import (
@@ -19,7 +19,7 @@ INFO_WIDTH = CO_SHAPE_PLACE + 1
 
 
 def compile_contacts(
-    model: Model, places: dict[str, JointPlace], frame: Callable[[FrameRef], int], cuts: np.ndarray, n: int, laws: LawTable
+    model: ModelData, places: dict[str, JointPlace], frame: Callable[[FrameRef], int], cuts: np.ndarray, n: int, laws: LawTable
 ) -> tuple[Contacts, tuple[str, ...]]:
     """Records of all contacts and the names of their rows; those with laws have the last of n couplings."""
     coupling = n - len(lawful(model))

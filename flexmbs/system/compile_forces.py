@@ -12,7 +12,7 @@ from flexmbs.model.contacts import CoordinateContact, FrameContact
 from flexmbs.model.forces import AlongLine, Force, JointForce
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.laws import TimeLaw
-from flexmbs.model.model import Model
+from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.records import ForceRows, Forces
@@ -57,7 +57,7 @@ class _Acting(NamedTuple):
 
 
 def compile_forces(
-    model: Model,
+    model: ModelData,
     shape: Topology,
     places: dict[str, JointPlace],
     frame: Callable[[FrameRef], int],
@@ -122,7 +122,7 @@ def _law_columns(each: _Acting, laws: LawTable) -> tuple[int, ...]:
     keys = row.keys or ("",) * len(row.laws)
     numbers = [_number(f"{each.item}.{key}" if key else each.item, law, each, laws) for key, law in zip(keys, row.laws)]
     first = numbers[0] if numbers else -1
-    return row.law.number, first, len(numbers), row.gives, int(row.law.derivatives is not None), int(row.law.bends)
+    return row.law.number, first, len(numbers), row.gives, int(row.law.derivatives is not None), int(row.law.strongly_nonlinear)
 
 
 def _number(item: str, law: Any, each: _Acting, laws: LawTable) -> int:
@@ -132,7 +132,7 @@ def _number(item: str, law: Any, each: _Acting, laws: LawTable) -> int:
     return laws.wrench(item, law) if len(each.frames) == 1 else laws.force(item, law)
 
 
-def lawful(model: Model) -> list[tuple[FrameRef, FrameRef]]:
+def lawful(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:
     """Pairs of frames of the contacts between frames with laws of force."""
     return [(c.parent, c.child) for c in model.contacts.values() if isinstance(c, FrameContact) and c.law is not None]
 

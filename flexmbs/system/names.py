@@ -1,5 +1,7 @@
 """Names of the velocity coordinates of a compiled model."""
 
+from collections.abc import Sequence
+
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import NF, NV
@@ -11,8 +13,8 @@ FREE_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
 def velocity_names(compiled: Compiled) -> tuple[str, ...]:
     """A name for each velocity in s, by joint and body.
 
-    ``crank``: the only freedom of a joint; ``hip.0``, ``hip.1``: its freedoms as declared, counted like those of a drive;
-    ``rod.vx`` … ``rod.wz``: translations and rotations of a body that hangs on no joint; ``rod.mode1``: elastic coordinates.
+    ``crank.0``, ``hip.0``, ``hip.1``: degrees of freedom of a joint as declared, with the index that a drive uses for them;
+    ``rod.vx`` … ``rod.wz``: translations and rotations of a body without a primary joint; ``rod.mode1``: elastic coordinates.
     """
     names: list[str] = []
     for primary, row in zip(compiled.topology.tree, compiled.system.tree):
@@ -21,17 +23,21 @@ def velocity_names(compiled: Compiled) -> tuple[str, ...]:
     return tuple(names)
 
 
+def full_name(name: str, names: Sequence[str]) -> str:
+    """The name of a coordinate among ``names``: of a joint with a single one also the joint's own name; else as given."""
+    first = f"{name}.0"
+    return first if name not in names and first in names and f"{name}.1" not in names else name
+
+
 def _of_joint(primary: PrimaryJoint, nv: int) -> list[str]:
     if primary.joint is None:
         return [f"{primary.body}.{name}" for name in FREE_NAMES[:nv]]
-    if nv == 1:
-        return [primary.joint]
     numbers = _reversed(primary.motions) if primary.reversed else list(range(nv))
     return [f"{primary.joint}.{k}" for k in numbers]
 
 
 def _reversed(motions: tuple[Motion, ...]) -> list[int]:
-    """Freedoms as declared, in the order of the reversed chain."""
+    """Indices of the degrees of freedom as declared, in the order of the reversed chain."""
     numbers: list[int] = []
     end = sum(motion.nv for motion in motions)
     for motion in motions:

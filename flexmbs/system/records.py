@@ -12,7 +12,7 @@ import numpy as np
 from flexmbs.algebra.blocks import Elimination
 
 # elementary motions of a joint
-ROTATE, SLIDE, TWIST, BALL, FREE, SHIFT = range(6)
+ROTATE, SLIDE, SCREW, BALL, FREE, FIXED_TRANSLATION = range(6)
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 
@@ -32,7 +32,7 @@ F_BODY, F_ELASTIC, F_NF, F_QF, F_SF, F_SECOND = range(6)  # the last: place in F
 F_X, F_R = 0, 3
 # columns of Joints.chain and Joints.value
 CHAIN_AT, CHAIN_END, CHAIN_NV, CHAIN_NQ = range(4)
-AXIS, PITCH, TURN = 0, 3, 4
+AXIS, PITCH, FIXED_ROTATION = 0, 3, 4
 # columns of System.cuts; rows are the constrained directions (CLOSED of them), then the driven coordinates; CONSTANT: C does not
 # depend on the joint's coordinates; POSITIONS: how many of the CLOSED rows, the first ones, are holonomic
 CUT_JOINT, CUT_P, CUT_C, CUT_ROW, CUT_CLOSED, CUT_ROWS, CUT_BETA, CUT_NODE, CUT_TOP, CUT_PATH, CUT_PATH_END = range(11)
@@ -48,9 +48,9 @@ DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = rang
 # columns of Laws.info
 LAW_KIND, LAW_AT, LAW_ADDRESS = range(3)
 # first columns of the rows of all forces: number of the law's kernel; its first law of time or function of the user, how many
-# they are and how many numbers each gives; 1 where the kernel gives slopes; 1 where it bends within a step, hence Newton's matrix
-# is renewed; place among all kernels; row of System.couplings or −1
-LAW_KERNEL, LAW_FIRST, LAW_COUNT, LAW_GIVES, HAS_SLOPES, BENDS, LAW_PLACE, COUPLING = range(8)
+# they are and how many numbers each gives; 1 if the kernel gives slopes; 1 if it is strongly nonlinear: then Newton's matrix is
+# renewed; place among all kernels; row of System.couplings or −1
+LAW_KERNEL, LAW_FIRST, LAW_COUNT, LAW_GIVES, HAS_SLOPES, STRONGLY_NONLINEAR, LAW_PLACE, COUPLING = range(8)
 # next ones of Forces.joint: body of a primary joint or −1, cut joint or −1, place of velocity and position, force state or −1
 JF_BODY, JF_CUT, JF_V, JF_Q, JF_STATE = range(8, 13)
 END_A, END_B = 8, 9  # of the other forces: their frames
@@ -172,9 +172,9 @@ class LawArguments(NamedTuple):
     out: np.ndarray
 
 
-class LawRoom(NamedTuple):
-    """Kernels of relations, of the laws of forces and contacts and of the geometries of these by their places, and room for what
-    they are given and give."""
+class LawWorkspace(NamedTuple):
+    """Kernels of relations, of the laws of forces and contacts and of the geometries of these by their indices, and workspace for
+    their arguments and results."""
 
     calls: np.ndarray  # (n,) int64 addresses
     words: np.ndarray  # (n, …) of their `LawArguments`
@@ -254,7 +254,7 @@ class Work(NamedTuple):
     r: np.ndarray  # (ns,)
     x: np.ndarray  # (ns + nc,)
     io: np.ndarray  # (2, 48) arguments and results of user functions
-    laws: LawRoom
+    laws: LawWorkspace
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
     zero: np.ndarray  # (ns,) zeros

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body import FlexibleBodyData, FloatArray, GeometricStiffness
+from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness
+from flexmbs.flexible_body.record import FlexibleBodyData
 
 NEGLIGIBLE = 1e-6  # of the largest second-order displacement, at modal amplitudes of one strain energy
 FLAT = 1e-10  # of the largest second moment: a body without extent that way

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexmbs.model.motions import Rotate, Twist
+from flexmbs.model.motions import Rotate, ScrewMotion
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import F_BODY, F_X, M_FF, MASS, NF, S_AT, SF_AT
 
@@ -16,7 +16,7 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
     for i, primary in enumerate(compiled.topology.tree):
         at = int(system.tree[i, S_AT])
         for motion in primary.motions:
-            if isinstance(motion, (Rotate, Twist)) or motion.nv == 3:
+            if isinstance(motion, (Rotate, ScrewMotion)) or motion.nv == 3:
                 sizes[at : at + motion.nv] = 1.0
             elif motion.nv == 6:
                 sizes[at + 3 : at + 6] = 1.0

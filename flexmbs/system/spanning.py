@@ -10,10 +10,10 @@ import heapq
 from flexmbs.errors import InputError
 from flexmbs.model.frames import GROUND
 from flexmbs.model.joints import Joint
-from flexmbs.model.model import Model
+from flexmbs.model.model import ModelData
 
 
-def spanning_joints(model: Model) -> set[str]:
+def spanning_joints(model: ModelData) -> set[str]:
     """Joints of the spanning forest grown from the ground (Prim 1957): of the joints that lead to a new body the one with fewest
     freedoms, nearest to the ground, on the body found first, declared first; never one that the user wants cut.
 
@@ -29,7 +29,7 @@ def spanning_joints(model: Model) -> set[str]:
     return kept
 
 
-def _joints_at(model: Model) -> dict[str, list[tuple[int, Joint]]]:
+def _joints_at(model: ModelData) -> dict[str, list[tuple[int, Joint]]]:
     """Joints that may carry a body, with their number, by the bodies they hold."""
     at: dict[str, list[tuple[int, Joint]]] = {name: [] for name in (GROUND, *model.bodies)}
     for number, joint in enumerate(model.joints.values()):
@@ -61,7 +61,7 @@ def _grow(root: str, at: dict[str, list[tuple[int, Joint]]], depth: dict[str, in
     return kept
 
 
-def _check_cuts(model: Model, kept: set[str]) -> None:
+def _check_cuts(model: ModelData, kept: set[str]) -> None:
     """A cut between two parts that nothing else connects is in no loop."""
     group = {name: {name} for name in (GROUND, *model.bodies)}
 

@@ -12,7 +12,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body, PointMass
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.joints import Joint
-from flexmbs.model.model import Model
+from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Ball, FreeMotion, Motion, Slide
 from flexmbs.system.spanning import spanning_joints
 
@@ -95,7 +95,7 @@ class Topology:
         return "\n".join(lines)
 
 
-def independent_loops(model: Model, shape: Topology) -> dict[str, tuple[str, ...]]:
+def independent_loops(model: ModelData, shape: Topology) -> dict[str, tuple[str, ...]]:
     """Cut joint → the other joints of its loop, from the cut's child body through the tree to its parent body.
 
     For a topology in joint coordinates; n_h = n_c − n loops (joints, with the free ones of floating parts, minus bodies).
@@ -116,7 +116,7 @@ def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
     return tuple(motion.inverse() for motion in reversed(motions))
 
 
-def topology(model: Model, coordinates: str = "joint") -> Topology:
+def topology(model: ModelData, coordinates: str = "joint") -> Topology:
     """The tree and the cuts of a model. Raises `InputError` for unknown cuts, coordinates and bodies."""
     if coordinates not in COORDINATES:
         raise InputError(f"coordinates: no '{coordinates}'; there are {', '.join(COORDINATES)}")
@@ -134,7 +134,7 @@ def topology(model: Model, coordinates: str = "joint") -> Topology:
     return Topology(coordinates, tuple(absolute), cuts, {joint: body for joint, body in carried.items() if joint not in kept})
 
 
-def _walk(model: Model, kept: set[str]) -> list[PrimaryJoint]:
+def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:
     """Bodies in depth-first order from the ground; a part without joint to the ground gets a free joint under its first body."""
     at: dict[str, list[Joint]] = {name: [] for name in (GROUND, *model.bodies)}
     for joint in model.joints.values():
@@ -180,7 +180,7 @@ def _free(body: Body) -> PrimaryJoint:
     return PrimaryJoint(body.name, GROUND, FrameRef(GROUND), FrameRef(body.name), motions)
 
 
-def _keeps_its_joint(model: Model, primary: PrimaryJoint) -> bool:
+def _keeps_its_joint(model: ModelData, primary: PrimaryJoint) -> bool:
     """A point mass has no rotations to constrain: on a joint that gives it a rotation it stays also in absolute coordinates."""
     if not isinstance(model.bodies[primary.body], PointMass) or primary.joint is None:
         return False

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.page.inputs import opened
+from flexmbs.files.inputs import opened
 from flexmbs.toml.guard import check_nesting
 from flexmbs.toml.lines import line_of
 

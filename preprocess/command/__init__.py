@@ -1,1 +1,1 @@
-"""What each command of ``preprocess`` does."""
+"""Commands of ``preprocess``. Packages are imported inside the functions, so that --help is fast."""

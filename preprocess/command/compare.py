@@ -15,12 +15,13 @@ PART = ".toml"
 
 
 def compare(path: Path, other: Path | None, *, modes: int, as_json: bool, allow_outside: bool) -> None:
-    """Print a flexible body beside its full model, or beside another body of the same mesh. Raises InputError, SolverError."""
+    """Print the comparison of a flexible body with its full model, or with another body of the same mesh. Raises InputError,
+    SolverError."""
     from preprocess.comparison import compare as compared
 
     against = other or path.with_suffix(PART)
     if other is None and not against.is_file():
-        raise InputError(f"{against}: no such file; name the part file, or another flexible body, to compare {path} with")
+        raise InputError(f"{against}: no such file; give the part file or another flexible body to compare {path} with")
     first = _body(path)
     with progress_bar("comparing", memory=True) as progress:
         progress(0.1, "full model" if against.suffix.lower() == PART else "comparing")
@@ -39,12 +40,12 @@ def _structure(path: Path, allow_outside: bool) -> Structure:
         return _body(path)
     part = read_part(path, allow_outside=allow_outside)
     fe = part.model()
-    with part.told():
+    with part.located():
         return FullModel(fe, part.interfaces, f"full model of {path}")
 
 
 def _body(path: Path) -> Structure:
-    from flexmbs.flexible_body import FlexibleBodyData
+    from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.comparison import ReducedBody
 
     return ReducedBody(FlexibleBodyData.load(path), str(path))

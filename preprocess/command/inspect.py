@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.console.messages import put, put_json
 from flexmbs.errors import InputError
-from flexmbs.page.inputs import opened
+from flexmbs.files.inputs import opened
 
 if TYPE_CHECKING:
-    from flexmbs.flexible_body import FlexibleBodyData, FloatArray
-    from preprocess.fe_model import FEModel
-    from preprocess.mesh import Mesh
+    from flexmbs.flexible_body.parts import FloatArray
+    from flexmbs.flexible_body.record import FlexibleBodyData
+    from preprocess.fe.model import FEModel
+    from preprocess.mesh.mesh import Mesh
 
 OWN = "flexmbs"
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def inspect(path: Path, *, unit: str | None, as_json: bool) -> int:
-    """Print what a flexible body, a mesh or a file of another program is; 0 when all checks hold, else 2. Raises InputError."""
-    from flexmbs.flexible_body import FlexibleBodyData
-    from preprocess.importers import FORMATS, read
-    from preprocess.mesh_readers import READERS
+    """Print the content of a flexible body, a mesh or a file of another program; exit code 0 if all checks hold, else 2. Raises
+    InputError."""
+    from flexmbs.flexible_body.record import FlexibleBodyData
+    from preprocess.formats.importers import FORMATS, read
+    from preprocess.mesh_files.readers import READERS
 
     suffix, start = path.suffix.lower(), _start(path)
     if suffix in READERS and start != HDF5:
@@ -57,6 +59,8 @@ def _inspect_body(data: FlexibleBodyData, as_json: bool) -> int:
 
 def body_facts(data: FlexibleBodyData) -> dict[str, Any]:
     """Key numbers of a body, in SI units."""
+    from preprocess.body.free_body import central_inertia
+
     modes = data.modes
     rows = zip(modes.frequency.tolist(), modes.kind, modes.damping.tolist(), modes.effective_mass.tolist())
     return {
@@ -68,16 +72,10 @@ def body_facts(data: FlexibleBodyData) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def central_inertia(data: FlexibleBodyData) -> FloatArray:
-    """Inertia tensor of the undeformed body about its centre of mass, ``I − m (c·c 1 − c cᵀ)``, (3, 3)."""
-    import numpy as np
-
-    c = data.com
-    return np.asarray(data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c)))
-
-
 def described(data: FlexibleBodyData) -> str:
     """A body in lines of text: mass, frames, modes."""
+    from preprocess.body.free_body import central_inertia
+
     inertia = central_inertia(data)
     diagonal, products = inertia.diagonal(), (inertia[0, 1], inertia[1, 2], inertia[0, 2])
     frames = [f"frame {name}: {_millimetres(frame.x)} mm, {frame.kind}" for name, frame in data.frames.items()]
@@ -89,7 +87,7 @@ def described(data: FlexibleBodyData) -> str:
 
 
 def _errors(data: FlexibleBodyData) -> list[str]:
-    """The largest errors against the finite-element model that were estimated, in a line of text."""
+    """The largest estimated errors against the finite-element model, in a line of text."""
     facts = data.provenance
     if "accuracy: band [Hz]" not in facts:
         return []
@@ -118,7 +116,8 @@ def _inspect_matrices(fe: FEModel, as_json: bool) -> int:
 def _inspect_mesh(path: Path, unit: str | None, as_json: bool) -> int:
     import warnings
 
-    from preprocess.mesh import PreprocessWarning, read_mesh
+    from preprocess.inputs.warning import PreprocessWarning
+    from preprocess.mesh_files.read import read_mesh
 
     with warnings.catch_warnings():
         if unit is None:
@@ -130,7 +129,7 @@ def _inspect_mesh(path: Path, unit: str | None, as_json: bool) -> int:
     low, high = _numbers(mesh.nodes.min(axis=0)), _numbers(mesh.nodes.max(axis=0))
     put(f"{mesh.source}: {len(mesh.nodes)} nodes, {3 * len(mesh.nodes)} degrees of freedom, from {low} to {high} m")
     if unit is None:
-        put("read in m; --unit tells another")
+        put("read in m; set another with --unit")
     put(str(mesh.quality()))
     put(f"node sets: {_listed(_sizes(mesh.node_sets))}")
     put(f"element sets: {_listed(_sizes(mesh.element_sets))}")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from flexmbs.console.memory import peak_memory
 from flexmbs.console.messages import progress_bar, put, tell
-from flexmbs.page.kinds import BODY
-from flexmbs.page.reserve import reserved
+from flexmbs.files.kinds import BODY
+from flexmbs.files.reserve import reserved
 
 
 def reduce_file(path: Path, output: Path | None, *, force: bool, allow_outside: bool, allow_large: bool) -> None:
-    """Write the flexible body of a part file, unless the file that is there was made from the same inputs.
+    """Write the flexible body of a part file, unless an existing file is from the same inputs.
 
     Raises InputError, SolverError, MachineError.
     """
@@ -22,20 +22,21 @@ def reduce_file(path: Path, output: Path | None, *, force: bool, allow_outside: 
 
 def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow_large: bool) -> None:
     from preprocess.command.inspect import described
-    from preprocess.mesh import PreprocessWarning
+    from preprocess.inputs.warning import PreprocessWarning
     from preprocess.part_file import read_part
-    from preprocess.part_file.digest import is_current
+    from preprocess.part_file.digest import stored_digest
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         part = read_part(path, allow_outside=allow_outside)
-        if not force and is_current(target, part):
-            put(f"unchanged: {target} (--force computes it again)")
+        stored = None if force else stored_digest(target)
+        if stored and stored == part.digest():
+            put(f"unchanged: {target} (--force reduces it again)")
             return
         with progress_bar("read and assemble", memory=True) as progress:
             data = part.reduce(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large)
-    doubts = [str(warning.message) for warning in caught if issubclass(warning.category, PreprocessWarning)]
-    for line in dict.fromkeys(doubts):  # a compiler's warnings are not the user's
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, PreprocessWarning)]
+    for line in dict.fromkeys(messages):  # without those of the compiler
         tell(f"warning: {line}")
     data.save(target)
     put(described(data))

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError
-from flexmbs.page.kinds import PAGE
-from flexmbs.page.reserve import reserved
+from flexmbs.files.kinds import PAGE
+from flexmbs.files.reserve import reserved
 
 if TYPE_CHECKING:
-    from flexmbs.flexible_body import FlexibleBodyData
-    from preprocess.interfaces import BoundInterface
+    from flexmbs.flexible_body.record import FlexibleBodyData
+    from preprocess.fe.interfaces import BoundInterface
     from preprocess.part_file import Part
 
 
 def report(path: Path, part_file: Path | None, output: Path | None, *, full: bool, allow_outside: bool) -> None:
-    """Write the page about a flexible body. Raises InputError, SolverError, MachineError."""
-    from flexmbs.flexible_body import FlexibleBodyData
+    """Write the report of a flexible body. Raises InputError, SolverError, MachineError."""
+    from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.comparison import FullModel, ReducedBody, compare
     from preprocess.part_file import read_part
     from preprocess.report import write_report
@@ -26,7 +26,7 @@ def report(path: Path, part_file: Path | None, output: Path | None, *, full: boo
     beside = path.with_suffix(".toml")
     source = part_file or (beside if beside.is_file() else None)
     if full and source is None:
-        raise InputError(f"{beside}: no such file; name the part file to compare {path} with its full model")
+        raise InputError(f"{beside}: no such file; give the part file to compare {path} with its full model")
     target = output or path.with_suffix(".html")
     with reserved((target, PAGE)), progress_bar("reading", memory=True) as progress:
         data = FlexibleBodyData.load(path)
@@ -39,7 +39,7 @@ def report(path: Path, part_file: Path | None, output: Path | None, *, full: boo
         if full and part is not None:
             progress(0.1, "comparing with the full model")
             fe = part.model()
-            with part.told():
+            with part.located():
                 comparison = compare(ReducedBody(data, "Reduced body"), FullModel(fe, part.interfaces, "full model"))
         progress(0.7, "drawing")
         write_report(data, target, interfaces=interfaces, comparison=comparison)
@@ -47,14 +47,14 @@ def report(path: Path, part_file: Path | None, output: Path | None, *, full: boo
 
 
 def _bound(part: Part, data: FlexibleBodyData) -> dict[str, BoundInterface]:
-    """The interfaces on the part's mesh; none when the body is of another one."""
-    from preprocess.interfaces import bind_interfaces
+    """Interfaces on the part's mesh; none when the body is of another mesh."""
+    from preprocess.fe.interfaces import bind_interfaces
 
     if part.mesh is None:
         return {}
     mesh = part.read_mesh()
     if data.surface is None or mesh.node_ids.tolist() != data.surface.node_ids.tolist():
         return {}
-    with part.told():
+    with part.located():
         bound = bind_interfaces(part.interfaces, mesh.nodes, mesh.node_sets)
     return {each.name: each for each in bound}

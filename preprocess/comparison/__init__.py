@@ -1,4 +1,4 @@
-"""A flexible body against the finite-element model it was made from, or against another body of the same mesh."""
+"""Comparison of a flexible body with its finite-element model, or with another body of the same mesh."""
 
 from preprocess.comparison.compare import Comparison, Compliance, Pair, compare
 from preprocess.comparison.full import FullModel

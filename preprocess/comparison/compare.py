@@ -1,4 +1,4 @@
-"""Frequencies, shapes and interface compliance of two structures side by side."""
+"""Frequencies, shapes and interface compliance of two structures."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FloatArray, IntArray
+from flexmbs.flexible_body.parts import FloatArray, IntArray
 from preprocess.comparison.structure import FREE, Structure
 
 SAME_PLACE = 1e-6  # of the size of the part
-LIKE = 0.5  # least MAC of modes that belong together
+LIKE = 0.5  # least MAC of corresponding modes
 HEAD = f"{'mode':>4} {'Hz':>12} {'Hz':>12} {'error':>10} {'MAC':>8}"
-CLUSTER = 1e-3  # relative distance of frequencies that count as one
+CLUSTER = 1e-3  # relative distance of frequencies treated as equal
 
 
 class Pair(NamedTuple):
     """A mode of each structure: frequencies [Hz], relative difference of the first from the second, MAC 0 … 1.
 
-    ``first`` and ``error`` are None where the first structure has no mode that is like the second's.
+    ``first`` and ``error`` are None where the first structure has no corresponding mode.
     """
 
     first: float | None
@@ -46,7 +46,7 @@ class Compliance(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two structures side by side; ``modes`` by what is held ("free", or the name of an interface)."""
+    """Comparison of two structures; ``modes`` by support ("free", or the name of the held interface)."""
 
     first: str
     second: str
@@ -66,40 +66,40 @@ class Comparison(NamedTuple):
 def compare(first: Structure, second: Structure, *, modes: int = 20) -> Comparison:
     """Modes, free and held at the first interface that both have, and the compliance of the other interfaces.
 
-    MAC = |aᵀb|² / (aᵀa bᵀb) over the common nodes; modes of (nearly) equal frequency count as one subspace.
+    MAC = |aᵀb|² / (aᵀa bᵀb) over the common nodes; modes of nearly equal frequency are one subspace.
     Raises InputError unless both come from the same mesh, by numbers and positions of the nodes.
     Source: Allemang, Sound and Vibration 37 (2003) 14.
     """
-    rows, turn = _aligned(first, second)
+    rows, rotation = _aligned(first, second)
     common = [name for name in first.frames if name in second.frames]
-    found = {held: _pairs(first, second, held, modes, rows, turn) for held in (FREE, *common[:1])}
-    compliances = [_compliance(first, second, common[0], name, turn) for name in common[1:]]
+    found = {held: _pairs(first, second, held, modes, rows, rotation) for held in (FREE, *common[:1])}
+    compliances = [_compliance(first, second, common[0], name, rotation) for name in common[1:]]
     return Comparison(first.label, second.label, found, compliances)
 
 
 def _aligned(first: Structure, second: Structure) -> tuple[tuple[IntArray, IntArray], FloatArray]:
-    """Rows of the common nodes, and the turn of the second structure's axes into the first's."""
+    """Rows of the common nodes, and the rotation of the second structure's axes into the first's."""
     _, a, b = np.intersect1d(first.node_ids, second.node_ids, return_indices=True)
     if len(a) < 3:
         raise InputError(f"{first.label} and {second.label} share {len(a)} node numbers; compare bodies of the same mesh")
     x, y = first.nodes[a] - first.nodes[a].mean(axis=0), second.nodes[b] - second.nodes[b].mean(axis=0)
     u, _, vt = np.linalg.svd(x.T @ y)
-    turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
-    gap, size = float(np.abs(x - y @ turn.T).max()), float(np.linalg.norm(np.ptp(x, axis=0)))
+    rotation = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
+    gap, size = float(np.abs(x - y @ rotation.T).max()), float(np.linalg.norm(np.ptp(x, axis=0)))
     if gap > SAME_PLACE * size:
         raise InputError(
             f"{first.label} and {second.label}: nodes of the same number are up to {gap:.3g} m apart; compare bodies of one mesh"
         )
-    return (a, b), turn
+    return (a, b), rotation
 
 
 def _pairs(
-    first: Structure, second: Structure, held: str, count: int, rows: tuple[IntArray, IntArray], turn: FloatArray
+    first: Structure, second: Structure, held: str, count: int, rows: tuple[IntArray, IntArray], rotation: FloatArray
 ) -> list[Pair]:
-    """The lowest modes of the second, each with the mode of the first that is most like it."""
+    """The lowest modes of the second, each with the best matching mode of the first."""
     one, two = first.modes(held, 2 * count), second.modes(held, count)
     a = one.shapes[rows[0]].reshape(3 * len(rows[0]), -1)
-    b = np.einsum("ij,njk->nik", turn, two.shapes[rows[1]]).reshape(3 * len(rows[1]), -1)
+    b = np.einsum("ij,njk->nik", rotation, two.shapes[rows[1]]).reshape(3 * len(rows[1]), -1)
     a, b = a / np.linalg.norm(a, axis=0), b / np.linalg.norm(b, axis=0)
     distance = np.abs(one.frequency[:, None] / two.frequency - 1.0)
     order = linear_sum_assignment((distance - (a.T @ b) ** 2).T)
@@ -112,13 +112,13 @@ def _pairs(
 
 
 def _share(a: FloatArray, B: FloatArray) -> float:
-    """Share of the unit vector a that lies in the span of B."""
+    """Squared norm of the projection of the unit vector a onto the span of B."""
     Q = np.linalg.qr(B)[0]
     return float(np.sum((Q.T @ a) ** 2))
 
 
-def _compliance(first: Structure, second: Structure, held: str, moving: str, turn: FloatArray) -> Compliance:
-    both = np.kron(np.eye(2), turn)
+def _compliance(first: Structure, second: Structure, held: str, moving: str, rotation: FloatArray) -> Compliance:
+    both = np.kron(np.eye(2), rotation)
     one, two = first.compliance(held, moving), both @ second.compliance(held, moving) @ both.T
     scale = np.sqrt(np.outer(np.diag(two), np.diag(two)))
     return Compliance(held, moving, one, two, float((np.abs(one - two) / scale).max()))

@@ -1,4 +1,4 @@
-"""A finite-element model as a structure."""
+"""Finite-element model as a structure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from flexmbs.flexible_body import FloatArray
+from flexmbs.flexible_body.parts import FloatArray
 from preprocess.comparison.structure import FREE, Structure, StructureModes
-from preprocess.fe_model import FEModel
-from preprocess.interfaces import Interface, bind_interfaces
-from preprocess.reduction.eigen import modes_of
+from preprocess.fe.interfaces import Interface, bind_interfaces
+from preprocess.fe.model import FEModel
 from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.lanczos import modes_of
 
 
 class FullModel(Structure):

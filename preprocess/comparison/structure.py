@@ -1,4 +1,4 @@
-"""What two descriptions of one part are compared by."""
+"""Interface of the structures that are compared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from flexmbs.flexible_body import FloatArray, IntArray
+from flexmbs.flexible_body.parts import FloatArray, IntArray
 
 FREE = "free"
 
@@ -21,7 +21,7 @@ class StructureModes(NamedTuple):
 class Structure(ABC):
     """A part with interfaces: modes and static compliance, free or held at one interface.
 
-    label: what it is called; nodes (N, 3) [m] and node_ids (N,): the nodes at which shapes are known, in its own axes.
+    label: name in tables; nodes (N, 3) [m] and node_ids (N,): nodes with known shapes, in its own axes.
     frames: position (3,) of every interface.
     """
 

@@ -1,4 +1,4 @@
-"""What defines a solid element: its nodes, its polynomials, its quadrature and its faces."""
+"""Definition of a solid element: nodes, polynomials, quadrature, faces."""
 
 import functools
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ class Quadrature:
 class FaceTable:
     """Faces of one shape.
 
-    nodes (nf, k): of each face, corners first, seen from outside in positive turn; corners: number of corners
-    triangles (nt, 3): linear triangles that cover a face, as places in the row of its nodes
+    nodes (nf, k): of each face, corners first, counter-clockwise seen from outside; corners: number of corners
+    triangles (nt, 3): linear triangles that cover a face, as indices into the row of its nodes
     """
 
     nodes: Indices
@@ -37,14 +37,14 @@ class FaceTable:
 class Element:
     """Isoparametric solid element x(ξ) = Σ_a N_a(ξ) x_a.
 
-    Each N_a is the combination of the monomials ξ^i η^j ζ^k that is one at node a and zero at the other nodes, so an element
-    is fully described by its nodes and its exponents.
+    Each N_a is the combination of the monomials ξ^i η^j ζ^k that is one at node a and zero at the other nodes, so that nodes
+    and exponents define the element.
 
     name: short name; meshio_name: name of the cell type in meshio; corners: number of corner nodes (they come first)
     nodes (nn, 3): reference coordinates in the order of VTK; exponents (nn, 3): of the monomials
     stiffness_rule, mass_rule: quadrature of K and of m
     faces: the faces, by shape
-    internal (ni, 3): exponents of incompatible modes, displacements that each element has for itself
+    internal (ni, 3): exponents of incompatible modes, internal to the element
     """
 
     name: str
@@ -81,14 +81,15 @@ class Element:
 
     @functools.cached_property
     def stiffness_tables(self) -> tuple[Array, Array, Array, Array]:
-        """(dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre, as the kernels take them."""
+        """(dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre, in the form of the kernels'
+        arguments."""
         points, weights = self.stiffness_rule.points, self.stiffness_rule.weights
         dN, dP, dN_0 = self.gradients(points), self.internal_gradients(points), self.gradients(self.centre[None])
         return np.ascontiguousarray(dN), np.ascontiguousarray(weights), np.ascontiguousarray(dP), np.ascontiguousarray(dN_0)
 
     @functools.cached_property
     def mirrored(self) -> Indices:
-        """Node order that turns an inverted element the right way round: the reflection that exchanges ξ and η."""
+        """Node order that corrects the orientation of an inverted element: the reflection exchanging ξ and η."""
         distance = np.abs(self.nodes[None, :, :] - self.nodes[:, None, [1, 0, 2]]).max(axis=2)
         return distance.argmin(axis=1)
 

@@ -1,24 +1,24 @@
-"""Choices between formulations of the same element."""
+"""Choice between formulations of the same element."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 
 from flexmbs.errors import InputError
-from preprocess.arguments import spelt
 from preprocess.elements.element import Element
 from preprocess.elements.hex8 import HEX8_FULL
+from preprocess.inputs.arguments import checked_arguments
 
 HEX8 = ("incompatible modes", "full")
 MASS_RULES = ("own", "stiffness")
 
 
-@spelt
+@checked_arguments
 @dataclass(frozen=True)
 class Formulation:
-    """How elements are integrated, where there is a choice.
+    """Element formulation and mass integration.
 
-    hex8: "incompatible modes" bend rightly; "full" integration of trilinear displacements is far too stiff in bending.
-    mass_rule: "own" integrates m of straight elements exactly; "stiffness" takes the points of K in elements of second order, as
+    hex8: "incompatible modes" avoid shear locking; "full" integration of trilinear displacements locks in bending.
+    mass_rule: "own" integrates m of straight elements exactly; "stiffness" uses the points of K in elements of second order, as
     CalculiX does.
     Raises InputError for another name.
     """
@@ -33,7 +33,7 @@ class Formulation:
                 raise InputError(f"formulation.{option}: is {value!r}; give one of {', '.join(map(repr, names))}")
 
     def chosen(self, elements: Mapping[str, Element]) -> dict[str, Element]:
-        """The elements by type, as chosen."""
+        """Elements by type in the chosen formulation."""
         result = dict(elements) | ({"hex8": HEX8_FULL} if self.hex8 == "full" else {})
         if self.mass_rule == "stiffness":
             second = {name: each for name, each in result.items() if len(each.nodes) > each.corners}

@@ -1,4 +1,4 @@
-"""Twenty-node serendipity hexahedron: corners 0-7, then the middles of the twelve edges."""
+"""Twenty-node serendipity hexahedron: corners 0-7, then the midpoints of the twelve edges."""
 
 import itertools
 
@@ -12,9 +12,9 @@ EDGES = ((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4),
 
 
 def faces_with_edges() -> Indices:
-    """Each face's corners followed by the middles of its edges, in the same turn."""
-    place = {frozenset(edge): 8 + n for n, edge in enumerate(EDGES)}
-    sides = [[place[frozenset((a, b))] for a, b in zip(face, np.roll(face, -1))] for face in FACES.tolist()]
+    """Corners of each face followed by the midpoints of its edges, in the same orientation."""
+    index = {frozenset(edge): 8 + n for n, edge in enumerate(EDGES)}
+    sides = [[index[frozenset((a, b))] for a, b in zip(face, np.roll(face, -1))] for face in FACES.tolist()]
     return np.concatenate([FACES, np.array(sides)], axis=1)
 
 

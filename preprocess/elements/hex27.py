@@ -1,4 +1,4 @@
-"""Twenty-seven-node hexahedron: the nodes of hex20, the middles of the faces -ξ +ξ -η +η -ζ +ζ, the centre; triquadratic."""
+"""Twenty-seven-node hexahedron: the nodes of hex20, the centres of the faces -ξ +ξ -η +η -ζ +ζ, the centre; triquadratic."""
 
 import itertools
 

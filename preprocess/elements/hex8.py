@@ -1,7 +1,7 @@
-"""Eight-node hexahedron: corners of [-1, 1]³, trilinear, with incompatible modes that let it bend.
+"""Eight-node hexahedron: corners of [-1, 1]³, trilinear, with incompatible modes against shear locking.
 
-Trilinear displacements alone answer bending with shear. The modes ξ², η², ζ² in each component, condensed element by element,
-take that shear away; their gradients are corrected so that they store nothing at constant stress, whatever the element's form.
+Trilinear displacements respond to bending with parasitic shear. The modes ξ², η², ζ² in each component, condensed element by
+element, eliminate it; their gradients are corrected to satisfy the patch test on distorted elements.
 
 Source: Wilson, Taylor, Doherty, Ghaboussi 1973; Taylor, Beresford, Wilson, Int. J. Numer. Meth. Eng. 10 (1976) 1211.
 """

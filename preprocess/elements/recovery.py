@@ -1,8 +1,7 @@
-"""Where the stress of an element is sampled, and how it is carried to its nodes.
+"""Stress recovery: sampling points of an element and extrapolation to its nodes.
 
-Derivatives of the displacements are most accurate at the Gauss points of the rule that integrates one degree less than the
-element has (Barlow points): there they have the next order of convergence. The polynomial through their values is evaluated at
-the nodes: exact where the stress is of its degree.
+Derivatives of the displacements are superconvergent at the Gauss points of the rule one order below the element's (Barlow
+points). The polynomial through their values is evaluated at the nodes: exact where the stress is of its degree.
 
 Source: Barlow, Int. J. Numer. Meth. Engng 10 (1976) 243; Hinton and Campbell, ibid. 8 (1974) 461 (local smoothing);
 Zienkiewicz and Taylor, The Finite Element Method, volume 1, section 15.2 (wedges: product of triangle and line).

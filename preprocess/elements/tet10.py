@@ -1,4 +1,4 @@
-"""Ten-node tetrahedron: corners 0-3, then the middles of the edges 01, 12, 20, 03, 13, 23; complete quadratic."""
+"""Ten-node tetrahedron: corners 0-3, then the midpoints of the edges 01, 12, 20, 03, 13, 23; complete quadratic."""
 
 import itertools
 

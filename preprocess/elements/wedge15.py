@@ -1,4 +1,4 @@
-"""Fifteen-node wedge: corners, then the middles of the edges 01 12 20 below, 34 45 53 above, 03 14 25 along; serendipity."""
+"""Fifteen-node wedge: corners, then the midpoints of the edges 01 12 20 below, 34 45 53 above, 03 14 25 along; serendipity."""
 
 import itertools
 

@@ -1,7 +1,7 @@
 """Six-node wedge: a triangle 0 ≤ ξ, η; ξ+η ≤ 1 drawn along -1 ≤ ζ ≤ 1; corners 0-2 below, 3-5 above; linear times linear.
 
-Far too stiff in bending. Two points on the axis, as some programs take, halve the error of bending but leave a seventh motion
-without strain: the extension along ζ is the same at both.
+Locks in bending. Two points on the axis, as in some programs, halve that error but leave a zero-energy mode: the extension along
+ζ is the same at both.
 """
 
 import itertools

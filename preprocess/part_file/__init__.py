@@ -1,4 +1,4 @@
-"""Part files: what a flexible body is made from, in TOML."""
+"""Part files: the inputs of a flexible body in TOML."""
 
 from preprocess.part_file.part import FORMAT, Part
 from preprocess.part_file.read import read_part

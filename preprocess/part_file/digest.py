@@ -1,40 +1,40 @@
-"""Digest of everything a flexible body is made from, by which an unchanged part is not computed again."""
+"""Digest of the inputs of a flexible body, to detect an unchanged part."""
 
 from __future__ import annotations
 
 import glob
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import flexmbs
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FlexibleBodyData
-from flexmbs.page.inputs import opened
-from preprocess.mesh_include import included_files
-
-if TYPE_CHECKING:
-    from preprocess.part_file.part import Part
+from flexmbs.files.inputs import opened
+from flexmbs.flexible_body.record import FlexibleBodyData
+from preprocess.mesh_files.include import included_files
 
 INPUTS = "digest of inputs"  # key of the provenance
 BLOCK = 1 << 20
-MADE = (".h5", ".html", ".toml")  # what is made of a part, and the part file itself
+MADE = (".h5", ".html", ".toml")  # outputs, and the part file itself
 
 
-def input_digest(part: Part) -> str:
-    """SHA-256 of the part file's keys and values, the bytes of every file it reads, and the program. Raises InputError."""
+def input_digest(table: Mapping[str, Any], files: Iterable[Path]) -> str:
+    """SHA-256 of the keys and values of a part file, the bytes of the files it reads with what they include, and the program.
+
+    Raises InputError.
+    """
     digest = hashlib.sha256(program_digest().encode())
-    digest.update(json.dumps(part.document.table, sort_keys=True, default=str).encode())
-    beside = () if part.matrices is None else companions(Path(part.matrices.file))
-    for path in (each for named in (*part.files, *beside) for each in (named, *included_files(named))):
+    digest.update(json.dumps(table, sort_keys=True, default=str).encode())
+    for path in (each for named in files for each in (named, *included_files(named))):
         digest.update(f"\n{path.name}\n".encode())
         _update(digest, path)
     return digest.hexdigest()
 
 
 def companions(path: Path) -> list[Path]:
-    """Files of the same name beside a file of matrices, which importers find by themselves: masses, freedoms, nodes."""
+    """Files of the same name in the folder of a matrix file, which importers find: masses, degrees of freedom, nodes."""
     return sorted(each for each in path.parent.glob(f"{glob.escape(path.stem)}.*") if each.suffix.lower() not in MADE)
 
 
@@ -47,15 +47,14 @@ def program_digest() -> str:
     return digest.hexdigest()
 
 
-def is_current(body: Path, part: Part) -> bool:
-    """Whether the file holds a sound flexible body made from these inputs by this program."""
+def stored_digest(body: Path) -> str | None:
+    """Digest of the inputs of a flexible-body file; None when there is no valid body."""
     if not body.is_file():
-        return False
+        return None
     try:
-        stored = FlexibleBodyData.load(body).provenance.get(INPUTS)
+        return str(FlexibleBodyData.load(body).provenance.get(INPUTS, ""))
     except InputError:
-        return False
-    return stored == input_digest(part)
+        return None
 
 
 def _update(digest: hashlib._Hash, path: Path) -> None:

@@ -16,11 +16,11 @@ set = "hub_face"             # or point = [x, y, z] with radius, or plane = { po
 [method]
 kind = "craig-bampton"       # the keys of a kind are the arguments of its class
 modes = 12
-[point_masses.motor]         # optional: mass, inertia, position, and a place as that of an interface
+[point_masses.motor]         # optional: mass, inertia, position, and a region as for an interface
 set = "motor_feet"
 mass = 0.4
 
-In place of mesh, unit and material: [matrices] with the file of another program (format, units, mass, nodes: see `read_model`).
+Instead of mesh, unit and material: [matrices] with the file of another program (format, units, mass, nodes: see `read_model`).
 Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, inertia_loads, allow_large, stress = false or a table,
 [prestress], [formulation].
 """
@@ -32,24 +32,28 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from flexmbs.declaration import Problem
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.toml.document import Document
+from preprocess.body.build import reduce
+from preprocess.body.prestress import Prestress
+from preprocess.body.stress import Stress
 from preprocess.elements.formulation import Formulation
-from preprocess.interfaces import Interface
-from preprocess.material import Material
+from preprocess.fe.assembly import assemble
+from preprocess.fe.attach import attach
+from preprocess.fe.interfaces import Interface
+from preprocess.fe.material import Material
+from preprocess.fe.model import FEModel
+from preprocess.fe.point_mass import PointMass
+from preprocess.formats.importers import read_model
+from preprocess.mesh.mesh import Mesh
+from preprocess.mesh_files.read import read_mesh
+from preprocess.part_file.digest import INPUTS, companions, input_digest
 from preprocess.part_file.records import field_names
-from preprocess.point_mass import PointMass
-from preprocess.prestress import Prestress
 from preprocess.reduction import Progress, Reduction
-from preprocess.stress import Stress
-
-if TYPE_CHECKING:
-    from flexmbs.flexible_body import FlexibleBodyData
-    from preprocess.fe_model import FEModel
-    from preprocess.mesh import Mesh
 
 FORMAT = "flexmbs-part/1"
 TABLES = ("material", "materials", "interfaces", "method", "point_masses", "formulation", "stress", "prestress", "matrices")
@@ -77,7 +81,7 @@ OPTIONS = field_names(Options)
 
 @dataclass(frozen=True)
 class Matrices:
-    """Matrices of another program in place of a mesh: the arguments of `read_model`, files by their names."""
+    """Matrices of another program instead of a mesh: the arguments of `read_model`, files by their names."""
 
     file: str
     format: str | None = None
@@ -88,7 +92,7 @@ class Matrices:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What a part file says: the arguments of `read_mesh`, `assemble` and `reduce`; ``files``: everything it reads."""
+    """Content of a part file: the arguments of `read_mesh`, `assemble` and `reduce`; ``files``: all files it reads."""
 
     document: Document
     options: Options
@@ -105,34 +109,25 @@ class Part:
 
     def read_mesh(self) -> Mesh:
         """Mesh in metres. Raises InputError, also where the part has matrices instead."""
-        from preprocess.mesh import read_mesh
-
         if self.mesh is None:
-            raise InputError(f"{self.document.path}: has matrices and no mesh")
-        with self.told():
+            raise InputError(f"{self.document.path}: has matrices instead of a mesh")
+        with self.located():
             return read_mesh(self.mesh, unit=str(self.options.unit), fix=self.options.fix)
 
     def model(self, *, allow_large: bool = False) -> FEModel:
         """Finite-element model with its attached masses: assembled, or read. Raises InputError."""
-        from preprocess.assembly import assemble
-        from preprocess.importers import read_model
-        from preprocess.point_mass import attach
-
         options, given = self.options, self.matrices
         if given is not None:
             fe = read_model(given.file, format=given.format, units=given.units, mass=given.mass, nodes=given.nodes)
         else:
             mesh, large = self.read_mesh(), allow_large or options.allow_large
-            with self.told():
+            with self.located():
                 fe = assemble(mesh, self.material, formulation=self.formulation, lumped=options.lumped, allow_large=large)
-        with self.told():
+        with self.located():
             return attach(fe, self.point_masses.values()) if self.point_masses else fe
 
     def reduce(self, *, allow_large: bool = False, progress: Progress | None = None) -> FlexibleBodyData:
         """Flexible body; its provenance names the part file and the digest of the inputs. Raises InputError, SolverError."""
-        from preprocess.build import reduce
-        from preprocess.part_file.digest import INPUTS, input_digest
-
         began = time.perf_counter()
         if progress is not None:
             progress("read and assemble", 0.0)
@@ -141,17 +136,22 @@ class Part:
             "time read and assemble": time.perf_counter() - began,
             "part file": str(self.document.path),
         }
-        with self.told():
+        with self.located():
             data = reduce(
                 fe, interfaces=self.interfaces, method=self.method, reference=options.reference, damping=options.damping,
                 stiffening=options.stiffening, stress=self.stress, prestress=self.prestress, estimate=options.estimate,
                 inertia_loads=options.inertia_loads, name=options.name, progress=progress,
             )  # fmt: skip
-        return replace(data, provenance={**origin, **data.provenance, INPUTS: input_digest(self)})
+        return replace(data, provenance={**origin, **data.provenance, INPUTS: self.digest()})
+
+    def digest(self) -> str:
+        """SHA-256 of all inputs, to detect an unchanged part. Raises InputError."""
+        beside = () if self.matrices is None else companions(Path(self.matrices.file))
+        return input_digest(self.document.table, (*self.files, *beside))
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Problems that name a key of the file get its line."""
+    def located(self) -> Iterator[None]:
+        """Context that adds line numbers to problems naming a key of the file."""
         try:
             yield
         except InputError as error:
@@ -162,7 +162,7 @@ class Part:
 
 
 def _of_key(problem: str, table: Mapping[str, Any]) -> Problem:
-    """A problem ``interfaces.hub: what`` under its place in the file; without a place when it names no key of the file."""
-    place, separator, what = problem.partition(": ")
-    keys = tuple(place.split("."))
+    """A problem ``interfaces.hub: what`` with its key path in the file; an empty path when it names no key of the file."""
+    path, separator, what = problem.partition(": ")
+    keys = tuple(path.split("."))
     return Problem(keys, what) if separator and keys[0] in table else Problem((), problem)

@@ -1,4 +1,4 @@
-"""Reading a part file: every problem is found at once and told with its line."""
+"""Reader of part files; all problems are reported together with their lines."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.toml.document import Collector, Locator, read_document
-from preprocess.arguments import file_path, spelt
+from preprocess.body.prestress import Prestress
+from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.elements.formulation import Formulation
-from preprocess.material import MATERIALS, Material
+from preprocess.fe.material import MATERIALS, Material
+from preprocess.fe.point_mass import PointMass
+from preprocess.inputs.arguments import checked_arguments, file_path
 from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
-from preprocess.part_file.places import read_interface, read_placed
-from preprocess.part_file.records import Files, as_table, key_problems, placed, read_kind, read_record
-from preprocess.point_mass import PointMass
-from preprocess.prestress import Prestress
+from preprocess.part_file.records import Files, as_table, key_problems, problem_at, read_kind, read_record
+from preprocess.part_file.regions import read_interface, read_with_region
 from preprocess.reduction import REDUCTIONS, Reduction
-from preprocess.stress import SURFACE_STRESS, Stress
 
 OF_MESH = ("mesh", "unit", "fix", "lumped", "material", "materials", "formulation")
 
 
-@spelt
+@checked_arguments
 def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
     """The part in a file. Raises InputError with every problem, one line each: ``file:line: key: what``."""
     path = file_path(path, "part file")
@@ -63,12 +63,12 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
 
 
 def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
-    """Either a mesh with its unit and materials, or matrices."""
+    """Problems of the source: either a mesh with unit and materials, or matrices."""
     if "matrices" in table:
         return [Problem((key,), "belongs to a mesh; leave it out beside [matrices]") for key in OF_MESH if key in table]
     problems = [Problem((key,), "is missing") for key in ("mesh", "unit") if key not in table]
     if "material" in table and "materials" in table:
-        problems.append(Problem(("materials",), "given besides [material]; give one material or one for each region"))
+        problems.append(Problem(("materials",), "given together with [material]; give one material or one per region"))
     if not (table.get("material") or "materials" in table):
         problems.append(Problem(("material",), "is missing; give E, nu and rho"))
     return problems
@@ -84,23 +84,23 @@ def _matrices(given: Any, files: Files) -> Matrices:
 def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
     if table.get("format") != FORMAT:
         given = f"is {shown(table['format'])}" if "format" in table else "is missing"
-        notes.problems.append(Problem(("format",), f'{given}; a part file begins with format = "{FORMAT}"'))
+        notes.problems.append(Problem(("format",), f'{given}; a part file starts with format = "{FORMAT}"'))
     notes.problems += key_problems(table, ["format", *OPTIONS, *TABLES], [])
 
 
 def _attempt(notes: Collector, path: tuple[str, ...], given: Any, make: Callable[[Any], Any]) -> Any:
-    """What ``make`` makes of a table, or None with its problems noted under ``path``."""
+    """Result of ``make`` for a table, or None with its problems noted under ``path``."""
     try:
         return make(given)
     except NestedError as error:
         notes.problems += [Problem(path + inner.path, inner.message) for inner in error.problems]
     except InputError as error:
-        notes.problems += [placed(problem, path, given) for problem in error.problems]
+        notes.problems += [problem_at(problem, path, given) for problem in error.problems]
     return None
 
 
 def _section(table: Mapping[str, Any], name: str, notes: Collector) -> Mapping[str, Any]:
-    """A table of tables that must not be empty."""
+    """A non-empty table of tables."""
     found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
     if found is not None and not found:
         notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))
@@ -116,7 +116,7 @@ def _method(given: Any, files: Files) -> Reduction:
 
 
 def _point_mass(given: Any, files: Files) -> PointMass:
-    return read_placed(PointMass, given, files)
+    return read_with_region(PointMass, given, files)
 
 
 def _prestress(given: Any, files: Files) -> Prestress:

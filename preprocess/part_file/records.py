@@ -1,4 +1,4 @@
-"""Objects from tables of a file: the keys of a table are the arguments of the constructor, checked by its annotations."""
+"""Objects from TOML tables: the keys are the constructor's arguments, checked by its annotations."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from flexmbs.declaration import NestedError, Problem, close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.page.inputs import check_regular, read_text
+from flexmbs.files.inputs import check_regular, read_text
 from flexmbs.toml.document import Locator
 
 Made = TypeVar("Made")
 WORDS = {
-    "int_type": "a whole number", "float_type": "a number", "string_type": "a text", "bool_type": "true or false",
+    "int_type": "an integer", "float_type": "a number", "string_type": "a string", "bool_type": "true or false",
     "tuple_type": "a list", "missing": "a longer list", "too_long": "a shorter list",
 }  # fmt: skip
 _ARRAY = set(typing.get_args(ArrayLike))
 
 
 class Files:
-    """Files that a part names, inside its folder unless allowed otherwise; ``used`` lists them."""
+    """Files of a part, inside its folder unless allowed otherwise; ``used`` lists them."""
 
     def __init__(self, locator: Locator) -> None:
         self.locator = locator
@@ -93,10 +93,10 @@ def as_table(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def placed(problem: str, path: tuple[str, ...], table: Any) -> Problem:
-    """A constructor's problem, ``method.modes: is 0`` or ``material: nu = 0.5 …``, under the key that it is about."""
-    place, separator, what = problem.partition(": ")
-    keys = tuple(place.split("."))
+def problem_at(problem: str, path: tuple[str, ...], table: Any) -> Problem:
+    """A constructor's problem, ``method.modes: is 0`` or ``material: nu = 0.5 …``, with its key path."""
+    name, separator, what = problem.partition(": ")
+    keys = tuple(name.split("."))
     if not separator or keys[0] not in (path[0], path[0].removesuffix("s")):
         return Problem(path, problem)
     word = re.split(r"\W", what, maxsplit=1)[0]
@@ -104,7 +104,7 @@ def placed(problem: str, path: tuple[str, ...], table: Any) -> Problem:
 
 
 def numbers(value: Any, key: str, files: Files) -> Any:
-    """Nested lists of numbers as tuples; a text is the name of a file of numbers (.npy, .csv, .txt). Raises NestedError."""
+    """Nested lists of numbers as tuples; a string is the name of a file of numbers (.npy, .csv, .txt). Raises NestedError."""
     if isinstance(value, str):
         return _array(files.path(value, key))
     return _number_or_numbers(value, key)
@@ -127,7 +127,7 @@ def _array(path: Path) -> Any:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, MemoryError) as error:
-        raise InputError(f"{path}: is no array of numbers ({str(error).splitlines()[0][:100]})") from None
+        raise InputError(f"{path}: is not an array of numbers ({str(error).splitlines()[0][:100]})") from None
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:
@@ -135,7 +135,7 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 
 def _value(hint: Any, value: Any, key: str, files: Files) -> Any:
-    """A value of the annotated type; whole numbers pass for real ones, nothing else is converted."""
+    """A value of the annotated type; integers are accepted as real numbers, nothing else is converted."""
     if set(typing.get_args(hint)) >= _ARRAY:
         return numbers(value, key, files)
     try:

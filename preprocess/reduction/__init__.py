@@ -1,4 +1,4 @@
-"""Reductions: each gives a basis for a finite-element body with interfaces."""
+"""Reduction methods: bases of a finite-element body with interfaces."""
 
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.clamped_modes import ClampedModes

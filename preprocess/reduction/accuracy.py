@@ -1,11 +1,11 @@
-"""Error estimates of a reduced body against the finite-element model it comes from, by the factorization that made it.
+"""Error estimates of a reduced body against its finite-element model, with the existing factorization.
 
-Frequencies, of the free body and with one interface held: the Ritz vectors w of the basis, ``K w = λ M w`` in its span, are
-improved by one step of inverse iteration, and the corrections ``d = λ A M w − w``, A the static response, complete the basis. The
-lowest eigenvalues λ̃ of the completed basis lie between those of the full model and λ, and much nearer to the former, for a step
-of inverse iteration reduces the part of a higher mode ω_j in w by λ/ω_j²: ``λ/λ̃`` estimates the error of λ, from below.
+Frequencies of the free body and with one interface held: the Ritz vectors w of the basis, ``K w = λ M w`` in its span, are
+improved by one step of inverse iteration, and the corrections ``d = λ A M w − w``, A the static response, extend the basis. The
+lowest eigenvalues λ̃ of the extended basis lie between those of the full model and λ, much closer to the former, since a step
+of inverse iteration reduces the component of a higher mode ω_j in w by λ/ω_j²: ``λ/λ̃`` estimates the error of λ, from below.
 The corrections are the residuals ``K w − λ M w`` in the metric K⁻¹. Ritz vectors somewhat above the band are improved as well,
-and the static responses to loads at the interfaces and to inertia are added, for modes that the basis puts too high or lacks.
+and static responses to interface and inertia loads are added, for modes that are inaccurate or missing in the basis.
 
 Compliance: the displacement of an interface under unit force or moment, another interface held, which the interface stiffness
 S = ΨᵀKΨ gives exactly.
@@ -22,14 +22,14 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from flexmbs.flexible_body import FloatArray
+from flexmbs.flexible_body.parts import FloatArray
 from preprocess.reduction.independent import orthonormal
 from preprocess.reduction.statics import InterfaceStatics
 
 FREE = "free"
 LOADS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
-_BEYOND, _MORE = 1.5, 4  # Ritz vectors improved: up to a multiple of the band, and so many more than in it
-_CORRECTION = 1e-9  # share of a unit vector below which a correction is round-off
+_BEYOND, _MORE = 1.5, 4  # Ritz vectors improved: up to a multiple of the band, and this many more
+_CORRECTION = 1e-9  # norm relative to a unit vector below which a correction is round-off
 
 
 class FrequencyErrors(NamedTuple):
@@ -54,7 +54,7 @@ class Accuracy(NamedTuple):
         return max((float(found.error.max(initial=0.0)) for found in self.frequencies), default=0.0)
 
     def facts(self) -> dict[str, str | float]:
-        """The errors by name, for the provenance of a body."""
+        """Errors by name, for the provenance of a body."""
         found: dict[str, str | float] = {"accuracy: band [Hz]": self.band, "accuracy: frequencies": self.worst_frequency}
         for errors in self.frequencies:
             pairs = [f"{f:.6g} Hz {error:.2g}" for f, error in zip(errors.frequency, errors.error)]
@@ -65,7 +65,7 @@ class Accuracy(NamedTuple):
         return found
 
     def __str__(self) -> str:
-        lines = [f"errors against the finite-element model, estimated, up to {self.band:.6g} Hz:"]
+        lines = [f"estimated errors against the finite-element model up to {self.band:.6g} Hz:"]
         for found in self.frequencies:
             worst = int(np.argmax(found.error))
             lines.append(
@@ -87,13 +87,13 @@ class ReducedModel(NamedTuple):
 
     @classmethod
     def of(cls, statics: InterfaceStatics, shapes: FloatArray) -> ReducedModel:
-        """The model of given shapes."""
+        """Reduced model of given shapes."""
         K = shapes.T @ statics.fe.stiffness_product(shapes)
         return cls(statics, shapes, 0.5 * (K + K.T))
 
 
 def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accuracy:
-    """Accuracy of the elastic, M-orthonormal shapes (3N, n) up to ``band`` [Hz], of three frequencies at least."""
+    """Accuracy of the elastic, M-orthonormal shapes (3N, n) up to ``band`` [Hz], of at least three frequencies."""
     reduced, omega_max = ReducedModel.of(statics, shapes), 2 * np.pi * band
     held = range(len(statics.interfaces))
     found = tuple(frequency_errors(reduced, k, omega_max) for k in (None, *held))
@@ -101,8 +101,8 @@ def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accu
 
 
 def frequency_errors(reduced: ReducedModel, held: int | None, omega_max: float, at_least: int = 3) -> FrequencyErrors:
-    """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the ``at_least`` lowest, of the body that
-    is free or held at interface ``held``."""
+    """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the ``at_least`` lowest, of the body,
+    free or with interface ``held`` held."""
     moved, lam, V = _ritz(reduced, held)
     m = max(int(np.sum(lam <= omega_max**2)), min(at_least, len(lam)))
     tried = min(max(int(np.sum(lam <= (_BEYOND * omega_max) ** 2)), m + _MORE), len(lam))
@@ -113,7 +113,7 @@ def frequency_errors(reduced: ReducedModel, held: int | None, omega_max: float, 
 
 
 def _ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shapes that obey the support (3N, n), the eigenvalues (n,) of (K, M) in their span, ascending, and the vectors (n, n)."""
+    """Shapes satisfying the support (3N, n), the eigenvalues (n,) of (K, M) in their span, ascending, and the vectors (n, n)."""
     statics, shapes, M = reduced.statics, reduced.shapes, np.eye(len(reduced.K))
     if held is not None:
         rows = slice(6 * held, 6 * held + 6)

@@ -1,29 +1,27 @@
-"""What a reduction is: from matrices and interfaces to a small basis."""
+"""Interface of a reduction method."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from flexmbs.flexible_body import FloatArray
-
-if TYPE_CHECKING:
-    from preprocess.reduction.statics import InterfaceStatics
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.reduction.statics import InterfaceStatics
 
 Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Shapes that a reduction gives besides the six rigid-body motions, which are always part of a body.
+    """Shapes of a reduction in addition to the six rigid-body modes.
 
-    shapes: nodal displacements (3N, n) by what they are called, x y z of each node together, the most important first.
-    normal_frequencies: (m,) [Hz] of the normal modes among them, up to which the basis is accurate; may be none.
-    band: frequency [Hz] up to which the reduced body is meant to be used; 0 when not said.
+    shapes: nodal displacements (3N, n) by name, x y z of each node together, the most important first.
+    normal_frequencies: (m,) [Hz] of the normal modes among them, up to which the basis is accurate; may be empty.
+    band: intended maximum frequency [Hz]; 0 if unspecified.
     """
 
     shapes: Mapping[str, FloatArray]
@@ -32,13 +30,13 @@ class Basis:
 
 
 class Reduction(ABC):
-    """Rule that makes a basis; a new one is a class in its own file and one line in `REDUCTIONS`."""
+    """Reduction method; a new one is a class in its own file and one line in `REDUCTIONS`."""
 
     kind: ClassVar[str]
 
     @abstractmethod
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
-        """Basis of the body ``statics.fe`` with ``statics.interfaces``, by the factorization that ``statics`` holds.
+        """Basis of the body ``statics.fe`` with ``statics.interfaces``, with the factorization in ``statics``.
 
         Raises InputError, SolverError.
         """

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import spelt
-from preprocess.interfaces import interface_index
-from preprocess.reduction.eigen import Operator
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.interfaces import interface_index
+from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.lanczos import Operator
 
 
-@spelt
+@checked_arguments
 @dataclass(frozen=True)
 class ClampedModes(NormalModeReduction):
-    """Basis ``Φ``: modes with interface ``at`` held and all others free, and nothing for loads at the others.
+    """Basis ``Φ``: modes with interface ``at`` held and all others free, without static shapes for the others.
 
     Source: Shabana, Dynamics of Multibody Systems, section 6.1; Meirovitch and Hale, AIAA Journal 19 (1981) 1268.
     """

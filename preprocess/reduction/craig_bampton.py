@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import spelt
-from preprocess.reduction.eigen import Operator
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.guyan import constraint_shapes
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.lanczos import Operator
 
 
-@spelt
+@checked_arguments
 @dataclass(frozen=True)
 class CraigBampton(NormalModeReduction):
     """Basis ``[Ψ | Φ]``: six constraint modes Ψ per interface, ``K_ii Ψ_i = −K_ib``, and normal modes Φ with all interfaces held,

@@ -1,25 +1,24 @@
-"""Craig's and Chang's reduction: inertia-relief attachment modes, completed by free-interface normal modes."""
+"""Craig–Chang reduction: inertia-relief attachment modes, completed by free-interface normal modes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import spelt
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.base import Basis, Progress
-from preprocess.reduction.eigen import Operator
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.lanczos import Operator
 
 
-@spelt
+@checked_arguments
 @dataclass(frozen=True)
 class CraigChang(NormalModeReduction):
     """Basis ``[A | Φ]``: the responses ``A = Pᵀ K_c⁻¹ P L`` of the free body to unit loads L at the interfaces, balanced by the
     inertia forces of its rigid-body acceleration, ``P = 1 − M R Rᵀ``, and free-interface normal modes Φ, or none (the default).
 
-    Without modes it is to the free body what Guyan's reduction is to the held one. With the same modes it spans what `Rubin`
-    spans.
+    Without modes it is the free-body counterpart of Guyan's reduction. With the same modes it spans the same space as `Rubin`.
     Source: Craig and Chang, AIAA Journal 14 (1976) 1633; Craig and Kurdila, Fundamentals of Structural Dynamics (2006),
     section 17.3.
     """

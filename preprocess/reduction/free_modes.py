@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import spelt
-from preprocess.reduction.eigen import Operator
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.lanczos import Operator
 
 
-@spelt
+@checked_arguments
 @dataclass(frozen=True)
 class FreeModes(NormalModeReduction):
-    """Basis ``Φ``: elastic modes of the free body, ``K Φ = M Φ Ω²``, and nothing for loads at the interfaces: the body is too
-    stiff there by what the modes left out would yield.
+    """Basis ``Φ``: elastic modes of the free body, ``K Φ = M Φ Ω²``, without static shapes: at the interfaces the body is
+    too stiff by the residual flexibility of the truncated modes.
 
     Source: Hurty, AIAA Journal 3 (1965) 678; Shabana, Dynamics of Multibody Systems, section 6.1.
     """

@@ -1,4 +1,4 @@
-"""Shapes given by the user."""
+"""User-defined shapes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import spelt
-from preprocess.mesh import PreprocessWarning
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import checked_arguments
+from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.statics import InterfaceStatics
 
 _DISTORTION = 1e-6
 
 
-@spelt
+@checked_arguments
 @dataclass(frozen=True, eq=False, repr=False)
 class GivenShapes(Reduction):
-    """Basis of given nodal displacements (3N, n) or (N, 3, n), nodes in the order of the mesh, mesh axes; measured modes, say, or
-    those of another program. Nodes of rigid interfaces are moved to the nearest rigid motion, with a warning.
+    """Basis of given nodal displacements (3N, n) or (N, 3, n), nodes in the order of the mesh, mesh axes; for example measured
+    modes. Nodes of rigid interfaces are projected onto the nearest rigid motion, with a warning.
     """
 
     shapes: ArrayLike
@@ -34,10 +34,12 @@ class GivenShapes(Reduction):
         try:
             values = np.array(self.shapes)
             if values.dtype.kind == "c":
-                raise InputError("method.shapes: are complex; give real and imaginary parts as shapes of their own")
+                raise InputError("method.shapes: are complex; give real and imaginary parts as separate shapes")
             values = values.astype(float)
         except (TypeError, ValueError):
-            raise InputError(f"method.shapes: {self.shapes!r:.60} is no array of numbers; give displacements (3N, n)") from None
+            raise InputError(
+                f"method.shapes: {self.shapes!r:.60} is not an array of numbers; give displacements (3N, n)"
+            ) from None
         if values.ndim not in (2, 3) or not values.size or not np.isfinite(values).all():
             raise InputError(f"method.shapes: shape {values.shape}; give finite displacements (3N, n) or (N, 3, n)")
         values = values.reshape(-1, values.shape[-1])
@@ -56,7 +58,7 @@ class GivenShapes(Reduction):
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         if len(self._values) != statics.size:
             raise InputError(
-                f"method.shapes: has {len(self._values)} rows; the mesh has {statics.size // 3} nodes, three rows to each"
+                f"method.shapes: has {len(self._values)} rows; the mesh has {statics.size // 3} nodes, three rows each"
             )
         shapes = self._values / np.abs(self._values).max(axis=0)
         admissible = statics.admissible(shapes)
@@ -64,7 +66,7 @@ class GivenShapes(Reduction):
         if change > _DISTORTION:
             warnings.warn(
                 f"method.shapes: they distort rigid interfaces by up to {change:.2g} of their largest displacement; "
-                "moved to the nearest rigid motion",
+                "projected onto the nearest rigid motion",
                 PreprocessWarning,
                 stacklevel=4,
             )

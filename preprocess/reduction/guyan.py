@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import spelt
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.statics import InterfaceStatics
 
 
-@spelt
+@checked_arguments
 @dataclass(frozen=True)
 class Guyan(Reduction):
     """Basis ``Ψ``: six constraint modes per interface, ``K_ii Ψ_i = −K_ib``, and no normal mode. Exact for static loads at the
@@ -24,10 +24,10 @@ class Guyan(Reduction):
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         if len(statics.interfaces) < 2:
-            raise InputError("method: Guyan with one interface gives rigid-body motions alone; add interfaces or take modes")
+            raise InputError("method: Guyan with one interface gives rigid-body modes only; add interfaces or modes")
         return Basis(constraint_shapes(statics))
 
 
 def constraint_shapes(statics: InterfaceStatics) -> dict[str, FloatArray]:
-    """Constraint modes but those of the first interface, which rigid-body motions and the others make up."""
+    """Constraint modes except those of the first interface, which depend on the others and the rigid-body modes."""
     return {"constraint modes": statics.constraint_modes()[:, 6:]}

@@ -1,4 +1,4 @@
-"""Independent shapes: what is left of a basis without rigid-body motion and without shapes that others already hold."""
+"""Independent elastic shapes: a basis without rigid-body modes and without linearly dependent shapes."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FloatArray
-from flexmbs.flexible_body_file import MAX_MODES
+from flexmbs.flexible_body.file import MAX_MODES
+from flexmbs.flexible_body.parts import FloatArray
 from preprocess.reduction.statics import InterfaceStatics
 
-DEPENDENT = 1e-6  # share of a shape, in the norm √(φᵀMφ), that others must leave of it for it to count
-_CLEAR = 1e-3  # share that counts as much
+DEPENDENT = 1e-6  # smallest remainder, relative in the norm √(φᵀMφ), of an independent shape
+_CLEAR = 1e-3  # remainder that is clearly independent
 _ROUND_OFF = 1e3 * np.finfo(float).eps
 
 
 class ElasticShapes(NamedTuple):
-    """M-orthonormal shapes (3N, n) with Rᵀ M Φ = 0, and the shapes left out, as "3 of 12 constraint modes"."""
+    """M-orthonormal shapes (3N, n) with Rᵀ M Φ = 0, and the shapes dropped, such as "3 of 12 constraint modes"."""
 
     shapes: FloatArray
     dropped: tuple[str, ...]
 
 
 def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) -> ElasticShapes:
-    """Elastic part ``(1 − R Rᵀ M) φ`` of all shapes, M-orthonormal, those left out that depend on the ones before.
+    """Elastic part ``(1 − R Rᵀ M) φ`` of all shapes, M-orthonormal, without those that depend on previous ones.
 
-    A shape is dropped where less than ``DEPENDENT`` of its M-norm is left outside the span of the rigid-body motions and the
-    shapes before it: such a remainder is dominated by round-off.  Raises InputError for too many, and when nothing is left.
+    A shape is dropped when its remainder outside the span of the rigid-body modes and the previous shapes is below ``DEPENDENT``
+    of its M-norm, where round-off dominates.  Raises InputError for too many shapes, and when none is left.
     """
     R, mass = statics.rigid_modes, statics.fe.mass_product
     given = np.hstack(list(blocks.values()))
     if given.shape[1] > MAX_MODES:
-        raise InputError(f"method: gives {given.shape[1]} shapes; a flexible body holds at most {MAX_MODES}")
+        raise InputError(f"method: gives {given.shape[1]} shapes; a flexible body has at most {MAX_MODES}")
     norms = np.sqrt(np.einsum("ik,ik->k", given, mass(given)))
     MR = mass(R)
     given -= R @ (MR.T @ given)
     keep, shapes = orthonormal(given, mass, norms)
     if not shapes.shape[1]:
-        raise InputError(f"method: its {given.shape[1]} shapes are rigid-body motions alone; give shapes that deform the body")
-    shapes = statics.admissible(shapes)  # without what round-off has let in where shapes are nearly dependent
+        raise InputError(f"method: its {given.shape[1]} shapes are rigid-body modes only; give shapes that deform the body")
+    shapes = statics.admissible(shapes)  # removes round-off of nearly dependent shapes
     shapes -= R @ (MR.T @ shapes)
     shapes = _polished(shapes, mass)
     names = np.repeat(list(blocks), [block.shape[1] for block in blocks.values()])
@@ -54,11 +54,11 @@ def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) 
 def orthonormal(
     shapes: FloatArray, mass: Callable[[FloatArray], FloatArray], norms: FloatArray, tolerance: float = DEPENDENT
 ) -> tuple[np.ndarray, FloatArray]:
-    """Which of the shapes (3N, n) are kept, and their M-orthonormal span (3N, rank).
+    """Mask of the shapes (3N, n) kept, and their M-orthonormal span (3N, rank).
 
-    A shape goes when its remainder outside the span of the others is below ``tolerance`` times its ``norms`` (n,). Shapes that
-    leave much of themselves are made orthonormal at once, by Cholesky factors of their Gram matrix; the rest, freed of those with
-    full accuracy, has another turn.
+    A shape is dropped when its remainder outside the span of the others is below ``tolerance`` times its ``norms`` (n,). Shapes
+    with large remainders are orthonormalized at once, by Cholesky factors of their Gram matrix; the others are orthogonalized
+    against them and treated in the next pass.
     """
     keep, left, found = np.zeros(len(norms), bool), np.arange(len(norms)), np.zeros((len(shapes), 0))
     rest, share = shapes / np.where(norms > 0, norms, 1.0), np.ones(len(norms))
@@ -82,7 +82,7 @@ def orthonormal(
 
 
 def _columns(A: FloatArray, chosen: np.ndarray) -> FloatArray:
-    """Columns of a tall matrix, which is itself returned where all are chosen."""
+    """Columns of a tall matrix, which is returned itself when all are chosen."""
     return A if chosen.all() else A[:, chosen]
 
 
@@ -109,10 +109,9 @@ def _divided(shapes: FloatArray, gram: FloatArray) -> FloatArray:
 
 
 def _independent(gram: FloatArray) -> np.ndarray:
-    """Rows of a Gram matrix (n, n) of unit vectors that a Cholesky factorization keeps when it skips pivots below _CLEAR².
+    """Mask of the rows of a Gram matrix (n, n) of unit vectors kept by a Cholesky factorization that skips pivots below _CLEAR².
 
-    It also skips pivots that are no larger than their round-off, which grows with the coefficients c of the others in the
-    remainder: of shapes that are dependent together, each may seem to leave much.
+    Pivots below their round-off, which grows with the coefficients c of the others in the remainder, are skipped too.
     """
     n = len(gram)
     L, keep = np.zeros((n, n)), np.zeros(n, bool)

@@ -1,4 +1,4 @@
-"""Moment matching: a basis that reproduces the transfer functions of the interfaces about given frequencies."""
+"""Moment matching: Krylov bases for the transfer functions of the interfaces about given frequencies."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from flexmbs.errors import InputError, SolverError
-from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import spelt, whole
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import checked_arguments, integer
 from preprocess.reduction.base import Basis, Progress, Reduction
-from preprocess.reduction.eigen import Modes, Operator, modes_of
 from preprocess.reduction.independent import orthonormal
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.sturm import modes_below
+from preprocess.solve.lanczos import Modes, Operator, modes_of
 
 HIGHEST = 1e9  # Hz
 MOST_BELOW = 500  # modes about and below a frequency
-_DEFLATED = 2.0  # modes below this multiple of the highest ω² are dealt with exactly
+_DEFLATED = 2.0  # modes below this multiple of the highest ω² are treated exactly
 _RESONANCE = 1e-9  # distance of ω² from σ below which a mode counts as excited at resonance
 _TOLERANCE = 1e-12
 _MAX_STEPS = 100
 
 
-@spelt
+@checked_arguments
 @dataclass(frozen=True)
 class Krylov(Reduction):
     """Basis ``[X_1, X_2, …]`` about each frequency, ``X_1 = (K − σM)⁻¹ L, X_j = (K − σM)⁻¹ M X_{j−1}``, σ = (2πf)², for the unit
@@ -44,11 +44,11 @@ class Krylov(Reduction):
         try:
             points = tuple(float(f) for f in self.frequencies)
         except (TypeError, ValueError):
-            raise InputError(f"method.frequencies: {self.frequencies!r:.60} is no list of frequencies in Hz") from None
+            raise InputError(f"method.frequencies: {self.frequencies!r:.60} is not a list of frequencies in Hz") from None
         if not points or not all(0 <= f <= HIGHEST for f in points):
             raise InputError(f"method.frequencies: {points}; give one or more frequencies in Hz, from 0 to {HIGHEST:g}")
-        if not 1 <= whole(self.moments, "method.moments") <= 100:
-            raise InputError(f"method.moments: is {self.moments}; give a whole number from 1 to 100")
+        if not 1 <= integer(self.moments, "method.moments") <= 100:
+            raise InputError(f"method.moments: is {self.moments}; give an integer from 1 to 100")
         object.__setattr__(self, "frequencies", points)
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
@@ -83,15 +83,17 @@ def _low_modes(statics: InterfaceStatics, highest: float) -> Modes:
     limit = float(np.sqrt(_DEFLATED * highest))
     count, frequency = modes_below(statics, limit**2, ()), np.sqrt(highest) / (2 * np.pi)
     if count > MOST_BELOW:
-        raise InputError(f"method.frequencies: {count} modes lie about and below {frequency:g} Hz; lower it, below {MOST_BELOW}")
+        raise InputError(
+            f"method.frequencies: {count} modes lie near and below {frequency:g} Hz; reduce it to fewer than {MOST_BELOW} modes"
+        )
     return modes_of(statics.free_response, statics.fe.mass_product, statics.size, omega_max=limit)
 
 
 def _shifted_response(statics: InterfaceStatics, loads: FloatArray, low: Modes, shift: float) -> FloatArray:
     """Elastic part of (K − σM)⁻¹ f for loads (3N, k), by the factorization of K alone.
 
-    The modes below 2σ are summed; among the others K − σM is positive definite, with a condition number of 2 once preconditioned
-    by K⁻¹, and conjugate gradients converge in some twenty steps.
+    The modes below 2σ are summed; on the complement K − σM is positive definite, with condition number 2 when preconditioned
+    by K⁻¹, and conjugate gradients converge in about twenty steps.
     """
     mass, modes = statics.fe.mass_product, low.shapes
     if not shift:
@@ -120,7 +122,7 @@ def _rest(statics: InterfaceStatics, respond: Operator, b: FloatArray, shift: fl
         new = _products(r, K @ r)
         p, rho = r + _quotient(new, rho) * p, new
     at = np.sqrt(shift) / (2 * np.pi)
-    raise SolverError(f"moments about {at:g} Hz: not converged after {_MAX_STEPS} steps; move the frequency")
+    raise SolverError(f"moments about {at:g} Hz: not converged after {_MAX_STEPS} steps; change the frequency")
 
 
 def _products(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -128,5 +130,5 @@ def _products(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _quotient(a: FloatArray, b: FloatArray) -> FloatArray:
-    """a / b, zero for columns that are solved."""
+    """a / b, zero for converged columns."""
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

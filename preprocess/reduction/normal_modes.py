@@ -1,4 +1,4 @@
-"""Reductions with normal modes: how many of them, given as a number, by a frequency, or found from a tolerance."""
+"""Reductions with normal modes; their number is given, or follows from a frequency or a tolerance."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FloatArray
-from flexmbs.flexible_body_file import MAX_MODES
-from preprocess.arguments import is_number, number
+from flexmbs.flexible_body.file import MAX_MODES
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import is_number, number
 from preprocess.reduction.base import Basis, Progress, Reduction
-from preprocess.reduction.eigen import Modes, Operator, modes_of
-from preprocess.reduction.enough import fewest
+from preprocess.reduction.mode_selection import fewest_modes
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.sturm import CHEAP, modes_below, prove_complete
+from preprocess.solve.lanczos import Modes, Operator, modes_of
 
 AUTO = "auto"
 
@@ -24,10 +24,10 @@ AUTO = "auto"
 @dataclass(frozen=True)
 class NormalModeReduction(Reduction):
     """Basis of static shapes and normal modes: the ``modes`` lowest; or all up to ``frequency`` [Hz]; or, with ``modes="auto"``,
-    as many as make the relative error of every frequency up to ``band`` [Hz] no larger than ``tolerance``, by estimate.
+    as many as needed for an estimated relative error of every frequency up to ``band`` [Hz] of at most ``tolerance``.
 
-    verify: prove by the pivots of K − ω² M that no normal mode is missed, for the price of another factorization; by default for
-    parts of up to 30 000 degrees of freedom, where that is little."""
+    verify: Sturm check of K − ω² M that no normal mode is missed, at the cost of another factorization; by default for parts of
+    up to 30 000 degrees of freedom."""
 
     _: KW_ONLY
     modes: int | Literal["auto"] | None = None
@@ -37,7 +37,7 @@ class NormalModeReduction(Reduction):
     verify: bool | None = None
 
     normal: ClassVar[str]
-    """What its normal modes are called."""
+    """Name of its normal modes."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -49,7 +49,7 @@ class NormalModeReduction(Reduction):
         if isinstance(self.modes, str) and self.modes == AUTO:
             self._check_auto(name)
         elif self.band is not None or self.tolerance is not None:
-            raise InputError('method: band and tolerance are for modes="auto"; leave them out or ask for that')
+            raise InputError('method: band and tolerance require modes="auto"')
         elif self.modes is not None:
             self._check_number(self.modes)
         if self.frequency is not None and not (np.isfinite(self.frequency) and self.frequency > 0):
@@ -64,27 +64,27 @@ class NormalModeReduction(Reduction):
 
     def _check_number(self, modes: Any) -> None:
         if not is_number(modes) or not np.isfinite(modes) or modes != int(modes):
-            raise InputError(f'method.modes: is {modes!r:.60}; give a whole number or "auto"')
+            raise InputError(f'method.modes: is {modes!r:.60}; give an integer or "auto"')
         if modes < 1:
-            raise InputError(f"method.modes: is {modes}; ask for at least one {self.normal} mode")
+            raise InputError(f"method.modes: is {modes}; request at least one {self.normal} mode")
         if modes > MAX_MODES:
-            raise InputError(f"method.modes: is {modes}; a flexible body holds at most {MAX_MODES}")
+            raise InputError(f"method.modes: is {modes}; a flexible body has at most {MAX_MODES}")
 
     @abstractmethod
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
-        """Shapes (3N, n) besides the normal modes, by name; those of rigid-body motion left out."""
+        """Static shapes (3N, n) by name, without rigid-body modes."""
 
     @abstractmethod
     def normal_response(self, statics: InterfaceStatics) -> Operator:
-        """Static response (loads → displacements) of the body as it is held for its normal modes."""
+        """Static response (loads → displacements) of the body under the supports of its normal modes."""
 
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
-        """Numbers of the interfaces that are held for its normal modes."""
+        """Indices of the interfaces held for its normal modes."""
         return ()
 
     @abstractmethod
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
-        """Number of normal modes that the body has."""
+        """Number of normal modes of the body."""
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         static = self.static_shapes(statics)
@@ -100,26 +100,30 @@ class NormalModeReduction(Reduction):
         count, limit = int(self.modes or 0), 2 * np.pi * (self.frequency or 0.0)
         available = self.degrees_of_freedom(statics)
         if count > available:
-            raise InputError(f"method.modes: {count} asked for; the body has {available} degrees of freedom {self._where}")
+            raise InputError(f"method.modes: {count} requested; the body has {available} degrees of freedom {self._where}")
         if self.frequency:
-            self._refuse_too_many(statics, self.frequency, "frequency")
+            self._check_mode_count(statics, self.frequency, "frequency")
         found = modes_of(self.normal_response(statics), statics.fe.mass_product, statics.size, count=count, omega_max=limit)
         if not found.omega.size:
-            raise InputError(f"method.frequency: no {self.normal} mode up to {self.frequency} Hz; raise the limit")
+            raise InputError(f"method.frequency: no {self.normal} mode up to {self.frequency} Hz; increase the limit")
         if statics.size <= CHEAP if self.verify is None else self.verify:
             prove_complete(statics, found.omega, self.held(statics))
         return found
 
-    def _refuse_too_many(self, statics: InterfaceStatics, frequency: float, option: str) -> None:
-        """InputError for a frequency [Hz] below which there are more modes than a body holds."""
+    def _check_mode_count(self, statics: InterfaceStatics, frequency: float, option: str) -> None:
+        """Raise InputError for a frequency [Hz] with more modes below it than a body can have."""
         below = modes_below(statics, (2 * np.pi * frequency) ** 2, self.held(statics))
         if below > MAX_MODES:
-            raise InputError(f"method.{option}: {below} modes lie below {frequency:g} Hz, a body holds {MAX_MODES}; lower it")
+            raise InputError(
+                f"method.{option}: {below} modes lie below {frequency:g} Hz, a body has at most {MAX_MODES}; reduce it"
+            )
 
     def _automatic(self, statics: InterfaceStatics, static: dict[str, FloatArray]) -> Modes:
-        self._refuse_too_many(statics, float(self.band or 0), "band")
+        self._check_mode_count(statics, float(self.band or 0), "band")
         tolerance = 0.01 if self.tolerance is None else self.tolerance
-        return fewest(statics, static, self.normal_response(statics), self.normal, 2 * np.pi * float(self.band or 0), tolerance)
+        return fewest_modes(
+            statics, static, self.normal_response(statics), self.normal, 2 * np.pi * float(self.band or 0), tolerance
+        )
 
     @property
     def _where(self) -> str:

@@ -1,25 +1,25 @@
-"""MacNeal's and Rubin's reduction: free-interface normal modes and residual attachment modes."""
+"""MacNeal–Rubin reduction: free-interface normal modes and residual attachment modes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flexmbs.flexible_body import FloatArray
-from preprocess.arguments import spelt
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.base import Basis, Progress
-from preprocess.reduction.eigen import Operator
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.lanczos import Operator
 
 
-@spelt
+@checked_arguments
 @dataclass(frozen=True)
 class Rubin(NormalModeReduction):
-    """Basis ``[Φ | A − Φ Ω⁻² Φᵀ L]``: normal modes Φ of the free body and, for the unit loads L at the interfaces, what they
-    leave out of the inertia-relief response ``A = Pᵀ K_c⁻¹ P L``. Exact for static loads at the interfaces and for the modes
+    """Basis ``[Φ | A − Φ Ω⁻² Φᵀ L]``: normal modes Φ of the free body and, for the unit loads L at the interfaces, their
+    residual of the inertia-relief response ``A = Pᵀ K_c⁻¹ P L``. Exact for static loads at the interfaces and for the modes
     kept.
 
-    The residual modes keep their mass, as Rubin's do; MacNeal's have stiffness alone.
+    The residual modes keep their mass, as in Rubin's method; MacNeal's have stiffness only.
     Source: MacNeal, Computers & Structures 1 (1971) 581; Rubin, AIAA Journal 13 (1975) 995.
     """
 

@@ -1,35 +1,33 @@
-"""Static response of a body whose interface coordinates are prescribed, from one factorization.
+"""Static response of a body with prescribed interface coordinates, from one factorization.
 
     K u = f + reactions,    u = T q on rigid interfaces,    G u = q on averaged interfaces.
 
-Rigid interfaces are eliminated: K_ii is what is left when their nodes are held. Without any, K_ii is K with springs at six
-statically determinate degrees of freedom; they carry nothing once the reactions Gᵀλ of the averaged interfaces balance the
-loads, and a rigid-body motion R α takes the body to where those interfaces want it:
+Rigid interfaces are eliminated: K_ii is K with their nodes held. Without rigid interfaces, K_ii is K with springs at six
+statically determinate degrees of freedom; these carry no force when the reactions Gᵀλ of the averaged interfaces balance the
+loads, and a rigid-body motion R α satisfies their constraints:
 
     u = y + Y λ + R α,  y = K_ii⁻¹ f,  Y = K_ii⁻¹ Gᵀ,    [G Y, G R; (G R)ᵀ, 0] [λ; α] = [q − G y; −Rᵀ f].
 
 Every other support follows from the constraint modes Ψ and the interface stiffness S = Ψᵀ K Ψ, which is small: with interface k
-held and the coordinates o of the others free, ``u = A f + Ψ q,  S_oo q_o = Ψ_oᵀ f,  q_k = 0``, A f being the response with all
-held; and a free body under self-equilibrated loads may be held anywhere, since no reaction arises.
+held and the coordinates o of the others free, ``u = A f + Ψ q,  S_oo q_o = Ψ_oᵀ f,  q_k = 0``, with A f the response with all
+held; a free body under self-equilibrated loads may be held anywhere, since the reactions vanish.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import FloatArray
-from preprocess.factorize import factorize
-from preprocess.interfaces import BoundInterface, rigid_motion
-
-if TYPE_CHECKING:
-    from preprocess.fe_model import FEModel
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.interfaces import BoundInterface
+from preprocess.fe.model import FEModel
+from preprocess.mesh.rigid_motion import rigid_motion
+from preprocess.solve.factorize import factorize
 
 
 class InterfaceStatics:
@@ -49,7 +47,7 @@ class InterfaceStatics:
         held = np.concatenate([np.zeros(0, np.int64), *(b.nodes for b in interfaces if b.drives_nodes)])
         nodes = np.setdiff1d(np.arange(len(fe.nodes)), held)
         if not nodes.size:
-            raise InputError("interfaces: they hold every node; leave part of the body free to deform")
+            raise InputError("interfaces: they hold every node; leave part of the body deformable")
         self._KT = (fe.K @ self._T).tocsr()
         K = fe.K if driving.size else fe.K + _springs(fe, self._R)
         self._factor = factorize(K, nodes=nodes, coordinates=fe.nodes, node_ids=fe.node_ids)
@@ -79,7 +77,7 @@ class InterfaceStatics:
 
     @functools.cached_property
     def interface_stiffness(self) -> FloatArray:
-        """S = Ψᵀ K Ψ, the stiffness that the interface coordinates meet, (6 × interfaces, 6 × interfaces), of rank six less."""
+        """S = Ψᵀ K Ψ, the stiffness of the interface coordinates, (6 × interfaces, 6 × interfaces), of rank six less."""
         S = self._Psi.T @ self.fe.stiffness_product(self._Psi)
         return np.asarray(0.5 * (S + S.T))
 
@@ -93,7 +91,7 @@ class InterfaceStatics:
         return result
 
     def admissible(self, shapes: FloatArray) -> FloatArray:
-        """Shapes (3N, n) with the nodes of rigid interfaces moved to the nearest rigid motion."""
+        """Shapes (3N, n) with the nodes of rigid interfaces projected onto the nearest rigid motion."""
         result = np.array(shapes)
         for interface in self.interfaces:
             if interface.drives_nodes:
@@ -105,7 +103,7 @@ class InterfaceStatics:
     def interface_loads(self) -> FloatArray:
         """Nodal loads L (3N, 6 × interfaces) equivalent to unit force x y z and unit moment x y z at each interface, mesh axes.
 
-        ``Lᵀ u = q``: they also take the interface coordinates out of any displacements that the rigid interfaces allow.
+        ``Lᵀ u = q``: they also give the interface coordinates of admissible displacements.
         """
         L = np.zeros((self.size, self.coordinates))
         for k, interface in enumerate(self.interfaces):
@@ -135,7 +133,7 @@ class InterfaceStatics:
         """Elastic displacements (3N, c) of the free body under nodal loads (3N, c), ``a = Pᵀ K_c⁻¹ P f``, P = 1 − M R Rᵀ.
 
         The inertia forces of the rigid-body acceleration balance the loads (inertia relief), K_c is held at one interface, and
-        the result holds no rigid-body motion: Rᵀ M a = 0.
+        the result has no rigid-body part: Rᵀ M a = 0.
         Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
         """
         R, MR = self.rigid_modes, self._MR
@@ -158,7 +156,7 @@ class InterfaceStatics:
                 self._releases[k] = scipy.linalg.cho_factor(S, lower=True)
             except np.linalg.LinAlgError:
                 name = self.interfaces[k].name
-                raise InputError(f"stiffness: with interface {name} held, others still move freely; join the parts") from None
+                raise InputError(f"stiffness: with interface {name} held, others move freely; connect the parts") from None
         return self._releases[k]
 
     def _closed(self, loads: FloatArray, q: FloatArray) -> FloatArray:
@@ -185,7 +183,7 @@ class _BorderedSystem:
         border = np.zeros((E.shape[1], E.shape[1]))
         matrix = np.block([[self._scale[:, None] * H * self._scale, E_], [E_.T, border]])
         if self._n and not np.linalg.cond(matrix) < 1e13:
-            raise InputError("interfaces: the averaged interfaces are not independent; take different nodes for each")
+            raise InputError("interfaces: the averaged interfaces are not independent; use different nodes for each")
         self._factor = scipy.linalg.lu_factor(matrix) if self._n else None
 
     def solve(self, top: FloatArray, bottom: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -204,13 +202,13 @@ def _dofs(nodes: np.ndarray) -> np.ndarray:
 
 
 def _driven(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Motion T of all nodes by the rigid interfaces' coordinates, (3N, 6r), and which coordinates these are."""
+    """Motion T of all nodes by the rigid interfaces' coordinates, (3N, 6r), and the indices of these coordinates."""
     driving = [interface for interface in interfaces if interface.drives_nodes]
     return _columns(driving, [each.rigid_motion.reshape(-1, 6) for each in driving], size), _coordinates(interfaces, True)
 
 
 def _averages(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Averages G of the nodes' motion, (6a, 3N), and which coordinates these are."""
+    """Averages G of the nodes' motion, (6a, 3N), and the indices of these coordinates."""
     averaging = [interface for interface in interfaces if not interface.drives_nodes]
     G = _columns(averaging, [each.average.T for each in averaging], size).T.tocsr()
     return G, _coordinates(interfaces, False)
@@ -227,7 +225,7 @@ def _columns(interfaces: Sequence[BoundInterface], values: Sequence[FloatArray],
 
 
 def _springs(fe: FEModel, R: FloatArray) -> sp.csr_matrix:
-    """Springs at six degrees of freedom, as stiff as the body there."""
+    """Springs at six degrees of freedom, of the body's diagonal stiffness."""
     diagonal = np.zeros(R.shape[0])
     held = _supports(fe.nodes, R)
     diagonal[held] = fe.K.diagonal()[held]

@@ -1,7 +1,7 @@
-"""Proof that no mode was missed: the number of eigenvalues below a value, from the signs of pivots.
+"""Sturm check for missing modes: the number of eigenvalues below a value, from the signs of pivots.
 
-With the nodes of rigid interfaces taken out, ``A = K − σ M`` of the other nodes, the coordinates q of rigid interfaces that move,
-and the averages G that are held, the structure's eigenvalues below σ number
+With the nodes of rigid interfaces eliminated, ``A = K − σ M`` of the other nodes, the coordinates q of rigid interfaces that
+move, and the averages G that are held, the structure's eigenvalues below σ number
 
     ν(A) + ν(S) − rank G,    S = [A_qq 0; 0 0] − [A_qf; G] A⁻¹ [A_fq Gᵀ],
 
@@ -19,17 +19,17 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from flexmbs.errors import SolverError
-from flexmbs.flexible_body import FloatArray
-from preprocess.factorize import factorize
+from flexmbs.flexible_body.parts import FloatArray
 from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.factorize import factorize
 
-CHEAP = 30_000  # degrees of freedom up to which the second factorization is not noticed
-_SEPARATE = 1e-6  # relative distance of eigenvalues between which a value is safe
+CHEAP = 30_000  # degrees of freedom up to which the second factorization is negligible
+_SEPARATE = 1e-6  # relative gap of eigenvalues in which a shift is safe
 
 
 def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -> int:
-    """Number of eigenvalues of K φ = ω² M φ below ``omega2`` [rad²/s²] with the interfaces numbered ``held`` held; the six
-    rigid-body modes of a free body are among them.
+    """Number of eigenvalues of K φ = ω² M φ below ``omega2`` [rad²/s²] with the interfaces numbered ``held`` held; including the
+    six rigid-body modes of a free body.
 
     Raises InputError when ``omega2`` is an eigenvalue to working accuracy.
     """
@@ -65,8 +65,8 @@ def _border(statics: InterfaceStatics, dynamic: sp.csr_matrix, held: Sequence[in
 
 
 def prove_complete(statics: InterfaceStatics, omega: FloatArray, held: Sequence[int]) -> None:
-    """SolverError unless the angular frequencies omega (n,) of elastic modes, ascending, are all up to the last that is separate
-    from those above it."""
+    """Raise SolverError unless the angular frequencies omega (n,) of elastic modes, ascending, are complete up to the last
+    gap."""
     values = omega**2
     gaps = np.flatnonzero(np.diff(values) > _SEPARATE * values[-1])
     if not gaps.size:
@@ -76,4 +76,4 @@ def prove_complete(statics: InterfaceStatics, omega: FloatArray, held: Sequence[
     there = modes_below(statics, 0.5 * (values[found - 1] + values[found]), held) - rigid
     if there != found:
         frequency = np.sqrt(values[found - 1]) / (2 * np.pi)
-        raise SolverError(f"modes: {found} found up to {frequency:.6g} Hz where there are {there}; ask for more modes")
+        raise SolverError(f"modes: {found} found up to {frequency:.6g} Hz, {there} exist; request more modes")

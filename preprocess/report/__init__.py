@@ -1,4 +1,4 @@
-"""The page about one flexible body."""
+"""HTML report of a flexible body."""
 
 from preprocess.report.page import write_report
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from flexmbs.flexible_body import GENERATOR, FlexibleBodyData
-from flexmbs.flexible_body_stress import von_mises
-from flexmbs.page.files import write_text
+from flexmbs.files.output import write_text
+from flexmbs.flexible_body.file import GENERATOR
+from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.stress import von_mises
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.solids import deformed_picture, mode_picture, places_picture
 from flexmbs.page.style import png_image
+from preprocess.body.free_body import central_inertia
+from preprocess.comparison import Comparison
+from preprocess.fe.interfaces import BoundInterface
 from preprocess.report.places import interface_places
-
-if TYPE_CHECKING:
-    from preprocess.comparison import Comparison
-    from preprocess.interfaces import BoundInterface
 
 MODES_DRAWN, MODES_LISTED = 12, 40
 TIME, ACCURACY = "time ", "accuracy: "
@@ -34,8 +34,8 @@ def write_report(
 ) -> None:
     """The page at ``path``. Raises MachineError.
 
-    interfaces: bound to the body's mesh, so that the nodes of all can be shown; without them those of rigid ones are found by
-    their shapes.  comparison: with the full model, or with another body.
+    interfaces: bound to the body's mesh, to show the nodes of all; otherwise those of rigid interfaces are found from the
+    shapes.  comparison: with the full model, or with another body.
     """
     write_text(path, page(data, interfaces=interfaces, comparison=comparison))
 
@@ -43,7 +43,7 @@ def write_report(
 def page(
     data: FlexibleBodyData, *, interfaces: Mapping[str, BoundInterface] | None = None, comparison: Comparison | None = None
 ) -> str:
-    """The HTML text; everything from the file is escaped."""
+    """HTML text; all content of the file is escaped."""
     checks = data.validate()
     facts = data.provenance
     return rendered(
@@ -68,16 +68,20 @@ def _tiles(data: FlexibleBodyData) -> list[tuple[str, str, str]]:
     if data.nf:
         tiles.append((number(float(data.modes.frequency[0])), "Hz", "lowest frequency"))
     seconds = sum(float(value) for key, value in data.provenance.items() if key.startswith(TIME))
-    return tiles + ([(number(seconds, 3), "s", "to make it")] if seconds else [])
+    return tiles + ([(number(seconds, 3), "s", "computing time")] if seconds else [])
 
 
 def _inertia(data: FlexibleBodyData) -> dict[str, Any]:
     """Centre of mass [mm], inertia tensor about it and its principal moments and axes."""
-    c = data.com
-    I = data.inertia - data.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    I = central_inertia(data)
     moments, axes = np.linalg.eigh(I)
     floor = 1e-12 * moments.max()
-    return {"com": 1e3 * c, "tensor": np.where(np.abs(I) > floor, I, 0.0), "moments": moments, "axes": np.round(axes.T, 6) + 0.0}
+    return {
+        "com": 1e3 * data.com,
+        "tensor": np.where(np.abs(I) > floor, I, 0.0),
+        "moments": moments,
+        "axes": np.round(axes.T, 6) + 0.0,
+    }
 
 
 def _modes(data: FlexibleBodyData) -> list[tuple[int, float, str, float, list[float]]]:
@@ -98,7 +102,7 @@ def _places(data: FlexibleBodyData, interfaces: Mapping[str, BoundInterface]) ->
     hidden = [name for name, place in found.items() if not len(place.nodes)]
     caption = "Interfaces in colour, with the axes of their frames."
     if hidden:
-        caption += f" The nodes of {', '.join(hidden)} are in the part file, not in the body."
+        caption += f" The nodes of {', '.join(hidden)} are in the part file only."
     return Picture(png_image(places_picture(data.surface, found)), "The interfaces on the mesh", caption)
 
 
@@ -111,7 +115,7 @@ def _pictures(data: FlexibleBodyData) -> list[Picture]:
 
 
 def _stress_pictures(data: FlexibleBodyData) -> list[Picture]:
-    """Equivalent stress of the lowest modes, as far as the body holds it at its nodes."""
+    """Equivalent stress of the lowest modes, if the body has stress modes."""
     surface, stress = data.surface, data.stress
     if surface is None or stress is None or not _has_surface(data):
         return []
@@ -120,7 +124,7 @@ def _stress_pictures(data: FlexibleBodyData) -> list[Picture]:
         u = surface.phi[:, :, k]
         of_row = von_mises(np.asarray(stress.modes[:, :, k], float)) / max(float(np.linalg.norm(u, axis=1).max()), 1e-300)
         at_node = np.zeros(len(surface.nodes))
-        np.maximum.at(at_node, stress.rows, of_row)  # where materials meet, the larger
+        np.maximum.at(at_node, stress.rows, of_row)  # at material boundaries the larger
         worst = surface.node_ids[stress.rows[int(np.argmax(of_row))]]
         caption = f"Mode {k + 1} · {number(1e-9 * float(of_row.max()), 3)} MPa at node {worst}"
         image = png_image(deformed_picture(surface, u, at_node))

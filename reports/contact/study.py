@@ -16,6 +16,7 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.motions import Rotate, Slide
 from flexmbs.page.style import PALETTE, WIDTH, decades, house_style, panels
 
 HERE = Path(__file__).parent
@@ -41,7 +42,7 @@ def woodpecker(small: float, sleeve: float, bird: float) -> fm.Model:
     holder = model.add(fm.RigidBody("sleeve", mass=0.0003, inertia=(5e-9 * k * k,) * 3, frames=places))
     places = {"spring": (-L_BIRD * k, 0, 0), "beak": (-L_BEAK * k, H_BEAK * k, 0)}
     pecker = model.add(fm.RigidBody("bird", mass=0.0045, inertia=(7e-7 * k * k,) * 3, frames=places))
-    motions = (fm.Slide("y"), fm.Rotate("z"))
+    motions = (Slide("y"), Rotate("z"))
     model.add(fm.Chain("pole", model.ground, holder, motions=motions, q0=(0, sleeve * small), v0=(-0.3411, 0)))
     spring = model.add(fm.Revolute("spring", holder["spring"], pecker["spring"], q0=(bird - sleeve) * small, v0=-7.4583 * small))
     model.add(fm.JointSpring("leaf", spring, k=0.0056 * k * k))

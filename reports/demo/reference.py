@@ -1,6 +1,6 @@
 """Reference numbers of ``flexmbs demo``: a finer mesh, twice the modes, steps 25 times shorter, the other coordinates.
 
-python reports/demo/reference.py            (about a minute; paste what it prints into flexmbs/analysis/demo.py)
+python reports/demo/reference.py            (about a minute; paste what it prints into flexmbs/studies/demo.py)
 """
 
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs.analysis.demo import LOOK, T_END, demo_model, demo_numbers
+from flexmbs.studies.demo import LOOK, T_END, demo_model, demo_numbers
 
 STEP = 2e-5
 MESHES = Path(__file__).resolve().parents[2] / "meshes"

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import flexmbs as fm
+from flexmbs.motions import Ball
 from flexmbs.page.style import decades, house_style, panels
 
 HERE = Path(__file__).parent
@@ -56,7 +57,7 @@ def slider_crank() -> fm.Model:
     model.add(fm.Revolute("shaft", model.ground, crank, v0=SPEED))
     model.add(fm.Revolute("crank pin", crank["pin"], link, v0=-SPEED * (1.0 + CRANK / ROD)))
     model.add(fm.Prismatic("guide", model.ground, slider, q0=CRANK + ROD))
-    model.add(fm.Chain("piston pin", link["end"], slider, motions=(fm.Ball(),)))
+    model.add(fm.Chain("piston pin", link["end"], slider, motions=(Ball(),)))
     return model
 
 

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocess.assembly import assemble
 from preprocess.elements import ELEMENTS, Quadrature
 from preprocess.elements.formulation import Formulation
 from preprocess.elements.quadrature import gauss_wedge, tetrahedron_1, triangle_1
-from preprocess.factorize import eigenmodes
-from preprocess.material import Isotropic
-from preprocess.mesh import Mesh
-from preprocess.structured import box_mesh
+from preprocess.fe.assembly import assemble
+from preprocess.fe.material import Isotropic
+from preprocess.mesh.mesh import Mesh
+from preprocess.mesh.structured import box_mesh
+from preprocess.solve.eigenmodes import eigenmodes
 
 HERE = Path(__file__).parent
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from preprocess.material import Isotropic, elasticity_tensor
+from preprocess.fe.material import Isotropic, elasticity_tensor
 
 Array = NDArray[np.float64]
 

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from ritz import free_box_frequencies
 
 from flexmbs.page.style import WIDTH, decades, house_style
-from preprocess.assembly import assemble
 from preprocess.elements.formulation import Formulation
-from preprocess.factorize import eigenmodes
-from preprocess.material import Isotropic
-from preprocess.mesh import Mesh
-from preprocess.structured import box_mesh
+from preprocess.fe.assembly import assemble
+from preprocess.fe.material import Isotropic
+from preprocess.mesh.mesh import Mesh
+from preprocess.mesh.structured import box_mesh
+from preprocess.solve.eigenmodes import eigenmodes
 
 HERE = Path(__file__).parent
 BOX = (0.4, 0.2, 0.1)

@@ -9,6 +9,7 @@ log(n).
 
 import functools
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -17,15 +18,17 @@ from matplotlib.figure import Figure
 
 import flexmbs as fm
 from flexmbs._jit.address import Entry, bound_entry
-from flexmbs.analysis.compare import compare
-from flexmbs.analysis.evaluate import Evaluator
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.multiplier import accelerations
-from flexmbs.formalisms.projected import Projected
 from flexmbs.page.style import WIDTH, decades, house_style
+from flexmbs.studies.compare import compare
+from flexmbs.studies.evaluate import Evaluator
 from flexmbs.system.compile import Compiled, compile_model
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
+from projected import Projected  # noqa: E402
+
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 50, 70, 100, 140, 200)
 MODES = (0, 4, 16)
 COMPARED: dict[str, Formalism] = {"recursive": fm.Recursive(), "M̂ = JᵀMJ": Projected(), "multiplier": fm.Multiplier()}
@@ -36,7 +39,7 @@ LENGTH, SIDE, RHO, E = 1.0, 0.03, 2700.0, 70e9
 def often(model, here, same, t, count, none):
     """``count`` evaluations; the velocities change a little with the result, so that none is left out."""
     for _ in range(int(count)):
-        accelerations(model.system, model.work, model.room, t, here.q, here.s, here.z, here.sd, here.lam)
+        accelerations(model.system, model.work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
         here.s[0] += 1e-12 * here.sd[0]
     return 0
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
+from flexmbs.motions import Ball, Slide
 from preprocess import CraigBampton, Isotropic, Rigid, box_mesh, reduce
 
 DOWN = (0.0, 0.0, -9.81)
@@ -83,7 +84,7 @@ def slider_crank() -> fm.Model:
     model.add(fm.Revolute("shaft", model.ground, crank, axis="y"))
     model.add(fm.Revolute("crank pin", crank["end"], rod, axis="y"))
     model.add(fm.Prismatic("guide", model.ground, slider, axis="x", q0=0.55))
-    model.add(fm.Chain("piston pin", rod["end"], slider, motions=(fm.Ball(),)))
+    model.add(fm.Chain("piston pin", rod["end"], slider, motions=(Ball(),)))
     model.add(fm.Drive("motor", "shaft", fm.SmoothStep(18.0, start=0.0, duration=0.5)))
     model.add(fm.JointSpring("spring", "guide", k=2000.0, c=2.0, x0=0.4))
     return model
@@ -106,7 +107,7 @@ def flexible_four_bar() -> fm.Model:
     model.add(fm.Revolute("pin", crank["end"], rod["root"], q0=rod_angle - angle))
     model.add(fm.Revolute("foot", model.ground["far"], rocker["root"], q0=rocker_angle))
     half = (rocker_angle - rod_angle) / 2.0
-    knee_joint = (fm.Slide("z"), fm.Ball())
+    knee_joint = (Slide("z"), Ball())
     model.add(fm.Chain("knee", rod["tip"], rocker["tip"], motions=knee_joint, q0=(0.0, np.cos(half), 0.0, 0.0, np.sin(half))))
     return model
 

@@ -23,11 +23,11 @@ import preprocess as pp
 from flexmbs.page.style import house_style
 from flexmbs.system import compile_bodies
 from flexmbs.system.second_order_fields import SecondOrderFields, second_order_fields
-from preprocess.assembly import assemble
-from preprocess.interfaces import bind_interfaces
-from preprocess.invariants import shape_integrals
+from preprocess.body.shape_integrals import shape_integrals
+from preprocess.body.unit_loads import BodyLoads
+from preprocess.fe.assembly import assemble
+from preprocess.fe.interfaces import bind_interfaces
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.unit_loads import BodyLoads
 
 HERE = Path(__file__).parent
 FRAMES, MODES, AMOUNTS, DRAWS = ("hub", "mean axes", "chord"), (3, 20, 40), (0.01, 0.02, 0.04, 0.08, 0.16), 6

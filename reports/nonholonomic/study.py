@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import flexmbs as fm
+from flexmbs.motions import Rotate, Slide
 from flexmbs.page.style import house_style
 
 HERE = Path(__file__).parent
@@ -45,7 +46,7 @@ def disc(spin: float, push: float = 0.0) -> fm.Model:
     model = fm.Model("disc", gravity=(0.0, 0.0, -G))
     across = RADIUS**2 / 4.0
     model.add(fm.RigidBody("disc", mass=1.0, inertia=(across, 2.0 * across, across)))
-    motions = [fm.Slide(a) for a in "xyz"] + [fm.Rotate(a) for a in "zxy"]
+    motions = [Slide(a) for a in "xyz"] + [Rotate(a) for a in "zxy"]
     start = {"q0": (0, 0, RADIUS, 0, 0, 0), "v0": (spin * RADIUS, 0, 0, 0, push, spin)}
     model.add(fm.Chain("place", "ground", "disc", motions=motions, **start))
     model.add(fm.RollingDisc("contact", "ground", "disc", radius=RADIUS))

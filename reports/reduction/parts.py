@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import preprocess as pp
 from preprocess.elements import ELEMENTS
-from preprocess.interfaces import Interface
+from preprocess.fe.interfaces import Interface
 
 Array = NDArray[np.float64]
 MESHES = Path(__file__).parents[2] / "meshes"

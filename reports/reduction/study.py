@@ -21,7 +21,7 @@ from parts import Part, parts
 
 import preprocess as pp
 from flexmbs.page.style import INK, PALETTE, decades, house_style
-from preprocess.interfaces import BoundInterface, bind_interfaces
+from preprocess.fe.interfaces import BoundInterface, bind_interfaces
 from preprocess.reduction import Reduction
 from preprocess.reduction.accuracy import accuracy
 from preprocess.reduction.independent import elastic_shapes

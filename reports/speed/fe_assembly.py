@@ -24,10 +24,10 @@ import skfem.io.meshio  # noqa: E402
 from scipy.spatial import cKDTree  # noqa: E402
 from skfem.models.elasticity import lame_parameters, linear_elasticity  # noqa: E402
 
-from preprocess.assembly import assemble  # noqa: E402
 from preprocess.elements import ELEMENTS  # noqa: E402
-from preprocess.material import Isotropic  # noqa: E402
-from preprocess.structured import box_mesh  # noqa: E402
+from preprocess.fe.assembly import assemble  # noqa: E402
+from preprocess.fe.material import Isotropic  # noqa: E402
+from preprocess.mesh.structured import box_mesh  # noqa: E402
 
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
 CASES = {"tet10": (16, skfem.ElementTetP2()), "hex27": (16, skfem.ElementHex2()), "hex8": (32, skfem.ElementHex1())}

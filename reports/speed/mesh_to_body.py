@@ -39,7 +39,7 @@ LIMITS = {("100k", "CalculiX"): 0.25, ("300k", "CalculiX"): 0.25, ("100k", "scik
 
 def hook(cells):
     """Crane hook of ten-node tetrahedra: a bar of varying width on an arc of 200°, elements curved; faces "root" and "tip"."""
-    from preprocess.structured import box_mesh
+    from preprocess.mesh.structured import box_mesh
 
     def bend(x):
         along, across, through = x.T

@@ -27,10 +27,10 @@ import pinocchio as pin  # noqa: E402
 
 import flexmbs as fm  # noqa: E402
 from flexmbs._jit.address import bound_entry  # noqa: E402
-from flexmbs.analysis.evaluate import Evaluator  # noqa: E402
-from flexmbs.analysis.initial import consistent_state  # noqa: E402
 from flexmbs.formalisms import FORMALISMS  # noqa: E402
 from flexmbs.formalisms.multiplier import accelerations  # noqa: E402
+from flexmbs.initial.initial_state import consistent_state  # noqa: E402
+from flexmbs.studies.evaluate import Evaluator  # noqa: E402
 from flexmbs.system.compile import compile_model  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
@@ -46,7 +46,7 @@ BATCH, CELLS = 0.1, (10, 20, 40)
 def often(model, here, same, t, count, none):
     """``count`` evaluations; the velocities change a little with the result, so that none is left out."""
     for _ in range(int(count)):
-        accelerations(model.system, model.work, model.room, t, here.q, here.s, here.z, here.sd, here.lam)
+        accelerations(model.system, model.work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
         here.s[0] += 1e-12 * here.sd[0]
     return 0
 

@@ -33,10 +33,10 @@ from parts import (
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs.flexible_body_stress import von_mises
+from flexmbs.flexible_body.stress import von_mises
 from flexmbs.page.style import MUTED, PALETTE, WIDTH, decades, house_style
 from preprocess.elements import ELEMENTS
-from preprocess.stress import elasticity
+from preprocess.fe.nodal_stress import elasticity
 
 HERE = Path(__file__).parent
 FORCE, SPEED = 100.0, 200.0

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 import flexmbs as fm
-from flexmbs.analysis.loops import Closing
+from flexmbs.initial.loop_closure import LoopClosure
 
 CRANK, ROD, ROCKER, GROUND = 0.3, 0.8, 0.6, 0.7
 
@@ -180,9 +180,9 @@ def test_a_run_starts_from_the_wanted_state():
 def test_what_is_declared_closed_is_not_searched_for(error, monkeypatch):
     """Positions next to the declared ones, the cut joint's among them, are taken without trials from elsewhere."""
     places = []
-    plain = Closing._place
-    monkeypatch.setattr(Closing, "_place", lambda self, *given: places.append(given) or plain(self, *given))
-    monkeypatch.setattr(Closing, "_scattered", lambda *given: pytest.fail("searched elsewhere"))
+    plain = LoopClosure._place
+    monkeypatch.setattr(LoopClosure, "_place", lambda self, *given: places.append(given) or plain(self, *given))
+    monkeypatch.setattr(LoopClosure, "_scattered", lambda *given: pytest.fail("searched elsewhere"))
     rod, rocker = closed(0.9, 1)
     model = four_bar(crank=0.9, pin=rod - 0.9 + error, knee=rocker - rod, foot=-rocker)
     if error:

@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexmbs as fm
+from flexmbs.motions import Rotate
 
 G = 9.81
 
@@ -12,7 +13,7 @@ G = 9.81
 def chain(axes, q0=None):
     model = fm.Model("chain")
     body = model.add(fm.RigidBody("b", mass=1, inertia=(0.1, 0.2, 0.25)))
-    model.add(fm.Chain("j", model.ground, body, motions=tuple(fm.Rotate(axis) for axis in axes), q0=q0))
+    model.add(fm.Chain("j", model.ground, body, motions=tuple(Rotate(axis) for axis in axes), q0=q0))
     return model
 
 

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs.analysis.assemble import Assembly
+from flexmbs.diagnosis.assemble import Assembly
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.system.records import NF, QF_AT

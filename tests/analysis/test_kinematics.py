@@ -5,6 +5,7 @@ import pytest
 from linkages import CRANK, ROD, G, pendulum, rod_angle, slider_crank, slider_position
 
 import flexmbs as fm
+from flexmbs.motions import FixedTranslation, Rotate
 
 SPEED = 3.0
 
@@ -78,8 +79,8 @@ def test_two_link_arm_in_closed_form() -> None:
     q, v, w = np.array([0.3, 0.9]), np.array([1.1, -2.0]), np.array([0.4, 3.0])
     model = fm.Model("arm", gravity=(0.0, -G, 0.0))
     first, second = model.add(fm.PointMass("first", mass=m)), model.add(fm.PointMass("second", mass=n))
-    model.add(fm.Chain("shoulder", model.ground, first, motions=(fm.Rotate("z"), fm.Shift((a, 0.0, 0.0)))))
-    model.add(fm.Chain("elbow", first, second, motions=(fm.Rotate("z"), fm.Shift((b, 0.0, 0.0)))))
+    model.add(fm.Chain("shoulder", model.ground, first, motions=(Rotate("z"), FixedTranslation((a, 0.0, 0.0)))))
+    model.add(fm.Chain("elbow", first, second, motions=(Rotate("z"), FixedTranslation((b, 0.0, 0.0)))))
     names = ("shoulder", "elbow")
     position, velocity, acceleration = (dict(zip(names, values)) for values in (q, v, w))
     found = fm.inverse_dynamics(fm.state(model, position=position, velocity=velocity, acceleration=acceleration))
@@ -103,7 +104,7 @@ def test_free_motion_needs_no_effort() -> None:
 
 
 def test_freedom_that_is_left_is_named() -> None:
-    with pytest.raises(fm.InputError, match="kinematics: 1 freedom is left, in main, crank pin, guide; drive it"):
+    with pytest.raises(fm.InputError, match="kinematics: 1 freedom is left, in main.0, crank pin.0, guide.0; drive it"):
         fm.kinematics(slider_crank(), [0.0, 1.0])
 
 

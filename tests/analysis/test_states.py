@@ -39,8 +39,8 @@ def test_accelerations_close_the_loop() -> None:
     x = [linkages.slider_position(0.5 + k * h) for k in (-1, 0, 1)]
     expected = (x[2] - 2.0 * x[1] + x[0]) / h**2 * speed**2 + (x[2] - x[0]) / (2.0 * h) * ACCELERATION
     names = fm.matrices(model, at=state).velocities
-    assert state.sd[names.index("main")] == ACCELERATION
-    assert state.sd[names.index("guide")] == pytest.approx(expected, abs=1e-6)
+    assert state.sd[names.index("main.0")] == ACCELERATION
+    assert state.sd[names.index("guide.0")] == pytest.approx(expected, abs=1e-6)
     needed = fm.inverse_dynamics(state, actuators=["main"])
     assert needed.unique
     assert np.abs(needed.remainder).max() < 1e-12

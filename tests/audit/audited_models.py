@@ -3,7 +3,7 @@
 import dataclasses
 
 import flexmbs as fm
-import flexmbs.analysis.simulate as simulation
+import flexmbs.studies.simulate as simulation
 
 
 def pendulums(n=2, *, gravity=(0, 0, -9.81), spring=0.0):

@@ -10,9 +10,9 @@ from audited_models import ball, found, four_bar, oscillator, other_equations, p
 from scipy.integrate import quad
 
 import flexmbs as fm
-from flexmbs.analysis.audit.impacts import impact_duration
-from flexmbs.analysis.audit.second_opinion import turned
-from flexmbs.results.check import FAIL, PASS, WARN
+from flexmbs.audit.impacts import impact_duration
+from flexmbs.audit.second_opinion import turned
+from flexmbs.system.check import FAIL, PASS, WARN
 from flexmbs.system.records import CUT_BETA
 
 QUIET = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
@@ -318,3 +318,54 @@ def test_work_that_is_not_counted_is_not_judged():
     model.add(fm.Holonomic("plane", model.ground, body, function=lambda t, x, A: [1e-12 * x[2]], equations=1))
     with pytest.raises(fm.InputError, match=r"joints\.plane\.function: g0 changes by 1\.0e-12 per m or rad"):
         fm.simulate(model, t_end=0.5)
+
+
+def double_pendulum(angle):
+    model = fm.Model("double pendulum", gravity=(0, 0, -9.81))
+    previous = model.ground
+    for k, start in enumerate((angle, 0.3)):
+        body = fm.RigidBody(f"rod{k}", mass=1, inertia=(0.01, 0.01, 0.01), com=(0, 0, -0.5), frames={"end": (0, 0, -1)})
+        rod = model.add(body)
+        model.add(fm.Revolute(f"j{k}", previous, rod, axis="y", q0=start))
+        previous = rod["end"]
+    return model
+
+
+@QUIET
+@pytest.mark.parametrize("method", [{}, {"integrator": "dormand-prince"}, {"step": 1e-3}], ids=str)
+@pytest.mark.parametrize(("angle", "t_end", "certain"), [(0.5, 20.0, True), (2.5, 3.0, True), (2.5, 20.0, False)])
+def test_chaotic_motions(method, angle, t_end, certain):
+    """Over the top a double pendulum lets every error grow: after ten seconds nothing of the motion is certain."""
+    solution = fm.simulate(double_pendulum(angle), t_end=t_end, output_step=0.1, **method)
+    check = found(solution, "Second run")
+    assert (check.status == "PASS") is certain
+    other = fm.simulate(double_pendulum(angle), t_end=t_end, output_step=0.1, rtol=1e-9, atol=1e-11)
+    off = np.abs(solution.body("rod1").position - other.body("rod1").position).max()
+    assert bool(off < 0.03) is certain
+
+
+def pendulum(angle):
+    model = fm.Model("pendulum", gravity=(0, 0, -9.81))
+    rod = model.add(fm.RigidBody("rod", mass=1, inertia=(0.01, 0.01, 0.01), com=(0, 0, -0.5)))
+    model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=angle))
+    return model
+
+
+@QUIET
+@pytest.mark.parametrize("method", [{}, {"integrator": "dormand-prince"}, {"step": 1e-3}], ids=str)
+def test_unstable_positions(method):
+    """A pendulum on its head stays there, or falls, by round-off alone; hanging it stays."""
+    assert fm.simulate(pendulum(np.pi), t_end=20.0, **method).verdict != "PASS"
+    assert fm.simulate(pendulum(0.0), t_end=20.0, **method).verdict == "PASS"
+
+
+@QUIET
+def test_switches_within_fixed_steps():
+    """A relay switches within steps, at a time wrong by up to a step, again and again."""
+    model = oscillator(law=None)
+    model.add(fm.JointTorque("relay", "guide", lambda t, x, v: -4.0 if x > 0.0 else 4.0))
+    fine = fm.simulate(model, t_end=3.0, step=1e-4, output_step=0.06).joint("guide").position
+    for step in (1e-2, 2e-2, 3e-2):
+        coarse = fm.simulate(model, t_end=3.0, step=step, output_step=0.06)
+        off = np.abs(coarse.joint("guide").position - fine).max() / np.ptp(fine)
+        assert off < 0.02 or coarse.verdict != "PASS"

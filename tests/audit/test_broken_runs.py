@@ -13,7 +13,7 @@ from audited_models import ball, four_bar, oscillator, other_equations, pendulum
 
 import flexmbs as fm
 from flexmbs.model.frames import FrameRef
-from flexmbs.results.check import PASS
+from flexmbs.system.check import PASS
 from flexmbs.system.records import FIRST, MASS, SECOND
 
 pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning", "ignore::flexmbs.AssemblyWarning")
@@ -223,18 +223,18 @@ def test_runs_that_cannot_be_right(name):
 @pytest.mark.parametrize("make", [pendulums, four_bar])
 def test_results_that_were_changed(monkeypatch, make, place):
     """A number of one output is another one: the states that the audit judges are those of steps, but the energy sees it."""
-    import flexmbs.analysis.simulate as simulation
+    import flexmbs.studies.simulate as simulation
 
-    proper = simulation.Run.march
+    proper = simulation.Run.integrate
 
-    def march(run, progress):
+    def integrate(run, progress):
         ended = proper(run, progress)
-        for values in (getattr(run.course.samples, place), getattr(run.out, place)):
+        for values in (getattr(run.context.samples, place), getattr(run.out, place)):
             if values.size:
                 values[len(values) // 2 :, -1] += 0.1 * max(1.0, np.abs(values).max())
         return ended
 
-    monkeypatch.setattr(simulation.Run, "march", march)
+    monkeypatch.setattr(simulation.Run, "integrate", integrate)
     solution = fm.simulate(make(), t_end=0.3, coordinates="absolute" if place == "lam" else "joint")
     assert solution.verdict != PASS
 

@@ -6,7 +6,7 @@ from audited_models import found
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs.analysis.audit.spectrum import above
+from flexmbs.audit.spectrum import above
 
 E, RHO, LENGTH = 2.0e9, 7800.0, 0.4
 SPEED = 20.0

@@ -84,7 +84,7 @@ def test_no_time(given: Any) -> None:
             "('rate', 'hinge', 0, 1): name the joint and one of its freedoms",
         ),
         (lambda m: fm.linearize(m, independent=[3]), "independent: must be a list of names, not [3]"),
-        (lambda m: fm.matrices(m, independent="hing"), "independent: no coordinate 'hing'; did you mean 'hinge'?"),
+        (lambda m: fm.matrices(m, independent="hing"), "independent: no coordinate 'hing'; did you mean 'hinge.0'?"),
         (lambda m: fm.inverse_dynamics(fm.state(m), actuators=3), "actuators: must be a list of names, not 3"),
         (
             lambda m: fm.inverse_dynamics(fm.state(m), actuators=["hinge", "hinge"]),
@@ -127,7 +127,9 @@ def test_progress_takes_the_fraction_and_a_text() -> None:
 def test_one_name_will_do() -> None:
     model = pendulum()
     assert (
-        fm.linearize(model, independent="hinge").coordinates == fm.matrices(model, independent="hinge").independent == ("hinge",)
+        fm.linearize(model, independent="hinge").coordinates
+        == fm.matrices(model, independent="hinge").independent
+        == ("hinge.0",)
     )
     assert set(fm.inverse_dynamics(fm.state(model), actuators="hinge").effort) == {"hinge"}
 
@@ -136,6 +138,6 @@ def test_a_formalism_that_fails_at_states_of_the_first_run_is_a_row(monkeypatch:
     def indefinite(*given: object) -> None:
         raise fm.SolverError("mass matrix of body 'rod' is not definite")
 
-    monkeypatch.setattr(importlib.import_module("flexmbs.analysis.compare"), "evaluate", indefinite)
+    monkeypatch.setattr(importlib.import_module("flexmbs.studies.compare"), "evaluate", indefinite)
     (row,) = fm.compare(pendulum(), t_end=0.02, step=0.01, formalisms=["recursive"], integrators=["generalized-alpha"]).rows
     assert row.outcome == "at states of the first run: mass matrix of body 'rod' is not definite"

@@ -13,8 +13,9 @@ from mechanisms import call
 
 import flexmbs as fm
 import preprocess as pp
-from preprocess.importers import FORMATS
-from preprocess.mesh_readers import READERS
+from preprocess.formats import importers
+from preprocess.formats.importers import FORMATS
+from preprocess.mesh_files.readers import READERS
 
 pytestmark = pytest.mark.skipif(not Path("/dev/zero").exists(), reason="the system has no devices in its folders")
 OPEN_ENDED = {"/dev/zero": "is a device; only regular files are read", "pipe": "is a pipe; only regular files are read"}
@@ -34,7 +35,7 @@ def readers(path: Path) -> dict[str, Callable[[], object]]:
     if path.suffix in READERS:
         found |= {"mesh": lambda: pp.read_mesh(path, unit="m")}
     if path.suffix in BODIES:
-        found |= {"body": lambda: pp.importers.read(path)}
+        found |= {"body": lambda: importers.read(path)}
     return found
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.fe_model import FEModel
-from preprocess.interfaces import Interface
+from preprocess.fe.interfaces import Interface
+from preprocess.fe.model import FEModel
 from preprocess.reduction import krylov, normal_modes
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
@@ -44,7 +44,7 @@ CALLS: dict[str, tuple[Call, str]] = {
     "missing": (lambda fe: pp.read_mesh("part.msh"), "read_mesh: unit is missing"),
     "class": (lambda fe: pp.CraigBampton(mode=3), "CraigBampton: has no argument 'mode'; did you mean 'modes'?"),
     "subclass": (lambda fe: pp.Rigid("x0", pos=(0, 0, 0)), "Rigid: has no argument 'pos'; known: axes, position, where"),
-    "place": (lambda fe: pp.Rigid("x0", (0, 0, 0)), r"Rigid: takes 1 argument\(s\) without a name, 2 given; name the others"),
+    "place": (lambda fe: pp.Rigid("x0", (0, 0, 0)), r"Rigid: takes 1 positional argument\(s\), 2 given; pass"),
     "mesh for model": (lambda fe: pp.attach(MESH, []), "model: must be an FEModel, see assemble, not Mesh"),
     "far mass": (
         lambda fe: pp.attach(fe, [pp.PointMass("x0", 1.0, position=(300.0, 0, 0))]),
@@ -53,25 +53,25 @@ CALLS: dict[str, tuple[Call, str]] = {
     "far point": (lambda fe: pp.attach(fe, [pp.PointMass(pp.Point((300, 0, 0)), 1.0)]), "point mass: point .* is 299.9 m from"),
     "far frame": (lambda fe: reduced(fe, pp.Rigid(ROOT, position=(1e8, 0, 0))), "interfaces.root: position .* give it in metres"),
     "tolerance": (lambda fe: reduced(fe, pp.Rigid(pp.Plane((0, 0, 0), (1, 0, 0), NAN))), "interfaces.root: tolerance: nan m"),
-    "radius": (lambda fe: reduced(fe, pp.Rigid(pp.Point((0, 0, 0), -1.0))), "interfaces.root: radius: -1.0 m; give a length"),
-    "plane": (lambda fe: reduced(fe, pp.Rigid(pp.Plane((NAN, 0, 0), (1, 0, 0)))), "interfaces.root: plane point: has 1 values"),
+    "radius": (lambda fe: reduced(fe, pp.Rigid(pp.Point((0, 0, 0), -1.0))), "interfaces.root: radius: -1.0 m; give a"),
+    "plane": (lambda fe: reduced(fe, pp.Rigid(pp.Plane((NAN, 0, 0), (1, 0, 0)))), "interfaces.root: plane point: has 1"),
     "complex shapes": (lambda fe: pp.GivenShapes(np.ones((LENGTH, 2)) * 1j), "method.shapes: are complex; give real and imag"),
     "overflow": (lambda fe: pp.Krylov(frequencies=(1e200,)), r"method.frequencies: \(1e\+200,\); give .* from 0 to 1e\+09"),
     "negative": (lambda fe: pp.Krylov(frequencies=(-5.0,)), r"method.frequencies: \(-5.0,\); give one or more frequencies"),
-    "damping": (lambda fe: reduced(fe, damping=lambda f: 1 / 0), r"damping: the function fails with ZeroDivisionError"),
+    "damping": (lambda fe: reduced(fe, damping=lambda f: 1 / 0), r"damping: the function raises ZeroDivisionError"),
     "lumped": (lambda fe: pp.assemble(MESH, STEEL, lumped="no"), "lumped: must be True or False, not 'no'"),
     "stiffening": (lambda fe: reduced(fe, stiffening="no"), "stiffening: must be True or False, not 'no'"),
     "progress": (lambda fe: reduced(fe, progress=3), "progress: must be a function of step and fraction, not 3"),
-    "no element": (lambda fe: points(elements={}), "arrays: elements: there are none; give connectivities by element type"),
-    "half node": (lambda fe: points(elements={"tet4": [[0, 1, 2, 2.5]]}), "arrays: tet4: 2.5 is no whole number"),
-    "set of words": (lambda fe: points(element_sets={"a": ["x"]}), r"arrays: set 'a': \['x'\] is no array of numbers"),
+    "no element": (lambda fe: points(elements={}), "arrays: elements: none given; give connectivities by element type"),
+    "half node": (lambda fe: points(elements={"tet4": [[0, 1, 2, 2.5]]}), "arrays: tet4: 2.5 is not an integer"),
+    "set of words": (lambda fe: points(element_sets={"a": ["x"]}), r"arrays: set 'a': \['x'\] is not an array of numbers"),
     "motion": (lambda fe: MESH.moved(lambda x: x[:2]), r"moved nodes: have shape \(2, 3\); the mesh has \(20, 3\)"),
     "complex K": (lambda fe: matrices(fe, K=1j * fe.K), "matrices: K is complex; export it without damping"),
-    "list of sets": (lambda fe: matrices(fe, node_sets=[1]), "matrices: node_sets: must be places of nodes by name, not"),
-    "triangles": (lambda fe: matrices(fe, triangles=[[0, 1, 99]]), "matrices: triangles: 99 is no place of a node; they"),
-    "numbers": (lambda fe: matrices(fe, node_ids=np.zeros(20)), "matrices: node_ids: some occur twice; number the nodes apart"),
+    "list of sets": (lambda fe: matrices(fe, node_sets=[1]), "matrices: node_sets: must be node indices by name, not"),
+    "triangles": (lambda fe: matrices(fe, triangles=[[0, 1, 99]]), "matrices: triangles: 99 is not a node index; indices"),
+    "numbers": (lambda fe: matrices(fe, node_ids=np.zeros(20)), "matrices: node_ids: some occur twice; number"),
     "frames": (lambda fe: pp.read_body("part.fem", frames=["tip"]), "frames: must be node numbers by name"),
-    "frame": (lambda fe: pp.read_body("part.fem", frames={"tip": "b"}), "frames.tip: must be a whole number, not 'b'"),
+    "frame": (lambda fe: pp.read_body("part.fem", frames={"tip": "b"}), "frames.tip: must be an integer, not 'b'"),
 }  # fmt: skip
 
 
@@ -92,11 +92,11 @@ def test_absurd_frequencies_are_refused_before_the_work(fe: FEModel, monkeypatch
     monkeypatch.setattr(krylov, "MOST_BELOW", 20)
     monkeypatch.setattr(normal_modes, "MAX_MODES", 20)
     below = 3 * 12 + 2 * 6
-    refused = rf"method.frequencies: {below} modes lie about and below 1e\+08 Hz; lower it, below 20"
+    refused = rf"method.frequencies: {below} modes lie near and below 1e\+08 Hz; reduce it to fewer than 20"
     with pytest.raises(InputError, match=refused):
         reduced(fe, method=pp.Krylov(frequencies=(1e8,)))
     for method, option in ((pp.CraigBampton(frequency=1e9), "frequency"), (pp.CraigBampton(modes="auto", band=1e9), "band")):
-        refused = rf"method.{option}: {below - 12} modes lie below 1e\+09 Hz, a body holds 20; lower it"
+        refused = rf"method.{option}: {below - 12} modes lie below 1e\+09 Hz, a body has at most 20; reduce it"
         with pytest.raises(InputError, match=refused):
             reduced(fe, method=method)
 

@@ -6,8 +6,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from flexmbs.errors import SolverError
-from preprocess import factorize
-from preprocess.reduction import eigen
+from preprocess.solve import eigenmodes, lanczos
 
 
 def chain(n: int) -> scipy.sparse.csr_matrix:
@@ -18,7 +17,7 @@ def chain(n: int) -> scipy.sparse.csr_matrix:
 
 def test_43_modes_that_do_not_converge_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A response that is right to three digits only has no mode to seven."""
-    monkeypatch.setattr(eigen, "_MAX_RESTARTS", 2)
+    monkeypatch.setattr(lanczos, "_MAX_RESTARTS", 2)
     n = 500
     factor, rng = scipy.sparse.linalg.splu(chain(n).tocsc()), np.random.default_rng(0)
 
@@ -26,10 +25,10 @@ def test_43_modes_that_do_not_converge_are_counted(monkeypatch: pytest.MonkeyPat
         return factor.solve(loads) * (1.0 + 1e-3 * rng.standard_normal(loads.shape))
 
     with pytest.raises(SolverError) as stopped:
-        eigen.modes_of(inexact, lambda u: u, n, count=30, block=2)
+        lanczos.modes_of(inexact, lambda u: u, n, count=30, block=2)
     found = int(str(stopped.value).removeprefix("modes: ").split()[0])
     assert 0 <= found < 30
-    assert str(stopped.value) == f"modes: {found} of 30 converged after 2 restarts; ask for fewer modes or mend the mesh"
+    assert str(stopped.value) == f"modes: {found} of 30 converged after 2 restarts; request fewer modes or repair the mesh"
     assert stopped.value.exit_code == 3
 
 
@@ -37,7 +36,7 @@ def test_43_iteration_that_gives_up_tells_the_shift(monkeypatch: pytest.MonkeyPa
     def giving_up(*given: object, **options: object) -> None:
         raise scipy.sparse.linalg.ArpackNoConvergence("no", np.ones(3), np.ones((9, 3)))
 
-    monkeypatch.setattr(factorize.sla, "eigsh", giving_up)
+    monkeypatch.setattr(eigenmodes.sla, "eigsh", giving_up)
     K = chain(30)
-    with pytest.raises(SolverError, match="modes: 3 of 5 converged; ask for fewer, or shift nearer to the frequencies wanted"):
-        factorize.eigenmodes(K, scipy.sparse.identity(30, format="csr"), 5)
+    with pytest.raises(SolverError, match="modes: 3 of 5 converged; request fewer, or move the shift closer to the frequencies"):
+        eigenmodes.eigenmodes(K, scipy.sparse.identity(30, format="csr"), 5)

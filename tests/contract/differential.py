@@ -17,19 +17,19 @@ import numpy as np
 from instants import Answer, reference
 
 import flexmbs as fm
-from flexmbs.analysis.evaluate import Evaluator
-from flexmbs.analysis.initial import InitialState, consistent_state, in_coordinates, settle
-from flexmbs.analysis.rank import redundant_rows
-from flexmbs.analysis.run import facts, make_outputs
+from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import FlexmbsError
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.integrators import INTEGRATORS, Integrator
-from flexmbs.results.check import WARN
-from flexmbs.results.trajectory import RunInfo, Trajectory
+from flexmbs.studies.evaluate import Evaluator
+from flexmbs.system.check import WARN
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import ETA, MASS, SPARE
+from flexmbs.system.trajectory import RunInfo, Trajectory
+from flexmbs.time_stepping.run import facts, make_outputs
 
 T_END = 0.05
 STEP = 1e-3
@@ -76,7 +76,7 @@ def method(name: str, level: int) -> Integrator:
 
 def options(pair: Pair, integrator: Integrator) -> dict[str, Any]:
     """Of a run; the multiplier formalism projects where the integrator lets it."""
-    projected = pair.formalism == "multiplier" and "projection" in integrator.treatments
+    projected = pair.formalism == "multiplier" and "projection" in integrator.stabilizations
     form: Any = fm.Multiplier(stabilization=fm.Projection()) if projected else pair.formalism
     return {"formalism": form, "coordinates": pair.coordinates, "integrator": integrator}
 

@@ -10,9 +10,9 @@ from random_models import Recipe, random_model
 
 import flexmbs as fm
 from flexmbs._jit import COMPILED
-from flexmbs.analysis.evaluate import evaluate
 from flexmbs.dynamics.dense import multipliers_of_least_norm
 from flexmbs.formalisms.formalism import Formalism
+from flexmbs.studies.evaluate import evaluate
 
 RELATIVE = 1e-9
 

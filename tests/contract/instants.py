@@ -7,12 +7,12 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 import flexmbs as fm
-from flexmbs.analysis.initial import InitialState, consistent_state, in_coordinates
-from flexmbs.analysis.rank import redundant_rows
+from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.dynamics.dense import Terms, multipliers_of_least_norm, terms
 from flexmbs.dynamics.work import make_work
-from flexmbs.results.trajectory import RunInfo, Trajectory
+from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates
 from flexmbs.system.compile import Compiled
+from flexmbs.system.trajectory import RunInfo, Trajectory
 
 DEPENDENT = 1e-9  # smaller singular values of G M^(−1/2) are zero; lengths and masses are of order one
 

@@ -5,13 +5,13 @@ No other file knows them.
 
 import math
 
-from flexmbs.law_kernel import LawKernel, Row, bending_law, law_kernel
+from flexmbs.law_kernel import LawKernel, Row, law_kernel, nonlinear_law
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.fields import Number, Positive
 from flexmbs.model.forces import AlongLine, BetweenFrames, JointForce, OnFrame
 
 
-@bending_law
+@nonlinear_law
 def cogging(p, u, x, out):
     """τ = −T sin(n x) − c η |η|, p = (T, n, c)"""
     out[1] = -p[2] * x[2] * abs(x[2])
@@ -92,7 +92,7 @@ class Stiffening(BetweenFrames, kind="stiffening"):
         return Row(stiffening, (self.k, self.b))
 
 
-@bending_law
+@nonlinear_law
 def layer(p, u, x, out):
     """N = −k g of a gap g < 0, T = −c γ, p = (k, c)"""
     if x[0] < 0.0:
@@ -109,7 +109,7 @@ def layer_slopes(p, u, x, out):
         out[2] = out[3] = p[1]
 
 
-@bending_law
+@nonlinear_law
 def pad(p, u, x, out):
     """τ = −σ k g of a gap g = σ (x − bound) < 0, p = (k, bound, σ)"""
     out[0] = -p[2] * p[0] * min(p[2] * (x[1] - p[1]), 0.0)

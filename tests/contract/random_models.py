@@ -16,7 +16,7 @@ from scipy.linalg import svdvals
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
-from flexmbs.analysis.initial import declared_state
+from flexmbs.initial.initial_state import declared_state
 from flexmbs.model.joints import Joint
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import DRIVE_ROW

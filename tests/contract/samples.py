@@ -9,13 +9,13 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
-from flexmbs.analysis.initial import consistent_state, in_coordinates, settle
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.frames import frame_pose, world_pose
 from flexmbs.dynamics.work import make_work
-from flexmbs.flexible_body import GeometricStiffness
+from flexmbs.flexible_body.parts import GeometricStiffness
+from flexmbs.initial.initial_state import consistent_state, in_coordinates, settle
 from flexmbs.model.frames import frame_ref
-from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, Shift, Slide, Turn, Twist
+from flexmbs.model.motions import Ball, FixedRotation, FixedTranslation, FreeMotion, Motion, Rotate, ScrewMotion, Slide
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import ACC, NF, POS, QF_AT, ROT, SF_AT, VEL, System, Work
 
@@ -94,8 +94,14 @@ def some_axis(rng: Random) -> tuple[float, ...]:
     return tuple(rng.normal(size=3))
 
 
-CHAIN = (fm.Rotate((1, 2, 0.5)), fm.Shift((0.3, -0.2, 0.1)), fm.Turn((1, 0, 1), 0.7), fm.Twist("y", 0.13), fm.Slide((0, 1, 1)))
-BALL_CHAIN = (fm.Slide("y"), fm.Ball(), fm.Shift((0.1, 0.5, -0.3)), fm.Turn("x", -1.1))
+CHAIN = (
+    Rotate((1, 2, 0.5)),
+    FixedTranslation((0.3, -0.2, 0.1)),
+    FixedRotation((1, 0, 1), 0.7),
+    ScrewMotion("y", 0.13),
+    Slide((0, 1, 1)),
+)
+BALL_CHAIN = (Slide("y"), Ball(), FixedTranslation((0.1, 0.5, -0.3)), FixedRotation("x", -1.1))
 
 # every registered kind of joint, by its parameters; two chains
 JOINTS: dict[str, tuple[type, Callable[[Random], dict[str, Any]]]] = {
@@ -138,16 +144,16 @@ def pose_by_motions(motions: tuple[Motion, ...], q: np.ndarray) -> np.ndarray:
                 Y[:3, :3] = Rotation.from_rotvec(c[0] * np.array(motion.axis)).as_matrix()
             case Slide():
                 Y[:3, 3] = c[0] * np.array(motion.axis)
-            case Twist():
+            case ScrewMotion():
                 Y[:3, :3] = Rotation.from_rotvec(c[0] * np.array(motion.axis)).as_matrix()
                 Y[:3, 3] = motion.pitch * c[0] * np.array(motion.axis)
             case Ball():
                 Y[:3, :3] = Rotation.from_quat(c, scalar_first=True).as_matrix()
             case FreeMotion():
                 Y[:3, 3], Y[:3, :3] = c[:3], Rotation.from_quat(c[3:], scalar_first=True).as_matrix()
-            case Shift():
+            case FixedTranslation():
                 Y[:3, 3] = motion.displacement
-            case Turn():
+            case FixedRotation():
                 Y[:3, :3] = Rotation.from_rotvec(motion.angle * np.array(motion.axis)).as_matrix()
         X, at = X @ Y, at + motion.nq
     return X

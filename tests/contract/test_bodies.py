@@ -9,13 +9,14 @@ from samples import state as model_state
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
-from flexmbs.analysis.initial import consistent_state
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics, residual
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.work import make_work
+from flexmbs.initial.initial_state import consistent_state
+from flexmbs.motions import Rotate, Slide
 from flexmbs.system.records import NF, QF_AT, SF_AT, VEL
 
 
@@ -217,7 +218,7 @@ def test_forces_of_a_stiffened_body_are_those_of_lagrange(seed, frame):
     rng = np.random.default_rng(seed)
     model = fm.Model("gantry", gravity=GRAVITY, frames={"post": some_frame(rng)})
     body = model.add(flexible("b", rng, 3, stiffened=True))
-    motions = [motion(axis) for motion in (fm.Slide, fm.Rotate) for axis in "xyz"]
+    motions = [motion(axis) for motion in (Slide, Rotate) for axis in "xyz"]
     start = {"q0": tuple(rng.uniform(-0.8, 0.8, 6)), "v0": tuple(rng.normal(size=6))}
     model.add(fm.Chain("gantry", model.ground["post"], body[frame], motions=motions, **start))
     compiled, first = consistent_state(model)

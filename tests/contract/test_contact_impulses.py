@@ -11,34 +11,34 @@ from hypothesis import strategies as st
 
 from flexmbs._jit import kernel
 from flexmbs.integrators.contact_problem import NO_SOLUTION, impact, impulses
-from flexmbs.integrators.redundant_contacts import connected, make_room
+from flexmbs.integrators.redundant_contacts import connected, make_workspace
 
 unit = st.floats(0.0, 1.0)
 DATA = pathlib.Path(__file__).parents[1] / "references" / "data" / "woodpecker.json"
 
 
 @kernel
-def among(n, D, c, mu, least, tolerance, sweeps, p, room):
-    return impulses(n, D, c, mu, least, tolerance, sweeps, p, room)
+def among(n, D, c, mu, least, tolerance, sweeps, p, workspace):
+    return impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace)
 
 
 @kernel
-def struck(n, D, c, expansion, mu, least, tolerance, sweeps, p, room):
-    return impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, room)
+def struck(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
+    return impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace)
 
 
 def solved(D: np.ndarray, c: np.ndarray, mu: np.ndarray, bound: float | np.ndarray = 0.0, start: float = 0.0) -> np.ndarray:
     p, n = np.full(len(c), start), len(mu)
-    room = connected(make_room(n))
-    room.bound[:] = bound
-    sweeps, _ = among(n, D, c, mu, np.zeros(n), 1e-14, 20000, p, room)
+    workspace = connected(make_workspace(n))
+    workspace.bound[:] = bound
+    sweeps, _ = among(n, D, c, mu, np.zeros(n), 1e-14, 20000, p, workspace)
     assert 0 < sweeps < 20000
     return p
 
 
 def poisson(D: np.ndarray, c: np.ndarray, e: np.ndarray, mu: np.ndarray) -> np.ndarray:
     p, n = np.zeros(len(c)), len(mu)
-    sweeps, _ = struck(n, D, c, e, mu, np.zeros(n), 1e-14, 20000, p, connected(make_room(n)))
+    sweeps, _ = struck(n, D, c, e, mu, np.zeros(n), 1e-14, 20000, p, connected(make_workspace(n)))
     assert 0 < sweeps < 20000
     return p
 
@@ -164,7 +164,7 @@ def test_a_contact_that_cannot_yield_has_no_solution() -> None:
     p = np.zeros(6)
     D = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
-    assert among(2, D, c, np.full(2, 0.3), np.zeros(2), 1e-12, 100, p, connected(make_room(2))) == (NO_SOLUTION, 1)
+    assert among(2, D, c, np.full(2, 0.3), np.zeros(2), 1e-12, 100, p, connected(make_workspace(2))) == (NO_SOLUTION, 1)
 
 
 class Woodpecker:

@@ -34,25 +34,25 @@ class Touching:
     """Gaps, velocities and rows of all contacts of a model at its initial state."""
 
     def __init__(self, model: fm.Model, coordinates: str) -> None:
-        self.now = state(model, coordinates)
-        self.names = self.now.compiled.contacts
-        self.gap, self.rate = self.at(self.now.q, self.now.s)
-        s = self.now.system
-        work = self.now.work
-        transmission(s.tree, work.frames, work.motion, self.now.q, work.E, work.X, work.B)
-        self.rows = np.zeros((len(self.names), 3, len(self.now.s)))
+        self.state = state(model, coordinates)
+        self.names = self.state.compiled.contacts
+        self.gap, self.rate = self.at(self.state.q, self.state.s)
+        s = self.state.system
+        work = self.state.work
+        transmission(s.tree, work.frames, work.motion, self.state.q, work.E, work.X, work.B)
+        self.rows = np.zeros((len(self.names), 3, len(self.state.s)))
         for k in range(len(self.names)):
-            contact_rows(s, self.now.work, k, self.now.q, self.rows[k])
+            contact_rows(s, self.state.work, k, self.state.q, self.rows[k])
 
     def at(self, q: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        kinematics(self.now.system, self.now.work, 0.0, q, s, np.zeros(len(s)))
-        contact_kinematics(self.now.system, self.now.work, q, s)
-        return self.now.work.contact[:, GAP].copy(), self.now.work.contact[:, GAP_RATE : GAP_RATE + 3].copy()
+        kinematics(self.state.system, self.state.work, 0.0, q, s, np.zeros(len(s)))
+        contact_kinematics(self.state.system, self.state.work, q, s)
+        return self.state.work.contact[:, GAP].copy(), self.state.work.contact[:, GAP_RATE : GAP_RATE + 3].copy()
 
     def moved(self, direction: np.ndarray, h: float) -> np.ndarray:
-        q = self.now.q.copy()
-        displace(self.now.system.tree, self.now.system.joints, self.now.q, h * direction, q)
-        return self.at(q, self.now.s)[0]
+        q = self.state.q.copy()
+        displace(self.state.system.tree, self.state.system.joints, self.state.q, h * direction, q)
+        return self.at(q, self.state.s)[0]
 
 
 @pytest.fixture(params=["joint", "absolute"], scope="module")
@@ -66,7 +66,7 @@ def test_names_of_rows(touching: Touching) -> None:
 
 def test_rate_of_the_gap(touching: Touching) -> None:
     h = 1e-4
-    for e in np.eye(len(touching.now.s)):
+    for e in np.eye(len(touching.state.s)):
         slope = (8 * (touching.moved(e, h) - touching.moved(e, -h)) - touching.moved(e, 2 * h) + touching.moved(e, -2 * h)) / (
             12 * h
         )
@@ -75,12 +75,12 @@ def test_rate_of_the_gap(touching: Touching) -> None:
 
 
 def test_rows_give_the_velocities(touching: Touching) -> None:
-    np.testing.assert_allclose(touching.rows @ touching.now.s, touching.rate, atol=1e-12)
+    np.testing.assert_allclose(touching.rows @ touching.state.s, touching.rate, atol=1e-12)
     assert np.abs(touching.rate[:4]).min() > 1e-3
 
 
 def test_forces_act_through_the_rows(touching: Touching) -> None:
-    now = touching.now
+    now = touching.state
     force = np.random.default_rng(0).normal(size=(len(touching.names), 3))
     without = terms(now.system, now.work, 0.0, now.q, now.s).k
     now.work.path.force[:] = force
@@ -111,7 +111,7 @@ def test_gaps_and_slip_by_elementary_geometry() -> None:
     found = Touching(model, "joint")
     distance = math.sqrt(0.09 + 0.16 + 4.0)
     np.testing.assert_allclose(found.gap, [1.9, distance - 0.6, math.hypot(0.5, 0.1), 0.5], atol=1e-14)
-    assert list(found.now.work.contact[:, BESIDE]) == [0, 0, 1, 0]
+    assert list(found.state.work.contact[:, BESIDE]) == [0, 0, 1, 0]
     n = np.array([0.3, 0.4, 2.0]) / distance
     slip = np.array([1.0, 2.0, -3.0]) - 0.1 * np.cross([0, 5.0, 0], n)
     np.testing.assert_allclose(found.rate[0, 0], -3.0, atol=1e-14)

@@ -70,7 +70,7 @@ def test_elastic_forces_have_a_potential() -> None:
     bare = state(model)
     zero = terms(bare.system, bare.work, 0.0, bare.q, bare.s).k
     model.contacts.update(contacts)
-    k = terms(touching.now.system, touching.now.work, 0.0, touching.now.q, touching.now.s).k - zero
+    k = terms(touching.state.system, touching.state.work, 0.0, touching.state.q, touching.state.s).k - zero
 
     def energy(e: np.ndarray, h: float) -> float:
         return float((40.0 * np.maximum(-touching.moved(e, h), 0.0) ** 2.5 / 2.5).sum())

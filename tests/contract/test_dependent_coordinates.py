@@ -7,8 +7,8 @@ from samples import state
 from test_topology import COORDINATES, LOOPS, dense_solution, loops, planar_four_bar, random_tree
 
 import flexmbs as fm
-from flexmbs.analysis.evaluate import evaluate
 from flexmbs.dynamics.dense import partitioned_terms, terms
+from flexmbs.studies.evaluate import evaluate
 from flexmbs.system.records import M_FF, NF
 
 

@@ -34,7 +34,7 @@ class Effect:
         bare = state(model, coordinates)
         for force in forces:
             model.add(force)
-        self.now = now = state(model, coordinates)
+        self.state = now = state(model, coordinates)
         assert np.abs(now.q - bare.q).max() < 1e-14
         assert np.abs(now.s - bare.s).max() < 1e-13
         zero = terms(bare.system, bare.work, 0.0, now.q, now.s).k
@@ -45,7 +45,7 @@ class Effect:
 
     def along(self, direction, value):
         """Derivative along a velocity of value(pose function of the moved state)."""
-        now = self.now
+        now = self.state
 
         def moved(h):
             q = now.q.copy()
@@ -57,17 +57,17 @@ class Effect:
 
     def twist(self, frame, direction):
         """Velocity of a frame's origin and angular velocity in world axes for given velocities s."""
-        self.now.motion()
-        R = self.now.pose(frame)[0]
+        self.state.motion()
+        R = self.state.pose(frame)[0]
         rate = self.along(direction, lambda pose: pose(frame)[0])
         return self.along(direction, lambda pose: pose(frame)[1]), vector(rate @ R.T)
 
     def check(self, expected):
         """``expected(direction)`` is the power on any velocities; the account is the power on the actual ones."""
-        found = np.array([expected(e) for e in np.eye(len(self.now.s))])
+        found = np.array([expected(e) for e in np.eye(len(self.state.s))])
         assert np.abs(self.k).max() > 0.1
         assert np.abs(self.k - found).max() < 1e-9 * np.abs(self.k).max()
-        assert abs(self.power - self.now.s @ self.k) < 1e-12 * np.abs(self.k * self.now.s).sum()
+        assert abs(self.power - self.state.s @ self.k) < 1e-12 * np.abs(self.k * self.state.s).sum()
 
 
 def wind(t, r, A, v, w):
@@ -82,8 +82,8 @@ PUSH = {"force": (3.0, fm.Sine(2.0, 1.5, phase=0.4), -1.0), "torque": (0.5, -0.8
 def test_frame_force(axes):
     effect = Effect(two_bodies("universal", 1), [fm.FrameForce("push", B, axes=axes, **PUSH)])
     f, n = (np.array([law if isinstance(law, float) else law.state(0.0)[0] for law in PUSH[key]]) for key in ("force", "torque"))
-    effect.now.motion()
-    R = effect.now.pose(B)[0] if axes == "follower" else np.eye(3)
+    effect.state.motion()
+    R = effect.state.pose(B)[0] if axes == "follower" else np.eye(3)
 
     def power(direction):
         v, w = effect.twist(B, direction)
@@ -94,9 +94,9 @@ def test_frame_force(axes):
 
 def test_user_force():
     effect = Effect(two_bodies("universal", 2), [fm.UserForce("wind", B, wind)])
-    v, w = effect.twist(B, effect.now.s)
-    effect.now.motion()
-    R, r = effect.now.pose(B)
+    v, w = effect.twist(B, effect.state.s)
+    effect.state.motion()
+    R, r = effect.state.pose(B)
     wrench = np.array(wind(0.0, r, R.ravel(), v, w))
 
     def power(direction):
@@ -118,7 +118,7 @@ def test_point_spring(length, ends):
     """−∂/∂q of ½ k (l − l₀)² and the damper's −c l̇ ∂l/∂q."""
     k, c, l0 = 90.0, 4.0, 0.6
     effect = Effect(two_bodies("spherical", 3), [fm.PointSpring("spring", *ends, k=k, c=c, length=l0)])
-    rate = effect.along(effect.now.s, length)
+    rate = effect.along(effect.state.s, length)
     effect.check(lambda e: -effect.along(e, lambda pose: 0.5 * k * (length(pose) - l0) ** 2) - c * rate * effect.along(e, length))
     assert abs(effect.loss - c * rate**2) < 1e-9 * effect.loss
 
@@ -146,8 +146,8 @@ def test_point_spring_with_a_law():
         return 50.0 * x + 20.0 * x**3 + 0.5 * rate * abs(rate)
 
     effect = Effect(two_bodies("planar", 4), [fm.PointSpring("rubber", A, B, length=0.5, law=tension)])
-    x = between(effect.now.pose) - 0.5
-    rate = effect.along(effect.now.s, between)
+    x = between(effect.state.pose) - 0.5
+    rate = effect.along(effect.state.s, between)
     effect.check(lambda e: -tension(0.0, x, rate) * effect.along(e, between))
 
 
@@ -165,14 +165,14 @@ def test_bushing():
         d = np.concatenate([x, Rotation.from_matrix(R).as_rotvec()])
         return 0.5 * d @ (k * d)
 
-    effect.now.motion()
-    R0 = relative(effect.now.pose)[1]
+    effect.state.motion()
+    R0 = relative(effect.state.pose)[1]
 
     def rate(direction):
         W = effect.along(direction, lambda pose: relative(pose)[1]) @ R0.T
         return np.concatenate([effect.along(direction, lambda pose: relative(pose)[0]), vector(W)])
 
-    actual = rate(effect.now.s)
+    actual = rate(effect.state.s)
     effect.check(lambda e: -effect.along(e, energy) - rate(e) @ (c * actual))
     assert abs(effect.loss - actual @ (c * actual)) < 1e-9 * effect.loss
 
@@ -200,10 +200,10 @@ JOINT_FORCES = {
 
 def coordinate_of(effect, joint, number):
     """(place in s, x, v) of a coordinate of a primary joint."""
-    place = effect.now.compiled.places[joint]
+    place = effect.state.compiled.places[joint]
     k, p = place.coordinate("test", number)
-    row = effect.now.system.tree[place.body]
-    return row[S_AT] + k, effect.now.q[row[Q_AT] + p], effect.now.s[row[S_AT] + k]
+    row = effect.state.system.tree[place.body]
+    return row[S_AT] + k, effect.state.q[row[Q_AT] + p], effect.state.s[row[S_AT] + k]
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -228,7 +228,7 @@ def test_joint_force(name, turned):
 
 def test_friction_dissipates_all_its_power():
     effect = Effect(two_bodies("chain", 6), [JOINT_FORCES["joint-friction"][0]])
-    assert effect.loss == pytest.approx(-effect.now.s @ effect.k, rel=1e-12)
+    assert effect.loss == pytest.approx(-effect.state.s @ effect.k, rel=1e-12)
     assert effect.loss > 0.1
 
 
@@ -268,7 +268,7 @@ def test_all_forces_in_both_coordinates(kind, seed):
     coordinate = min(2, model.joints["hinge"].nv - 1)
     forces[5] = fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=coordinate)
     effect = Effect(model, forces)
-    assert abs(effect.power - effect.now.s @ effect.k) < 1e-11 * np.abs(effect.k * effect.now.s).sum()
+    assert abs(effect.power - effect.state.s @ effect.k) < 1e-11 * np.abs(effect.k * effect.state.s).sum()
     assert difference(state(model), state(model, "absolute")) < 1e-10
 
 
@@ -303,7 +303,7 @@ def test_gravity_has_its_potential():
     model.gravity = (0.0, 0.0, 0.0)
     effect = Effect(model, [fm.PointSpring("none", "trunk/a", "leaf/a", k=0.0, length=1.0)])
     found = terms(heavy.system, heavy.work, 0.0, heavy.q, heavy.s).k
-    found -= terms(effect.now.system, effect.now.work, 0.0, heavy.q, heavy.s).k
+    found -= terms(effect.state.system, effect.state.work, 0.0, heavy.q, heavy.s).k
 
     def height(q):
         """−Σ g·∫r dm from the world poses of the body frames."""

@@ -42,7 +42,7 @@ def test_energy_never_grows_and_the_overlap_is_bounded(angle, speed, restitution
     assert (pressed <= friction * floor.normal + 1e-9 * (1 + floor.normal)).all()
 
 
-def test_restitution_is_lowered_where_it_would_add_energy() -> None:
+def test_restitution_is_reduced_where_it_would_add_energy() -> None:
     """One impact that sticks, e_N = 1, e_T = 0: p = −(W M⁻¹ Wᵀ)⁻¹ (2 U_N⁻, U_T⁻) would add energy."""
     angle, speed = 0.6, (-0.4, -1.0, 0.0)
     x, y = 0.5 * LENGTH * np.cos(angle), 0.5 * LENGTH * np.sin(angle)
@@ -53,11 +53,11 @@ def test_restitution_is_lowered_where_it_would_add_energy() -> None:
     assert after @ np.linalg.solve(inverse, after) > 1.1 * (v @ np.linalg.solve(inverse, v))
     model = falling_rod(angle, speed, restitution=1.0, friction=2.0)
     solution = fm.simulate(model, t_end=5 * STEP, step=STEP, integrator="moreau-jean")
-    assert any("restitution was lowered where it would have added energy" in note for note in solution.run.notes)
+    assert any("restitution was reduced where it would have added energy" in note for note in solution.run.notes)
     assert solution.energy.total[-1] == pytest.approx(solution.energy.total[0], rel=1e-6)
     assert solution.energy.total[-1] <= solution.energy.total[0]
     found = fm.simulate(model, t_end=5 * STEP, integrator="event-driven")
-    assert any("in 1 impacts restitution was lowered where it would have added energy" in note for note in found.run.notes)
+    assert any("in 1 impacts restitution was reduced where it would have added energy" in note for note in found.run.notes)
     assert found.energy.total[-1] == pytest.approx(found.energy.total[0], rel=1e-6)
 
 

@@ -14,7 +14,6 @@ from samples import difference, rigid, some_joint, state, two_bodies
 
 import flexmbs as fm
 from flexmbs._jit import COMPILED
-from flexmbs.analysis.run import facts
 from flexmbs.dynamics.equations import residual
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.rigid_tree import RigidTree
@@ -22,6 +21,7 @@ from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.forces import Force
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.system.compile import compile_model
+from flexmbs.time_stepping.run import facts
 
 A, B = "first/c", "second/b"
 METHODS = {
@@ -141,7 +141,7 @@ def test_the_stress_knows_where_it_acts(new: ModuleType, place: str, frames: lis
 
 
 def test_the_method_knows_that_it_bends(new: ModuleType) -> None:
-    bent = {place: facts(compile_model(with_force(force))).bent for place, (force, _) in pairs(new).items()}
+    bent = {place: facts(compile_model(with_force(force))).strongly_nonlinear for place, (force, _) in pairs(new).items()}
     assert bent == {"joint": True, "frame": False, "line": False, "pair": False}
 
 

@@ -8,13 +8,13 @@ from test_contact_laws import pressed
 from test_relation_kinds import rolling
 
 import flexmbs as fm
-from flexmbs.analysis.evaluate import Evaluator
-from flexmbs.analysis.initial import InitialState
-from flexmbs.analysis.options import output_times
-from flexmbs.analysis.run import Run
 from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.initial.initial_state import InitialState
 from flexmbs.integrators import INTEGRATORS
+from flexmbs.studies.evaluate import Evaluator
+from flexmbs.studies.options import output_times
+from flexmbs.time_stepping.run import Run
 
 MODELS = {
     "loops with forces": lambda: random_model(Recipe(bodies=4, loops=1, drives=1, forces=6), 1)[0],
@@ -72,7 +72,7 @@ def test_the_same_state_gives_the_same_numbers(name: str, coordinates: str, mode
     assert not np.array_equal(first, other)
     np.testing.assert_array_equal(found(evaluator, instant), first)
     poison(evaluator.work)
-    poison(evaluator.room)
+    poison(evaluator.workspace)
     np.testing.assert_array_equal(found(evaluator, instant), first)
     assert content(instant.compiled.system) == before
 
@@ -109,5 +109,5 @@ def test_runs_leave_the_system_as_it_is(integrator: str) -> None:
         run = Run(instant.compiled, method, fm.Multiplier(), output_times(0.01, None, 1e-3), work)
         run.connect()
         run.begin(start)
-        run.march(None)
+        run.integrate(None)
         assert content(instant.compiled.system) == before

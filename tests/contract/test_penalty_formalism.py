@@ -25,7 +25,7 @@ MOST_ITERATIONS = 50
 SETTLED = 1e-13
 
 
-class PenaltyRoom(NamedTuple):
+class PenaltyWorkspace(NamedTuple):
     """Options (α, Ω, μ) and dense matrices."""
 
     options: np.ndarray
@@ -81,10 +81,10 @@ def penalized(M, G, alpha, A):
 
 
 @part
-def iteration(room, gs, r, sd, lam):
+def iteration(workspace, gs, r, sd, lam):
     """One correction of ṡ and λ; returns the largest change of ṡ relative to the largest acceleration."""
-    alpha, omega, mu = room.options[0], room.options[1], room.options[2]
-    M, G, c, y = room.M, room.G, room.c, room.y
+    alpha, omega, mu = workspace.options[0], workspace.options[1], workspace.options[2]
+    M, G, c, y = workspace.M, workspace.G, workspace.c, workspace.y
     for l in range(lam.shape[0]):
         c[l] = -gs[G_ACCELERATION, l] - 2.0 * mu * omega * gs[G_VELOCITY, l] - omega * omega * gs[G_POSITION, l]
         for i in range(sd.shape[0]):
@@ -96,7 +96,7 @@ def iteration(room, gs, r, sd, lam):
             y[i] -= M[i, j] * sd[j]
         for l in range(lam.shape[0]):
             y[i] += G[l, i] * lam[l]
-    substitute(room.A, y)
+    substitute(workspace.A, y)
     for l in range(lam.shape[0]):
         for i in range(sd.shape[0]):
             lam[l] -= alpha * G[l, i] * y[i]
@@ -110,24 +110,24 @@ def iteration(room, gs, r, sd, lam):
 
 
 @part
-def accelerations(system, work, room, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, q, s, z, sd, lam):
     """ṡ and λ by iteration from zero."""
     for a in range(sd.shape[0]):
         sd[a] = 0.0
         for b in range(sd.shape[0]):
-            room.M[a, b] = 0.0
+            workspace.M[a, b] = 0.0
     for l in range(lam.shape[0]):
         lam[l] = 0.0
         for a in range(sd.shape[0]):
-            room.G[l, a] = 0.0
-    dense_equations(system, work, t, q, s, z, work.zero, room.none, room.M, room.G)
-    penalized(room.M, room.G, room.options[0], room.A)
-    if not cholesky(room.A):
+            workspace.G[l, a] = 0.0
+    dense_equations(system, work, t, q, s, z, work.zero, workspace.none, workspace.M, workspace.G)
+    penalized(workspace.M, workspace.G, workspace.options[0], workspace.A)
+    if not cholesky(workspace.A):
         return -1
     change = 1.0
     count = 0
     while change > SETTLED and count < MOST_ITERATIONS:
-        change = iteration(room, work.gs, work.r, sd, lam)
+        change = iteration(workspace, work.gs, work.r, sd, lam)
         count += 1
     work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
     return 0
@@ -144,11 +144,11 @@ class Penalty(Formalism):
     name: ClassVar[str] = "penalty"
     accelerations = staticmethod(accelerations)
 
-    def room(self, compiled: Compiled) -> PenaltyRoom:
+    def workspace(self, compiled: Compiled) -> PenaltyWorkspace:
         ns, nc = int(compiled.system.layout[2]), int(compiled.system.layout[3])
         z = np.zeros
         options = np.array([self.alpha, self.omega, self.mu])
-        return PenaltyRoom(options, z((ns, ns)), z((nc, ns)), z((ns, ns)), z(nc), z(nc), z(ns))
+        return PenaltyWorkspace(options, z((ns, ns)), z((nc, ns)), z((ns, ns)), z(nc), z(nc), z(ns))
 
 
 class TestPenalty(FormalismContract):

@@ -2,21 +2,19 @@
 
 import numpy as np
 import pytest
+from projected import Projected
 from samples import JOINTS, state, two_bodies
 from test_recursive import with_drives
 from test_topology import LOOPS, dense_solution, loops, planar_four_bar, random_tree
 
 from flexmbs.dynamics.dense import multipliers_of_least_norm
-from flexmbs.formalisms.projected import Projected
+from flexmbs.studies.evaluate import evaluate
 
 
 def check(model):
     now = state(model)
     t, expected, multipliers = dense_solution(now)
-    room = Projected().room(now.compiled)
-    sd, lam = np.zeros(len(now.s)), np.zeros(len(now.lam))
-    status = Projected.accelerations(now.system, now.work, room, 0.0, now.q, now.s, np.zeros(0), sd, lam)
-    assert status == now.status
+    sd, lam = evaluate(now.compiled, Projected(), 0.0, now.q, now.s, np.zeros(0), now.work.path.beta)
     assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
     assert np.abs(multipliers_of_least_norm(t.G, lam) - multipliers).max(initial=0.0) < 1e-11 * np.abs(multipliers).max(
         initial=1.0

@@ -16,6 +16,7 @@ from flexmbs.dynamics.kkt import kkt_matrix
 from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms.recursive import Recursive, accelerations, correction, iteration_matrix
 from flexmbs.formalisms.rigid_tree import RigidTree
+from flexmbs.motions import Rotate
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import NF, RC, THROUGH, XC
 
@@ -29,9 +30,9 @@ def check(model, dropped=None):
     t = terms(now.system, now.work, 0.0, now.q, now.s)
     K = np.block([[t.M, -t.G.T], [t.G, np.zeros((nc, nc))]])
     x = np.linalg.lstsq(K, np.concatenate([t.k, t.gamma]), rcond=1e-12)[0]
-    room = Recursive(wrenches=True).room(now.compiled)
+    workspace = Recursive(wrenches=True).workspace(now.compiled)
     sd, lam = np.zeros(ns), np.zeros(nc)
-    status = accelerations(now.system, now.work, room, 0.0, now.q, now.s, np.zeros(nz), sd, lam)
+    status = accelerations(now.system, now.work, workspace, 0.0, now.q, now.s, np.zeros(nz), sd, lam)
     assert status == now.status if dropped is None else status == dropped
     assert np.abs(sd - x[:ns]).max() < 1e-11 * np.abs(x[:ns]).max()
     assert np.abs(multipliers_of_least_norm(t.G, lam) - x[ns:]).max(initial=0.0) < 1e-11 * np.abs(x[ns:]).max(initial=1.0)
@@ -39,24 +40,24 @@ def check(model, dropped=None):
     residual(now.system, now.work, 0.0, now.q, now.s, sd, lam, np.zeros(nz), True, np.zeros(ns))
     assert power == pytest.approx(now.work.power, rel=1e-11, abs=1e-11)
     size = np.abs(now.work.motion[:, THROUGH : THROUGH + 6]).max()
-    for m, found in zip(now.work.motion, room.factors.art.body[:, JOINT_WRENCH:]):
+    for m, found in zip(now.work.motion, workspace.factors.art.body[:, JOINT_WRENCH:]):
         R, x, f = m[RC : RC + 9].reshape(3, 3), m[XC : XC + 3], found[:3]
         at_joint = np.concatenate([R.T @ f, R.T @ (found[3:] - np.cross(x, f))])
         assert np.abs(at_joint - m[THROUGH : THROUGH + 6]).max() < 1e-11 * size
-    return now, t, room
+    return now, t, workspace
 
 
-def check_solutions(now, t, room):
+def check_solutions(now, t, workspace):
     """Solutions with factored iteration matrices against the block-sparse factorization of the whole matrix."""
     rng = np.random.default_rng(2)
     ns = len(now.s)
     for c_mass, c_damping in ((1.0, -1.0), (3e4, 200.0)):
         status = kkt_matrix(now.system, now.work, now.q, c_mass, c_damping)
-        assert iteration_matrix(now.system, now.work, room, now.q, c_mass, c_damping) == status
+        assert iteration_matrix(now.system, now.work, workspace, now.q, c_mass, c_damping) == status
         x = np.concatenate([t.M @ rng.normal(size=ns), t.G @ rng.normal(size=ns)])
         y = x.copy()
         solve(now.system.elimination, now.work.values, x)
-        correction(now.system, now.work, room, now.q, y)
+        correction(now.system, now.work, workspace, now.q, y)
         assert np.abs(x[:ns] - y[:ns]).max() < 1e-11 * np.abs(x[:ns]).max()
         forces = t.G.T @ x[ns:]
         assert np.abs(forces - t.G.T @ y[ns:]).max(initial=0.0) < 1e-11 * np.abs(forces).max(initial=1.0)
@@ -159,7 +160,9 @@ def test_rigid_trees(seed):
     form = Recursive().fitting(now.compiled, "accelerations")
     assert isinstance(form, RigidTree)
     sd, power = np.zeros(len(now.s)), now.work.power.copy()
-    status = form.accelerations(now.system, now.work, form.room(now.compiled), 0.0, now.q, now.s, np.zeros(0), sd, np.zeros(0))
+    status = form.accelerations(
+        now.system, now.work, form.workspace(now.compiled), 0.0, now.q, now.s, np.zeros(0), sd, np.zeros(0)
+    )
     expected = np.linalg.solve(t.M, t.k)
     assert status == 0
     assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
@@ -193,9 +196,9 @@ def test_diagonal_modes(seed):
         kind = str(rng.choice(["revolute", "universal", "spherical", "fixed", "cylindrical"]))
         model.add(some_joint(kind, f"j{i}", at, f"b{i}/root" if "root" in body.known_frames() else f"b{i}/c", rng))
     model.add(fm.PointSpring("spring", "ground/post", "b5/a", k=900.0, c=4.0, length=0.6))
-    now, t, room = check(model)
-    assert (room.factors.art.link[:, L_CHILD] != DENSE).any()
-    check_solutions(now, t, room)
+    now, t, workspace = check(model)
+    assert (workspace.factors.art.link[:, L_CHILD] != DENSE).any()
+    check_solutions(now, t, workspace)
 
 
 def test_no_inertia_about_a_joint():
@@ -210,7 +213,7 @@ def test_no_inertia_about_a_joint():
     for formalism in (Recursive().fitting(compiled, "accelerations"), Recursive()):
         state_of = np.zeros(2), np.zeros(2), np.zeros(0), np.zeros(2), np.zeros(0)
         work = make_work(compiled.system)
-        assert formalism.accelerations(compiled.system, work, formalism.room(compiled), 0.0, *state_of) == -1 - i
+        assert formalism.accelerations(compiled.system, work, formalism.workspace(compiled), 0.0, *state_of) == -1 - i
 
 
 # Featherstone's chains: RBDL DynamicsTests (zlib licence), from spatial_v1; bodies of 1 kg with unit inertia about their centres
@@ -244,7 +247,7 @@ def accelerations_of(compiled, wrenches, q, sd):
     form, none = Recursive(wrenches=wrenches).fitting(compiled, "accelerations"), np.zeros(0)
     assert isinstance(form, Recursive if wrenches else RigidTree)
     at_rest = np.zeros(len(q))
-    form.accelerations(compiled.system, make_work(compiled.system), form.room(compiled), 0.0, q, at_rest, none, sd, none)
+    form.accelerations(compiled.system, make_work(compiled.system), form.workspace(compiled), 0.0, q, at_rest, none, sd, none)
 
 
 @pytest.mark.parametrize("wrenches", [False, True])
@@ -264,7 +267,7 @@ def test_featherstone_three_axes(wrenches):
     """One body on a chain of rotations about z, y, x."""
     model = fm.Model("body", gravity=(0, -9.81, 0))
     model.add(fm.RigidBody("a", mass=1.0, inertia=(1.0, 1.0, 1.0), com=(0, 0.5, 0)))
-    model.add(fm.Chain("j", model.ground, "a", motions=(fm.Rotate("z"), fm.Rotate("y"), fm.Rotate("x"))))
+    model.add(fm.Chain("j", model.ground, "a", motions=(Rotate("z"), Rotate("y"), Rotate("x"))))
     compiled = compile_model(model)
     sd, q = np.zeros(3), np.array([1.0, 0.0, 0.0])
     accelerations_of(compiled, wrenches, q, sd)

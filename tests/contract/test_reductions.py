@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from flexmbs.flexible_body import FloatArray
-from preprocess.assembly import assemble
-from preprocess.build import reduce
-from preprocess.fe_model import FEModel
-from preprocess.interfaces import Averaged, Interface, Rigid, bind_interfaces
-from preprocess.material import Isotropic
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.body.build import reduce
+from preprocess.fe.assembly import assemble
+from preprocess.fe.interfaces import Averaged, Interface, Rigid, bind_interfaces
+from preprocess.fe.material import Isotropic
+from preprocess.fe.model import FEModel
+from preprocess.mesh.structured import box_mesh
 from preprocess.reduction import REDUCTIONS, Reduction
 from preprocess.reduction.accuracy import ReducedModel, accuracy, reduced_compliance
 from preprocess.reduction.clamped_modes import ClampedModes
@@ -25,7 +26,6 @@ from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.krylov import Krylov
 from preprocess.reduction.rubin import Rubin
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.structured import box_mesh
 
 KINDS: dict[str, tuple[type[Interface], type[Interface]]] = {"rigid": (Rigid, Rigid), "mixed": (Rigid, Averaged)}
 EXACT_STATICS = ("craig-bampton", "guyan", "rubin", "craig-chang", "krylov")

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from flexmbs._jit import COMPILED, kernel
 from flexmbs.integrators.contact_problem import NO_SOLUTION, closed_forces, impact, sweep_over_contacts
-from flexmbs.integrators.redundant_contacts import Room, connected, make_room, redundant
+from flexmbs.integrators.redundant_contacts import Workspace, connected, make_workspace, redundant
 
 COUNT = 1000 if COMPILED else 15
 SWEEPS, TOLERANCE = 5000, 1e-13
@@ -15,24 +15,24 @@ NEARLY = 1e-6  # of the velocities, where the contacts are redundant but for til
 
 
 @kernel
-def solve(n, D, c, expansion, mu, least, p, room):
-    return impact(n, D, c, expansion, mu, least, TOLERANCE, SWEEPS, p, room)
+def solve(n, D, c, expansion, mu, least, p, workspace):
+    return impact(n, D, c, expansion, mu, least, TOLERANCE, SWEEPS, p, workspace)
 
 
 @kernel
-def swept(n, D, c, mu, least, p, room):
-    x, r, rho = room.line[0], room.line[1], room.line[6, :n]
-    return sweep_over_contacts(n, D, c, mu, room.drag, least, least, TOLERANCE, SWEEPS, p, x, r, rho)
+def swept(n, D, c, mu, least, p, workspace):
+    x, r, rho = workspace.line[0], workspace.line[1], workspace.line[6, :n]
+    return sweep_over_contacts(n, D, c, mu, workspace.drag, least, least, TOLERANCE, SWEEPS, p, x, r, rho)
 
 
 @kernel
-def inner(n, D, c, mu, bound, goal, p, room):
-    return redundant(n, D, c, mu, room.drag, bound, goal, goal, p, room)
+def inner(n, D, c, mu, bound, goal, p, workspace):
+    return redundant(n, D, c, mu, workspace.drag, bound, goal, goal, p, workspace)
 
 
 @kernel
-def forces(n, D, a, slides, slip, mu, least, f, room):
-    return closed_forces(n, D, a, slides, slip, mu, least, TOLERANCE, SWEEPS, f, room)
+def forces(n, D, a, slides, slip, mu, least, f, workspace):
+    return closed_forces(n, D, a, slides, slip, mu, least, TOLERANCE, SWEEPS, f, workspace)
 
 
 def violation(
@@ -70,10 +70,10 @@ def opening(W: np.ndarray, c: np.ndarray, mu: np.ndarray, facets: int = 32) -> f
 
 def solved(given: Problem) -> tuple[int, np.ndarray, np.ndarray]:
     """Steps, impulses of compression, of expansion."""
-    n, room = len(given.mu), connected(make_room(len(given.mu)))
+    n, workspace = len(given.mu), connected(make_workspace(len(given.mu)))
     p, least = np.zeros(3 * n), np.full(n, 1e-13 * np.diag(given.D).max())
-    used, _ = solve(n, given.D, given.c, given.expansion, given.mu, least, p, room)
-    more = room.line[11].copy() if given.expansion.any() and used > 0 else np.zeros(3 * n)
+    used, _ = solve(n, given.D, given.c, given.expansion, given.mu, least, p, workspace)
+    more = workspace.line[11].copy() if given.expansion.any() and used > 0 else np.zeros(3 * n)
     return used, p - more, more
 
 
@@ -114,15 +114,15 @@ def test_without_friction_the_velocities_are_those_of_the_sweeps() -> None:
     compared = 0
     for seed in range(COUNT // 5):
         given = problem(seed)
-        n, room = len(given.mu), connected(make_room(len(given.mu)))
+        n, workspace = len(given.mu), connected(make_workspace(len(given.mu)))
         D, none = given.D.copy(), np.zeros(n)
         D[1::3], D[2::3], D[:, 1::3], D[:, 2::3] = 0.0, 0.0, 0.0, 0.0
         p, q = np.zeros(3 * n), np.zeros(3 * n)
-        used, _ = swept(n, D, given.c, none, none, p, room)
+        used, _ = swept(n, D, given.c, none, none, p, workspace)
         if not 0 < used < SWEEPS:
             continue
         size = np.abs(given.c).max()
-        steps, exists = inner(n, D, given.c, none, none, 1e-12 * size, q, room)
+        steps, exists = inner(n, D, given.c, none, none, 1e-12 * size, q, workspace)
         assert exists
         if steps > 0:
             compared += 1
@@ -144,7 +144,9 @@ def test_forces_of_closed_contacts(friction: float) -> None:
         a = given.W @ rng.normal(size=given.W.shape[1])
         a[np.repeat(mu == 0.0, 3) & (np.arange(3 * n) % 3 > 0)] = 0.0
         f = np.zeros(3 * n)
-        used, _ = forces(n, given.D, a, slides, slip, mu, np.full(n, 1e-13 * np.diag(given.D).max()), f, connected(make_room(n)))
+        used, _ = forces(
+            n, given.D, a, slides, slip, mu, np.full(n, 1e-13 * np.diag(given.D).max()), f, connected(make_workspace(n))
+        )
         if not 0 < used < SWEEPS:
             unsolved += 1
             continue
@@ -159,10 +161,10 @@ def test_wedged_between_walls_that_both_demand_rebound() -> None:
     W[0, 0], W[3, 0], W[1, 1], W[4, 1], W[2, 2], W[5, 2] = 1.0, -1.0, 1.0, 1.0, 1.0, 1.0
     c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
     p = np.zeros(6)
-    assert solve(2, W @ W.T, c, np.zeros(2), np.full(2, 0.3), np.zeros(2), p, connected(make_room(2)))[0] == NO_SOLUTION
+    assert solve(2, W @ W.T, c, np.zeros(2), np.full(2, 0.3), np.zeros(2), p, connected(make_workspace(2)))[0] == NO_SOLUTION
 
 
 def test_scratch_is_sized_by_the_contacts() -> None:
-    room = make_room(3)
-    assert isinstance(room, Room)
-    assert room.matrix.shape == (9, 9)
+    workspace = make_workspace(3)
+    assert isinstance(workspace, Workspace)
+    assert workspace.matrix.shape == (9, 9)

@@ -10,7 +10,6 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
-from flexmbs.analysis.evaluate import evaluate
 from flexmbs.dynamics.constraints import constraint_wrench
 from flexmbs.dynamics.dense import Terms, multipliers_of_least_norm
 from flexmbs.dynamics.equations import kinematics
@@ -19,6 +18,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations import KnifeEdge, Relation, RollingDisc, RollingSphere
+from flexmbs.studies.evaluate import evaluate
 from flexmbs.system.records import CUT_ROW
 
 RELATIONS = {
@@ -210,11 +210,11 @@ def test_quasi_velocities_keep_their_values(kind):
     sd, lam = evaluate(instant.compiled, form, 0.0, instant.q, instant.s, instant.z, instant.beta)
     assert np.abs(sd - wanted.sd).max() < 1e-9 * (1.0 + np.abs(wanted.sd).max())
     assert np.abs(lam - wanted.lam).max() < 1e-9 * (1.0 + np.abs(wanted.lam).max())
-    work, room = make_work(instant.compiled.system, instant.beta), form.room(instant.compiled)
+    work, workspace = make_work(instant.compiled.system, instant.beta), form.workspace(instant.compiled)
     q, s = instant.q.copy(), instant.s + rng.normal(size=len(t.k))
     sigma = B @ s
     assert np.abs(t.G @ s).max() > 0.1
-    form.accelerations(instant.compiled.system, work, room, 0.0, q, s, instant.z, sd, lam)
+    form.accelerations(instant.compiled.system, work, workspace, 0.0, q, s, instant.z, sd, lam)
     assert np.abs(B @ s - sigma).max() < 1e-11
     assert np.abs(t.G @ s).max() < 1e-11
 

@@ -9,7 +9,7 @@ from samples import GRAVITY, JOINTS, State, difference, flexible, rigid, some_fr
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
-from flexmbs.analysis.rank import redundant_rows
+from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.dynamics.dense import multipliers_of_least_norm, terms
 from flexmbs.system.records import CUT_BETA, ETA, NF, QF_AT, SF_AT
 

@@ -11,11 +11,11 @@ from scipy.spatial.transform import Rotation
 from test_relation_kinds import at, central, contact_rows, moved
 
 import flexmbs as fm
-from flexmbs.analysis.evaluate import evaluate
 from flexmbs.dynamics.dense import multipliers_of_least_norm
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations import Relation
+from flexmbs.studies.evaluate import evaluate
 
 
 def surface(t, x, A):

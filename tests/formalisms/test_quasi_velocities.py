@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.analysis.evaluate import evaluate
-from flexmbs.analysis.initial import consistent_state
 from flexmbs.formalisms.embedding import Embedding
+from flexmbs.initial.initial_state import consistent_state
+from flexmbs.studies.evaluate import evaluate
 from flexmbs.system.names import velocity_names
 
 M1, M2, LENGTH = 1.3, 0.7, 0.9

@@ -5,7 +5,9 @@ import pytest
 import user_functions
 
 import flexmbs as fm
-from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
+from flexmbs.flexible_body.parts import FlexibleFrame
+from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.motions import Ball, FixedRotation, FixedTranslation, FreeMotion, Rotate, ScrewMotion, Slide
 
 
 def problems_of(make) -> list[str]:
@@ -41,7 +43,14 @@ def with_every_kind(folder) -> fm.Model:
         bodies.append(
             model.add(fm.RigidBody(f"b {i}", mass=1.0 + i / 3, frames={"end": fm.Frame((0.3, 0, 0), (0.6, 0, 0.8, 0))}, **shape))
         )
-    motions = (fm.Rotate("-x"), fm.Shift((0.1, 0, 1 / 3)), fm.Twist((1, 1, 0), 0.01), fm.Turn("y", 0.2), fm.Slide("z"), fm.Ball())
+    motions = (
+        Rotate("-x"),
+        FixedTranslation((0.1, 0, 1 / 3)),
+        ScrewMotion((1, 1, 0), 0.01),
+        FixedRotation("y", 0.2),
+        Slide("z"),
+        Ball(),
+    )
     joints = [
         lambda *a: fm.Revolute(*a, axis="y", q0=-0.5, v0=0.1),
         lambda *a: fm.Translation(*a, q0=(0.1, 0.2, 0.3)),
@@ -58,7 +67,7 @@ def with_every_kind(folder) -> fm.Model:
     ]
     for i, make in enumerate(joints):
         model.add(make(f"hinge {i}", model.ground["pivot"] if i < 2 else bodies[i - 1], bodies[i]))
-    beside = (fm.Shift((0, 0, 0.1)), fm.FreeMotion())  # closes the loop that the cut opens
+    beside = (FixedTranslation((0, 0, 0.1)), FreeMotion())  # closes the loop that the cut opens
     model.add(fm.Chain("beside hinge 8", bodies[7]["end"], bodies[8]["end"], motions=beside))
     _add_forces(model)
     return model

@@ -5,6 +5,7 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.model.chain_twists import chain_twists, translations
+from flexmbs.motions import FixedRotation, FixedTranslation, Rotate, ScrewMotion, Slide
 
 UNIT = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
 
@@ -50,7 +51,7 @@ def test_a_drive_that_holds_is_scleronomic() -> None:
 def points(*, planar: bool) -> fm.Model:
     """Two points at a constant distance."""
     model = fm.Model("points", gravity=(0.0, 0.0, 0.0))
-    motions = [fm.Slide(axis) for axis in ("xy" if planar else "xyz")]
+    motions = [Slide(axis) for axis in ("xy" if planar else "xyz")]
     for name, x in (("first", 0.0), ("second", 1.0)):
         model.add(fm.PointMass(name, mass=1.0))
         model.add(fm.Chain(f"place of {name}", "ground", name, motions=motions, q0=(x, *[0.0] * (len(motions) - 1))))
@@ -96,7 +97,13 @@ def test_nonholonomic_rows_lower_the_freedoms_in_velocity_alone() -> None:
 @pytest.mark.parametrize("after", [None, 0, 1, 3])
 def test_twists_of_a_chain(after) -> None:
     """Velocities of the child frame by differences of its pose, carried to the frame behind some of the motions."""
-    motions = (fm.Rotate("x"), fm.Slide((1.0, 2.0, 0.5)), fm.Turn("z", 0.3), fm.Twist("y", pitch=0.2), fm.Shift((0.1, 0.2, 0.3)))
+    motions = (
+        Rotate("x"),
+        Slide((1.0, 2.0, 0.5)),
+        FixedRotation("z", 0.3),
+        ScrewMotion("y", pitch=0.2),
+        FixedTranslation((0.1, 0.2, 0.3)),
+    )
     q, rate, h = np.array([0.4, -0.7, 1.1]), np.array([0.3, -1.2, 0.8]), 1e-5
 
     def pose(q: np.ndarray, count: int) -> np.ndarray:
@@ -106,12 +113,12 @@ def test_twists_of_a_chain(after) -> None:
         T, k = np.eye(4), 0
         for motion in motions[:count]:
             v, w = np.zeros(3), np.zeros(3)
-            if isinstance(motion, (fm.Rotate, fm.Twist)):
+            if isinstance(motion, (Rotate, ScrewMotion)):
                 w = np.array(motion.axis)
                 v = getattr(motion, "pitch", 0.0) * w
-            elif isinstance(motion, fm.Slide):
+            elif isinstance(motion, Slide):
                 v = np.array(motion.axis)
-            elif isinstance(motion, fm.Turn):
+            elif isinstance(motion, FixedRotation):
                 w = motion.angle * np.array(motion.axis)
             else:
                 v = np.array(motion.displacement)

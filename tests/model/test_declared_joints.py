@@ -10,6 +10,7 @@ import flexmbs as fm
 from flexmbs.model.fields import Axis, Positive
 from flexmbs.model.joints import Joint, normal_directions
 from flexmbs.model.motions import Motion, Rotate, Slide
+from flexmbs.motions import Ball, FixedRotation, FixedTranslation, ScrewMotion
 
 ENDS = ("j", "ground", "b/end")
 
@@ -26,7 +27,7 @@ FREEDOMS = [
     (fm.Spherical(*ENDS), 4, 3),
     (fm.Distance(*ENDS, length=1.0), 6, 5),
     (fm.Free(*ENDS), 7, 6),
-    (fm.Chain(*ENDS, motions=(fm.Rotate("x"), fm.Shift((1, 0, 0)), fm.Turn("y", 1.0), fm.Ball())), 5, 4),
+    (fm.Chain(*ENDS, motions=(Rotate("x"), FixedTranslation((1, 0, 0)), FixedRotation("y", 1.0), Ball())), 5, 4),
 ]
 
 
@@ -74,7 +75,7 @@ def test_directions_of_a_plane_are_right_handed(normal) -> None:
 
 
 def test_planar_coordinates_are_x_y_and_angle() -> None:
-    assert fm.Planar(*ENDS).motions == (fm.Slide("x"), fm.Slide("y"), fm.Rotate("z"))
+    assert fm.Planar(*ENDS).motions == (Slide("x"), Slide("y"), Rotate("z"))
 
 
 def test_axes_are_unit_vectors() -> None:
@@ -95,7 +96,7 @@ def test_axes_are_unit_vectors() -> None:
         (lambda: fm.Universal(*ENDS, axes=("x", "-x")), "joints.j.axes: the two axes are parallel"),
         (lambda: fm.Universal(*ENDS, axes=("x", "y", "z")), "joints.j.axes: must be two axes, not 3"),
         (lambda: fm.Chain(*ENDS, motions=()), "joints.j.motions: needs at least one motion"),
-        (lambda: fm.Chain(*ENDS, motions=[fm.Ball(), "x"]), "joints.j.motions.1: must be a motion"),
+        (lambda: fm.Chain(*ENDS, motions=[Ball(), "x"]), "joints.j.motions.1: must be a motion"),
         (
             lambda: fm.Chain(*ENDS, motions=[{"kind": "rotat", "axis": "x"}]),
             "joints.j.motions.0.kind: no such kind 'rotat'; did you mean",
@@ -153,7 +154,7 @@ def test_a_motion_of_the_users_own_in_a_chain() -> None:
 
 
 @pytest.mark.parametrize(
-    "motion", [fm.Rotate("x"), fm.Slide("y"), fm.Twist("z", 0.1), fm.Shift((1, 2, 3)), fm.Turn("x", 0.3), fm.Ball()]
+    "motion", [Rotate("x"), Slide("y"), ScrewMotion("z", 0.1), FixedTranslation((1, 2, 3)), FixedRotation("x", 0.3), Ball()]
 )
 def test_the_inverse_of_the_inverse_is_the_motion(motion) -> None:
     assert motion.inverse().inverse() == motion

@@ -7,9 +7,9 @@ import pytest
 
 import flexmbs as fm
 from flexmbs._jit import COMPILED
-from flexmbs.analysis.options import output_times
 from flexmbs.integrators.dormand_prince import step_at
-from flexmbs.integrators.stepper import march
+from flexmbs.integrators.stepper import integrate
+from flexmbs.studies.options import output_times
 
 
 def pendulum(run: fm.Run | None = None) -> fm.Model:
@@ -115,4 +115,4 @@ def test_whole_numbers_run_in_the_kernels_of_other_numbers() -> None:
         solution = fm.simulate(pendulum(), t_end=2, step=step, integrator="dormand-prince")
         np.testing.assert_array_equal(solution.t, [0.0, 1.0, 2.0])
     if COMPILED:
-        assert {len(kernel.compiled) for kernel in (step_at, march)} == {1}
+        assert {len(kernel.compiled) for kernel in (step_at, integrate)} == {1}

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.analysis.diagnosis import diagnose
+from flexmbs.diagnosis.diagnosis import diagnose
+from flexmbs.motions import Rotate, Slide
 from flexmbs.system.compile import compile_model
 from flexmbs.system.topology import independent_loops, topology
 
@@ -155,7 +156,7 @@ def test_planar_or_not(second, planar):
 def test_slide_along_the_axis_of_rotation_is_no_plane():
     model = fm.Model("m")
     bob = model.add(fm.RigidBody("bob", **ROD))
-    model.add(fm.Chain("screwdriver", model.ground, bob, motions=(fm.Rotate("z"), fm.Slide((0, 1, 1)))))
+    model.add(fm.Chain("screwdriver", model.ground, bob, motions=(Rotate("z"), Slide((0, 1, 1)))))
     assert not any(line.startswith("planar") for line in diagnose(model)[0])
 
 

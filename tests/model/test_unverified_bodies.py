@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame
+from flexmbs.flexible_body.parts import FlexibleFrame
+from flexmbs.flexible_body.record import FlexibleBodyData
 
 
 def beam(**changes):

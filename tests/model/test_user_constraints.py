@@ -6,9 +6,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
-from flexmbs.analysis.state import State, settled_state
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.motions import Ball, Slide
+from flexmbs.results.state import State, settled_state
 
 INERTIA = {"mass": 2.0, "inertia": (0.3, 0.4, 0.5), "com": (0.1, -0.2, 0.05)}
 
@@ -82,7 +83,7 @@ def test_rheonomic_support(jacobian) -> None:
     """A slide along x with a drive, and the ball that turns on it."""
     item = fm.Holonomic(*ENDS, function=given.shaken, equations=3, jacobian=jacobian, rheonomic=True)
     shaker = fm.Drive("shaker", "constraint", fm.Sine(amplitude=0.1, frequency=3.0 / (2.0 * np.pi)))
-    support = fm.Chain(*ENDS, motions=(fm.Slide("x"), fm.Ball()))
+    support = fm.Chain(*ENDS, motions=(Slide("x"), Ball()))
     check_equal(state_with(item, t=0.4), support, shaker, tolerance=1e-9)
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import preprocess as pp
-from flexmbs.flexible_body import FlexibleBodyData, FlexibleFrame, GeometricStiffness, Surface
+from flexmbs.flexible_body.parts import FlexibleFrame, GeometricStiffness, Surface
+from flexmbs.flexible_body.record import FlexibleBodyData
 
 INTEGRALS = ("mass", "first_moment", "second_moment", "S_bar", "xS", "SS", "K_ff", "D_ff")
 
@@ -134,7 +135,7 @@ def binary_op4(fe: pp.FEModel, path: Path) -> Path:
 
 def superelement_of(body: FlexibleBodyData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """K, M and labels of the body's superelement: nodes 11, 12, …, its modes as freedoms 1 … 6 of nodes from 900."""
-    from preprocess.exporters.simscape import superelement
+    from preprocess.formats.exporters.simscape import superelement
 
     K, M, _ = superelement(body)
     k, n = len(body.frames), len(K)

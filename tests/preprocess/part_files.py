@@ -6,7 +6,7 @@ import meshio
 import pytest
 
 from preprocess.__main__ import main
-from preprocess.structured import box_mesh
+from preprocess.mesh.structured import box_mesh
 
 PART = """format = "flexmbs-part/1"
 name = "bar"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import flexmbs as fm
+from flexmbs.motions import Rotate, Slide
 
 BENCHMARK: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "bicycle.json").read_text())
 
@@ -29,7 +30,7 @@ def bicycle(speed: float) -> fm.Model:
     for name, key in (("rear wheel", "R"), ("front wheel", "F")):
         across = p[f"I{key}xx"]
         model.add(fm.RigidBody(name, mass=p[f"m{key}"], inertia=(across, p[f"I{key}yy"], across)))
-    motions = [fm.Slide(a) for a in "xyz"] + [fm.Rotate(a) for a in "zxy"]
+    motions = [Slide(a) for a in "xyz"] + [Rotate(a) for a in "zxy"]
     model.add(fm.Chain("frame", "ground", "rear frame", motions=motions, q0=(*rear, 0, 0, 0), v0=(speed, 0, 0, 0, 0, 0)))
     model.add(fm.Revolute("steering", "rear frame/head", "handlebar", axis=axis))
     for name, holder, key in (("rear", "rear frame", "R"), ("front", "handlebar/axle", "F")):

@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
 from flexmbs.model.frames import BodyHandle
+from flexmbs.motions import Ball, FixedTranslation, Rotate
 
 Vector = tuple[float, float, float]
 PUBLISHED = json.loads((Path(__file__).parent / "data" / "adams_joints.json").read_text())["cases"]
@@ -75,7 +76,7 @@ def hinge_and_ball(place: Vector, axis: Vector) -> fm.Model:
     """Massless link of 2 m along x on a hinge, with a ball at its end."""
     frames = {"end": (0.0, -2.0, 0.0)}
     model, ground, bar = start("link", place, inertia=(0.1, 0.04, 0.1), frames=frames)
-    model.add(fm.Chain("joint", ground, bar["end"], motions=(fm.Rotate(axis), fm.Shift((2.0, 0.0, 0.0)), fm.Ball())))
+    model.add(fm.Chain("joint", ground, bar["end"], motions=(Rotate(axis), FixedTranslation((2.0, 0.0, 0.0)), Ball())))
     return model
 
 

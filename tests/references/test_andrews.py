@@ -11,6 +11,7 @@ import pytest
 from combinations import Combination, combinations
 
 import flexmbs as fm
+from flexmbs.motions import Ball, Slide
 
 DATA = json.loads((Path(__file__).parent / "data" / "andrews.json").read_text())
 P = DATA["parameters"]
@@ -19,7 +20,7 @@ IMPLICIT = fm.GeneralizedAlpha(rho_inf=0.9, step=2e-6, newton_tolerance=1e-9)
 BRANCHES = ("K3", "K4", "K6")  # their ends meet that of K2 in E
 
 # pins at E: with spatial revolute joints two of five rows would do; a pin that may slide and tilt closes nothing twice
-PIN = (fm.Slide("z"), fm.Ball())
+PIN = (Slide("z"), Ball())
 
 
 def bodies() -> dict[str, fm.RigidBody]:

@@ -42,7 +42,7 @@ def test_weave_and_capsize_speeds() -> None:
     def capsize(speed: float) -> float:
         """An eigenvalue of lean and steer is zero where their stiffness is singular."""
         linear = fm.linearize(bicycle(speed))
-        angles = ("frame[4]", "steering")
+        angles = ("frame.4", "steering.0")
         rows, columns = ([names.index(name) for name in angles] for names in (linear.velocities, linear.coordinates))
         return float(np.linalg.det(linear.K[np.ix_(rows, columns)]))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.motions import Rotate, Slide
 
 G, RADIUS = 9.81, 0.5
 INERTIA = np.array([RADIUS**2 / 4, RADIUS**2 / 4, RADIUS**2 / 2])
@@ -18,7 +19,7 @@ def disc(centre: tuple[float, float, float], lean: float, velocity: tuple[float,
     """Axle along y of the disc, yaw, lean about the track and spin behind each other; 1 kg."""
     model = fm.Model("disc", gravity=(0.0, 0.0, -G))
     model.add(fm.RigidBody("disc", mass=1.0, inertia=INERTIA[[0, 2, 1]]))
-    motions = [fm.Slide(a) for a in "xyz"] + [fm.Rotate(a) for a in "zxy"]
+    motions = [Slide(a) for a in "xyz"] + [Rotate(a) for a in "zxy"]
     model.add(fm.Chain("place", "ground", "disc", motions=motions, q0=(*centre, 0.0, lean, 0.3), v0=velocity))
     model.add(fm.RollingDisc("contact", "ground", "disc", radius=RADIUS))
     return model

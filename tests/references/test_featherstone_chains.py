@@ -8,11 +8,12 @@ import pytest
 from combinations import Combination, combinations
 
 import flexmbs as fm
-from flexmbs.analysis.evaluate import evaluate
-from flexmbs.analysis.initial import consistent_state, in_coordinates
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.initial.initial_state import consistent_state, in_coordinates
 from flexmbs.model.frames import BodyHandle
-from flexmbs.results.trajectory import Trajectory
+from flexmbs.motions import Rotate
+from flexmbs.studies.evaluate import evaluate
+from flexmbs.system.trajectory import Trajectory
 
 EXPLICIT = fm.DormandPrince()
 EXPECTED = {
@@ -61,7 +62,7 @@ def branches() -> fm.Model:
 def three_axes() -> fm.Model:
     chain = Chain()
     body = chain.body((0, 0.5, 0))
-    axes = (fm.Rotate("z"), fm.Rotate("y"), fm.Rotate("x"))
+    axes = (Rotate("z"), Rotate("y"), Rotate("x"))
     chain.model.add(fm.Chain("joint0", chain.model.ground, body, motions=axes, q0=(1, 0, 0)))
     return chain.model
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.motions import FixedTranslation, Rotate
 
 EXACT = {
     1.0: (0.986291751131876, -0.165010853125541),
@@ -22,7 +23,7 @@ def point_on_a_rod() -> fm.Model:
     """A point mass at the end of a massless rod that turns about z."""
     model = fm.Model("pendulum", gravity=(0.0, -9.81, 0.0))
     bob = model.add(fm.PointMass("bob", mass=1.0))
-    model.add(fm.Chain("rod", model.ground, bob, motions=(fm.Rotate("z"), fm.Shift((1.0, 0.0, 0.0))), q0=(np.pi,)))
+    model.add(fm.Chain("rod", model.ground, bob, motions=(Rotate("z"), FixedTranslation((1.0, 0.0, 0.0))), q0=(np.pi,)))
     return model
 
 

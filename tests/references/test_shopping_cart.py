@@ -76,7 +76,7 @@ def test_steady_motion_and_its_eigenvalues(v: float, omega: float) -> None:
     assert abs(w.sd[2]) < 1e-13
     assert np.hypot(*w.sd[:2]) == pytest.approx(abs(v * omega), abs=1e-13)
     assert linear.steady
-    assert linear.velocities == ("floor v_x", "floor ω_z")
+    assert linear.velocities == ("floor.vx", "floor.wz")
     np.testing.assert_allclose(linear.A[3:, 3:], [[0.0, 2.0 * M2 * L * omega / WHOLE], [-omega / L, -v / L]], atol=1e-9)
     expected = np.concatenate([np.roots([1.0, v / L, 2.0 * M2 * omega**2 / WHOLE]), [0.0, 1j * omega, -1j * omega]])
     found = np.linalg.eigvals(linear.A)

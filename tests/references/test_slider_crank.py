@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.motions import Ball, Slide
 
 DATA = json.loads((Path(__file__).parent / "data" / "slider_crank.json").read_text())
 M1, M2, M3, L1, L2, J1, J2 = 0.36, 0.151104, 0.075552, 0.15, 0.30, 0.002727, 0.0045339259
@@ -61,7 +62,7 @@ def slider_crank(data: fm.FlexibleBodyData, start: list[float]) -> fm.Model:
     model.add(fm.Revolute("crank pin", crank["pin"], flexible, q0=p2 - p1, v0=v2 - v1))
     model.add(fm.Prismatic("guide", model.ground, slider, q0=x3, v0=v3))
     turned = (np.cos(p2 / 2.0), 0.0, 0.0, np.sin(p2 / 2.0))
-    model.add(fm.Chain("piston pin", slider, flexible["end"], motions=(fm.Slide("z"), fm.Ball()), q0=(0.0, *turned)))
+    model.add(fm.Chain("piston pin", slider, flexible["end"], motions=(Slide("z"), Ball()), q0=(0.0, *turned)))
     model.add(fm.Drive("motor", "crank shaft", fm.Ramp(0.0, OMEGA)))
     return model
 

@@ -13,14 +13,14 @@ from runs import driven_rod, hanging, parallelogram
 from test_storage import flexible_pendulum
 
 import flexmbs as fm
-from flexmbs.flexible_body import Surface
-from flexmbs.page.files import cell, slug
+from flexmbs.files.output import cell, slug
+from flexmbs.flexible_body.parts import Surface
 from flexmbs.page.html import number
 from flexmbs.page.style import MOST_POINTS, thinned
-from flexmbs.results.check import FAIL, PASS, WARN
-from flexmbs.results.report import page
+from flexmbs.report.page import page
+from flexmbs.report.tables import write_tables
 from flexmbs.results.summary import checks, summary
-from flexmbs.results.tables import write_tables
+from flexmbs.system.check import FAIL, PASS, WARN
 
 NASTY = '<script>alert("1")<b>'
 

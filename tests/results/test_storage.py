@@ -10,7 +10,7 @@ import pytest
 from runs import MASS, G, driven_rod
 
 import flexmbs as fm
-from flexmbs.results import Solution
+from flexmbs.api.solution import Solution
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,17 @@ import pytest
 from test_storage import flexible_pendulum
 
 import flexmbs as fm
+from flexmbs.api.solution import Solution
 from flexmbs.command.bodies import write_bodies
 from flexmbs.errors import InputError
-from flexmbs.flexible_body import Surface
-from flexmbs.flexible_body_stress import StressModes, von_mises
-from flexmbs.results import Solution, stress
+from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.stress import StressModes, von_mises
+from flexmbs.report.tables import write_tables
+from flexmbs.results import stress
 from flexmbs.results.body_loads import body_loads, frame_wrenches
-from flexmbs.results.check import PASS, WARN
 from flexmbs.results.stress import StressView
 from flexmbs.results.summary import checks, summary
-from flexmbs.results.tables import write_tables
+from flexmbs.system.check import PASS, WARN
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (-0.05, 0.05) for z in (-0.1, 0.1)])
 TRIANGLES = np.array(

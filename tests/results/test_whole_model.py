@@ -9,7 +9,8 @@ import pytest
 from test_storage import flexible_pendulum
 
 import flexmbs as fm
-from flexmbs.results import Solution
+from flexmbs.api.solution import Solution
+from flexmbs.motions import Rotate, Slide
 
 
 def machine() -> fm.Model:
@@ -22,7 +23,7 @@ def machine() -> fm.Model:
     model.add(fm.PointMass("bob", mass=0.3))
     model.add(fm.Revolute("A", model.ground, crank, axis="y", q0=-0.5, v0=1.0))
     model.add(fm.Revolute("B", crank["end"], rod, axis="y", q0=0.3))
-    model.add(fm.Chain("C", model.ground["right"], rod["end"], motions=(fm.Slide("x"), fm.Slide("z"), fm.Rotate("y"))))
+    model.add(fm.Chain("C", model.ground["right"], rod["end"], motions=(Slide("x"), Slide("z"), Rotate("y"))))
     model.add(fm.Revolute("hinge", crank["end"], "beam/hub", axis="y"))
     model.add(fm.Translation("thrown", model.ground, "bob", q0=(0.0, 0.5, 0.02), v0=(0.1, 0, -0.2)))
     table = fm.Table((0.0, 0.05, 0.1), (0.0, 2.0, 1.0))

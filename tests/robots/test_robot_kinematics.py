@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.motions import FixedRotation, FixedTranslation, Rotate, Slide
 from flexmbs.robots import Link, puma560
 
 STEP = 1e-6
@@ -90,7 +91,7 @@ def test_tree_with_a_screw_and_a_child_that_is_the_parent() -> None:
     model.add(fm.RigidBody("tip", mass=0.5, inertia=(0.01, 0.01, 0.01), com=(0.1, 0.0, 0.0)))
     model.add(fm.Screw("lift", model.ground, trunk, axis="z", pitch=0.1))
     model.add(fm.Universal("shoulder", left["root"], trunk["top"]))
-    chain = (fm.Slide("x"), fm.Shift((0.2, 0.1, 0.0)), fm.Turn("y", 0.4), fm.Rotate((1.0, 1.0, 0.0)))
+    chain = (Slide("x"), FixedTranslation((0.2, 0.1, 0.0)), FixedRotation("y", 0.4), Rotate((1.0, 1.0, 0.0)))
     model.add(fm.Chain("arm", trunk["top"], right, motions=chain))
     model.add(fm.Fixed("grip", right, "tip"))
     robot = fm.Robot(model)
@@ -210,8 +211,8 @@ def test_a_table_may_be_an_array() -> None:
 
 def test_forward_dynamics_without_mass_names_the_joint() -> None:
     rows = [Link(0.5, mass=1.0, inertia=(0.1, 0.1, 0.1)), Link(0.3)]
-    with pytest.raises(fm.SolverError, match="D is singular, joint2 moves no mass of its own; give its links mass"):
+    with pytest.raises(fm.SolverError, match="D is singular, joint2.0 moves no mass of its own; give its links mass"):
         fm.Robot.from_dh(rows).forward_dynamics((0.1, 0.2), (0.0, 0.0), (1.0, 1.0))
     rows[1] = Link(0.3, mass=1.0, com=(-0.3, 0.0, 0.0))  # a mass on the axis of the joint
-    with pytest.raises(fm.SolverError, match="D is singular, joint2 moves no mass"):
+    with pytest.raises(fm.SolverError, match="D is singular, joint2.0 moves no mass"):
         fm.Robot.from_dh(rows).forward_dynamics(np.full((3, 2), 0.7), (0.0, 0.0), (1.0, 1.0))

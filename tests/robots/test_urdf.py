@@ -94,7 +94,7 @@ def test_other_joints_become_joints_of_the_model(tmp_path: Path) -> None:
     assert {name: found.kind for name, found in crane.model.joints.items()} == {
         "drive": "planar", "lift": "prismatic", "slew": "revolute", "rope": "fixed", "glue": "fixed",
     }  # fmt: skip
-    assert crane.coordinates == ("drive[0]", "drive[1]", "drive[2]", "lift", "slew")
+    assert crane.coordinates == ("drive.0", "drive.1", "drive.2", "lift.0", "slew.0")
     np.testing.assert_allclose(crane.limits[3], (0.0, 1.5))
     np.testing.assert_allclose(crane.friction((0, 0, 0, 0, -2.0)), (0, 0, 0, 0, -3.0))
     np.testing.assert_allclose(crane.pose((0.3, 0.2, 0.1, 0.5, 0.0), "mast")[:3, 3], (0.3, 0.2, 0.5), atol=1e-15)

@@ -8,6 +8,7 @@ import pytest
 from meetings import meeting
 
 import flexmbs as fm
+from flexmbs.motions import Rotate, Slide
 
 G = 9.81
 
@@ -70,7 +71,7 @@ def test_rocking_block():
     block = model.add(fm.RigidBody("block", mass=1.0, inertia=(inertia,) * 3, frames=corners))
     c, s = math.cos(start), math.sin(start)
     place = (-(c * half - s * height), s * half + c * height, start)
-    motions = (fm.Slide("x"), fm.Slide("z"), fm.Rotate("y"))
+    motions = (Slide("x"), Slide("z"), Rotate("y"))
     model.add(fm.Chain("plane", model.ground, block, motions=motions, q0=place))
     for name in corners:
         model.add(fm.SpherePlane(name, model.ground, block[name], friction=5.0))
@@ -188,7 +189,7 @@ def test_corner_through_a_short_edge():
     """A corner that crosses the line of an edge of 0.1 m within a part of a step rebounds from it."""
     model = fm.Model("edge", gravity=(0, 0, 0))
     model.add(fm.RigidBody("corner", mass=1.0, inertia=(1, 1, 1)))
-    slides = (fm.Slide("x"), fm.Slide("y"))
+    slides = (Slide("x"), Slide("y"))
     model.add(fm.Chain("motion", model.ground, "corner", motions=slides, q0=(-140.0, 140.01), v0=(70.0, -70.0)))
     model.add(fm.CornerLine("edge", model.ground, "corner", normal="y", direction="x", length=0.1, restitution=1.0))
     solution = fm.simulate(model, t_end=5.0, integrator="event-driven")

@@ -8,10 +8,11 @@ from rods import rod
 from scipy.integrate import solve_ivp
 
 import flexmbs as fm
-from flexmbs.analysis.initial import consistent_state
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.initial.initial_state import consistent_state
+from flexmbs.motions import Ball, Slide
 
 T_END = 0.5
 EXPLICIT = fm.DormandPrince(rtol=1e-9, atol=1e-9)
@@ -33,7 +34,7 @@ def four_bar() -> fm.Model:
     turn = rocker_angle - rod_angle
     ball = (0.0, np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2))
     model.add(fm.Revolute("foot", model.ground["far"], parts[2]["root"], q0=rocker_angle))
-    model.add(fm.Chain("knee", parts[1]["tip"], parts[2]["tip"], motions=(fm.Slide("z"), fm.Ball()), q0=ball))
+    model.add(fm.Chain("knee", parts[1]["tip"], parts[2]["tip"], motions=(Slide("z"), Ball()), q0=ball))
     model.add(fm.JointSpring("brake", "foot", c=0.05))
     return model
 

@@ -28,7 +28,7 @@ def test_interrupt_far_from_the_next_output_keeps_the_start(integrator: str) -> 
 
 def test_progress_within_a_long_output_step(monkeypatch):
     """The part of the run that is done, by time, told between outputs too."""
-    monkeypatch.setattr("flexmbs.analysis.run.BATCH_SECONDS", 0.0)
+    monkeypatch.setattr("flexmbs.time_stepping.run.BATCH_SECONDS", 0.0)
     model = fm.Model("pendulum")
     model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0)))
     model.add(fm.Revolute("pivot", model.ground, "rod", axis="y"))

@@ -11,6 +11,7 @@ from rods import rod
 import flexmbs as fm
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.motions import Rotate, Slide
 
 DATA = pathlib.Path(__file__).parents[1] / "references" / "data" / "woodpecker.json"
 G = 9.81
@@ -80,9 +81,7 @@ def woodpecker(small: float) -> fm.Model:
     sleeve = model.add(fm.RigidBody("sleeve", mass=0.0003, inertia=(5e-9 * k * k,) * 3, frames=places))
     places = {"spring": (-lG * k, 0, 0), "beak": (-lS * k, hS * k, 0)}
     bird = model.add(fm.RigidBody("bird", mass=0.0045, inertia=(7e-7 * k * k,) * 3, frames=places))
-    down = fm.Chain(
-        "pole", model.ground, sleeve, motions=(fm.Slide("y"), fm.Rotate("z")), q0=(0, -0.1036 * small), v0=(-0.3411, 0)
-    )
+    down = fm.Chain("pole", model.ground, sleeve, motions=(Slide("y"), Rotate("z")), q0=(0, -0.1036 * small), v0=(-0.3411, 0))
     model.add(down)
     spring = fm.Revolute("spring", sleeve["spring"], bird["spring"], q0=(0.1036 - 0.2788) * small, v0=-7.4583 * small)
     model.add(fm.JointSpring("leaf", model.add(spring), k=0.0056 * k * k))

@@ -9,8 +9,8 @@ import flexmbs as fm
 from flexmbs._jit.address import entry
 from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.integrators.between import between_ends, nothing_kept
-from flexmbs.integrators.course import DERIVATIVE, DISPLACE, DONE, INDEFINITE, NOW, TIME, derivative
 from flexmbs.integrators.integrator import Facts, MethodCalls, check_step
+from flexmbs.integrators.run_context import DERIVATIVE, DISPLACE, DONE, INDEFINITE, STATE, TIME, derivative
 
 
 class Memory(NamedTuple):
@@ -20,27 +20,27 @@ class Memory(NamedTuple):
 
 
 @entry
-def step_at(memory, course, same, h, a, b):
+def step_at(memory, context, same, h, a, b):
     """k₁ … k₄ at 0, ½, ½ and 1; y₁ = y₀ + h (k₁ + 2 k₂ + 2 k₃ + k₄)/6."""
-    now, start = course.now, course.start
+    state, start = context.state, context.start
     for j in range(5):
         part = 0.0 if j == 0 else 0.5 if j < 3 else 1.0
-        for i in range(now.y.shape[0]):
+        for i in range(state.y.shape[0]):
             slope = part * memory.k[j - 1, i] if j > 0 else 0.0
             if j == 4:
                 slope = (memory.k[0, i] + 2.0 * memory.k[1, i] + 2.0 * memory.k[2, i] + memory.k[3, i]) / 6.0
-            now.y[i] = start.y[i] + h * slope
-        if derivative(course, NOW, course.clock[TIME] + part * h) < 0:
+            state.y[i] = start.y[i] + h * slope
+        if derivative(context, STATE, context.clock[TIME] + part * h) < 0:
             return INDEFINITE
         if j == 0:
             for i in range(start.yd.shape[0]):
-                start.yd[i] = now.yd[i]
+                start.yd[i] = state.yd[i]
         if j < 4:
-            for i in range(now.y.shape[0]):
-                memory.k[j, i] = now.yd[i]
-    for i in range(now.s.shape[0]):
-        now.d[i] = h / 6.0 * (start.s[i] * 6.0) + h * h / 6.0 * (
-            memory.k[0, now.q.shape[0] + i] + memory.k[1, now.q.shape[0] + i] + memory.k[2, now.q.shape[0] + i]
+            for i in range(state.y.shape[0]):
+                memory.k[j, i] = state.yd[i]
+    for i in range(state.s.shape[0]):
+        state.d[i] = h / 6.0 * (start.s[i] * 6.0) + h * h / 6.0 * (
+            memory.k[0, state.q.shape[0] + i] + memory.k[1, state.q.shape[0] + i] + memory.k[2, state.q.shape[0] + i]
         )
     return DONE
 

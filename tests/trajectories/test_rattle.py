@@ -5,9 +5,9 @@ import pytest
 from rods import double_pendulum, rod
 
 import flexmbs as fm
-from flexmbs.analysis.initial import consistent_state
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.initial.initial_state import consistent_state
 from flexmbs.integrators import Rattle
 
 BAR = {"mass": 1.0, "inertia": (0.1, 0.2, 0.1), "com": (0, 0.1, -0.5)}

@@ -38,11 +38,16 @@ Coefficient = Annotated[float, BeforeValidator(_coefficient)]
 
 
 class Contact(Item, section="contacts"):
-    """A unilateral constraint g(q) ≥ 0: open while g > 0, closed it only presses.
+    """A unilateral constraint g(q) ≥ 0: open if g > 0; a closed contact transmits pressure only.
 
-    ``restitution``: coefficient e_N, 0 … 1, of the law of impact by Newton, γ⁺ = −e_N γ⁻, or by Poisson (impulse of expansion e_N
-    times that of compression).  ``law``: a law of its force (`HuntCrossley`) instead of the constraint, for every integrator; it
-    has a restitution of its own.
+    Parameters
+    ----------
+    restitution : float
+        Coefficient of restitution e_N, 0 … 1.
+    restitution_law : 'newton' or 'poisson'
+        γ⁺ = −e_N γ⁻, or impulse of expansion e_N times that of compression.
+    law : contact law or None
+        A force law (`HuntCrossley`, with a restitution of its own) instead of the constraint, for every integrator.
     """
 
     restitution: Coefficient = 0.0
@@ -73,8 +78,16 @@ class FrameContact(Contact):
     normal, the first tangent (the second is n × t), and the place of the contact point on the child from its frame. The rate of
     g is n · (v + ω × c). `touching` puts them there.
 
-    tangential_restitution: the like coefficient e_T along the plane of contact, of Newton's law alone.
-    friction: Coulomb's coefficient μ ≥ 0.
+    Parameters
+    ----------
+    parent : frame
+        Frame of one body or the ground.
+    child : frame
+        Frame of another body.
+    tangential_restitution : float
+        Coefficient e_T along the contact plane, for Newton's law only.
+    friction : float
+        Coulomb's coefficient μ ≥ 0.
     """
 
     parent: FrameLike = dataclasses.field(kw_only=False)
@@ -104,7 +117,15 @@ class FrameContact(Contact):
 
 
 class CoordinateContact(Contact):
-    """Bounds of one freedom of a joint, gaps g = σ (x − bound)."""
+    """Bounds of one degree of freedom of a joint, gaps g = σ (x − bound).
+
+    Parameters
+    ----------
+    joint : joint
+        The joint, by handle or name.
+    coordinate : int
+        Index of the degree of freedom of the joint, from 0.
+    """
 
     joint: JointLike = dataclasses.field(kw_only=False)
     coordinate: Index = 0

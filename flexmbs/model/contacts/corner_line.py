@@ -25,10 +25,18 @@ def over_edge(p, u, x, out):
 
 
 class CornerLine(FrameContact, kind="corner-line"):
-    """Corner (the origin of frame ``child``) over an edge of a body in planar motion, g = n·r where the edge is.
+    """Corner (the origin of frame ``child``) over an edge of a body in planar motion, g = n·r along the edge.
 
-    The edge begins at the origin of frame ``parent`` and runs ``length`` (m; None: both ways without end) in ``direction``;
-    ``normal``: its outward normal, across it; both in axes of that frame. Beside the edge the contact is open.
+    The edge begins at the origin of frame ``parent``. Beyond its ends the contact is open.
+
+    Parameters
+    ----------
+    normal : direction
+        Outward normal of the edge in parent axes.
+    direction : direction
+        Direction of the edge in parent axes.
+    length : float or None [m]
+        Length of the edge; None: infinite in both directions.
     """
 
     normal: Axis = "y"

@@ -17,7 +17,15 @@ OptionalNumber = Annotated[Any, BeforeValidator(_optional_number)]
 
 
 class JointLimit(CoordinateContact, kind="joint-limit"):
-    """Stops of one freedom of a joint: lower ≤ q ≤ upper (rad or m), each with ``restitution``; None where there is no stop."""
+    """Limits of one degree of freedom of a joint: lower ≤ q ≤ upper, each with ``restitution``.
+
+    Parameters
+    ----------
+    lower : float or None [m or rad]
+        Lower limit; None: no limit.
+    upper : float or None [m or rad]
+        Upper limit; None: no limit.
+    """
 
     lower: OptionalNumber = None
     upper: OptionalNumber = None

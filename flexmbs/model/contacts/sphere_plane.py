@@ -15,9 +15,14 @@ def over_plane(p, u, x, out):
 
 
 class SpherePlane(FrameContact, kind="sphere-plane"):
-    """Sphere of ``radius`` (m) about frame ``child`` over the plane through frame ``parent``, g = n·r − radius.
+    """Sphere about frame ``child`` over the plane through frame ``parent``, g = n·r − radius.
 
-    ``normal``: outward normal n of the plane in axes of the parent's frame. Radius 0 is a point on a plane.
+    Parameters
+    ----------
+    normal : direction
+        Outward normal n of the plane in parent axes.
+    radius : float [m]
+        Radius of the sphere, 0 for a point.
     """
 
     normal: Axis = "z"

@@ -20,7 +20,15 @@ def two_spheres(p, u, x, out):
 
 
 class SphereSphere(FrameContact, kind="sphere-sphere"):
-    """Two spheres outside of each other, g = |r| − radius_parent − radius_child, about the frames' origins; radii in m."""
+    """Two spheres about the origins of the frames, g = |r| − radius_parent − radius_child.
+
+    Parameters
+    ----------
+    radius_parent : float [m]
+        Radius of the sphere about ``parent``.
+    radius_child : float [m]
+        Radius of the sphere about ``child``.
+    """
 
     radius_parent: Nonnegative
     radius_child: Nonnegative

@@ -25,7 +25,15 @@ def linear_slopes(p, u, x, out):
 
 
 class Bushing(BetweenFrames, kind="bushing"):
-    """Elastic bearing: six stiffnesses k (N/m, N m/rad) and dampings c along and about the axes of ``frame_a``."""
+    """Elastic bearing between two frames, in the axes of ``frame_a``.
+
+    Parameters
+    ----------
+    k : 6 floats [N/m, N m/rad]
+        Stiffnesses of 3 translations, 3 rotations.
+    c : 6 floats [N s/m, N m s/rad]
+        Dampings of 3 translations, 3 rotations.
+    """
 
     k: NonnegativeSix
     c: NonnegativeSix = (0.0,) * 6

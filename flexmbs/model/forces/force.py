@@ -32,9 +32,16 @@ class Force(Item, section="forces"):
 
 
 class JointForce(Force):
-    """A generalized force τ (N or N m) on one freedom of a joint.
+    """A generalized force τ (N or N m) on one degree of freedom of a joint.
 
     Law: x = (t, coordinate, rate η, force state z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x, −∂τ/∂η).
+
+    Parameters
+    ----------
+    joint : joint
+        The joint, by handle or name.
+    coordinate : int
+        Index of the degree of freedom of the joint, from 0.
     """
 
     place: ClassVar[str] = "joint"
@@ -49,7 +56,12 @@ class JointForce(Force):
 class OnFrame(Force):
     """A force and a torque on a frame.
 
-    Law: x = (t, r (3), A (9, by rows), v (3), ω (3)), the frame's motion in world axes → out = force, torque in world axes.
+    Law: x = (t, r (3), A (9, by rows), v (3), ω (3)), the motion of the frame in world axes → out = force, torque in world axes.
+
+    Parameters
+    ----------
+    frame : frame
+        The frame: ``body['frame']`` or 'body/frame'.
     """
 
     place: ClassVar[str] = "frame"
@@ -66,6 +78,13 @@ class BetweenFrames(Force):
     Law: x = (t, displacement (3) and rotation vector θ (3) of b in a, velocity (3) and angular velocity (3) of b relative to a),
     axes of a → out = elastic force and moment conjugate to displacement and θ, dissipative ones conjugate to the velocities;
     slopes: −∂/∂(displacement, θ) (6, 6), −∂/∂velocities (6, 6), row by row.
+
+    Parameters
+    ----------
+    frame_a : frame
+        Frame of the reaction.
+    frame_b : frame
+        Frame of the force.
     """
 
     place: ClassVar[str] = "pair"

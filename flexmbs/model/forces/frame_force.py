@@ -33,7 +33,17 @@ def _axes(value: object) -> str:
 
 
 class FrameForce(OnFrame, kind="frame-force"):
-    """Force (N) and torque (N m) on a frame, each three laws of time or numbers, in world axes or following the frame's axes."""
+    """Force and torque on a frame.
+
+    Parameters
+    ----------
+    force : 3 laws of time or floats [N]
+        Components of the force.
+    torque : 3 laws of time or floats [N m]
+        Components of the torque.
+    axes : 'world' or 'follower'
+        Axes of the components: of the world or of the frame.
+    """
 
     force: ThreeLaws = (0.0, 0.0, 0.0)
     torque: ThreeLaws = (0.0, 0.0, 0.0)

@@ -5,7 +5,7 @@ import math
 from pydantic import model_validator
 
 from flexmbs.declaration import NestedError, Problem
-from flexmbs.law_kernel import Row, bending_law
+from flexmbs.law_kernel import Row, nonlinear_law
 from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
 from flexmbs.model.forces.force import JointForce
 
@@ -13,7 +13,7 @@ CHORD = 0.6  # part of the chord's slope: from 0.5 on Newton's method does not s
 COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)  # places in p
 
 
-@bending_law
+@nonlinear_law
 def friction(p, u, x, out):
     """τ = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η of the rate η"""
     v = x[2]
@@ -41,14 +41,25 @@ def friction_slopes(p, u, x, out):
 
 
 class JointFriction(JointForce, kind="joint-friction"):
-    """Friction on one rotation or translation of a joint, a smooth odd function of its rate η:
+    """Friction in one rotation or translation of a joint, a smooth odd function of its rate η:
 
     Q = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η
 
-    ``coulomb`` F_c (N or N m), ``static`` F_s ≥ F_c (None: F_c) decaying over ``stribeck_velocity`` v_s (m/s or rad/s),
-    ``viscous`` c (N s/m or N m s/rad). ``regularization`` v_r (m/s or rad/s): the rate at which tanh(1) = 76 % of the force is
-    reached; below it a joint under load creeps instead of sticking, at η ≈ v_r Q/F_s. Armstrong-Hélouvry, Dupont & Canudas
-    de Wit, Automatica 30 (1994) 1083.
+    Armstrong-Hélouvry, Dupont & Canudas de Wit, Automatica 30 (1994) 1083.
+
+    Parameters
+    ----------
+    coulomb : float [N or N m]
+        Coulomb friction F_c.
+    static : float or None [N or N m]
+        Static friction F_s ≥ F_c; None: F_c.
+    stribeck_velocity : float or None [m/s or rad/s]
+        Rate v_s over which F_s decays to F_c.
+    viscous : float [N s/m or N m s/rad]
+        Viscous coefficient c.
+    regularization : float [m/s or rad/s]
+        Rate v_r at which tanh(1) = 76 % of the force is reached; below it a loaded joint creeps at η ≈ v_r Q/F_s instead of
+        sticking.
     """
 
     coulomb: Nonnegative
@@ -70,7 +81,7 @@ class JointFriction(JointForce, kind="joint-friction"):
         static = self.coulomb if self.static is None else self.static
         return Row(friction, (self.coulomb, static, self.stribeck_velocity or 1.0, self.viscous, self.regularization))
 
-    def cautions(self) -> list[Problem]:
+    def warnings(self) -> list[Problem]:
         if self.stribeck_velocity is None or self.regularization < 0.5 * self.stribeck_velocity:
             return []
         speeds = f"is {self.regularization:g} and stribeck_velocity {self.stribeck_velocity:g}"

@@ -7,7 +7,17 @@ from flexmbs.model.laws import spring_damper
 
 
 class JointSpring(JointForce, kind="joint-spring"):
-    """Q = −k·(x − x0) − c·v on one freedom of a joint; k in N/m or N m/rad, c in N s/m or N m s/rad."""
+    """Q = −k·(x − x0) − c·v on one degree of freedom of a joint.
+
+    Parameters
+    ----------
+    k : float [N/m or N m/rad]
+        Stiffness.
+    c : float [N s/m or N m s/rad]
+        Damping.
+    x0 : float [m or rad]
+        Coordinate of the unloaded spring.
+    """
 
     k: Nonnegative = 0.0
     c: Nonnegative = 0.0

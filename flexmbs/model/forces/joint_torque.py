@@ -15,10 +15,12 @@ def given(p, u, x, out):
 
 
 class JointTorque(JointForce, kind="joint-torque"):
-    """Generalized force Q (N or N m) on one freedom of a joint by a law.
+    """Generalized force Q (N or N m) on one degree of freedom of a joint by a law.
 
-    ``law`` is `PD`, `PID`, `SpringDamper`, a function (t, x, v) → Q, or a law of time, a number or a function of t.
-    ``coordinate`` is the index of the freedom.
+    Parameters
+    ----------
+    law : law [N or N m]
+        `PD`, `PID`, `SpringDamper`, a function (t, x, v) → Q, or a law of time, a number or a function of t.
     """
 
     law: JointForceLaw = dataclasses.field(kw_only=False)

@@ -30,9 +30,18 @@ def given_tension(p, u, x, out):
 
 
 class PointSpring(AlongLine, kind="point-spring"):
-    """Spring and damper on the line between two frames: tension = k·(l − length) + c·dl/dt (N).
+    """Spring and damper on the line between two frames: tension = k·(l − length) + c·dl/dt.
 
-    ``length`` is the unloaded length (m; None: the initial one). ``law(t, elongation, rate) → tension`` replaces k and c.
+    Parameters
+    ----------
+    k : float [N/m]
+        Stiffness.
+    c : float [N s/m]
+        Damping.
+    length : float or None [m]
+        Unloaded length; None: the initial distance.
+    law : function or None
+        ``law(t, elongation, rate)`` returns the tension [N] and replaces k and c.
     """
 
     k: Nonnegative = 0.0

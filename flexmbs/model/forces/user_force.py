@@ -14,10 +14,13 @@ WrenchFunction = Annotated[UserFunction, AfterValidator(function_of(5, "f(t, r, 
 
 
 class UserForce(OnFrame, kind="user-force"):
-    """Force and torque on a frame by a function of the user.
+    """Force and torque on a frame by a user function.
 
-    ``function(t, r, A, v, w)`` → 6 numbers (force, torque; world axes), from the frame's position r (3), rotation matrix A (9, by
-    rows), velocity v (3) and angular velocity w (3), all in world axes.
+    Parameters
+    ----------
+    function : function
+        ``function(t, r, A, v, w)`` returns 6 numbers (force [N], torque [N m], world axes) for position r (3), rotation
+        matrix A (9, by rows), velocity v (3) and angular velocity w (3) of the frame in world axes.
     """
 
     function: WrenchFunction = dataclasses.field(kw_only=False)

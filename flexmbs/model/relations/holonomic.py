@@ -10,11 +10,21 @@ from flexmbs.model.relations.relation import FunctionRows, Relation
 
 
 class Holonomic(Relation, kind="holonomic"):
-    """g(pose, t) = 0: ``function(t, x, A)`` gives the ``equations`` values of g.
+    """g(pose, t) = 0 by a user function.
 
-    ``jacobian(t, x, A)`` gives as many rows of 6 numbers, ġ = J (v, ω) in the parent's axes, of 7 with ∂g/∂t if it is
-    ``rheonomic``; without it derivatives are taken by complex steps, or by differences where the function cannot take them.
-    The work of rheonomic ones is no part of the energy balance.
+    Derivatives that are not given are computed by complex steps, or by differences if the function does not support complex
+    numbers. The work of rheonomic constraints is not part of the energy balance.
+
+    Parameters
+    ----------
+    function : function
+        ``function(t, x, A)`` returns the values of g.
+    equations : int
+        Number of values.
+    jacobian : function or None
+        ``jacobian(t, x, A)`` returns for each value 6 numbers, ġ = J (v, ω) in parent axes, or 7 with ∂g/∂t if ``rheonomic``.
+    rheonomic : bool
+        Whether g depends on time.
     """
 
     function: PoseFunction = dataclasses.field(kw_only=False)
@@ -37,7 +47,7 @@ class Holonomic(Relation, kind="holonomic"):
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         return (ConstraintClass(self.equations, scleronomic=not self.rheonomic),)
 
-    def cautions(self) -> list[Problem]:
+    def warnings(self) -> list[Problem]:
         text = "its derivatives are taken by complex steps or differences, 10 to 40 calls each time; give a jacobian for speed"
         found = [Problem((self.section, self.name, "jacobian"), text)] if self.jacobian is None else []
         return [*found, Problem((self.section, self.name), WORK)] if self.rheonomic else found

@@ -14,9 +14,14 @@ def no_motion_along(p, u, x, out):
 
 
 class KnifeEdge(Relation, kind="knife-edge"):
-    """A blade or skate: its frame, the child, does not move along its own ``axis`` relative to the parent, d · v = 0.
+    """A blade or skate: the child frame does not move along its own ``axis`` relative to the parent, d · v = 0.
 
-    One nonholonomic equation and nothing more: what holds the blade on its plane is another joint.
+    This is one nonholonomic equation; contact of the blade with its plane needs another joint.
+
+    Parameters
+    ----------
+    axis : direction
+        Direction without velocity in the child frame.
     """
 
     axis: Axis = "y"

@@ -53,11 +53,21 @@ def rolling_disc(p, u, x, out):
 
 
 class RollingDisc(Rolling, kind="rolling-disc"):
-    """A wheel that rolls without slip on the plane through the parent's origin.
+    """A wheel that rolls without slip on the plane through the origin of the parent frame.
 
-    The child frame is the wheel's centre, ``axis`` its axle there; ``normal`` (parent's axes) points out of the plane to the
-    wheel's side. ``radius`` (m) is the largest distance of the tread from the axle, ``rim`` that of its round cross-section, 0 a
-    sharp edge. One holonomic equation (contact), two nonholonomic ones (no slip along and across the track).
+    The child frame is at the centre of the wheel. One holonomic equation (contact), two nonholonomic ones (no slip along and
+    across the track).
+
+    Parameters
+    ----------
+    radius : float [m]
+        Largest distance of the tread from the axle.
+    rim : float [m]
+        Radius of the round cross-section of the rim, 0 for a sharp edge.
+    axis : direction
+        Axle in the child frame.
+    normal : direction
+        Normal of the plane in the parent frame, towards the wheel.
     """
 
     radius: Positive

@@ -20,10 +20,16 @@ def rolling_sphere(p, u, x, out):
 
 
 class RollingSphere(Rolling, kind="rolling-sphere"):
-    """A sphere about the child frame's origin that rolls without slip on the plane through the parent's origin.
+    """A sphere about the origin of the child frame that rolls without slip on the plane through the origin of the parent frame.
 
-    ``normal`` (parent's axes) points out of the plane to the sphere's side, ``radius`` in m. One holonomic equation, two
-    nonholonomic ones; turning about the normal is free.
+    One holonomic equation, two nonholonomic ones; the rotation about the normal is free.
+
+    Parameters
+    ----------
+    radius : float [m]
+        Radius of the sphere.
+    normal : direction
+        Normal of the plane in the parent frame, towards the sphere.
     """
 
     radius: Positive

@@ -35,11 +35,23 @@ Covectors = Annotated[Any, BeforeValidator(_covectors)]
 
 
 class VelocityRows(Relation, kind="velocity-rows"):
-    """A V + a₀ = 0 on the twist V = (v, ω) of the child relative to the parent: ``covectors`` or a ``function`` of the pose.
+    """A V + a₀ = 0 for the twist V = (v, ω) of the child relative to the parent.
 
-    ``covectors``: constant rows of 6 numbers, or 7 with a₀ (m/s or rad/s); ``function(t, x, A)`` gives ``equations`` such rows.
-    They are told in ``axes`` of the child or of the parent. ``rheonomic``: the function depends on time. The work of rows with
-    a₀ is no part of the energy balance.
+    The rows are constant ``covectors``, or a ``function`` of the pose. The work of rows with a₀ is not
+    part of the energy balance.
+
+    Parameters
+    ----------
+    covectors : rows of 6 or 7 floats
+        Constant rows of A, with a₀ [m/s or rad/s] as the 7th number.
+    function : function or None
+        ``function(t, x, A)`` returns ``equations`` such rows.
+    equations : int
+        Number of rows of the function.
+    axes : 'child' or 'parent'
+        Axes of the components of the rows.
+    rheonomic : bool
+        Whether the function depends on time.
     """
 
     covectors: Covectors = None
@@ -69,7 +81,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         return (ConstraintClass(self.equations, holonomic=False, scleronomic=not self.rheonomic),)
 
-    def cautions(self) -> list[Problem]:
+    def warnings(self) -> list[Problem]:
         works = self.rheonomic or any(row[6] for row in self.covectors or ())
         return [Problem((self.section, self.name), WORK)] if works else []
 

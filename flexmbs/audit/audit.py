@@ -1,0 +1,66 @@
+"""All checks of a run that take the equations or the integrator's memory, within a share of the run's time."""
+
+import time
+import warnings
+from collections.abc import Callable
+
+from flexmbs.audit.event_steps import event_steps
+from flexmbs.audit.forcing import forcing
+from flexmbs.audit.functions import functions_that_change
+from flexmbs.audit.impacts import contact_duration, impact_order
+from flexmbs.audit.reduction import reduction
+from flexmbs.audit.second_opinion import sampled, second_opinion
+from flexmbs.audit.second_run import second_run
+from flexmbs.audit.spectrum import load_spectrum
+from flexmbs.audit.step_error import step_error
+from flexmbs.audit.work_within import work_within_steps
+from flexmbs.errors import AuditError, AuditWarning, shown
+from flexmbs.results.solution import SolutionData
+from flexmbs.system.check import PASS, WARN, Check
+from flexmbs.time_stepping.run import Run
+
+SHARE, LEAST = 0.05, 0.02  # of the run's time; seconds
+
+
+def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
+    """The checks of a solution with at least one output."""
+    budget = max(LEAST, SHARE * float(solution.statistics["solve_seconds"]))
+    found = [*step_error(solution, run), *work_within_steps(solution, run), *forcing(solution)]
+    found += [*contact_duration(solution), *impact_order(solution), *event_steps(solution, run)]
+    found += [
+        Check(f"Data of {name}", WARN, f"fail their check: {data.failed[0]}", "mend the body")
+        for name, data in solution.compiled.data.items()
+        if data.failed
+    ]
+    begun = time.perf_counter()
+    found += functions_that_change(solution)
+    found += _attempted("Second opinion", lambda: _by_other_equations(solution, run, budget))
+    found += _attempted("Second run", lambda: second_run(solution, run))
+    solution.statistics["audit_seconds"] = time.perf_counter() - begun
+    return tuple(found)
+
+
+def _by_other_equations(solution: SolutionData, run: Run, budget: float) -> list[Check]:
+    """The checks at sampled states."""
+    mine = sampled(solution, run)
+    return [*second_opinion(solution, mine, run, budget), *reduction(mine), *load_spectrum(solution)]
+
+
+def _attempted(title: str, checks: Callable[[], list[Check]]) -> list[Check]:
+    """The checks, or why they were not possible: a function of the user that is not defined at a state, an indefinite mass
+    matrix."""
+    try:
+        return checks()
+    except KeyboardInterrupt:  # what was computed stays
+        return [Check(title, WARN, "was interrupted")]
+    except Exception as error:
+        return [Check(title, WARN, f"was not possible: {type(error).__name__}: {shown(str(error))}")]
+
+
+def report_findings(solution: SolutionData, *, strict: bool) -> None:
+    """An `AuditWarning` for each check that is not PASS; with ``strict`` an `AuditError` for all of them."""
+    found = [check for check in solution.audit if check.status != PASS]
+    if strict and found:
+        raise AuditError("\n".join(f"{check.status}: {check}" for check in found), solution)
+    for check in found:
+        warnings.warn(f"{check.status}: {check}", AuditWarning, stacklevel=3)

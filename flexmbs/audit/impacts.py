@@ -1,0 +1,85 @@
+"""Durations of elastic impacts, and times between rigid ones, against fixed steps.
+
+A contact of the force N = k δⁿ stops a mass m that arrives at v at δ_m = ((n + 1) m v²/(2 k))^(1/(n+1)) and lasts
+T = 2 δ_m/v ∫₀¹ dx/√(1 − x^(n+1)) (Johnson, Contact Mechanics, 1985, eq. 11.23 for n = 3/2). Methods with control of their
+steps see it in their error.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from flexmbs.model.contact_laws import HuntCrossley
+from flexmbs.model.contacts import FrameContact
+from flexmbs.model.frames import frame_ref
+from flexmbs.results.solution import SolutionData
+from flexmbs.results.summary import body_mass
+from flexmbs.system.check import PASS, WARN, Check, graded
+
+STEPS = (8.0, 3.0)  # in the duration of an impact: fewer are a warning, fewer than the second a failure
+CLOSE = 1.5  # steps between impacts
+NEAR = 2.0  # distances between outputs within which a contact counts as met
+
+
+def contact_duration(solution: SolutionData) -> list[Check]:
+    """The impact with the fewest steps in it, where steps are fixed and contacts elastic."""
+    step = solution.run.options["step"]
+    if not step:
+        return []
+    found = [
+        (duration / step, name)
+        for name, contact in solution.model.contacts.items()
+        if isinstance(contact, FrameContact) and isinstance(contact.law, HuntCrossley)
+        if (duration := _duration(solution, name, contact)) is not None
+    ]
+    if not found:
+        return []
+    steps, name = min(found)
+    status = graded(-steps, (-STEPS[0], -STEPS[1]))
+    text = f"impacts of {name} last about {steps * step:.2g} s, {steps:.2g} steps"
+    return [Check("Contacts and steps", status, text, "" if status == PASS else "take smaller steps, or leave the step out")]
+
+
+def impact_order(solution: SolutionData) -> list[Check]:
+    """Impacts of different contacts within about a fixed step: which is first is not resolved, and the motion may hang on it."""
+    step = solution.run.options["step"]
+    if not step:
+        return []
+    impacts = sorted(solution.run.impacts, key=lambda impact: impact.t)
+    close = [
+        (one, other)
+        for one, other in itertools.pairwise(impacts)
+        if one.contact != other.contact and other.t - one.t <= CLOSE * step
+    ]
+    if not close:
+        return []
+    one, other = close[0]
+    more = f" and {len(close) - 1} other pairs" if len(close) > 1 else ""
+    text = f"{one.contact} and {other.contact} strike within a step at t = {other.t:.4g} s{more}: their order is not resolved"
+    return [Check("Order of impacts", WARN, text, "compare with half the step, or take 'event-driven'")]
+
+
+def impact_duration(stiffness: float, exponent: float, mass: float, speed: float) -> float:
+    """T (s) of an elastic impact of a mass (kg) at a speed (m/s) with the force k δⁿ."""
+    p = exponent + 1.0
+    depth = (0.5 * p * mass * speed**2 / stiffness) ** (1.0 / p)
+    return 2.0 * depth / speed * math.sqrt(math.pi) * math.gamma(1.0 + 1.0 / p) / math.gamma(0.5 + 1.0 / p)
+
+
+def _duration(solution: SolutionData, name: str, contact: FrameContact) -> float | None:
+    """Duration at the largest speed of approach at which the contact is met; None where it is not."""
+    view = solution.contact(name)
+    reach = NEAR * float(np.diff(solution.t).max(initial=0.0))
+    met = (view.rate < 0.0) & (view.gap <= -view.rate * reach)
+    if not met.any():
+        return None
+    masses = [
+        body_mass(solution, body)
+        for frame in (contact.parent, contact.child)
+        if (body := frame_ref(frame).body) in solution.model.bodies
+    ]
+    if not masses or min(masses) <= 0.0:
+        return None
+    speed = float(-view.rate[met].min())
+    return impact_duration(contact.law.stiffness, contact.law.exponent, 1.0 / sum(1.0 / mass for mass in masses), speed)

@@ -1,0 +1,248 @@
+"""A run judged by equations that did not produce it: its accelerations, reactions and joint angles by Lagrange multipliers in the
+other coordinates, from the state alone.
+
+At ends of steps over the run, that of the largest accelerations among them, the model compiled in the other
+coordinates gives M ṡ = k + Gᵀλ, G ṡ = γ by its block-sparse factorization: no recursion, no chosen coordinates, no memory of the
+run. What a fast path leaves out, or a path variable that lies, shows as a difference of accelerations.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work, start_from
+from flexmbs.initial.initial_state import InitialState, converted, settle
+from flexmbs.integrators.run_context import HOLDS
+from flexmbs.model.motions import Rotate, ScrewMotion
+from flexmbs.results.drive_jumps import disturbed
+from flexmbs.results.joints import declared_coordinates, joint_histories, start_coordinates
+from flexmbs.results.solution import SolutionData
+from flexmbs.results.state import joint_values
+from flexmbs.results.views import BodyView
+from flexmbs.system.check import FAIL, PASS, Check, graded
+from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.records import ETA, MASS, NF, SF_AT, SPARE
+from flexmbs.system.sizes import model_size
+from flexmbs.system.trajectory import RunInfo, Trajectory
+from flexmbs.time_stepping.run import Run, facts, make_outputs
+
+LEAST_STATES = 3
+LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force
+DRIFTING = (1e-2, 1e-1)  # the same at most where velocities drift off the constraints
+WITHIN = (2e-3, 3e-2)  # the same at states within steps, where constraints hold at their ends
+DRIFT = 2.0  # of the drift of velocities per step, which the other coordinates do not have
+MEND = "take smaller steps; report it if it stays"
+NO_TURNING = 1e-3  # of the largest acceleration over the size of the model: angular accelerations below it are none
+WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are none
+PRELOAD = 1e-3  # of the forces of joints over all masses: accelerations so small are what is left where forces hold each other
+MINOR = 1e-3  # of the largest accelerations of all bodies: those of a body below it are measured by it
+SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
+WHOLE = 0.8  # of a turn: a change of an angle between outputs as far from its rate's integral
+STEADY = 0.5  # rad: change that the rates' difference makes between two outputs, above which turns cannot be told
+
+
+class Difference(NamedTuple):
+    """The largest difference over the largest value, and where it is."""
+
+    share: float
+    item: str
+    t: float
+
+
+def second_opinion(solution: SolutionData, mine: SolutionData, run: Run, budget: float) -> list[Check]:
+    """Checks of accelerations, reactions and joint angles at the states ``mine``, within about ``budget`` seconds."""
+    turns = turned(solution)
+    if len(solution.t) < 2:
+        return turns
+    theirs = _judged(mine, budget) if len(mine.t) else None
+    if theirs is None:
+        return turns
+    bodies = {name: mine.body(name) for name in mine.bodies}
+    sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]))
+    linear, largest = max(_norm(body.acceleration) for body in bodies.values()), max(size for size, _ in sizes.values())
+    text = f"{len(theirs.t)} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
+    worst, reactions = _accelerations(mine, theirs, bodies, sizes), _reactions(mine, theirs, largest)
+    limits = WITHIN if run.context.clock[HOLDS] else _limits(solution, linear)
+    status = graded(worst.share, limits)
+    place = f" at body {worst.item}, t = {worst.t:.4g} s" if status != PASS else ""
+    found = f"{text}, differ by {worst.share:.1e} of the largest acceleration{place}"
+    checks = [Check("Second opinion", status, found, "" if status == PASS else MEND)]
+    if not reactions.share <= limits[0]:
+        found = f"{text}, differ by {reactions.share:.1e} of the largest force at joint {reactions.item}, t = {reactions.t:.4g} s"
+        checks.append(Check("Reactions", graded(reactions.share, limits), found, MEND))
+    return [*checks, *turns]
+
+
+def _limits(solution: SolutionData, linear: float) -> tuple[float, float]:
+    """Of differences: those of exact constraints, or what the drift of velocities in a step makes of accelerations."""
+    drift, h = float(solution.drift[:, 1].max(initial=0.0)), float(np.median(solution.trajectory.step[1:]))
+    share = DRIFT * drift / max(h * linear, 1e-300)
+    return LIMITS if share <= LIMITS[0] else (min(share, DRIFTING[0]), DRIFTING[1])
+
+
+def sampled(solution: SolutionData, run: Run) -> SolutionData:
+    """The states that the run kept for the audit, the extreme one first; those left out in which rigid contacts are closed, and
+    those after jumps of prescribed velocities."""
+    samples = run.context.samples
+    order = [len(samples.t) - 1, *range(0, len(samples.t) - 1, 5), *range(len(samples.t) - 1)]
+    times = list(dict.fromkeys(order))
+    told = (samples.t >= 0.0) & (samples.closed == 0) & np.isfinite(samples.sd).all(axis=1) & ~disturbed(solution, samples.t)
+    pick = [k for k in times if told[k]]
+    out = Trajectory(*make_outputs(samples.t[pick], run.facts, samples.beta.shape[1]))
+    for name in ("q", "s", "sd", "lam", "z", "beta"):
+        getattr(out, name)[:] = getattr(samples, name)[pick]
+    return _solution(solution.compiled, out, solution)
+
+
+def _judged(mine: SolutionData, budget: float) -> SolutionData | None:
+    """The states in the other coordinates, one after the other until the time is up, at least three; None where none can be."""
+    begun = time.perf_counter()
+    source = mine.compiled
+    other = "absolute" if source.topology.coordinates == "joint" else "joint"
+    target = compile_model(source.model, other).with_spring_lengths(source.spring_lengths)
+    first = start_coordinates(target)
+    state_at, work = _converted(mine, target), make_work(target.system, first)
+    out = Trajectory(*make_outputs(mine.t, facts(target), len(first)))
+    count = 0
+    for k, t in enumerate(mine.t):
+        if count >= LEAST_STATES and time.perf_counter() - begun > budget:
+            break
+        state = state_at(k)
+        start_from(work, state.beta)
+        settled = settle(target, work, float(t), state.q, state.s, state.z)
+        if settled.status < 0:
+            return None
+        out.q[k], out.s[k], out.sd[k], out.lam[k] = state.q, state.s, settled.sd, settled.lam
+        out.z[k], out.beta[k] = state.z, work.beta[:-SPARE]
+        count = k + 1
+    shortened = Trajectory(*(values[:count] for values in out))
+    return _solution(target, shortened, mine)
+
+
+def _solution(compiled: Compiled, trajectory: Trajectory, of: SolutionData) -> SolutionData:
+    """Some states as a solution; forces of joints that are not unique stay as they come."""
+    redundant = of.run.redundant
+    found = joint_histories(compiled, trajectory, redundant=bool(redundant), least_norm=False) if len(trajectory.t) else None
+    return SolutionData(compiled, trajectory, {}, RunInfo(redundant=redundant), stored=found)
+
+
+def _converted(mine: SolutionData, target: Compiled) -> Callable[[int], InitialState]:
+    """The states in the coordinates of ``target``."""
+    compiled, z = mine.compiled, mine.trajectory.z
+    if compiled.topology.coordinates != "joint":
+        values = joint_values(target, mine, range(len(mine.t)))
+        return lambda k: InitialState(*values[k], z=z[k])
+    work = make_work(compiled.system, mine.trajectory.beta[0])
+
+    def state(k: int) -> InitialState:
+        start_from(work, mine.trajectory.beta[k])
+        terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z[k])
+        eta = work.cut[:, ETA : ETA + 6].copy()
+        here = InitialState(mine.q[k], mine.s[k], work.beta[:-SPARE].copy(), (), work.motion.copy(), eta, z[k])
+        return converted(compiled, here, target)
+
+    return state
+
+
+def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float) -> dict[str, tuple[float, float]]:
+    """Accelerations (m/s², rad/s²) of each body that its errors are measured by: its own, gravity, those that would change its
+    speed within the run, and small parts of what the forces of the joints could do and of the largest of all bodies."""
+    length, gravity = model_size(mine.compiled), float(np.linalg.norm(mine.model.gravity))
+    held = PRELOAD * max((_norm(mine.joint(name).force) for name in mine.joints), default=0.0) / _mass(mine)
+    own = {}
+    for name, body in bodies.items():
+        spin = _norm(body.angular_velocity)
+        turning = _norm(body.angular_acceleration) + spin**2
+        speed = max(_norm(body.velocity), length * spin) / max(duration, 1e-300)
+        own[name] = max(gravity, _norm(body.acceleration), length * turning, held, speed, SMALLEST), turning
+    most, fastest = (max(values) for values in zip(*own.values()))
+    return {
+        name: (max(linear, MINOR * most), max(turning, MINOR * fastest, NO_TURNING * max(linear, MINOR * most) / length))
+        for name, (linear, turning) in own.items()
+    }
+
+
+def _accelerations(
+    mine: SolutionData, theirs: SolutionData, bodies: dict[str, BodyView], sizes: dict[str, tuple[float, float]]
+) -> Difference:
+    """Of bodies' accelerations, angular accelerations and those of their modes, over their sizes."""
+    n = len(theirs.t)
+    apart = []
+    for name, a in bodies.items():
+        b, (linear, turning) = theirs.body(name), sizes[name]
+        apart.append((name, np.linalg.norm(a.acceleration[:n] - b.acceleration, axis=1) / linear))
+        apart.append((name, np.linalg.norm(a.angular_acceleration[:n] - b.angular_acceleration, axis=1) / turning))
+        if name in mine.compiled.data:
+            one, other = _elastic(mine, name), _elastic(theirs, name)
+            size = max(_norm(one), _restoring(mine.compiled, name, a.elastic), SMALLEST)
+            apart.append((name, np.linalg.norm(one[:n] - other, axis=1) / size))
+    return _largest(apart, theirs.t)
+
+
+def _mass(solution: SolutionData) -> float:
+    return float(solution.compiled.system.bodies.rigid[:, MASS].sum())
+
+
+def _norm(values: np.ndarray) -> float:
+    return float(np.linalg.norm(values, axis=1).max(initial=0.0))
+
+
+def _elastic(solution: SolutionData, name: str) -> np.ndarray:
+    """Accelerations (nt, nf) of the modes."""
+    row = solution.compiled.system.tree[solution.compiled.bodies.index(name)]
+    return np.asarray(solution.sd[:, row[SF_AT] :][:, : row[NF]])
+
+
+def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:
+    """Largest accelerations that the modes would have without loads."""
+    data = compiled.data[name]
+    return _norm(elastic * (np.diagonal(data.K_ff) / np.diagonal(data.m_ff))) if data.nf else 0.0
+
+
+def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Difference:
+    """Of the forces and moments of joints where they are unique; ``largest``: acceleration."""
+    n, size, apart = len(theirs.t), WEIGHTLESS * _mass(mine) * largest, []
+    length = model_size(mine.compiled)
+    for name in mine.joints:
+        a, b = mine.joint(name), theirs.joint(name)
+        if a.unique and b.unique:
+            size = max(size, _norm(a.force), _norm(a.torque) / length)
+            apart.append((name, np.linalg.norm(a.force[:n] - b.force, axis=1)))
+            apart.append((name, np.linalg.norm(a.torque[:n] - b.torque, axis=1) / length))
+    return _largest([(name, values / (size or 1.0)) for name, values in apart], theirs.t)
+
+
+def _largest(shares: list[tuple[str, np.ndarray]], t: np.ndarray) -> Difference:
+    found = Difference(0.0, "", 0.0)
+    for name, values in shares:
+        k = int(np.nan_to_num(values, nan=np.inf).argmax())
+        if not values[k] <= found.share:
+            found = Difference(float(values[k]), name, float(t[k]))
+    return found
+
+
+def turned(solution: SolutionData) -> list[Check]:
+    """Angles of joints that change by whole turns more than their rates say between two outputs."""
+    dt = np.diff(solution.t)
+    histories = joint_histories(solution.compiled, solution.trajectory, redundant=False)  # whose multipliers do not matter here
+    for name in solution.joints:
+        joint = declared_coordinates(solution.compiled, solution.trajectory, histories, name)
+        motions = solution.compiled.model.joints[name].motions
+        if any(motion.nq != motion.nv for motion in motions):
+            continue
+        axes = [motion for motion in motions for _ in range(motion.nq)]
+        for c, motion in enumerate(axes):
+            if not isinstance(motion, (Rotate, ScrewMotion)):
+                continue
+            p, v = joint.position[:, c], joint.velocity[:, c]
+            off = np.diff(p) - 0.5 * dt * (v[1:] + v[:-1])
+            told = (np.abs(np.diff(v)) * dt < STEADY) & (np.abs(v[1:] + v[:-1]) * dt < 2.0 * np.pi)  # below half a turn
+            jumps = np.flatnonzero(told & (np.abs(off) > WHOLE * 2.0 * np.pi))
+            if len(jumps):
+                k = int(jumps[0])
+                text = f"joint {name} turns by {off[k]:.3g} rad more than its rate gives at t = {solution.t[k + 1]:.4g} s"
+                return [Check("Joint angles", FAIL, text, "report it")]
+    return []

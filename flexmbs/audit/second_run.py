@@ -1,0 +1,143 @@
+"""How errors grow: the run again with other steps.
+
+Errors of single steps tell nothing of how an unstable or chaotic motion, a switch or an impact lets them grow. The same equations
+are run again with the same method: fixed steps doubled, those of explicit methods halved, or the tolerance ten times as large; a
+long run only in its first part. Of the difference d of the positions the run is off by about d / (2ᵖ − 1), 4 d / 3 or d / 9
+(Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs have nothing in common any more
+d is as large as the motion, and the estimate says no more than that the run is not certain.
+"""
+
+import dataclasses
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.audit.step_error import MOTION, Measure, place_of
+from flexmbs.dynamics.work import make_work
+from flexmbs.integrators.integrator import Integrator
+from flexmbs.integrators.run_context import DONE, NEXT
+from flexmbs.results.between_outputs import quaternion_product, rotation_vectors
+from flexmbs.results.solution import SolutionData
+from flexmbs.system.check import PASS, WARN, Check, graded
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import NF, Q_AT, QF_AT, S_AT, SF_AT
+from flexmbs.time_stepping.outcome import INTERRUPTED
+from flexmbs.time_stepping.run import Run
+
+MOST = 500_000  # evaluations times coordinates, up to 0.1 s: longer runs are run again up to there
+SLOWEST = 1.0  # s, with slow functions of the user
+SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: when the second run is ended wherever it is
+MOST_OUTPUTS = 1000
+EXPLOSIVE = 10.0  # growth in half of the time that no stable motion shows
+DISTURBED = 1e-12  # of what is alike, in a step: by its velocities at the start the second run leaves unstable positions
+UNDISTURBED = 1e-3  # of the motion over the run: more the disturbance alone must not make
+AT_REST = 1e-3  # of the model's size: nobody sees less, and runs that do not move are measured by it
+FACTOR, COARSER = 2.0, 10.0  # of steps, of tolerances
+COARSEST = 1e-2  # tolerance
+MEND = "take smaller steps or tolerances; an unstable or chaotic motion they keep right for longer, not for ever"
+
+
+class Other(NamedTuple):
+    """Another run of the same equations: its method, what it costs of the first one, and which part of the difference is the
+    error of the first."""
+
+    method: Integrator
+    cost: float
+    share: float
+
+
+def second_run(solution: SolutionData, run: Run) -> list[Check]:
+    """The difference of another run over the motion, as an estimate of the error of this one with its growth."""
+    if run.begun is None or not (solution.run.finished and solution.t[-1] > 0.0 and solution.s.shape[1]):
+        return []
+    other = another(run.method)
+    picked = _outputs(solution, other.cost)
+    if len(picked) < 2:
+        return [Check("Second run", PASS, "none, as the run was long: how far errors of its steps grew is not known")]
+    measure = Measure.of(solution)
+    motion = np.full_like(measure.motion, AT_REST) if measure.still else measure.motion
+    times = solution.t[picked]
+    again = Run(solution.compiled, other.method, run.form, times, make_work(solution.compiled.system, run.begun.beta))
+    again.connect()
+    rate = min(DISTURBED / float(again.context.clock[NEXT]), UNDISTURBED * float(motion.min(initial=1.0)) / solution.t[-1])
+    again.deadline = time.perf_counter() + max(SECONDS, MOST_OF_RUN * solution.statistics["solve_seconds"])
+    again.begin(dataclasses.replace(run.begun, s=run.begun.s + rate * measure.sizes))
+    status, reached = again.integrate(None)
+    solution.compiled.callbacks.raise_error()
+    method = other.method
+    what = f"steps of {method.step:g} s" if method.step else f"rtol = {method.rtol:g}"
+    difference = np.abs(displacements(solution.compiled, solution.q[picked[:reached]], again.out.q[:reached]))
+    if status not in (DONE, INTERRUPTED) or reached < 2 or not np.isfinite(difference).all():
+        return [Check("Second run", PASS, f"none: it stopped with {what}")]
+    errors = other.share * difference / measure.sizes
+    found = errors / motion
+    shares = np.maximum.accumulate(found.max(axis=1))
+    seen = float(errors.max()) > AT_REST
+    return [_judged(solution, times[:reached], shares, seen, f"with {what}", int(found.max(axis=0).argmax()))]
+
+
+def _judged(solution: SolutionData, t: np.ndarray, shares: np.ndarray, seen: bool, what: str, worst: int) -> Check:
+    """The check of the largest shares of the motion so far at times t; ``seen``: some displacement is one that matters."""
+    status = graded(float(shares[-1]), MOTION if seen else (MOTION[0], math.inf))
+    text = f"{what} positions differ as if {shares[-1]:.1e} of the motion were wrong"
+    if t[-1] < solution.t[-1]:
+        text += f" up to t = {t[-1]:.4g} s, the rest is not known"
+        if status == PASS and _extrapolated(t, shares, float(solution.t[-1])) > MOTION[0]:
+            return Check("Second run", WARN, f"{text}; errors grow exponentially, to all of it by the end", MEND)
+    if status == PASS:
+        return Check("Second run", status, text)
+    good = float(t[max(int(np.searchsorted(shares, MOTION[0])) - 1, 0)])
+    text += f", most {place_of(solution, worst)}, {MOTION[0]:g} of it after t = {good:.4g} s"
+    return Check("Second run", status, text, MEND)
+
+
+def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float) -> float:
+    """The share at the end, of errors that grow exponentially: by a factor r and then r² in times that double; else 0."""
+    early, middle, last = (float(np.interp(part * t[-1], t, shares)) for part in (0.25, 0.5, 1.0))
+    if early <= 0.0 or middle <= early or last < EXPLOSIVE * middle or math.log(last / middle) < 1.5 * math.log(middle / early):
+        return 0.0
+    rate = math.log(last / middle) / (0.5 * t[-1])
+    return last * math.exp(min(rate * (end - t[-1]), 100.0))
+
+
+def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
+    """Numbers of the outputs that are compared: of a long run those of its first part."""
+    counts = solution.statistics
+    work = cost * counts["evaluations"] * (4 + solution.s.shape[1]) / MOST
+    part = min(1.0, 1.0 / max(work, cost * counts["solve_seconds"] / SLOWEST, 1e-300))
+    within = np.flatnonzero(solution.t <= part * solution.t[-1] * (1.0 + 1e-12))
+    return within[np.unique(np.linspace(0, len(within) - 1, min(len(within), MOST_OUTPUTS)).round().astype(int))]
+
+
+def another(method: Integrator) -> Other:
+    """The method with steps twice as long, of explicit ones half as long, or with a tolerance ten times as large."""
+    if method.step is not None:
+        order = 1 if method.contacts else 2
+        if method.explicit:
+            return Other(dataclasses.replace(method, step=method.step / FACTOR), FACTOR, 1.0 / (1.0 - FACTOR**-order))  # type: ignore[type-var]
+        return Other(dataclasses.replace(method, step=FACTOR * method.step), 1.0 / FACTOR, 1.0 / (FACTOR**order - 1.0))  # type: ignore[type-var]
+    rtol, atol = float(method.rtol or 0.0), float(method.atol or 0.0)
+    factor = max(min(COARSER, COARSEST / rtol), math.sqrt(COARSER))
+    return Other(dataclasses.replace(method, rtol=factor * rtol, atol=factor * atol), 0.7, 1.0 / (factor - 1.0))  # type: ignore[type-var]
+
+
+def displacements(compiled: Compiled, q: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """(n, ns) δ with other = q ⊕ δ, of every row."""
+    tree = compiled.system.tree
+    out = np.zeros((len(q), int(compiled.system.layout[2])))
+    for row, primary in zip(tree, compiled.topology.tree):
+        at, to = int(row[Q_AT]), int(row[S_AT])
+        for motion in primary.motions:
+            if motion.nq == motion.nv:
+                out[:, to : to + motion.nv] = other[:, at : at + motion.nq] - q[:, at : at + motion.nq]
+            else:  # Euler parameters last
+                shift = motion.nq - 4
+                out[:, to : to + shift] = other[:, at : at + shift] - q[:, at : at + shift]
+                p, p_other = (each[:, at + shift : at + motion.nq] for each in (q, other))
+                out[:, to + shift : to + motion.nv] = rotation_vectors(quaternion_product(p * [1.0, -1.0, -1.0, -1.0], p_other))
+            at, to = at + motion.nq, to + motion.nv
+        nf, at, to = int(row[NF]), int(row[QF_AT]), int(row[SF_AT])
+        out[:, to : to + nf] = other[:, at : at + nf] - q[:, at : at + nf]
+    return out

@@ -1,0 +1,53 @@
+"""The work of applied forces and of losses within steps, by the method and by a rule with points that no method uses.
+
+A force that a method sees at its own points alone does other work between them: one that changes much faster than the steps, or
+acts for a part of a step. Compared where the works matter for the energy of the run.
+"""
+
+import math
+
+import numpy as np
+
+from flexmbs.integrators.sampling import BY_GAUSS, BY_METHOD, SAMPLED_H
+from flexmbs.results.solution import SolutionData
+from flexmbs.results.summary import energy_at_rest
+from flexmbs.system.check import PASS, Check, graded
+from flexmbs.system.records import CO_LAW
+from flexmbs.time_stepping.run import Run
+
+LEAST_STEPS = 8
+STEADILY = 0.9  # of the steps are judged: corners of forces lie in few
+MATTERS = 1e-3  # of the largest change of an energy or work
+FIXED = (0.15, 0.5)  # six steps and three in a period of the force
+CONTROLLED = (0.5, math.inf)  # their error is estimated at points within the step too
+
+
+def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
+    """Σ |W − W_Gauss| over Σ max(|W|, |W_Gauss|) of the sampled steps, of forces or losses, the larger."""
+    rows = run.context.samples.work
+    rows = rows[(rows[:, SAMPLED_H] > 0.0) & np.isfinite(rows).all(axis=1)]
+    if len(rows) < LEAST_STEPS:
+        return []
+    run_time = float(solution.t[-1] - solution.t[0])
+    energy = solution.energy
+    parts = (energy.kinetic, energy.strain, energy.potential, energy.work_of_forces, energy.work_of_drives, energy.dissipated)
+    scale = max(float(np.ptp(each)) for each in parts)
+    if scale <= energy_at_rest(solution):
+        return []
+    worst, what = 0.0, ""
+    impacts = bool((solution.compiled.system.contacts.info[:, CO_LAW] < 0).any())  # what they take is a loss at a time
+    for c, name in enumerate(("forces",) if impacts else ("forces", "losses")):
+        ours, theirs = rows[:, BY_METHOD + c], rows[:, BY_GAUSS + c]
+        kept = np.argsort(np.abs(ours - theirs))[: math.ceil(STEADILY * len(rows))]
+        done = float(np.maximum(np.abs(ours[kept]), np.abs(theirs[kept])).sum())
+        if done / float(rows[kept, SAMPLED_H].sum()) * run_time <= MATTERS * scale:
+            continue
+        share = float(np.abs(ours - theirs)[kept].sum()) / done
+        if share > worst:
+            worst, what = share, name
+    if not what:
+        return []
+    fixed = solution.run.options["step"]
+    status = graded(worst, FIXED if fixed else CONTROLLED)
+    text = f"that of {what} in {len(rows)} steps differs by {worst:.1e} from its integral at other points"
+    return [Check("Work within steps", status, text, "" if status == PASS else "take smaller steps")]

@@ -1,0 +1,83 @@
+"""`assemble`: consistent initial positions and velocities, and what had to move for them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flexmbs.diagnosis.rank import Singular, redundant_rows, singular_position
+from flexmbs.initial.arguments import instant
+from flexmbs.initial.assembly import Assemble, Weight
+from flexmbs.initial.initial_state import InitialState, Moved, initial_state, joint_coordinates, warn_of_moved
+from flexmbs.model.check import declaration_report
+from flexmbs.model.model import ModelData
+from flexmbs.system.compile import Compiled
+
+
+@dataclass(frozen=True)
+class JointState:
+    """Coordinates and velocities of one joint."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Consistent initial state: every joint's coordinates, what moved from the declared values, redundant constraints."""
+
+    joints: dict[str, JointState]
+    moved: tuple[Moved, ...]
+    redundant: list[tuple[str, int]]
+    compiled: Compiled = field(repr=False)
+    state: InitialState = field(repr=False)
+    singular: Singular | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        lines = [f"{name}: q = {_numbers(joint.position)}, v = {_numbers(joint.velocity)}" for name, joint in self.joints.items()]
+        lines += [f"moved: {moved}" for moved in self.moved]
+        lines += [redundancy_text(name, rows) for name, rows in self.redundant]
+        lines += [str(self.singular)] if self.singular else []
+        return "\n".join(lines)
+
+
+def assemble(
+    model: ModelData, *, t: float = 0.0, locked: str | Sequence[str] = (), weights: Mapping[str, Weight] | None = None,
+    elastic: bool = False, strict: bool = False,
+) -> Assembly:  # fmt: skip
+    """The initial state that fulfils all joints and drives at time ``t`` and keeps what is declared.
+
+    Joints whose ``q0`` or ``v0`` is given keep it where the constraints allow it, of tree and cut joints alike; the others move
+    with the least change, which counts with the mass matrix. Where declared values cannot all be kept they move as little, with
+    an `AssemblyWarning`, or an `InputError` if ``strict``. ``locked`` joints are held exactly; ``weights`` (joint → number, or
+    one per freedom) make joints harder (> 1) or easier (< 1) to move. Bodies keep their declared deformation; if ``elastic``,
+    they bend, with the least strain energy, where loops do not close otherwise. What drives prescribe always holds.
+    Raises `InputError` that names the joint and the gap where a loop does not close, and locked joints that contradict.
+    """
+    declaration_report(model).raise_errors()
+    found = assembly(model, instant(t), Assemble(locked, weights or {}, elastic=elastic, strict=strict))
+    if t == 0.0:
+        warn_of_moved(found.state)
+    return found
+
+
+def assembly(model: ModelData, t: float, how: Assemble | None = None) -> Assembly:
+    """The initial state of a model whose declarations have been checked; redundancy is judged beside a singular start."""
+    compiled, start = initial_state(model, t=t, how=how)
+    joints = {name: JointState(*joint_coordinates(compiled, start, name)) for name in model.joints}
+    singular = singular_position(compiled, start)
+    regular = singular.near if singular else start
+    redundant = redundant_rows(compiled, regular.q, regular.s, regular.beta)
+    return Assembly(joints, start.moved, redundant, compiled, start, singular)
+
+
+def redundancy_text(joint: str, rows: int) -> str:
+    """One line that names a joint with dependent constraints."""
+    count = "1 constraint depends" if rows == 1 else f"{rows} constraints depend"
+    return (
+        f"joint '{joint}': {count} on the others; the motion is unique, reactions are not (least-norm multipliers are reported)"
+    )
+
+
+def _numbers(values: np.ndarray) -> str:
+    return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"

@@ -1,0 +1,89 @@
+"""What only the compiled system knows of a model: its tree, its cut joints, redundant constraints."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.diagnosis.assemble import assembly, redundancy_text
+from flexmbs.diagnosis.constraint_table import constraint_lines
+from flexmbs.diagnosis.planar import planar_line
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import InputError
+from flexmbs.initial.assembly import holonomic_rows
+from flexmbs.initial.initial_state import InitialState, settle
+from flexmbs.model.check import Report, declaration_report
+from flexmbs.model.model import ModelData
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import NF
+from flexmbs.system.topology import independent_loops
+
+
+class Diagnosis(NamedTuple):
+    """Lines on the tree and its freedoms, the table of constraints, warnings."""
+
+    lines: list[str]
+    constraints: list[str]
+    warnings: list[str]
+
+
+def check(model: ModelData) -> Report:
+    """The report on a model, with the tree, the cuts and the redundant constraints of the compiled system; does not raise."""
+    report = declaration_report(model)
+    if report.errors:
+        return report
+    try:
+        found = diagnose(model)
+    except InputError as error:
+        report.errors += error.problems
+        return report
+    report.sections["constraints"] = found.constraints
+    report.sections["system"] = found.lines
+    report.warnings += found.warnings
+    return report
+
+
+def diagnose(model: ModelData) -> Diagnosis:
+    """Tree, cuts, loops, freedoms f = n_s − rank G; classes of constraints; redundant rows by joint, what assembly moved.
+
+    Raises `InputError` where a loop does not close, and where a run could not start.
+    """
+    found = assembly(model, 0.0)
+    compiled, redundant = found.compiled, found.redundant
+    _require_accelerations(compiled, found.state)
+    lines = str(compiled.topology).splitlines()
+    loops = independent_loops(model, compiled.topology)
+    lines += [f"loop {i}: {' – '.join((cut, *tree, cut))}" for i, (cut, tree) in enumerate(loops.items(), 1)]
+    dependent = sum(rows for _, rows in redundant)
+    ns, nc = int(compiled.system.layout[2]), compiled.n_constraints
+    modes = int(compiled.system.tree[:, NF].sum())
+    lines.append(
+        f"{ns - modes} joint velocities + {modes} modes − {nc} constraints + {dependent} redundant"
+        f" = {ns - nc + dependent} freedoms"
+    )
+    regular = found.singular.near if found.singular else found.state
+    lines += _velocity_line(compiled, regular, ns - nc + dependent)
+    lines += [line for line in [planar_line(compiled, regular)] if line]
+    lines += [f"assembly moved {moved}" for moved in found.moved]
+    warnings = [redundancy_text(name, rows) for name, rows in redundant]
+    warnings += [line for moved in found.moved for line in moved.contradictions]
+    warnings += [f"model: {found.singular}"] if found.singular else []
+    return Diagnosis(lines, constraint_lines(model, compiled.topology), warnings)
+
+
+def _require_accelerations(compiled: Compiled, start: InitialState) -> None:
+    """Raise `InputError` for a mass matrix of the start that is not positive definite."""
+    status = settle(compiled, make_work(compiled.system, start.beta), 0.0, start.q.copy(), start.s.copy()).status
+    if status < 0:
+        body = compiled.bodies[-1 - status]
+        raise InputError(f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass")
+
+
+def _velocity_line(compiled: Compiled, start: InitialState, f: int) -> list[str]:
+    """Freedoms in position and in velocity, where nonholonomic constraints make them differ."""
+    holonomic = holonomic_rows(compiled)
+    if holonomic.all():
+        return []
+    G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G[holonomic]
+    in_position = len(start.s) - int(np.linalg.matrix_rank(G))
+    return [f"{in_position} freedoms in position, {f} in velocity"]

@@ -1,0 +1,97 @@
+"""Planar mechanisms: joints that let every body move in parallel planes only, where 3 conditions of each body fall away."""
+
+import numpy as np
+
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.initial.initial_state import InitialState
+from flexmbs.model.bodies import FlexibleBody, PointMass
+from flexmbs.model.frames import Frame, FrameRef
+from flexmbs.model.motions import FixedRotation, FixedTranslation, Rotate, Slide
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import CUT_CLOSED, CUT_POSITIONS, CUT_ROW, ROT
+
+PARALLEL = 1e-9
+INDEPENDENT = 1e-6
+
+
+def planar_line(compiled: Compiled, start: InitialState) -> str:
+    """The count f = 3n − b where the motion is planar, 2n_p − b for point masses alone, else nothing.
+
+    b counts holonomic rows; nonholonomic ones lower the freedoms in velocity only.
+    """
+    if plane_normal(compiled, start) is None:
+        return ""
+    bodies, tree = compiled.model.bodies.values(), compiled.topology.tree
+    closing, velocity = _closing_rows(compiled, start)
+    n, b = len(bodies), sum(3 - sum(motion.nv for motion in primary.motions) for primary in tree) + closing
+    left = f", {3 * n - b - velocity} in velocity" if velocity else ""
+    if all(isinstance(body, PointMass) for body in bodies):
+        return f"points in a plane: f = 2·{n} − {b - n} = {3 * n - b} (2n_p − b){left}"
+    return f"planar motion: f = 3·{n} − {b} = {3 * n - b} (3n − b){left}"
+
+
+def _closing_rows(compiled: Compiled, start: InitialState) -> tuple[int, int]:
+    """Rows that the cut joints put on positions and on velocities alone of motions in the plane, each joint by itself."""
+    G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G
+    positions = both = 0
+    for cut in compiled.system.cuts:
+        rows = G[cut[CUT_ROW] : cut[CUT_ROW] + cut[CUT_CLOSED]]
+        positions += _rank(rows[: cut[CUT_POSITIONS]])
+        both += _rank(rows)
+    return positions, both - positions
+
+
+def _rank(rows: np.ndarray) -> int:
+    return int(np.linalg.matrix_rank(rows, tol=INDEPENDENT)) if len(rows) else 0
+
+
+def plane_normal(compiled: Compiled, start: InitialState) -> np.ndarray | None:
+    """The unit normal to which all rotations of the tree are parallel and all translations perpendicular: what closes loops
+    cannot leave that plane. None where there is none, where a body floats or is flexible, or where all move along one line."""
+    if any(isinstance(body, FlexibleBody) for body in compiled.model.bodies.values()):
+        return None
+    if any(primary.joint is None for primary in compiled.topology.tree):
+        return None
+    turns, slides = _axes(compiled, start)
+    if np.isnan(turns).any():
+        return None
+    if turns:
+        normal = turns[0]
+    else:
+        _, size, across = np.linalg.svd(np.array(slides).reshape(-1, 3))
+        if len(size) < 2 or size[1] < INDEPENDENT:
+            return None
+        normal = across[2]
+    off = [np.linalg.norm(np.cross(normal, axis)) for axis in turns] + [abs(normal @ axis) for axis in slides]
+    return None if max(off) > PARALLEL else normal
+
+
+def _axes(compiled: Compiled, start: InitialState) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """World axes of the tree's rotations and translations; a motion of another kind gives a rotation that is not a number.
+
+    The rotations before a motion in its chain are left out: in a planar joint they keep the normal.
+    """
+    turns: list[np.ndarray] = []
+    slides: list[np.ndarray] = []
+    for name in compiled.topology.real_tree:
+        joint = compiled.model.joints[name]
+        A = _frame_axes(compiled, start, joint.parent)
+        for motion in joint.motions:
+            if isinstance(motion, FixedRotation):
+                A = A @ np.asarray(Frame(rotation=(motion.axis, motion.angle)).rotation)
+            elif isinstance(motion, Rotate):
+                turns.append(A @ motion.axis)
+            elif isinstance(motion, Slide):
+                slides.append(A @ motion.axis)
+            elif not isinstance(motion, FixedTranslation):
+                turns.append(np.full(3, np.nan))
+    return turns, slides
+
+
+def _frame_axes(compiled: Compiled, start: InitialState, ref: FrameRef) -> np.ndarray:
+    """World axes of a frame of a rigid body or of the ground."""
+    own = compiled.system.frames.place[compiled.frames[ref], 3:].reshape(3, 3)
+    if ref.body not in compiled.bodies:
+        return np.asarray(own)
+    return np.asarray(start.motion[compiled.bodies.index(ref.body), ROT : ROT + 9].reshape(3, 3) @ own)

@@ -1,0 +1,125 @@
+"""Rank of the constraints: rows that depend on others everywhere, rank that is lost at one position only (dead centre, end of
+reach, aligned links)."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.initial.assembly import displaced
+from flexmbs.initial.contradiction import row_owners
+from flexmbs.initial.initial_state import ACCEPTED_GAP, InitialState, settle
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import ETA, SPARE
+
+DEPENDENT = 1e-9
+NEARLY = 1e-6  # pivots below this at the start tell a singular position
+VANISHING = 1e-5  # of the longest row
+SHORTEST = 1e-4  # rows below this (m or rad per unit of a coordinate) are not stretched to unit length: they may be round-off
+NEAR_STEP = 1e-2  # m or rad from a position to the one it is compared with
+NEAR_END = 1 / 3  # pivots below this part of the first ones tell that a run that stopped was near a singular position
+
+
+class Pivots(NamedTuple):
+    """Rank-revealing QR of the unit rows of G: descending |R_ii| and the joint or drive of each row in that order."""
+
+    size: np.ndarray
+    owner: list[str]
+
+    def rank(self, tolerance: float) -> int:
+        """Number of rows that do not depend on the others."""
+        return int((self.size > tolerance).sum())
+
+    def dependent(self, tolerance: float) -> list[tuple[str, int]]:
+        """(joint or drive, number of its rows that depend on others)."""
+        found: dict[str, int] = {}
+        for name in self.owner[self.rank(tolerance) :]:
+            found[name] = found.get(name, 0) + 1
+        return list(found.items())
+
+
+def pivots(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> Pivots:
+    """The pivots of the constraints at a state."""
+    if compiled.n_constraints == 0:
+        return Pivots(np.zeros(0), [])
+    return _factored(compiled, _unit_rows(compiled, q, s, beta))
+
+
+def redundant_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> list[tuple[str, int]]:
+    """(joint or drive, number of its rows that depend on others), by rank-revealing QR of Gᵀ."""
+    return pivots(compiled, q, s, beta).dependent(DEPENDENT)
+
+
+class Singular(NamedTuple):
+    """A position with dependent rows of ``items`` that are independent in the position ``near`` it."""
+
+    items: list[str]
+    near: InitialState
+
+    def __str__(self) -> str:
+        return (
+            f"the initial position is singular: rows of {_names(self.items)} depend on others here only (dead centre, aligned "
+            "links), and the motion may branch; start a little away from it with q0"
+        )
+
+
+def singular_position(compiled: Compiled, start: InitialState) -> Singular | None:
+    """The rank that an initial position in joint coordinates has lost against a position near it, along a free motion."""
+    if compiled.n_constraints == 0:
+        return None
+    G = _unit_rows(compiled, start.q, start.s, start.beta)
+    here = _factored(compiled, G)
+    if here.rank(NEARLY) == min(G.shape):
+        return None
+    near = _moved(compiled, start, G)
+    if near is None:
+        return None
+    there = pivots(compiled, near.q, near.s, near.beta)
+    if there.rank(NEARLY) <= here.rank(NEARLY):
+        return None
+    usual = dict(there.dependent(NEARLY))
+    lost = [name for name, rows in here.dependent(NEARLY) if rows > usual.get(name, 0)]
+    return Singular(lost or [name for name, _ in here.dependent(NEARLY)], near)
+
+
+def lost_on_the_way(first: Pivots, last: Pivots) -> str:
+    """The joint or drive whose rows have become nearly dependent between two states, or nothing."""
+    rank = first.rank(NEARLY)
+    if rank == 0 or last.size[rank - 1] > NEAR_END * first.size[rank - 1]:
+        return ""
+    return _names(last.owner[rank - 1 : rank])
+
+
+def _unit_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """G (nc, ns) with rows of length one; rows that all but vanish stay small."""
+    G = terms(compiled.system, make_work(compiled.system, beta), 0.0, q, s).G
+    scale = np.linalg.norm(G, axis=1)
+    least = max(VANISHING * scale.max(initial=0.0), SHORTEST)
+    return np.asarray(G / np.maximum(scale, least)[:, None])
+
+
+def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
+    owner = row_owners(compiled)
+    R, order = scipy.linalg.qr(G.T, mode="r", pivoting=True)
+    size = np.zeros(len(owner))
+    size[: min(R.shape)] = np.abs(np.diagonal(R))
+    return Pivots(size, [owner[row] for row in order])
+
+
+def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
+    """A position near the start on the same constraints; None where they do not close there."""
+    free = scipy.linalg.null_space(G, rcond=NEARLY)
+    step = free @ np.random.default_rng(0).standard_normal(free.shape[1])
+    q, s = start.q.copy(), start.s.copy()
+    size = float(np.abs(step).max(initial=0.0))
+    displaced(compiled.system.tree, compiled.system.joints, start.q, step * (NEAR_STEP / (size or 1.0)), q)
+    work = make_work(compiled.system, start.beta)
+    if not settle(compiled, work, 0.0, q, s).left <= ACCEPTED_GAP:
+        return None
+    return InitialState(q, s, work.beta[:-SPARE].copy(), (), work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
+
+
+def _names(items: list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in items)

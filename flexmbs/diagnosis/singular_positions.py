@@ -1,0 +1,141 @@
+"""Singular positions along a motion: where the constraints lose rank for an instant (dead centres, aligned links).
+
+The measure is the smallest singular value σ of G on its usual rank, rows scaled by their largest length of the run. Outputs are
+sampled; around each low minimum σ is followed between the outputs along q ⊕ (τ s + ½ τ² ṡ).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import follow, make_work
+from flexmbs.initial.assembly import displaced
+from flexmbs.initial.contradiction import row_owners
+from flexmbs.system.compile import Compiled
+from flexmbs.system.trajectory import Trajectory
+
+SAMPLES = 200
+OPERATIONS = 4e8  # of all singular values; fewer samples, or none, of large systems
+LOW = 0.25  # of the largest σ: minima worth following between the outputs
+SINGULAR = 5e-3  # of the largest σ
+MOST = 10  # positions told one by one
+MOST_NAMES = 6
+HUGE = 1e100  # rows beyond it have run away
+SHARE = 0.5  # of the largest part in the vanishing combination of rows: joints that are named
+
+
+class Passage(NamedTuple):
+    """A singular position: its time, the joints and drives whose rows depend on others there, σ as part of its largest."""
+
+    t: float
+    items: list[str]
+    size: float
+
+    @property
+    def names(self) -> str:
+        """The joints and drives, the first ones only where there are many."""
+        rest = len(self.items) - MOST_NAMES
+        return ", ".join(f"'{name}'" for name in self.items[:MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+
+    def __str__(self) -> str:
+        return (
+            f"passed a singular position at t = {self.t:.5g} s: rows of {self.names} depend on others there "
+            f"(σ = {self.size:.1e} of its largest); the motion might branch"
+        )
+
+
+class Rows:
+    """G of states of a run, its rows scaled by fixed lengths, and its smallest singular value on a given rank."""
+
+    def __init__(self, compiled: Compiled, beta: np.ndarray, rank: int) -> None:
+        self.compiled, self.rank = compiled, rank
+        self.work = make_work(compiled.system, beta)
+        self.scale = np.full(compiled.n_constraints, 1e-300)
+
+    def at(self, t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
+        found = terms(self.compiled.system, self.work, t, q, s).G
+        follow(self.work)
+        return found
+
+    def least(self, G: np.ndarray) -> float:
+        """σ, by the smaller of the two products of G with itself; huge where G has run away."""
+        rows = G / self.scale[:, None]
+        if not (np.abs(rows) < HUGE).all():
+            return HUGE
+        square = rows @ rows.T if G.shape[0] <= G.shape[1] else rows.T @ rows
+        return float(np.sqrt(max(np.linalg.eigvalsh(square)[-self.rank], 0.0)))
+
+    def ahead(self, t: float, q: np.ndarray, s: np.ndarray, sd: np.ndarray, step: float) -> np.ndarray:
+        """G at t + step along the motion."""
+        moved = q.copy()
+        displaced(self.compiled.system.tree, self.compiled.system.joints, q, step * s + 0.5 * step**2 * sd, moved)
+        return self.at(t + step, moved, s + step * sd)
+
+    def items(self, G: np.ndarray) -> list[str]:
+        """Joints and drives of the vanishing combination of rows."""
+        u = np.linalg.svd(G / self.scale[:, None])[0][:, self.rank - 1]
+        part = np.abs(u) / np.abs(u).max()
+        return list(dict.fromkeys(name for name, size in zip(row_owners(self.compiled), part) if size >= SHARE))
+
+
+def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int) -> list[Passage]:
+    """The singular positions that a run passed; ``rank`` is the usual one, ``beta`` the cut joints' coordinates at the start."""
+    n = min(found.lam.shape[1], found.s.shape[1])
+    count = int(min(SAMPLES, len(found.t), OPERATIONS / max(n, 1) ** 3))
+    if rank == 0 or count < 3:
+        return []
+    rows = Rows(compiled, beta, rank)
+    pick = np.unique(np.linspace(0, len(found.t) - 1, count).astype(int))
+    sampled = [rows.at(float(found.t[i]), found.q[i], found.s[i]) for i in pick]
+    rows.scale = np.maximum(np.max([np.linalg.norm(G, axis=1) for G in sampled], axis=0), 1e-300)
+    size = np.array([rows.least(G) for G in sampled])
+    top = size.max()
+    around = np.concatenate([[np.inf], size, [np.inf]])
+    low = (size <= around[:-2]) & (size < around[2:]) & (size < LOW * top)
+    low[0] = False  # the initial position is judged by itself
+    told = (_followed(rows, found, pick, k, top) for k in map(int, np.flatnonzero(low)))
+    return [passage for passage in told if passage.size < SINGULAR]
+
+
+def _followed(rows: Rows, found: Trajectory, pick: np.ndarray, k: int, top: float) -> Passage:
+    """The minimum of σ beside sample k, on the motion from the output next to it."""
+    first, last = pick[k - 1], pick[min(k + 1, len(pick) - 1)]
+    near = range(first, last + 1)
+    if len(near) > 2 and len(near) < SAMPLES:
+        i = min(near, key=lambda j: rows.least(rows.at(float(found.t[j]), found.q[j], found.s[j])))
+    else:
+        i = int(pick[k])
+    state = float(found.t[i]), found.q[i], found.s[i], found.sd[i]
+    lower, upper = found.t[max(i - 1, 0)] - found.t[i], found.t[min(i + 1, len(found.t) - 1)] - found.t[i]
+    best = _least(lambda step: rows.least(rows.ahead(*state, step)), (lower, upper), {"xatol": 1e-7 * (upper - lower)})
+    G = rows.ahead(*state, best.x)
+    return Passage(float(found.t[i] + best.x), rows.items(G), float(best.fun) / top)
+
+
+def _least(value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]) -> Any:
+    """The minimum of a function between bounds, by Brent's method."""
+    from scipy.optimize import minimize_scalar  # a fifth of a second, for motions that come near a singular position
+
+    return minimize_scalar(value, bounds=bounds, method="bounded", options=options)
+
+
+def passage_notes(found: list[Passage]) -> list[str]:
+    """One line per singular position, the first ones only where there are many."""
+    more = [f"{len(found) - MOST} more singular positions up to t = {found[-1].t:.5g} s"] if len(found) > MOST else []
+    return [str(passage) for passage in found[:MOST]] + more
+
+
+def ahead_of(
+    compiled: Compiled, beta: np.ndarray, rank: int, t: float, q: np.ndarray, s: np.ndarray, sd: np.ndarray, reach: float
+) -> Passage | None:  # fmt: skip
+    """The singular position within the time ``reach`` ahead of a state, if there is one."""
+    rows = Rows(compiled, beta, rank)
+    G = rows.at(t, q, s)
+    rows.scale = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
+    now = rows.least(G)
+    best = _least(lambda step: rows.least(rows.ahead(t, q, s, sd, step)), (0.0, reach), {})
+    if not best.fun < 0.05 * now:
+        return None
+    return Passage(t + best.x, rows.items(rows.ahead(t, q, s, sd, best.x)), float(best.fun) / now)

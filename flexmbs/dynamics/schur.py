@@ -1,0 +1,194 @@
+"""Closed loops over the articulated tree: S = G M⁻¹ Gᵀ by unit loads.
+
+Each schur row sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is its row of
+L⁻¹Gᵀ. Two rows meet in S at the bodies both paths share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ with a compliance
+of one, [A, Jᵀp; pᵀJ, −1]. S is kept by blocks, one node a cut joint or a coupling.
+"""
+
+import math
+
+from flexmbs._jit import called, part
+from flexmbs.algebra.blocks import DIAGONAL, ROUND_OFF, SIZE, eliminate, solve
+from flexmbs.algebra.se3 import wrench_to_parent
+from flexmbs.algebra.small import increase3_at, load3_at, load9_at, neg, store3_at
+from flexmbs.dynamics.articulated_sweeps import inward_body
+from flexmbs.dynamics.articulated_work import (
+    HALF, L_NF, L_NV, L_S, LOAD, ONE, OTHER, PATH, PATH_BODY, PATH_END, PATH_PLACE, PIVOT, PLACE_ONE, PLACE_OTHER, ROW, ROWS,
+    SHARED, TARGET, TAU,
+)  # fmt: skip
+from flexmbs.dynamics.frames import frame_pose, modal_force, world_pose
+from flexmbs.dynamics.joints import relative_pose
+from flexmbs.system.records import (
+    CLOSED_ROWS, CUT_C, CUT_P, CUT_RA, CUT_RB, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB, CUT_XR, F_BODY, PAIR_A, PAIR_B,
+)  # fmt: skip
+
+NEGLIGIBLE = 1e-12  # of a stiffness, below which a direction of a coupling has none
+
+
+@part
+def load_frame(frames, body, tau, m, Rm, xm, q, f, n):
+    """Add the wrench (f, n), frame axes, at frame m to the loads."""
+    i = frames.info[m, F_BODY]
+    if i >= 0:
+        fb, nb = wrench_to_parent(Rm, xm, f, n)
+        increase3_at(body, i, LOAD, fb)
+        increase3_at(body, i, LOAD + 3, nb)
+        modal_force(frames, m, Rm, q, f, n, tau, 1.0)
+
+
+@part
+def set_loads(art, x):
+    """Generalized loads x, no wrenches."""
+    for a in range(art.velocity.shape[1]):
+        art.velocity[TAU, a] = x[a]
+    for i in range(art.body.shape[0]):
+        for a in range(6):
+            art.body[i, LOAD + a] = 0.0
+
+
+@called
+def schur_row(frames, art, schur, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
+    """Row r of node k from the covector (f, n) on the twist of frame b relative to frame a, axes of b."""
+    node, path, link, body = schur.node, schur.path, art.link, art.body
+    tau = art.velocity[TAU]
+    for h in range(node[k, PATH], node[k, PATH_END]):
+        i = path[h, PATH_BODY]
+        for c in range(6):
+            body[i, LOAD + c] = 0.0
+        for c in range(link[i, L_S], link[i, L_S] + link[i, L_NV] + link[i, L_NF]):
+            tau[c] = 0.0
+    load_frame(frames, body, tau, b, Rb, xb, q, f, n)
+    f, n = wrench_to_parent(Rr, xr, f, n)
+    load_frame(frames, body, tau, a, Ra, xa, q, neg(f), neg(n))
+    for h in range(node[k, PATH], node[k, PATH_END]):
+        i = path[h, PATH_BODY]
+        at = path[h, PATH_PLACE] + r * (link[i, L_NV] + link[i, L_NF])
+        inward_body(link, art.drive, body, art.A, art.modes, art.velocity, i, tau, 0.0, schur.half, at)
+        store3_at(schur.load, h, 6 * r, load3_at(body, i, LOAD))
+        store3_at(schur.load, h, 6 * r + 3, load3_at(body, i, LOAD + 3))
+
+
+@called
+def cut_loads(frames, art, schur, cuts, cut, q):
+    """L⁻¹Gᵀ of all cut joints."""
+    for k in range(cuts.shape[0]):
+        Ra, xa = load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA)
+        Rb, xb = load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB)
+        Rr, xr = load9_at(cut, k, CUT_RR), load3_at(cut, k, CUT_XR)
+        for r in range(cuts[k, CUT_ROWS]):
+            f = load3_at(cut, k, CLOSED_ROWS + 6 * r)
+            n = load3_at(cut, k, CLOSED_ROWS + 6 * r + 3)
+            schur_row(frames, art, schur, k, r, cuts[k, CUT_P], Ra, xa, cuts[k, CUT_C], Rb, xb, Rr, xr, q, f, n)
+
+
+@part
+def stiffness_factor(P):
+    """P (6×6) → columns p of P = Σ p pᵀ below its diagonal; directions without stiffness get zero columns."""
+    for j in range(6):
+        pivot = P[j, j]
+        full = 0.0
+        for c in range(j):
+            full += P[j, c] * P[j, c]
+            pivot -= P[j, c] * P[j, c]
+        inverse = 1.0 / math.sqrt(pivot) if pivot > NEGLIGIBLE * (full + pivot) and pivot > 0.0 else 0.0
+        for r in range(j + 1, 6):
+            x = P[r, j]
+            for c in range(j):
+                x -= P[r, c] * P[j, c]
+            P[r, j] = x * inverse
+        P[j, j] = pivot * inverse
+
+
+@called
+def coupling_loads(frames, art, schur, first, couplings, motion, slopes, q, damping):
+    """Rows of springs, bushings and forces in cut joints, nodes ``first`` …."""
+    P = art.carried[0]
+    for k in range(couplings.shape[0]):
+        a = couplings[k, PAIR_A]
+        b = couplings[k, PAIR_B]
+        Ra, xa = frame_pose(frames, a, q)
+        Rb, xb = frame_pose(frames, b, q)
+        RA, rA = world_pose(frames, motion, a, Ra, xa)
+        RB, rB = world_pose(frames, motion, b, Rb, xb)
+        Rr, xr = relative_pose(RA, rA, RB, rB)
+        for r in range(6):
+            for c in range(6):
+                P[r, c] = slopes[k, r, c] + damping * slopes[k, 6 + r, c]
+        stiffness_factor(P)
+        for r in range(6):
+            f = (P[0, r] if r < 1 else 0.0, P[1, r] if r < 2 else 0.0, P[2, r] if r < 3 else 0.0)
+            n = (P[3, r] if r < 4 else 0.0, P[4, r] if r < 5 else 0.0, P[5, r])
+            schur_row(frames, art, schur, first + k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n)
+
+
+@called
+def schur_complement(link, drive, A, velocity, schur, n_cuts):
+    """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows."""
+    e, values, half = schur.elimination, schur.values, schur.half
+    for a in range(values.shape[0]):
+        values[a] = 0.0
+    for p in range(schur.product.shape[0]):
+        k = schur.product[p, ONE]
+        l = schur.product[p, OTHER]
+        i = schur.product[p, SHARED]
+        n = link[i, L_NV] + link[i, L_NF]
+        width = schur.node[l, ROWS]
+        for r in range(schur.node[k, ROWS]):
+            x = schur.product[p, PLACE_ONE] + r * n
+            to = schur.product[p, TARGET] + r * width
+            for c in range(r if k == l else 0, width):
+                y = schur.product[p, PLACE_OTHER] + c * n
+                product = 0.0
+                for b in range(n):
+                    if b >= link[i, L_NV] or drive[link[i, L_S] + b] < 0:
+                        product += half[x + b] * half[y + b]
+                values[to + c] -= product
+    for k in range(schur.node.shape[0]):
+        n = e.node[k, SIZE]
+        least = 0.0  # of the stiffness that rows of ones would have
+        for h in range(schur.node[k, PATH], schur.node[k, PATH_END]):
+            i = schur.path[h, PATH_BODY]
+            for b in range(link[i, L_NV]):
+                if drive[link[i, L_S] + b] < 0:
+                    least += ROUND_OFF * velocity[PIVOT, link[i, L_S] + b] ** 2
+            for b in range(6, 6 + link[i, L_NF]):
+                least += ROUND_OFF * A[i, b, b] ** 2
+        for r in range(n):
+            at = e.node[k, DIAGONAL] + r * (n + 1)
+            if k >= n_cuts:
+                values[at] -= 1.0
+            schur.stiffness[schur.node[k, ROW] + r] = least - values[at]
+    return eliminate(e, values, schur.stiffness)
+
+
+@called
+def loop_multipliers(link, drive, body, velocity, schur, n_cuts, x, ns):
+    """−λ of the schur rows from HALF and the wanted G ṡ in x[ns …], in place; their loads are added to HALF."""
+    node, path, half, solution = schur.node, schur.path, schur.half, schur.x
+    for k in range(node.shape[0]):
+        for r in range(node[k, ROWS]):
+            row = node[k, ROW] + r
+            left = x[ns + row] if k < n_cuts else 0.0
+            for h in range(node[k, PATH], node[k, PATH_END]):
+                i = path[h, PATH_BODY]
+                n = link[i, L_NV] + link[i, L_NF]
+                at = path[h, PATH_PLACE] + r * n
+                to = link[i, L_S]
+                for b in range(n):
+                    free = b >= link[i, L_NV] or drive[to + b] < 0
+                    left -= half[at + b] * (velocity[HALF, to + b] if free else x[to + b])
+            solution[row] = left
+    solve(schur.elimination, schur.values, solution)
+    for k in range(node.shape[0]):
+        for r in range(node[k, ROWS]):
+            y = solution[node[k, ROW] + r]
+            if k < n_cuts:
+                x[ns + node[k, ROW] + r] = y
+            for h in range(node[k, PATH], node[k, PATH_END]):
+                i = path[h, PATH_BODY]
+                n = link[i, L_NV] + link[i, L_NF]
+                at = path[h, PATH_PLACE] + r * n
+                for b in range(n):
+                    velocity[HALF, link[i, L_S] + b] -= y * half[at + b]
+                for c in range(6):
+                    body[i, LOAD + c] -= y * schur.load[h, 6 * r + c]

@@ -1,0 +1,51 @@
+"""Files that are read: regular ones only, and no more of them than the machine can hold.
+
+A device never ends, a pipe may never begin, and a sparse file costs nothing to make: who reads a file opens it here.
+"""
+
+import contextlib
+import math
+import os
+import stat
+from typing import BinaryIO
+
+from flexmbs.console.memory import free_memory
+from flexmbs.errors import InputError
+from flexmbs.files.output import file_kind
+
+SHARE = 0.25  # of the free memory, for what becomes text, lines and numbers before it is let go
+
+
+def opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """A regular file, open for reading. Raises InputError for anything else, OSError where it cannot be opened."""
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  the caller closes it
+    mode = os.fstat(file.fileno()).st_mode
+    if not stat.S_ISREG(mode):
+        file.close()
+        raise InputError(f"{path}: is {file_kind(mode)}; only regular files are read")
+    return file
+
+
+def read_bytes(path: str | os.PathLike[str], most: float = math.inf) -> bytes:
+    """What a regular file holds. Raises InputError for more than ``most`` bytes or a share of the free memory, OSError."""
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        limit = min(most, SHARE * free_memory())
+        if size > limit:
+            raise InputError(f"{path}: has {size / 1e6:.0f} MB; at most {limit / 1e6:.0f} MB are read on this machine")
+        return file.read(size)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a regular file in UTF-8, other bytes replaced. Raises as `read_bytes`."""
+    return read_bytes(path).decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Raise InputError for what is there and no regular file, before a library opens it."""
+    with contextlib.suppress(OSError):
+        opened(path).close()
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,0 +1,146 @@
+"""HDF5 files as plain trees: contiguous arrays of numbers and fixed-length texts, complete or not there at all.
+
+The reading side takes a file from anyone: it looks at links, layouts, types and sizes before it reads a byte of data, and
+refuses external or soft links, virtual or external storage, filters, objects reached twice and sizes beyond the caps.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import h5py
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.files.inputs import opened
+from flexmbs.files.output import whole_file
+
+T = TypeVar("T")
+
+MAX_OBJECTS, MAX_BYTES, MAX_TEXT = 20_000, 16 * 2**30, 60_000
+LEAST_MAPPED = 128 * 2**20  # bytes
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_WANTED = {
+    "f": "64-bit floats",
+    "g": "32-bit or 64-bit floats",
+    "i": "64-bit integers",
+    "S": "fixed-length strings",
+    "u": "bytes",
+}
+_ITEMSIZE = {"f": 8, "i": 8, "u": 1}
+
+
+def _path(path: object) -> pathlib.Path:
+    """The path of a file. Raises InputError."""
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
+        raise InputError(f"file: must be a path, not {path!r:.60}")
+    return pathlib.Path(path)
+
+
+def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None]) -> None:
+    """File that ``fill`` fills, whole or not at all. Raises MachineError; the old file stays."""
+    with whole_file(_path(path)) as draft, h5py.File(draft, "w", track_order=True, locking=False) as file:
+        fill(file)
+
+
+def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], origin: str) -> T:
+    """What ``read`` makes of the file; every problem becomes an InputError naming the file. ``origin`` tells how one is made."""
+    target = _path(path)
+    try:
+        with opened(target) as start:
+            if start.read(len(_SIGNATURE)) != _SIGNATURE:
+                raise InputError(f"{target}: is not an HDF5 file; make one with {origin}")
+        with h5py.File(target, "r", locking=False) as file:
+            return read(file)
+    except InputError as error:
+        raise InputError(*(p if p.startswith(str(target)) else f"{target}: {p}" for p in error.problems)) from None
+    except FileNotFoundError:
+        raise InputError(f"{target}: there is no such file") from None
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeError) as error:
+        raise InputError(f"{target}: is damaged or not readable ({str(error).splitlines()[0]:.120}); write it anew") from None
+
+
+def set_text(item: h5py.Group, key: str, text: str) -> None:
+    """Attribute as a fixed-length string. Raises InputError when it is longer than an attribute holds."""
+    encoded = text.encode()
+    if len(encoded) > MAX_TEXT:
+        raise InputError(f"provenance.{key}: has {len(encoded)} bytes; at most {MAX_TEXT} fit in the file")
+    item.attrs.create(key, np.bytes_(encoded), dtype=f"S{max(1, len(encoded))}")
+
+
+def attributes(item: h5py.Group) -> dict[str, str | float]:
+    """Attributes of a group: fixed-length strings and single numbers only."""
+    found: dict[str, str | float] = {}
+    for key in item.attrs:
+        dtype, shape = item.attrs.get_id(key).dtype, item.attrs.get_id(key).shape
+        if shape != () or dtype.kind not in "Sf" or dtype.itemsize > MAX_TEXT:
+            raise InputError(
+                f"{item.name} attribute {key!r}: has type {dtype} and shape {shape}; only strings and numbers are read"
+            )
+        value = item.attrs[key]
+        found[key] = bytes(value).decode() if dtype.kind == "S" else float(value)
+        if dtype.kind == "f" and not np.isfinite(value):
+            raise InputError(f"{item.name} attribute {key!r}: is {value}; it must be finite")
+    return found
+
+
+def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
+    """All data sets below a group by path, reached by hard links only and each once."""
+    pending: list[tuple[str, h5py.Group]] = [("", group)]
+    seen = {h5py.h5o.get_info(group.id).addr}
+    while pending:
+        prefix, parent = pending.pop()
+        for name in parent:
+            path = f"{prefix}{name}"
+            if not isinstance(parent.get(name, getlink=True), h5py.HardLink):
+                raise InputError(f"{path}: is a soft or external link; only data held in the file itself is read")
+            item = parent[name]
+            address = h5py.h5o.get_info(item.id).addr
+            if address in seen:
+                raise InputError(f"{path}: is linked twice or contains itself; the file is a plain tree")
+            seen.add(address)
+            if len(seen) > MAX_OBJECTS:
+                raise InputError(f"{path}: the file has more than {MAX_OBJECTS} items")
+            if isinstance(item, h5py.Group):
+                pending.append((path + "/", item))
+            elif isinstance(item, h5py.Dataset):
+                yield path, item
+            else:
+                raise InputError(f"{path}: is a named type; only data sets and groups are read")
+
+
+def mapped(dataset: h5py.Dataset) -> np.ndarray:
+    """The numbers of a plain data set; those of a large one stay in the file and are read when used."""
+    at = dataset.id.get_offset()
+    if at is None or dataset.nbytes < LEAST_MAPPED:
+        return np.asarray(dataset[()])
+    return np.memmap(dataset.file.filename, dtype=dataset.dtype, mode="r", offset=at, shape=dataset.shape)
+
+
+def check_storage(item: str, dataset: h5py.Dataset, kind: str) -> None:
+    """Plain contiguous numbers ("f" floats, "g" floats of either precision, "i" integers, "u" bytes) or fixed strings ("S"), all
+    in the file, within the cap."""
+    dtype = dataset.dtype
+    wrong_size = dtype.itemsize != _ITEMSIZE.get(kind, dtype.itemsize) or (kind == "g" and dtype.itemsize not in (4, 8))
+    if dtype.kind != kind.replace("g", "f") or wrong_size or dtype.itemsize > 256 or dtype.subdtype or dtype.names:
+        raise InputError(f"{item}: has type {dtype}; it must hold {_WANTED[kind]}")
+    plist = dataset.id.get_create_plist()
+    plain = plist.get_layout() in (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT)
+    if not plain or plist.get_nfilters() or plist.get_external_count() or dataset.is_virtual:
+        raise InputError(f"{item}: is chunked, filtered, virtual or stored in another file; only plain storage is read")
+    size = int(np.prod(dataset.shape, dtype=object)) * dtype.itemsize
+    if size > MAX_BYTES:
+        raise InputError(f"{item}: claims {size} bytes; at most {MAX_BYTES} are read")
+    if size != dataset.id.get_storage_size():
+        raise InputError(f"{item}: claims {size} bytes and holds {dataset.id.get_storage_size()}")
+
+
+def check_items(found: dict[str, h5py.Dataset], expected: set[str], what: str) -> None:
+    """Raise InputError unless the data sets are exactly those expected."""
+    missing, unknown = sorted(expected - found.keys()), sorted(found.keys() - expected)
+    problems = [f"{item}: is missing" for item in missing] + [f"{item}: is unknown to {what}" for item in unknown]
+    if problems:
+        raise InputError(*problems[:20])

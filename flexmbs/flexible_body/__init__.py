@@ -1,0 +1,1 @@
+"""The reduced flexible body: its record, its file, its checks, its stress modes."""

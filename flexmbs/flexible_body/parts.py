@@ -1,0 +1,184 @@
+"""What the record of a flexible body is made of: frames, table of modes, surface, geometric stiffness; checked arrays.
+
+Frames are all that joints and forces see of a body; the rest describes its elasticity and its outside. SI units throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+FRAME_KINDS = ("rigid", "averaged", "origin", "node")
+
+
+@dataclass(frozen=True, eq=False)
+class FlexibleFrame:
+    """Place on a flexible body: position ``x + φ q``, orientation ``exp(ψ q) R``, in body axes.
+
+    x: (3,) undeformed position [m].  R: (3, 3) undeformed axes (columns, in the body frame).
+    phi, psi: (3, nf) translation and rotation shape functions.  kind: "rigid", "averaged", "origin" or "node".
+    """
+
+    x: FloatArray
+    R: FloatArray
+    phi: FloatArray
+    psi: FloatArray
+    kind: str = "node"
+
+    def __post_init__(self) -> None:
+        nf = np.shape(self.phi)[-1] if np.ndim(self.phi) else 0
+        for name, shape in (("x", (3,)), ("R", (3, 3)), ("phi", (3, nf)), ("psi", (3, nf))):
+            set_array(self, "frame", name, shape)
+        if self.kind not in FRAME_KINDS:
+            raise InputError(f"frame: kind {self.kind!r} is unknown; it is one of {', '.join(FRAME_KINDS)}")
+
+    @classmethod
+    def at_node(
+        cls, x: ArrayLike, phi: ArrayLike, *, psi: ArrayLike | None = None, axes: ArrayLike | None = None
+    ) -> FlexibleFrame:
+        """Frame with the shapes ``phi`` (3, nf) of a point ``x`` (3,); no rotation shapes and body axes unless given."""
+        phi = array(phi)
+        axes = np.eye(3) if axes is None else array(axes)
+        return cls(array(x), axes, phi, np.zeros_like(phi) if psi is None else array(psi))
+
+
+@dataclass(frozen=True, eq=False)
+class ModeTable:
+    """Modes of ``(K_ff, m_ff)``: frequency (nf,) [Hz], kind (nf,), effective mass (nf, 6) about the body frame's axes [kg, kg m²]
+    and damping ratio (nf,)."""
+
+    frequency: FloatArray
+    kind: tuple[str, ...]
+    effective_mass: FloatArray
+    damping: FloatArray
+
+    def __post_init__(self) -> None:
+        nf = np.size(self.frequency)
+        object.__setattr__(self, "kind", tuple(str(kind) for kind in self.kind))
+        for name, shape in (("frequency", (nf,)), ("effective_mass", (nf, 6)), ("damping", (nf,))):
+            set_array(self, "modes", name, shape)
+        if len(self.kind) != nf:
+            raise InputError(f"modes.kind: {len(self.kind)} kinds for {nf} frequencies; give one per mode")
+
+    def __str__(self) -> str:
+        lines = [f"{'mode':>4} {'Hz':>12} {'damping':>8}  {'kind':<16} effective mass x y z [kg]"]
+        for k, kind in enumerate(self.kind):
+            mass = " ".join(f"{value:9.3g}" for value in self.effective_mass[k, :3])
+            lines.append(f"{k + 1:4d} {self.frequency[k]:12.5g} {self.damping[k]:8.4g}  {kind:<16} {mass}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Mesh for pictures and recovery: all nodes (N, 3) [m] in the body frame, their shapes phi (N, 3, nf), the boundary's
+    triangles (T, 3) as node rows, outward, and the node numbers (N,) of the source."""
+
+    nodes: FloatArray
+    phi: FloatArray
+    triangles: IntArray
+    node_ids: IntArray
+
+    def __post_init__(self) -> None:
+        n, nf = np.shape(self.nodes)[0], np.shape(self.phi)[-1]
+        set_array(self, "surface", "nodes", (n, 3))
+        set_array(self, "surface", "phi", (n, 3, nf))
+        set_array(self, "surface", "triangles", (np.shape(self.triangles)[0], 3), np.int64)
+        set_array(self, "surface", "node_ids", (n,), np.int64)
+        if self.triangles.size and not 0 <= self.triangles.min() <= self.triangles.max() < n:
+            raise InputError(f"surface.triangles: refer to node rows outside 0..{n - 1}")
+
+
+@dataclass(frozen=True, eq=False)
+class GeometricStiffness:
+    """Geometric stiffness matrices K0 (nf, nf) of unit loads on the held body, all symmetric.
+
+    acceleration (3, nf, nf): inertia force −ρ e_a of a frame acceleration; angular_acceleration (3, nf, nf): −ρ e_c × x;
+    rotation (6, nf, nf): −ρ ω×(ω×x) by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x;
+    frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, body axes; none for a frame left out.
+    By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the unit load. Reductions balance the loads by
+    inertia, whatever their reference condition: then the accelerations have none.
+    Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428.
+    """
+
+    acceleration: FloatArray
+    angular_acceleration: FloatArray
+    rotation: FloatArray
+    frames: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        nf = np.shape(self.acceleration)[-1] if np.ndim(self.acceleration) else 0
+        for name, count in (("acceleration", 3), ("angular_acceleration", 3), ("rotation", 6)):
+            set_array(self, "geometric", name, (count, nf, nf))
+        frames = {name: checked(f"geometric.frames.{name}", K0, (6, nf, nf)) for name, K0 in self.frames.items()}
+        object.__setattr__(self, "frames", frames)
+
+    @property
+    def nf(self) -> int:
+        """Number of elastic coordinates."""
+        return int(self.acceleration.shape[1])
+
+    @property
+    def second_moments(self) -> FloatArray:
+        """D[a, b] (3, 3, nf, nf): ∫x_a u_b dm = ½ qᵀ D[a, b] q of the second-order displacement u."""
+        D = np.zeros((3, 3, self.nf, self.nf))
+        own = -0.5 * self.rotation[:3].sum(axis=0)
+        for a in range(3):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            D[a, a] = self.rotation[a] + own
+            D[a, b] = 0.5 * (self.rotation[3 + a] + self.angular_acceleration[c])
+            D[b, a] = 0.5 * (self.rotation[3 + a] - self.angular_acceleration[c])
+        return D
+
+
+def x_cross_shapes(xS: FloatArray) -> FloatArray:
+    """``∫x × φ dm`` (3, nf) from ``xS[a, b, k] = ∫x_a φ_bk dm``."""
+    return np.asarray([xS[1, 2] - xS[2, 1], xS[2, 0] - xS[0, 2], xS[0, 1] - xS[1, 0]])
+
+
+def mode_table(
+    K_ff: FloatArray, D_ff: FloatArray, m_ff: FloatArray, S_bar: FloatArray, xS: FloatArray, *, kind: str = "user"
+) -> ModeTable:
+    """Mode table of ``K v = ω² m v`` with ``vᵀ m v = 1``: frequency ω/2π, damping ``vᵀDv / 2ω``, effective mass ``(vᵀL)²``,
+    L = [S_bar; ∫x × φ dm]. Raises InputError when m_ff is not positive definite."""
+    import scipy.linalg
+
+    try:
+        omega2, v = scipy.linalg.eigh(0.5 * (K_ff + K_ff.T), 0.5 * (m_ff + m_ff.T))
+    except np.linalg.LinAlgError:
+        smallest = float(np.linalg.eigvalsh(0.5 * (m_ff + m_ff.T))[0])
+        raise InputError(f"SS: Σ SS[a,a] has eigenvalue {smallest:.3g}; the shapes must be independent and have mass") from None
+    omega = np.sqrt(np.maximum(omega2, 0.0))
+    ratio = np.divide(np.einsum("ik,ij,jk->k", v, D_ff, v), 2.0 * omega, out=np.zeros_like(omega), where=omega > 0)
+    effective = (np.vstack([S_bar, x_cross_shapes(xS)]) @ v).T ** 2
+    return ModeTable(omega / (2.0 * np.pi), (kind,) * len(omega), effective, ratio)
+
+
+def array(value: ArrayLike) -> FloatArray:
+    return np.asarray(value, dtype=np.float64)
+
+
+def set_array(record: object, owner: str, name: str, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> None:
+    """Field ``name`` as a contiguous array of ``shape``; InputError when it has another shape or is not finite."""
+    object.__setattr__(record, name, checked(f"{owner}.{name}", getattr(record, name), shape, dtype))
+
+
+def checked(item: str, value: ArrayLike, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> NDArray[Any]:
+    """A contiguous finite array of ``shape``; InputError naming the item when it is none."""
+    try:
+        array = np.ascontiguousarray(value, dtype=dtype).reshape(np.shape(value))
+    except (TypeError, ValueError):
+        raise InputError(f"{item}: {value!r:.60} is not an array of numbers") from None
+    if array.shape != shape:
+        raise InputError(f"{item}: has shape {array.shape}; it must be {shape}")
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"{item}: has {int(np.sum(~np.isfinite(array)))} values that are not finite")
+    return array

@@ -1,0 +1,1 @@
+"""Consistent initial states: assembly, loop closure, velocities and accelerations that meet all constraints."""

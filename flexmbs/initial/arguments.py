@@ -1,0 +1,63 @@
+"""What users give to analyses: times, names, values by joint; each is checked, and the message says what to give instead."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError
+from flexmbs.model.fields import index, items, number
+from flexmbs.model.frames import ItemHandle
+from flexmbs.model.model import ModelData
+
+
+def instant(value: Any, key: str = "t") -> float:
+    """A time in s. Raises `InputError`."""
+    try:
+        return number(value)
+    except ValueError as error:
+        raise InputError(f"{key}: the time in seconds {error}") from None
+
+
+def freedom(value: Any, key: str) -> int:
+    """The index of a freedom. Raises `InputError`."""
+    try:
+        return index(value)
+    except ValueError as error:
+        raise InputError(f"{key}: the freedom {error}") from None
+
+
+def names(value: Any, key: str) -> tuple[str, ...]:
+    """Names from one name, or from a list of names and handles. Raises `InputError`."""
+    given = [value] if isinstance(value, (str, ItemHandle)) else list(value) if isinstance(value, Iterable) else [value]
+    if not all(isinstance(name, (str, ItemHandle)) for name in given):
+        raise InputError(f"{key}: must be a list of names, not {shown(value)}")
+    return tuple(str(name) for name in given)
+
+
+def by_joint(value: Any, key: str) -> dict[str, Any]:
+    """Values by the name of a joint, from a table whose keys are names or handles. Raises `InputError`."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{key}: must be a table, joint → number(s), not {shown(value)}")
+    return dict(zip(names(value, key), value.values()))
+
+
+def numbers(value: Any, count: int, key: str) -> np.ndarray:
+    """So many finite numbers, from a list or, for one, a number. Raises `InputError`."""
+    try:
+        found = [number(each) for each in (items(value) if np.ndim(value) else [value])]
+    except ValueError as error:
+        raise InputError(f"{key}: {error}") from None
+    if len(found) != count:
+        raise InputError(f"{key}: must have {count} number{'' if count == 1 else 's'}, not {len(found)}")
+    return np.array(found)
+
+
+def require_no_contacts(model: ModelData, analysis: str) -> None:
+    """Raise `InputError` where an analysis of smooth equations would leave out rigid contacts of a model."""
+    for name, contact in model.contacts.items():
+        if contact.rigid:
+            raise InputError(f"contacts.{name}: {analysis} knows no rigid contacts; give it a law or take it out of the model")

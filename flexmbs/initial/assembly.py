@@ -1,0 +1,236 @@
+"""What is asked of the initial state: locked joints, weights, and which of the declared values count."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit.address import packed
+from flexmbs.algebra.blocks import SIZE
+from flexmbs.algebra.so3 import rotation_matrix
+from flexmbs.dynamics.blocks import cut_rows
+from flexmbs.dynamics.dense import elastic_velocities
+from flexmbs.dynamics.kinematics import displace
+from flexmbs.errors import InputError
+from flexmbs.initial.arguments import by_joint, names, numbers
+from flexmbs.model.joints import Joint
+from flexmbs.model.model import ModelData
+from flexmbs.model.motions import Motion
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import (
+    CLOSED_ROWS,
+    CUT_BETA,
+    CUT_CLOSED,
+    CUT_NV,
+    CUT_PATH,
+    CUT_PATH_END,
+    CUT_POSITIONS,
+    CUT_ROW,
+    CUT_ROWS,
+    DRIVE_BODY,
+    DRIVE_CUT,
+    DRIVE_V,
+    INVERSE,
+    NV,
+    S_AT,
+    System,
+    Work,
+)
+
+Weight = float | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Assemble:
+    """How to make initial values consistent.
+
+    locked: joints whose coordinates and velocities are held exactly. weights: resistance of a joint's coordinates against change,
+    by joint, one number or one per freedom; 1 where none is given. elastic: flexible bodies bend where loops of undeformed ones
+    do not close. strict: declared values that would have to move are an error instead of a warning.
+    Raises `InputError` for what cannot be read.
+    """
+
+    locked: str | Sequence[str] = ()
+    weights: Mapping[str, Weight] = field(default_factory=dict)
+    elastic: bool = False
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "locked", names(self.locked, "initial.locked"))
+        object.__setattr__(self, "weights", by_joint(self.weights, "initial.weights"))
+        for name, weight in self.weights.items():
+            if not (numbers(weight, np.size(weight), f"initial.weights.{name}") > 0.0).all():
+                raise InputError(f"initial.weights.{name}: {weight!r} is not positive; to hold a joint lock it")
+        for key, value in (("elastic", self.elastic), ("strict", self.strict)):
+            if not isinstance(value, bool):
+                raise InputError(f"initial.{key}: must be True or False, not {value!r}")
+
+    def check(self, model: ModelData) -> None:
+        """Raise `InputError` for joints that the model does not have and for weights that do not fit theirs."""
+        for key, given in (("locked", self.locked), ("weights", tuple(self.weights))):
+            unknown = [name for name in given if name not in model.joints]
+            if unknown:
+                raise InputError(*(f"initial.{key}: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown))
+        for name, weight in self.weights.items():
+            count, nv = np.size(weight), model.joints[name].nv
+            if np.ndim(weight) and count != nv:
+                raise InputError(f"initial.weights.{name}: {count} numbers for {nv} freedoms; give one or {nv}")
+
+    def of(self, joint: Joint) -> np.ndarray:
+        """(nv,) weights of a joint's freedoms."""
+        return np.broadcast_to(np.asarray(self.weights.get(joint.name, 1.0), float), (joint.nv,)).copy()
+
+
+class CutJoint(NamedTuple):
+    """A cut joint: its number, its chain, its declared coordinates and velocities or those of rest."""
+
+    number: int
+    motions: tuple[Motion, ...]
+    position: tuple[float, ...]
+    velocity: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is declared of one kind, positions or velocities, by velocity coordinate of the tree (ns,) and of the cut joints.
+
+    joint, elastic: which coordinates are those of joints and of bodies; locked, declared: of joints; driven ones are neither.
+    weight: resistance against change. The same with ``cut`` for the coordinates of the cut joints that take part, one after
+    the other: ``cuts``.
+    """
+
+    joint: np.ndarray
+    elastic: np.ndarray
+    locked: np.ndarray
+    declared: np.ndarray
+    weight: np.ndarray
+    cuts: tuple[CutJoint, ...]
+    cut_locked: np.ndarray
+    cut_declared: np.ndarray
+    cut_weight: np.ndarray
+
+    @property
+    def movable(self) -> np.ndarray:
+        """(ns,) coordinates of joints that are not locked."""
+        return self.joint & ~self.locked
+
+    @property
+    def undeclared(self) -> np.ndarray:
+        """(ns,) coordinates of joints that move first."""
+        return self.movable & ~self.declared
+
+
+def wishes(compiled: Compiled, how: Assemble, key: str) -> Wishes:
+    """The wishes for positions (``key`` "q0") or velocities ("v0")."""
+    model, system = compiled.model, compiled.system
+    ns = int(system.layout[2])
+    locked, declared, weight = np.zeros(ns, bool), np.zeros(ns, bool), np.ones(ns)
+    joint = np.ones(ns, bool)
+    joint[elastic_velocities(system)] = False
+    for i, primary in enumerate(compiled.topology.tree):
+        if primary.joint is not None:
+            at = slice(int(system.tree[i, S_AT]), int(system.tree[i, S_AT] + system.tree[i, NV]))
+            own = model.joints[primary.joint]
+            locked[at], declared[at] = primary.joint in how.locked, getattr(own, key) is not None
+            if primary.joint in how.weights:
+                weight[at] = _in_tree_order(own, how, primary.reversed)
+    driven = driven_coordinates(compiled)
+    cuts, parts = [], [(np.zeros(0, bool), np.zeros(0, bool), np.zeros(0))]
+    for k, name in enumerate(compiled.topology.cuts):
+        own, nv = model.joints[name], int(system.cuts[k, CUT_NV])
+        told = getattr(own, key) is not None
+        if nv and (told or name in how.locked or name in how.weights):
+            cuts.append(CutJoint(k, compiled.places[name].motions, own.initial_position, own.initial_velocity))
+            free = np.array([(k, v) not in driven[1] for v in range(nv)])
+            parts.append((np.full(nv, name in how.locked), free & told, how.of(own)))
+    held, told_, resisting = (np.concatenate(part) for part in zip(*parts))
+    return Wishes(joint, ~joint, locked, declared & ~driven[0], weight, tuple(cuts), held, told_, resisting)
+
+
+def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, int]]]:
+    """(ns,) velocity coordinates of the tree that a drive prescribes, and (cut joint, freedom) of the others."""
+    found, cut = np.zeros(int(compiled.system.layout[2]), bool), set()
+    for drive in compiled.system.drives:
+        if drive[DRIVE_BODY] >= 0:
+            found[compiled.system.tree[drive[DRIVE_BODY], S_AT] + drive[DRIVE_V]] = True
+        else:
+            cut.add((int(drive[DRIVE_CUT]), int(drive[DRIVE_V])))
+    return found, cut
+
+
+def holonomic_rows(compiled: Compiled) -> np.ndarray:
+    """(nc,) True for the rows that constrain positions, False for those that constrain velocities alone."""
+    found = np.ones(compiled.n_constraints, bool)
+    for cut in compiled.system.cuts:
+        found[cut[CUT_ROW] + cut[CUT_POSITIONS] : cut[CUT_ROW] + cut[CUT_CLOSED]] = False
+    return found
+
+
+@packed()
+def displaced(tree, joints, q0, d, q):
+    """q = q0 ⊕ d"""
+    displace(tree, joints, q0, d, q)
+
+
+@packed()
+def covector_rows(system, work, q, rows):
+    """The rows of the covectors that stand in ``work.cut`` into a zeroed array (n, ns)"""
+    tree, cuts, e = system.tree, system.cuts, system.elimination
+    for k in range(cuts.shape[0]):
+        cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
+        for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
+            i = system.paths[h]
+            for c in range(tree[i, S_AT], tree[i, S_AT] + e.node[i, SIZE]):
+                for r in range(cuts[k, CUT_ROWS]):
+                    rows[cuts[k, CUT_ROW] + r, c] = work.rows[r, c]
+
+
+def cut_velocity_rows(system: System, work: Work, q: np.ndarray, cuts: Sequence[int]) -> np.ndarray:
+    """H (n, ns) with η = H s for the velocities of the cut joints numbered ``cuts``, one after the other, at the last evaluation.
+
+    The covectors C⁺ of the velocities take the places of those of the constraints.
+    """
+    if not len(cuts):
+        return np.zeros((0, int(system.layout[2])))
+    records, cut = system.cuts[list(cuts)].copy(), work.cut[list(cuts)].copy()
+    records[:, CUT_ROWS] = records[:, CUT_NV]
+    records[:, CUT_ROW] = np.cumsum(records[:, CUT_NV]) - records[:, CUT_NV]
+    cut[:, CLOSED_ROWS : CLOSED_ROWS + 36] = cut[:, INVERSE : INVERSE + 36]
+    H = np.zeros((int(records[:, CUT_NV].sum()), int(system.layout[2])))
+    covector_rows(system._replace(cuts=records), work._replace(cut=cut), q, H)
+    return H
+
+
+def cut_offsets(system: System, cuts: Sequence[CutJoint], beta: np.ndarray) -> np.ndarray:
+    """β_c − β_c⁰ of cut joints, (nv,) each, one after the other."""
+    found = [np.zeros(0)]
+    for cut in cuts:
+        found.append(offset(cut.motions, cut.position, beta[int(system.cuts[cut.number, CUT_BETA]) :]))
+    return np.concatenate(found)
+
+
+def offset(motions: Sequence[Motion], start: Sequence[float] | np.ndarray, q: np.ndarray) -> np.ndarray:
+    """(nv,) change of a chain's coordinates q from ``start``; of a ball the vector of the rotation q⁰⁻¹q."""
+    parts = [np.zeros(0)]
+    at = 0
+    for motion in motions:
+        now, then = q[at : at + motion.nq], np.asarray(start[at : at + motion.nq])
+        if motion.nq == motion.nv:
+            parts.append(now - then)
+        else:
+            turn = then[-4] * now[-3:] - now[-4] * then[-3:] - np.cross(then[-3:], now[-3:])
+            cosine, sine = float(now[-4:] @ then[-4:]), float(np.linalg.norm(turn))
+            turn *= 2.0 * np.arctan2(sine, abs(cosine)) / (sine or 1.0) * (np.sign(cosine) or 1.0)
+            if motion.nq > 4:  # velocities in the moved axes
+                parts.append(rotation_matrix(now[-4:]).T @ (now[:3] - then[:3]))
+            parts.append(turn)
+        at += motion.nq
+    return np.concatenate(parts)
+
+
+def _in_tree_order(joint: Joint, how: Assemble, is_reversed: bool) -> np.ndarray:
+    """Weights of a joint's freedoms in the order of its chain in the tree."""
+    ends = np.cumsum([motion.nv for motion in joint.motions])
+    blocks = np.split(how.of(joint), ends[:-1]) if len(ends) else []
+    return np.concatenate([np.zeros(0), *(reversed(blocks) if is_reversed else blocks)])

@@ -1,0 +1,44 @@
+"""Constraints on velocities that contradict each other: rates ġ = G s + γ̄ that no velocities bring to zero."""
+
+import numpy as np
+
+from flexmbs.initial.assembly import holonomic_rows
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import CUT_ROW, CUT_ROWS, DRIVE_ROW
+
+KEPT = 1e-6  # of the largest velocity, in m/s or rad/s
+
+
+def row_owners(compiled: Compiled) -> list[str]:
+    """The joint or drive of each constraint row."""
+    return [name for _, name in _owners(compiled)]
+
+
+def contradicting_rates(compiled: Compiled, rates: np.ndarray, s: np.ndarray) -> list[str]:
+    """One line per joint or drive with rates ġ (nc,) that are left at the velocities s on all constraints.
+
+    Of models with nonholonomic rows: positions tell of others, which leave rates at singular positions only.
+    """
+    if holonomic_rows(compiled).all():
+        return []
+    found: dict[tuple[str, str], float] = {}
+    for owner, rate in zip(_owners(compiled), np.abs(rates)):
+        if rate > KEPT * max(1.0, float(np.abs(s).max(initial=0.0))):
+            found[owner] = max(rate, found.get(owner, 0.0))
+    return [
+        f"{section}.{name}: its velocities contradict the other constraints, {rate:.4g} (m/s or rad/s) is left; mend the rows, "
+        "the motion of a drive or the axes"
+        for (section, name), rate in found.items()
+    ]
+
+
+def _owners(compiled: Compiled) -> list[tuple[str, str]]:
+    """(section, name) of each constraint row."""
+    cuts = compiled.system.cuts
+    owner = [("", "")] * compiled.n_constraints
+    for k, name in enumerate(compiled.topology.cuts):
+        for a in range(int(cuts[k, CUT_ROWS])):
+            owner[int(cuts[k, CUT_ROW]) + a] = ("joints", name)
+    for name, drive in zip(compiled.model.drives, compiled.system.drives):
+        owner[int(drive[DRIVE_ROW])] = ("drives", name)
+    return owner

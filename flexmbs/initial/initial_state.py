@@ -1,0 +1,425 @@
+"""Initial state: the declared joint coordinates and velocities, made consistent with all constraints by the least change."""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.initial.assembly import Assemble, driven_coordinates, holonomic_rows, offset
+from flexmbs.initial.contradiction import KEPT, contradicting_rates
+from flexmbs.initial.dependent_motions import require_independent_motions
+from flexmbs.initial.loop_closure import LoopClosure
+from flexmbs.initial.undefined_rows import undefined_relations
+from flexmbs.initial.user_rows import user_row_problems
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.frames import places_in_body
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import AssemblyWarning, InputError
+from flexmbs.formalisms.multiplier import consistent
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.check_functions import require_functions
+from flexmbs.model.forces import AlongLine
+from flexmbs.model.joints import Joint
+from flexmbs.model.model import ModelData
+from flexmbs.model.motions import FreeMotion
+from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.coordinates import inverse_coordinates
+from flexmbs.system.records import (
+    CUT_BETA, CUT_NV, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, END_A, END_B, ETA, F_BODY, F_NF, F_QF, G_POSITION, G_VELOCITY,
+    NF, NV, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE, VEL, System, Work,
+)  # fmt: skip
+
+CLOSED = 1e-10
+NEWTON_STEPS = 40
+ACCEPTED_GAP = 1e-7
+MOVED = 1e-9
+COINCIDING = 1e-9  # m, of points
+MOST_CLOSED = 1500  # velocities, of dense steps
+TOLD = 1e-6  # change of a declared value (rad or m, or of its velocity over the largest) that is not rounding
+MENDED = "initial values, masses and forces"
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How far assembly moved one joint: largest change of a coordinate and of a velocity from the declared values.
+
+    against: "q0" and "v0" where they are declared and changed by more than rounding.
+    """
+
+    joint: str
+    position: float
+    velocity: float
+    against: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        declared = f", against the declared {' and '.join(self.against)}" if self.against else ""
+        return f"{self.joint}: by {self.position:.3g} in position, {self.velocity:.3g} in velocity{declared}"
+
+    @property
+    def contradictions(self) -> list[str]:
+        """One line for each declared value that could not be kept."""
+        change = {"q0": self.position, "v0": self.velocity}
+        return [
+            f"joints.{self.joint}.{key}: the declared value had to change by {change[key]:.3g} for all constraints to hold; mend "
+            "the initial values, or leave those out that follow from others"
+            for key in self.against
+        ]
+
+
+@dataclass(frozen=True)
+class InitialState:
+    """Consistent q and s, coordinates of the cut joints, what moved from the declared values."""
+
+    q: np.ndarray
+    s: np.ndarray
+    beta: np.ndarray
+    moved: tuple[Moved, ...] = ()
+    motion: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # kinematics of the bodies in joint coordinates
+    eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))  # velocities of the cut joints
+    z: np.ndarray = field(default_factory=lambda: np.zeros(0))  # force states, none where they start at zero
+    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))  # forces of rigid contacts, none where they are unknown
+
+
+def declared_state(compiled: Compiled) -> InitialState:
+    """q and s as declared, in the joint coordinates of the compiled tree."""
+    model, system = compiled.model, compiled.system
+    q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
+    for i, primary in enumerate(compiled.topology.tree):
+        at, to = int(system.tree[i, Q_AT]), int(system.tree[i, S_AT])
+        if primary.joint is None:
+            rest = np.concatenate([np.zeros(0), *(m.rest for m in primary.motions)])
+            q[at : at + len(rest)] = rest
+        else:
+            joint = model.joints[primary.joint]
+            q0, v0 = np.array(joint.initial_position), np.array(joint.initial_velocity)
+            if primary.reversed:
+                q0, v0 = inverse_coordinates(joint.motions, q0, v0)
+            q[at : at + len(q0)], s[to : to + len(v0)] = q0, v0
+        body = model.bodies[primary.body]
+        if isinstance(body, FlexibleBody):
+            _elastic(body, q, s, int(system.tree[i, QF_AT]), int(system.tree[i, SF_AT]), int(system.tree[i, NF]))
+    beta = np.concatenate([np.zeros(0), *(model.joints[name].initial_position for name in compiled.topology.cuts)])
+    return InitialState(q, s, beta)
+
+
+def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int, nf: int) -> None:
+    for values, array, place, key in ((body.qf0, q, at, "qf0"), (body.qf_dot0, s, to, "qf_dot0")):
+        if values is not None:
+            if len(values) != nf:
+                raise InputError(f"bodies.{body.name}.{key}: {len(values)} values for {nf} modes")
+            array[place : place + nf] = values
+
+
+def consistent_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
+    """The model compiled in joint coordinates and its consistent initial state, with an `AssemblyWarning` for declared values
+    that cannot be kept at t = 0. Raises `InputError` when loops do not close."""
+    compiled, start = initial_state(model, t=t, how=how)
+    if t == 0.0:
+        warn_of_moved(start)
+    return compiled, start
+
+
+def warn_of_moved(start: InitialState) -> None:
+    """An `AssemblyWarning` with one line for each declared value that was not kept."""
+    lines = [line for moved in start.moved for line in moved.contradictions]
+    if lines:
+        warnings.warn("\n".join(lines), AssemblyWarning, stacklevel=3)
+
+
+def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
+    """`consistent_state` without the warning."""
+    how = Assemble() if how is None else how
+    require_functions(model)
+    if not isinstance(how, Assemble):
+        raise InputError(f"initial: {type(how).__name__} is no Assemble; give Assemble(locked=…, weights=…)")
+    t = float(t)  # a whole number would need kernels of its own
+    how.check(model)
+    compiled = compile_model(model, "joint")
+    lengths, start = compiled.spring_lengths, declared_state(compiled)
+    unset = np.flatnonzero(np.isnan(lengths))
+    if len(unset) and t != 0.0:  # unloaded where the model is at t = 0
+        compiled, unset = compiled.with_spring_lengths(initial_state(model, how=how)[0].spring_lengths), unset[:0]
+    elif len(unset):
+        compiled = compiled.with_spring_lengths(np.nan_to_num(lengths))
+    work = make_work(compiled.system, start.beta)
+    q, s = start.q.copy(), start.s.copy()
+    left = _closed(compiled, work, t, q, s, how)
+    require_independent_motions(compiled, q, work.beta[:-SPARE])
+    if not left <= ACCEPTED_GAP:
+        _raise_gaps(compiled, work.gs[G_POSITION].copy(), t, how)
+    if len(unset):
+        compiled = unloaded(compiled, work, q, unset)
+        work = make_work(compiled.system, work.beta[:-SPARE])
+    if len(lengths):
+        terms(compiled.system, work, t, q, s)
+    if undirected := _undirected(compiled, work, t, q):
+        raise InputError(*undirected)
+    settled = settle(compiled, work, t, q.copy(), s.copy())
+    terms(compiled.system, work, t, q, s)  # at the state itself: the projection moves bodies within round-off
+    if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
+        raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; mend {MENDED}"]))
+    wrong = contradicting_rates(compiled, work.gs[G_VELOCITY], s)
+    if wrong:
+        raise InputError(*wrong)
+    _check_locked(compiled, start, q, s, work, how)
+    moved = _moved(compiled, start, q, s, work, t)
+    if how.strict and any(each.against for each in moved):
+        raise InputError(*(line for each in moved for line in each.contradictions))
+    return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
+
+
+def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, how: Assemble) -> float:
+    """Close the loops by `LoopClosure`, those of very large models by the run's own projection. Returns the largest |g| left."""
+    system = compiled.system
+    compiled.callbacks.where = None
+    terms(system, work, t, q, s)
+    compiled.callbacks.raise_error()
+    wrong = user_row_problems(compiled, work, t)
+    if wrong:
+        raise InputError(*wrong)
+    undefined = undefined_relations(compiled, work) if compiled.n_constraints else []
+    if undefined:
+        raise InputError(*(f"joints.{relation.name}: {relation.undefined}" for relation in undefined))
+    if compiled.n_constraints == 0:
+        return 0.0
+    if len(s) > MOST_CLOSED:
+        return settle(compiled, work, t, q, s).left
+    closing = LoopClosure(compiled, work, t, q, s, how)
+    best = closing.positions()
+    q[:] = best.q
+    terms(system, work, t, q, s)
+    if best.gap <= ACCEPTED_GAP:
+        s[:] = closing.velocities(q)
+        rates = np.abs(terms(system, work, t, q, s).gd).max(initial=0.0)
+        if rates > KEPT * max(1.0, _largest(s)) and not holonomic_rows(compiled).all():
+            settle(compiled, work, t, q, s)  # rows that contradict each other, told by `contradicting_rates`
+    return best.gap
+
+
+def _raise_gaps(compiled: Compiled, g: np.ndarray, t: float, how: Assemble) -> None:
+    """Why the initial state is not consistent: a user function, locked joints that contradict, or lengths."""
+    problems = _of_functions(compiled)
+    if not problems and how.locked:
+        free, found = initial_state(compiled.model, t=t, how=Assemble(weights=how.weights, elastic=how.elastic))
+        problems = [
+            f"joints.{name}: is locked at q0, but the loops close only where it moves by {size:.4g}; unlock it or mend q0"
+            for name, size in _lock_changes(free, found, how)
+            if size > ACCEPTED_GAP
+        ]
+    raise InputError(*(problems or _gaps(compiled, g, how)))
+
+
+def _lock_changes(compiled: Compiled, found: "InitialState", how: Assemble) -> list[tuple[str, float]]:
+    """(locked joint, largest difference of its coordinates from the declared ones)."""
+    joints = compiled.model.joints
+    return [
+        (name, float(np.abs(joint_coordinates(compiled, found, name)[0] - joints[name].initial_position).max(initial=0.0)))
+        for name in how.locked
+    ]
+
+
+def _check_locked(
+    compiled: Compiled, start: "InitialState", q: np.ndarray, s: np.ndarray, work: Work, how: Assemble
+) -> None:  # fmt: skip
+    """Locked joints stay where they were declared, and their velocities too."""
+    state = InitialState(q, s, work.beta[:-SPARE], (), work.motion, work.cut[:, ETA : ETA + 6])
+    problems = []
+    for name in how.locked:
+        joint = compiled.model.joints[name]
+        place, speed = joint_coordinates(compiled, state, name)
+        for text, change in (("q0", place - joint.initial_position), ("v0", speed - joint.initial_velocity)):
+            if _largest(change) > ACCEPTED_GAP:
+                problems.append(
+                    f"joints.{name}: is locked, but the constraints hold only where {text} changes by {_largest(change):.4g}; "
+                    "unlock it or another joint, or mend the initial values"
+                )
+    if problems:
+        raise InputError(*problems)
+
+
+class Settled(NamedTuple):
+    """Accelerations and multipliers of a consistent state; largest |g| left; dependent rows or −1 − node."""
+
+    sd: np.ndarray
+    lam: np.ndarray
+    left: float
+    status: int
+
+
+def settle(
+    compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None
+) -> Settled:  # fmt: skip
+    """Move q and s onto the constraints by the least mass-weighted change; ṡ and λ there. User functions' errors are raised."""
+    _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
+    sd, lam, left = np.zeros(ns), np.zeros(nc), np.zeros(1)
+    compiled.callbacks.where = None
+    states = np.zeros(nz) if z is None else z
+    work.path.beta[:] = work.beta[:-SPARE]
+    status = consistent(compiled.system, work, float(t), q, s, states, CLOSED, NEWTON_STEPS, sd, lam, left)
+    compiled.callbacks.raise_error()
+    work.path.beta[:] = work.beta[:-SPARE]
+    return Settled(sd, lam, float(left[0]), int(status))
+
+
+def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ...]:
+    """The joints that changes (nq,), (ns,) of all coordinates and velocities move."""
+    tree = compiled.system.tree
+    parts = zip(compiled.topology.tree, np.split(q, tree[1:, Q_AT]), np.split(s, tree[1:, S_AT]))
+    found = (Moved(primary.label, _largest(dq), _largest(ds)) for primary, dq, ds in parts)
+    return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
+
+
+def _moved(
+    compiled: Compiled, start: InitialState, q: np.ndarray, s: np.ndarray, work: Work, t: float
+) -> tuple[Moved, ...]:  # fmt: skip
+    """The joints and bodies that assembly moved, of cut joints those that left declared values; what a drive says of another time
+    is not against what is declared for t = 0."""
+    model, system = compiled.model, compiled.system
+    in_tree, in_cuts = driven_coordinates(compiled)
+    least = {"q0": TOLD, "v0": TOLD * max(1.0, _largest(s))}
+
+    def moved(name: str, joint: Joint | None, position: np.ndarray, velocity: np.ndarray) -> Moved:
+        change = {"q0": _largest(position), "v0": _largest(velocity)}
+        against = () if joint is None else tuple(k for k in change if getattr(joint, k) is not None and change[k] > least[k])
+        return Moved(name, change["q0"], change["v0"], against)
+
+    found = []
+    for i, primary in enumerate(compiled.topology.tree):
+        at, to, nv = (int(n) for n in system.tree[i, [Q_AT, S_AT, NV]])
+        led = t != 0.0 and bool(in_tree[to : to + nv].any())
+        joint = None if primary.joint is None or led else model.joints[primary.joint]
+        velocity = (s - start.s)[to : to + nv]
+        found.append(moved(primary.label, joint, offset(primary.motions, start.q[at:], q[at:]), velocity))
+        at, to, nf = (int(n) for n in system.tree[i, [QF_AT, SF_AT, NF]])
+        found.append(moved(f"shape of {primary.body}", None, (q - start.q)[at : at + nf], (s - start.s)[to : to + nf]))
+    for k, name in enumerate(compiled.topology.cuts):
+        joint, at, nv = model.joints[name], int(system.cuts[k, CUT_BETA]), int(system.cuts[k, CUT_NV])
+        if nv == 0 or (joint.q0 is None and joint.v0 is None) or (t != 0.0 and any((k, v) in in_cuts for v in range(nv))):
+            continue
+        position = offset(compiled.places[name].motions, joint.initial_position, work.beta[at:])
+        here = moved(name, joint, position, work.cut[k, ETA : ETA + nv] - joint.initial_velocity)
+        found += [here] if here.against else []
+    return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
+
+
+def _largest(a: np.ndarray) -> float:
+    return float(np.abs(a).max(initial=0.0))
+
+
+def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
+    """One line per joint that cannot close."""
+    cuts = compiled.system.cuts
+    bend = ", or let the bodies bend, which are not deformed for this: Assemble(elastic=True)"
+    mend = bend if compiled.data and not how.elastic else ""
+    lines = []
+    for k, name in enumerate(compiled.topology.cuts):
+        rows = g[cuts[k, CUT_ROW] : cuts[k, CUT_ROW] + cuts[k, CUT_ROWS]]
+        gap = float(np.abs(rows).max(initial=0.0))
+        if not gap <= ACCEPTED_GAP:
+            lines.append(
+                f"joints.{name}: the loop does not close, gap {gap:.4g} (m or rad) is left; "
+                f"mend the lengths or start closer with q0{mend}"
+            )
+    for name, drive in zip(compiled.model.drives, compiled.system.drives):
+        row = drive[DRIVE_ROW]
+        if drive[DRIVE_CUT] < 0 and not abs(g[row]) <= ACCEPTED_GAP:
+            lines.append(
+                f"drives.{name}: its motion contradicts the joints, {g[row]:.4g} is left at t = 0; mend the motion or the lengths"
+            )
+    return lines or [f"model: the initial positions are not finite; mend {MENDED}"]
+
+
+def _of_functions(compiled: Compiled) -> list[str]:
+    """The user function that gave no finite number, if one did."""
+    call = compiled.callbacks.where
+    return [] if call is None else [f"{call.item}: its function gave no finite number at {call.text}; mend the function"]
+
+
+def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tuple[Compiled, InitialState]:
+    """The same initial state for the model compiled under ``coordinates``."""
+    if coordinates == joint.topology.coordinates:
+        return joint, start
+    target = compile_model(joint.model, coordinates).with_spring_lengths(joint.spring_lengths)
+    return target, converted(joint, start, target)
+
+
+def converted(joint: Compiled, start: InitialState, target: Compiled) -> InitialState:
+    """A state in joint coordinates, with its motion and the velocities of cut joints, as one of the model compiled otherwise."""
+    system = target.system
+    q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
+    for i, primary in enumerate(target.topology.tree):
+        b = joint.bodies.index(primary.body)
+        nf = int(system.tree[i, NF])
+        at, to = int(system.tree[i, QF_AT]), int(system.tree[i, SF_AT])
+        q[at : at + nf] = start.q[joint.system.tree[b, QF_AT] :][:nf]
+        s[to : to + nf] = start.s[joint.system.tree[b, SF_AT] :][:nf]
+        at, to = int(system.tree[i, Q_AT]), int(system.tree[i, S_AT])
+        if primary.joint is not None:
+            source = joint.topology.tree[b]
+            assert source.joint == primary.joint
+            n, m = sum(x.nq for x in primary.motions), sum(x.nv for x in primary.motions)
+            q[at : at + n] = start.q[joint.system.tree[b, Q_AT] :][:n]
+            s[to : to + m] = start.s[joint.system.tree[b, S_AT] :][:m]
+            continue
+        A, V = start.motion[b, ROT : ROT + 9], start.motion[b, VEL : VEL + 6]
+        q[at : at + 3] = start.motion[b, POS : POS + 3]
+        if isinstance(primary.motions[0], FreeMotion):
+            q[at + 3 : at + 7] = euler_parameters(A)
+            s[to : to + 6] = V
+        else:
+            s[to : to + 3] = A.reshape(3, 3) @ V[:3]
+    beta = [joint_coordinates(joint, start, name)[0] for name in target.topology.cuts]
+    return InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion, z=start.z, contact=start.contact)
+
+
+def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """(q, v) of a joint of a model compiled in joint coordinates, as declared from parent to child."""
+    place = joint.places[name]
+    nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
+    if place.cut >= 0:
+        at = joint.system.cuts[place.cut, CUT_BETA]
+        return start.beta[at : at + nq], start.eta[place.cut, :nv]
+    at, to = joint.system.tree[place.body, Q_AT], joint.system.tree[place.body, S_AT]
+    q, v = start.q[at : at + nq], start.s[to : to + nv]
+    return inverse_coordinates(place.motions, q, v) if place.reversed else (q, v)
+
+
+def unloaded(compiled: Compiled, work: Work, q: np.ndarray, unset: np.ndarray) -> Compiled:
+    """The model with the springs ``unset``, declared without a length, unloaded in the initial state."""
+    lengths = compiled.spring_lengths
+    for f in unset:
+        lengths[f] = _length(compiled, work, q, int(f))
+    return compiled.with_spring_lengths(lengths)
+
+
+def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
+    """The forces along a line whose ends coincide: a tension there would have the direction of round-off."""
+    found = []
+    lines = ((name, force) for name, force in compiled.model.forces.items() if isinstance(force, AlongLine))
+    for f, ((name, force), unloaded_length) in enumerate(zip(lines, compiled.spring_lengths)):
+        law = getattr(force, "law", None)
+        if _length(compiled, work, q, f) > COINCIDING:
+            continue
+        if unloaded_length > COINCIDING or (law is not None and law(t, 0.0, 0.0) != 0.0):
+            found.append(
+                f"forces.{name}: its two points coincide in the initial state, so that its tension has no direction; move a "
+                "frame, start elsewhere or give a Bushing"
+            )
+    return found
+
+
+def _length(compiled: Compiled, work: Work, q: np.ndarray, f: int) -> float:
+    """Distance of the ends of force f along a line."""
+    a, b = (_position(compiled.system, work, int(m), q) for m in compiled.system.forces.line.info[f, [END_A, END_B]])
+    return float(np.linalg.norm(b - a))
+
+
+def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
+    """World position of frame m."""
+    i, nf, at = system.frames.info[m, [F_BODY, F_NF, F_QF]]
+    x = places_in_body(system.frames, m, q[at : at + nf])
+    if i < 0:
+        return np.asarray(x)
+    return np.asarray(work.motion[i, POS : POS + 3] + work.motion[i, ROT : ROT + 9].reshape(3, 3) @ x)

@@ -1,0 +1,414 @@
+"""LoopClosure of loops: joint coordinates with g(q, t) = 0 that keep what is declared, change the rest least, and bend no body.
+
+Declared coordinates stand and the undeclared ones move, by a Levenberg–Marquardt method on the gaps whose steps are least in the
+mass matrix, with damping in proportion to the gap (Fan & Yuan, Computing 74 (2005) 23) and bounded steps, from the declared
+position and then from others around it. Only where no such position closes do declared coordinates move too. What is then still
+free settles in order of priority: g = 0, declared coordinates next to their values, strain energy (bodies that may bend), least
+change of the undeclared ones; each step solves the linearized problem and closes the loops again.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from flexmbs.dynamics.dense import Terms, terms
+from flexmbs.dynamics.work import start_from
+from flexmbs.initial.assembly import (
+    Assemble,
+    Wishes,
+    cut_offsets,
+    cut_velocity_rows,
+    displaced,
+    holonomic_rows,
+    offset,
+    wishes,
+)
+from flexmbs.initial.priorities import Condition, by_priority, root_of
+from flexmbs.model.motions import Slide
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import DRIVE_BODY, DRIVE_ROW, DRIVE_V, K_FF, NF, Q_AT, S_AT, Work
+from flexmbs.system.sizes import displacement_sizes, model_size
+
+STEPS = 100
+TRIALS = 12  # of the damping of one step
+LARGEST_STEP = 0.7  # rad, or over the size of the model
+FIRST_DAMPING = 1e-2  # of the largest squared singular value, at a gap of the size of the model
+STATIONARY = 1e-6  # slope of the gap over the largest there can be
+SLOW = 0.98  # of the gap after five steps
+CLOSED = 1e-9  # gap (m or rad)
+ROUND_OFF = 1e-14
+ROUNDED = 1e-2  # gap of declared values that are rounded: no other position will close without moving them
+KEPT = 1e-12  # changes that are none
+ROUNDS = 20  # of metrics
+CONTRACTING = 0.8  # of the positions' changes from one metric to the next
+DEARER = 1.1  # change of declared coordinates in the metric of the new position
+REFINEMENTS = 20  # in one metric
+SETTLED = 1e-8  # last step of the refinement
+SHORTEST = 1 / 16  # of a step of the refinement
+RESTARTS = 16
+FEW = 60  # coordinates; with more of them only two restarts
+SPREAD = 0.4  # rad, or over the size of the model, of the first restart
+FAR = 0.6  # change of declared coordinates above which other positions are looked for
+FAR_DRIVE = 5.0  # sizes of the model
+YIELDING = 1e-4  # weight of undeclared coordinates beside declared ones, on the way
+STIFF = 1e4  # weight of bending beside all others, on the way
+
+
+class Place(NamedTuple):
+    """A position: change d from the declared one, coordinates, those of the cut joints, and what holds there."""
+
+    d: np.ndarray
+    q: np.ndarray
+    beta: np.ndarray
+    M: np.ndarray
+    G: np.ndarray  # holonomic rows
+    g: np.ndarray
+    H: np.ndarray  # rows of the cut joints' coordinates that take part
+    off: np.ndarray  # their changes from the declared values
+
+    @property
+    def gap(self) -> float:
+        size = float(np.abs(self.g).max(initial=0.0))
+        return size if np.isfinite(size) else np.inf
+
+
+class Search(NamedTuple):
+    """What moves, and which rows have to vanish."""
+
+    free: np.ndarray  # (ns,) coordinates
+    held: np.ndarray  # coordinates of cut joints that keep their declared values
+
+
+class LoopClosure:
+    """The search for one model, with its declared state."""
+
+    def __init__(self, compiled: Compiled, work: Work, t: float, q0: np.ndarray, s0: np.ndarray, how: Assemble) -> None:
+        self.compiled, self.work, self.t, self.q0, self.s0, self.how = compiled, work, t, q0, s0, how
+        self.beta0 = work.path.beta.copy()
+        self.holonomic = holonomic_rows(compiled)
+        self.wishes = wishes(compiled, how, "q0")
+        self.size, self.reach = model_size(compiled), displacement_sizes(compiled)
+        balls = enumerate(compiled.topology.tree)
+        self.balls = [i for i, primary in balls if any(motion.nq > motion.nv for motion in primary.motions)]
+        self.rng = np.random.default_rng(0)
+
+    def positions(self) -> Place:
+        """The position of least change; where loops do not close, the one with the smallest gap found."""
+        w, first = self.wishes, self._place(self._far_drives())
+        hard = Search(w.undeclared, w.cut_locked | w.cut_declared)
+        if max(first.gap, np.abs(first.off[hard.held]).max(initial=0.0)) <= ROUND_OFF:
+            return self._taken(first)
+        soft = Search(w.movable, w.cut_locked)
+        kept = self._kept(first, hard)
+        found = kept if _missing(kept, hard) <= CLOSED else self._moved(first, kept, soft, hard)
+        if found.gap > CLOSED and self.how.elastic and w.elastic.any():
+            bent = self._bent(first, hard, soft)
+            found = bent if bent.gap < found.gap else found
+        return self._taken(found)
+
+    def _far_drives(self) -> np.ndarray:
+        """d of translations that are driven to places far outside of the model: no steps of bounded length lead there."""
+        system, d = self.compiled.system, np.zeros(len(self.s0))
+        g = self._terms(self.q0, self.s0).g
+        for drive in system.drives[system.drives[:, DRIVE_BODY] >= 0]:
+            body, v = int(drive[DRIVE_BODY]), int(drive[DRIVE_V])
+            moving = [motion for motion in self.compiled.topology.tree[body].motions for _ in range(motion.nv)]
+            if isinstance(moving[v], Slide) and np.abs(g[drive[DRIVE_ROW]]) > FAR_DRIVE * self.size:
+                d[system.tree[body, S_AT] + v] = -g[drive[DRIVE_ROW]]
+        return d
+
+    def velocities(self, q: np.ndarray) -> np.ndarray:
+        """Velocities with G s + γ̄ = 0: locked ones and rates of bodies as declared where the others can do it, declared ones
+        next to their values, the rest next to zero."""
+        w = wishes(self.compiled, self.how, "v0")
+        now = self._terms(q, self.s0)
+        H, off = self._cut_rates(q, w)
+        chosen = w.cut_locked | w.cut_declared
+        if max(np.abs(now.gd).max(initial=0.0), np.abs(off[chosen]).max(initial=0.0)) <= ROUND_OFF:
+            return self.s0.copy()
+        e, ns = w.elastic, len(self.s0)
+        declared, bodies, others = self._soft(w, now.M, H, off, np.zeros(ns), root_of(now.M[np.ix_(e, e)]))
+        rows = np.vstack([np.eye(ns)[w.locked], H[w.cut_locked]])
+        locked = Condition(rows, -np.concatenate([np.zeros(len(rows) - w.cut_locked.sum()), off[w.cut_locked]]))
+        G = _without_rounding(now.G)
+        for free in (w.movable, w.movable | e, w.joint | e):
+            x = _solved([Condition(G, -now.gd), locked, bodies, declared, others], free)
+            least = CLOSED * max(1.0, float(np.abs(self.s0 + x).max(initial=0.0)))
+            if max(np.abs(A @ x - b).max(initial=0.0) for A, b in ((G, -now.gd), locked)) <= least:
+                break
+        return np.asarray(self.s0 + x)
+
+    def _kept(self, first: Place, search: Search) -> Place:
+        """Declared coordinates stand; the undeclared ones close the loops as far as they can."""
+        if not search.free.any():
+            return first
+        best = self._closed(first, search)
+        if _missing(best, search) > ROUNDED and self.t == 0.0:
+            best = self._elsewhere(best, search)
+        return self._settled(best, search) if _missing(best, search) <= CLOSED else best
+
+    def _moved(self, first: Place, kept: Place, search: Search, hard: Search) -> Place:
+        """Declared coordinates move too, as little as they can."""
+        best = self._closed(kept if _missing(kept, hard) < _missing(first, hard) else first, search)
+        if best.gap > CLOSED:
+            best = min(best, self._closed(first, search), key=lambda place: _missing(place, search))
+        if _missing(best, search) > ROUNDED:
+            best = self._elsewhere(best, search)
+        if _missing(best, search) > CLOSED:
+            return best
+        best = self._settled(best, search)
+        if float(np.abs(best.d / self.reach)[self.wishes.declared].max(initial=0.0)) > FAR:
+            for _ in range(2):
+                other = self._closed(self._scattered(FAR, search), search)
+                if _missing(other, search) <= CLOSED:
+                    best = min(best, self._settled(other, search), key=self._declared_change)
+        return best
+
+    def _bent(self, first: Place, hard: Search, soft: Search) -> Place:
+        """Bodies bend, with the declared coordinates standing if that will do."""
+        found = first
+        for search in (hard, soft):
+            bending = Search(search.free | self.wishes.elastic, search.held)
+            found = self._closed(first, bending)
+            if _missing(found, bending) <= CLOSED:
+                return self._settled(found, bending)
+        return found
+
+    def _elsewhere(self, best: Place, search: Search) -> Place:
+        """The first position that closes from starts farther and farther away, else the one with the smallest gap."""
+        for k in range(RESTARTS if np.count_nonzero(search.free) <= FEW else 2):
+            place = self._closed(self._scattered((1 + k) * SPREAD, search), search)
+            best = min(best, place, key=lambda place: _missing(place, search))
+            if _missing(best, search) <= CLOSED:
+                break
+        return best
+
+    def _scattered(self, spread: float, search: Search) -> Place:
+        """A random position around the declared one."""
+        moving = search.free & ~self.wishes.elastic
+        return self._place(spread * self.reach * self.rng.uniform(-1.0, 1.0, len(self.reach)) * moving)
+
+    def _closed(self, place: Place, search: Search) -> Place:
+        """Damped and bounded Gauss–Newton steps to where the gaps are least."""
+        free, factor, history = search.free, FIRST_DAMPING, [_missing(place, search)]
+        for _ in range(STEPS):
+            r, J = _rows(place, search)
+            gap = float(np.linalg.norm(r))
+            if gap <= ROUND_OFF or not np.isfinite(gap):
+                break
+            L = root_of(self._metric(place.M, free)[np.ix_(free, free)])
+            u, size, vt = np.linalg.svd(scipy.linalg.solve_triangular(L, J[:, free].T, lower=True).T, full_matrices=False)
+            part, top = u.T @ r, float(size.max(initial=0.0))
+            if np.linalg.norm(size * part) <= STATIONARY * top * gap and gap > CLOSED:
+                break
+            better = None
+            for _ in range(TRIALS):
+                damping = factor * top**2 * min(1.0, gap / self.size)
+                x = np.zeros(len(free))
+                y = vt.T @ (part * size / np.maximum(size**2 + damping, 1e-24 * top**2 + 1e-300))
+                x[free] = -scipy.linalg.solve_triangular(L.T, y)
+                longest = float(np.abs(x / self.reach).max(initial=0.0))
+                x *= min(1.0, LARGEST_STEP / max(longest, 1e-300))
+                trial = self._place(place.d + x, place, x)
+                promised = gap**2 - float(np.linalg.norm(r + J @ x)) ** 2
+                gain = (gap**2 - float(np.linalg.norm(_rows(trial, search)[0])) ** 2) / max(promised, 1e-300)
+                if gain > 1e-3:
+                    better = trial
+                    factor = max(factor * (0.2 if gain > 0.75 else 1.0 if gain > 0.25 else 3.0), 1e-8)
+                    break
+                factor = min(6.0 * factor, 1e8)
+            if better is None:
+                break
+            place = better
+            history.append(_missing(place, search))
+            if history[-1] > CLOSED and len(history) > 8 and history[-1] > SLOW * history[-6]:
+                break
+        return place
+
+    def _settled(self, place: Place, search: Search) -> Place:
+        """The closed position of least change, in order of priority, next to one that is closed; in the metric of that position
+        where changing metrics lead to it."""
+        last = np.inf
+        for _ in range(ROUNDS):
+            found = self._least(place, search, place.M)
+            step = float(np.abs((found.d - place.d) / self.reach).max(initial=0.0))
+            if step > CONTRACTING * last or self._declared_change(found) > DEARER * self._declared_change(place) + KEPT:
+                break
+            place, last = found, step
+            if step <= SETTLED:
+                break
+        return place
+
+    def _least(self, place: Place, search: Search, M: np.ndarray) -> Place:
+        """The same in a given metric M."""
+        w = self.wishes
+        root = root_of(self._strain_metric()) if search.free[w.elastic].any() else np.zeros((0, 0))
+        for _ in range(REFINEMENTS):
+            r, J = _rows(place, search)
+            soft = self._soft(w, M, place.H, place.off, place.d, root)
+            B = self._directions(place.d)
+            x = _solved([Condition(J, -r), *(Condition(A @ B, b) for A, b in soft)], search.free)
+            longest = float(np.abs(x / self.reach).max(initial=0.0))
+            if not longest > SETTLED:
+                break
+            part, now, better = min(1.0, LARGEST_STEP / longest), _costs(soft, np.zeros(len(x))), None
+            while part >= SHORTEST and better is None:
+                trial = self._closed(self._place(place.d + part * x, place, part * x), search)
+                if _missing(trial, search) <= CLOSED and _lower(_costs(soft, trial.d - place.d), now):
+                    better = trial
+                part *= 0.5
+            if better is None:
+                break
+            place = better
+        return place
+
+    def _soft(
+        self, w: Wishes, M: np.ndarray, H: np.ndarray, off: np.ndarray, d: np.ndarray, strain: np.ndarray
+    ) -> list[Condition]:  # fmt: skip
+        """What is wished for after the constraints: declared values, no strain (by a root of its metric), no other change."""
+        W = np.sqrt(np.outer(w.weight, w.weight)) * M
+        e = np.flatnonzero(w.elastic)
+        bodies = np.zeros((len(strain), len(d)))
+        if len(strain):
+            bodies[:, e] = strain.T
+        declared = self._condition(w, W, w.declared & w.movable, H, off, w.cut_declared & ~w.cut_locked, d)
+        others = self._condition(w, W, w.undeclared, H, off, ~w.cut_declared & ~w.cut_locked, d)
+        return [declared, Condition(bodies, -bodies @ d), others]
+
+    def _condition(
+        self, w: Wishes, W: np.ndarray, own: np.ndarray, H: np.ndarray, off: np.ndarray, cut: np.ndarray, d: np.ndarray
+    ) -> Condition:  # fmt: skip
+        """No change of the tree's coordinates ``own`` in the metric W, nor of the cut joints' ``cut`` with their apparent inertia
+        1/(h M⁻¹ hᵀ); those that no motion of the tree changes, whose h is rounding, are left out."""
+        A = np.zeros((np.count_nonzero(own), len(d)))
+        A[:, own] = root_of(W[np.ix_(own, own)]).T
+        j = w.joint
+        moves = np.abs(H[:, j]).max(axis=1, initial=0.0) > KEPT * max(1.0, float(np.abs(H).max(initial=0.0)))
+        cut = cut & moves
+        rows = H[cut]
+        if not len(rows):
+            return Condition(A, -A @ d)
+        compliance = np.einsum("ij,ji->i", rows[:, j], np.linalg.lstsq(W[np.ix_(j, j)], rows[:, j].T, rcond=None)[0])
+        scale = np.sqrt(w.cut_weight[cut] / np.maximum(compliance, 1e-300))
+        return Condition(np.vstack([A, scale[:, None] * rows]), -np.concatenate([A @ d, scale * off[cut]]))
+
+    def _declared_change(self, place: Place) -> float:
+        """Weighted square of the change of declared coordinates."""
+        w = self.wishes
+        return _costs(self._soft(w, place.M, place.H, place.off, place.d, np.zeros((0, 0))), np.zeros(len(place.d)))[0]
+
+    def _metric(self, M: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """Resistance of the free coordinates on the way: undeclared ones yield, bodies are stiff."""
+        w = self.wishes
+        root = np.sqrt(w.weight * np.where(w.declared, 1.0, YIELDING))
+        W = root[:, None] * M * root
+        if free[w.elastic].any():
+            e, top = np.flatnonzero(w.elastic), float(np.abs(np.diagonal(M)[w.joint]).max(initial=0.0)) or 1.0
+            K = self._strain_metric()
+            W[e, :] = W[:, e] = 0.0
+            W[np.ix_(e, e)] = K * (STIFF * top / (float((np.diagonal(K) * self.reach[e] ** 2).max(initial=0.0)) or 1.0))
+        return np.asarray(W)
+
+    def _strain_metric(self) -> np.ndarray:
+        """Stiffness of all bodies."""
+        tree, matrices = self.compiled.system.tree, self.compiled.system.bodies.matrices
+        return np.asarray(scipy.linalg.block_diag(*(matrices[i, K_FF, :nf, :nf] for i, nf in enumerate(tree[:, NF]) if nf)))
+
+    def _cut_rates(self, q: np.ndarray, w: Wishes) -> tuple[np.ndarray, np.ndarray]:
+        """H of the cut joints that take part, and H s⁰ − v⁰."""
+        H = cut_velocity_rows(self.compiled.system, self.work, q, [cut.number for cut in w.cuts])
+        return H, H @ self.s0 - np.concatenate([np.zeros(0), *(cut.velocity for cut in w.cuts)])
+
+    def _place(self, d: np.ndarray, last: Place | None = None, x: np.ndarray | None = None) -> Place:
+        """The position q⁰ ⊕ d, or that of ``last`` ⊕ x."""
+        start_from(self.work, self.beta0 if last is None else last.beta)
+        q, step = (self.q0, d) if last is None or x is None else (last.q, x)
+        moved = q.copy()
+        if step.any():
+            displaced(self.compiled.system.tree, self.compiled.system.joints, q, step, moved)
+        now = self._terms(moved, np.zeros(len(d)))
+        cuts, system = self.wishes.cuts, self.compiled.system
+        H = cut_velocity_rows(system, self.work, moved, [cut.number for cut in cuts])
+        off = cut_offsets(system, cuts, self.work.beta)
+        d = self._turned(d, moved)
+        beta = self.work.beta[: len(self.beta0)].copy()
+        return Place(d, moved, beta, now.M, now.G[self.holonomic], now.g[self.holonomic], H, off)
+
+    def _turned(self, d: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """d, with the rotations of balls as they are: steps about different axes do not add up to them."""
+        d, tree = d.copy(), self.compiled.system.tree
+        for i in self.balls:
+            at, motions = int(tree[i, Q_AT]), self.compiled.topology.tree[i].motions
+            change = offset(motions, self.q0[at:], q[at:])
+            d[tree[i, S_AT] : tree[i, S_AT] + len(change)] = change
+        return d
+
+    def _directions(self, d: np.ndarray) -> np.ndarray:
+        """B (ns, ns) with ḋ = B s: of a ball the derivative of its rotation vector by the angular velocity in moved axes."""
+        B, tree = np.eye(len(d)), self.compiled.system.tree
+        for i in self.balls:
+            at = int(tree[i, S_AT])
+            for motion in self.compiled.topology.tree[i].motions:
+                if motion.nq > motion.nv:
+                    turn = slice(at + motion.nv - 3, at + motion.nv)
+                    B[turn, turn] = turning(d[turn])
+                    if motion.nv == 6:  # the way is told in moved axes
+                        B[at : at + 3, turn] = skew(d[at : at + 3])
+                at += motion.nv
+        return B
+
+    def _taken(self, place: Place) -> Place:
+        start_from(self.work, place.beta)
+        return place
+
+    def _terms(self, q: np.ndarray, s: np.ndarray) -> Terms:
+        found = terms(self.compiled.system, self.work, self.t, q, s)
+        self.compiled.callbacks.raise_error()
+        return found
+
+
+def _rows(place: Place, search: Search) -> tuple[np.ndarray, np.ndarray]:
+    """What has to vanish, and its derivatives."""
+    return np.concatenate([place.g, place.off[search.held]]), np.vstack([place.G, place.H[search.held]])
+
+
+def _missing(place: Place, search: Search) -> float:
+    """The largest of what has to vanish."""
+    size = float(np.abs(_rows(place, search)[0]).max(initial=0.0))
+    return size if np.isfinite(size) else np.inf
+
+
+def _solved(conditions: list[Condition], free: np.ndarray) -> np.ndarray:
+    """x with the free components alone."""
+    x = np.zeros(len(free))
+    x[free] = by_priority([Condition(A[:, free], b) for A, b in conditions], int(np.count_nonzero(free)))
+    return x
+
+
+def _costs(conditions: list[Condition], x: np.ndarray) -> list[float]:
+    return [float(((A @ x - b) ** 2).sum()) for A, b in conditions]
+
+
+def _lower(costs: list[float], than: list[float]) -> bool:
+    """Whether the first cost that differs is smaller."""
+    for cost, other in zip(costs, than):
+        if abs(cost - other) > 1e-13 * other + KEPT**2:
+            return cost < other
+    return False
+
+
+def skew(a: np.ndarray) -> np.ndarray:
+    """The matrix of a × b."""
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+def turning(turn: np.ndarray) -> np.ndarray:
+    """Rate of a rotation vector by the angular velocity in moved axes: 1 + ½ θ̃ + (1 − ½ θ cot ½θ) θ̃²/θ²."""
+    a, S = float(np.linalg.norm(turn)), skew(turn)
+    return np.asarray(np.eye(3) + 0.5 * S + (1.0 / 12.0 if a < 1e-4 else (1.0 - 0.5 * a / np.tan(0.5 * a)) / a**2) * S @ S)
+
+
+def _without_rounding(G: np.ndarray) -> np.ndarray:
+    """Rows without the entries that are rounding: no velocity, however large, is to make up for them."""
+    return np.where(np.abs(G) <= KEPT * np.maximum(1.0, np.abs(G).max(axis=1, initial=0.0))[:, None], 0.0, G)

@@ -1,0 +1,245 @@
+"""What a method of integration works on: states as numbers, and the equations behind addresses.
+
+A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each, with views of their parts. The stepper holds three:
+``start`` and ``state``, the two ends of the last step, and ``at``, a state within it. A method accesses the mechanics only
+through the calls below.
+"""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs._jit.address import call
+
+# how a step, or a batch of outputs, ends
+DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
+# indices into RunContext.calls, −1 where there is none
+DERIVATIVE, ACCEPTED, KEEP, MATRIX, CORRECTION = range(5)  # of the formalism: (model, point, …)
+RESIDUAL, DISPLACE, NORMALIZE, CONSTRAINTS, COMMIT, EVENTS, VARIATION, CONTACTS, ROWS, PROJECT, RATES = range(
+    5, 16
+)  # of all: (common, point, …)
+STEP, FINISH, BETWEEN, CALLS = range(16, 20)  # of the method: (memory, context, context)
+ALWAYS = (RESIDUAL, NORMALIZE, CONSTRAINTS, COMMIT)
+# indices into RunContext.records: addresses of records
+MODEL, COMMON, MEMORY, CONTEXT, START, STATE, AT, RECORDS = range(8)
+# indices into RunContext.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its
+# tolerance, BEFORE that of the step before it; STOP the end of a segment of the run, at END or at a jump; HOLDS the part
+# of the step where the equations hold in ``at``, 0 if they hold at its end, negative if ``at`` was overwritten since
+TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, CLOCK = range(12)
+# indices into RunContext.control: exponent of the error, least and most factor of the step, factors between which it is kept
+EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
+# indices into RunContext.counts; PAUSED: the method asks for a return to Python after the step; CORNER: index of the next one of
+# `RunContext.corners`; UNSEEN: what `unseen_contacts` does; TAKING: number of contacts in ContactData.row that
+# receive impulses in the step
+STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED = range(10)
+CORNER, UNSEEN, TAKING, COUNTS = range(10, 14)
+OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
+# indices into Point.w and Point.power: of forces, lost, of drives
+FORCES, LOSS, DRIVES = range(3)
+# indices into Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that is left
+INDEPENDENT, LEFT, GAUGES = range(3)
+
+
+class Point(NamedTuple):
+    """A state and its rates."""
+
+    y: np.ndarray  # (nq + ns + nz + 3,)
+    yd: np.ndarray
+    q: np.ndarray  # (nq,) positions, view of y
+    s: np.ndarray  # (ns,) velocities
+    z: np.ndarray  # (nz,) force states
+    w: np.ndarray  # (3,) works
+    qd: np.ndarray  # views of yd
+    sd: np.ndarray
+    zd: np.ndarray
+    power: np.ndarray
+    lam: np.ndarray  # (nc,) multipliers
+    d: np.ndarray  # (ns,) displacement from another point
+
+
+class Exchange(NamedTuple):
+    """Vectors that the equations and a method write in turn; shared with the scratch of the equations."""
+
+    r: np.ndarray  # (ns,) residual
+    x: np.ndarray  # (ns + nc,) right-hand side and solution of corrections
+    gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
+    beta: np.ndarray  # coordinates of the cut joints
+    status: np.ndarray  # (4,) int64 what failed
+    gauge: np.ndarray  # (2,)
+    drive_rate: np.ndarray  # (nc,) ḟ of driven rows
+    e0: np.ndarray  # (ns,) terms of a variational step, at its start and at its end
+    e1: np.ndarray
+    nonholonomic: np.ndarray  # (nc,) int64 rows that constrain velocities alone
+
+
+class ContactData(NamedTuple):
+    """Rigid contacts as numbers: their laws, their state, and the rows of those that take part."""
+
+    rigid: np.ndarray  # (n,) int64 0 where a law gives the force
+    poisson: np.ndarray  # (n,) int64
+    e: np.ndarray  # (n,) restitution along the normal
+    e_t: np.ndarray  # (n,) and along the tangents
+    mu: np.ndarray  # (n,)
+    scale: np.ndarray  # (2,) weight of the unit mass (m/s²), largest inertia of a body
+    gap: np.ndarray  # (n,)
+    rate: np.ndarray  # (n, 3)
+    outside: np.ndarray  # (n,) 1 where the contact is outside of its bounds
+    force: np.ndarray  # (n, 3) given to the equations: normal, two tangents
+    mode: np.ndarray  # (n,) int64 of contact and friction
+    slip: np.ndarray  # (n, 2) direction of slip
+    impulse: np.ndarray  # (n, 3) of the last step
+    output: np.ndarray  # (n, 3) forces for outputs
+    row: np.ndarray  # (n,) int64 contacts that take part
+    rows: np.ndarray  # (3n, ns) of their velocities
+    recent: np.ndarray  # (n, 6) gaps, their rates and speeds at the last two evaluations of `unseen_contacts`
+    unseen: np.ndarray  # (n,) time (s) of the first step in which the contact alone closed and opened, −1 none
+
+
+class Outputs(NamedTuple):
+    """Workspace for the outputs, as `Trajectory`."""
+
+    t: np.ndarray
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    lam: np.ndarray
+    z: np.ndarray
+    work: np.ndarray
+    drift: np.ndarray
+    step: np.ndarray
+    contact: np.ndarray
+    beta: np.ndarray
+
+
+class Samples(NamedTuple):
+    """Ends of steps that the audit evaluates: at equal parts of the run, the last one that of the largest accelerations."""
+
+    t: np.ndarray  # (n,) negative where there is none
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    lam: np.ndarray
+    z: np.ndarray
+    beta: np.ndarray
+    closed: np.ndarray  # (n,) int64 contacts that carry forces
+    largest: np.ndarray  # (1,) largest acceleration so far
+    work: np.ndarray  # (m, 6) within steps: of forces and lost, by the method and by Gauss's rule; end and length of the step
+
+
+class RunContext(NamedTuple):
+    """One run: states, addresses, time and outputs."""
+
+    calls: np.ndarray  # (CALLS,) int64
+    records: np.ndarray  # (RECORDS,) int64 addresses
+    clock: np.ndarray  # (CLOCK,)
+    control: np.ndarray  # (CONTROL,)
+    counts: np.ndarray  # (COUNTS,) int64
+    start: Point
+    state: Point
+    at: Point
+    exchange: Exchange
+    contact: ContactData
+    times: np.ndarray
+    local: np.ndarray  # (ns,) estimated error of the positions that the step adds, as a displacement
+    spent: np.ndarray  # (ns,) sums of their sizes over the accepted steps
+    samples: Samples
+    corners: np.ndarray  # times (s) that controlled steps must not pass over, the end of the run last
+    out: Outputs
+
+
+def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
+    """A state of zeros."""
+    y, yd = np.zeros(nq + ns + nz + 3), np.zeros(nq + ns + nz + 3)
+    ends = [0, nq, nq + ns, nq + ns + nz, nq + ns + nz + 3]
+    q, s, z, w, qd, sd, zd, power = (each[a:b] for each in (y, yd) for a, b in itertools.pairwise(ends))
+    return Point(y, yd, q, s, z, w, qd, sd, zd, power, np.zeros(nc), np.zeros(ns))
+
+
+@part
+def copy(values, out):
+    """out ← values"""
+    for a in range(values.shape[0]):
+        out[a] = values[a]
+
+
+@part
+def take(source, target):
+    """One point as another."""
+    copy(source.y, target.y)
+    copy(source.yd, target.yd)
+    copy(source.lam, target.lam)
+
+
+@part
+def derivative(context, point, t):
+    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body."""
+    context.counts[EVALUATIONS] += 1
+    context.counts[FACTORIZATIONS] += 1
+    return call(context.calls[DERIVATIVE], context.records[MODEL], context.records[point], context.records[point], t, 0.0, 0.0)
+
+
+@part
+def residual(context, point, t, slopes):
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its powers."""
+    context.counts[EVALUATIONS] += 1
+    call(
+        context.calls[RESIDUAL],
+        context.records[COMMON],
+        context.records[point],
+        context.records[point],
+        t,
+        1.0 if slopes else 0.0,
+        0.0,
+    )
+
+
+@part
+def iteration_matrix(context, point, c_mass, c_damping):
+    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of `RunContext`."""
+    context.counts[FACTORIZATIONS] += 1
+    status = call(
+        context.calls[MATRIX], context.records[MODEL], context.records[point], context.records[point], 0.0, c_mass, c_damping
+    )
+    if status < 0:
+        context.exchange.status[0] = -1 - status
+        return INDEFINITE
+    context.counts[DEPENDENT] = max(context.counts[DEPENDENT], status)
+    return DONE
+
+
+@part
+def correction(context, point):
+    """exchange.x ← K⁻¹ exchange.x with that factor."""
+    call(context.calls[CORRECTION], context.records[MODEL], context.records[point], context.records[point], 0.0, 0.0, 0.0)
+
+
+@part
+def displace(context, point, base):
+    """q = q_base ⊕ d of a point."""
+    call(context.calls[DISPLACE], context.records[COMMON], context.records[point], context.records[base], 0.0, 0.0, 0.0)
+
+
+@part
+def displace_by_midpoint(context, point, base):
+    """q = q_base ⊕ d of a point by the midpoint rule of free motions, d in place."""
+    call(context.calls[DISPLACE], context.records[COMMON], context.records[point], context.records[base], 0.0, 1.0, 0.0)
+
+
+@part
+def position_rates(context, point):
+    """q̇ = H(q) s of a point."""
+    call(context.calls[RATES], context.records[COMMON], context.records[point], context.records[point], 0.0, 0.0, 0.0)
+
+
+@part
+def normalize(context, point):
+    """Unit Euler parameters of a point."""
+    call(context.calls[NORMALIZE], context.records[COMMON], context.records[point], context.records[point], 0.0, 0.0, 0.0)
+
+
+@part
+def evaluate_constraints(context, point, t):
+    """exchange.gs and exchange.beta of a point."""
+    call(context.calls[CONSTRAINTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)

@@ -1,0 +1,1 @@
+"""Figures, page and tables of a solution."""

@@ -1,0 +1,180 @@
+"""One HTML page about a solution, and its key numbers as ``<name>.summary.json``."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from flexmbs.files.output import write_text
+from flexmbs.model.check_topology import freedom_lines
+from flexmbs.page.html import Picture, number, rendered
+from flexmbs.page.style import png_image, svg_image
+from flexmbs.report.plots import Plots
+from flexmbs.results.stress_summary import stress_reports
+from flexmbs.results.summary import body_mass, summary
+from flexmbs.system.check import PASS, WARN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+    from flexmbs.results.solution import SolutionData
+
+MODES_DRAWN, MODES_LISTED, ROWS_LISTED = 6, 24, 60
+SENTENCES = {
+    PASS: "The run finished and every check passed.",
+    WARN: "The run finished with warnings; read them before using the numbers.",
+}
+FAILED = "The run did not finish or a check failed; do not use the numbers as they are."
+
+
+def write_report(solution: SolutionData, path: str | os.PathLike[str]) -> None:
+    """The page at ``path`` and the summary beside it. Raises MachineError."""
+    target = pathlib.Path(path)
+    numbers = summary(solution)
+    write_text(target, page(solution, numbers))
+    write_text(target.with_name(f"{target.stem}.summary.json"), json.dumps(numbers, indent=2, default=str) + "\n")
+
+
+def page(solution: SolutionData, numbers: dict[str, Any]) -> str:
+    """The HTML text; everything from the model is escaped."""
+    return rendered(
+        "flexmbs.report",
+        "report.html",
+        version=numbers["provenance"].get("flexmbs", ""),
+        date=numbers["provenance"].get("date", ""),
+        numbers=numbers,
+        sentence=SENTENCES.get(numbers["verdict"], FAILED),
+        tiles=_tiles(solution, numbers),
+        motion=_motion(solution),
+        sections=_sections(solution),
+        stresses=[(each, _stress_picture(solution, each.body)) for each in stress_reports(solution)],
+        model=_model(solution),
+        parts=_parts(solution),
+        model_text=solution.model_text,
+    )
+
+
+def _tiles(solution: SolutionData, numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(value, unit, what) of the key numbers at the top."""
+    scale = max(solution.energy.scale, 1e-300)
+    wall = solution.statistics.get("solve_seconds")
+    tiles = [
+        (number(numbers["t_end"]), "s", "simulated"),
+        (str(solution.statistics.get("steps", len(solution.t) - 1)), "", "steps"),
+        (str(numbers["coordinates"]), "", f"coordinates, {numbers['elastic_coordinates']} of them elastic"),
+        (number(numbers["energy_missing"] / scale, 2), "", "energy missing, of the largest"),
+        (number(numbers["drift"][0], 2), "", "largest position drift"),
+    ]
+    return tiles + ([(number(float(wall), 3), "s", "solving")] if isinstance(wall, (int, float)) else [])
+
+
+def _motion(solution: SolutionData) -> Picture:
+    caption = "Bodies at equal intervals of time, the last one darkest, with the paths of the free frames. Deflections to scale."
+    return Picture(png_image(Plots(solution).motion()), "The mechanism at several instants", caption)
+
+
+def _sections(solution: SolutionData) -> list[tuple[str, str, Picture]]:
+    """(anchor, title, figure) of the curves, those there is something to show of."""
+    plot = Plots(solution)
+    made: list[tuple[str, str, Callable[[], Figure | None], str]] = [
+        ("joints", "Joints", plot.joints, "Joint coordinates and their velocities."),
+        ("frames", "Tips and frames", plot.frames, "World coordinates of the frames to which no joint is attached."),
+        ("deflections", "Elastic deflection", plot.deflections, "Displacement of frames by the modes of their body."),
+        ("reactions", "Reactions", plot.reactions, "Size of what each joint carries, drives and joint forces included."),
+        ("efforts", "Drives and controllers", plot.efforts, "Torques and forces along the freedoms of the joints."),
+        ("energy", "Energy balance", plot.energy, "E − E₀ = works of forces and drives − dissipated; springs are forces."),
+        ("drift", "Constraint drift", plot.drift, "Largest error of the constraints at position and velocity level."),
+        ("steps", "Steps", plot.steps, "Step size chosen by the error control."),
+    ]
+    found = [(anchor, title, make(), caption) for anchor, title, make, caption in made]
+    drawn = [(anchor, title, caption, figure) for anchor, title, figure, caption in found if figure is not None]
+    return [(anchor, title, Picture(svg_image(figure), f"Curves: {title}", caption)) for anchor, title, caption, figure in drawn]
+
+
+def _stress_picture(solution: SolutionData, body: str) -> str | None:
+    """The picture's address; none without triangles to draw."""
+    surface = solution.compiled.data[body].surface
+    return png_image(Plots(solution).stress(body)) if surface is not None and len(surface.triangles) else None
+
+
+def _model(solution: SolutionData) -> dict[str, Any]:
+    """Tables of the model summary."""
+    compiled = solution.compiled
+    modes = sum(data.nf for data in compiled.data.values())
+    table = tomllib.loads(solution.model_text)
+    bodies = compiled.model.bodies.items()
+    return {
+        "bodies": [(name, body.kind, body_mass(solution, name), _frames(solution, name)) for name, body in bodies],
+        "joints": [_joint_row(solution, name) for name in solution.joints],
+        "forces": [
+            (name, item.get("kind", ""), _target(item))
+            for section in ("forces", "contacts")
+            for name, item in table.get(section, {}).items()
+        ],
+        "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
+        "freedoms": [*freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
+        "tree": str(compiled.topology),
+        "limit": ROWS_LISTED,
+    }
+
+
+def _dependent(solution: SolutionData, modes: int) -> list[str]:
+    """The freedoms that are left when the dependent rows of the constraints are counted once."""
+    rows = sum(count for _, count in solution.run.redundant)
+    left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
+    return [f"{rows} dependent constraint rows, {left} rigid-body freedoms left"] if rows else []
+
+
+def _frames(solution: SolutionData, body: str) -> str:
+    names = [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
+    data = solution.compiled.data.get(body)
+    return ", ".join(names) + (f" · {data.nf} modes" if data is not None else "")
+
+
+def _joint_row(solution: SolutionData, name: str) -> tuple[Any, ...]:
+    joint, place = solution.compiled.model.joints[name], solution.compiled.places[name]
+    view = solution.joint(name)
+    force, torque = ((part**2).sum(axis=1).max() ** 0.5 for part in (view.force, view.torque))
+    where = "cut" if place.cut >= 0 else "tree, reversed" if place.reversed else "tree"
+    return name, joint.kind, str(joint.parent), str(joint.child), joint.nv, where, float(force), float(torque), view.unique
+
+
+def _target(item: dict[str, Any]) -> str:
+    """What a force or a contact acts on."""
+    return " – ".join(str(item[key]) for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child") if key in item)
+
+
+def _motion_kind(item: dict[str, Any]) -> str:
+    motion = item.get("motion")
+    return str(motion.get("kind", "")) if isinstance(motion, dict) else "constant"
+
+
+def _parts(solution: SolutionData) -> list[dict[str, Any]]:
+    """The flexible bodies: mode table, pictures, provenance; bodies of the same data together."""
+    parts: dict[str, dict[str, Any]] = {}
+    for name, data in solution.compiled.data.items():
+        digest = data.digest
+        if digest in parts:
+            parts[digest]["names"].append(name)
+            continue
+        rows = zip(data.modes.frequency, data.modes.kind, data.modes.damping, data.modes.effective_mass[:, :3])
+        parts[digest] = {
+            "names": [name], "part": data.name, "nf": data.nf, "digest": digest, "mass": data.mass,
+            "modes": [(k + 1, float(f), kind, float(d), [float(m) for m in mass]) for k, (f, kind, d, mass) in enumerate(rows)],
+            "listed": MODES_LISTED, "pictures": _mode_pictures(solution, name), "provenance": dict(data.provenance),
+        }  # fmt: skip
+    return list(parts.values())
+
+
+def _mode_pictures(solution: SolutionData, body: str) -> list[Picture]:
+    data = solution.compiled.data[body]
+    if data.surface is None or not len(data.surface.triangles):
+        return []
+    drawn = range(min(data.nf, MODES_DRAWN))
+    titles = [f"Mode {k + 1} · {number(float(data.modes.frequency[k]))} Hz" for k in drawn]
+    return [Picture(png_image(Plots(solution).mode(body, k)), f"{titles[k]} of {data.name}", titles[k]) for k in drawn]

@@ -1,0 +1,265 @@
+"""`State`: a model at one instant in joint coordinates, from its declarations, from a solution, or from an analysis."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.declaration import close_names
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import InputError
+from flexmbs.initial.arguments import by_joint, instant, numbers
+from flexmbs.initial.assembly import Assemble
+from flexmbs.initial.dependent_motions import require_independent_motions
+from flexmbs.initial.initial_state import ACCEPTED_GAP, InitialState, changes, consistent_state, initial_state, settle
+from flexmbs.model.check import declaration_report, require_model
+from flexmbs.model.check_functions import require_functions
+from flexmbs.model.model import ModelData
+from flexmbs.model.motions import FreeMotion
+from flexmbs.results.joints import path_coordinates
+from flexmbs.results.solution import SolutionData
+from flexmbs.results.views import BodyView
+from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.coordinates import inverse_coordinates
+from flexmbs.system.records import ETA, NF, Q_AT, QF_AT, S_AT, SF_AT, SPARE, Work
+
+Values = Mapping[str, float | Sequence[float]]
+REGULAR = 1e-10
+CONTRADICTION = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A model at time t (s) in joint coordinates.
+
+    q (nq,) and s (ns,): positions and velocities; sd (ns,) and lam (nc,): accelerations and multipliers; z (nz,): force states;
+    beta: coordinates of the cut joints.  contact (n, 3): normal and tangential forces of rigid contacts, of a run; those with a
+    normal force are closed.  M ṡ = k + Gᵀλ, theory §4: accelerations without the forces of rigid contacts.
+    """
+
+    compiled: Compiled = field(repr=False)
+    t: float
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    lam: np.ndarray
+    z: np.ndarray
+    beta: np.ndarray
+    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+
+    @property
+    def state(self) -> "State":
+        """Itself: a state stands wherever a result that has one does."""
+        return self
+
+    def work(self) -> Work:
+        """Fresh scratch arrays that start at the coordinates of the cut joints."""
+        return make_work(self.compiled.system, self.beta)
+
+
+class HasState(Protocol):
+    """A state, an equilibrium, or another result that ends in a state."""
+
+    @property
+    def state(self) -> State:
+        """The state."""
+
+
+def state(
+    model: ModelData, *, t: float = 0.0, position: Values | None = None, velocity: Values | None = None,
+    acceleration: Values | None = None,
+) -> State:  # fmt: skip
+    """The state with the declared joint coordinates, or those given by joint, made consistent with all constraints.
+
+    position, velocity, acceleration: joint → number(s) as of ``q0`` and ``v0``; without ``acceleration`` it is that of the free
+    motion. With it the accelerations given are kept, and those not given are zero or, where loops and drives ask for others,
+    those of least mass-weighted size.  Raises `InputError`.
+    """
+    t = instant(t)
+    require_model(model)
+    chosen = _with_values(model, by_joint(position, "position"), by_joint(velocity, "velocity"))
+    declaration_report(chosen).raise_errors()
+    compiled, start = consistent_state(chosen, t=t)
+    if chosen is not model:  # springs without a length are unloaded in the declared position
+        compiled = compiled.with_spring_lengths(initial_state(model, t=t)[0].spring_lengths)
+    t = float(t)
+    free = settled_state(compiled, t, start.q, start.s, start.beta)
+    if acceleration is None:
+        return free
+    given = _accelerations(compiled, by_joint(acceleration, "acceleration"))
+    return replace(free, sd=_completed(free, given), lam=np.zeros_like(free.lam))
+
+
+def settled_state(
+    compiled: Compiled, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray, z: np.ndarray | None = None
+) -> State:
+    """The state near (q, s) on the constraints, with its accelerations and multipliers. Raises `InputError`."""
+    require_functions(compiled.model)
+    require_independent_motions(compiled, q, beta)
+    work, q, s = make_work(compiled.system, beta), q.copy(), s.copy()
+    z = np.zeros(int(compiled.system.layout[4])) if z is None else z
+    settled = settle(compiled, work, t, q, s, z)
+    if settled.status < 0:
+        raise InputError(f"bodies.{compiled.bodies[-1 - settled.status]}: nothing gives its motion inertia; give it mass")
+    if not settled.left <= ACCEPTED_GAP:
+        raise InputError(f"state: the joints do not close at t = {t:g} s, {settled.left:.3g} (m or rad) is left; start closer")
+    return State(compiled, t, q, s, settled.sd, settled.lam, z, work.beta[:-SPARE].copy())
+
+
+def given_state(key: str, given: HasState) -> State:
+    """The state of what the user gave. Raises `InputError` for what has none."""
+    try:
+        found = given.state
+    except AttributeError:
+        found = None  # type: ignore[assignment]
+    if not isinstance(found, State):
+        raise InputError(f"{key}: {type(given).__name__} is no state; take state(model), state_of(solution, t) or an equilibrium")
+    return found
+
+
+def state_of(solution: SolutionData, t: float) -> State:
+    """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises `InputError`."""
+    t = instant(t)
+    if not isinstance(solution, SolutionData):
+        raise InputError(f"solution: {type(solution).__name__} is no Solution; take what simulate or load gives")
+    if len(solution.t) == 0:
+        raise InputError("solution: it has no outputs; there is no state to take")
+    i = int(np.argmin(np.abs(solution.t - t)))
+    spacing = float(np.diff(solution.t).max(initial=0.0))
+    if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (1.0 + abs(t)):
+        raise InputError(f"t: {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s")
+    compiled, at, z = solution.compiled, float(solution.t[i]), solution.trajectory.z[i].copy()
+    contact = solution.trajectory.contact[i].copy()
+    if compiled.topology.coordinates == "joint":
+        beta = path_coordinates(compiled, solution.trajectory)[i]
+        return replace(settled_state(compiled, at, solution.q[i], solution.s[i], beta, z), contact=contact)
+    joint = compile_model(compiled.model, "joint").with_spring_lengths(compiled.spring_lengths)
+    return replace(settled_state(joint, at, *joint_values(joint, solution, [i])[0], z), contact=contact)
+
+
+class JointValues(NamedTuple):
+    """q and s of the joints' tree and coordinates β of the cut joints."""
+
+    q: np.ndarray
+    s: np.ndarray
+    beta: np.ndarray
+
+
+def joint_values(joint: Compiled, solution: SolutionData, outputs: Sequence[int]) -> list[JointValues]:
+    """Those at some outputs of a solution in other coordinates."""
+    tree, (_, nq, ns) = joint.system.tree, (int(n) for n in joint.system.layout[:3])
+    cuts = [solution.joint(name).position for name in joint.topology.cuts]
+    found = [JointValues(np.zeros(nq), np.zeros(ns), np.concatenate([np.zeros(0), *(x[i] for x in cuts)])) for i in outputs]
+    for b, primary in enumerate(joint.topology.tree):
+        body = solution.body(primary.body)
+        view = None if primary.joint is None else solution.joint(primary.joint)
+        nf = int(tree[b, NF])
+        for i, (q, s, _) in zip(outputs, found):
+            if view is None:
+                values, rates = _free_values(body, i, isinstance(primary.motions[0], FreeMotion))
+            else:
+                values, rates = view.position[i], view.velocity[i]
+                if primary.reversed:
+                    values, rates = inverse_coordinates(joint.model.joints[view.name].motions, values, rates)
+            q[tree[b, Q_AT] :][: len(values)], s[tree[b, S_AT] :][: len(rates)] = values, rates
+            q[tree[b, QF_AT] :][:nf], s[tree[b, SF_AT] :][:nf] = body.elastic[i], body.elastic_rate[i]
+    return found
+
+
+def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and velocities of a body without a joint, one that turns or a point."""
+    if not turns:
+        return body.position[i], body.velocity[i]
+    A = body.rotation[i]
+    rates = np.concatenate([A.T @ body.velocity[i], A.T @ body.angular_velocity[i]])
+    return np.concatenate([body.position[i], euler_parameters(A)]), rates
+
+
+def state_about(model: ModelData, at: HasState | None) -> State:
+    """The declared state of a model, or its state where ``at`` is, with the accelerations and multipliers of the model there.
+
+    ``at`` may belong to another model with the same bodies and joints. Raises `InputError`.
+    """
+    if at is None:
+        return state(model)
+    given = given_state("at", at)
+    declaration_report(model).raise_errors()
+    compiled, _ = initial_state(model, how=Assemble(elastic=True))
+    here = started(compiled, given, given.t, "at")
+    return settled_state(compiled, given.t, here.q, here.s, here.beta, here.z)
+
+
+def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -> InitialState:
+    """A state as the start of a model compiled in joint coordinates. Raises `InputError` for other bodies and joints."""
+    own, other = joint.topology, given.compiled.topology
+    sizes, given_sizes = joint.system.layout[1:3].tolist(), given.compiled.system.layout[1:3].tolist()
+    if (own.bodies, own.cuts, sizes) != (other.bodies, other.cuts, given_sizes):
+        raise InputError(f"{key}: it belongs to a model with other bodies or joints; take it from this model")
+    require_independent_motions(joint, given.q, given.beta)
+    work, q, s = make_work(joint.system, given.beta), given.q.copy(), given.s.copy()
+    if not settle(joint, work, t, q, s).left <= ACCEPTED_GAP:
+        raise InputError(f"{key}: it does not fulfil the joints and drives of the model at t = {t:g} s; mend the drives")
+    eta, nz = work.cut[:, ETA : ETA + 6].copy(), int(joint.system.layout[4])
+    z = given.z.copy() if len(given.z) == nz else np.zeros(nz)
+    moved = changes(joint, q - given.q, s - given.s)
+    contact = given.contact if given.compiled.contacts == joint.contacts else np.zeros((0, 3))
+    return InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), eta, z, contact.copy())
+
+
+def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelData:
+    """A copy of the model whose joints have other initial values."""
+    unknown = [name for name in (*position, *velocity) if name not in model.joints]
+    if unknown:
+        raise InputError(*(f"joint '{name}' is not in the model; {close_names(name, model.joints)}" for name in unknown))
+    if not position and not velocity:
+        return model
+    chosen = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
+    chosen.folder = model.folder
+    chosen.bodies, chosen.forces, chosen.drives, chosen.contacts = model.bodies, model.forces, model.drives, model.contacts
+    for name, joint in model.joints.items():
+        changes: dict[str, Any] = {key: values[name] for key, values in (("q0", position), ("v0", velocity)) if name in values}
+        chosen.joints[name] = replace(joint, **changes) if changes else joint
+    return chosen
+
+
+def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
+    """ṡ with the accelerations of joints of the tree, nan elsewhere. Raises `InputError` for other joints and values."""
+    sd = np.full(int(compiled.system.layout[2]), np.nan)
+    for name, value in given.items():
+        place = compiled.places.get(name)
+        if place is None or place.cut >= 0:
+            known = [key for key, where in compiled.places.items() if where.cut < 0]
+            raise InputError(f"acceleration: '{name}' is no joint of the tree; these are: {', '.join(known)}")
+        nv = sum(m.nv for m in place.motions)
+        values = numbers(value, nv, f"acceleration: joint '{name}'")
+        at = int(compiled.system.tree[place.body, S_AT])
+        if place.reversed:
+            joint = compiled.model.joints[name]
+            if nv == 6:
+                raise InputError(f"acceleration: joint '{name}' is free and hangs from its child; declare it the other way round")
+            values = inverse_coordinates(joint.motions, joint.initial_position, values)[1]
+        sd[at : at + nv] = values
+    return sd
+
+
+def _completed(state: State, given: np.ndarray) -> np.ndarray:
+    """ṡ with G ṡ = γ that keeps what is given, the rest of least mass-weighted size. Raises `InputError` where none exists."""
+    known = terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
+    open_ = np.isnan(given)
+    sd = np.where(open_, 0.0, given)
+    missing = known.gamma - known.G @ sd
+    if len(missing) and open_.any():
+        G, M = known.G[:, open_], known.M[np.ix_(open_, open_)]
+        across = np.linalg.lstsq(M, G.T, rcond=None)[0]
+        sd[open_] = across @ np.linalg.lstsq(G @ across, missing, rcond=REGULAR)[0]
+        missing = known.gamma - known.G @ sd
+    left = float(np.abs(missing).max(initial=0.0))
+    if left > CONTRADICTION * (1.0 + float(np.abs(sd).max(initial=0.0))):
+        raise InputError(
+            f"acceleration: the joints and drives allow no such accelerations, {left:.3g} (m/s² or rad/s²) is left; "
+            "give those of independent joints"
+        )
+    return sd

@@ -1,0 +1,1 @@
+"""What is computed with a model: motions, equilibria, linearizations, kinematics, inverse dynamics, matrices, comparisons."""

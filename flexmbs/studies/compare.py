@@ -1,0 +1,280 @@
+"""`compare`: one model under every formalism, with agreement, energy error, drift and time side by side."""
+
+import dataclasses
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.api.solution import Solution
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import AuditWarning, InputError, SolverError
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.formalisms.stabilization import Projection
+from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
+from flexmbs.integrators import INTEGRATORS
+from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.options import DEFAULTS, asked, by_name, check_progress, has_option, listed, output_times
+from flexmbs.studies.simulate import simulate
+from flexmbs.system.records import ETA, MASS, SPARE
+from flexmbs.system.topology import COORDINATES
+from flexmbs.system.trajectory import RunInfo, Trajectory
+from flexmbs.time_stepping.run import Progress, facts, make_outputs
+
+INTEGRATORS_COMPARED = ("generalized-alpha", "dormand-prince")
+STATES = 5  # at which accelerations and reactions are compared
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run: what it combined, how it ended, and how it agrees with the first run.
+
+    accelerations, reactions: largest differences at the same states, relative to the largest value or to gravity and the weight
+    of all bodies (round-off expected); reactions of the joints where they are unique, nan where no joint's are.
+    positions: largest difference of body positions over the run, relative to the largest distance moved.
+    energy: largest missing energy relative to the largest energy or work.  drift: max |g| and max |G s + γ̄|.
+    """
+
+    formalism: str
+    coordinates: str
+    integrator: str
+    accelerations: float
+    reactions: float
+    positions: float
+    energy: float
+    drift: tuple[float, float]
+    steps: int
+    evaluations: int
+    seconds: float
+    outcome: str
+    solution: Solution | None = dataclasses.field(repr=False, default=None)
+
+    @property
+    def finished(self) -> bool:
+        """True when the run reached its end."""
+        return self.outcome == "finished"
+
+
+HEADINGS = (
+    "formalism", "coordinates", "integrator", "accelerations", "reactions", "positions", "energy error", "|g|", "|Gs + γ̄|",
+    "steps", "evaluations", "seconds",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of one model under formalisms × coordinates × integrators; the first row is what the others are compared with."""
+
+    model: str
+    rows: tuple[Row, ...]
+
+    @property
+    def finished(self) -> bool:
+        """True when every run reached its end."""
+        return all(row.finished for row in self.rows)
+
+    @property
+    def agreement(self) -> float:
+        """Largest difference of accelerations between formalisms at the same states; 0 where no run gave states."""
+        return max((row.accelerations for row in self.rows if np.isfinite(row.accelerations)), default=0.0)
+
+    def table(self) -> list[tuple[str, ...]]:
+        """The rows as texts in the order of `HEADINGS`."""
+        return [
+            (
+                row.formalism, row.coordinates, row.integrator, f"{row.accelerations:.1e}", f"{row.reactions:.1e}",
+                f"{row.positions:.1e}", f"{row.energy:.1e}", f"{row.drift[0]:.1e}", f"{row.drift[1]:.1e}", str(row.steps),
+                str(row.evaluations), f"{row.seconds:.3g}",
+            )
+            for row in self.rows
+        ]  # fmt: skip
+
+    @property
+    def verdict(self) -> str:
+        """One line: how well everything agrees."""
+        stopped = [
+            f"{row.formalism} ({row.coordinates}, {row.integrator}) {row.outcome}" for row in self.rows if not row.finished
+        ]
+        positions = max((row.positions for row in self.rows if row.finished), default=0.0)
+        text = f"{len(self.rows)} runs: accelerations agree to {self.agreement:.1e}, motions to {positions:.1e}"
+        return "; ".join([text, *stopped])
+
+    def __str__(self) -> str:
+        lines = [HEADINGS, *self.table()]
+        notes = dict.fromkeys(note for row in self.rows if row.solution for note in row.solution.compiled.topology.notes())
+        widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
+        return "\n".join(
+            ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in lines] + [*notes, self.verdict]
+        )
+
+
+def compare(
+    model: Model,
+    *,
+    t_end: float,
+    step: float | None = None,
+    output_step: float | None = None,
+    formalisms: Sequence[str | Formalism] | None = None,
+    integrators: Sequence[str] = INTEGRATORS_COMPARED,
+    rtol: float = 1e-7,
+    atol: float = 1e-9,
+    progress: Progress | None = None,
+) -> Comparison:
+    """A model run under all formalisms (or those given) in all their coordinates with suitable integrators.
+
+    Accelerations and reactions are compared at equal states of the first run, motions over the whole time. Explicit
+    integrators of formalisms that let constraints drift project on them. A run that stops, or that its formalism or coordinates
+    refuse, is a row that says so. Raises `InputError` where all refuse.
+    """
+    t_end = asked(model, {"t_end": t_end, **dict.fromkeys(DEFAULTS)})["t_end"]
+    output_times(t_end, step, output_step)
+    names = listed("integrators", integrators)
+    for name in names:
+        by_name("integrators", name, INTEGRATORS)
+    check_progress(progress)
+    chosen = list(_combinations(list(FORMALISMS) if formalisms is None else listed("formalisms", formalisms), names))
+    if not chosen:
+        raise InputError("integrators: none of them goes with these formalisms; see flexmbs list integrators")
+    tolerances: dict[str, Any] = {"step": step, "rtol": rtol, "atol": atol}
+    rows: list[Row] = []
+    first: Solution | None = None
+    states: _States | None = None
+    for k, (form, coordinates, integrator) in enumerate(chosen):
+        if progress:
+            progress(k / len(chosen), f"{form.name}, {coordinates}, {integrator}")
+        options: dict[str, Any] = {
+            "formalism": form, "coordinates": coordinates, "integrator": integrator,
+        }  # fmt: skip
+        own = {key: value for key, value in tolerances.items() if has_option(INTEGRATORS[integrator], key)}
+        loading = own | {"step": 1e-9 * t_end} if "step" in own else own
+        _solved(model, options | loading | {"t_end": 1e-9 * t_end})  # loads the kernels, so that times compare
+        outcome, solution = _solved(model, options | own | {"t_end": t_end, "output_step": output_step})
+        if first is None and outcome == "finished":
+            first = solution
+        if states is None and first is not None:
+            states = _States(model, first)
+        rows.append(_row(form, coordinates, integrator, outcome, solution, first, states))
+    if all(row.solution is None for row in rows):
+        raise InputError(*dict.fromkeys(row.outcome for row in rows))
+    return Comparison(model.name, tuple(rows))
+
+
+def _combinations(formalisms: Sequence[str | Formalism], integrators: Sequence[str]) -> Iterator[tuple[Formalism, str, str]]:
+    """All that go together; explicit integrators with projection where the formalism has stabilizations."""
+    for given in formalisms:
+        plain = given if isinstance(given, Formalism) else by_name("formalism", given, FORMALISMS)()
+        for coordinates in COORDINATES:
+            for name in integrators:
+                needs = INTEGRATORS[name].needs
+                if coordinates in plain.coordinates and needs in plain.provides:
+                    projected = "projection" in INTEGRATORS[name].stabilizations
+                    yield (_projected(plain) if projected else plain), coordinates, name
+
+
+def _projected(form: Formalism) -> Formalism:
+    named = {field.name for field in dataclasses.fields(form)}  # type: ignore[arg-type]
+    return dataclasses.replace(form, stabilization=Projection()) if "stabilization" in named else form  # type: ignore[type-var]
+
+
+def _solved(model: Model, options: dict[str, Any]) -> tuple[str, Solution | None]:
+    """How a run ended, and its solution as far as it went; of one that did not begin, why."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AuditWarning)  # the table says how the runs agree
+            solution = simulate(model, **options)
+    except SolverError as error:
+        return str(error), error.solution  # type: ignore[return-value]
+    except InputError as error:
+        return "; ".join(error.problems), None
+    return solution.run.outcome, solution
+
+
+def _row(
+    form: Formalism, coordinates: str, integrator: str, outcome: str, solution: Solution | None, first: Solution | None,
+    states: "_States | None",
+) -> Row:  # fmt: skip
+    accelerations, reactions = np.nan, np.nan
+    if states and solution is not None:
+        try:
+            accelerations, reactions = states.differences(form, coordinates)
+        except SolverError as error:
+            outcome = f"at states of the first run: {error}" if outcome == "finished" else outcome
+    same = solution is not None and first is not None and outcome == "finished"
+    positions = _motion_difference(solution, first) if same else np.nan  # type: ignore[arg-type]
+    if solution is None or len(solution.t) == 0:
+        nothing = np.nan, (np.nan, np.nan), 0, 0, np.nan
+        return Row(form.name, coordinates, integrator, accelerations, reactions, positions, *nothing, outcome)
+    energy, counts = solution.energy, solution.statistics
+    missing = float(np.abs(energy.balance).max()) / (energy.scale or 1.0)
+    g, gd = (float(value) for value in solution.drift.max(axis=0, initial=0.0))
+    return Row(
+        form.name, coordinates, integrator, accelerations, reactions, positions, missing, (g, gd), int(counts["steps"]),
+        int(counts["evaluations"]), float(counts["solve_seconds"]), outcome, solution,
+    )  # fmt: skip
+
+
+def _motion_difference(a: Solution, b: Solution) -> float:
+    """Largest distance between the body positions of two runs, relative to the largest distance moved or 1 m at most."""
+    apart = moved = 0.0
+    for name in a.bodies:
+        x, y = a.body(name).position, b.body(name).position
+        apart = max(apart, float(np.linalg.norm(x - y, axis=1).max()))
+        moved = max(moved, float(np.linalg.norm(y - y[0], axis=1).max()))
+    return apart / (moved or 1.0)
+
+
+class _States:
+    """States of a run at which formalisms are compared: accelerations of all bodies, wrenches of all joints."""
+
+    def __init__(self, model: Model, run: Solution) -> None:
+        self.gravity = float(np.linalg.norm(model.gravity))
+        self.pick = np.unique(np.linspace(0, len(run.t) - 1, STATES).astype(int))
+        self.t, self.z = run.t[self.pick], run.trajectory.z[self.pick]
+        self.redundant = run.run.redundant
+        self.joint, start = consistent_state(model)
+        self.mass = float(self.joint.system.bodies.rigid[:, MASS].sum())
+        self.starts = [self._start(run, k, start) for k in self.pick]
+        self.reference: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def _start(self, run: Solution, k: int, start: InitialState) -> InitialState:
+        """The state at output k in the joint coordinates of the model."""
+        if run.compiled.topology.coordinates != "joint":
+            raise InputError("compare: the first run must be in joint coordinates")
+        q, s = run.q[k].copy(), run.s[k].copy()
+        work = make_work(self.joint.system, start.beta)
+        settle(self.joint, work, float(run.t[k]), q, s)
+        return InitialState(q, s, work.beta[:-SPARE].copy(), (), work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
+
+    def differences(self, form: Formalism, coordinates: str) -> tuple[float, float]:
+        """Relative differences of accelerations and of reactions from those of the first formalism asked for."""
+        found = self._evaluated(form, coordinates)
+        if self.reference is None:
+            self.reference = found
+        sizes = [float(np.abs(values).max(initial=0.0)) for values in self.reference]
+        sizes[0] = max(sizes[0], self.gravity)
+        sizes[1:] = max(sizes[1], sizes[0]), max(sizes[2], self.mass * sizes[0])
+        apart = [float(np.abs(mine - theirs).max(initial=0.0)) for mine, theirs in zip(found, self.reference)]
+        parts = [difference / (size or 1.0) for difference, size in zip(apart, sizes)]
+        return max(parts[:2]), parts[2] if found[2].size else np.nan
+
+    def _evaluated(self, form: Formalism, coordinates: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Accelerations and angular accelerations of all bodies, wrenches of the joints that are unique."""
+        states = [in_coordinates(self.joint, start, coordinates) for start in self.starts]
+        compiled = states[0][0]
+        out = Trajectory(*make_outputs(self.t, facts(compiled), len(states[0][1].beta)))
+        for k, (_, state) in enumerate(states):
+            out.q[k], out.s[k], out.z[k], out.beta[k] = state.q, state.s, self.z[k], state.beta
+            out.sd[k], out.lam[k] = evaluate(compiled, form, float(self.t[k]), state.q, state.s, self.z[k], state.beta)
+        solution = Solution(compiled=compiled, trajectory=out, statistics={}, run=RunInfo(redundant=self.redundant))
+        bodies = [solution.body(name) for name in solution.bodies]
+        joints = [solution.joint(name) for name in solution.joints]
+        wrenches = [joint.wrench for joint in joints if joint.unique]
+        return (
+            np.array([body.acceleration for body in bodies]),
+            np.array([body.angular_acceleration for body in bodies]),
+            np.array(wrenches),
+        )

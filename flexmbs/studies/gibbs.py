@@ -1,0 +1,112 @@
+"""`gibbs`: the function of accelerations of Appell and Gibbs and the quasi-forces of a model at a state.
+
+S(q, s, ṡ) = ½ ∫ a·a dm over all bodies. With quasi-velocities σ, ṡ = C σ̇ + d on the constraints, the equations of motion are
+∂S/∂σ̇ = Π, with the quasi-forces Π = Cᵀ Q of the applied forces Q.
+Source: Appell, Traité de mécanique rationnelle II (1904); Lurie, Analytical Mechanics (2002), §4.10 and ch. 7.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.results.state import HasState, State, state_about
+from flexmbs.studies.balance import free_directions
+from flexmbs.studies.jacobians import partition
+from flexmbs.studies.sequence import solution_of
+from flexmbs.studies.tangent import dense
+from flexmbs.system.compile import Compiled
+from flexmbs.system.names import velocity_names
+from flexmbs.system.records import FIRST, MASS, NF, SECOND, SF_AT
+from flexmbs.system.second_order_fields import second_order_fields
+from flexmbs.system.sizes import displacement_sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Gibbs:
+    """S as a function of σ̇ at a state, and quasi-forces.
+
+    velocities: names of σ.  C (ns, f), d (ns,): ṡ = C σ̇ + d.  quasi_forces (f,): Π = Cᵀ Q, N or N m.  rates (f,): σ̇ of the
+    motion, at which ∂S/∂σ̇ = Π.
+    """
+
+    state: State = field(repr=False)
+    velocities: tuple[str, ...]
+    C: np.ndarray
+    d: np.ndarray
+    quasi_forces: np.ndarray
+    rates: np.ndarray
+
+    def value(self, rates: Sequence[float] | np.ndarray) -> float:
+        """S(σ̇) [N m/s²]"""
+        return float(self._values(np.atleast_2d(rates))[0])
+
+    def derivative(self, rates: Sequence[float] | np.ndarray) -> np.ndarray:
+        """∂S/∂σ̇ (f,): S is quadratic, so that central differences are exact."""
+        steps = np.eye(len(self.rates))
+        return np.asarray(0.5 * (self._values(rates + steps) - self._values(rates - steps)))
+
+    def _values(self, rates: np.ndarray) -> np.ndarray:
+        return gibbs_functions(self.state, np.asarray(rates, float) @ self.C.T + self.d)
+
+
+def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str] = ()) -> Gibbs:
+    """The function of Gibbs at the declared state of a model, or at a given one.
+
+    velocities: names of the velocities taken as σ, chosen by pivoting where none are given.
+    Raises `InputError` for velocities that do not determine the motion.
+    """
+    here = state_about(model, at)
+    known, names = dense(here), velocity_names(here.compiled)
+    N, P = free_directions(known.M, known.G)
+    chosen = partition(N, names, velocities, displacement_sizes(here.compiled))
+    C = N @ np.linalg.inv(N[chosen])
+    d = P @ known.gamma
+    d = d - C @ d[chosen]
+    ns = len(here.s)
+    unit = gibbs_functions(here, np.vstack([np.eye(ns), -np.eye(ns)]))
+    inertia = 0.5 * (unit[:ns] - unit[ns:])  # ∂S/∂ṡ at ṡ = 0: what the quadratic velocity forces balance
+    return Gibbs(here, tuple(names[k] for k in chosen), C, d, C.T @ (known.k + inertia), here.sd[chosen])
+
+
+def gibbs_functions(here: State, accelerations: np.ndarray) -> np.ndarray:
+    """S (n,) for the rows ṡ of ``accelerations`` (n, ns) at a state."""
+    compiled, found = here.compiled, np.zeros(len(accelerations))
+    motion = solution_of([replace(here, sd=sd) for sd in accelerations], options={"analysis": "gibbs"})
+    for i, name in enumerate(compiled.bodies):
+        body = motion.body(name)
+        A = body.rotation
+        a, turn, spin = (
+            np.einsum("tij,ti->tj", A, x) for x in (body.acceleration, body.angular_acceleration, body.angular_velocity)
+        )
+        data = compiled.data.get(name)
+        fields = None if data is None else second_order_fields(data)
+        at, nf = int(compiled.system.tree[i, SF_AT]), int(compiled.system.tree[i, NF])
+        for k, sd in enumerate(accelerations):
+            W = _skew(turn[k]) + _skew(spin[k]) @ _skew(spin[k])
+            found[k] += 0.5 * _rigid(compiled, i, a[k], W)
+            if data is not None and fields is not None:
+                x, xd, xdd = fields.coordinates(body.elastic[k], body.elastic_rate[k], sd[at : at + nf])
+                Y = np.einsum("ib,k->ibk", W, x) + np.einsum("ib,k->ibk", np.eye(3), xdd)
+                Y += 2.0 * np.einsum("ib,k->ibk", _skew(spin[k]), xd)
+                found[k] += 0.5 * _elastic(fields.with_modes(data), a[k], W, Y)
+    return found
+
+
+def _rigid(compiled: Compiled, i: int, a: np.ndarray, W: np.ndarray) -> float:
+    """∫ |a + W x|² dm"""
+    row = compiled.system.bodies.rigid[i]
+    first, second = row[FIRST : FIRST + 3], row[SECOND : SECOND + 9].reshape(3, 3)
+    return float(row[MASS] * a @ a + 2.0 * a @ W @ first + np.einsum("ia,ic,ac->", W, W, second))
+
+
+def _elastic(integrals: tuple[np.ndarray, ...], a: np.ndarray, W: np.ndarray, Y: np.ndarray) -> float:
+    """∫ 2 (a + W x)·Y φ + |Y φ|² dm with (Y φ)_i = Σ Y_ibk φ_bk, from ∫φ dm, ∫x_a φ dm, ∫φ_a φ_b dm."""
+    S_bar, xS, SS = integrals
+    mixed = 2.0 * np.einsum("i,ibk,bk->", a, Y, S_bar) + 2.0 * np.einsum("ia,ibk,abk->", W, Y, xS)
+    return float(mixed + np.einsum("ibk,icl,bckl->", Y, Y, SS))
+
+
+def _skew(v: np.ndarray) -> np.ndarray:
+    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])

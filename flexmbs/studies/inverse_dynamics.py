@@ -1,0 +1,108 @@
+"""`inverse_dynamics`: forces of actuators and drives that a motion needs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from flexmbs.api.solution import Solution
+from flexmbs.dynamics.dense import terms
+from flexmbs.errors import InputError
+from flexmbs.initial import arguments
+from flexmbs.model.check_functions import require_functions
+from flexmbs.results.joints import path_coordinates
+from flexmbs.results.state import HasState, State, given_state
+from flexmbs.results.views import FloatArray
+from flexmbs.studies.jacobians import joint_directions_of
+from flexmbs.studies.sequence import solution_of
+from flexmbs.studies.tangent import evaluate
+from flexmbs.system.compile import compile_model
+from flexmbs.system.records import DRIVE_ROW, POWER_FORCES
+
+
+@dataclass(frozen=True, eq=False)
+class Efforts:
+    """Forces for a motion: M ṡ = k + Gᵀλ + Sᵀτ.
+
+    t (nt,).  effort: joint or drive → τ (nt, n) along its freedoms, N or N m.  remainder (nt, ns): generalized forces that the
+    motion needs and the actuators cannot give.  unique: False where τ is one of many, of least norm.  solution: the motion with
+    its multipliers, for reactions.
+    """
+
+    t: FloatArray
+    effort: Mapping[str, FloatArray]
+    remainder: FloatArray
+    unique: bool
+    solution: Solution = field(repr=False)
+
+
+def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[str] = ()) -> Efforts:
+    """Actuator forces for the positions, velocities and accelerations of a state or of all outputs of a solution.
+
+    By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone 2008, ch. 5), beside the
+    forces that the model has. actuators: names of joints with actuators on all their freedoms; drives then only prescribe the
+    motion. Without names the drives act, in a tree without drives all joints. Raises `InputError`.
+    """
+    states = _states(motion)
+    compiled, names = states[0].compiled, _actuators(actuators)
+    arguments.require_no_contacts(compiled.model, "inverse_dynamics")
+    drives = () if names else tuple(compiled.model.drives)
+    if not names and not drives:
+        if compile_model(compiled.model, "joint").topology.cuts:
+            raise InputError("actuators: the model has closed loops and no drives; name the joints that act")
+        names = tuple(name for name, joint in compiled.model.joints.items() if joint.nv > 0)
+    found = [_efforts(state, names, keep_drives=bool(drives)) for state in states]
+    rows = dict(zip(compiled.model.drives, compiled.system.drives[:, DRIVE_ROW]))
+    lam = np.array([each[0] for each in found])
+    effort = {name: lam[:, [int(rows[name])]] for name in drives}
+    at = 0
+    for name in names:
+        n = compiled.model.joints[name].nv
+        effort[name] = np.array([each[1][at : at + n] for each in found])
+        at += n
+    held = [replace(state, lam=multipliers) for state, multipliers in zip(states, lam)]
+    power = np.array([evaluate(state).power for state in held])
+    power[:, POWER_FORCES] += [each[4] for each in found]
+    solution = solution_of(held, options={"analysis": "inverse dynamics"}, power=power)
+    return Efforts(solution.t, effort, np.array([each[2] for each in found]), all(each[3] for each in found), solution)
+
+
+def _actuators(given: str | Sequence[str]) -> tuple[str, ...]:
+    names = () if given is None else arguments.names(given, "actuators")
+    if len(set(names)) < len(names):
+        raise InputError(f"actuators: {', '.join(names)} names a joint twice; leave one out")
+    return names
+
+
+def _states(motion: Solution | HasState) -> list[State]:
+    if not isinstance(motion, Solution):
+        return [given_state("motion", motion)]
+    compiled, path = motion.compiled, motion.trajectory
+    require_functions(compiled.model)
+    beta = path_coordinates(compiled, path)
+    rows = zip(path.t, path.q, path.s, path.sd, path.lam, path.z, beta)
+    return [State(compiled, float(t), q, s, sd, lam, z, b) for t, q, s, sd, lam, z, b in rows]
+
+
+def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float]:
+    """λ (nc,), τ of the named joints, what is left (ns,), whether τ and the drives' λ are unique, power of τ."""
+    compiled = state.compiled
+    known = terms(compiled.system, state.work(), state.t, state.q, state.s, state.z)
+    driven = compiled.system.drives[:, DRIVE_ROW]
+    rows = np.arange(compiled.n_constraints) if keep_drives else np.setdiff1d(np.arange(compiled.n_constraints), driven)
+    S = [joint_directions_of(state, name) for name in names]
+    columns = np.vstack([known.G[rows], *S]).T
+    needed = evaluate(replace(state, lam=np.zeros(compiled.n_constraints))).r
+    x = np.linalg.lstsq(columns, needed, rcond=1e-10)[0] if columns.size else np.zeros(columns.shape[1])
+    lam = np.zeros(compiled.n_constraints)
+    lam[rows] = x[: len(rows)]
+    asked = np.concatenate([np.flatnonzero(np.isin(rows, driven)), np.arange(len(rows), columns.shape[1])]).astype(int)
+    power = float(x[len(rows) :] @ (columns.T @ state.s)[len(rows) :])
+    return lam, x[len(rows) :], needed - columns @ x, _unique(columns, asked), power
+
+
+def _unique(columns: np.ndarray, asked: np.ndarray) -> bool:
+    """True where no force in the null space of the columns changes those asked for."""
+    _, size, vt = np.linalg.svd(columns)
+    rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
+    return bool(np.abs(vt[rank:, asked]).max(initial=0.0) < 1e-7)

@@ -1,0 +1,152 @@
+"""`kinematics`: motion of a mechanism whose drives leave no freedom, without dynamics."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.api.solution import Solution
+from flexmbs.diagnosis.rank import pivots
+from flexmbs.dynamics.dense import Terms, terms
+from flexmbs.errors import InputError, SolverError
+from flexmbs.initial.initial_state import consistent_state
+from flexmbs.model.check import declaration_report
+from flexmbs.model.relations import nonholonomic
+from flexmbs.results.state import State
+from flexmbs.studies.balance import moved
+from flexmbs.studies.sequence import checked_times, solution_of
+from flexmbs.studies.stated_rates import require_stated_rates
+from flexmbs.system.names import velocity_names
+from flexmbs.system.records import NF, SF_AT, SPARE
+from flexmbs.system.sizes import displacement_sizes
+
+NEWTON_STEPS = 12
+CLOSED = 1e-11
+SINGULAR = 1e-7  # smallest over largest singular value
+CONTRADICTION = 1e-7  # rad/s, m/s
+REACH = 0.3  # rad or over the size of the model, between two positions
+MOST_HALVINGS = 12
+
+
+def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
+    """Positions, velocities and accelerations of a driven mechanism at the given times (s).
+
+    g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ; multipliers are zero (see
+    `inverse_dynamics` for them), elastic coordinates stay as declared.
+    Raises `InputError` naming the joints that the drives leave free, `SolverError` with the solution up to a singular position.
+    """
+    moments = checked_times(times)
+    declaration_report(model).raise_errors()
+    require_stated_rates(model, float(moments[0]), float(moments[-1]))
+    rolling = nonholonomic(model.joints.values())
+    if rolling:
+        raise InputError(
+            f"kinematics: joint {', '.join(map(repr, rolling))} constrains velocities, from which positions follow only by "
+            "integration; take simulate"
+        )
+    compiled, first = consistent_state(model, t=float(moments[0]))
+    ns, nc, nz = (int(n) for n in compiled.system.layout[2:])
+    zero = np.zeros(ns)
+    state = State(compiled, float(moments[0]), first.q, zero, zero, np.zeros(nc), np.zeros(nz), first.beta)
+    path = _Path(state)
+    path.require_no_freedom(state)
+    found: list[State] = []
+    options = {"analysis": "kinematics"}
+    for t in moments:
+        try:
+            state = path.reach(state, float(t))
+        except SolverError as error:
+            raise SolverError(str(error), solution_of(found, options=options, outcome=str(error)) if found else None) from None
+        found.append(state)
+    return solution_of(found, options=options)
+
+
+class _Path:
+    """The joint coordinates of a mechanism that its constraints determine."""
+
+    def __init__(self, state: State) -> None:
+        tree = state.compiled.system.tree
+        held = [np.arange(tree[i, SF_AT], tree[i, SF_AT] + tree[i, NF]) for i in range(len(tree))]
+        self.columns = np.setdiff1d(np.arange(len(state.s)), np.concatenate(held))
+        self.sizes = displacement_sizes(state.compiled)
+
+    def require_no_freedom(self, state: State) -> None:
+        """Raises `InputError` naming the free coordinates."""
+        G = _known(state)[0].G[:, self.columns]
+        _, size, vt = np.linalg.svd(G)
+        rank = int((size > SINGULAR * size.max(initial=1e-300)).sum())
+        free = len(self.columns) - rank
+        if free > 0:
+            names = velocity_names(state.compiled)
+            moving = np.abs(vt[rank:] / self.sizes[self.columns]).max(axis=0)
+            loose = [names[c] for c, x in zip(self.columns, moving) if x > 1e-6 * moving.max()]
+            count = "1 freedom is" if free == 1 else f"{free} freedoms are"
+            raise InputError(f"kinematics: {count} left, in {', '.join(loose)}; drive {'it' if free == 1 else 'them'}")
+
+    def reach(self, state: State, t: float) -> State:
+        """The state at time t on the branch of the given one. Raises `SolverError` at a singular position."""
+        halvings = 0
+        here = state
+        while here.t < t or here is state:
+            h = (t - here.t) * 0.5**halvings
+            ahead = here.s * h + 0.5 * here.sd * h * h
+            span = float(np.abs(ahead / self.sizes).max(initial=0.0))
+            found = self._closed(moved(replace(here, t=here.t + h if halvings else t), ahead)) if span <= REACH else None
+            if found is None:
+                halvings += 1
+                if halvings > MOST_HALVINGS + 20 * (span > REACH) or h == 0.0:
+                    raise SolverError(_singular(here))
+                continue
+            here = found
+            halvings = max(0, halvings - 1)
+        return here
+
+    def _closed(self, state: State) -> State | None:
+        """The state on the constraints with its velocities and accelerations; None where Newton's method fails."""
+        zero = np.zeros(len(state.s))
+        state = replace(state, s=zero, sd=zero)
+        for _ in range(NEWTON_STEPS):
+            known, beta = _known(state)
+            gap = float(np.abs(known.g).max(initial=0.0))
+            if not np.isfinite(known.g).all() or gap > 10.0 * REACH:
+                return None
+            state = replace(state, beta=beta)
+            delta = zero.copy()
+            size = np.linalg.svd(known.G[:, self.columns], compute_uv=False)
+            if len(size) and size[len(self.columns) - 1] < SINGULAR * size[0]:
+                raise SolverError(_singular(state))
+            if gap <= CLOSED:
+                return self._rates(state, known)
+            delta[self.columns] = -np.linalg.lstsq(known.G[:, self.columns], known.g, rcond=1e-10)[0]
+            state = moved(state, delta)
+        return None
+
+    def _rates(self, state: State, known: Terms) -> State:
+        s, sd = np.zeros(len(state.s)), np.zeros(len(state.s))
+        G = known.G[:, self.columns]
+        s[self.columns] = -np.linalg.lstsq(G, known.gd, rcond=1e-10)[0]
+        left = float(np.abs(G @ s[self.columns] + known.gd).max(initial=0.0))
+        if left > CONTRADICTION * (1.0 + float(np.abs(s).max(initial=0.0))):
+            raise SolverError(
+                f"kinematics: the drives contradict the joints at t = {state.t:g} s, {left:.3g} (m/s or rad/s) is left"
+            )
+        state = replace(state, s=s)
+        sd[self.columns] = np.linalg.lstsq(G, _known(state)[0].gamma, rcond=1e-10)[0]
+        return replace(state, sd=sd)
+
+
+def _known(state: State) -> tuple[Terms, np.ndarray]:
+    work = state.work()
+    found = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)
+    state.compiled.callbacks.raise_error()
+    return found, work.beta[:-SPARE].copy()
+
+
+def _singular(state: State) -> str:
+    found = pivots(state.compiled, state.q, state.s, state.beta)
+    rows = list(dict.fromkeys(found.owner[max(0, found.rank(1e-2) - 1) :]))[:3]
+    return (
+        f"kinematics: singular position at t = {state.t:.6g} s, near which rows of {', '.join(rows)} depend on others "
+        "(dead centre or end of reach); end the motion before it or drive another joint"
+    )

@@ -1,0 +1,146 @@
+"""`linearize`: small motions M ÿ + D ẏ + K y = 0 about any state, at rest or moving."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.dynamics.dense import Terms
+from flexmbs.initial.arguments import require_no_contacts
+from flexmbs.initial.assembly import holonomic_rows
+from flexmbs.results.state import HasState, State, state_about
+from flexmbs.studies.balance import free_directions
+from flexmbs.studies.jacobians import partition
+from flexmbs.studies.modes import Modes, complex_modes
+from flexmbs.studies.ports import Port, displacement_rates, read_inputs, read_outputs
+from flexmbs.studies.steady_axes import SteadyAxes
+from flexmbs.studies.tangent import Tangents, dense, tangents
+from flexmbs.studies.velocity_rows import first_order
+from flexmbs.system.names import velocity_names
+from flexmbs.system.sizes import displacement_sizes
+
+
+class Full(NamedTuple):
+    """M δ̈ + D δ̇ + K δ = Gᵀ μ over all velocity coordinates, G δ = 0, G δ̇ + Gd δ = 0, G δ̈ + Gv δ̇ + Gdd δ = 0."""
+
+    M: np.ndarray
+    D: np.ndarray
+    K: np.ndarray
+    G: np.ndarray
+    Gd: np.ndarray
+    Gv: np.ndarray
+    Gdd: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """M σ̇ + D σ + K y = B₂ u in independent coordinates y, and ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z).
+
+    σ = ẏ, f = n, where all constraints are holonomic; nonholonomic rows leave fewer velocities σ, ẏ = A x then.
+    M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.  steady: no velocity changes along the motion, so that the
+    matrices stay.  basis (ns, n): δ = basis y.  inputs, outputs: names; a drive has three inputs, its change of coordinate, of
+    rate and of acceleration.  full: the matrices before the constraints are eliminated, G δ = 0 for holonomic rows.
+    """
+
+    state: State
+    coordinates: tuple[str, ...]
+    velocities: tuple[str, ...]
+    steady: bool
+    M: np.ndarray
+    D: np.ndarray
+    K: np.ndarray
+    basis: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    feedthrough: np.ndarray
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    full: Full = field(repr=False)
+
+    @cached_property
+    def modes(self) -> Modes:
+        """Complex modes: eigenvalues of A, frequencies, damping ratios, shapes."""
+        return complex_modes(self.state, self.A, self.basis)
+
+    def __str__(self) -> str:
+        return f"linearization in {', '.join(self.coordinates)} at t = {self.state.t:g} s\n{self.modes}"
+
+
+def linearize(
+    model: Model, *, at: HasState | None = None, inputs: Sequence[Port] = (), outputs: Sequence[Port] = (),
+    independent: Sequence[str] = (),
+) -> Linearization:  # fmt: skip
+    """Small motions about the declared state of a model, or about the state or equilibrium ``at``.
+
+    R(q, s, ṡ, λ) = 0 with g(q, t) = 0 is differentiated as it stands, λ among it; with δs = δ̇ + A δ (rotations do not commute)
+    and the constraints, their rates and accelerations, δ = N(t) y leaves the independent coordinates. About a moving state the
+    matrices are those of that instant; about a steady motion, as of an arm on a drive at constant speed, they stay.
+    With nonholonomic rows x = (y, σ, z): y in the tangent of the holonomic rows, σ in the kernel of all; a steady motion may be
+    a circling one, joints of single motions are then taken in axes that go with it. Ignorable coordinates give zero eigenvalues.
+    inputs: ("effort", joint[, freedom]), ("force" or "torque", frame, axis), ("drive", drive); world axes "x", "y", "z".
+    outputs: ("coordinate" or "rate", joint[, freedom]), ("position", frame, axis).
+    independent: names of the coordinates y where constraints leave a choice.
+    Raises `InputError`. Source: Négrut and Ortiz, J. Comput. Nonlinear Dynam. 1 (2006) 230 (reduction on constraints).
+    """
+    here = state_about(model, at)
+    require_no_contacts(model, "linearize")
+    slopes, known = tangents(here), dense(here)
+    full, A = _full(here, slopes, known)
+    wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
+    drives = [f"drive {name}{suffix}" for suffix in ("", " rate", " acceleration") for name in wanted.drives]
+    ports = ((*wanted.names, *drives), tuple(shown.names))
+    if not holonomic_rows(here.compiled).all():
+        found = first_order(here, known, slopes, wanted, shown, independent)
+        return Linearization(here, *found, *ports, full)
+    names = velocity_names(here.compiled)
+    N, P = free_directions(known.M, known.G)
+    chosen = partition(N, names, independent, displacement_sizes(here.compiled))
+    N = N @ np.linalg.inv(N[chosen])
+    P = P - N @ P[chosen]
+    driven = P[:, wanted.rows]
+    n, m = N.shape[1], len(wanted.rows)
+    # δ = b0 c, δ̇ = b1 c + b0 ċ, … for the columns c = (y, drives)
+    b0 = np.hstack([N, driven])
+    b1 = -P @ (full.Gd @ b0)
+    b2 = -P @ (full.Gdd @ b0 + full.Gv @ b1)
+    mass = N.T @ full.M @ b0
+    damping = N.T @ (full.D @ b0 + 2.0 * full.M @ b1)
+    stiffness = N.T @ (full.K @ b0 + full.D @ b1 + full.M @ b2)
+    effort = N.T @ np.hstack([wanted.forces, -slopes.z.r.T])
+    inverse = np.linalg.inv(mass[:, :n])
+    free, nu, nz = np.zeros((n, n)), wanted.forces.shape[1], len(here.z)
+    rate0 = slopes.q.force_rate.T + slopes.s.force_rate.T @ A
+    rate1 = slopes.s.force_rate.T
+    zq = rate0 @ b0 + rate1 @ b1
+    zs = rate1 @ b0
+    upper = np.hstack([free, np.eye(n), np.zeros((n, nz))])
+    middle = inverse @ np.hstack([-stiffness[:, :n], -damping[:, :n], effort[:, nu:]])
+    lower = np.hstack([zq[:, :n], zs[:, :n], slopes.z.force_rate.T])
+    B = np.vstack([
+        np.zeros((n, nu + 3 * m)),
+        inverse @ np.hstack([effort[:, :nu], -stiffness[:, n:], -damping[:, n:], -mass[:, n:]]),
+        np.hstack([np.zeros((nz, nu)), zq[:, n:], zs[:, n:], np.zeros((nz, m))]),
+    ])  # fmt: skip
+    out0 = shown.position + shown.rate @ A
+    seen, moving = out0 @ b0 + shown.rate @ b1, shown.rate @ b0
+    C = np.hstack([seen[:, :n], moving[:, :n], np.zeros((len(shown.names), nz))])
+    through = np.hstack([np.zeros((len(C), nu)), seen[:, n:], moving[:, n:], np.zeros((len(C), m))])
+    y = tuple(names[k] for k in chosen)
+    return Linearization(
+        here, y, y, SteadyAxes(here, ()).steady, mass[:, :n], damping[:, :n], stiffness[:, :n], N,
+        np.vstack([upper, middle, lower]), B, C, through, *ports, full,
+    )  # fmt: skip
+
+
+def _full(here: State, slopes: Tangents, known: Terms) -> tuple[Full, np.ndarray]:
+    """The matrices over δ, δ̇, δ̈, and A of δs = δ̇ + A δ."""
+    A, Ad = displacement_rates(here, here.s), displacement_rates(here, here.sd)
+    M, G, D = known.M, known.G, slopes.s.r.T
+    K = slopes.q.r.T + D @ A + M @ Ad
+    Gd = slopes.q.gs[1].T + G @ A
+    Gv = slopes.s.gs[2].T
+    return Full(M, D + M @ A, K, G, Gd, Gv + G @ A, slopes.q.gs[2].T + Gv @ A + G @ Ad), A

@@ -1,0 +1,194 @@
+"""Options of a run: the integrator, the formalism and the output times that were asked for, checked against each other."""
+
+import contextlib
+import dataclasses
+import inspect
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.formalisms.stabilization import STABILIZATIONS, Baumgarte, Projection
+from flexmbs.integrators import INTEGRATORS, Integrator
+from flexmbs.model.check import require_model
+from flexmbs.model.relations import nonholonomic
+from flexmbs.system.topology import COORDINATES, topology
+
+OF_INTEGRATOR = ("step", "rtol", "atol", "rho_inf")
+DEFAULTS = {"formalism": "multiplier", "coordinates": "joint", "integrator": "esdirk", "stabilization": "none"}
+
+
+def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
+    """The options given; without ``t_end`` those of the model's [run] where none is given; then the defaults.
+
+    Options of an integrator or a formalism are those of [run] only where the integrator or formalism is.
+    Raises `InputError` where there is no model or no end time.
+    """
+    require_model(model)
+    found = dict(given)
+    if found["t_end"] is None:
+        if model.run is None:
+            raise InputError(
+                f"t_end: give the end time (s), or the model '{model.name}' options of a run, model.run = Run(t_end=1.0)"
+            )
+        of = {"stabilization": "formalism", **dict.fromkeys(OF_INTEGRATOR, "integrator")}
+        for key, value in given.items():
+            if value is None and given[of.get(key, key)] is None:
+                found[key] = getattr(model.run, key)
+    found |= {key: DEFAULTS[key] for key in ("coordinates", "stabilization") if found[key] is None}
+    if found["integrator"] is None:
+        found["integrator"], found["why"] = default_integrator(found)
+    return found | ({"formalism": default_formalism(model, found["coordinates"])} if found["formalism"] is None else {})
+
+
+def default_formalism(model: Model, coordinates: str) -> str:
+    """The quickest one that suits: the recursion for trees in joint coordinates, else Lagrange multipliers."""
+    try:
+        loops = bool(topology(model).cuts)
+    except InputError:  # told with all else that is wrong with the model
+        loops = True
+    return DEFAULTS["formalism"] if loops or coordinates != "joint" else "recursive"
+
+
+def default_integrator(options: Mapping[str, Any]) -> tuple[str, str]:
+    """The integrator where none is named, and why, where that is to be told: of fixed steps generalized-α; of controlled ones the
+    ESDIRK method, which serves smooth and stiff models, or Dormand–Prince with formalisms that give accelerations alone
+    (`reports/integrators`)."""
+    form = options["formalism"]
+    provides = getattr(FORMALISMS.get(form) if isinstance(form, str) else form, "provides", ())
+    if options.get("step") is not None:
+        return "generalized-alpha", ""
+    if options.get("rho_inf") is not None:
+        return "generalized-alpha", "which has rho_inf"
+    if provides and INTEGRATORS[DEFAULTS["integrator"]].needs not in provides:
+        return "dormand-prince", "which goes with this formalism"
+    return DEFAULTS["integrator"], "for steps by the error"
+
+
+def by_name(key: str, given: object, there: Mapping[str, Any]) -> Any:
+    """The entry of a registry by its name. Raises `InputError`."""
+    if isinstance(given, str) and given in there:
+        return there[given]
+    if isinstance(given, type) and given in there.values():
+        raise InputError(f"{key}: {given.__name__} is a class; give an object of it, {given.__name__}(…), or its name")
+    raise InputError(f"{key}: no {shown(given)}; there are {', '.join(there)}")
+
+
+def listed(key: str, given: Any) -> list[Any]:
+    """What was given as a list. Raises `InputError` for a text or a single object."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"{key}: {shown(given)} is no list; put it in brackets")
+    return list(given)
+
+
+def check_progress(given: object) -> None:
+    """Raise InputError for what cannot be called with the fraction done and a text."""
+    if given is not None and not (callable(given) and _takes(given, 0.0, "")):
+        raise InputError(f"progress: must be a function of the fraction done and a text, not {shown(given)}")
+
+
+def _takes(function: Callable[..., Any], *arguments: object) -> bool:
+    """Whether the arguments fit the function's; True where Python cannot tell."""
+    with contextlib.suppress(ValueError):
+        signature = inspect.signature(function)
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            return False
+    return True
+
+
+def has_option(method: type[Integrator], key: str) -> bool:
+    """Does the integrator have the option?"""
+    return key in {field.name for field in dataclasses.fields(method) if field.init}  # type: ignore[arg-type]
+
+
+def chosen_integrator(given: Any, options: dict[str, float | None]) -> Integrator:
+    """The integrator by name with its options, or the object given. Raises `InputError`."""
+    options = {key: value for key, value in options.items() if value is not None}
+    if isinstance(given, Integrator):
+        if options:
+            raise InputError(f"integrator: give {', '.join(options)} to the integrator object, not beside it")
+        return given
+    chosen: type[Integrator] = by_name("integrator", given, INTEGRATORS)
+    for key in options:
+        if not has_option(chosen, key):
+            able = ", ".join(name for name, method in INTEGRATORS.items() if has_option(method, key))
+            raise InputError(f"{key}: integrator '{given}' has no such option; leave it out, or take one of {able}")
+    return chosen(**options)
+
+
+def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: Integrator) -> Formalism:
+    """The formalism by name or the object given, if it goes with the coordinates and the integrator. Raises `InputError`."""
+    if isinstance(given, Formalism):
+        if stabilization != "none":
+            raise InputError("stabilization: give it to the formalism object, not beside it")
+        form = given
+    else:
+        form = _with_stabilization(by_name("formalism", given, FORMALISMS), stabilization)
+    if method.needs not in form.provides:
+        pairs = [f"{f.name} with {i.name}" for f in FORMALISMS.values() for i in INTEGRATORS.values() if i.needs in f.provides]
+        raise InputError(f"integrator: '{method.name}' does not go with '{form.name}'; these do: {'; '.join(pairs)}")
+    if coordinates in COORDINATES and coordinates not in form.coordinates:
+        raise InputError(
+            f"coordinates: '{form.name}' works in {' or '.join(form.coordinates)} coordinates, not in '{coordinates}'"
+        )
+    if form.stabilization_name in STABILIZATIONS and form.stabilization_name not in method.stabilizations:
+        mend = "leave it 'none'" if method.needs == "residual" else f"take {' or '.join(map(repr, method.stabilizations))}"
+        why = "fulfils g = 0 by itself" if method.needs == "residual" else "cannot move the states that it keeps"
+        raise InputError(f"stabilization: '{method.name}' {why}; {mend} or take 'dormand-prince'")
+    return form
+
+
+def check_velocity_rows(model: Model, method: Integrator) -> None:
+    """Raise `InputError` where the model has nonholonomic constraints and the integrator keeps g = 0 alone."""
+    found = nonholonomic(model.joints.values())
+    if found and not method.keeps_velocity_rows:
+        able = ", ".join(name for name, kind in INTEGRATORS.items() if kind.keeps_velocity_rows)
+        raise InputError(
+            f"integrator: '{method.name}' keeps constraints on positions alone, not those on velocities of joint "
+            f"{', '.join(map(repr, found))}; take one of {able}"
+        )
+
+
+def check_contacts(model: Model, method: Integrator) -> None:
+    """Raise `InputError` where a model has rigid contacts and the integrator knows none."""
+    for name, contact in model.contacts.items():
+        if contact.rigid and not method.contacts:
+            able = " or ".join(f"'{each}'" for each, kind in INTEGRATORS.items() if kind.contacts)
+            raise InputError(f"contacts.{name}: integrator '{method.name}' knows no rigid contacts; take {able}")
+
+
+def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
+    """The formalism by name with a stabilization by name."""
+    if isinstance(stabilization, Baumgarte | Projection):
+        raise InputError(f"stabilization: give the object to the formalism, its name here: '{stabilization.name}'")
+    kind = by_name("stabilization", stabilization, STABILIZATIONS)
+    if kind is None:
+        return form()
+    if "stabilization" not in {field.name for field in dataclasses.fields(form)}:  # type: ignore[arg-type]
+        raise InputError(f"stabilization: '{form.name}' keeps its constraints by itself; leave it 'none'")
+    return form(stabilization=kind())  # type: ignore[call-arg]
+
+
+def output_times(t_end: float, step: float | None, output_step: float | None) -> np.ndarray:
+    """0, Δ, 2Δ, …, t_end. Raises `InputError` for times that are not positive, not finite or too many."""
+    for key, value in (("t_end", t_end), ("step", step), ("output_step", output_step)):
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if value is not None and not (real and math.isfinite(value) and value > 0.0):
+            raise InputError(f"{key}: {value!r} is not a positive time in seconds")
+    for key, value in (("step", step), ("output_step", output_step)):
+        if value is not None and value > t_end * (1.0 + 1e-12):
+            raise InputError(f"{key}: {value} s is longer than t_end = {t_end} s")
+    interval = float(output_step or step or t_end / 200.0)
+    count = math.ceil(t_end / interval - 1e-9)
+    if count > 5_000_000:
+        raise InputError(f"output_step: {interval} s gives {count} outputs up to t_end = {t_end} s; choose a longer one")
+    return np.minimum(np.arange(count + 1) * interval, float(t_end))

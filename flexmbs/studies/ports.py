@@ -1,0 +1,137 @@
+"""Inputs and outputs of a linearised model, named by tuples.
+
+Inputs: ("effort", joint[, freedom]), ("force", frame, axis), ("torque", frame, axis), ("drive", drive).
+Outputs: ("coordinate", joint[, freedom]), ("rate", joint[, freedom]), ("position", frame, axis).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.declaration import close_names, shown
+from flexmbs.errors import InputError
+from flexmbs.initial.arguments import freedom
+from flexmbs.results.state import State
+from flexmbs.studies.jacobians import AXES, frame_jacobian, joint_row
+from flexmbs.studies.tangent import Tangents
+from flexmbs.system.records import DRIVE_ROW, S_AT
+
+Port = tuple[str | int, ...]
+
+
+class Inputs(NamedTuple):
+    """Generalized forces per effort (ns, n) with their names, constraint rows and names of driven inputs."""
+
+    names: list[str]
+    forces: np.ndarray
+    drives: list[str]
+    rows: list[int]
+
+
+class Outputs(NamedTuple):
+    """Outputs = position (n, ns) δ + rate (n, ns) δs."""
+
+    names: list[str]
+    position: np.ndarray
+    rate: np.ndarray
+
+
+def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
+    """The inputs asked for. Raises `InputError`."""
+    found = Inputs([], np.zeros((len(state.s), 0)), [], [])
+    columns = []
+    for port in _listed(ports, "inputs"):
+        kind = _kind(port, "input", ("effort", "force", "torque", "drive"))
+        if kind == "drive":
+            if len(port) > 2:
+                raise InputError(f"inputs: {port!r}: a drive needs nothing beside its name")
+            drives = list(state.compiled.model.drives)
+            name = str(port[1])
+            if name not in drives:
+                raise InputError(f"inputs: drive '{name}' is not in the model; {close_names(name, drives)}")
+            found.drives.append(name)
+            found.rows.append(int(state.compiled.system.drives[drives.index(name), DRIVE_ROW]))
+            continue
+        found.names.append(_label(port))
+        columns.append(_joint(state, port) if kind == "effort" else _frame(state, port, 3 * (kind == "torque")))
+    return found._replace(forces=np.array(columns).reshape(len(columns), len(state.s)).T)
+
+
+def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Outputs:
+    """The outputs asked for. Raises `InputError`."""
+    nothing = np.zeros(len(state.s))
+    names, position, rate = [], [], []
+    for port in _listed(ports, "outputs"):
+        kind = _kind(port, "output", ("coordinate", "rate", "position"))
+        names.append(_label(port))
+        if kind == "position":
+            position.append(_frame(state, port, 0))
+            rate.append(nothing)
+        elif kind == "coordinate":
+            position.append(_joint(state, port))
+            rate.append(nothing)
+        else:
+            position.append(_cut_slope(state, port, slopes))
+            rate.append(_joint(state, port))
+    shape = (len(names), len(state.s))
+    return Outputs(names, np.array(position).reshape(shape), np.array(rate).reshape(shape))
+
+
+def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
+    """A (ns, ns) of δs = δ̇ + A δ for the velocities (or accelerations) given: ω × for rotations, ad(V) for free motions."""
+    A = np.zeros((len(values), len(values)))
+    for i, primary in enumerate(state.compiled.topology.tree):
+        at = int(state.compiled.system.tree[i, S_AT])
+        for motion in primary.motions:
+            if motion.nv == 3:
+                A[at : at + 3, at : at + 3] = _skew(values[at : at + 3])
+            elif motion.nv == 6:
+                v, w = _skew(values[at : at + 3]), _skew(values[at + 3 : at + 6])
+                A[at : at + 6, at : at + 6] = np.block([[w, v], [np.zeros((3, 3)), w]])
+            at += motion.nv
+    return A
+
+
+def _listed(ports: Sequence[Port], key: str) -> Sequence[Port]:
+    if isinstance(ports, str) or not isinstance(ports, Sequence) or (ports and isinstance(ports[0], str)):
+        raise InputError(f"{key}: must be a list of tuples, not {shown(ports)}")
+    return ports
+
+
+def _kind(port: Port, what: str, kinds: tuple[str, ...]) -> str:
+    if not isinstance(port, tuple) or len(port) < 2 or port[0] not in kinds:
+        raise InputError(f"{what}s: {port!r} is no {what}; it is a tuple that starts with one of: {', '.join(kinds)}")
+    return str(port[0])
+
+
+def _label(port: Port) -> str:
+    return " ".join(str(part) for part in port)
+
+
+def _joint(state: State, port: Port) -> np.ndarray:
+    if len(port) > 3:
+        raise InputError(f"{port!r}: name the joint and one of its freedoms")
+    return joint_row(state, str(port[1]), _freedom(port))
+
+
+def _freedom(port: Port) -> int:
+    return freedom(port[2], f"{port!r}") if len(port) > 2 else 0
+
+
+def _frame(state: State, port: Port, row: int) -> np.ndarray:
+    if len(port) != 3 or port[2] not in AXES:
+        raise InputError(f"{port!r}: name the frame and one of the world axes 'x', 'y', 'z'")
+    return np.asarray(frame_jacobian(state, str(port[1]))[1][row + AXES.index(str(port[2]))])
+
+
+def _cut_slope(state: State, port: Port, slopes: Tangents) -> np.ndarray:
+    """∂η/∂δ of a joint's freedom: zero in the tree."""
+    place = state.compiled.places.get(str(port[1]))
+    if place is None or place.cut < 0:
+        return np.zeros(len(state.s))
+    return np.asarray(slopes.q.eta[:, place.cut, _freedom(port)])
+
+
+def _skew(w: np.ndarray) -> np.ndarray:
+    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])

@@ -1,0 +1,45 @@
+"""States in a row as a `Solution`, for analyses that do not integrate in time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexmbs.api.solution import Solution
+from flexmbs.diagnosis.rank import redundant_rows
+from flexmbs.errors import InputError
+from flexmbs.results.state import State
+from flexmbs.studies.tangent import evaluate
+from flexmbs.system.records import G_POSITION, G_VELOCITY
+from flexmbs.system.trajectory import RunInfo, Trajectory
+
+
+def solution_of(
+    states: Sequence[State], *, options: Mapping[str, Any], power: np.ndarray | None = None, outcome: str = "finished",
+) -> Solution:  # fmt: skip
+    """A solution whose outputs are the given states; works by the trapezoidal rule from ``power`` (nt, 3) where given."""
+    n = len(states)
+    t = np.array([each.t for each in states])
+    gs = [evaluate(each).gs for each in states]
+    drift = np.array([[np.abs(g[row]).max(initial=0.0) for row in (G_POSITION, G_VELOCITY)] for g in gs])
+    q, s, sd, lam, z = (np.array([getattr(each, key) for each in states]) for key in ("q", "s", "sd", "lam", "z"))
+    works = np.zeros((n, 3))
+    if power is not None:
+        works[1:] = np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(t)[:, None], axis=0)
+    beta = np.array([each.beta for each in states])
+    trajectory = Trajectory(t, q, s, sd, lam, z, works, drift, np.diff(t, prepend=t[0]), beta=beta)
+    first = states[0]
+    redundant = redundant_rows(first.compiled, first.q, first.s, first.beta)
+    info = RunInfo(options=dict(options), outcome=outcome, redundant=redundant)
+    return Solution(first.compiled, trajectory, {"steps": n}, info)
+
+
+def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Times (nt,) that increase. Raises `InputError`."""
+    try:
+        found = np.atleast_1d(np.asarray(times, float))
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.ndim != 1 or len(found) == 0 or not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
+        raise InputError("times: must be finite numbers that increase, in seconds")
+    return found

@@ -1,0 +1,198 @@
+"""`simulate`: a model, a formalism and an integrator become a solution."""
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.api.solution import Solution
+from flexmbs.audit import audited, report_findings
+from flexmbs.diagnosis.assemble import redundancy_text
+from flexmbs.diagnosis.rank import DEPENDENT, NEARLY, pivots, singular_position
+from flexmbs.diagnosis.singular_positions import passage_notes, passages
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import AssemblyWarning, InputError, SolverError, shown
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.initial.assembly import Assemble
+from flexmbs.initial.initial_state import consistent_state, in_coordinates, initial_state
+from flexmbs.integrators import Integrator
+from flexmbs.integrators.run_context import DONE, NOT_FINITE, TIME
+from flexmbs.integrators.unseen_contacts import unseen_notes
+from flexmbs.model.check import declaration_report
+from flexmbs.model.laws import Constant, TimeLaw
+from flexmbs.model.parts import model_parts
+from flexmbs.results.state import HasState, given_state, started
+from flexmbs.studies.options import (
+    OF_INTEGRATOR,
+    asked,
+    check_contacts,
+    check_progress,
+    check_velocity_rows,
+    chosen_formalism,
+    chosen_integrator,
+    output_times,
+)  # fmt: skip
+from flexmbs.studies.stated_rates import require_stated_rates
+from flexmbs.system.trajectory import AT_EVENT, RunInfo, Trajectory
+from flexmbs.time_stepping.event import Event, checked_events
+from flexmbs.time_stepping.outcome import INTERRUPTED, outcome
+from flexmbs.time_stepping.run import Progress, Run, statistics
+from flexmbs.time_stepping.second_process import all_compiled, compile_in_second_process
+
+
+def simulate(
+    model: Model,
+    *,
+    t_end: float | None = None,
+    start: HasState | None = None,
+    step: float | None = None,
+    output_step: float | None = None,
+    formalism: str | Formalism | None = None,
+    coordinates: str | None = None,
+    integrator: str | Integrator | None = None,
+    stabilization: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    rho_inf: float | None = None,
+    events: Sequence[Event] = (),
+    initial: Assemble | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Solution:
+    """Motion of a model from its initial values at t = 0 to ``t_end`` (s), or as its ``run`` says where no ``t_end`` is given.
+
+    start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values; its
+        time becomes t = 0, which an `AssemblyWarning` tells where the model has laws of time.
+    step: fixed step (s); without it the steps follow the local error within ``rtol`` and ``atol``.
+        Controlled steps end at the points of tables and at the ends of ramps and smooth steps; what a function does within a
+        fiftieth of the run they may pass over.
+    output_step: distance of the output times (s), default ``step`` or t_end/200; outputs are taken within the steps.
+    formalism: a name of `FORMALISMS`, or an object with options; by default "recursive" for trees in joint coordinates, else
+        "multiplier".  coordinates: "joint" or "absolute" (a
+    point mass on a joint keeps that joint's, which a note tells).
+    integrator: a name of `INTEGRATORS`, or an object with options (``step`` … are then its own); by default "generalized-alpha"
+        for a fixed step, else "esdirk", or "dormand-prince" with a formalism that goes with that alone, which a note tells.
+    stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".
+    rho_inf: spectral radius of generalized-α at infinite frequency.
+    events: state functions whose changes of sign are located; terminal ones end the run.
+    initial: how initial values are made consistent, `Assemble` with locked joints, weights, bending of bodies, strictness.
+    strict: an `AuditError` where the audit of the run is not PASS; else each of its findings is an `AuditWarning`.
+    progress: called with the fraction done and a text, after batches of outputs that take about a quarter of a second.
+    Ctrl-C ends the run at the last output; the solution's ``run.outcome`` says so.
+
+    Raises `InputError` for what is wrong before the first step, `SolverError` when the run stops, `AuditError`
+    with ``strict``, and what a function of the
+    user raises; both have the part that was computed as their ``solution``.
+    """
+    check_progress(progress)
+    if not isinstance(strict, bool):
+        raise InputError(f"strict: must be True or False, not {shown(strict)}")
+    given: dict[str, Any] = {
+        "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism, "coordinates": coordinates,
+        "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol, "rho_inf": rho_inf,
+    }  # fmt: skip
+    solution = _simulate(model, asked(model, given), start, initial, checked_events(events), progress)
+    report_findings(solution, strict=strict)
+    return solution
+
+
+def _simulate(
+    model: Model, chosen: dict[str, Any], start: HasState | None, initial: Assemble | None, events: tuple[Event, ...],
+    progress: Progress | None,
+) -> Solution:  # fmt: skip
+    """The run with all options chosen."""
+    method = chosen_integrator(chosen["integrator"], {key: chosen[key] for key in OF_INTEGRATOR})
+    form = chosen_formalism(chosen["formalism"], chosen["stabilization"], chosen["coordinates"], method)
+    times = output_times(chosen["t_end"], method.step, chosen["output_step"])
+    report = declaration_report(model)
+    report.raise_errors()
+    check_velocity_rows(model, method)
+    check_contacts(model, method)
+    require_stated_rates(model, 0.0, chosen["t_end"])
+    compile_in_second_process(form.name, method.name)
+    begun = time.perf_counter()
+    if progress:
+        progress(0.0, "assembling")
+    if start is not None and initial is not None:
+        raise InputError("initial: a start is consistent already; give initial or start, not both")
+    if start is None:
+        joint, first_state = consistent_state(model, how=initial)
+    else:
+        joint, _ = initial_state(model, how=Assemble(elastic=True))
+        given = given_state("start", start)
+        _tell_of_time(model, given.t)
+        first_state = started(joint, given)
+    singular = singular_position(joint, first_state)
+    compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
+    regular = in_coordinates(joint, singular.near, chosen["coordinates"])[1] if singular else first_state
+    run = Run(compiled, method, form, times, make_work(compiled.system, first_state.beta), events)
+    run.connect()
+    all_compiled(form.name, method.name)
+    run.begin(first_state)
+    first = pivots(compiled, regular.q, regular.s, regular.beta)
+    redundant = first.dependent(DEPENDENT)
+    if progress:
+        progress(0.0, "compiling (once)")
+    prepared = time.perf_counter()
+    status, written = run.integrate(progress)
+    status, reached = _finite(status, written, Trajectory(*run.out))
+    finished = time.perf_counter()
+    notes = [
+        *([f"integrator: '{method.name}', {chosen['why']}, as none was named"] if chosen.get("why") else []),
+        *report.warnings,
+        *(redundancy_text(name, rows) for name, rows in redundant),
+        *(f"assembly moved {m}" for m in first_state.moved),
+        *([str(singular)] if singular else []),
+        *compiled.topology.notes(),
+        *compiled.callbacks.slow_notes(),
+        *form.notes(compiled, run.workspace),
+        *method.notes(run.memory),
+        *unseen_notes(run.context.contact, compiled.contacts),
+    ]
+    options = {
+        "t_end": chosen["t_end"], "formalism": form.name, "coordinates": chosen["coordinates"], "integrator": method.name,
+        "step": method.step, "stabilization": form.stabilization_name, "rtol": method.rtol, "atol": method.atol,
+    }  # fmt: skip
+    good = Trajectory(*(array[:reached] for array in run.out))
+    notes += passage_notes(passages(compiled, good, regular.beta, first.rank(NEARLY)))
+    if reached < written:
+        run.context.clock[TIME] = run.out.t[reached]
+    ended = outcome(status, compiled, method, run.context, run.work, first, good)
+    if run.ending is not None and status == DONE:
+        ended = f"{AT_EVENT}'{run.ending.name}' at t = {run.ending.t:.6g} s"
+    counts = statistics(run.context, prepared - begun, finished - prepared)
+    solution = Solution(
+        compiled=compiled, trajectory=good, statistics=counts,
+        run=RunInfo(
+            options=options, outcome=ended, events=tuple(run.found), redundant=redundant,
+            impacts=tuple(run.impacts), moved=[str(m) for m in first_state.moved], notes=notes,
+        ),
+    )  # fmt: skip
+    if status not in (DONE, INTERRUPTED):
+        compiled.callbacks.raise_error(solution if reached else None)
+        raise SolverError(ended, solution)
+    return solution.with_checks(audited(solution, run))
+
+
+def _tell_of_time(model: Model, t: float) -> None:
+    """A warning where a start of another time meets laws of time: the run begins at t = 0."""
+    found = (".".join(path[:2]) for path, part in model_parts(model) if _depends_on_time(part))
+    if t != 0.0 and (items := dict.fromkeys(found)):
+        names = ", ".join(items)
+        told = f"start: its time t = {t:g} s becomes t = 0; laws of time begin anew ({names})"
+        warnings.warn(f"{told}, shift them by {t:g} s if they go on", AssemblyWarning, stacklevel=4)
+
+
+def _depends_on_time(part: object) -> bool:
+    return not isinstance(part, Constant) if isinstance(part, TimeLaw) else callable(part)
+
+
+def _finite(status: int, reached: int, out: Trajectory) -> tuple[int, int]:
+    """Status and number of outputs before the first one that holds a number that is not finite."""
+    good = np.ones(reached, bool)
+    for values in out:
+        good &= np.isfinite(values[:reached].reshape(reached, values[:1].size)).all(axis=1)
+    return (status, reached) if good.all() else (NOT_FINITE if status == DONE else status, int(np.argmin(good)))

@@ -1,0 +1,59 @@
+"""Rates that user functions of time state, f(t) → (value, rate, acceleration), against differences of their values."""
+
+import numbers
+from collections.abc import Iterator
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.declaration import Problem
+from flexmbs.errors import InputError
+from flexmbs.model.laws import Function
+from flexmbs.model.parts import model_parts
+
+SAMPLES = 9
+WIDTH = 1e-3  # of the interval, of the wider of two differences
+AGREED = 0.01  # of the largest rate: differences of two widths as close to each other are taken for the derivative
+WRONG = 0.05  # of the largest rate: a stated rate as far from the derivative is not that of the function
+NAMES = ("value", "rate", "acceleration")
+
+
+def require_stated_rates(model: Model, t_begin: float, t_end: float) -> None:
+    """Raises `InputError` for each function of time whose rates are not those of its values in most of the interval."""
+    problems = list(_problems(model, t_begin, t_end))
+    if problems:
+        raise InputError(*map(str, problems))
+
+
+def _problems(model: Model, t_begin: float, t_end: float) -> Iterator[Problem]:
+    for path, part in model_parts(model):
+        if isinstance(part, Function) and part.parameters == 1 and (text := _wrong(part, t_begin, t_end)):
+            yield Problem(path, text)
+
+
+def _wrong(law: Function, t_begin: float, t_end: float) -> str:
+    """What is wrong with the rates of a law, nothing where they are right, not stated or not to be judged."""
+    times = t_begin + (t_end - t_begin) * (0.05 + 0.9 * np.modf(0.5 + 0.618034 * np.arange(SAMPLES))[0])
+    h = WIDTH * (t_end - t_begin)
+    try:
+        if isinstance(law.function(float(times[0])), numbers.Real):
+            return ""
+        here = np.array([law.function(float(t)) for t in times], float)
+        wide = [np.array([law.function(float(t + k * h)) for t in times], float) for k in (-2, -1, 1, 2)]
+    except Exception:  # a run that comes there tells
+        return ""
+    if not (h > 0.0 and here.shape == (SAMPLES, 3) and np.isfinite(here).all() and np.isfinite(wide).all()):
+        return ""
+    for a in (1, 2):
+        narrow = (wide[2] - wide[1])[:, a - 1] / (2.0 * h)
+        broad = (wide[3] - wide[0])[:, a - 1] / (4.0 * h)
+        size = max(np.abs(narrow).max(), np.abs(here[:, a]).max())
+        judged = np.abs(narrow - broad) <= AGREED * size
+        off = judged & (np.abs(here[:, a] - narrow) > WRONG * size)
+        if 2 * off.sum() > SAMPLES:
+            k = int(np.argmax(np.where(off, np.abs(here[:, a] - narrow), 0.0)))
+            return (
+                f"the function states the {NAMES[a]} {here[k, a]:.6g} at t = {times[k]:.6g} s, but its {NAMES[a - 1]} changes by "
+                f"{narrow[k]:.6g} per second; mend it, or return the value alone"
+            )
+    return ""

@@ -1,0 +1,275 @@
+"""`statics`: equilibrium of a model under its loads; `quasi_static`: equilibria along drives and loads of time."""
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.api.solution import Solution
+from flexmbs.errors import InputError, SolverError
+from flexmbs.initial.arguments import instant, require_no_contacts
+from flexmbs.initial.assembly import Assemble
+from flexmbs.initial.dependent_motions import require_independent_motions
+from flexmbs.initial.initial_state import consistent_state
+from flexmbs.model.check import declaration_report
+from flexmbs.results.state import HasState, State, given_state, started
+from flexmbs.results.views import JointView
+from flexmbs.studies.balance import RANK, Balance, balance, moved
+from flexmbs.studies.sequence import checked_times, solution_of
+from flexmbs.studies.tangent import dense, evaluate
+from flexmbs.system.names import velocity_names
+from flexmbs.system.records import G_POSITION
+
+NEWTON_STEPS = 12
+CONVERGED = 1e-9  # last Newton step, rad or over the size of the model; the error after it is its square
+QUICK = 5  # Newton steps that let the load increment grow
+AT_REST = 1e-6  # acceleration, rad/s² or over the size of the model
+HOLD = "hold it by a joint, a drive or a spring"
+NUDGE = 1e-3  # off an unstable equilibrium
+SLOW = 1e-6  # 1/s: velocities so small that dampers do not matter
+LONGEST = 0.5  # rad or over the size of the model: a longer Newton step asks for smaller load increments
+SMALLEST_INCREMENT = 1e-3
+RELAXATIONS = 400
+MOST_HALVINGS = 6  # of the time between two equilibria
+REACH = 0.2  # first length of a relaxation's step
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A state at rest (or in steady motion) that all forces balance: −k(q) − Gᵀλ = 0, g(q, t) = 0.
+
+    state: joint coordinates, multipliers, force states; the start of a run by ``simulate(model, start=equilibrium)``.
+    residual: largest unbalanced generalized force (N, N m).  load_steps, iterations: what it took.
+    frequencies: of the tangent stiffness over the mass matrix, rad/s, ascending; negative ones are those of unstable directions.
+    indifferent: names of freedoms that nothing holds, kept where they started.
+    """
+
+    state: State
+    residual: float
+    load_steps: int
+    iterations: int
+    frequencies: np.ndarray
+    indifferent: tuple[str, ...] = field(default=())
+
+    @property
+    def stable(self) -> bool:
+        """True when no free direction has negative stiffness."""
+        return bool((self.frequencies >= 0.0).all())
+
+    @cached_property
+    def solution(self) -> Solution:
+        """A solution with this one state: views by body, frame, joint and drive."""
+        return solution_of([self.state], options={"analysis": "statics", "t": self.state.t})
+
+    @cached_property
+    def reactions(self) -> dict[str, JointView]:
+        """Wrench through each joint, arrays with one row."""
+        return {name: self.solution.joint(name) for name in self.solution.joints}
+
+    def __str__(self) -> str:
+        kind = "stable" if self.stable else "unstable"
+        text = f"{kind} equilibrium at t = {self.state.t:g} s: residual {self.residual:.1e}, {self.load_steps} load steps"
+        return f"{text}, {self.iterations} iterations"
+
+
+def statics(
+    model: Model, *, t: float = 0.0, start: HasState | None = None, steady: bool = False, load_steps: int = 1,
+    allow_indifferent: bool = False,
+) -> Equilibrium:  # fmt: skip
+    """Equilibrium k(q, 0) + Gᵀλ = 0, g(q, t) = 0 of a model, from its declared position or from ``start``.
+
+    The loads that the start does not balance are applied in ``load_steps`` increments or in smaller ones where Newton's method
+    asks for them; where the tangent stiffness is not positive there, the model relaxes into an equilibrium instead (Newton's
+    method with steps of bounded length downhill, Nocedal and Wright 2006, §4.3).
+    steady: equilibrium of the motion in which the drives turn on at constant rates, with inertia forces, instead of rest.
+    allow_indifferent: freedoms that nothing holds keep their positions; without it they are an error.
+    Raises `InputError` for a model that does not assemble, `SolverError` where there is no equilibrium.
+    """
+    if not isinstance(load_steps, numbers.Integral) or load_steps < 1:
+        raise InputError(f"load_steps: must be a whole number from 1, not {load_steps!r}")
+    return _Search(_first(model, t, start), steady=steady, allow_indifferent=allow_indifferent).run(load_steps)
+
+
+def _first(model: Model, t: float, start: HasState | None) -> State:
+    """The declared position at rest, or that of ``start``, without multipliers."""
+    t = instant(t)
+    declaration_report(model).raise_errors()
+    require_no_contacts(model, "statics")
+    compiled, first = consistent_state(model, t=t, how=Assemble(elastic=True))
+    z = np.zeros(int(compiled.system.layout[4]))
+    if start is not None:
+        first = started(compiled, given_state("start", start), t)
+        z = first.z
+    zero = np.zeros(len(first.s))
+    return State(compiled, float(t), first.q, zero, zero, np.zeros(compiled.n_constraints), z, first.beta)
+
+
+class _Search:
+    """One search for an equilibrium."""
+
+    def __init__(self, state: State, *, steady: bool, allow_indifferent: bool) -> None:
+        self.steady, self.allow_indifferent = steady, allow_indifferent
+        self.load_steps = self.iterations = 0
+        state = self._motion(state)
+        G = dense(state).G
+        self.start = replace(state, lam=state.lam + np.linalg.lstsq(G.T, evaluate(state).r, rcond=RANK)[0])
+
+    def run(self, load_steps: int) -> Equilibrium:
+        """The equilibrium by load increments, or by relaxation where the start is not stable."""
+        here = balance(self.start)
+        stable = bool((here.free()[0] > here.held).all())
+        at_rest = here.span(here.step(0.0 * here.r)[0]) < CONVERGED and here.fall() < AT_REST
+        found = self._loaded(here.r.copy(), load_steps) if stable or at_rest else None
+        return self._result(self._relaxed() if found is None else found)
+
+    def _loaded(self, residual: np.ndarray, load_steps: int) -> State | None:
+        """The loads in increments from the start; None where even the smallest does not converge."""
+        state, done, increment = self.start, 0.0, 1.0 / load_steps
+        while done < 1.0:
+            factor = min(1.0, done + increment)
+            found, count = self._newton(state, (1.0 - factor) * residual)
+            if found is None:
+                increment *= 0.5
+                if increment < SMALLEST_INCREMENT:
+                    return None
+                continue
+            state, done = found, factor
+            self.load_steps += 1
+            if count <= QUICK:
+                increment *= 2.0
+        return state
+
+    def _newton(self, state: State, load: np.ndarray) -> tuple[State | None, int]:
+        """The state where R is the load, or None, and the number of steps."""
+        before = np.inf
+        for count in range(1, NEWTON_STEPS + 1):
+            here = balance(state)
+            self.iterations += 1
+            delta, change = here.step(load)
+            size = here.span(delta)
+            if not size < LONGEST or size > 10.0 * before:
+                return None, count
+            state, before = self._motion(moved(here.state, delta, change)), size
+            if size < CONVERGED:
+                return state, count
+        return None, NEWTON_STEPS
+
+    def _relaxed(self) -> State:
+        """Steps of bounded length downhill, then Newton's method: it ends in a stable equilibrium or nowhere."""
+        state, reach, nothing = self.start, REACH, np.zeros(len(self.start.s))
+        last: np.ndarray | None = None
+        for _ in range(RELAXATIONS):
+            here = balance(state)
+            self.iterations += 1
+            value, direction = here.free()
+            lowest = float(value.min(initial=np.inf))
+            shift = 0.0 if lowest >= -here.held else 2.0 * here.held - 1.01 * lowest
+            delta, change = here.step(nothing, shift)
+            if shift == 0.0 and here.span(delta) < 0.1 and here.fall() < AT_REST:
+                found, _ = self._newton(state, nothing)
+                if found is not None:
+                    self.load_steps += 1
+                    return found
+            if here.span(delta) > reach:
+                delta, change = _shortened(here, shift, reach)
+            elif shift > 0.0 and here.span(delta) < NUDGE:  # on a ridge
+                delta = delta + direction[:, 0] * (NUDGE / here.span(direction[:, 0]))
+            y = here.N.T @ (delta / here.sizes**2)
+            if last is not None and len(last) == len(y):
+                reach = 0.5 * reach if float(last @ y) < 0.0 else min(1.3 * reach, LONGEST)
+            state, last = self._motion(moved(here.state, delta, change)), y
+        raise SolverError(f"statics: no equilibrium found, '{_name(here, delta)}' moves on; {HOLD}, or take its load away")
+
+    def _motion(self, state: State) -> State:
+        """The state with the velocities and accelerations of the drives where a steady motion is asked for."""
+        if not self.steady:
+            return state
+        known = dense(state)
+        s = -np.linalg.lstsq(known.G, known.gd - known.G @ state.s, rcond=None)[0]
+        state = replace(state, s=s)
+        return replace(state, sd=np.linalg.lstsq(known.G, dense(state).gamma, rcond=None)[0])
+
+    def _result(self, state: State) -> Equilibrium:
+        here = balance(state)
+        value, direction = here.free()
+        loose = np.flatnonzero(np.abs(value) <= here.held)
+        names = tuple(dict.fromkeys(_name(here, direction[:, k]) for k in loose))
+        listed = ", ".join(f"'{name}'" for name in names)
+        if here.fall() >= AT_REST:
+            raise SolverError(f"statics: nothing holds {listed} against its load; {HOLD}")
+        if names and not self.allow_indifferent:
+            raise SolverError(f"statics: nothing holds {listed}; {HOLD}, or allow indifferent freedoms")
+        frequencies = np.sign(value) * np.sqrt(np.abs(value))
+        frequencies[loose] = 0.0
+        require_independent_motions(here.state.compiled, here.state.q, here.state.beta)
+        residual = float(np.abs(here.r).max(initial=0.0))
+        return Equilibrium(here.state, residual, self.load_steps, self.iterations, frequencies, names)
+
+
+def _name(here: Balance, direction: np.ndarray) -> str:
+    """The velocity coordinate that takes the largest part in a direction."""
+    return velocity_names(here.state.compiled)[int(np.argmax(np.abs(direction / here.sizes)))]
+
+
+def _shortened(here: Balance, shift: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    """The step with the shift that brings it to the length ``reach``."""
+    nothing = np.zeros(len(here.r))
+    low, high = shift, max(2.0 * shift, 1.0)
+    while here.span(here.step(nothing, high)[0]) > reach and high < 1e30:
+        low, high = high, 4.0 * high
+    for _ in range(8):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if here.span(here.step(nothing, middle)[0]) > reach else (low, middle)
+    return here.step(nothing, high)
+
+
+def quasi_static(
+    model: Model, times: Sequence[float] | np.ndarray, *, start: HasState | None = None, allow_indifferent: bool = False
+) -> Solution:
+    """Equilibria at the given times (s) along drives and loads of time, each found from the one before.
+
+    The solution has the multipliers of rest, s = ṡ = 0; works are those along the path of equilibria, whose rates follow from
+    K q̇ − Gᵀλ̇ = −∂R/∂t, G q̇ = −∂g/∂t. Raises `InputError`, and `SolverError` with the solution up to the time that fails.
+    """
+    moments = checked_times(times)
+    state = _first(model, float(moments[0]), start)
+    found: list[State] = []
+    power: list[np.ndarray] = []
+    options = {"analysis": "quasi-static"}
+    for t in moments:
+        try:
+            state = _followed(state, float(t), allow_indifferent=allow_indifferent)
+        except SolverError as error:
+            partial = solution_of(found, options=options, power=np.array(power), outcome=str(error)) if found else None
+            raise SolverError(f"quasi_static: at t = {t:g} s: {error}", partial) from None
+        found.append(state)
+        power.append(_power(state))
+    return solution_of(found, options=options, power=np.array(power))
+
+
+def _followed(state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS) -> State:
+    """The equilibrium at time t that follows a state, by way of times between where it is far."""
+    try:
+        return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(1).state
+    except SolverError:
+        if halvings == 0 or t == state.t:
+            raise
+        middle = _followed(state, 0.5 * (state.t + t), allow_indifferent=allow_indifferent, halvings=halvings - 1)
+        return _followed(middle, t, allow_indifferent=allow_indifferent, halvings=halvings - 1)
+
+
+def _power(state: State) -> np.ndarray:
+    """Powers of forces, dissipation (none) and drives along the path of equilibria."""
+    here = balance(state)
+    slope = here.tangents.t
+    used = np.abs(here.tangents.z.r).max(axis=1, initial=0.0) > 0.0
+    rate = np.concatenate([slope.gs[G_POSITION, 0], slope.force_rate[0, used]])
+    moving = replace(here, r=slope.r[0], g=rate)
+    s, _ = moving.step(np.zeros(len(here.r)))
+    power = evaluate(replace(here.state, s=s * SLOW)).power / SLOW
+    power[1] = 0.0
+    power[2] = float(here.state.lam @ -slope.gs[G_POSITION, 0])
+    return np.asarray(power)

@@ -1,0 +1,143 @@
+"""Exact tangents of the equations of motion by differences of fourth order, dense: for statics and linearisation.
+
+The residual R(q, s, ṡ, λ, z, t) = M ṡ − k − Gᵀλ and the constraint values g, ġ = G s + γ̄, g̈ = G ṡ − γ are evaluated at states
+q ⊕ δ, s + δs, …; the tangents hold all that the equations hold: gravity, constraint forces, geometric terms, user functions.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs._jit.address import packed
+from flexmbs.dynamics.dense import Terms, terms
+from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.kinematics import displace
+from flexmbs.errors import SolverError
+from flexmbs.results.state import State
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import ETA
+from flexmbs.system.sizes import displacement_sizes
+
+STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
+RATE_STEP = 1e-2
+STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
+
+
+@packed()
+def perturbed(system, work, t, base, steps, x, out):
+    """Rows of ``out``: R, g, ġ, g̈, rates of force states, powers, velocities of cut joints at base ⊕ the rows of ``steps``.
+
+    base (5, n): q, s, ṡ, z, λ; steps (m, 3 ns + nz + 1): changes of q, s, ṡ, z, t; x (4, n) is scratch.
+    """
+    ns = work.r.shape[0]
+    nc = work.gs.shape[1]
+    nz = work.force_rate.shape[0]
+    ncut = system.cuts.shape[0]
+    for i in range(steps.shape[0]):
+        displace(system.tree, system.joints, base[0], steps[i], x[0])
+        for a in range(ns):
+            x[1, a] = base[1, a] + steps[i, ns + a]
+            x[2, a] = base[2, a] + steps[i, 2 * ns + a]
+        for a in range(nz):
+            x[3, a] = base[3, a] + steps[i, 3 * ns + a]
+        residual(system, work, t + steps[i, 3 * ns + nz], x[0], x[1], x[2], base[4], x[3], False, work.r)
+        for a in range(ns):
+            out[i, a] = work.r[a]
+        at = ns
+        for b in range(3):
+            for a in range(nc):
+                out[i, at + a] = work.gs[b, a]
+            at += nc
+        for a in range(nz):
+            out[i, at + a] = work.force_rate[a]
+        at += nz
+        for a in range(3):
+            out[i, at + a] = work.power[a]
+        at += 3
+        for k in range(ncut):
+            for a in range(6):
+                out[i, at + a] = work.cut[k, ETA + a]
+            at += 6
+
+
+class Values(NamedTuple):
+    """What the equations give at one state, or its derivatives: one row per direction."""
+
+    r: np.ndarray  # (…, ns) M ṡ − k − Gᵀλ
+    gs: np.ndarray  # (3, …, nc) g, G s + γ̄, G ṡ − γ
+    force_rate: np.ndarray  # (…, nz)
+    power: np.ndarray  # (…, 3) of forces, dissipation, drives
+    eta: np.ndarray  # (…, ncut, 6) velocities of the cut joints
+
+
+class Tangents(NamedTuple):
+    """Derivatives along δ (q ⊕ δ), s, z and t, the directions first."""
+
+    q: Values
+    s: Values
+    z: Values
+    t: Values
+
+
+def evaluate(state: State) -> Values:
+    """The equations at a state."""
+    values = _split(state.compiled, _rows(state, np.zeros((1, _width(state)))))
+    return Values(values.r[0], values.gs[:, 0], values.force_rate[0], values.power[0], values.eta[0])
+
+
+def tangents(state: State) -> Tangents:
+    """All derivatives at a state; with respect to q at fixed s, ṡ, λ."""
+    ns, nz = len(state.s), len(state.z)
+    size = np.concatenate([
+        displacement_sizes(state.compiled) * STEP, np.full(ns, RATE_STEP * (1.0 + np.abs(state.s).max(initial=0.0))),
+        np.full(nz, RATE_STEP * (1.0 + np.abs(state.z).max(initial=0.0))), [1e-4 * max(1.0, abs(state.t))],
+    ])  # fmt: skip
+    place = np.concatenate([np.arange(2 * ns), 3 * ns + np.arange(nz + 1)])
+    steps = np.zeros((len(STENCIL), len(size), _width(state)))
+    for k, (factor, _) in enumerate(STENCIL):
+        steps[k, np.arange(len(size)), place] = factor * size
+    rows = _rows(state, steps.reshape(-1, steps.shape[2])).reshape(len(STENCIL), len(size), -1)
+    slope = np.einsum("k,kij->ij", [weight for _, weight in STENCIL], rows) / size[:, None]
+    parts = (slope[:ns], slope[ns : 2 * ns], slope[2 * ns : 2 * ns + nz], slope[2 * ns + nz :])
+    return Tangents(*(_split(state.compiled, part) for part in parts))
+
+
+def dense(state: State) -> Terms:
+    """M, k, G, γ, g, ġ at a state."""
+    return terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
+
+
+def _width(state: State) -> int:
+    return 3 * len(state.s) + len(state.z) + 1
+
+
+def _rows(state: State, steps: np.ndarray) -> np.ndarray:
+    system, work = state.compiled.system, state.work()
+    _, nq, ns, nc, nz = (int(n) for n in system.layout)
+    base = np.zeros((5, max(nq, ns, nc, nz, 1)))
+    for row, values in zip(base, (state.q, state.s, state.sd, state.z, state.lam)):
+        row[: len(values)] = values
+    out = np.zeros((len(steps), ns + 3 * nc + nz + 3 + 6 * len(system.cuts)))
+    perturbed(system, work, state.t, base, steps, np.zeros((4, base.shape[1])), out)
+    state.compiled.callbacks.raise_error()
+    if not np.isfinite(out).all():
+        call = state.compiled.callbacks.where
+        cause = f"{call.item}: its function gave no finite number at {call.text}" if call else "the forces are not finite"
+        raise SolverError(f"{cause}; mend the forces or start from another position")
+    return out
+
+
+def _split(compiled: Compiled, rows: np.ndarray) -> Values:
+    _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
+    r, gs, rate, power, eta = np.split(rows, np.cumsum([ns, 3 * nc, nz, 3]), axis=1)
+    n, ncut = len(rows), len(compiled.system.cuts)
+    return Values(r, gs.reshape(n, 3, nc).swapaxes(0, 1), rate, power, eta.reshape(n, ncut, 6))
+
+
+def cut_rates(state: State) -> np.ndarray:
+    """(ncut, 6, ns): velocities of the cut joints are this times s."""
+    ns = len(state.s)
+    steps = np.zeros((ns + 1, _width(state)))
+    steps[1 + np.arange(ns), ns + np.arange(ns)] = 1.0
+    eta = _split(state.compiled, _rows(state, steps)).eta
+    return np.moveaxis(eta[1:] - eta[0], 0, -1)

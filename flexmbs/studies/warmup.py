@@ -1,0 +1,122 @@
+"""Compilation of all kernels ahead, in several processes."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from flexmbs._jit.address import Entry
+from flexmbs.api.model import Model
+from flexmbs.dynamics.equations import kinematics_at, residual_at
+from flexmbs.dynamics.kkt import kkt_at
+from flexmbs.dynamics.law_calls import compile_laws
+from flexmbs.dynamics.work import unconnected
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.initial.initial_state import declared_state
+from flexmbs.integrators import INTEGRATORS
+from flexmbs.integrators.contact_calls import make_problem, solved_at
+from flexmbs.integrators.redundant_contacts import redundant_at
+from flexmbs.integrators.stepper import integrate
+from flexmbs.model.bodies import RigidBody
+from flexmbs.model.contacts import JointLimit, SpherePlane
+from flexmbs.model.forces import PointSpring
+from flexmbs.model.joints import Revolute
+from flexmbs.studies.simulate import simulate
+from flexmbs.system.compile import compile_model
+from flexmbs.system.records import Equations, Evaluation
+from flexmbs.time_stepping.run import Run
+
+SHARED = {"kinematics": kinematics_at, "residual": residual_at, "equations with multipliers": kkt_at}
+LAWS = "laws of forces and contacts"
+DEMO = ("multiplier", "generalized-alpha")  # the pair that the demo runs
+Progress = Callable[[float, str], None]
+
+
+def pendulum(*, contacts: bool = False, spring: bool = False) -> Model:
+    """A rod on a hinge; with a spring to the ground it is no rigid tree for the shortest recursion."""
+    model = Model("warm-up")
+    rod = model.add(RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0), frames={"tip": (1.0, 0.0, 0.0)}))
+    model.add(Revolute("pivot", model.ground, rod, axis="y"))
+    if contacts:
+        model.add(SpherePlane("floor", model.ground, rod["tip"], normal="x", radius=0.1))
+        model.add(JointLimit("stop", "pivot", lower=-1.0))
+    if spring:
+        model.add(PointSpring("spring", model.ground, rod["tip"], k=1.0, length=1.0))
+    return model
+
+
+def compile_shared(name: str) -> str:
+    """One of the kernels that all others call, or those of the laws."""
+    if name == LAWS:
+        compile_laws()
+        return name
+    compiled = compile_model(pendulum())
+    work = unconnected(compiled.system, declared_state(compiled).beta)
+    one = Evaluation(*[np.zeros(1)] * 6)
+    SHARED[name].address(Equations(compiled.system, work), one, one)
+    return name
+
+
+def compile_pair(formalism: str, integrator: str) -> str:
+    """A formalism under an integrator, and the views of its results."""
+    method = INTEGRATORS[integrator]
+    step = 0.005 if method.needs == "residual" else None
+    for spring in (True, False):
+        model = pendulum(contacts=method.contacts, spring=spring)
+        solution = simulate(model, t_end=0.01, formalism=formalism, integrator=integrator, output_step=0.005, step=step)
+    solution.joint("pivot")
+    assert solution.energy.total.size
+    assert len(solution.frame("rod/tip").position)
+    return f"{formalism} with {integrator}"
+
+
+def pairs() -> Iterator[tuple[str, str]]:
+    """Formalisms and integrators that go together, so that each is there early."""
+    fitting = [(f, i) for i, method in INTEGRATORS.items() for f, form in FORMALISMS.items() if method.needs in form.provides]
+    first = [next(pair for pair in fitting if pair[0] == name) for name in FORMALISMS]
+    return iter(dict.fromkeys((*first, *fitting)))
+
+
+def kernels(formalism: str, integrator: str) -> list[tuple[Any, Any]]:
+    """Kernels of a pair in the order in which a run needs them, each with records like its own."""
+    method = INTEGRATORS[integrator]()
+    compiled = compile_model(pendulum(spring=True))
+    work = unconnected(compiled.system, declared_state(compiled).beta)
+    one = Evaluation(*[np.zeros(1)] * 6)
+    shared: list[tuple[Any, Any]] = [(kernel, (Equations(compiled.system, work), one, one)) for kernel in SHARED.values()]
+    if method.contacts:
+        problem = make_problem(1)
+        shared += [(solved_at, (problem,) * 3), (redundant_at, (problem.workspace,) * 3)]
+    run = Run(compiled, method, FORMALISMS[formalism](), np.array([0.0, 1.0]), work)
+    loop = (run.context,) * 3
+    return [*shared, *((kernel, records) for _, kernel, records in run.calls() if isinstance(kernel, Entry)), (integrate, loop)]
+
+
+def compile_backwards(formalism: str, integrator: str) -> None:
+    """The kernels of a pair from the last one on, without those that another process is about."""
+    for kernel, records in reversed(kernels(formalism, integrator)):
+        kernel.compile_ahead(*records)
+
+
+def warm_up_demo() -> None:
+    """Compile what the demo needs, in this process: the parts that kernels share are compiled once."""
+    for kernel, records in kernels(*DEMO):
+        kernel.compile_ahead(*records)
+    compile_pair(*DEMO)
+
+
+def warm_up(progress: Progress) -> None:
+    """Compile what every run needs, in as many processes as there are processors."""
+    wanted = list(pairs())
+    shared = [*SHARED, LAWS]
+    count = len(shared) + len(wanted)
+    done = 0
+    with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
+        for batch in ([pool.submit(compile_shared, name) for name in shared], None):
+            futures = batch or [pool.submit(compile_pair, *pair) for pair in wanted]
+            for future in as_completed(futures):
+                done += 1
+                progress(done / count, future.result())

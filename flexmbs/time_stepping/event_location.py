@@ -1,0 +1,63 @@
+"""Events of a run: their state functions as records, and the times at which these change sign within a step."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from flexmbs.declaration import close_names
+from flexmbs.dynamics.events import COMPONENT, CUT_POSITION, CUT_VELOCITY, FUNCTION, POSITION, VELOCITY, Events
+from flexmbs.errors import InputError
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import CUT_BETA, Q_AT, S_AT
+from flexmbs.time_stepping.event import Event
+
+TOLERANCE = 1e-12  # of the time of an event, relative beyond 1 s
+
+
+def event_records(compiled: Compiled, events: Sequence[Event]) -> Events:
+    """Records of the events of a run. Raises `InputError` for what the model does not have."""
+    info = [(*_row(compiled, event), _address(compiled, event)) for event in events]
+    n = len(info)
+    return Events(
+        np.array(info, np.int64).reshape(-1, 4), np.array([event.value for event in events], float),
+        np.array([event.direction for event in events], np.int64), np.zeros(n), np.zeros(n), np.zeros(n, np.int64),
+    )  # fmt: skip
+
+
+def _row(compiled: Compiled, event: Event) -> tuple[int, int, int]:
+    """(kind, place, number) of an event's state function."""
+    if event.joint is None:
+        assert event.frame is not None
+        if event.frame not in compiled.frames:
+            raise InputError(
+                f"{event.item}.frame: no frame '{event.frame}'; {close_names(str(event.frame), map(str, compiled.frames))}"
+            )
+        return (COMPONENT if event.function is None else FUNCTION), compiled.frames[event.frame], event.axis
+    if event.joint not in compiled.places:
+        raise InputError(f"{event.item}.joint: no joint '{event.joint}'; {close_names(event.joint, compiled.places)}")
+    place = compiled.places[event.joint]
+    v, q = place.coordinate(event.item, event.coordinate)
+    system = compiled.system
+    if place.cut >= 0:
+        return (CUT_VELOCITY, place.cut, v) if event.velocity else (CUT_POSITION, int(system.cuts[place.cut, CUT_BETA]) + q, 0)
+    at = int(system.tree[place.body, S_AT]) + v if event.velocity else int(system.tree[place.body, Q_AT]) + q
+    return (VELOCITY if event.velocity else POSITION), at, 0
+
+
+def _address(compiled: Compiled, event: Event) -> int:
+    return 0 if event.function is None else compiled.callbacks.address(event.item, event.function, _function_body, 19, 1)
+
+
+def _function_body(function: Callable[..., float], x: np.ndarray) -> tuple[object]:
+    given = x.copy()  # what the function may keep or change
+    return (function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:]),)
+
+
+def located(value: Callable[[float], float], begun: float, end: float) -> float:
+    """Time in a step at which a state function is zero, by Brent's method (Brent 1973, ch. 4)."""
+    from scipy.optimize import brentq
+
+    first, last = value(begun), value(end)
+    if first * last >= 0.0:  # the change of sign is within round-off of an end
+        return begun if abs(first) < abs(last) else end
+    return float(brentq(value, begun, end, xtol=TOLERANCE * max(1.0, abs(end)), rtol=8.0 * np.finfo(float).eps))

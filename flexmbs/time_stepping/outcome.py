@@ -1,0 +1,159 @@
+"""How a run ended, in one line: when, where, why, and what to try."""
+
+import numpy as np
+
+from flexmbs.algebra.blocks import SIZE
+from flexmbs.diagnosis.rank import NEARLY, Pivots, lost_on_the_way, pivots
+from flexmbs.diagnosis.singular_positions import ahead_of
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import shown
+from flexmbs.initial.dependent_motions import NEARLY_DEPENDENT, dependent_motions
+from flexmbs.initial.undefined_rows import NEARLY_UNDEFINED, undefined_relations
+from flexmbs.integrators.contact_problem import NO_SOLUTION
+from flexmbs.integrators.event_driven import TOO_MANY
+from flexmbs.integrators.integrator import Integrator
+from flexmbs.integrators.run_context import (
+    DONE,
+    INDEFINITE,
+    NO_CONVERGENCE,
+    NOT_FINITE,
+    STEP_TOO_SMALL,
+    TAKEN,
+    TIME,
+    UNSOLVED,
+    RunContext,
+)  # fmt: skip
+from flexmbs.model.joints import Joint
+from flexmbs.results.joints import path_coordinates
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import CO_E, SPARE, Work
+from flexmbs.system.trajectory import Trajectory
+
+INTERRUPTED = -1
+HUGE = 1e12  # m, rad and their rates: what has run away so far says nothing of positions
+
+
+def outcome(
+    status: int, compiled: Compiled, method: Integrator, context: RunContext, work: Work, first: Pivots, good: Trajectory
+) -> str:  # fmt: skip
+    """ "finished", or why the run stopped; ``first``: the constraints at the start; ``good``: the outputs that were reached."""
+    t, h = float(context.clock[TIME]), float(context.clock[TAKEN])
+    if status == DONE:
+        return "finished"
+    if status == INTERRUPTED:
+        return f"interrupted at t = {t:.6g} s"
+    cause = (
+        _function(compiled)
+        or _contact(status, compiled, method, work)
+        or _undefined(compiled, context, work)
+        or _dependent(compiled, context, work, good)
+        or _singular(compiled, context, work, first)
+        or _passed(compiled, context, work, first, good)
+        or _numbers(status, compiled, context, h)
+    )
+    return f"stopped at t = {t:.6g} s: {cause}"
+
+
+def _function(compiled: Compiled) -> str:
+    """The user function that raised or gave no finite number, if one did."""
+    call, error = compiled.callbacks.where, compiled.callbacks.error
+    if call is None:
+        return ""
+    did = "gave no finite number" if error is None else f"raised {type(error).__name__} ({shown(str(error))})"
+    return f"the function of {call.item} {did} at {call.text}; mend the function"
+
+
+def _sensible(*values: np.ndarray) -> bool:
+    """True for finite numbers of a size that a machine may have."""
+    return all(bool((np.abs(each) < HUGE).all()) for each in values)
+
+
+def _undefined(compiled: Compiled, context: RunContext, work: Work) -> str:
+    """The relations whose rows are hardly defined any more, as of wheels that have fallen over."""
+    if compiled.n_constraints == 0 or not _sensible(context.state.q, context.state.s):
+        return ""
+    here = make_work(compiled.system, work.path.beta)
+    terms(compiled.system, here, 0.0, context.state.q, context.state.s)
+    found = undefined_relations(compiled, here, NEARLY_UNDEFINED)
+    if not found:
+        return ""
+    lost = found[0].lost
+    return lost.format(names=", ".join(repr(relation.name) for relation in found if relation.lost == lost))
+
+
+def _dependent(compiled: Compiled, context: RunContext, work: Work, good: Trajectory) -> str:
+    """The joints whose motions hardly differ any more where the run stopped, or at the last output."""
+    found: list[Joint] = []
+    if _sensible(context.state.q, work.path.beta):
+        found = dependent_motions(compiled, context.state.q, work.path.beta, NEARLY_DEPENDENT)
+    if not found and len(good.t) and _sensible(good.q[-1], good.s[-1]):
+        here = make_work(compiled.system, path_coordinates(compiled, good)[-1])
+        terms(compiled.system, here, float(good.t[-1]), good.q[-1], good.s[-1])
+        found = dependent_motions(compiled, good.q[-1], here.beta[:-SPARE], NEARLY_DEPENDENT)
+    if not found:
+        return ""
+    names = ", ".join(f"'{joint.name}'" for joint in found)
+    return f"the motions of {names} nearly depend on each other (angles near their pole); choose other axes or take a ball"
+
+
+def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) -> str:
+    """The contact whose impulses were not found, if that stopped the run."""
+    if status != UNSOLVED:
+        return ""
+    contact = f"contact '{compiled.contacts[int(work.status[0])]}'"
+    if work.status[1] == TOO_MANY:
+        cause = f"impacts of {contact}, or turns of its slip, follow each other without end"
+        rebounds = compiled.system.contacts.value[int(work.status[0]), CO_E] > 0.0
+        return f"{cause}; raise the integrator's settling, {'lower the restitution, ' if rebounds else ''}or take 'moreau-jean'"
+    if work.status[1] == NO_SOLUTION:
+        driven = bool(compiled.model.drives)
+        cause = f"no impulses keep {contact} closed: {'a drive presses through it, or ' if driven else ''}it jams by friction"
+        return f"{cause}; {'free the drive, or ' if driven else ''}lower the friction or the restitution"
+    mend = f"lower the friction{', or raise max_sweeps of the integrator' if hasattr(method, 'max_sweeps') else ''}"
+    return f"the impulses of {contact} did not converge in {int(work.status[1])} sweeps; {mend}"
+
+
+def _singular(compiled: Compiled, context: RunContext, work: Work, first: Pivots) -> str:
+    """The singular position that the last good state is near to, if it is."""
+    if compiled.n_constraints == 0 or not _sensible(context.state.q, context.state.s):
+        return ""
+    item = lost_on_the_way(first, pivots(compiled, context.state.q, context.state.s, work.path.beta))
+    if not item:
+        return ""
+    cause = f"near a singular position, where rows of {item} depend on others (dead centre or end of reach)"
+    return f"{cause}; end the motion before it, or start on its other side"
+
+
+def _passed(compiled: Compiled, context: RunContext, work: Work, first: Pivots, good: Trajectory) -> str:
+    """The singular position between the last output and the place where the run stopped, if there is one."""
+    if compiled.n_constraints == 0 or len(good.t) == 0 or not _sensible(good.q[-1], good.s[-1], good.sd[-1]):
+        return ""
+    reach = max(float(context.clock[TIME] - good.t[-1]), 0.0) + 2.0 * float(context.clock[TAKEN])
+    state_there = float(good.t[-1]), good.q[-1], good.s[-1], good.sd[-1]
+    ahead = ahead_of(compiled, work.path.beta, first.rank(NEARLY), *state_there, reach)
+    if ahead is None:
+        return ""
+    cause = f"the singular position at t = {ahead.t:.5g} s, where rows of {ahead.names} depend on others, was not passed"
+    return f"{cause}; take error-controlled steps and stabilization 'projection', or end the motion before it"
+
+
+def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> str:
+    where = f"body '{fastest_body(compiled, context)}'"
+    jump = "loosen rtol and atol or look for a jump in the forces"
+    check = "take a smaller step or check forces and initial values"
+    return {
+        INDEFINITE: f"the mass matrix lost definiteness, worst at {where}; take a smaller step or check the masses",
+        STEP_TOO_SMALL: f"the step shrank to {h:.3g} s, fastest at {where}; {jump}",
+        NOT_FINITE: f"the state is no longer finite, worst at {where}; {check}",
+        NO_CONVERGENCE: f"Newton's method does not converge with the step {h:.3g} s, worst at {where}; take a smaller step",
+    }[status]
+
+
+def fastest_body(compiled: Compiled, context: RunContext) -> str:
+    """The body whose velocities change fastest."""
+    sizes = compiled.system.elimination.node[: len(compiled.bodies), SIZE]
+    rates = np.nan_to_num(np.abs(context.state.sd), nan=np.inf)
+    ends = np.cumsum(sizes)
+    largest = [rates[end - size : end].max(initial=0.0) for size, end in zip(sizes, ends)]
+    return compiled.bodies[int(np.argmax(largest))]

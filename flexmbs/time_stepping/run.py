@@ -1,0 +1,503 @@
+"""One run: its records in memory, steps in batches of outputs, its events."""
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexmbs._jit.address import Packed
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.variation import make_variation
+from flexmbs.dynamics.work import make_work
+from flexmbs.errors import InputError, MachineError
+from flexmbs.formalisms import calls as equations
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.initial.assembly import displaced, holonomic_rows
+from flexmbs.initial.initial_state import InitialState, settle
+from flexmbs.integrators import run_context
+from flexmbs.integrators.integrator import Facts, Integrator
+from flexmbs.integrators.run_context import (
+    ACCEPTED,
+    AT,
+    BEGUN,
+    CALLS,
+    CLOCK,
+    COMMON,
+    CONTACTS,
+    CONTEXT,
+    COUNTS,
+    DONE,
+    DRIVES,
+    END,
+    EVALUATED,
+    EVENTS,
+    FIXED,
+    GAUGES,
+    KEEP,
+    LONGEST,
+    MEMORY,
+    MODEL,
+    NEXT,
+    NOT_FINITE,
+    REACHED,
+    RECORDS,
+    RESIDUAL,
+    START,
+    STATE,
+    STEP_TOO_SMALL,
+    STEPPED,
+    STEPS,
+    STICKS,
+    STOP,
+    TIME,
+    UNSEEN,
+    WATCHED,
+    ContactData,
+    Exchange,
+    Outputs,
+    RunContext,
+    Samples,
+    make_point,
+)  # fmt: skip
+from flexmbs.integrators.sampling import WORKS
+from flexmbs.integrators.stepper import integrate, state_at
+from flexmbs.integrators.unseen_contacts import RECENT, REJECTS, REPORTS, first_evaluation
+from flexmbs.results.drive_jumps import drive_jumps, restarts
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import (
+    CO_E,
+    CO_ET,
+    CO_LAW,
+    CO_MU,
+    CO_POISSON,
+    MASS,
+    NF,
+    PARENT,
+    SECOND,
+    STRONGLY_NONLINEAR,
+    System,
+    Work,
+)  # fmt: skip
+from flexmbs.system.trajectory import EventRecord, Impact
+from flexmbs.time_stepping.event import Event
+from flexmbs.time_stepping.event_location import event_records, located
+from flexmbs.time_stepping.outcome import INTERRUPTED
+
+Progress = Callable[[float, str], None]
+BATCH_SECONDS = 0.25  # between two calls of the progress function
+SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
+JERK_STEPS = (0.05, 1.0)  # of the first step: the second shows whether the first holds over a step
+SMOOTH = 0.5  # of s̈
+ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
+PAST = 1e-15  # of a second or of the time: how far behind it the next one begins, on its other side whatever round-off does
+SAMPLES = 16  # states that the audit looks at, beside that of the largest accelerations
+WORKS_SAMPLED = 100  # steps whose work it integrates again
+PACE, CREPT = 1000, 2  # steps over which the pace of a run is taken, and how often it creeps until it is stopped
+CREEPING = 1e-3  # of the steps before: a step that stays below it
+PATIENCE = 600.0  # s that a run which creeps may still take
+OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
+
+
+class Pace(NamedTuple):
+    """How far a run was at an instant: steps, its time, the clock's (s)."""
+
+    steps: int
+    t: float
+    seconds: float
+    crept: int
+
+
+class Run:
+    """One run, written in batches of outputs; ``found``: its events so far, ``ending``: the terminal one.
+
+    ``work``: scratch of its evaluations, with the path variables of the start.
+    """
+
+    def __init__(
+        self, compiled: Compiled, method: Integrator, form: Formalism, times: np.ndarray, work: Work,
+        events: Sequence[Event] = (),
+    ) -> None:  # fmt: skip
+        system = compiled.system
+        _check_memory(len(times), int(system.layout[1:].sum()) + int(system.layout[2]))
+        self.compiled, self.method, self.declared = compiled, method, events
+        self.form = form.fitting(compiled, method.needs)
+        self.work, self.workspace = work, self.form.workspace(compiled)
+        self.events = event_records(compiled, events)
+        self.found: list[EventRecord] = []
+        self.ending: EventRecord | None = None
+        self.impacts: list[Impact] = []
+        self.begun: InitialState | None = None
+        self.pace: Pace | None = None
+        self.deadline = math.inf  # of time.perf_counter(): a run that reaches it is interrupted
+        self.facts = facts(compiled)
+        # jumps of drives, just before which a stretch of the run ends; not where rigid contacts may be closed
+        jumps = restarts(compiled, float(times[-1])) if not (method.contacts and self.facts.contacts) else []
+        if method.sees_contacts and self.facts.contacts:
+            self._refuse_jumps(float(times[-1]))
+        self.jumps = [t - ASIDE * (1.0 + t) for t in jumps]
+        if self.jumps and self.jumps[-1] <= times[-1] <= jumps[-1]:  # a run ends before a jump at its end
+            times = np.append(times[:-1], self.jumps.pop())
+        self.memory = method.memory(self.facts)
+        self.context = self._context(times)
+        self.state, self.out = self.context.state, self.context.out
+        self._lay_out()
+
+    def _refuse_jumps(self, end: float) -> None:
+        """Raise `InputError` for drives whose velocities jump."""
+        found = {name: t for t, name in reversed(drive_jumps(self.compiled, 0.0, end))}
+        if found:
+            raise InputError(
+                *(
+                    f"drives.{name}: its velocity jumps at t = {t:g} s, an impact that '{self.method.name}' does not know beside "
+                    "rigid contacts; prescribe a smooth motion, or take 'moreau-jean'"
+                    for name, t in found.items()
+                )
+            )
+
+    def _context(self, times: np.ndarray) -> RunContext:
+        f, method = self.facts, self.method
+        start, state, at = (make_point(f.nq, f.ns, f.nz, f.nc) for _ in range(3))
+        work, z = self.work, np.zeros
+        nonholonomic = (~holonomic_rows(self.compiled)).astype(np.int64)
+        exchange = Exchange(
+            work.r, work.x, work.gs, work.beta, work.status, z(GAUGES), work.drive_rate, z(f.ns), z(f.ns), nonholonomic
+        )
+        control = method.control
+        clock = z(CLOCK)
+        clock[END], clock[FIXED] = float(times[-1]), float(method.step or 0.0)
+        clock[STOP] = self.jumps[0] if self.jumps else clock[END]
+        clock[LONGEST] = min(method.longest_step, SHARE_OF_RUN * clock[END])
+        clock[NEXT] = method.step or min(1e-3, clock[END] / 100.0, clock[LONGEST])
+        counts = z(COUNTS, np.int64)
+        counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
+        if f.contacts and not method.sees_contacts:
+            counts[UNSEEN] = REPORTS if method.step else REJECTS
+        return RunContext(
+            np.full(CALLS, -1, np.int64), z(RECORDS, np.int64), clock, np.array(control, float), counts, start, state, at,
+            exchange,
+            contact_data(self.compiled.system, work), times, z(f.ns), z(f.ns),
+            make_samples(f, len(work.path.beta)),
+            corners_before([*self.compiled.corners, *self.jumps], clock[END]), make_outputs(times, f, len(work.path.beta)),
+        )  # fmt: skip
+
+    def _lay_out(self) -> None:
+        """Records into memory, their addresses into the context."""
+        c, system, work = self.context, self.compiled.system, self.work
+        self.common = equations.Common(
+            system, work, c.exchange, c.contact, self.events, make_variation(self.facts.nq, self.facts.ns, self.facts.nc)
+        )
+        self.model = equations.Model(system, work, self.workspace, c.exchange)
+        self.packed = {
+            MODEL: Packed(self.model), COMMON: Packed(self.common), MEMORY: Packed(self.memory), CONTEXT: Packed(c),
+            START: Packed(c.start), STATE: Packed(c.state), AT: Packed(c.at),
+        }  # fmt: skip
+        for index, packed in self.packed.items():
+            c.records[index] = packed.address
+        self.kernels = self.method.calls
+
+    def calls(self) -> Iterator[tuple[int, Any, tuple[Any, Any, Any]]]:
+        """What the loop calls: index among the calls, kernel, its records."""
+        c, used = self.context, set(self.method.uses)
+        for index, kernel in enumerate(equations.of_formalism(type(self.form))):
+            if kernel is not None and (index in used or (index in (ACCEPTED, KEEP) and self.method.evaluated)):
+                yield index, kernel, (self.model, c.state, c.state)
+        for index, kernel in enumerate(equations.SHARED, RESIDUAL):
+            watched = (index == EVENTS and self.declared) or (index == CONTACTS and c.counts[UNSEEN])
+            if index in used or index in run_context.ALWAYS or watched:
+                yield index, kernel, (self.common, c.state, c.state)
+        for index, method_kernel in zip(range(run_context.STEP, CALLS), self.kernels):
+            yield index, method_kernel, (self.memory, c, c)
+
+    def connect(self) -> None:
+        """The addresses of all kernels into the context; what is not on the disk is compiled."""
+        for index, kernel, records in self.calls():
+            self.context.calls[index] = kernel.address(*records)
+
+    def begin(self, start: InitialState) -> None:
+        """Consistent accelerations and multipliers, path variables, the method's memory, signs of the state functions."""
+        c, state, p = self.context, self.state, self.packed
+        self.begun = start
+        state.q[:], state.s[:] = start.q, start.s
+        if len(start.z):
+            state.z[:] = start.z
+        self._settle(0.0)
+        if len(start.contact):
+            self._close_contacts(start.contact)
+        else:
+            self._refuse_overlaps()
+        self._restart(0.0)
+        if c.counts[UNSEEN]:
+            equations.evaluate_contacts(p[COMMON], p[STATE], p[STATE])
+            first_evaluation(c.contact)
+        if self.declared:
+            equations.watch(p[COMMON], p[STATE], p[STATE], 0.0, 0.0)
+            self.compiled.callbacks.raise_error()
+            self.events.before[:] = self.events.value
+
+    def _close_contacts(self, force: np.ndarray) -> None:
+        """Rigid contacts that carry a force at the start are closed, with the impulse of a step of it."""
+        contact = self.context.contact
+        shut = (contact.rigid == 1) & (force[:, 0] > 0.0)
+        contact.mode[shut] = STICKS
+        contact.impulse[shut] = force[shut] * float(self.context.clock[NEXT])
+
+    def _settle(self, t: float) -> None:
+        """Velocities onto the constraints by the change of least kinetic energy, an impact; accelerations, multipliers and path
+        variables there."""
+        c, state, p = self.context, self.state, self.packed
+        settled = settle(self.compiled, self.work, t, state.q, state.s, state.z)
+        if settled.status < 0:
+            body = self.compiled.bodies[-1 - settled.status]
+            raise InputError(
+                f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint"
+            )
+        self.form.begin(self.compiled, self.work, state.q, state.s)
+        state.sd[:], state.lam[:] = settled.sd, settled.lam
+        equations.residual(p[COMMON], p[STATE], p[STATE], t)
+        if c.calls[KEEP] >= 0:
+            equations.of_formalism(type(self.form))[KEEP](p[MODEL], p[STATE], p[STATE], t)  # type: ignore[misc]
+        equations.commit(p[COMMON], p[STATE], p[STATE], t)
+
+    def _restart(self, t: float) -> None:
+        """The method's memory at the state."""
+        c = self.context
+        if self.method.begins_with_jerk and self.facts.nc:
+            self._find_jerk(t)
+        self.method.begin(self.memory, c)
+        c.local[:] = 0.0
+
+    def _jump(self) -> None:
+        """Past a jump of a drive: an impact does the work by which the kinetic energy changes."""
+        c, state = self.context, self.state
+        t = self.jumps.pop(0)
+        c.clock[TIME] = t = (t + ASIDE) / (1.0 - ASIDE) + PAST * (1.0 + t)
+        c.clock[STOP] = self.jumps[0] if self.jumps else c.clock[END]
+        before = state.s.copy()
+        self._settle(t)
+        self._restart(t)
+        M = terms(self.compiled.system, make_work(self.compiled.system, self.work.path.beta), t, state.q, state.s, state.z).M
+        state.w[DRIVES] += 0.5 * float((state.s - before) @ M @ (state.s + before))
+
+    def _find_jerk(self, t: float) -> None:
+        """s̈ at the start, by the difference of accelerations a little later, into context.local; zero where it does not hold over
+        a step."""
+        c, state, work = self.context, self.state, make_work(self.compiled.system, self.work.path.beta)
+        tree, joints = self.compiled.system.tree, self.compiled.system.joints
+        jerk = np.zeros_like(state.sd)
+        for part in JERK_STEPS:
+            h, q, before = part * float(c.clock[NEXT]), state.q.copy(), jerk
+            displaced(tree, joints, state.q, h * state.s + 0.5 * h * h * state.sd + h**3 / 6.0 * before, q)
+            later = settle(self.compiled, work, t + h, q, state.s + h * state.sd + 0.5 * h * h * before, state.z + h * state.zd)
+            jerk = (later.sd - state.sd) / h
+        share = 2.0 - 2.0 * np.abs(jerk - before).max() / (SMOOTH * np.abs(jerk).max() + 1e-300)
+        c.local[:] = min(max(share, 0.0), 1.0) * before if later.status >= 0 and np.isfinite(share) else 0.0
+
+    def _refuse_overlaps(self) -> None:
+        """Raise `InputError` for rigid contacts that overlap at the start."""
+        c = self.context
+        if not (self.method.contacts and len(c.contact.gap)):
+            return
+        equations.evaluate_contacts(self.packed[COMMON], self.packed[STATE], self.packed[STATE])
+        overlaps = [
+            f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies apart with q0, "
+            "or mend its normal, radius or bounds"
+            for name, g, rigid in zip(self.compiled.contacts, c.contact.gap, c.contact.rigid)
+            if g < -OVERLAP and rigid
+        ]
+        if overlaps:
+            raise InputError(*overlaps)
+
+    def integrate(self, progress: Progress | None) -> tuple[int, int]:
+        """Run to the end. Returns the last status and the number of outputs reached."""
+        reached, batch, n, callbacks = 0, 1, len(self.context.times), self.compiled.callbacks
+        while reached < n and self.ending is None:
+            begun = time.perf_counter()
+            last = min(n, reached + batch)
+            try:
+                with callbacks.interrupts_kept():
+                    status, reached = self._batch(reached, last, progress)
+            except KeyboardInterrupt:
+                callbacks.error = None
+                if reached == 0:  # nothing to keep
+                    raise
+                return INTERRUPTED, reached
+            if isinstance(callbacks.error, KeyboardInterrupt):
+                callbacks.error = None
+                return INTERRUPTED, reached
+            if status == DONE and time.perf_counter() > self.deadline and reached < n:
+                return INTERRUPTED, reached
+            if status != DONE or callbacks.error is not None:
+                return (NOT_FINITE if status == DONE else status), reached
+            if progress:
+                self._tell(progress)
+            seconds = time.perf_counter() - begun
+            batch = int(min(max(1.0, batch * BATCH_SECONDS / max(seconds, 1e-3)), 4.0 * batch)) if last - 2 > 0 else batch
+        return DONE, reached
+
+    def _batch(self, first: int, last: int, progress: Progress | None) -> tuple[int, int]:
+        """Outputs first … last−1, through the events on the way, or to a terminal one."""
+        c, context, told = self.context, self.packed[CONTEXT], time.perf_counter()
+        while True:
+            jump = self.jumps and self.jumps[0] < c.times[last - 1]
+            stop = min(int(np.searchsorted(c.times, self.jumps[0], "right")), last) if jump else last
+            status = integrate(context, context, context, first, max(stop, first), self.jumps[0] if jump else 0.0)
+            self._take_impacts()
+            first = int(c.counts[REACHED])
+            if status == DONE and jump:
+                self._jump()
+                continue
+            if status != STEPPED or self.compiled.callbacks.error is not None:
+                return status if status != STEPPED else NOT_FINITE, first
+            if self.declared and self.events.crossed.any():
+                self._locate()
+                self.events.crossed[:] = 0
+                if self.ending is not None:
+                    last = self._cut_off(self.ending.t)
+            if time.perf_counter() > self.deadline:
+                return INTERRUPTED, first
+            if self._creeps():
+                return STEP_TOO_SMALL, first
+            if progress and time.perf_counter() - told > BATCH_SECONDS:
+                self._tell(progress)
+                told = time.perf_counter()
+
+    def _creeps(self) -> bool:
+        """Have controlled steps become so short, for many steps, that the run would take longer than anyone waits?"""
+        c, was = self.context, self.pace
+        steps, t, now = int(c.counts[STEPS]), float(c.clock[TIME]), time.perf_counter()
+        if c.clock[FIXED] > 0.0 or (was is not None and steps < was.steps + PACE):
+            return False
+        self.pace = Pace(steps, t, now, 0)
+        if was is None or was.t <= 0.0:
+            return False
+        passed = max(t - was.t, 1e-300)
+        left = (float(c.clock[END]) - t) / passed * (now - was.seconds)
+        if passed / (steps - was.steps) < CREEPING * was.t / was.steps and left > PATIENCE:
+            self.pace = Pace(was.steps, was.t, now, was.crept + 1)
+        return self.pace.crept >= CREPT
+
+    def _tell(self, progress: Progress) -> None:
+        t = float(self.context.clock[TIME])
+        progress(t / float(self.context.clock[END]), f"t = {t:.4g} s")
+
+    def _take_impacts(self) -> None:
+        for k, t, impulse, lost in self.method.impacts(self.memory):
+            self.impacts.append(Impact(self.compiled.contacts[k], t, impulse, lost))
+
+    def _locate(self) -> None:
+        """Record the events of the last step in the order of their times, to the first terminal one."""
+        clock, at = self.context.clock, self.context.at
+        begun, end = float(clock[BEGUN]), float(clock[TIME])
+        crossed = [int(e) for e in np.flatnonzero(self.events.crossed)]
+        for t, e in sorted((located(lambda t, e=e: self._value(e, t), begun, end), e) for e in crossed):  # type: ignore[misc]
+            self._look_at(t)
+            record = EventRecord(self.declared[e].name, t, at.q.copy(), at.s.copy())
+            self.found.append(record)
+            if self.declared[e].terminal:
+                self.ending = record
+                return
+
+    def _look_at(self, t: float) -> None:
+        context = self.packed[CONTEXT]
+        state_at(context, context, context, t)
+
+    def _value(self, e: int, t: float) -> float:
+        """State function e at a time within the last step."""
+        self._look_at(t)
+        equations.watch(self.packed[COMMON], self.packed[AT], self.packed[AT], t, 0.0)
+        return float(self.events.value[e])
+
+    def _cut_off(self, t: float) -> int:
+        """The run ends at time t, which becomes the last output. Returns the number of outputs."""
+        times = self.context.times
+        k = int(np.searchsorted(times, t - 1e-12 * (1.0 + abs(t))))
+        times[k] = t
+        return k + 1
+
+
+def facts(compiled: Compiled) -> Facts:
+    """What a method may know of a model."""
+    system = compiled.system
+    _, nq, ns, nc, nz = (int(n) for n in system.layout)
+    free = bool((system.tree[:, PARENT] < 0).all())
+    rigid = not system.tree[:, NF].any() and compiled.topology.coordinates == "absolute"
+    nonlinear = any(rows.info[:, STRONGLY_NONLINEAR].any() for rows in system.forces) or bool(
+        (system.contacts.info[:, CO_LAW] >= 0).any()
+    )
+    return Facts(nq, ns, nz, nc, len(system.contacts.info), free, free and rigid, nonlinear)
+
+
+def contact_data(system: System, work: Work) -> ContactData:
+    """Rigid contacts as numbers; what belongs to the path of the motion is shared with it."""
+    info, value, path = system.contacts.info, system.contacts.value, work.path
+    n, ns, z = len(info), int(system.layout[2]), np.zeros
+    heavy = max(float(system.bodies.rigid[:, MASS].max()), float(system.bodies.rigid[:, SECOND : SECOND + 9].max()), 1e-300)
+    return ContactData(
+        rigid=(info[:, CO_LAW] < 0).astype(np.int64), poisson=np.ascontiguousarray(info[:, CO_POISSON]),
+        e=np.ascontiguousarray(value[:, CO_E]), e_t=np.ascontiguousarray(value[:, CO_ET]),
+        mu=np.ascontiguousarray(value[:, CO_MU]), scale=np.array([float(np.linalg.norm(system.gravity)), heavy]),
+        gap=z(n), rate=z((n, 3)), outside=z(n),
+        force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, output=z((n, 3)), row=z(n, np.int64),
+        rows=z((3 * n, ns)), recent=z((n, RECENT)), unseen=np.full(n, -1.0),
+    )  # fmt: skip
+
+
+def corners_before(corners: Sequence[float], end: float) -> np.ndarray:
+    """Those within the run, and its end."""
+    found = np.array([*sorted(t for t in corners if 0.0 < t < end), end])
+    found.flags.writeable = False
+    return found
+
+
+def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:
+    """Workspace for the outputs."""
+    n, z = len(times), np.zeros
+    return Outputs(
+        times.copy(), z((n, f.nq)), z((n, f.ns)), z((n, f.ns)), z((n, f.nc)), z((n, f.nz)), z((n, 3)), z((n, 2)), z(n),
+        z((n, f.contacts, 3)), z((n, n_beta)),
+    )  # fmt: skip
+
+
+def make_samples(f: Facts, n_beta: int) -> Samples:
+    """Workspace for what the audit looks at."""
+    n, z = SAMPLES + 1, np.zeros
+    return Samples(
+        np.full(n, -1.0),
+        z((n, f.nq)),
+        z((n, f.ns)),
+        z((n, f.ns)),
+        z((n, f.nc)),
+        z((n, f.nz)),
+        z((n, n_beta)),
+        z(n, np.int64),
+        z(1),
+        z((WORKS_SAMPLED, WORKS)),
+    )
+
+
+def _check_memory(outputs: int, numbers: int) -> None:
+    """MachineError when the outputs of so many numbers each cannot fit in the machine's memory."""
+    need, there = 8.0 * outputs * (numbers + 7), memory()
+    if need > there:
+        raise MachineError(
+            f"output_step: {outputs} outputs of {numbers} numbers need {need / 1e9:.3g} GB, "
+            f"the machine has {there / 1e9:.3g} GB; choose a longer output_step"
+        )
+
+
+def memory() -> float:
+    """Bytes of memory of the machine; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def statistics(context: RunContext, prepare: float, integrate: float) -> dict[str, Any]:
+    names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
+    counts = {name: int(context.counts[k]) for k, name in enumerate(names)}
+    counts["unseen_contacts"] = int((context.contact.unseen >= 0.0).sum())
+    return {**counts, "prepare_seconds": prepare, "solve_seconds": integrate}

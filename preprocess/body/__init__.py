@@ -1,0 +1,1 @@
+"""The flexible body: reference conditions, modes, shape integrals, geometric stiffness, stress modes; and `reduce`."""

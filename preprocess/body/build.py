@@ -1,0 +1,242 @@
+"""From a finite-element model to a flexible body: `reduce`."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, GeometricStiffness, ModeTable, Surface, x_cross_shapes
+from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.stress import StressModes
+from preprocess.body.body_modes import BodyModes, body_modes
+from preprocess.body.damping import Damping, damping_matrix, damping_ratios
+from preprocess.body.geometric_stiffness import reduced_geometric_stiffness
+from preprocess.body.prestress import Prestress, prestressed
+from preprocess.body.provenance import default_name, provenance
+from preprocess.body.reference import Reference, reference_of
+from preprocess.body.rigid_body_check import rigid_body_modes
+from preprocess.body.shape_integrals import ShapeIntegrals, shape_integrals
+from preprocess.body.stress import SURFACE_STRESS, BodyFields, Stress, stress_modes
+from preprocess.body.unit_loads import BodyLoads, inertial_loads
+from preprocess.fe.assembly import assemble
+from preprocess.fe.element_groups import Materials
+from preprocess.fe.interfaces import BoundInterface, Interface, bind_interfaces
+from preprocess.fe.model import FEModel
+from preprocess.inputs.arguments import checked_arguments, flag, instance
+from preprocess.mesh.mesh import Mesh
+from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
+from preprocess.reduction.accuracy import accuracy
+from preprocess.reduction.independent import ElasticShapes, elastic_shapes
+from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.threads import on_threads
+
+ROUND_OFF = 1e-9  # of a frequency
+KINDS: dict[str, tuple[Any, str, str]] = {  # of options that may be None: type, name and example for the message
+    "progress": (Callable, "progress", "a function of step and fraction"),
+    "method": (Reduction, "method", "a reduction, such as CraigBampton(modes=12)"),
+    "name": (str, "name", "a string"),
+    "stress": (Stress, "stress", "Stress() or None"),
+    "prestress": (Prestress, "prestress", "a Prestress, such as Prestress({'tip': (1e3, 0, 0, 0, 0, 0)})"),
+}
+
+
+@checked_arguments
+@on_threads
+def reduce(
+    part: Mesh | FEModel,
+    material: Materials | None = None,
+    *,
+    interfaces: Mapping[str, Interface],
+    method: Reduction | None = None,
+    reference: str | Reference,
+    damping: Damping = 0.0,
+    prestress: Prestress | None = None,
+    stiffening: bool = True,
+    stress: Stress | None = SURFACE_STRESS,
+    name: str | None = None,
+    estimate: bool = True,
+    inertia_loads: bool = False,
+    progress: Progress | None = None,
+) -> FlexibleBodyData:
+    """Reduced flexible body of a meshed part (with its material) or of given finite-element matrices.
+
+    interfaces: where joints and forces are attached, by name.  method: default ``CraigBampton(modes=12)``.
+    reference: reference condition of the body frame: an interface's name (attached to its frame), "mean axes" or "principal axes"
+    (at the centre of mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
+    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.
+    prestress: constant loads that act before any motion.
+    stiffening: include the geometric stiffness of all unit loads; needs a mesh.
+    stress: stress modes to keep; by default those of the surface nodes of a mesh; None for none.
+    estimate: estimate the errors against the finite-element model; they go into the provenance ("accuracy: …").
+    inertia_loads: add the static responses to the twelve inertia loads of a rigid motion (accelerations, angular accelerations,
+    products of angular velocities), for bodies that rotate or are shaken, with few normal modes.
+    progress: called with (step, 0.0 … 1.0).
+    The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); a Craig–Bampton reduction with n normal modes and k
+    interfaces has nf = n + 6k − 6 of them.
+    Raises InputError for invalid input, SolverError when the modes do not converge.
+    """
+    _check_options(
+        {"stiffening": stiffening, "estimate": estimate, "inertia_loads": inertia_loads},
+        {"progress": progress, "method": method, "name": name, "stress": stress, "prestress": prestress},
+    )
+    steps = _Steps(progress)
+    steps("assemble", 0.0)
+    fe = _model(part, material)
+    bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles)
+    rule = reference_of(reference, [interface.name for interface in bound])
+    chosen = method or CraigBampton(modes=12)
+    steps("factorize", 0.0)
+    statics = InterfaceStatics(fe, bound)
+    steps("constraint modes", 0.0)
+    rigid = rigid_body_modes(statics)
+    basis = chosen.basis(statics, steps)
+    if inertia_loads:
+        basis = _with_inertia_loads(basis, statics)
+    steps("reference condition", 0.8)
+    elastic = elastic_shapes(statics, basis.shapes)
+    modal = _modal_body(statics, elastic, rule, prestress)
+    steps("shape integrals", 0.95)
+    x, phi = _in_body_axes(fe, modal)
+    integrals = shape_integrals(fe.m, x, phi)
+    ratio = damping_ratios(damping, modal.modes.omega / (2 * np.pi))
+    geometric = _geometric(statics, modal, steps) if stiffening and fe.groups else None
+    recovered = _stress(statics, modal, prestress, stress, steps)
+    found = _accuracy(statics, basis, elastic, steps) if estimate else {}
+    steps("done", 1.0)
+    origin = provenance(fe, bound, basis, elastic, chosen, rule)
+    return FlexibleBodyData(
+        name=name or default_name(fe),
+        **integrals._asdict(),
+        K_ff=np.diag(modal.modes.omega**2),
+        D_ff=damping_matrix(ratio, modal.modes.omega),
+        frames={interface.name: _frame(interface, E, modal.modes) for interface, E in zip(bound, modal.motion)},
+        modes=_table(modal.modes, basis, ratio, integrals),
+        surface=Surface(x, phi, fe.triangles, fe.node_ids),
+        provenance=origin | rigid._asdict() | found | steps.times,
+        geometric=geometric,
+        stress=recovered,
+    )
+
+
+def _check_options(flags: Mapping[str, object], optional: Mapping[str, object]) -> None:
+    """Raises InputError for options of the wrong type."""
+    for option, value in flags.items():
+        flag(value, option)
+    for option, value in optional.items():
+        if value is not None:
+            instance(value, *KINDS[option])
+
+
+class _ModalBody(NamedTuple):
+    """Modes of the body under its reference condition ``rule``: shapes (3N, nf) and motion of the interfaces (k, 6, nf), both in
+    mesh axes, and the unit loads about the body frame."""
+
+    rule: Reference
+    modes: BodyModes
+    shapes: FloatArray
+    motion: FloatArray
+    loads: BodyLoads
+
+
+def _modal_body(statics: InterfaceStatics, elastic: ElasticShapes, rule: Reference, prestress: Prestress | None) -> _ModalBody:
+    """Modes in the span of the elastic shapes, with the stiffness of the prestress."""
+    modes = body_modes(rule, statics, elastic.shapes)
+    shapes, loads = modes.shapes(statics, elastic.shapes), BodyLoads(statics, modes.origin, modes.axes)
+    if prestress is not None:
+        if not statics.fe.groups:
+            raise InputError("prestress: needs a mesh, the model has matrices only; leave it out")
+        modes = prestressed(statics, loads.under(rule), modes, shapes, prestress)
+        shapes = modes.shapes(statics, elastic.shapes)
+    motion = (statics.interface_loads.T @ shapes).reshape(len(statics.interfaces), 6, -1)
+    return _ModalBody(rule, modes, shapes, motion, loads)
+
+
+def _in_body_axes(fe: FEModel, modal: _ModalBody) -> tuple[FloatArray, FloatArray]:
+    """Positions (N, 3) and mode shapes (N, 3, nf) of the nodes in the body frame."""
+    x = (fe.nodes - modal.modes.origin) @ modal.modes.axes
+    return x, np.einsum("ba,nbk->nak", modal.modes.axes, modal.shapes.reshape(len(x), 3, -1))
+
+
+def _geometric(statics: InterfaceStatics, modal: _ModalBody, steps: _Steps) -> GeometricStiffness:
+    steps("geometric stiffness", 0.96)
+    return reduced_geometric_stiffness(statics, modal.loads, modal.shapes, modal.motion)
+
+
+def _stress(
+    statics: InterfaceStatics, modal: _ModalBody, prestress: Prestress | None, stress: Stress | None, steps: _Steps
+) -> StressModes | None:
+    """Stress modes; None where not requested, and by default for given matrices."""
+    if stress is None or (stress is SURFACE_STRESS and not statics.fe.groups):
+        return None
+    steps("stress", 0.97)
+    names = [interface.name for interface in statics.interfaces]
+    factors = None if prestress is None else prestress.factors(names)
+    fields = BodyFields(modal.shapes, modal.loads.under(modal.rule).displacements, modal.modes.axes, factors)
+    return stress_modes(statics.fe, fields, names, stress)
+
+
+def _with_inertia_loads(basis: Basis, statics: InterfaceStatics) -> Basis:
+    """Basis extended by the responses, interfaces held, to the inertia loads; their span does not depend on origin and axes."""
+    responses = statics.response(inertial_loads(statics.fe, np.zeros(3), np.eye(3)))
+    return dataclasses.replace(basis, shapes={**basis.shapes, "inertia-load modes": responses})
+
+
+class _Steps:
+    """Progress reporter that records the wall time of each step."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress, self._step, self._since = progress, "", time.perf_counter()
+        self.times: dict[str, str | float] = {}
+
+    def __call__(self, step: str, fraction: float) -> None:
+        now = time.perf_counter()
+        if self._step and self._step != step:
+            self.times[f"time {self._step}"] = now - self._since
+            self._since = now
+        self._step = step
+        if self._progress is not None:
+            self._progress(step, fraction)
+
+
+def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: _Steps) -> dict[str, str | float]:
+    """Estimated errors up to the band of the basis, or half its highest normal frequency where it has none."""
+    steps("error estimates", 0.98)
+    band = basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))
+    return accuracy(statics, elastic.shapes, band).facts()
+
+
+def _model(part: Mesh | FEModel, material: Materials | None) -> FEModel:
+    instance(part, (Mesh, FEModel), "part", "a Mesh or an FEModel, see read_mesh and assemble")
+    if isinstance(part, FEModel):
+        if material is not None:
+            raise InputError("material: given together with matrices, which include it; leave it out")
+        return part
+    if material is None:
+        raise InputError("material: missing; give for example Isotropic(E=210e9, nu=0.3, rho=7850.0)")
+    return assemble(part, material)
+
+
+def _frame(interface: BoundInterface, motion: FloatArray, modes: BodyModes) -> FlexibleFrame:
+    """Frame of an interface in the body frame; ``motion`` (6, nf) is that of the modes in mesh axes."""
+    to_body = modes.axes.T
+    return FlexibleFrame(
+        x=to_body @ (interface.position - modes.origin),
+        R=to_body @ interface.axes,
+        phi=to_body @ motion[:3],
+        psi=to_body @ motion[3:],
+        kind=interface.kind,
+    )
+
+
+def _table(modes: BodyModes, basis: Basis, ratio: FloatArray, integrals: ShapeIntegrals) -> ModeTable:
+    """Mode table; a mode above the normal modes and the band of the basis is "static": it corrects the compliance."""
+    frequency = modes.omega / (2 * np.pi)
+    accurate = max(basis.band, float(basis.normal_frequencies.max(initial=0.0)))
+    kind = tuple(modes.kind if f <= accurate * (1.0 + ROUND_OFF) else "static" for f in frequency)
+    L = np.vstack([integrals.S_bar, x_cross_shapes(integrals.xS)])
+    return ModeTable(frequency, kind, (L**2).T, ratio)

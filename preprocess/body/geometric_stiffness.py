@@ -1,0 +1,77 @@
+"""Geometric stiffness of unit loads, projected on the shapes of a reduced body.
+
+The stress σ0 of a load case does work on the second-order strain ½ ∇uᵀ∇u,
+
+    K0_kl = ∫ Σ_c ∇φ_ck · σ0 · ∇φ_cl dV,     u = Σ_k φ_k q_k   (components c = x, y, z)
+
+at the quadrature points of the stiffness. By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the load,
+for example the shortening of a bent beam for an axial force.
+
+A rigid interface rotating by θ = ψ q displaces its nodes by θ × r + ½ θ × (θ × r); the second part is not among the linear shapes
+and does the work ½ θᵀ W θ with the forces p between interface and body, W = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1. With it K0 + ψᵀ W ψ
+belongs to a face that rotates without stretching. For an averaged interface the same term, with its weights for p, makes the
+rotation of the frame that of its nodes to second order.
+Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Bathe, Finite Element Procedures, section 6.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness
+from preprocess.body.reference import MEAN_AXES
+from preprocess.body.unit_loads import INERTIAL, BodyLoads, UnitLoads
+from preprocess.fe.initial_stress import initial_stress_stiffness
+from preprocess.fe.interfaces import BoundInterface
+from preprocess.reduction.statics import InterfaceStatics
+
+
+def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray) -> FloatArray:
+    """K0 + ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (3N, n); ``rotations`` (interfaces, 3, n): ψ in mesh axes."""
+    K0 = initial_stress_stiffness(statics.fe, cases.displacements, shapes)
+    forces = _forces_between(statics, cases)
+    loaded = np.abs(cases.displacements).max(axis=0) > 0.0  # else the reference condition carries the load
+    for interface, psi, p in zip(statics.interfaces, rotations, forces):
+        W = _rotation_work(interface, p) * loaded[:, None, None]
+        K0 += psi.T @ W @ psi
+    return K0
+
+
+def _forces_between(statics: InterfaceStatics, cases: UnitLoads) -> list[FloatArray]:
+    """Forces p (n, 3, k) on the nodes of each interface: K u less the inertia forces for a rigid interface, its weights for an
+    averaged one."""
+    left = statics.fe.stiffness_product(cases.displacements)
+    left[:, :INERTIAL] -= cases.loads[:, :INERTIAL]
+    if cases.balance is not None:
+        left -= cases.balance
+    found = []
+    for j, interface in enumerate(statics.interfaces):
+        own = np.zeros_like(left)
+        own[:, INERTIAL + 6 * j :][:, :6] = cases.loads[:, INERTIAL + 6 * j :][:, :6]
+        p = left if interface.drives_nodes else own
+        found.append(p.reshape(-1, 3, p.shape[1])[interface.nodes])
+    return found
+
+
+def _rotation_work(interface: BoundInterface, p: FloatArray) -> FloatArray:
+    """W (k, 3, 3) = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1 over the nodes of an interface, p (n, 3, k)."""
+    r = interface.rigid_motion[:, :, 3:]  # columns e × r
+    arm = np.stack([r[:, 1, 2], r[:, 2, 0], r[:, 0, 1]], axis=1)
+    W = np.einsum("na,nbk->kab", arm, p)
+    W = 0.5 * (W + W.transpose(0, 2, 1))
+    return np.asarray(W - np.trace(W, axis1=1, axis2=2)[:, None, None] * np.eye(3))
+
+
+def reduced_geometric_stiffness(
+    statics: InterfaceStatics, loads: BodyLoads, shapes: FloatArray, motion: FloatArray
+) -> GeometricStiffness:
+    """Geometric stiffness of all unit loads on the modes' ``shapes`` (3N, nf), with the ``motion`` (interfaces, 6, nf) of the
+    interfaces; both in mesh axes.
+
+    Whatever the reference condition of the linear shapes, the second-order displacements obey that of mean axes (loads are
+    balanced by inertia): then they carry no momentum.
+    """
+    cases = loads.under(MEAN_AXES)
+    K0 = geometric_stiffness(statics, cases, shapes, motion[:, 3:])
+    frames = {each.name: K0[INERTIAL + 6 * j :][:6] for j, each in enumerate(statics.interfaces)}
+    return GeometricStiffness(K0[:3], K0[3:6], K0[6:INERTIAL], frames)

@@ -1,0 +1,56 @@
+"""Provenance of a flexible body: source, method and digest."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexmbs.flexible_body.file import GENERATOR
+from preprocess.body.reference import Reference
+from preprocess.fe.interfaces import BoundInterface
+from preprocess.fe.model import FEModel
+from preprocess.reduction import Basis, Reduction
+from preprocess.reduction.independent import ElasticShapes
+
+
+def default_name(fe: FEModel) -> str:
+    """Name of the source file without its ending."""
+    return fe.source.replace("\\", "/").rpartition("/")[2].partition(".")[0] or "body"
+
+
+def provenance(
+    fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, elastic: ElasticShapes, method: Reduction, reference: Reference
+) -> dict[str, str | float]:
+    """Provenance of a body, facts by name."""
+    faces = "; ".join(
+        f"{b.name}: {b.kind}, {len(b.nodes)} nodes, weights {b.weights.min():g}..{b.weights.max():g}" for b in bound
+    )
+    return {
+        "source": fe.source,
+        "unit of source": fe.unit,
+        "units": "m kg s rad N",
+        "elements": fe.elements,
+        "material": fe.material,
+        "nodes": float(len(fe.nodes)),
+        "degrees of freedom": float(3 * len(fe.nodes)),
+        "method": repr(method),
+        "reference": str(reference),
+        "interfaces": faces,
+        "dropped shapes": "; ".join(elastic.dropped) or "none",
+        "normal-mode frequencies [Hz]": ", ".join(f"{f:.9g}" for f in basis.normal_frequencies),
+        "digest": _digest(fe, bound, method, reference),
+        "generator": GENERATOR,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _digest(fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: Reference) -> str:
+    """SHA-256 of the inputs of the reduction: nodes, matrices, interfaces and options."""
+    digest = hashlib.sha256(f"{method!r} {reference!r} {[(b.name, b.kind) for b in bound]}".encode())
+    arrays = [fe.nodes, fe.K.data, fe.K.indices, fe.K.indptr, fe.m.data, fe.m.indices, fe.m.indptr]
+    for array in arrays + [a for b in bound for a in (b.nodes, b.position, b.axes, b.weights)]:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

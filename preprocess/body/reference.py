@@ -1,0 +1,263 @@
+"""Reference conditions of the body frame.
+
+The body frame describes the rigid-body motion R, so six conditions ``C u = 0`` remove it from the elastic shapes Φ:
+
+    Φ' = Φ − R (C R)⁻¹ C Φ
+
+    attached at an interface   C u = motion of its frame                              clamped modes
+    attached at a node         C u = translation, and rotation of its neighbours      clamped modes
+    mean axes                  C u = Rᵀ M u, the momenta                              free–free modes
+    principal axes             the same, in axes along those of inertia               free–free modes
+    chord of two interfaces    C u = translation of the first, its rotation about     simply supported modes
+                                     the chord, transverse motion of the second
+
+The modes are the eigenvectors of (K, M) in the span of Φ'. The space of possible motions is the same under every condition.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.interfaces import BoundInterface, interface_index
+from preprocess.inputs.arguments import checked_arguments, instance, integer
+from preprocess.mesh.rigid_motion import rigid_motion
+from preprocess.reduction.statics import InterfaceStatics
+
+MEAN_AXES, PRINCIPAL_AXES, CHORD = OTHERS = ("mean axes", "principal axes", "chord")
+
+
+class BodyFrame(NamedTuple):
+    """Body frame of a reference condition: origin (3,) and axes (3, 3) in mesh axes, and the conditions C (6, 3N)."""
+
+    origin: FloatArray
+    axes: FloatArray
+    conditions: FloatArray | sp.csr_matrix
+
+
+class Reference(ABC):
+    """Reference condition; a new one is a class and one line in `REFERENCES`."""
+
+    kind: ClassVar[str]
+    modes: ClassVar[str]
+    """Name of the modes under the condition."""
+    inertial: ClassVar[bool] = False
+    """Satisfied by inertia forces instead of reactions at interfaces or nodes."""
+
+    @abstractmethod
+    def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        """Body frame on the undeformed body. Raises InputError."""
+
+    def held(self, statics: InterfaceStatics) -> int | None:
+        """Index of the interface that carries the body frame, or None."""
+        return None
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class AttachedInterface(Reference):
+    """Body frame fixed to the frame of an interface.
+
+    Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303.
+    """
+
+    interface: str
+
+    kind = "interface"
+    modes = "clamped"
+
+    def __str__(self) -> str:
+        return self.interface
+
+    def held(self, statics: InterfaceStatics) -> int:
+        names = [interface.name for interface in statics.interfaces]
+        return interface_index(self.interface, names, "reference", OTHERS)
+
+    def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        k = self.held(statics)
+        held = statics.interfaces[k]
+        return BodyFrame(held.position, held.axes, statics.interface_loads[:, 6 * k : 6 * k + 6].T)
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class AttachedNode(Reference):
+    """Body frame with its origin at a node, by its number, along mesh axes, with the least-squares rotation of the nodes
+    that share an element with it: ``Σ r̃ᵀr̃ θ = Σ r × (u_j − u_node)``.
+
+    Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303; least squares as in MSC Nastran, RBE3.
+    """
+
+    node: int
+
+    kind = "node"
+    modes = "clamped"
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.node}"
+
+    def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        fe = statics.fe
+        found = np.flatnonzero(fe.node_ids == integer(self.node, "reference: node"))
+        if not found.size:
+            raise InputError(
+                f"reference: the mesh has no node {self.node}; its node numbers are {fe.node_ids.min()}..{fe.node_ids.max()}"
+            )
+        row = int(found[0])
+        near = np.setdiff1d(fe.K[3 * row : 3 * row + 3].indices // 3, row)
+        rotations = rigid_motion(fe.nodes[near] - fe.nodes[row])[:, :, 3:].reshape(-1, 3)
+        gram = rotations.T @ rotations
+        if not np.linalg.cond(gram) < 1e12:
+            raise InputError(f"reference: node {self.node} has neighbours that do not define a rotation; choose another node")
+        fit = np.linalg.solve(gram, rotations.T)
+        C = sp.lil_matrix((6, statics.size))
+        own = 3 * row + np.arange(3)
+        C[:3, own] = np.eye(3)
+        C[3:, (3 * near[:, None] + np.arange(3)).ravel()] = fit
+        C[3:, own] = -fit.reshape(3, -1, 3).sum(axis=1)
+        return BodyFrame(fe.nodes[row], np.eye(3), C.tocsr())
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class MeanAxes(Reference):
+    """Body frame at the centre of mass, along mesh axes, in which the deformation has no linear and no angular momentum.
+
+    Source: Buckens, Proc. 19th Int. Astronautical Congress (1968); Canavin and Likins, J. Spacecraft 14 (1977) 724.
+    """
+
+    kind = MEAN_AXES
+    modes = "free-free"
+    inertial = True
+
+    def __str__(self) -> str:
+        return self.kind
+
+    def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        return BodyFrame(statics.fe.centre_of_mass, np.eye(3), statics.fe.mass_product(statics.rigid_modes).T)
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class PrincipalAxes(Reference):
+    """Mean axes along the principal axes of inertia of the undeformed body, x that of the smallest moment.
+
+    Each axis points along the nearest mesh axis, z completes the right-handed frame.
+    """
+
+    kind = PRINCIPAL_AXES
+    modes = "free-free"
+    inertial = True
+
+    def __str__(self) -> str:
+        return self.kind
+
+    def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        origin, _, conditions = MeanAxes().frame(statics)
+        x = statics.fe.nodes - origin
+        second_moment = x.T @ (statics.fe.m @ x)
+        axes = np.linalg.eigh(second_moment)[1][:, ::-1]
+        axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), range(3)])
+        axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+        return BodyFrame(origin, axes, conditions)
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class Chord(Reference):
+    """Body frame with its origin at interface ``first``, x through interface ``second``, its rotation about x that of the first;
+    y is the axis of the first interface closest to perpendicular to the chord, made perpendicular to it.
+
+    Conditions: u(first) = 0 (3), u_y(second) = u_z(second) = 0 (2), θ_x(first) = 0 (1).
+    Source: Schwertassek, Wallrapp and Shabana, Nonlinear Dynamics 20 (1999) 361 (choice of frames, secant frame).
+    """
+
+    first: str
+    second: str
+
+    kind = CHORD
+    modes = "simply supported"
+
+    def __str__(self) -> str:
+        return f"{self.kind} from {self.first} to {self.second}"
+
+    def frame(self, statics: InterfaceStatics) -> BodyFrame:
+        names = [interface.name for interface in statics.interfaces]
+        i, j = (interface_index(name, names, "reference") for name in (self.first, self.second))
+        axes = _chord_axes(statics.interfaces[i], statics.interfaces[j])
+        first, second = (statics.interface_loads[:, 6 * k : 6 * k + 6].T for k in (i, j))
+        sideways, twist = axes[:, 1:].T @ second[:3], axes[:, :1].T @ first[3:]
+        return BodyFrame(statics.interfaces[i].position, axes, np.vstack([first[:3], sideways, twist]))
+
+
+def _chord_axes(first: BoundInterface, second: BoundInterface) -> FloatArray:
+    line = second.position - first.position
+    length = np.linalg.norm(line)
+    if not length > 1e-9 * max(np.abs(first.position).max(), np.abs(first.rigid_motion).max()):
+        raise InputError(
+            f"reference: interfaces {first.name} and {second.name} are at the same position; a chord needs two positions"
+        )
+    x = line / length
+    across = first.axes[:, int(np.argmin(np.abs(first.axes.T @ x)))]
+    y = across - x * (x @ across)
+    y = y / np.linalg.norm(y)
+    return np.column_stack([x, y, np.cross(x, y)])
+
+
+REFERENCES: dict[str, type[Reference]] = {
+    rule.kind: rule for rule in (AttachedInterface, AttachedNode, MeanAxes, PrincipalAxes, Chord)
+}
+
+
+def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
+    """Reference by its name: an interface among ``names``, "mean axes", "principal axes", "node 17", or "chord" of two
+    interfaces.
+
+    Raises InputError.
+    """
+    if isinstance(given, Reference):
+        return given
+    instance(given, str, "reference", "the name of an interface, 'mean axes' or a Reference")
+    word, _, number = given.partition(" ")
+    if given in names:
+        return AttachedInterface(given)
+    if given in (MEAN_AXES, PRINCIPAL_AXES):
+        return MeanAxes() if given == MEAN_AXES else PrincipalAxes()
+    if given == CHORD:
+        if len(names) != 2:
+            raise InputError(f"reference: a chord joins two interfaces, the body has {len(names)}; give Chord(first, second)")
+        return Chord(*names)
+    if word == AttachedNode.kind and number.isdecimal() and len(number) < 19:
+        return AttachedNode(int(number))
+    interface_index(given, names, "reference", OTHERS)
+    raise AssertionError
+
+
+def referenced_response(reference: Reference, statics: InterfaceStatics, loads: FloatArray, held: FloatArray) -> FloatArray:
+    """Displacements (3N, k) under nodal loads (3N, k) of the body held by the condition, ``K u = f − Cᵀλ, C u = 0``, from those
+    with every interface ``held``, A f.
+
+    The loads f − Cᵀλ are in equilibrium, hence the strain does not depend on the support; A Cᵀλ costs six solutions.
+    """
+    index = reference.held(statics)
+    if index is not None:
+        return statics.released(held, loads, index)
+    C, R = reference.frame(statics).conditions, statics.rigid_modes
+    factors = np.linalg.solve((C @ R).T, R.T @ loads)
+    A_C = statics.response(np.asarray(C.T @ np.eye(len(factors))))
+    u = statics.released(held - A_C @ factors, loads - C.T @ factors, 0)
+    return np.asarray(u - R @ np.linalg.solve(C @ R, C @ u))
+
+
+def reactions(reference: Reference, statics: InterfaceStatics, loads: FloatArray) -> FloatArray:
+    """Cᵀλ (3N, k), the reactions of the condition to nodal loads (3N, k), with ``Rᵀ(f − Cᵀλ) = 0``: forces at an interface or a
+    node, or inertia forces of rigid-body acceleration."""
+    C, R = reference.frame(statics).conditions, statics.rigid_modes
+    return np.asarray(C.T @ np.linalg.solve((C @ R).T, R.T @ loads))

@@ -1,0 +1,62 @@
+"""Check that the null space of the stiffness is that of the six rigid-body modes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.model import FEModel
+from preprocess.mesh.rigid_motion import rigid_motion
+from preprocess.reduction.statics import InterfaceStatics
+
+RESIDUAL = 1e-6  # also satisfied by matrices printed with seven digits
+
+
+class RigidBodyModes(NamedTuple):
+    """Number of strain-free modes, and residual ``|K R| / |K| |R|`` of the rigid-body modes R."""
+
+    rigid_body_modes: float
+    rigid_body_residual: float
+
+
+def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
+    """Strain-free modes of the body. Raises InputError unless they are the six rigid-body modes.
+
+    With every interface held there are none, hence the interface coordinates represent all of them.
+    """
+    fe = statics.fe
+    R = rigid_motion(fe.nodes - fe.centre_of_mass).reshape(statics.size, 6)
+    residual = _rigid_residual(fe, R)
+    if residual > RESIDUAL:
+        raise InputError(f"stiffness: rigid-body modes are not strain-free (|K R|/|K| = {residual:.2g}); give K without supports")
+    Psi = statics.constraint_modes()
+    M = Psi.T @ fe.mass_product(Psi)
+    count = 6
+    if len(statics.interfaces) > 1:
+        count = rigid_mode_count(statics.interface_stiffness, 0.5 * (M + M.T), _strain_of_rigid_motion(fe, R))
+    if count != 6:
+        raise InputError(f"stiffness: {count} rigid-body modes found instead of 6; connect the parts of the mesh")
+    return RigidBodyModes(float(count), residual)
+
+
+def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
+    """Largest Rayleigh quotient ``rᵀKr / rᵀMr`` of the rigid-body motions: zero but for the accuracy of K."""
+    quotient = scipy.linalg.eigh(R.T @ fe.stiffness_product(R), R.T @ fe.mass_product(R), eigvals_only=True)
+    return float(np.abs(quotient).max())
+
+
+def _rigid_residual(fe: FEModel, R: FloatArray) -> float:
+    unit = R / np.abs(R).max(axis=0)
+    return float(np.abs(fe.stiffness_product(unit)).max() / np.abs(fe.K.data).max())
+
+
+def rigid_mode_count(K: FloatArray, M: FloatArray, rigid_quotient: float) -> int:
+    """Number of strain-free modes of the reduced body: ω² below round-off, estimated by ``rigid_quotient`` (ω² of the rigid-body
+    modes) and by the accuracy of the eigenvalues."""
+    scale = np.diag(M) ** -0.5
+    omega2 = scipy.linalg.eigh(scale[:, None] * K * scale, scale[:, None] * M * scale, eigvals_only=True)
+    return int(np.sum(np.abs(omega2) <= 100 * rigid_quotient + 1e-12 * omega2[-1]))

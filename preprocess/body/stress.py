@@ -1,0 +1,101 @@
+"""Stress modes: the stress at the nodes of a body under each mode shape, with static corrections for the unit loads.
+
+Components are ordered xx, yy, zz, xy, yz, zx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.stress import StressModes
+from preprocess.fe.model import FEModel
+from preprocess.fe.nodal_stress import elasticity, nodal_stress, stress_rows
+from preprocess.inputs.arguments import checked_arguments
+
+_PRECISION = {"single": np.float32, "double": np.float64}
+_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class Stress:
+    """Stress modes to keep: at the "surface" nodes or at "all" nodes, in "single" or "double" precision.
+
+    A body with n nodes, nf modes and k interfaces takes 24 n (nf + 12 + 6 k) bytes in single precision.  Raises InputError.
+    """
+
+    nodes: Literal["surface", "all"] = "surface"
+    precision: Literal["single", "double"] = "single"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("nodes", self.nodes, ("surface", "all")), ("precision", self.precision, tuple(_PRECISION))):
+            if not isinstance(value, str) or value not in known:
+                raise InputError(f"stress.{name}: {value!r} is unknown; choose {' or '.join(map(repr, known))}")
+
+    def node_rows(self, fe: FEModel) -> IntArray:
+        """Indices of the nodes."""
+        return np.unique(fe.triangles) if self.nodes == "surface" else np.arange(len(fe.nodes))
+
+
+SURFACE_STRESS = Stress()
+
+
+class BodyFields(NamedTuple):
+    """Displacements with components in mesh axes, and the body's axes (3, 3) in mesh axes.
+
+    shapes (3N, nf): mode shapes; unit (3N, 12 + 6k): under the unit loads, with any supports; factors (12 + 6k,): load
+    factors of the prestress, or None.
+    """
+
+    shapes: FloatArray
+    unit: FloatArray
+    axes: FloatArray
+    factors: FloatArray | None = None
+
+
+def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choice: Stress = SURFACE_STRESS) -> StressModes:
+    """Stress of the shapes, static correction ``τ_j = σ(u_j) − Σ_k c_jk σ_k`` with ``c_j = (Φᵀ K Φ)⁻¹ Φᵀ K u_j``, and the initial
+    stress of the prestress.
+
+    interfaces: names in the order of the unit loads.  Raises InputError when the model has no elements (given matrices).
+    """
+    if not fe.groups:
+        raise InputError(f"{fe.source}: matrices have no elements for stress recovery; reduce the mesh, or set stress=None")
+    kind = _PRECISION[choice.precision]
+    rows = stress_rows(fe.groups, choice.node_rows(fe), len(fe.nodes))
+    rotation = stress_rotation(body.axes)
+    loads = fe.stiffness_product(body.shapes).T
+    static = scipy.linalg.solve(loads @ body.shapes, loads @ body.unit, assume_a="pos")
+    fields = body.shapes, body.unit - body.shapes @ static
+    missing = fields[1].T @ fe.mass_product(fields[1]) / float(fe.m.sum())
+    modes, correction = ((rotation @ nodal_stress(fe.groups, fe.nodes, u, rows)).astype(kind) for u in fields)
+    initial = None
+    if body.factors is not None:
+        initial = (rotation @ nodal_stress(fe.groups, fe.nodes, (body.unit @ body.factors)[:, None], rows))[:, :, 0]
+    return StressModes(
+        rows=rows.nodes,
+        modes=modes,
+        correction=correction,
+        interfaces=tuple(interfaces),
+        material=rows.material,
+        compliance=np.array([np.linalg.inv(rotation @ elasticity(material) @ rotation.T) for material in rows.materials]),
+        yield_stress=np.array([material.yield_stress or np.inf for material in rows.materials]),
+        initial=initial,
+        missing=0.5 * (missing + missing.T),
+    )
+
+
+def stress_rotation(axes: FloatArray) -> FloatArray:
+    """T (6, 6) with σ' = T σ the components along ``axes`` (3, 3), columns in the present axes; then C' = T C Tᵀ."""
+    T = np.empty((6, 6))
+    for c, (i, j) in enumerate(_PAIRS):
+        for d, (p, q) in enumerate(_PAIRS):
+            T[c, d] = axes[p, i] * axes[q, j] + (axes[q, i] * axes[p, j] if p != q else 0.0)
+    return T

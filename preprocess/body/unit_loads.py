@@ -1,0 +1,105 @@
+"""Unit loads of a flexible body: inertia and interface loads, one static case each.
+
+To first order the loads on a body in its own frame are linear in
+
+    3   accelerations of its frame minus gravity      −ρ e_a
+    3   angular accelerations                         −ρ e_c × x
+    6   products of angular velocities                −ρ ω × (ω × x),  by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x
+    6   forces and moments on each interface
+
+and the body is supported by its reference condition: at the interface that carries its frame, or by inertia (zero momentum).
+Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Wallrapp, Mech. Struct. Mach. 22 (1994) 305.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple, final
+
+import numpy as np
+
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.body.reference import Reference, reactions, reference_of, referenced_response
+from preprocess.fe.model import FEModel
+from preprocess.reduction.statics import InterfaceStatics
+
+AXES = ("x", "y", "z")
+PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))  # of angular velocities
+INERTIAL = 12  # cases before those of the interfaces
+ROUND_OFF = 1e-10
+
+
+class UnitLoads(NamedTuple):
+    """Unit loads along and about the axes of the body frame, and the response of the body under its reference condition.
+
+    names (k,); loads (3N, k): nodal forces [N], without reactions; displacements (3N, k) [m]; both with components in mesh axes.
+    A load carried by the reference condition itself has no displacement. balance (3N, k) or None: inertia forces that
+    balance the loads of a body supported by inertia.
+    """
+
+    names: tuple[str, ...]
+    loads: FloatArray
+    displacements: FloatArray
+    balance: FloatArray | None = None
+
+
+@final
+class BodyLoads:
+    """Unit loads of a body whose frame has ``origin`` (3,) and ``axes`` (3, 3) in mesh axes, under any reference condition."""
+
+    def __init__(self, statics: InterfaceStatics, origin: FloatArray, axes: FloatArray) -> None:
+        self._statics, self._origin, self._axes = statics, origin, axes
+
+    @functools.cached_property
+    def _loads(self) -> FloatArray:
+        return np.hstack([inertial_loads(self._statics.fe, self._origin, self._axes), interface_loads(self._statics, self._axes)])
+
+    @functools.cached_property
+    def _held(self) -> FloatArray:
+        """Displacements with every interface held, which those under any condition follow from."""
+        return self._statics.response(self._loads)
+
+    def under(self, reference: str | Reference) -> UnitLoads:
+        """Unit loads of the body held by a reference condition. Raises InputError for an unknown reference."""
+        statics, loads = self._statics, self._loads
+        interfaces = [each.name for each in statics.interfaces]
+        rule = reference_of(reference, interfaces)
+        taken = reactions(rule, statics, loads)
+        displacements = referenced_response(rule, statics, loads, self._held)
+        displacements[:, np.abs(loads - taken).max(axis=0) < ROUND_OFF * np.abs(loads).max(axis=0)] = 0.0
+        names = (*_inertial_names(), *_interface_names(interfaces))
+        return UnitLoads(names, loads, displacements, -taken if rule.inertial else None)
+
+
+def inertial_loads(fe: FEModel, origin: FloatArray, axes: FloatArray) -> FloatArray:
+    """Nodal inertia forces (3N, 12) per unit acceleration, angular acceleration and product of angular velocities."""
+    x = (fe.nodes - origin) @ axes
+    fields = [np.broadcast_to(e, x.shape) for e in np.eye(3)] + [np.cross(e, x) for e in np.eye(3)]
+    fields += [_centripetal(x, a, b) for a, b in PRODUCTS]
+    return np.stack([-fe.mass_product((field @ axes.T).ravel()) for field in fields], axis=1)
+
+
+def interface_loads(statics: InterfaceStatics, axes: FloatArray) -> FloatArray:
+    """Nodal forces (3N, 6 × interfaces) of unit forces and moments on the interfaces along the body frame's axes."""
+    rotation = np.kron(np.eye(2 * len(statics.interfaces)), axes)
+    return np.asarray(statics.interface_loads @ rotation)
+
+
+def _centripetal(x: FloatArray, a: int, b: int) -> FloatArray:
+    """ω × (ω × x) per ω_a ω_b: e_a x_b + e_b x_a of different axes, e_a x_a − x of one."""
+    field = np.zeros_like(x)
+    field[:, a] += x[:, b]
+    if a == b:
+        return field - x
+    field[:, b] += x[:, a]
+    return field
+
+
+def _inertial_names() -> list[str]:
+    names = [f"{kind} {axis}" for kind in ("acceleration", "angular acceleration") for axis in AXES]
+    return names + [f"angular velocity {AXES[a]}{AXES[b]}" for a, b in PRODUCTS]
+
+
+def _interface_names(interfaces: Sequence[str]) -> list[str]:
+    return [f"{name} {kind} {axis}" for name in interfaces for kind in ("force", "moment") for axis in AXES]

@@ -1,0 +1,152 @@
+"""Stiffness and mass of a meshed solid."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from preprocess.elements import ELEMENTS
+from preprocess.elements.element import Element
+from preprocess.elements.formulation import Formulation
+from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
+from preprocess.fe.kernels import add_elements
+from preprocess.fe.material import Material, elasticity_tensor
+from preprocess.fe.model import FEModel
+from preprocess.fe.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
+from preprocess.inputs.arguments import checked_arguments, flag, instance
+from preprocess.inputs.warning import PreprocessWarning
+from preprocess.mesh.mesh import Mesh
+from preprocess.solve.memory import check_memory
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+DEFAULT = Formulation()
+
+__all__ = ["FEModel", "assemble", "node_pattern"]
+
+
+@checked_arguments
+def assemble(
+    mesh: Mesh,
+    material: Materials,
+    *,
+    formulation: Formulation = DEFAULT,
+    lumped: bool = False,
+    allow_large: bool = False,
+) -> FEModel:
+    """K_ab = ∫ B_aᵀ C B_b dV and m_ab = ∫ ρ N_a N_b dV of a mesh.
+
+    material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
+    formulation: of elements with several formulations.
+    lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.
+    Raises InputError when the estimated memory of assembly and factorization exceeds the free memory, unless allow_large, and for
+    elements with no or several materials.
+    """
+    instance(mesh, Mesh, "mesh", "a Mesh, see read_mesh")
+    flag(lumped, "lumped")
+    flag(allow_large, "allow_large")
+    instance(formulation, Formulation, "formulation", "a Formulation, such as Formulation(hex8='full')")
+    for each in material.values() if isinstance(material, Mapping) else (material,):
+        instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")
+    if not allow_large:
+        check_memory(len(mesh.nodes), mesh.source)
+    indptr, indices = node_pattern(mesh)
+    groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
+    _warn_of_stiff_elements(mesh)
+    K_values, m_values = np.zeros(9 * len(indices)), np.zeros(len(indices))
+    for group in groups:
+        element = group.element
+        rules, storage = (element.stiffness_tables, _mass_tables(element)), (indptr, indices, K_values, m_values)
+        add_elements(mesh.nodes, group.connectivity, *rules, _constants(group.material), storage)
+    n = len(mesh.nodes)
+    width = np.int32 if 9 * len(indices) < 2**31 else np.int64
+    rows: Any = np.empty(3 * n + 1, width)
+    columns: Any = np.empty(9 * len(indices), width)
+    block_columns(indptr, indices, rows, columns)
+    return FEModel(
+        K=_sorted_csr(K_values, columns, rows),
+        m=_lumped_mass(mesh, groups) if lumped else _sorted_csr(m_values, indices, indptr.astype(width)),
+        nodes=mesh.nodes,
+        node_ids=mesh.node_ids,
+        node_sets=mesh.node_sets,
+        triangles=mesh.surface_triangles(),
+        source=mesh.source,
+        unit=mesh.unit,
+        elements=_counted(groups) + ("" if formulation == DEFAULT else f"; {formulation!r}"),
+        material=_described(material),
+        mesh=mesh,
+        groups=groups,
+    )
+
+
+def _constants(material: Material) -> tuple[Array, float]:
+    """(C_ijkl, ρ)."""
+    return np.ascontiguousarray(elasticity_tensor(np.asarray(material.elasticity, dtype=float))), float(material.rho)
+
+
+def _described(material: Materials) -> str:
+    if not isinstance(material, Mapping):
+        return repr(material)
+    return "; ".join(f"{name}: {each!r}" for name, each in material.items())
+
+
+def node_pattern(mesh: Mesh) -> tuple[Indices, Indices]:
+    """(indptr, indices) of the nodes that share an element, sorted."""
+    tables = [block.connectivity for block in mesh.blocks.values()]
+    sizes = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    members = np.concatenate([table.ravel() for table in tables])
+    owners, elements = elements_of_nodes(start, members, len(mesh.nodes))
+    indptr = neighbour_counts(start, members, owners, elements)
+    return indptr, neighbours(start, members, owners, elements, indptr)
+
+
+def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
+    """(N, dN/dξ, w) at the points of the mass rule."""
+    points, weights = element.mass_rule.points, element.mass_rule.weights
+    return np.ascontiguousarray(element.shape_functions(points)), np.ascontiguousarray(element.gradients(points)), weights
+
+
+def _warn_of_stiff_elements(mesh: Mesh) -> None:
+    """Warn of linear tetrahedra and wedges, which are far too stiff in bending."""
+    stiff = {name: len(mesh.blocks[name].ids) for name in ("tet4", "wedge6") if name in mesh.blocks}
+    if stiff:
+        what = " and ".join(f"{n} {name}" for name, n in stiff.items())
+        message = f"{mesh.source}: {what} elements are far too stiff in bending; use tet10 and wedge15"
+        warnings.warn(message, PreprocessWarning, stacklevel=4)
+
+
+def _counted(groups: tuple[ElementGroup, ...]) -> str:
+    """ "12 hex8, 4 tet4"."""
+    counts: dict[str, int] = {}
+    for group in groups:
+        counts[group.element.name] = counts.get(group.element.name, 0) + len(group.ids)
+    return ", ".join(f"{n} {name}" for name, n in counts.items())
+
+
+def _sorted_csr(values: Array, columns: Any, rows: Any) -> sp.csr_matrix:
+    n = len(rows) - 1
+    matrix = sp.csr_matrix((values, columns, rows), shape=(n, n), copy=False)
+    matrix.has_sorted_indices = True
+    return matrix
+
+
+def _lumped_mass(mesh: Mesh, groups: tuple[ElementGroup, ...]) -> sp.csr_matrix:
+    """Diagonal m: in each element m_a = M_e ∫N_a² / Σ_b ∫N_b²."""
+    n = len(mesh.nodes)
+    diagonal = np.zeros(n)
+    for group in groups:
+        diagonal += np.bincount(group.connectivity.ravel(), _element_diagonals(mesh.nodes, group).ravel(), minlength=n)
+    return sp.diags(diagonal, format="csr")
+
+
+def _element_diagonals(nodes: Array, group: ElementGroup) -> Array:
+    """Lumped masses (ne, nn) of each element."""
+    element, rule = group.element, group.element.mass_rule
+    weights = group.material.rho * rule.weights * element.jacobian_determinants(nodes[group.connectivity], rule.points)
+    squares = weights @ element.shape_functions(rule.points) ** 2
+    return squares * (weights.sum(axis=1) / squares.sum(axis=1))[:, None]

@@ -1,0 +1,90 @@
+"""Attached point masses and rigid bodies.
+
+A body with mass M, centre c and second moment S = ∫ (x-c)(x-c)ᵀ dm follows the least-squares affine fit to the displacements of
+its nodes, a + G (x - c) with (a, G) = P u and P the pseudoinverse of the rows [1 | (x_i - c)ᵀ]. Its mass matrix is
+
+    Δm = Pᵀ diag(M, S) P,
+
+the same for the three components, so that M = m ⊗ 1₃ remains: a pseudo-rigid body. Rigid motions are affine: mass, first and
+second moment, hence every inertia term, are exact. Like an averaged interface it adds no stiffness.
+
+Source: Cohen and Muncaster, The Theory of Pseudo-rigid Bodies, Springer 1988, chapter 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from preprocess.fe.model import FEModel
+from preprocess.fe.point_mass import PointMass
+from preprocess.inputs.arguments import checked_arguments, instance
+from preprocess.mesh.node_regions import near_enough, region_of
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+LAYERS = 3  # of elements added to a region without the extent for a second moment
+MOST_NODES = 1500  # per mass; its block of m is dense
+ADDED = 0.01  # weight of the nodes of added layers relative to the region's own
+EXACT = 1e-9
+
+
+@checked_arguments
+def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
+    """The model with point masses added to its nodal mass m.
+
+    A region without the extent for the second moment (one node, a line, a plane) is extended by adjacent elements; the
+    displacement gradient is then averaged over these.
+    Raises InputError for regions that do not exist or cannot carry the mass.
+    """
+    instance(fe, FEModel, "model", "an FEModel, see assemble")
+    masses = tuple(instance(masses, Iterable, "point masses", "a list of PointMass"))  # type: ignore[type-abstract]
+    for mass in masses:
+        instance(mass, PointMass, "point masses", "a list of PointMass")
+    added = [_nodal_mass(fe, mass) for mass in masses]
+    return replace(fe, m=sp.csr_matrix(sum(added, fe.m)), point_masses=fe.point_masses + masses)
+
+
+def _nodal_mass(fe: FEModel, attached: PointMass) -> sp.csr_matrix:
+    """Δm (N, N)."""
+    try:
+        rows = region_of(attached.where).rows(fe.nodes, fe.node_sets)
+    except InputError as error:
+        raise InputError(*(f"point mass: {problem}" for problem in error.problems)) from None
+    centre = fe.nodes[rows].mean(axis=0) if attached.position is None else np.asarray(attached.position, dtype=float)
+    near_enough(centre, fe.nodes, "point mass: position")
+    block, own = None, rows
+    for _ in range(1 + LAYERS):
+        rows = rows[:: -(-len(rows) // MOST_NODES)]
+        block = _block(fe.nodes[rows] - centre, np.where(np.isin(rows, own), 1.0, ADDED), attached)
+        if block is not None:
+            break
+        rows = _widened(fe, rows)
+    if block is None:
+        raise InputError(f"point mass: the nodes of {attached.where!r} cannot carry it; choose a larger region")
+    entries = np.repeat(rows, len(rows)), np.tile(rows, len(rows))
+    return sp.csr_matrix((block.ravel(), entries), shape=fe.m.shape)
+
+
+def _block(arm: Array, weight: Array, attached: PointMass) -> Array | None:
+    """Δm of nodes at arms (n, 3) from the centre, weights (n,); None when they cannot represent the moments."""
+    size = float(np.abs(arm).max()) or 1.0
+    D = np.zeros((4, 4))
+    D[0, 0], D[1:, 1:] = attached.mass, attached.second_moment / size**2
+    Q = np.column_stack([np.ones(len(arm)), arm / size])
+    P = np.linalg.pinv(weight[:, None] * Q, rcond=1e-6) * weight
+    seen = P @ Q
+    if np.abs(seen.T @ D @ seen - D).max() > EXACT * np.abs(D).max():
+        return None
+    return np.asarray(P.T @ D @ P)
+
+
+def _widened(fe: FEModel, rows: Indices) -> Indices:
+    """The nodes and those that share an element with them."""
+    return np.unique(fe.K[3 * rows].indices // 3).astype(np.int64)

@@ -1,0 +1,90 @@
+"""Groups of elements of one type and one material."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from preprocess.elements import ELEMENTS, Element
+from preprocess.fe.material import Material
+from preprocess.mesh.mesh import Mesh
+
+Indices = NDArray[np.int64]
+
+SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ElementGroup:
+    """Elements of one type and one material.
+
+    connectivity (ne, nn): node indices in VTK order; ids (ne,): numbers in the file
+    """
+
+    element: Element
+    connectivity: Indices
+    ids: Indices
+    material: Material
+
+
+Materials = Material | Mapping[str, Material]
+
+
+def element_groups(mesh: Mesh, material: Materials, elements: Mapping[str, Element] = ELEMENTS) -> tuple[ElementGroup, ...]:
+    """The elements of a mesh by type and material.
+
+    material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
+    elements: the formulation of each element type.  Raises InputError naming unknown, overlapping or incomplete sets.
+    """
+    if not isinstance(material, Mapping):
+        return tuple(ElementGroup(elements[name], b.connectivity, b.ids, material) for name, b in mesh.blocks.items())
+    owner = _owners(mesh, tuple(material))
+    groups, first = [], 0
+    for name, block in mesh.blocks.items():
+        own = owner[first : first + len(block.ids)]
+        first += len(block.ids)
+        for k, each in enumerate(material.values()):
+            rows = np.flatnonzero(own == k)
+            if len(rows):
+                groups.append(ElementGroup(elements[name], block.connectivity[rows], block.ids[rows], each))
+    return tuple(groups)
+
+
+def _owners(mesh: Mesh, names: tuple[str, ...]) -> Indices:
+    """Index of the named set of each element, in the order of the blocks."""
+    problems = [_unknown(mesh, str(name)) for name in names if name not in mesh.element_sets]
+    if problems or not names:
+        raise InputError(*(problems or [f"{mesh.source}: material: none given; give a material for each element set"]))
+    ids = np.concatenate([block.ids for block in mesh.blocks.values()])
+    member = np.array([np.isin(ids, mesh.element_sets[name]) for name in names])
+    times = member.sum(axis=0)
+    if (times == 0).any():
+        problems.append(_uncovered(mesh, ids[times == 0], names))
+    if (times > 1).any():
+        both = [name for name, rows in zip(names, member) if (rows & (times > 1)).any()]
+        problems.append(
+            f"{mesh.source}: material: {(times > 1).sum()} element(s) in more than one of {', '.join(map(repr, both))}: "
+            f"{_some(ids[times > 1])}; keep each in one"
+        )
+    if problems:
+        raise InputError(*problems)
+    return member.argmax(axis=0)
+
+
+def _unknown(mesh: Mesh, name: str) -> str:
+    close = difflib.get_close_matches(name, mesh.element_sets, n=3) or sorted(mesh.element_sets)[:10]
+    return f"{mesh.source}: material: no element set {name!r}; the sets are: {', '.join(close) or 'none'}"
+
+
+def _uncovered(mesh: Mesh, ids: Indices, names: tuple[str, ...]) -> str:
+    """Message naming the elements without material and their other sets."""
+    others = [name for name, members in mesh.element_sets.items() if name not in names and np.isin(ids, members).any()]
+    remedy = f"give one for {' or '.join(map(repr, others[:SHOWN]))}" if others else "put them in a set with a material"
+    return f"{mesh.source}: material: {len(ids)} element(s) without one: {_some(ids)}; {remedy}"
+
+
+def _some(ids: Indices) -> str:
+    return ", ".join(map(str, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")

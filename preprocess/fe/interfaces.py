@@ -1,0 +1,202 @@
+"""Interfaces: where joints and forces are attached to a finite-element body.
+
+An interface couples nodes to one frame with six coordinates, translation t and rotation θ of a point p in mesh axes.
+`Rigid` nodes follow the frame (RBE2): ``u_i = t + θ × (x_i − p)``. The frame of `Averaged` nodes follows them (RBE3): the
+rigid motion that fits the nodes in weighted least squares. A rigid interface stiffens the part, an averaged one does not.
+"""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import checked_arguments, floats, instance
+from preprocess.mesh.node_regions import NodeRows, NodeSets, Region, near_enough, region_of
+from preprocess.mesh.rigid_motion import rigid_motion
+
+IntArray = NDArray[np.int64]
+NO_TRIANGLES: IntArray = np.zeros((0, 3), np.int64)
+_COLLINEAR = 1e-6
+SAMPLE = "hub_face"
+
+
+@dataclass(frozen=True, eq=False)
+class BoundInterface:
+    """Interface on a given mesh: node rows (n,), frame position (3,) and axes (3, 3), least-squares weights (n,).
+
+    ``drives_nodes``: the nodes follow the frame (rigid), otherwise the frame follows the nodes (averaged).
+    """
+
+    name: str
+    kind: str
+    drives_nodes: bool
+    nodes: NodeRows
+    position: FloatArray
+    axes: FloatArray
+    rigid_motion: FloatArray
+    weights: FloatArray
+
+    @property
+    def average(self) -> FloatArray:
+        """Motion of the frame from that of its nodes, ``(TᵀWT)⁻¹ TᵀW`` with T the rigid motion of the nodes, (6, 3n).
+
+        Source: MSC Nastran, Quick Reference Guide, RBE3.
+        """
+        T, w = self.rigid_motion.reshape(-1, 6), np.repeat(self.weights, 3)
+        return np.asarray(np.linalg.solve((T.T * w) @ T, T.T * w))
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class Interface(ABC):
+    """Declaration of an interface: ``where`` its nodes are (a set's name, `Point` or `Plane`), the frame's ``position`` [m]
+    (default: centroid of the surface between the nodes, or the mean of the nodes) and ``axes`` (3, 3), columns in mesh
+    axes (default: mesh axes)."""
+
+    where: str | Region
+    _: KW_ONLY
+    position: ArrayLike | None = None
+    axes: ArrayLike | None = None
+
+    kind: ClassVar[str]
+    drives_nodes: ClassVar[bool]
+
+    @abstractmethod
+    def node_weights(self, count: int) -> FloatArray:
+        """Weights of the nodes, (count,). Raises InputError."""
+
+    def bind(self, name: str, nodes: FloatArray, sets: NodeSets, triangles: IntArray = NO_TRIANGLES) -> BoundInterface:
+        """The interface on a mesh with nodes (N, 3), named sets, surface triangles (T, 3). Raises InputError naming it."""
+        try:
+            region = region_of(self.where)
+            rows = region.rows(nodes, sets)
+            _check_spread(nodes[rows])
+            position = surface_centroid(nodes, rows, triangles) if self.position is None else _vector(self.position)
+            near_enough(position, nodes, "position")
+            axes = np.eye(3) if self.axes is None else _rotation(self.axes)
+            weights = self.node_weights(len(rows))
+        except InputError as error:
+            raise InputError(*(f"interfaces.{name}: {problem}" for problem in error.problems)) from None
+        motion = rigid_motion(nodes[rows] - position)
+        return BoundInterface(name, self.kind, self.drives_nodes, rows, position, axes, motion, weights)
+
+
+class Rigid(Interface):
+    """Interface whose nodes follow its frame as a rigid body (RBE2)."""
+
+    kind = "rigid"
+    drives_nodes = True
+
+    def node_weights(self, count: int) -> FloatArray:
+        return np.ones(count)
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class Averaged(Interface):
+    """Interface whose frame follows the weighted mean motion of its nodes (RBE3); ``weights`` in the order of the node rows."""
+
+    weights: Sequence[float] | None = None
+
+    kind = "averaged"
+    drives_nodes = False
+
+    def node_weights(self, count: int) -> FloatArray:
+        weights = np.ones(count) if self.weights is None else floats(self.weights, "weights")
+        if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() <= 0:
+            raise InputError(f"weights: {weights.size} given for {count} nodes; give one positive weight per node")
+        return weights
+
+
+INTERFACES: dict[str, type[Interface]] = {interface.kind: interface for interface in (Rigid, Averaged)}
+
+
+def surface_centroid(nodes: FloatArray, rows: IntArray, triangles: IntArray) -> FloatArray:
+    """Area-weighted centroid (3,) of the surface triangles with all corners among the node rows, or the rows' mean.
+
+    A mean of nodes would be off the axis of a bore with a finer mesh on one side.
+    """
+    inside = np.zeros(len(nodes), bool)
+    inside[rows] = True
+    corners = nodes[triangles[inside[triangles].all(axis=1)]]
+    if len(corners) == 0:
+        return np.asarray(nodes[rows].mean(axis=0))
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    return np.asarray(np.average(corners.mean(axis=1), axis=0, weights=areas))
+
+
+def bind_interfaces(
+    interfaces: Mapping[str, Interface], nodes: FloatArray, sets: NodeSets, triangles: IntArray = NO_TRIANGLES
+) -> list[BoundInterface]:
+    """All interfaces on one mesh. Raises InputError listing every problem: sets, spread, shared nodes."""
+    instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name")
+    if not interfaces:
+        raise InputError("interfaces: none given; declare at least one for the joints")
+    bound: list[BoundInterface] = []
+    problems: list[str] = []
+    for name, interface in interfaces.items():
+        try:
+            if not isinstance(name, str) or not name or "/" in name or name == "." or "\0" in name:
+                raise InputError(f"interfaces: {name!r:.60} is not a frame name; give a string without '/'")
+            instance(interface, Interface, f"interfaces.{name}", f"Rigid or Averaged, such as Rigid({SAMPLE!r})")
+            bound.append(interface.bind(name, nodes, sets, triangles))
+        except InputError as error:
+            problems.extend(error.problems)
+    problems.extend(_overlaps(bound))
+    if problems:
+        raise InputError(*problems)
+    return bound
+
+
+def interface_index(name: str, names: Sequence[str], where: str, others: Sequence[str] = ()) -> int:
+    """Index of the interface ``name`` in ``names``. Raises InputError starting with ``where``, with close names, also of
+    ``others``."""
+    if not isinstance(name, str) or name not in names:
+        near = difflib.get_close_matches(str(name), [*names, *others], n=3) or [*names, *others]
+        raise InputError(f"{where}: no interface {name!r}; choose one of: {', '.join(near)}")
+    return list(names).index(name)
+
+
+def _overlaps(bound: Sequence[BoundInterface]) -> list[str]:
+    """Problems of pairs that share nodes of a rigid interface, or have the same nodes."""
+    problems: list[str] = []
+    for k, second in enumerate(bound):
+        for first in bound[:k]:
+            shared = np.intersect1d(first.nodes, second.nodes).size
+            same = shared == first.nodes.size == second.nodes.size
+            if shared and (first.drives_nodes or second.drives_nodes or same):
+                pair = f"{first.name} ({first.kind}) and {second.name} ({second.kind})"
+                problems.append(f"interfaces: {pair} share {shared} nodes; a node can follow only one frame; make them disjoint")
+    return problems
+
+
+def _check_spread(points: FloatArray) -> None:
+    """Raise InputError unless the points can carry moments about every axis: at least three, not collinear."""
+    if len(points) < 3:
+        raise InputError(f"has {len(points)} node(s), which cannot carry moments; use at least 3 that are not collinear")
+    spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    if not spread[1] > _COLLINEAR * spread[0]:
+        raise InputError(f"its {len(points)} nodes are collinear and cannot carry moments; enlarge the set")
+
+
+def _vector(value: ArrayLike) -> FloatArray:
+    if np.shape(value) != (3,) or not np.all(np.isfinite(point := floats(value, "position"))):
+        raise InputError(f"position: {value!r:.60} is not a point; give three coordinates in metres")
+    return point
+
+
+def _rotation(value: ArrayLike) -> FloatArray:
+    axes = floats(value, "axes")
+    good = axes.shape == (3, 3) and np.all(np.isfinite(axes))
+    if not good or np.abs(axes.T @ axes - np.eye(3)).max() > 1e-6 or np.linalg.det(axes) < 0:
+        raise InputError("axes: must be a right-handed orthonormal 3x3 matrix, one axis per column")
+    u, _, v = np.linalg.svd(axes)
+    return np.asarray(u @ v)

@@ -1,0 +1,170 @@
+"""Linear elastic materials: elasticity matrix C (6, 6) with σ = C ε in the order xx, yy, zz, yz, zx, xy (engineering shears)."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError
+from preprocess.inputs.arguments import checked_arguments, floats, number
+from preprocess.inputs.warning import PreprocessWarning
+
+Array = NDArray[np.float64]
+Triple = tuple[float, float, float]
+
+WAVE_SPEEDS = (100.0, 2e4)  # m/s, from soft rubber to diamond
+VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
+
+
+@runtime_checkable
+class Material(Protocol):
+    """Material properties for assembly and stress."""
+
+    @property
+    def rho(self) -> float:
+        """Density, kg/m³."""
+
+    @property
+    def elasticity(self) -> Array:
+        """C (6, 6), Pa, in mesh axes; symmetric positive definite."""
+
+    @property
+    def yield_stress(self) -> float | None:
+        """Pa, if known; a von Mises stress above it gives a warning."""
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class Isotropic:
+    """Isotropic material: Young's modulus E (Pa), Poisson's ratio nu, density rho (kg/m³), yield stress (Pa) if known.
+
+    Raises InputError unless E > 0, rho > 0, yield_stress > 0 and -1 < nu < 0.5.
+    """
+
+    E: float
+    nu: float
+    rho: float
+    yield_stress: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("E", "nu", "rho"):
+            object.__setattr__(self, name, number(getattr(self, name), f"material.{name}"))
+        problems = [*_not_positive(E=self.E, rho=self.rho), *_bad_yield(self.yield_stress)]
+        if not -1 < self.nu < 0.5:
+            problems.append(f"material: nu = {self.nu:g} is outside -1 < nu < 0.5, the range of stable materials")
+        if problems:
+            raise InputError(*problems)
+        if self.nu > 0.49:
+            _warn(f"material: nu = {self.nu:g} is nearly incompressible; volumetric locking above 0.49")
+        _warn_of_speed(self.E, self.rho)
+
+    @property
+    def elasticity(self) -> Array:
+        """C (6, 6), Pa: λ δ_ij δ_kl + μ (δ_ik δ_jl + δ_il δ_jk)."""
+        lam = self.E * self.nu / ((1 + self.nu) * (1 - 2 * self.nu))
+        mu = self.E / (2 * (1 + self.nu))
+        C = np.diag([2 * mu, 2 * mu, 2 * mu, mu, mu, mu])
+        C[:3, :3] += lam
+        return C
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class Orthotropic:
+    """Orthotropic material by its engineering constants along material axes x, y, z.
+
+    E = (E_x, E_y, E_z) Pa; nu = (nu_xy, nu_xz, nu_yz): nu_xy is the contraction along y under tension along x;
+    G = (G_xy, G_xz, G_yz) Pa; rho kg/m³; axes (3, 3): material axes as columns in mesh axes, by default mesh axes;
+    yield_stress Pa, if known.
+    Raises InputError unless the elasticity matrix is positive definite and the axes are right-handed and orthonormal.
+    """
+
+    E: Triple
+    nu: Triple
+    G: Triple
+    rho: float
+    axes: ArrayLike | None = None
+    yield_stress: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("E", "nu", "G"):
+            object.__setattr__(self, name, _three(getattr(self, name), name))
+        object.__setattr__(self, "rho", number(self.rho, "material.rho"))
+        if self.axes is not None:
+            object.__setattr__(self, "axes", _nested(floats(self.axes, "material.axes")))
+        named = {f"E[{i}]": value for i, value in enumerate(self.E)} | {f"G[{i}]": value for i, value in enumerate(self.G)}
+        problems = _not_positive(**named, rho=self.rho) + _bad_yield(self.yield_stress)
+        if not problems and not np.linalg.eigvalsh(self._compliance()).min() > 0:
+            problems.append(f"material: nu = {tuple(self.nu)} makes the elasticity matrix indefinite; reduce |nu|")
+        R = self._rotation()
+        if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
+            problems.append("material: axes are not right-handed orthonormal columns (3, 3); normalize them")
+        if problems:
+            raise InputError(*problems)
+        if max(abs(nu) for nu in self.nu) > 0.49:
+            _warn(f"material: nu = {tuple(self.nu)} is large; nu_ij is the contraction along j under tension along i")
+        _warn_of_speed(max(self.E), self.rho)
+
+    def _rotation(self) -> Array:
+        return np.eye(3) if self.axes is None else np.asarray(self.axes, dtype=float)
+
+    def _compliance(self) -> Array:
+        (Ex, Ey, Ez), (nxy, nxz, nyz), (Gxy, Gxz, Gyz) = self.E, self.nu, self.G
+        S = np.diag([1 / Ex, 1 / Ey, 1 / Ez, 1 / Gyz, 1 / Gxz, 1 / Gxy])
+        S[0, 1] = S[1, 0] = -nxy / Ex
+        S[0, 2] = S[2, 0] = -nxz / Ex
+        S[1, 2] = S[2, 1] = -nyz / Ey
+        return S
+
+    @property
+    def elasticity(self) -> Array:
+        """C (6, 6), Pa, in mesh axes: C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs."""
+        own = elasticity_tensor(np.asarray(np.linalg.inv(self._compliance()), dtype=float))
+        R = self._rotation()
+        rotated = np.einsum("ip,jq,kr,ls,pqrs->ijkl", R, R, R, R, own, optimize=True)
+        return np.array([[rotated[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT], dtype=float)
+
+
+MATERIALS: dict[str, type[Isotropic] | type[Orthotropic]] = {"isotropic": Isotropic, "orthotropic": Orthotropic}
+
+
+def elasticity_tensor(C: Array) -> Array:
+    """C_ijkl (3, 3, 3, 3) of an elasticity matrix (6, 6)."""
+    voigt = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])
+    return C[voigt[:, :, None, None], voigt[None, None, :, :]]
+
+
+def _not_positive(**values: float) -> list[str]:
+    bad = {name: value for name, value in values.items() if not 0 < value < float("inf")}
+    return [f"material: {name} = {value:g} is not positive and finite; give it in SI units" for name, value in bad.items()]
+
+
+def _bad_yield(stress: float | None) -> list[str]:
+    return [] if stress is None else _not_positive(yield_stress=number(stress, "material.yield_stress"))
+
+
+def _three(value: ArrayLike, name: str) -> Triple:
+    values = floats(value, f"material.{name}")
+    if values.shape != (3,):
+        raise InputError(f"material: {name} needs three values, has {values.size}")
+    return float(values[0]), float(values[1]), float(values[2])
+
+
+def _nested(array: Array) -> Any:
+    """The array as nested tuples, which compare equal by value."""
+    return tuple(map(_nested, array)) if array.ndim else float(array)
+
+
+def _warn_of_speed(E: float, rho: float) -> None:
+    speed = np.sqrt(E / rho)
+    if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
+        _warn(
+            f"material: sqrt(E/rho) = {speed:.3g} m/s is not a wave speed of solids; are E = {E:g}, rho = {rho:g} in Pa, kg/m³?",
+            level=6,
+        )
+
+
+def _warn(message: str, level: int = 5) -> None:
+    warnings.warn(message, PreprocessWarning, stacklevel=level)

@@ -1,0 +1,171 @@
+"""Finite-element model: stiffness, mass and nodes of a free solid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError, shown
+from preprocess.fe.element_groups import ElementGroup
+from preprocess.fe.point_mass import PointMass
+from preprocess.inputs.arguments import instance, integers, node_indices
+from preprocess.mesh.mesh import Mesh
+from preprocess.mesh.rigid_motion import rigid_motion
+from preprocess.solve.sparse_products import sparse_product
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+PRINTED = 1e-6  # relative accuracy of matrices read from text files
+HELD = 1e30  # diagonal penalty terms by which some programs fix degrees of freedom
+
+
+@dataclass(frozen=True, eq=False)
+class FEModel:
+    """Stiffness K and mass M = m ⊗ 1₃ of a free solid; degree of freedom 3·node + component.
+
+    K (3N, 3N): stiffness, N/m; m (N, N): nodal mass, kg, the same for the three components
+    nodes (N, 3): positions, m; node_ids (N,): their numbers in the source
+    node_sets: node indices by name; triangles (T, 3): outer surface
+    source, unit, elements, material: description of the origin
+    mesh, groups: the elements, as a whole and by type and material; None and empty for given matrices
+    point_masses: those added to m by `attach`
+    """
+
+    K: sp.csr_matrix
+    m: sp.csr_matrix
+    nodes: Array
+    node_ids: Indices
+    node_sets: Mapping[str, Indices] = field(default_factory=dict)
+    triangles: Indices = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    source: str = "matrices"
+    unit: str = "m"
+    elements: str = ""
+    material: str = ""
+    mesh: Mesh | None = None
+    groups: tuple[ElementGroup, ...] = ()
+    point_masses: tuple[PointMass, ...] = ()
+
+    @classmethod
+    def from_matrices(
+        cls,
+        K: sp.spmatrix | ArrayLike,
+        M: sp.spmatrix | ArrayLike,
+        nodes: ArrayLike,
+        *,
+        node_ids: ArrayLike | None = None,
+        node_sets: Mapping[str, ArrayLike] | None = None,
+        triangles: ArrayLike | None = None,
+        source: str = "matrices",
+        mass_source: str | None = None,
+        accuracy: float = PRINTED,
+    ) -> FEModel:
+        """Model of given matrices in SI units: K (3N, 3N) and M as (3N, 3N) or nodal (N, N), degrees of freedom node by node.
+
+        source, mass_source: origins for messages; mass_source when M has another.
+        accuracy: relative, of the positions and of K; bound on the residual of the rigid-body modes.
+        Raises InputError unless both are finite and symmetric, M = m ⊗ 1₃ with positive mass, and K has the six rigid-body modes.
+        """
+        x = np.asarray(nodes)
+        x = x.astype(float) if x.dtype.kind in "iuf" else np.zeros(0)
+        if x.ndim != 2 or x.shape[1] != 3 or not np.isfinite(x).all():
+            raise InputError(f"{source}: nodes have shape {x.shape}; give finite positions (N, 3) in m")
+        masses = mass_source or source
+        stiffness, mass = _matrix(K, "K", source, (3 * len(x),)), _matrix(M, "M", masses, (len(x), 3 * len(x)))
+        _check_rigid_modes(stiffness, x, source, accuracy)
+        ids = np.arange(len(x)) if node_ids is None else integers(node_ids, f"{source}: node_ids")
+        if ids.shape != (len(x),):
+            raise InputError(f"{source}: node_ids has shape {ids.shape}; give one number for each of {len(x)} nodes")
+        if len(np.unique(ids)) < len(ids):
+            raise InputError(f"{source}: node_ids: some occur twice; number the nodes uniquely")
+        given = instance(node_sets or {}, Mapping, f"{source}: node_sets", "node indices by name")
+        sets = {name: node_indices(rows, f"{source}: set {name!r}", len(x)) for name, rows in given.items()}
+        faces = np.zeros((0, 3), dtype=np.int64) if triangles is None else node_indices(triangles, f"{source}: triangles", len(x))
+        if faces.size % 3:
+            raise InputError(f"{source}: triangles: {faces.size} node indices are not rows of three")
+        return cls(stiffness, _nodal_mass(mass, len(x), masses), x, ids, sets, faces.reshape(-1, 3), source)
+
+    @property
+    def M(self) -> sp.csr_matrix:
+        """m ⊗ 1₃ (3N, 3N)."""
+        return sp.kron(self.m, sp.eye(3), format="csr")
+
+    def mass_product(self, u: Array) -> Array:
+        """M u for displacements (3N,) or (3N, k), without forming M."""
+        return sparse_product(self.m, u.reshape(len(self.nodes), -1)).reshape(u.shape)
+
+    def stiffness_product(self, u: Array) -> Array:
+        """K u for displacements (3N,) or (3N, k)."""
+        return sparse_product(self.K, u.reshape(len(u), -1)).reshape(u.shape)
+
+    @property
+    def mass(self) -> float:
+        """Σ m_ab, kg."""
+        return float(self.m.sum())
+
+    @property
+    def centre_of_mass(self) -> Array:
+        """Σ m_ab x_b / Σ m_ab (3,), m."""
+        nodal = np.asarray(self.m.sum(axis=1)).ravel()
+        return np.asarray(nodal @ self.nodes / nodal.sum())
+
+
+def _matrix(given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple[int, ...]) -> sp.csr_matrix:
+    """Finite symmetric matrix in row storage, of one of the sizes."""
+    try:
+        A = sp.csr_matrix(given)
+        if A.dtype.kind == "c":
+            raise InputError(f"{source}: {name} is complex; export it without damping, as real numbers")
+        A = A.astype(float)
+    except (TypeError, ValueError):
+        raise InputError(f"{source}: {name} is not a matrix of numbers: {shown(given)}") from None
+    if A.shape[0] != A.shape[1] or A.shape[0] not in sizes:
+        wanted = " or ".join(f"({n}, {n})" for n in sizes)
+        raise InputError(f"{source}: {name} has shape {A.shape}, the nodes need {wanted}; give three rows per node")
+    A.sum_duplicates()
+    if not np.isfinite(A.data).all():
+        raise InputError(f"{source}: {name} has non-finite entries; export it again")
+    held = np.flatnonzero(np.abs(A.diagonal()) > HELD)
+    if len(held):
+        raise InputError(f"{source}: {name} has {len(held)} penalty diagonals, first in row {held[0]}; export without supports")
+    largest = float(np.abs(A.data).max(initial=0.0))
+    difference = abs(A - A.T)
+    if difference.nnz and difference.max() > PRINTED * largest:
+        one_triangle = sp.triu(A, 1).nnz == 0 or sp.tril(A, -1).nnz == 0
+        remedy = "store both triangles" if one_triangle else "export it without gyroscopic or follower terms"
+        raise InputError(f"{source}: {name} is not symmetric ({difference.max() / largest:.2g} of its largest entry); {remedy}")
+    return ((A + A.T) * 0.5).tocsr()
+
+
+def _nodal_mass(M: sp.csr_matrix, n: int, source: str) -> sp.csr_matrix:
+    """m with M = m ⊗ 1₃."""
+    m = M if M.shape[0] == n else M[0::3][:, 0::3].tocsr()
+    if M.shape[0] != n:
+        rest = abs(M - sp.kron(m, sp.eye(3), format="csr"))
+        if rest.nnz and rest.max() > PRINTED * np.abs(M.data).max():
+            raise InputError(
+                f"{source}: M differs from m ⊗ 1₃ by {rest.max() / np.abs(M.data).max():.2g}: it must be the same for x, y, z; "
+                "order it node by node, without couplings"
+            )
+    if not (m.diagonal() > 0).all():
+        bad = np.flatnonzero(~(m.diagonal() > 0))
+        raise InputError(f"{source}: M gives {len(bad)} nodes no positive mass, first node index {bad[0]}; use a consistent mass")
+    return m
+
+
+def _check_rigid_modes(K: sp.csr_matrix, x: Array, source: str, accuracy: float) -> None:
+    """Raise InputError unless K is free of the six rigid-body modes."""
+    centred = x - x.mean(axis=0)
+    R = rigid_motion(centred / max(float(np.abs(centred).max()), 1e-300)).reshape(-1, 6)
+    residual = np.abs(K @ R).max(axis=0) / max(float(abs(K).sum(axis=1).max()), 1e-300)
+    names = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")
+    bad = [name for name, value in zip(names, residual) if value > accuracy]
+    if bad:
+        raise InputError(
+            f"{source}: K is not free of the rigid {', '.join(bad)} ({residual.max():.2g} of |K|); "
+            "export it without supports, node by node, with the nodes in the same order and in m"
+        )

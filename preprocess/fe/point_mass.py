@@ -1,0 +1,73 @@
+"""Declaration of a point mass or rigid body attached to a finite-element model."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError
+from preprocess.inputs.arguments import checked_arguments, number
+from preprocess.mesh.node_regions import Region
+
+Array = NDArray[np.float64]
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class PointMass:
+    """Mass (kg) on the nodes of ``where`` (a set's name, `Point` or `Plane`).
+
+    inertia: about its centre of mass in mesh axes, kg m², (3, 3) or the three principal moments; None for a point mass.
+    position: centre of mass in mesh axes, m; the mean of the nodes when not given.
+    Raises InputError for a non-positive mass and a physically impossible inertia.
+    """
+
+    where: str | Region
+    mass: float
+    _: KW_ONLY
+    inertia: ArrayLike | None = None
+    position: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        problems: list[str] = []
+        object.__setattr__(self, "mass", number(self.mass, "point mass"))
+        if not 0 < self.mass < np.inf:
+            problems.append(f"point mass {self.mass!r} kg is not positive and finite; give kilograms")
+        if self.position is not None and not _finite(self.position, (3,)):
+            problems.append(f"point mass: position {self.position!r:.60} is not a point; give three coordinates in m")
+        problems += _bad_inertia(self.inertia)
+        if problems:
+            raise InputError(*problems)
+
+    @property
+    def second_moment(self) -> Array:
+        """S (3, 3) = tr(I)/2 1 - I, kg m²."""
+        inertia = _matrix(np.zeros(3) if self.inertia is None else self.inertia)
+        return np.asarray(np.trace(inertia) / 2 * np.eye(3) - inertia)
+
+
+def _finite(value: ArrayLike, shape: tuple[int, ...]) -> bool:
+    return np.shape(value) == shape and np.asarray(value).dtype.kind in "iuf" and bool(np.isfinite(value).all())
+
+
+def _matrix(inertia: ArrayLike) -> Array:
+    given = np.asarray(inertia, dtype=float)
+    return np.diag(given) if given.ndim == 1 else given
+
+
+def _bad_inertia(inertia: ArrayLike | None) -> list[str]:
+    """Problems of a physically impossible inertia."""
+    if inertia is None:
+        return []
+    if not (_finite(inertia, (3,)) or _finite(inertia, (3, 3))):
+        return [f"point mass: inertia {inertia!r:.80} is not finite with shape (3,) or (3, 3)"]
+    I = _matrix(inertia)
+    if np.abs(I - I.T).max() > 1e-9 * np.abs(I).max():
+        return ["point mass: inertia is not symmetric; give the matrix about the centre of mass"]
+    moments = np.linalg.eigvalsh(I)
+    if moments[0] < 0 or moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
+        shown = ", ".join(f"{m:.4g}" for m in moments)
+        return [f"point mass: principal moments {shown} kg m² are impossible (the largest exceeds the sum of the others)"]
+    return []

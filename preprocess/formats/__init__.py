@@ -1,0 +1,1 @@
+"""Files of other programs: importers of matrices and reduced bodies, exporters of reduced bodies."""

@@ -1,0 +1,46 @@
+"""Exporters of reduced bodies: one file per format and one line in the table below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.record import FlexibleBodyData
+from preprocess.formats.exporters.base import Exporter
+from preprocess.formats.exporters.flexmbs import Flexmbs
+from preprocess.formats.exporters.mbdyn import MBDyn
+from preprocess.formats.exporters.mbsim import MBSim
+from preprocess.formats.exporters.sid import StandardInputData
+from preprocess.formats.exporters.simscape import Simscape
+from preprocess.formats.exporters.vtu import Vtu
+from preprocess.inputs.arguments import checked_arguments, file_path, instance
+
+FORMATS: dict[str, Exporter] = {
+    exporter.kind: exporter for exporter in (MBSim(), Flexmbs(), StandardInputData(), MBDyn(), Simscape(), Vtu())
+}
+
+__all__ = ["FORMATS", "Exporter", "write_body"]
+
+
+@checked_arguments
+def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None = None) -> list[str]:
+    """File in the format of another program; returns what the format cannot represent, one line each.
+
+    format: a name in `FORMATS`, by default from the suffix.
+    Raises InputError for an unknown format or an unsupported body, MachineError when the file cannot be written.
+    """
+    instance(body, FlexibleBodyData, "body", "a FlexibleBodyData")
+    target = file_path(path, "file")
+    if format is not None and format not in FORMATS:
+        raise InputError(f"format: {format!r} is unknown; choose one of {', '.join(FORMATS)}")
+    chosen = FORMATS.get(format) if format is not None else _of_suffix(target)
+    assert chosen is not None
+    return chosen.write(body, target)
+
+
+def _of_suffix(path: Path) -> Exporter:
+    found = [exporter for exporter in FORMATS.values() if path.name.lower().endswith(exporter.suffixes)]
+    if not found:
+        known = ", ".join(f"{exporter.kind} ({', '.join(exporter.suffixes)})" for exporter in FORMATS.values())
+        raise InputError(f"{path}: the format of '{path.suffix}' is unknown; give format=, one of {known}")
+    return found[0]

@@ -1,0 +1,19 @@
+"""The project's own flexible-body file (.h5)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flexmbs.flexible_body.record import FlexibleBodyData
+from preprocess.formats.exporters.base import Exporter
+
+
+class Flexmbs(Exporter):
+    """Flexible body as `FlexibleBodyData.load` reads it."""
+
+    kind = "flexmbs"
+    suffixes = (".h5",)
+
+    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        body.save(path)
+        return []

@@ -1,0 +1,67 @@
+"""Flexible body of MBSim (.h5); its nodes are the frames, with rotation shapes, followed by the surface nodes without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from flexmbs.files.plain_hdf5 import write_whole
+from flexmbs.flexible_body.record import FlexibleBodyData
+from preprocess.formats.exporters.base import Exporter
+
+
+class MBSim(Exporter):
+    """Flexible-body file of MBSim."""
+
+    kind = "mbsim"
+    suffixes = (".mbsim.h5",)
+
+    def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
+        arrays = _arrays(body)
+
+        def fill(file: h5py.File) -> None:
+            for name, values in arrays.items():
+                file[name] = values
+
+        write_whole(path, fill)
+        missing = {"geometric stiffness": body.geometric, "stress modes": body.stress}
+        named = (
+            [f"the frames are nodes 1 … {len(body.frames)} without names and axes: {', '.join(body.frames)}"]
+            if body.frames
+            else []
+        )
+        return named + [f"the {name} is not supported by MBSim" for name, part in missing.items() if part is not None]
+
+
+def _arrays(body: FlexibleBodyData) -> dict[str, np.ndarray]:
+    """Datasets by name."""
+    n = body.nf
+    frames = list(body.frames.values())
+    x = np.array([frame.x for frame in frames]).reshape(len(frames), 3)
+    phi = np.array([frame.phi for frame in frames]).reshape(len(frames), 3, n)
+    psi = np.array([frame.psi for frame in frames]).reshape(len(frames), 3, n)
+    arrays = {
+        "mass": np.array(body.mass),
+        "position integral": body.first_moment,
+        "position position integral": body.second_moment,
+        "shape function integral": body.S_bar,
+        "position shape function integral": body.xS.reshape(9, n),
+        "shape function shape function integral": np.concatenate(
+            [body.SS[a, b] for a, b in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
+        ),
+        "stiffness matrix": body.K_ff,
+        "damping matrix": body.D_ff,
+    }
+    if body.surface is not None:
+        triangles = body.surface.triangles + len(frames)
+        arrays["openmbv indices"] = np.hstack([triangles, np.full((len(triangles), 1), -1)]).ravel()
+        x, phi = np.vstack([x, body.surface.nodes]), np.concatenate([phi, body.surface.phi])
+        psi = np.concatenate([psi, np.zeros_like(body.surface.phi)])
+    if len(x):
+        arrays["node numbers"] = np.arange(1, len(x) + 1)
+        arrays["nodal relative position"] = x.ravel()
+        arrays["nodal shape matrix of translation"] = phi.reshape(3 * len(x), n)
+        arrays["nodal shape matrix of rotation"] = psi.reshape(3 * len(x), n)
+    return arrays

@@ -1,0 +1,149 @@
+"""Importers of other programs' data: one file per format and one line in the table below.
+
+Formats of finite-element matrices give an `FEModel`, to be reduced; formats of reduced bodies give a `FlexibleBodyData`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from flexmbs.errors import InputError
+from flexmbs.files.inputs import check_regular, opened
+from flexmbs.flexible_body.record import FlexibleBodyData
+from preprocess.fe.model import FEModel
+from preprocess.formats.importers.abaqus_matrix import AbaqusMatrix
+from preprocess.formats.importers.abaqus_substructure import AbaqusSubstructure
+from preprocess.formats.importers.ansys import AnsysFull
+from preprocess.formats.importers.base import Finding, Imported, ImportedPart, Importer, ImportReport, Request
+from preprocess.formats.importers.calculix import CalculiX
+from preprocess.formats.importers.flexmbs import Flexmbs
+from preprocess.formats.importers.frd import read_frd
+from preprocess.formats.importers.matrix_market import MatrixMarket
+from preprocess.formats.importers.mbdyn import MBDyn
+from preprocess.formats.importers.mbsim import MBSim
+from preprocess.formats.importers.nastran import NastranDmig, NastranOp2, NastranOp4
+from preprocess.formats.importers.sid import StandardInputData
+from preprocess.formats.importers.units import UNIT_SYSTEMS, Units, units_named
+from preprocess.inputs.arguments import checked_arguments, file_path, instance, integer
+from preprocess.inputs.guard import reason
+from preprocess.inputs.warning import PreprocessWarning
+
+_ALL: tuple[Importer, ...] = (
+    CalculiX(), AbaqusMatrix(), AbaqusSubstructure(), NastranOp4(), NastranDmig(), NastranOp2(), AnsysFull(),
+    MatrixMarket(), Flexmbs(), MBSim(), MBDyn(), StandardInputData(),
+)  # fmt: skip
+FORMATS: dict[str, Importer] = {importer.kind: importer for importer in _ALL}
+
+__all__ = [
+    "FORMATS", "UNIT_SYSTEMS", "Finding", "ImportReport", "Imported", "ImportedPart", "Importer", "Request", "Units",
+    "read", "read_body", "read_frd", "read_model", "units_named",
+]  # fmt: skip
+
+
+@checked_arguments
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    units: str = "m-kg-s",
+    mass: str | Path | None = None,
+    nodes: str | Path | None = None,
+    frames: Mapping[str, int] | None = None,
+) -> Imported:
+    """ImportedPart and report of a file of another program.
+
+    format: a name in `FORMATS`, by default from the file's suffix and first bytes.  units: of the file, in `UNIT_SYSTEMS`.
+    mass, nodes: companion files of matrices, by default those of the same name.  frames: node numbers of a reduced
+    body that become frames, by name.
+    Raises InputError for an unreadable file or an invalid part, MachineError where an extra is missing.
+    """
+    source = file_path(path, "file")
+    check_regular(source)
+    if frames is not None:
+        instance(frames, Mapping, "frames", "node numbers by name, such as {'tip': 17}")
+        for name, node in frames.items():
+            integer(node, f"frames.{name}")
+    importer = _named(format) if format is not None else _recognised(source)
+    report = ImportReport(str(source), importer.kind)
+    request = Request(source, units_named(units), _path(mass), _path(nodes), frames)
+    return Imported(_guarded(importer, request, report), report)
+
+
+@checked_arguments
+def read_model(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    units: str = "m-kg-s",
+    mass: str | Path | None = None,
+    nodes: str | Path | None = None,
+) -> FEModel:
+    """Finite-element matrices of another program, in SI units; arguments and errors as in `read`; failed checks as
+    `PreprocessWarning`."""
+    part, report = read(path, format=format, units=units, mass=mass, nodes=nodes)
+    if not isinstance(part, FEModel):
+        raise InputError(f"{path}: contains a reduced body ({report.format}); read it with read_body")
+    _warn(report)
+    return part
+
+
+@checked_arguments
+def read_body(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    units: str = "m-kg-s",
+    nodes: str | Path | None = None,
+    frames: Mapping[str, int] | None = None,
+) -> FlexibleBodyData:
+    """Reduced body of another program, in SI units; arguments and errors as in `read`; failed checks as `PreprocessWarning`."""
+    part, report = read(path, format=format, units=units, nodes=nodes, frames=frames)
+    if not isinstance(part, FlexibleBodyData):
+        raise InputError(f"{path}: contains finite-element matrices ({report.format}); read them with read_model and reduce them")
+    _warn(report)
+    return part
+
+
+def _warn(report: ImportReport) -> None:
+    for failed in report.warnings:
+        warnings.warn(f"{report.source}: {failed}", PreprocessWarning, stacklevel=4)
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def _named(name: str) -> Importer:
+    if name not in FORMATS:
+        raise InputError(f"format: {name!r} is unknown; choose one of {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def _recognised(path: Path) -> Importer:
+    """Importer of the file's suffix; among several the one whose signature is near the start of the file."""
+    suffix = path.suffix.lower()
+    candidates = [importer for importer in FORMATS.values() if suffix in importer.suffixes]
+    if not candidates:
+        known = ", ".join(f"{importer.kind} ({', '.join(importer.suffixes)})" for importer in FORMATS.values())
+        raise InputError(f"{path}: the format of '{suffix}' is unknown; give format=, one of {known}")
+    if len(candidates) == 1:
+        return candidates[0]
+    try:
+        with opened(path) as file:
+            start = file.read(65536).upper()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    signed = [importer for importer in candidates if importer.signature and importer.signature.upper() in start]
+    return (signed or [importer for importer in candidates if not importer.signature] or candidates)[0]
+
+
+def _guarded(importer: Importer, request: Request, report: ImportReport) -> ImportedPart:
+    """Result of an importer; exceptions other than the project's own are defects of the file."""
+    try:
+        return importer.read(request, report)
+    except MemoryError:
+        raise InputError(f"{request.path}: claims more data than fits in memory; it is damaged") from None
+    except (ValueError, LookupError, ArithmeticError, OSError) as error:
+        raise InputError(f"{request.path}: is not a valid {importer.kind} file ({reason(error)}); export it again") from error

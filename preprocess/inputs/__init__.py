@@ -1,0 +1,1 @@
+"""User input: checks of arguments, numbers in text files, guards of foreign readers, and the preprocessor's warning."""

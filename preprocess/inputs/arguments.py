@@ -1,0 +1,139 @@
+"""Checks of arguments: numbers, vectors, arrays, files; each message names the argument and its value."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import numbers
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from flexmbs.declaration import close_names
+from flexmbs.errors import InputError, shown
+from flexmbs.flexible_body.parts import FloatArray, IntArray
+
+Named = TypeVar("Named", bound=Callable[..., Any])
+
+
+def checked_arguments(made: Named) -> Named:
+    """Function or class that reports unknown and missing arguments as InputError with close names."""
+    if isinstance(made, type):
+        made.__init__ = _checked(made.__init__, None)  # type: ignore[misc]
+        return made
+    return _checked(made, made.__qualname__)  # type: ignore[return-value]
+
+
+def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
+    """The checked function; ``name`` for messages, by default that of the class of its first argument."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        except TypeError:
+            problem = _unbound(signature, arguments, named)
+            if problem is None:
+                raise
+            raise InputError(f"{name or type(arguments[0]).__name__}: {problem}") from None
+
+    return call
+
+
+def _unbound(signature: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]) -> str | None:
+    """Why the arguments do not fit the signature; None when they do."""
+    own = [each for each in signature.parameters.values() if each.name not in ("self", "cls")]
+    first = len(signature.parameters) - len(own)
+    positional = [each.name for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
+    unknown = [name for name in named if name not in [each.name for each in own]]
+    taken = positional[: len(arguments) - first]
+    missing = [each.name for each in own if each.default is each.empty and each.name not in (*taken, *named)]
+    if unknown:
+        return f"has no argument '{unknown[0]}'; {close_names(unknown[0], [each.name for each in own])}"
+    if len(arguments) - first > len(positional):
+        return f"takes {len(positional)} positional argument(s), {len(arguments) - first} given; pass the others by keyword"
+    return f"{missing[0]} is missing" if missing else None
+
+
+def flag(value: Any, what: str) -> bool:
+    """True or false. Raises InputError."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{what}: must be True or False, not {shown(value)}")
+    return bool(value)
+
+
+def is_number(value: object) -> bool:
+    """Whether the value is one real number."""
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
+def number(value: Any, what: str) -> float:
+    """One real number. Raises InputError."""
+    if not is_number(value):
+        raise InputError(f"{what}: must be a number, not {shown(value)}")
+    return float(value)
+
+
+def integer(value: Any, what: str) -> int:
+    """One integer. Raises InputError."""
+    if not is_number(value) or not math.isfinite(value) or value != int(value):
+        raise InputError(f"{what}: must be an integer, not {shown(value)}")
+    return int(value)
+
+
+def floats(value: Any, what: str, *, finite: bool = True) -> FloatArray:
+    """Array of real numbers, finite by default. Raises InputError."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf":
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: {shown(value)} is not an array of numbers") from None
+    if finite and not np.isfinite(array).all():
+        raise InputError(f"{what}: has {int(np.sum(~np.isfinite(array)))} non-finite values")
+    return np.asarray(array, dtype=float)
+
+
+def vector(value: Any, what: str) -> FloatArray:
+    """Three finite numbers (3,). Raises InputError."""
+    array = floats(value, what)
+    if array.shape != (3,):
+        raise InputError(f"{what}: {shown(value)} is not a vector; give three numbers")
+    return array
+
+
+def node_indices(value: Any, what: str, count: int) -> IntArray:
+    """Indices 0 … count − 1, (n,). Raises InputError."""
+    array = floats(value, what).ravel()
+    bad = np.flatnonzero((array != np.floor(array)) | (array < 0) | (array >= count))
+    if bad.size:
+        raise InputError(f"{what}: {array[bad[0]]:g} is not a node index; indices range from 0 to {count - 1}")
+    return array.astype(np.int64)
+
+
+def integers(value: Any, what: str) -> IntArray:
+    """Array of integers. Raises InputError."""
+    array = floats(value, what)
+    bad = array[array != np.floor(array)]
+    if bad.size:
+        raise InputError(f"{what}: {bad[0]:g} is not an integer")
+    return array.astype(np.int64)
+
+
+def instance(value: Any, kind: type[Any] | tuple[type[Any], ...], what: str, example: str) -> Any:
+    """The value if it is of the type. Raises InputError."""
+    if not isinstance(value, kind):
+        raise InputError(f"{what}: must be {example}, not {shown(value)}")
+    return value
+
+
+def file_path(value: Any, what: str) -> Path:
+    """Path of a file. Raises InputError."""
+    if not isinstance(value, (str, os.PathLike)) or "\0" in str(value):
+        raise InputError(f"{what}: must be a file path, not {shown(value)}")
+    return Path(value)

@@ -1,0 +1,1 @@
+"""The mesh: nodes, elements and named sets, its checks, faces and quality."""

@@ -1,0 +1,156 @@
+"""Checks of a mesh; each function returns messages for the defects found."""
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from preprocess.elements import ELEMENTS
+from preprocess.mesh.faces import Faces
+from preprocess.mesh.rigid_motion import rigid_motion
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Tables = Mapping[str, Indices]
+
+LARGEST_COORDINATE = 1e9  # m
+SHOWN = 5
+COUNTED_PARTS = 50  # above, the rigid-body modes are not counted
+
+
+def bad_positions(nodes: Array, node_ids: Indices) -> list[str]:
+    """Nodes whose position is not finite or absurdly large."""
+    with np.errstate(invalid="ignore"):
+        bad = np.flatnonzero(~(np.abs(nodes) < LARGEST_COORDINATE).all(axis=1))
+    if not len(bad):
+        return []
+    shown = ", ".join(f"{node_ids[i]} at ({', '.join(f'{x:.3g}' for x in nodes[i])})" for i in bad[:SHOWN])
+    return [f"{len(bad)} node(s) not finite or beyond {LARGEST_COORDINATE:.0e} m: node {shown}; correct the file"]
+
+
+def missing_nodes(n_nodes: int, connectivity: Tables, ids: Tables, node_ids: Indices | None = None) -> list[str]:
+    """Elements that refer to a node outside 0 … n_nodes-1."""
+    problems = []
+    for name, table in connectivity.items():
+        for row, column in np.argwhere((table < 0) | (table >= n_nodes))[:SHOWN]:
+            node = table[row, column]
+            problems.append(f"element {ids[name][row]} ({name}) refers to node {node}, which does not exist; complete the nodes")
+    return problems
+
+
+def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
+    """Inverted elements and elements without volume: det J ≤ 1e-9 of the cube of the element's size somewhere."""
+    found: list[tuple[float, str]] = []
+    total = wholly = 0
+    for name, table in connectivity.items():
+        positions = nodes[table]
+        size = np.ptp(positions, axis=1).max(axis=1)
+        determinants = ELEMENTS[name].jacobian_determinants(positions)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = np.nan_to_num(determinants / size[:, None] ** 3, nan=0.0)
+        bad = np.flatnonzero(relative.min(axis=1) < 1e-9)
+        total += len(bad)
+        wholly += int((relative[bad] < 0).all(axis=1).sum())
+        found += [(relative[e].min(), f"{ids[name][e]} ({name}, least det J {determinants[e].min():.3g} m³)") for e in bad]
+    if not total:
+        return []
+    worst = ", ".join(text for _, text in sorted(found)[:SHOWN])
+    remedy = "their node order is inverted: read with fix='orientation'" if wholly == total else "remesh there"
+    return [f"{total} element(s) inverted or without volume, the worst: element {worst}; {remedy}"]
+
+
+def nonmatching_faces(faces: Faces, ids: Tables) -> list[str]:
+    """Faces with the same corners but different mid-side nodes, and faces shared by more than two elements."""
+    numbers = np.concatenate(list(ids.values()))
+    order = np.argsort(faces.group, kind="stable")
+    start = np.searchsorted(faces.group[order], np.arange(len(faces.count)))
+    problems = []
+    for group in np.flatnonzero(faces.count > 2)[:SHOWN]:
+        owners = numbers[faces.element[order[start[group] : start[group] + faces.count[group]]]]
+        problems.append(f"elements {', '.join(map(str, owners[:SHOWN]))} share one face; remove the duplicates")
+    shared = np.flatnonzero(faces.count == 2)
+    a, b = order[start[shared]], order[start[shared] + 1]
+    unlike = np.flatnonzero((faces.nodes[a] != faces.nodes[b]).any(axis=1))
+    if len(unlike):
+        pair = numbers[faces.element[a[unlike[0]]]], numbers[faces.element[b[unlike[0]]]]
+        problems.append(
+            f"{len(unlike)} face(s) with different mid-side nodes, first elements {pair[0]} and {pair[1]}; use one element order"
+        )
+    return problems
+
+
+def nonconforming_faces(faces: Faces, ids: Tables) -> list[str]:
+    """Outer triangles whose corners are three of those of an outer quadrilateral: nonconforming displacements."""
+    outer = faces.count[faces.group] == 1
+    four = faces.corners[:, 0] >= 0
+    triangles, quadrilaterals = np.flatnonzero(outer & ~four), np.flatnonzero(outer & four)
+    if not len(triangles) or not len(quadrilaterals):
+        return []
+    own = faces.corners[triangles, 1:]
+    parts = [np.delete(faces.corners[quadrilaterals], k, axis=1) for k in range(4)]
+    _, group = np.unique(np.concatenate([own, *parts]), axis=0, return_inverse=True)
+    group = group.ravel()
+    met = np.flatnonzero(np.isin(group[: len(own)], group[len(own) :]))
+    if not len(met):
+        return []
+    first = np.concatenate(list(ids.values()))[faces.element[triangles[met[0]]]]
+    return [
+        f"{len(met)} triangular face(s) meet quadrilateral ones, first that of element {first}; "
+        "displacements are nonconforming there: use wedges between tetrahedra and hexahedra, or one element type"
+    ]
+
+
+def coincident_nodes(nodes: Array) -> tuple[Indices, float]:
+    """Pairs (n, 2) of nodes nearer than 1e-7 of the mesh size, and that tolerance in m."""
+    tolerance = 1e-7 * float(np.linalg.norm(np.ptp(nodes, axis=0)))
+    return cKDTree(nodes).query_pairs(tolerance, output_type="ndarray").astype(np.int64), tolerance
+
+
+def unconnected_parts(nodes: Array, connectivity: Tables, faces: Faces, n_coincident: int) -> list[str]:
+    """Parts that are not rigidly connected: more than six rigid-body modes.
+
+    Parts are groups of elements connected by faces; nodes shared by two parts constrain their rigid motions v + ω × x, and the
+    rigid-body modes of the mesh are the null space of these constraints.
+    """
+    n_parts, part_of = _face_parts(faces)
+    if n_parts == 1:
+        return []
+    modes = _rigid_modes(nodes, connectivity, n_parts, part_of) if n_parts <= COUNTED_PARTS else 6 * n_parts
+    if modes == 6:
+        return []
+    sizes = np.sort(np.bincount(part_of))[::-1]
+    shown = ", ".join(map(str, sizes[:SHOWN])) + (", …" if n_parts > SHOWN else "")
+    found = f"{modes} rigid-body modes instead of 6" if n_parts <= COUNTED_PARTS else "far more than 6 rigid-body modes"
+    remedy = f"merge the {n_coincident} pairs of coincident nodes" if n_coincident else "connect them or keep one"
+    return [f"{n_parts} parts of {shown} elements are not connected: {found}; {remedy}"]
+
+
+def _face_parts(faces: Faces) -> tuple[int, Indices]:
+    """Number of parts, and the part of each element."""
+    n_elements = int(faces.element.max()) + 1
+    order = np.argsort(faces.group, kind="stable")
+    same = np.flatnonzero(np.diff(faces.group[order]) == 0)
+    a, b = faces.element[order[same]], faces.element[order[same + 1]]
+    graph = coo_matrix((np.ones(len(a)), (a, b)), shape=(n_elements, n_elements))
+    n_parts, part_of = connected_components(graph, directed=False)
+    return n_parts, part_of.astype(np.int64)
+
+
+def _rigid_modes(nodes: Array, connectivity: Tables, n_parts: int, part_of: Indices) -> int:
+    """Number of rigid-body modes of parts connected at shared nodes."""
+    tables = list(connectivity.values())
+    element_of = np.repeat(np.arange(len(part_of)), np.concatenate([np.full(len(t), t.shape[1]) for t in tables]))
+    memberships = np.unique(np.column_stack([np.concatenate([t.ravel() for t in tables]), part_of[element_of]]), axis=0)
+    centred = (nodes - nodes.mean(axis=0)) / np.ptp(nodes, axis=0).max()
+    ties = np.zeros((6 * n_parts, 6 * n_parts))
+    for (node, part), (other, next_part) in itertools.pairwise(memberships):
+        if node == other:
+            row = np.zeros((3, 6 * n_parts))
+            row[:, 6 * part : 6 * part + 6] = rigid_motion(centred[node : node + 1])[0]
+            row[:, 6 * next_part : 6 * next_part + 6] = -row[:, 6 * part : 6 * part + 6]
+            ties += row.T @ row
+    return 6 * n_parts - int(np.linalg.matrix_rank(ties, tol=1e-12, hermitian=True))

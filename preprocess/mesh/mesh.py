@@ -1,0 +1,178 @@
+"""The finite-element mesh: nodes in metres, solid elements by type, named sets."""
+
+import difflib
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError, shown
+from preprocess.elements import ELEMENTS
+from preprocess.inputs.arguments import floats, instance, integers, node_indices, vector
+from preprocess.inputs.warning import PreprocessWarning
+from preprocess.mesh import checks
+from preprocess.mesh.faces import all_faces, surface_triangles
+from preprocess.mesh.quality import MeshQuality, mesh_quality
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+USUAL_SIZE = (1e-3, 50.0)  # m: a part in mm read as m, or in m as mm, is outside
+
+
+@dataclass(frozen=True, eq=False)
+class ElementBlock:
+    """Elements of one type: connectivity (ne, nn), node indices in VTK order; ids (ne,), numbers in the file."""
+
+    connectivity: Indices
+    ids: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Solid mesh. Every node belongs to an element.
+
+    nodes (N, 3): positions in m; node_ids (N,): numbers in the file
+    blocks: elements by type ("tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15")
+    node_sets: node indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
+    source: path or origin; unit: length unit of the file
+    """
+
+    nodes: Array
+    node_ids: Indices
+    blocks: Mapping[str, ElementBlock]
+    node_sets: Mapping[str, Indices] = field(default_factory=dict)
+    element_sets: Mapping[str, Indices] = field(default_factory=dict)
+    source: str = "arrays"
+    unit: str = "m"
+
+    @classmethod
+    def from_arrays(
+        cls,
+        nodes: ArrayLike,
+        elements: Mapping[str, ArrayLike],
+        *,
+        node_sets: Mapping[str, ArrayLike] | None = None,
+        element_sets: Mapping[str, ArrayLike] | None = None,
+        source: str = "arrays",
+    ) -> "Mesh":
+        """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered from 0 in VTK order.
+
+        Elements are numbered from 1 through all types; element_sets hold such numbers, node_sets node indices.
+        Raises InputError for an unknown element type and for everything `check` finds.
+        """
+        instance(elements, Mapping, f"{source}: elements", "connectivities by element type")
+        unknown = [name for name in elements if name not in ELEMENTS]
+        if unknown:
+            raise InputError(f"{source}: unknown element type '{unknown[0]}'; choose one of {', '.join(ELEMENTS)}")
+        positions = _rows(nodes, 3, f"{source}: nodes").astype(float)
+        blocks, first = {}, 1
+        for name, connectivity in elements.items():
+            table = integers(_rows(connectivity, len(ELEMENTS[name].nodes), f"{source}: {name}"), f"{source}: {name}")
+            blocks[name] = ElementBlock(table, np.arange(first, first + len(table)))
+            first += len(table)
+        sets = {name: node_indices(rows, f"{source}: set {name!r}", len(positions)) for name, rows in (node_sets or {}).items()}
+        if not blocks:
+            raise InputError(f"{source}: elements: none given; give connectivities by element type")
+        regions = {name: integers(ids, f"{source}: set {name!r}") for name, ids in (element_sets or {}).items()}
+        mesh = cls(positions, np.arange(len(positions)), blocks, sets, regions, source=source)
+        mesh.check()
+        return mesh
+
+    @property
+    def size(self) -> float:
+        """Diagonal of the bounding box, m."""
+        return float(np.linalg.norm(np.ptp(self.nodes, axis=0)))
+
+    def node_set(self, name: str) -> Indices:
+        """Indices of the nodes of a named set. Raises InputError with close names when there is none."""
+        if not isinstance(name, str) or name not in self.node_sets:
+            close = difflib.get_close_matches(str(name), self.node_sets, n=3) or sorted(self.node_sets)
+            hint = f"did you mean: {', '.join(close)}" if close else "it has no sets"
+            raise InputError(f"{self.source}: no node or surface set '{name}'; {hint}")
+        nodes = self.node_sets[name]
+        if not len(nodes):
+            raise InputError(f"{self.source}: set '{name}' has no node of a solid element")
+        return nodes
+
+    def nodes_on_plane(self, point: ArrayLike, normal: ArrayLike, tol: float | None = None) -> Indices:
+        """Indices of the nodes with |(x - point)·n| ≤ tol, n the unit normal; tol in m, 1e-6 of the mesh size when not given.
+
+        Raises InputError for a zero normal and when no node is within tol.
+        """
+        direction, start = vector(normal, "normal"), vector(point, "point")
+        length = np.linalg.norm(direction)
+        if not length > 0:
+            raise InputError(f"plane normal {direction.tolist()} has zero length; give a non-zero vector")
+        distance = np.abs((self.nodes - start) @ (direction / length))
+        limit = 1e-6 * self.size if tol is None else tol
+        nodes = np.flatnonzero(distance <= limit)
+        if not len(nodes):
+            raise InputError(
+                f"{self.source}: no node within {limit:.3g} m of the plane through {np.asarray(point).tolist()}; "
+                f"the nearest is {distance.min():.3g} m away; positions are in m"
+            )
+        return nodes
+
+    def surface_triangles(self) -> Indices:
+        """Outer faces, each split into linear triangles (T, 3), counter-clockwise seen from outside."""
+        return surface_triangles({name: block.connectivity for name, block in self.blocks.items()})
+
+    def moved(self, motion: Callable[[Array], Array]) -> "Mesh":
+        """The same mesh with node positions motion(nodes); checked."""
+        if not callable(motion):
+            raise InputError(f"motion: must be a function of node positions (N, 3), not {shown(motion)}")
+        nodes = floats(motion(self.nodes), "moved nodes", finite=False)
+        if nodes.shape != self.nodes.shape:
+            raise InputError(f"moved nodes: have shape {nodes.shape}; the mesh has {self.nodes.shape}")
+        mesh = replace(self, nodes=nodes)
+        mesh.check()
+        return mesh
+
+    def quality(self) -> MeshQuality:
+        """Quality of the elements by type, worst elements by number; prints as a table."""
+        tables = {name: block.connectivity for name, block in self.blocks.items()}
+        return mesh_quality(self.nodes, tables, {name: block.ids for name, block in self.blocks.items()}, self.element_sets)
+
+    def check(self) -> None:
+        """Raise InputError with every defect found (positions, references, volumes, connectivity); warn of probable mistakes."""
+        connectivity = {name: block.connectivity for name, block in self.blocks.items()}
+        ids = {name: block.ids for name, block in self.blocks.items()}
+        self._reject(checks.bad_positions(self.nodes, self.node_ids) + checks.missing_nodes(len(self.nodes), connectivity, ids))
+        faces = all_faces(connectivity)
+        pairs, tolerance = checks.coincident_nodes(self.nodes)
+        problems = [
+            *checks.bad_elements(self.nodes, connectivity, ids),
+            *checks.nonmatching_faces(faces, ids),
+            *checks.unconnected_parts(self.nodes, connectivity, faces, len(pairs)),
+        ]
+        self._reject(problems)
+        for warning in checks.nonconforming_faces(faces, ids):
+            self._warn(warning)
+        if len(pairs):
+            a, b = self.node_ids[pairs[0]]
+            self._warn(
+                f"{len(pairs)} pairs of nodes coincide within {tolerance:.2g} m (first: {a} and {b}); merge them in the mesher"
+            )
+        if not USUAL_SIZE[0] <= self.size <= USUAL_SIZE[1]:
+            self._warn(f"the mesh is {self.size:.3g} m large with unit='{self.unit}'; is the unit right?")
+
+    def _reject(self, problems: list[str]) -> None:
+        if problems:
+            raise InputError(*(f"{self.source}: {problem}" for problem in problems))
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(f"{self.source}: {message}", PreprocessWarning, stacklevel=5)
+
+
+def _rows(values: ArrayLike, width: int, what: str) -> Array:
+    """Rows (n, width) of numbers, not yet checked. Raises InputError."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.array("")
+    if array.dtype.kind not in "iuf" or not array.size or array.size % width:
+        raise InputError(f"{what}: must be rows of {width} numbers, not {shown(values)}")
+    return array.reshape(-1, width)

@@ -1,0 +1,99 @@
+"""Regions of a mesh: its nodes in a named set, about a point or on a plane."""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import checked_arguments, instance, number, vector
+
+NodeRows = NDArray[np.int64]
+NodeSets = Mapping[str, NDArray[np.int64]]
+FARTHEST = 100.0  # largest distance from the centre, in sizes of the part
+
+
+class Region(ABC):
+    """Region of a mesh."""
+
+    @abstractmethod
+    def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        """Rows of the nodes (N, 3) in the region. Raises InputError."""
+
+
+@dataclass(frozen=True)
+class NamedSet(Region):
+    """Nodes of the mesh's set ``name``."""
+
+    name: str
+
+    def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        if self.name not in sets:
+            near = difflib.get_close_matches(self.name, sets, n=3) or sorted(sets)[:10]
+            raise InputError(f"the mesh has no set {self.name!r}; its sets: {', '.join(near) or 'none'}")
+        return np.unique(np.asarray(sets[self.name], dtype=np.int64))
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class Point(Region):
+    """Nodes within ``radius`` of the point ``position`` [m]; the nearest node alone when no radius is given."""
+
+    position: tuple[float, float, float]
+    radius: float | None = None
+
+    def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        distance = np.linalg.norm(nodes - vector(self.position, "point"), axis=1)
+        if self.radius is None:
+            near_enough(np.asarray(self.position, float), nodes, "point")
+            return np.array([np.argmin(distance)])
+        if not 0 <= number(self.radius, "radius") < np.inf:
+            raise InputError(f"radius: {self.radius} m; give a non-negative length")
+        found = np.flatnonzero(distance <= self.radius)
+        if not found.size:
+            raise InputError(f"no node within {self.radius:g} m of {self.position}; the nearest is {distance.min():.4g} m away")
+        return found
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class Plane(Region):
+    """Nodes on the plane through ``point`` [m] normal to ``normal``, within ``tolerance`` [m] (default 1e-6 of the mesh's
+    size)."""
+
+    point: tuple[float, float, float]
+    normal: tuple[float, float, float]
+    tolerance: float | None = None
+
+    def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
+        normal, point = vector(self.normal, "plane normal"), vector(self.point, "plane point")
+        length = np.linalg.norm(normal)
+        if self.tolerance is not None and not 0 <= number(self.tolerance, "tolerance") < np.inf:
+            raise InputError(f"tolerance: {self.tolerance} m; give a non-negative length")
+        if not length > 0:
+            raise InputError(f"plane normal {self.normal} has zero length; give a direction")
+        distance = np.abs((nodes - point) @ (normal / length))
+        size = np.ptp(nodes, axis=0).max()
+        found = np.flatnonzero(distance <= (1e-6 * size if self.tolerance is None else self.tolerance))
+        if not found.size:
+            raise InputError(f"no node on the plane through {self.point}; the nearest is {distance.min():.4g} m away")
+        return found
+
+
+def near_enough(point: FloatArray, nodes: FloatArray, what: str) -> None:
+    """Raise InputError for a point (3,) so far from the nodes (N, 3) that its unit must be wrong."""
+    centre, size = 0.5 * (nodes.min(axis=0) + nodes.max(axis=0)), float(np.linalg.norm(np.ptp(nodes, axis=0)))
+    distance = float(np.linalg.norm(point - centre))
+    if distance > FARTHEST * size:
+        raise InputError(f"{what} {point.tolist()} is {distance:.4g} m from a part of {size:.4g} m; give it in metres")
+
+
+def region_of(where: str | Region) -> Region:
+    """Region of a set's name, or the region itself. Raises InputError."""
+    return NamedSet(where) if isinstance(where, str) else instance(where, Region, "where", "the name of a set, Point or Plane")

@@ -1,0 +1,75 @@
+"""Structured meshes of boxes with any element type."""
+
+import itertools
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError
+from preprocess.elements import ELEMENTS, Element
+from preprocess.inputs.arguments import checked_arguments, vector
+from preprocess.mesh.mesh import Mesh
+
+MOST_CELLS = 10**7
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@checked_arguments
+def box_mesh(
+    size: tuple[float, float, float],
+    divisions: tuple[int, int, int],
+    element: str = "hex20",
+    *,
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> Mesh:
+    """Box of the given size (m) with one corner at the origin, divided regularly; tetrahedra six to a cell, wedges two.
+
+    Its node sets x0, x1, y0, y1, z0, z1 are the faces at the low and the high end of each axis.
+    """
+    if not isinstance(element, str) or element not in ELEMENTS:
+        raise InputError(f"element: {element!r:.60} is unknown; choose one of {', '.join(ELEMENTS)}")
+    lengths, corner = vector(size, "size"), vector(origin, "origin")
+    if not lengths.min() > 0:
+        raise InputError(f"size: {size!r:.60} is not a box; give three positive lengths in m")
+    counts = _counts(divisions)
+    patterns = _cell_patterns(ELEMENTS[element])
+    cells = 2 * np.array(list(itertools.product(*(range(n) for n in counts))))
+    points = (cells[:, None, None, :] + patterns[None]).reshape(-1, patterns.shape[1], 3)
+    lattice = np.ravel_multi_index(tuple(np.moveaxis(points, -1, 0)), tuple(2 * counts + 1))
+    used, connectivity = np.unique(lattice, return_inverse=True)
+    steps = np.column_stack(np.unravel_index(used, tuple(2 * counts + 1)))
+    nodes = corner + steps * (lengths / (2 * counts))
+    sets = {f"{axis}{end}": np.flatnonzero(steps[:, k] == end * 2 * counts[k]) for k, axis in enumerate("xyz") for end in (0, 1)}
+    return Mesh.from_arrays(nodes, {element: connectivity.reshape(lattice.shape)}, node_sets=sets, source=f"{element} box")
+
+
+def _counts(divisions: ArrayLike) -> Indices:
+    """Divisions (3,) along the axes."""
+    given = vector(divisions, "divisions")
+    if (given != np.floor(given)).any() or given.min() < 1 or given.prod() > MOST_CELLS:
+        raise InputError(f"divisions: {divisions!r:.60}; give three integers ≥ 1, at most {MOST_CELLS:.0e} cells in all")
+    return given.astype(np.int64)
+
+
+def _cell_patterns(element: Element) -> Indices:
+    """Nodes (elements in a cell, nn, 3) of the elements that fill one cell, in half-cell steps."""
+    if element.corners == 8:
+        return np.rint(element.nodes[None] + 1).astype(np.int64)
+    if element.corners == 6:
+        lower = np.column_stack([2 * element.nodes[:, :2], element.nodes[:, 2] + 1])
+        upper = np.column_stack([2 - lower[:, :2], lower[:, 2]])
+        return np.rint([lower, upper]).astype(np.int64)
+    barycentric = np.column_stack([1 - element.nodes.sum(axis=1), element.nodes])
+    return np.array([np.rint(barycentric @ tetrahedron) for tetrahedron in _kuhn_tetrahedra()]).astype(np.int64)
+
+
+def _kuhn_tetrahedra() -> Array:
+    """The six tetrahedra (6, 4, 3) along the paths from corner (0,0,0) to corner (2,2,2) of a cell, all of positive volume."""
+    result = []
+    for axes in itertools.permutations(range(3)):
+        corners = np.concatenate([np.zeros((1, 3)), 2 * np.cumsum(np.eye(3)[list(axes)], axis=0)])
+        positive = np.linalg.det(np.diff(corners, axis=0)) > 0
+        result.append(corners if positive else corners[[0, 2, 1, 3]])
+    return np.array(result)

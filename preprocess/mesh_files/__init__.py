@@ -1,0 +1,1 @@
+"""Readers of mesh files: Gmsh, Abaqus and CalculiX, Nastran, MED, VTU."""

@@ -1,0 +1,123 @@
+"""Reader of Abaqus and CalculiX input files: nodes, elements, node and element sets, surfaces, parts and instances, includes.
+
+Other keywords are skipped; couplings and masses are reported as left out.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from preprocess.mesh_files.abaqus_assembly import (
+    Reading,
+    add_instance,
+    instance_motion,
+    number_apart,
+    with_plain_names,
+)
+from preprocess.mesh_files.abaqus_blocks import error_at, keyword_blocks
+from preprocess.mesh_files.abaqus_keywords import KEYWORDS, SETS, TABLES
+from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
+from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+JOIN, MASS = "declare couplings as interfaces, merge the nodes of bonded parts", "attach such masses with PointMass"
+LEFT_OUT = dict.fromkeys(
+    ("TIE", "COUPLING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "MPC", "EQUATION", "RIGID BODY", "EMBEDDED ELEMENT",
+     "SHELL TO SOLID COUPLING", "CYCLIC SYMMETRY MODEL"), JOIN,
+) | {"NONSTRUCTURAL MASS": MASS}  # fmt: skip
+MASS_TYPES = ("MASS", "ROTARYI")
+# Keywords that generate or move nodes and elements without listing them.
+GENERATORS = (
+    "SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "TET MESH", "SYMMETRIC MODEL GENERATION",
+)  # fmt: skip
+
+
+def read_abaqus(path: Path) -> RawMesh:
+    """Mesh of an input file. Raises InputError with the line for anything malformed or unsupported."""
+    model, parts = Reading(), dict[str, Reading]()
+    stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
+    left: Counter[tuple[str, str]] = Counter()
+    for keyword, options, line, rows, table in keyword_blocks(path):
+        left_out = _left_out(keyword, options, len(rows))
+        if left_out is not None:
+            left[left_out[:2]] += left_out[2]
+        elif keyword == "PART":
+            parts[_name(options, line, keyword).upper()] = part = Reading()
+            stack.append((part, "", stack[0][2]))
+        elif keyword == "INSTANCE":
+            name, part_name = _name(options, line, keyword), options.get("PART", "").upper()
+            if part_name not in parts:
+                raise error_at(
+                    line, f"*INSTANCE '{name}' is of part '{part_name}', which does not exist; the parts are: {', '.join(parts)}"
+                )
+            stack.append((parts[part_name].copy(), name, instance_motion(rows)))
+        elif keyword in ("END PART", "END INSTANCE"):
+            if len(stack) == 1:
+                raise error_at(line, f"*{keyword} without its start")
+            reading, name, motion = stack.pop()
+            if keyword == "END INSTANCE":
+                add_instance(stack[-1][0], name, reading, motion)
+        elif keyword in KEYWORDS:
+            reading = stack[-1][0]
+            if keyword == "NODE" and reading.shifts and not reading.own[0]:
+                number_apart(reading)
+            if table is not None:
+                TABLES[keyword](reading, options, line, table)
+            KEYWORDS[keyword](reading, options, line, rows)
+        elif keyword in GENERATORS and (rows or keyword != "SYSTEM"):
+            raise error_at(line, f"*{keyword} is not supported: it generates nodes or elements; export the full mesh")
+    if not model.shifts and len(parts) == 1 and not model.nodes:
+        (model,) = parts.values()
+    if not model.nodes:
+        raise InputError(f"{path}: has no *NODE block; expected an Abaqus input file")
+    notices = tuple(f"{n} {what} left out; {remedy}" for (what, remedy), n in sorted(left.items()))
+    return _raw(path, with_plain_names(model), notices)
+
+
+def _left_out(keyword: str, options: dict[str, str], count: int) -> tuple[str, str, int] | None:
+    """Description, remedy and count of a block that is reported as left out; None for all others."""
+    kind = options.get("TYPE", "").upper()
+    if keyword in LEFT_OUT:
+        return f"*{keyword}", LEFT_OUT[keyword], 1
+    if keyword == "ELEMENT" and kind in MASS_TYPES:
+        return f"{kind} elements", MASS, count
+    if keyword == "SURFACE" and (kind not in ("", "ELEMENT", "NODE") or "CROP" in options):
+        return f"*SURFACE, {f'TYPE={kind}' if kind else 'CROP'}", SETS, 1
+    return None
+
+
+def _name(options: dict[str, str], line: str, keyword: str) -> str:
+    if not options.get("NAME"):
+        raise error_at(line, f"*{keyword} has no NAME=")
+    return options["NAME"]
+
+
+def _raw(path: Path, reading: Reading, notices: tuple[str, ...]) -> RawMesh:
+    """Arrays of what was read, with rows instead of node numbers."""
+    node_ids = np.array(list(reading.nodes), dtype=np.int64)
+    row = {node: n for n, node in enumerate(reading.nodes)}
+    by_type: dict[str, tuple[list[list[int]], list[int]]] = {}
+    for number, (kind, nodes) in reading.elements.items():
+        tables, ids = by_type.setdefault(kind, ([], []))
+        tables.append(nodes)
+        ids.append(number)
+    cells = [Cells(kind, node_rows(path, node_ids, table, ids), np.array(ids), ()) for kind, (table, ids) in by_type.items()]
+    sets = {name: [row[n] for n in nodes if n in row] for name, nodes in reading.node_sets.items()}
+    outer = outer_faces(reading) if any(not face for parts in reading.surfaces.values() for _, face in parts) else {}
+    for name in reading.surfaces:
+        own = name if same_name(sets, name) is None else f"surface {name}"
+        sets[own] = [row[n] for n in surface_nodes(path, reading, name, outer)]
+    raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets))
+    return replace(raw, element_sets=raw.element_sets | _unique(reading.element_sets), notices=notices)
+
+
+def _unique(sets: Mapping[str, list[int]]) -> dict[str, Indices]:
+    """Members of each set, ascending."""
+    return {name: np.unique(np.array(members, dtype=np.int64)) for name, members in sets.items()}

@@ -1,0 +1,125 @@
+"""Keyword blocks of Abaqus and CalculiX input files: lines, options, large tables, included files; and the element types."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from flexmbs.files.inputs import read_text
+from preprocess.mesh_files.abaqus_assembly import Rows, split
+from preprocess.mesh_files.include import Includes
+from preprocess.mesh_files.tables import extracted
+
+Array = NDArray[np.float64]
+
+# Solid types with their meshio name and number of nodes; those of second order number their edges as VTK does.
+SOLID_TYPES = {
+    "C3D4": ("tetra", 4),
+    "C3D10": ("tetra10", 10),
+    "C3D8": ("hexahedron", 8),
+    "C3D20": ("hexahedron20", 20),
+    "C3D6": ("wedge", 6),
+    "C3D15": ("wedge15", 15),
+}
+SUFFIXES = "RHIMST"  # variants of the same element: reduced integration, hybrid, incompatible modes, modified, …
+# Types that mesh generators write for named edges and faces; all others are structural elements.
+SKIN_TYPES = {
+    "T3D2": ("line", 2),
+    "T3D3": ("line3", 3),
+    "CPS3": ("triangle", 3),
+    "CPS6": ("triangle6", 6),
+    "CPS4": ("quad", 4),
+    "CPS8": ("quad8", 8),
+    "SFM3D3": ("triangle", 3),
+    "SFM3D6": ("triangle6", 6),
+    "SFM3D4": ("quad", 4),
+    "SFM3D8": ("quad8", 8),
+}
+
+Block = tuple[str, dict[str, str], str, Rows, Array | None]
+
+
+def keyword_blocks(path: Path) -> Iterator[Block]:
+    """Keyword, options, location, data rows and table of each keyword block, included files followed."""
+    includes = Includes(path)
+    current: tuple[str, dict[str, str], str] | None = None
+    rows: Rows = []
+    table: Array | None = None
+    extract = extracted(read_text(path), _columns)
+    for line, text in _lines(str(path), extract.text.splitlines(), includes):
+        if text.startswith("*"):
+            if current:
+                yield *current, rows, table
+            keyword, options = _options(text)
+            current, rows, table = (keyword, options, line), [], None
+            if "INPUT" in options and keyword != "INCLUDE":
+                rows += _included(options["INPUT"], line, includes)
+        elif text in extract.tables:
+            table = extract.tables[text]
+        elif current:
+            rows.append((line, text))
+    if current:
+        yield *current, rows, table
+
+
+def _columns(header: str) -> int:
+    """Columns of the table below a keyword line *NODE or *ELEMENT; 0 where it must be read line by line."""
+    keyword, options = _options(header)
+    if "INPUT" in options:
+        return 0
+    if keyword == "NODE":
+        return 4 if options.get("SYSTEM", "R").upper() == "R" else 0
+    size = element_type(options.get("TYPE", "").upper())[1]
+    return size + 1 if size else 0
+
+
+def _included(name: str, where: str, includes: Includes) -> Iterator[tuple[str, str]]:
+    yield from _lines(name, includes.lines(where, name), includes)
+    includes.close()
+
+
+def _options(text: str) -> tuple[str, dict[str, str]]:
+    """Keyword and options of a keyword line."""
+    name, *options = split(text[1:])
+    pairs = (option.partition("=") for option in options)
+    return " ".join(name.upper().split()), {key.strip().upper(): value.strip().strip('"') for key, _, value in pairs}
+
+
+def _lines(source: str, lines: list[str], includes: Includes) -> Iterator[tuple[str, str]]:
+    """Location and text of the non-empty lines; keyword lines continued after a comma are joined, includes followed."""
+    carried, begun = "", ""
+    for number, raw in enumerate(lines, 1):
+        text = raw.strip()
+        if not text or text.startswith("**"):
+            continue
+        if carried:
+            text, where = carried + text, begun
+        else:
+            where = f"{source}:{number}"
+        carried, begun = (text, where) if text.startswith("*") and text.endswith(",") else ("", "")
+        if carried:
+            continue
+        keyword, options = _options(text) if text[:8].upper() == "*INCLUDE" else ("", {})
+        if keyword == "INCLUDE":
+            yield from _included(options.get("INPUT", ""), where, includes)
+        else:
+            yield where, text
+    if carried:
+        yield begun, carried
+
+
+def element_type(kind: str) -> tuple[str, int]:
+    """meshio's name and the number of nodes; ("", 0) for an unsupported type."""
+    if kind in SKIN_TYPES:
+        return SKIN_TYPES[kind]
+    base = re.match(r"C3D\d+", kind)
+    if base and set(kind[base.end() :]) <= set(SUFFIXES):
+        return SOLID_TYPES.get(base.group(), ("", 0))
+    return "", 0
+
+
+def error_at(line: str, message: str) -> InputError:
+    return InputError(f"{line}: {message}")

@@ -1,0 +1,205 @@
+"""Keyword blocks of Abaqus files that make the mesh: nodes, elements, sets, surfaces."""
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
+from preprocess.mesh_files.abaqus_blocks import SOLID_TYPES, element_type, error_at
+from preprocess.mesh_files.abaqus_surfaces import same_name
+
+Array = NDArray[np.float64]
+
+LONGEST_SET = 10**7
+SETS = "name its faces in one *SURFACE of elements, or its nodes in a *NSET"
+
+
+def _numbers(line: str, fields: list[str]) -> list[int]:
+    try:
+        return [int(f) for f in fields if f]
+    except ValueError:
+        raise error_at(line, f"expected integers, found '{', '.join(fields)[:60]}'") from None
+
+
+def _table(texts: list[str], dtype: type, width: int) -> np.ndarray | None:
+    """Rows of numbers (n, width), fast; None where lines must be parsed one by one."""
+    if len(texts) % 2 == 0 and texts[:1] and texts[0].endswith(",") and texts[0].count(",") < width:
+        texts = [a + b for a, b in zip(texts[::2], texts[1::2])]  # each row on two lines
+    if not texts or any(text.count(",") != width - 1 for text in texts):
+        return None
+    try:
+        return np.loadtxt(texts, dtype, delimiter=",", comments=None, ndmin=2)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    if options.get("SYSTEM", "R").upper() != "R":
+        raise error_at(line, f"*NODE, SYSTEM={options['SYSTEM']} is not supported; give the nodes in rectangular coordinates")
+    table = _table([text for _, text in rows], float, 4)
+    if table is not None and (np.abs(table[:, 0]) < 2**53).all() and (table[:, 0] % 1 == 0).all():
+        _node_table(reading, options, line, table)
+        return
+    for number, text in rows:
+        fields = split(text)
+        try:
+            node, position = int(fields[0]) + reading.own[0], tuple(float(f.upper().replace("D", "E") or 0) for f in fields[1:4])
+        except ValueError:
+            raise error_at(number, f"expected a node: number, x, y, z; found '{', '.join(fields)[:60]}'") from None
+        if len(position) != 3:
+            raise error_at(number, f"node {node} has {len(position)} coordinates; a solid mesh has 3")
+        reading.nodes[node] = position
+        if "NSET" in options:
+            set_named(reading.node_sets, options["NSET"]).append(node)
+
+
+def _node_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
+    numbers = (table[:, 0].astype(np.int64) + reading.own[0]).tolist()
+    reading.nodes.update(zip(numbers, map(tuple, table[:, 1:].tolist())))
+    if "NSET" in options:
+        set_named(reading.node_sets, options["NSET"]).extend(numbers)
+
+
+def _element_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
+    name, _ = element_type(options["TYPE"].upper())
+    members = table.astype(np.int64)
+    if not np.array_equal(members, table):
+        raise error_at(line, "expected integers below it")
+    up, up_e = reading.own
+    numbers = (members[:, 0] + up_e).tolist()
+    twice = reading.elements.keys() & set(numbers)
+    if twice:
+        raise error_at(line, f"element number {min(twice) - up_e} occurs twice")
+    reading.elements.update(zip(numbers, ((name, row) for row in (members[:, 1:] + up).tolist())))
+    if "ELSET" in options:
+        set_named(reading.element_sets, options["ELSET"]).extend(numbers)
+
+
+def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    kind = options.get("TYPE", "").upper()
+    if not kind:
+        raise error_at(line, "*ELEMENT has no TYPE=")
+    name, size = element_type(kind)
+    table = _table([text for _, text in rows], np.int64, size + 1) if size else None
+    up, up_e = reading.own
+    if (
+        table is not None
+        and len(np.unique(table[:, 0])) == len(table)
+        and reading.elements.keys().isdisjoint((table[:, 0] + up_e).tolist())
+    ):
+        _element_table(reading, options, line, table)
+        return
+    fields: list[int] = []
+    for number, text in rows:
+        fields += _numbers(number, split(text))
+        if size and len(fields) >= size + 1:
+            if len(fields) > size + 1:
+                raise error_at(number, f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
+            element = fields[0] + up_e
+            if element in reading.elements:
+                raise error_at(number, f"element number {fields[0]} occurs twice")
+            reading.elements[element] = (name, [node + up for node in fields[1:]])
+            if "ELSET" in options:
+                set_named(reading.element_sets, options["ELSET"]).append(element)
+            fields = []
+    if size and fields:
+        raise error_at(rows[-1][0], f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
+    if not size and rows:
+        raise error_at(
+            line, f"{len(rows)} line(s) of element type {kind} are not supported; export {', '.join(SOLID_TYPES)} only"
+        )
+
+
+def _set(reading: Reading, nodes: bool, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Add the members to a node set, or to an element set."""
+    sets, name = (reading.node_sets, options.get("NSET")) if nodes else (reading.element_sets, options.get("ELSET"))
+    if not name:
+        raise error_at(line, "a set has no name")
+    instance = options.get("INSTANCE", "")
+    if instance and instance.upper() not in reading.shifts:
+        raise error_at(line, f"set '{name}' is of instance '{instance}', which does not exist")
+    shift = (reading.shifts[instance.upper()] if instance else reading.own)[int(not nodes)]
+    members = set_named(sets, name)
+    for number, text in rows:
+        entries = [f for f in split(text) if f]
+        if "GENERATE" in options:
+            members += _range(name, number, entries, shift)
+        else:
+            members += [n for entry in entries for n in _members(reading, sets, name, (number, entry, instance, shift))]
+        if len(members) > LONGEST_SET:
+            raise error_at(number, f"set '{name}' has more than {LONGEST_SET} members; the file is damaged")
+
+
+def _range(name: str, line: str, entries: list[str], shift: int) -> range:
+    """First, last, step."""
+    first, last, *step = _numbers(line, entries) if len(entries) in (2, 3) else [0, -1]
+    if last < first or (step and step[0] < 1):
+        raise error_at(line, f"expected first, last, step; found '{', '.join(entries)[:60]}'")
+    if last - first > LONGEST_SET:
+        raise error_at(line, f"set '{name}' claims {last - first} members")
+    return range(first + shift, last + shift + 1, *step)
+
+
+def _members(reading: Reading, sets: dict[str, list[int]], name: str, entry: tuple[str, str, str, int]) -> list[int]:
+    """Members of one entry: a number, a set, or either of an instance as "instance.entry"."""
+    line, text, instance, shift = entry
+    if re.fullmatch(r"\d{1,15}", text):
+        return [int(text) + shift]
+    found = same_name(sets, f"{instance}.{text}" if instance else text)
+    if found is not None and sets[found] is not sets.get(same_name(sets, name) or ""):
+        return sets[found]
+    owner, _, number = text.rpartition(".")
+    if owner.upper() in reading.shifts and re.fullmatch(r"\d{1,15}", number):
+        return [int(number) + reading.shifts[owner.upper()][int(sets is reading.element_sets)]]
+    raise error_at(line, f"set '{name}' refers to '{text[:60]}', which is not defined before it")
+
+
+def set_named(sets: dict[str, list[int]], name: str) -> list[int]:
+    """Set of that name, case-insensitive; a new one under the name as first written."""
+    return sets.setdefault(same_name(sets, name) or name, [])
+
+
+def _nset(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    if "ELSET" not in options:
+        _set(reading, True, options, line, rows)
+        return
+    chosen = same_name(reading.element_sets, options["ELSET"])
+    numbers = reading.element_sets[chosen] if chosen else []
+    nodes = [node for e in numbers if e in reading.elements for node in reading.elements[e][1]]
+    set_named(reading.node_sets, options.get("NSET", "")).extend(nodes)
+
+
+def _elset(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    _set(reading, False, options, line, rows)
+
+
+def _surface(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    name = options.get("NAME", "")
+    if not name:
+        raise error_at(line, "*SURFACE has no NAME=")
+    of_nodes = options.get("TYPE", "ELEMENT").upper() == "NODE"
+    sides = (split(text) for _, text in rows)
+    parts = [(_raised(fields[0], reading.own[int(not of_nodes)]), fields[1].upper() if fields[1:] else "") for fields in sides]
+    if "COMBINE" in options:
+        of_nodes, parts = _combined(reading, options["COMBINE"], line, rows)
+    reading.surfaces[name] = parts
+    if of_nodes:
+        reading.node_surfaces.append(name)
+
+
+def _raised(item: str, up: int) -> str:
+    return str(int(item) + up) if item.isdecimal() else item
+
+
+def _combined(reading: Reading, how: str, line: str, rows: Rows) -> tuple[bool, list[tuple[str, str]]]:
+    """Whether a union of surfaces consists of nodes, and its parts."""
+    items = [item for _, text in rows for item in split(text) if item]
+    found = [same_name(reading.surfaces, item) for item in items]
+    if how.upper() != "UNION" or None in found or len({name in reading.node_surfaces for name in found}) != 1:
+        raise error_at(line, f"*SURFACE, COMBINE={how} of {', '.join(items)[:60]} is not supported; {SETS}")
+    return found[0] in reading.node_surfaces, [part for name in found for part in reading.surfaces[str(name)]]
+
+
+TABLES = {"NODE": _node_table, "ELEMENT": _element_table}
+KEYWORDS = {"NODE": _node, "ELEMENT": _element, "NSET": _nset, "ELSET": _elset, "SURFACE": _surface}

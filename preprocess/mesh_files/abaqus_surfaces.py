@@ -1,0 +1,78 @@
+"""Surfaces of an Abaqus file: nodes on faces of elements, listed or the outer faces of a set."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from preprocess.elements import ELEMENTS
+from preprocess.mesh.faces import all_faces
+from preprocess.mesh_files.abaqus_assembly import Reading
+
+# Corner nodes of the faces S1 … by number of corners, as Abaqus numbers them.
+FACES = {
+    4: ((0, 1, 2), (0, 3, 1), (1, 3, 2), (2, 3, 0)),
+    6: ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0)),
+    8: ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0)),
+}
+
+
+def same_name(sets: Mapping[str, object], name: str) -> str | None:
+    """Set of that name, case-insensitive."""
+    return name if name in sets else next((key for key in sets if key.upper() == name.upper()), None)
+
+
+def outer_faces(reading: Reading) -> dict[int, set[int]]:
+    """Node numbers on the outer faces of each solid element."""
+    names = {element.meshio_name: element.name for element in ELEMENTS.values()}
+    tables: dict[str, list[list[int]]] = {}
+    ids: dict[str, list[int]] = {}
+    for number, (kind, nodes) in reading.elements.items():
+        if kind in names:
+            tables.setdefault(names[kind], []).append(nodes)
+            ids.setdefault(names[kind], []).append(number)
+    if not tables:
+        return {}
+    numbers, flat = np.unique(np.concatenate([np.ravel(table) for table in tables.values()]), return_inverse=True)
+    ends = np.cumsum([np.size(table) for table in tables.values()])[:-1]
+    faces = all_faces({k: part.reshape(len(ids[k]), -1) for k, part in zip(tables, np.split(flat.ravel(), ends))})
+    outer = np.flatnonzero(faces.count[faces.group] == 1)
+    owners = np.concatenate(list(ids.values()))[faces.element[outer]]
+    found: dict[int, set[int]] = {}
+    for owner, nodes in zip(owners.tolist(), faces.nodes[outer].tolist()):
+        found.setdefault(owner, set()).update(numbers[[n for n in nodes if n >= 0]].tolist())
+    return found
+
+
+def surface_nodes(path: Path, reading: Reading, name: str, outer: Mapping[int, set[int]]) -> Iterator[int]:
+    """Node numbers of a surface; outer: nodes of the outer faces of each solid element."""
+    for item, face in reading.surfaces[name]:
+        if name in reading.node_surfaces:
+            chosen = same_name(reading.node_sets, item)
+            yield from reading.node_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
+            continue
+        chosen = same_name(reading.element_sets, item)
+        numbers = reading.element_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
+        if not numbers:
+            raise InputError(f"{path}: surface '{name}' refers to element set '{item}', which is not defined")
+        for number in numbers:
+            if not face and number in outer:
+                yield from outer[number]
+            elif face or number not in reading.elements:
+                yield from _face_nodes(path, reading, name, (number, face))
+
+
+def _face_nodes(path: Path, reading: Reading, name: str, side: tuple[int, str]) -> list[int]:
+    """All nodes of one face: corners and edge midpoints."""
+    number, face = side
+    if number not in reading.elements:
+        raise InputError(f"{path}: surface '{name}' refers to element {number}, which does not exist")
+    kind, nodes = reading.elements[number]
+    element = next((e for e in ELEMENTS.values() if e.meshio_name == kind), None)
+    if element is None or not re.fullmatch(r"S[1-6]", face) or int(face[1]) > len(FACES[element.corners]):
+        raise InputError(f"{path}: surface '{name}': element {number} ({kind}) has no face '{face}'")
+    corners = set(FACES[element.corners][int(face[1]) - 1])
+    rows = (row for table in element.faces for row in table.nodes.tolist() if set(row[: table.corners]) == corners)
+    return [nodes[n] for n in next(rows)]

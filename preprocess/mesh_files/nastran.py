@@ -1,0 +1,203 @@
+"""Reader of Nastran bulk data: nodes, solids and their skin, sets.
+
+Source: MSC Nastran, Quick Reference Guide, the entries named.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from flexmbs.files.inputs import read_text
+from preprocess.mesh_files.nastran_cards import Card, cards_of, integer_field, listed_numbers, real_field, text_field
+from preprocess.mesh_files.nastran_coordinates import Frames, basic_position
+from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Solids: meshio's names by number of nodes; the hexahedron and the wedge name their vertical edges before the upper ones.
+SOLIDS = {
+    "CTETRA": {4: "tetra", 10: "tetra10"},
+    "CPENTA": {6: "wedge", 15: "wedge15"},
+    "CHEXA": {8: "hexahedron", 20: "hexahedron20"},
+}
+ORDER = {
+    "hexahedron20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
+    "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
+}
+SKIN = {"CTRIA3": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4), "CQUAD8": ("quad8", 8)}
+LEFT_OUT = re.compile(r"^(CONM[12]|RBAR|RBE1|RROD|RSPLINE|MPC(ADD)?|PLOTEL)$")
+# Cards starting with C that are not elements.
+NOT_ELEMENTS = re.compile(r"^(CORD\w*|CEND|COUPMASS|CMETHOD|CSET1?|CBARAO)$")
+SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
+
+
+@dataclass
+class Bulk:
+    """Content of the file; nodes of sets and elements by number."""
+
+    positions: dict[int, Array | tuple[float, float, float]] = field(default_factory=dict)
+    solids: list[tuple[str, int, int, list[int]]] = field(default_factory=list)  # kind, number, property, nodes
+    skin: list[tuple[str, int, int, list[int]]] = field(default_factory=list)
+    node_sets: dict[str, list[int]] = field(default_factory=dict)
+    element_sets: dict[str, list[int]] = field(default_factory=dict)
+    either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1: of nodes or of elements
+    notices: list[str] = field(default_factory=list)
+
+
+def read_nastran(path: Path) -> RawMesh:
+    """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and RBE3 node sets."""
+    bulk = _bulk(path)
+    row = {number: n for n, number in enumerate(bulk.positions)}
+    node_ids = np.array(list(bulk.positions), dtype=np.int64)
+    by_kind: dict[tuple[str, int], list[tuple[int, list[int]]]] = defaultdict(list)
+    for kind, number, region, nodes in (*bulk.solids, *bulk.skin):
+        by_kind[kind, region].append((number, nodes))
+    cells = []
+    for (kind, region), found in by_kind.items():
+        ids = np.array([number for number, _ in found])
+        cells.append(Cells(kind, node_rows(path, node_ids, [nodes for _, nodes in found], ids), ids, (f"property {region}",)))
+    elements = {number for _, number, _, _ in bulk.solids}
+    node_sets = bulk.node_sets | {name: members for name, members in bulk.either_sets.items() if row.keys() >= set(members)}
+    sets = {name: _unique([row[n] for n in members if n in row]) for name, members in node_sets.items()}
+    raw = assembled(path, np.array(list(bulk.positions.values())), node_ids, cells, sets)
+    both = {**bulk.element_sets, **{name: members for name, members in bulk.either_sets.items() if elements >= set(members)}}
+    groups = {name: _unique(members) for name, members in both.items()}
+    return replace(raw, element_sets={**raw.element_sets, **groups}, notices=tuple(bulk.notices))
+
+
+def _unique(members: Iterable[int]) -> Indices:
+    return np.unique(np.array(list(members), dtype=np.int64))
+
+
+def _bulk(path: Path) -> Bulk:
+    """Content of a bulk data file. Raises InputError with the line for anything malformed or unsupported."""
+    lines = read_text(path).splitlines()
+    start = next((n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1)
+    cards = list(cards_of(path, lines[start + 1 :], start + 1))
+    if not any(card.name == "GRID" for card in cards):
+        raise InputError(f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)")
+    bulk = Bulk(either_sets=_case_control_sets(path, lines[: max(start, 0)]))
+    systems = {integer_field(card, 0): card for card in cards if card.name in ("CORD2R", "CORD2C", "CORD2S")}
+    default = next((integer_field(card, 1, 0) for card in cards if card.name == "GRDSET"), 0)
+    located: dict[int, tuple[Array, Array]] = {0: (np.zeros(3), np.eye(3))}
+    unknown: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    for card in cards:
+        if card.name == "GRID":
+            _add_node(bulk, card, default, systems, located)
+        elif card.name in SOLIDS:
+            _add_solid(bulk, card)
+        elif card.name in SKIN:
+            kind, count = SKIN[card.name]
+            bulk.skin.append(
+                (kind, integer_field(card, 0), integer_field(card, 1, 0), [integer_field(card, k) for k in range(2, 2 + count)])
+            )
+        elif card.name in _SET_CARDS:
+            _SET_CARDS[card.name](bulk, card)
+        elif LEFT_OUT.match(card.name):
+            left[card.name] += 1
+        elif card.name.startswith("C") and not NOT_ELEMENTS.match(card.name):
+            unknown[card.name] += 1
+    if unknown:
+        what = " and ".join(f"{n} {name}" for name, n in sorted(unknown.items()))
+        raise InputError(f"{path}: {what} elements are not supported; export solids only ({', '.join(SOLIDS)})")
+    bulk.notices += [f"{n} {name} left out: {_mend(name)}" for name, n in sorted(left.items())]
+    return bulk
+
+
+def _mend(name: str) -> str:
+    return "attach such masses with PointMass" if name.startswith("CONM") else "declare couplings as interfaces"
+
+
+def _add_node(bulk: Bulk, card: Card, default: int, systems: dict[int, Card], located: Frames) -> None:
+    number = integer_field(card, 0)
+    if number in bulk.positions:
+        raise InputError(f"{card.line}: node number {number} occurs twice")
+    given = real_field(card, 2), real_field(card, 3), real_field(card, 4)
+    system = integer_field(card, 1, default)
+    with np.errstate(invalid="ignore", over="ignore"):  # of positions that the checks reject
+        bulk.positions[number] = basic_position(system, np.array(given), card, systems, located) if system else given
+
+
+def _add_solid(bulk: Bulk, card: Card) -> None:
+    kinds = SOLIDS[card.name]
+    fewest, most = kinds
+    nodes = [integer_field(card, k, 0) for k in range(2, 2 + most)]
+    count = fewest if not any(nodes[fewest:]) else most
+    if not all(nodes[:count]):
+        missing = nodes[:count].index(0) + 1
+        raise InputError(
+            f"{card.line}: {card.name} {integer_field(card, 0)} has no node G{missing}; it needs {fewest} or {most} nodes: "
+            "give all its mid-side nodes or none"
+        )
+    kind = kinds[count]
+    order = ORDER.get(kind, list(range(count)))
+    number = integer_field(card, 0)
+    bulk.solids.append((kind, number, integer_field(card, 1, number), [nodes[k] for k in order]))
+
+
+def _add_spc(bulk: Bulk, card: Card) -> None:
+    nodes = [integer_field(card, k) for k in (1, 4) if text_field(card, k)]
+    bulk.node_sets.setdefault(f"SPC {integer_field(card, 0)}", []).extend(nodes)
+
+
+def _add_spc1(bulk: Bulk, card: Card) -> None:
+    bulk.node_sets.setdefault(f"SPC {integer_field(card, 0)}", []).extend(listed_numbers(card.fields[2:], card.line))
+
+
+def _add_set(bulk: Bulk, card: Card) -> None:
+    bulk.either_sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(listed_numbers(card.fields[1:], card.line))
+
+
+def _add_set3(bulk: Bulk, card: Card) -> None:
+    """Set of nodes or elements, according to its second field."""
+    kind = text_field(card, 1).upper()
+    if kind in SET3_KINDS:
+        sets = bulk.node_sets if kind == "GRID" else bulk.element_sets
+        sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(listed_numbers(card.fields[2:], card.line))
+
+
+def _add_coupling(bulk: Bulk, card: Card) -> None:
+    """Nodes of a coupling: the dependent ones of RBE2, the averaged ones of RBE3."""
+    name = f"{card.name} {integer_field(card, 0)}"
+    if card.name == "RBE2":
+        entries = [text for text in card.fields[3:] if "." not in text]
+    else:
+        fields = [text for text in _before(card.fields[4:], ("UM", "ALPHA")) if text]
+        weights = {k for k, text in enumerate(fields) if not re.fullmatch(r"\d+|THRU", text.upper())}
+        entries = [text for k, text in enumerate(fields) if not {k, k - 1} & weights]  # components follow each weight
+    bulk.node_sets[name] = listed_numbers(entries, card.line)
+    bulk.notices.append(f"{name} left out: its nodes are the set '{name}'; declare an interface there")
+
+
+def _before(entries: list[str], ends: tuple[str, ...]) -> list[str]:
+    end = next((k for k, entry in enumerate(entries) if entry.upper() in ends), len(entries))
+    return entries[:end]
+
+
+_SET_CARDS = {
+    "SPC": _add_spc,
+    "SPC1": _add_spc1,
+    "SET1": _add_set,
+    "SET3": _add_set3,
+    "RBE2": _add_coupling,
+    "RBE3": _add_coupling,
+}
+
+
+def _case_control_sets(path: Path, lines: list[str]) -> dict[str, list[int]]:
+    """SET n = 1, 2, 5 THRU 9 before BEGIN BULK; continued after a comma. Other kinds of SET are skipped."""
+    sets: dict[str, list[int]] = {}
+    text = "\n".join(line.partition("$")[0] for line in lines)
+    for match in re.finditer(r"^\s*SET\s+(\d{1,9})\s*=\s*([\d\sTHRUthru,]+?)(?<!,)$", text, re.M):
+        sets[f"SET {match.group(1)}"] = listed_numbers(
+            re.split(r"[,\s]+", match.group(2).strip()), f"{path}: SET {match.group(1)}"
+        )
+    return sets

@@ -1,0 +1,120 @@
+"""Entries (cards) of Nastran bulk data: small, large and free fields, continuation lines, included files.
+
+Source: MSC Nastran, Quick Reference Guide, section "Format of Bulk Data Entries".
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from flexmbs.errors import InputError
+from preprocess.mesh_files.include import Includes
+
+LONGEST_SET = 10**7
+
+
+@dataclass
+class Card:
+    """One entry: name, fields without the name, line where it begins."""
+
+    name: str
+    fields: list[str]
+    line: str
+
+
+def cards_of(path: Path, lines: list[str], before: int) -> Iterator[Card]:
+    """Entries with their continuation lines joined, INCLUDE followed."""
+    includes = Includes(path)
+    yield from _entries(path, lines, before, includes)
+
+
+def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> Iterator[Card]:
+    card: Card | None = None
+    for number, raw in enumerate(lines, before + 1):
+        text = raw.partition("$")[0].rstrip().expandtabs(8)
+        if not text.strip():
+            continue
+        where = f"{path}:{number}"
+        included = re.match(r"\s*INCLUDE\s+(.+)$", text, re.I) if "INCLUDE" in text[:16].upper() else None
+        if included:
+            yield from [card] if card else []
+            card = None
+            yield from _entries(path, includes.lines(where, included.group(1)), 0, includes)
+            includes.close()
+            continue
+        name, fields = fields_of(text)
+        if (card is not None and name.rstrip("*").strip() in ("", "+")) or name.startswith(("+", "*")):
+            if card is None:
+                raise InputError(f"{where}: continuation line without a preceding card: '{text.strip()[:60]}'")
+            card.fields += fields
+            continue
+        yield from [card] if card else []
+        card = None
+        if name == "ENDDATA":
+            return
+        card = Card(name.rstrip("*").rstrip("_"), fields, where)  # meshio writes CTETRA_
+    yield from [card] if card else []
+
+
+def fields_of(text: str) -> tuple[str, list[str]]:
+    """Name and fields of a line: free with commas, large of 16 columns after a star, small of 8."""
+    if "," in text[:80]:
+        name, *fields = (part.strip() for part in text.split(","))
+        count = 4 if name.endswith("*") or name.startswith("*") else 8
+        return name.upper(), (fields + [""] * count)[:count]
+    name = text[:8].strip().upper()
+    width, count = (16, 4) if name.endswith("*") or name.startswith("*") else (8, 8)
+    return name, [text[8 + width * k : 8 + width * (k + 1)].strip() for k in range(count)]
+
+
+def real(text: str) -> float:
+    """A real number in Nastran's notation, 1.5+3 and 1.5D+3 included; zero when blank. Raises ValueError."""
+    try:
+        return float(text)
+    except ValueError:
+        plain = text.upper().replace("D", "E")
+    short = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)", plain)
+    return float(f"{short.group(1)}E{short.group(2)}" if short else plain or "0")
+
+
+def text_field(card: Card, index: int) -> str:
+    return card.fields[index] if index < len(card.fields) else ""
+
+
+def integer_field(card: Card, index: int, default: int | None = None) -> int:
+    """An integer field. Raises InputError naming the card."""
+    text = text_field(card, index)
+    if text.isdecimal() and len(text) <= 15:
+        return int(text)
+    if not text and default is not None:
+        return default
+    if not re.fullmatch(r"[+-]?\d{1,15}", text):
+        raise InputError(f"{card.line}: {card.name} field {index + 2}: expected an integer, found '{text[:30]}'")
+    return int(text)
+
+
+def real_field(card: Card, index: int) -> float:
+    """A real number. Raises InputError naming the card."""
+    text = text_field(card, index)
+    try:
+        return real(text)
+    except ValueError:
+        raise InputError(f"{card.line}: {card.name} field {index + 2}: expected a number, found '{text[:30]}'") from None
+
+
+def listed_numbers(entries: list[str], where: str) -> list[int]:
+    """Integers with ranges "a THRU b"."""
+    words = [entry.upper() for entry in entries if entry]
+    result: list[int] = []
+    for index, word in enumerate(words):
+        if word == "THRU" and 0 < index < len(words) - 1 and words[index - 1].isdigit() and words[index + 1].isdigit():
+            first, last = int(words[index - 1]), int(words[index + 1])
+            if last - first > LONGEST_SET:
+                raise InputError(f"{where}: a set claims {last - first} members")
+            result += range(first + 1, last)
+        elif re.fullmatch(r"\d{1,15}", word):
+            result.append(int(word))
+        else:
+            raise InputError(f"{where}: expected a number or THRU, found '{word[:30]}'")
+    return result

@@ -1,0 +1,130 @@
+"""Raw content of a mesh file, before units and checks; solid cells joined by type, cells of lower dimension as node sets."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError
+from preprocess.elements import ELEMENTS
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SOLIDS = {element.meshio_name: element.name for element in ELEMENTS.values()}
+LOWER = {"vertex": 0, "line": 1, "line3": 1, "triangle": 2, "triangle6": 2, "triangle7": 2, "quad": 2, "quad8": 2, "quad9": 2}
+SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class RawMesh:
+    """Raw content of a mesh file: all points, solid elements by type, sets as point indices; notices: content left out."""
+
+    points: Array
+    node_ids: Indices
+    connectivity: dict[str, Indices]
+    element_ids: dict[str, Indices]
+    node_sets: dict[str, Indices] = field(default_factory=dict)
+    element_sets: dict[str, Indices] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Successive cells of one type: rows of point indices, numbers, names of their sets."""
+
+    type: str
+    rows: Indices
+    ids: Indices
+    names: tuple[str, ...]
+
+
+def node_rows(path: Path, node_ids: Indices, numbers: ArrayLike, elements: Sequence[int] | Indices, kind: str = "") -> Indices:
+    """Rows of the nodes whose numbers elements (ne, nn) give. Raises InputError naming elements and the missing nodes."""
+    order = np.argsort(node_ids, kind="stable")
+    wanted = np.array(numbers, dtype=np.int64)
+    rows = order[np.minimum(np.searchsorted(node_ids, wanted, sorter=order), len(order) - 1)]
+    missing = np.argwhere(node_ids[rows] != wanted)
+    if len(missing):
+        what = f" ({kind})" if kind else ""
+        raise InputError(
+            *(
+                f"{path}: element {elements[row]}{what} refers to node {wanted[row, k]}, which does not exist; complete the nodes"
+                for row, k in missing[:SHOWN]
+            )
+        )
+    return rows
+
+
+def assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cells], node_sets: dict[str, Indices]) -> RawMesh:
+    """Solid cells joined by type; lower-dimensional cells as node sets, rejected when not on a solid."""
+    cells = [block for block in cells if len(block.rows)]
+    solid = [block for block in cells if block.type in SOLIDS]
+    unknown = Counter({b.type: 0 for b in cells if b.type not in SOLIDS and b.type not in LOWER})
+    for block in cells:
+        if block.type in unknown:
+            unknown[block.type] += len(block.rows)
+    if unknown:
+        raise InputError(f"{path}: {_counts(unknown)} are not supported; remesh with {', '.join(ELEMENTS)}")
+    if not solid:
+        found = Counter({b.type: 0 for b in cells})
+        found.update(b.type for b in cells for _ in b.rows)
+        what = _counts(found) or "nothing"
+        raise InputError(f"{path}: has no solid elements (found {what}); mesh the volume with {', '.join(ELEMENTS)}")
+    on_solid = np.zeros(len(points) + 1, dtype=bool)
+    for block in solid:
+        on_solid[np.clip(block.rows, -1, len(points))] = True
+    _check_skin(path, cells, on_solid)
+    _check_unique_numbers(path, np.concatenate([block.ids for block in solid]))
+    by_type: dict[str, list[Indices]] = defaultdict(list)
+    numbers: dict[str, list[Indices]] = defaultdict(list)
+    sets: dict[str, list[Indices]] = defaultdict(list)
+    groups: dict[str, list[Indices]] = defaultdict(list)
+    for block in cells:
+        if block.type in SOLIDS:
+            by_type[SOLIDS[block.type]].append(block.rows)
+            numbers[SOLIDS[block.type]].append(block.ids)
+        for name in block.names:
+            (groups if block.type in SOLIDS else sets)[name].append(block.ids if block.type in SOLIDS else block.rows.ravel())
+    return RawMesh(
+        points=_three_columns(path, points),
+        node_ids=np.asarray(node_ids, dtype=np.int64),
+        connectivity={name: np.concatenate(tables) for name, tables in by_type.items()},
+        element_ids={name: np.concatenate(ids) for name, ids in numbers.items()},
+        node_sets={**node_sets, **{name: np.unique(np.concatenate(rows)) for name, rows in sets.items()}},
+        element_sets={name: np.concatenate(ids) for name, ids in groups.items()},
+    )
+
+
+def _check_unique_numbers(path: Path, ids: Indices) -> None:
+    """Raise InputError for duplicate element numbers."""
+    values, counts = np.unique(ids, return_counts=True)
+    if len(values) < len(ids):
+        raise InputError(f"{path}: element number {values[counts > 1][0]} occurs twice; number the elements uniquely")
+
+
+def _check_skin(path: Path, cells: Iterable[Cells], on_solid: NDArray[np.bool_]) -> None:
+    """Raise InputError for shells and beams that are not the skin of the solid."""
+    loose: Counter[str] = Counter()
+    for block in cells:
+        if LOWER.get(block.type, 0) > 0:
+            loose[block.type] += int((~on_solid[np.clip(block.rows, -1, len(on_solid) - 1)].all(axis=1)).sum())
+    loose += Counter()
+    if loose:
+        raise InputError(f"{path}: {_counts(loose)} lie on no solid element; leave shells and beams out of the export")
+
+
+def _three_columns(path: Path, points: Array) -> Array:
+    points = np.asarray(points, dtype=float)
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise InputError(f"{path}: nodes have {points.shape[-1]} coordinates; a solid mesh has 3")
+    return points
+
+
+def _counts(found: Counter[str] | dict[str, int]) -> str:
+    """ "12 wedge and 3 pyramid elements"."""
+    names = [f"{n} {kind}" for kind, n in sorted(found.items())]
+    return " and ".join(names) + (" elements" if names else "")

@@ -1,0 +1,83 @@
+"""Mesh of a file: `read_mesh`."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from preprocess.elements import ELEMENTS
+from preprocess.inputs.arguments import checked_arguments, file_path, instance
+from preprocess.inputs.warning import PreprocessWarning
+from preprocess.mesh.checks import missing_nodes
+from preprocess.mesh.mesh import ElementBlock, Mesh
+from preprocess.mesh_files.readers import RawMesh, raw_mesh
+
+Indices = NDArray[np.int64]
+
+UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}
+
+
+@checked_arguments
+def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> Mesh:
+    """Solid mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
+
+    unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders inverted elements.
+    Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without a solid element are left out.
+    Raises InputError for an unreadable file or an invalid solid mesh.
+    """
+    source = str(file_path(path, "mesh"))
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise InputError(f"{source}: unit {unit!r:.60} is unknown; give one of {', '.join(UNITS)}")
+    fix = (fix,) if isinstance(fix, str) else tuple(instance(fix, Iterable, f"{source}: fix", "'orientation' or nothing"))
+    unknown = [name for name in fix if name != "orientation"]
+    if unknown:
+        raise InputError(f"{source}: fix {unknown[0]!r} is unknown; the only one is 'orientation'")
+    raw = raw_mesh(Path(path))
+    for notice in raw.notices:
+        warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
+    mesh = _solid_mesh(raw, source, unit)
+    if fix:
+        mesh = _reoriented(mesh)
+    mesh.check()
+    return mesh
+
+
+def _solid_mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
+    """Mesh of the solid elements alone, renumbered to the nodes they use, in metres."""
+    problems = missing_nodes(len(raw.points), raw.connectivity, raw.element_ids, raw.node_ids)
+    if problems:
+        raise InputError(*(f"{source}: {problem}" for problem in problems))
+    used = np.unique(np.concatenate([table.ravel() for table in raw.connectivity.values()]))
+    index = np.full(len(raw.points), -1, dtype=np.int64)
+    index[used] = np.arange(len(used))
+    return Mesh(
+        nodes=raw.points[used] * UNITS[unit],
+        node_ids=raw.node_ids[used],
+        blocks={name: ElementBlock(index[table], raw.element_ids[name]) for name, table in raw.connectivity.items()},
+        node_sets={name: _kept(index, nodes) for name, nodes in raw.node_sets.items()},
+        element_sets=raw.element_sets,
+        source=source,
+        unit=unit,
+    )
+
+
+def _kept(index: Indices, nodes: Indices) -> Indices:
+    """New indices of the nodes that are kept."""
+    kept = np.unique(index[nodes])
+    return kept[kept >= 0]
+
+
+def _reoriented(mesh: Mesh) -> Mesh:
+    """The mesh with the node order of inverted elements corrected."""
+    blocks = {}
+    for name, block in mesh.blocks.items():
+        determinants = ELEMENTS[name].jacobian_determinants(mesh.nodes[block.connectivity])
+        table = block.connectivity.copy()
+        inverted = (determinants < 0).all(axis=1)
+        table[inverted] = table[inverted][:, ELEMENTS[name].mirrored]
+        blocks[name] = ElementBlock(table, block.ids)
+    return replace(mesh, blocks=blocks)

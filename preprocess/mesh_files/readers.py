@@ -1,0 +1,55 @@
+"""Mesh readers by file suffix; their exceptions become one InputError.
+
+VTU is read by meshio. The other formats have readers of their own: meshio drops the numbers of nodes and elements, loses
+surfaces, sets of sets and supports, skips what it does not know, and fails on many real files.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from flexmbs.errors import InputError
+from flexmbs.files.inputs import check_regular
+from preprocess.inputs.guard import reason
+from preprocess.mesh_files.abaqus import read_abaqus
+from preprocess.mesh_files.gmsh import read_gmsh
+from preprocess.mesh_files.med import read_med
+from preprocess.mesh_files.nastran import read_nastran
+from preprocess.mesh_files.raw_mesh import RawMesh
+from preprocess.mesh_files.vtu import read_vtu
+
+READERS: dict[str, Callable[[Path], RawMesh]] = {
+    ".msh": read_gmsh,
+    ".inp": read_abaqus,
+    ".vtu": read_vtu,
+    ".med": read_med,
+    ".bdf": read_nastran,
+    ".nas": read_nastran,
+    ".dat": read_nastran,
+}
+EXPECTED = {
+    ".msh": "$MeshFormat",
+    ".inp": "*NODE",
+    ".vtu": "<VTKFile>",
+    ".med": "an HDF5 signature",
+    ".bdf": "BEGIN BULK",
+    ".nas": "BEGIN BULK",
+    ".dat": "BEGIN BULK",
+}
+
+
+def raw_mesh(path: Path) -> RawMesh:
+    """Content of a mesh file. Raises InputError with file, location and reason."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path}: format '{path.suffix}' is not supported; use one of {', '.join(READERS)}")
+    check_regular(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: the file is empty; expected {EXPECTED[path.suffix.lower()]} at byte 0")
+    try:
+        return reader(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:
+        raise InputError(f"{path}: is damaged ({reason(error)}); export it again") from error

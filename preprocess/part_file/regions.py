@@ -1,0 +1,74 @@
+"""Interfaces and attached masses on a region of the mesh: a named set, nodes about a point or on a plane.
+
+[interfaces.hub]
+kind = "rigid"                                    # or "averaged"
+set = "hub_face"                                  # or point = [x, y, z] with radius, or
+                                                  # plane = { point = [x, y, z], normal = [x, y, z], tolerance = 1e-6 }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flexmbs.declaration import NestedError, Problem, close_names, shown
+from preprocess.fe.interfaces import INTERFACES, Interface
+from preprocess.mesh.node_regions import Plane, Point, Region
+from preprocess.part_file.records import Files, Made, as_table, field_names, key_problems, read_record, record_values
+
+REGION_KEYS = ("set", "point", "plane")
+
+
+def read_interface(table: Any, files: Files) -> Interface:
+    """The interface of a table. Raises NestedError with every problem, InputError."""
+    given = as_table(table)
+    kind = given.get("kind", "rigid")
+    if not isinstance(kind, str) or kind not in INTERFACES:
+        raise NestedError([Problem(("kind",), f"no such kind {shown(kind)}; {close_names(str(kind), INTERFACES)}")])
+    return read_with_region(INTERFACES[kind], {key: value for key, value in given.items() if key != "kind"}, files)
+
+
+def read_with_region(cls: type[Made], table: Any, files: Files) -> Made:
+    """Object whose argument ``where`` is a region. Raises NestedError with every problem, InputError from the constructor."""
+    given = as_table(table)
+    own = [name for name in field_names(cls) if name != "where"]
+    problems = key_problems(given, [*REGION_KEYS, "radius", *own], [])
+    values: dict[str, Any] = {}
+    try:
+        values = record_values(cls, {"where": "", **{key: given[key] for key in own if key in given}}, files)
+    except NestedError as error:
+        problems += error.problems
+    try:
+        values["where"] = _where(given, files)
+    except NestedError as error:
+        problems += error.problems
+    if problems:
+        raise NestedError(problems)
+    return cls(**values)
+
+
+def _where(table: Mapping[str, Any], files: Files) -> str | Region:
+    """Region of one of the keys."""
+    given = [key for key in REGION_KEYS if key in table]
+    if len(given) != 1:
+        raise NestedError(
+            [Problem((), f"give one of {', '.join(REGION_KEYS)}" + (f", not {' and '.join(given)}" if given else ""))]
+        )
+    if "radius" in table and given != ["point"]:
+        raise NestedError([Problem(("radius",), "requires point; leave it out")])
+    match given[0]:
+        case "point":
+            keys = {"position": "point", "radius": "radius"}
+            return read_record(Point, {name: table[key] for name, key in keys.items() if key in table}, files)
+        case "plane":
+            return _inside("plane", table["plane"], files)
+    if not isinstance(table["set"], str):
+        raise NestedError([Problem(("set",), f"must be the name of a set, not {shown(table['set'])}")])
+    return table["set"]
+
+
+def _inside(key: str, table: Any, files: Files) -> Region:
+    try:
+        return read_record(Plane, as_table(table), files)
+    except NestedError as error:
+        raise NestedError(Problem((key, *inner.path), inner.message) for inner in error.problems) from None

@@ -1,0 +1,70 @@
+"""Fewest normal modes whose estimated frequency errors in a band are within a tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.reduction.accuracy import ReducedModel, frequency_errors
+from preprocess.reduction.independent import elastic_shapes
+from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.lanczos import Modes, Operator, modes_of
+
+_FIRST, _GROWTH, _HIGHEST = 1.5, 1.6, 10.0  # frequency limits of the modes tried, as multiples of the band
+
+
+def fewest_modes(
+    statics: InterfaceStatics, static: Mapping[str, FloatArray], response: Operator, normal: str, omega: float, tolerance: float
+) -> Modes:
+    """Lowest modes under ``response`` for which, with the ``static`` shapes, the estimated relative error of every frequency up
+    to ``omega`` [rad/s], free and with each interface held, is at most ``tolerance``; at least all modes in the band.
+
+    Raises InputError when the body has no mode in the band, or when the modes up to ten times the band do not suffice.
+    """
+    limit = _FIRST
+    while True:
+        pool = modes_of(response, statics.fe.mass_product, statics.size, omega_max=limit * omega)
+        worst = _worst(statics, static, normal, pool, len(pool.omega), omega)
+        if worst <= tolerance:
+            break
+        limit *= _GROWTH
+        if limit > _HIGHEST:
+            raise InputError(
+                f"method.tolerance: the error is still {worst:.2g} with {len(pool.omega)} {normal} modes; increase it above "
+                f"{tolerance:g}, reduce the band, or choose another reduction, such as Rubin"
+            )
+    return _bisected(statics, static, normal, pool, omega, tolerance)
+
+
+def _bisected(
+    statics: InterfaceStatics, static: Mapping[str, FloatArray], normal: str, pool: Modes, omega: float, tolerance: float
+) -> Modes:
+    low, high = int(np.sum(pool.omega <= omega)), len(pool.omega)
+    while low < high:
+        middle = (low + high) // 2
+        if _worst(statics, static, normal, pool, middle, omega) <= tolerance:
+            high = middle
+        else:
+            low = middle + 1
+    return Modes(pool.omega[:high], pool.shapes[:, :high])
+
+
+def _worst(
+    statics: InterfaceStatics, static: Mapping[str, FloatArray], normal: str, pool: Modes, count: int, omega: float
+) -> float:
+    """Largest estimated error in the band with the first ``count`` modes; infinite without any shape."""
+    blocks = dict(static)
+    if count:
+        blocks[f"{normal} modes"] = pool.shapes[:, :count]
+    if not blocks:
+        return float("inf")
+    shapes = elastic_shapes(statics, blocks).shapes
+    supports = (None, *range(len(statics.interfaces)))
+    reduced = ReducedModel.of(statics, shapes)
+    found = [frequency_errors(reduced, held, omega, at_least=0) for held in supports]
+    if count == len(pool.omega) and not any(errors.frequency.size for errors in found):
+        raise InputError(f"method.band: the body has no mode up to {omega / (2 * np.pi):g} Hz; raise the band")
+    return max(float(errors.error.max(initial=0.0)) for errors in found)

@@ -1,0 +1,166 @@
+"""`Cholesky`: factor of a matrix, computed and applied by several threads."""
+
+from threading import Lock
+from typing import final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from preprocess.solve.cholesky.fronts import Matrix
+from preprocess.solve.cholesky.schedule import Step, children, parts, peak_entries, rounds
+from preprocess.solve.cholesky.shared import (
+    add_to_panel,
+    add_to_update,
+    column_shares,
+    factor_panel,
+    load_columns,
+    locate_front_rows,
+    negative_update,
+    own_columns,
+)
+from preprocess.solve.cholesky.solves import backward, forward, gather, pass_on, scatter
+from preprocess.solve.cholesky.subtree import factor_subtree
+from preprocess.solve.cholesky.symbolic import Tree
+from preprocess.solve.threads import Threads
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+BLOCK = 8192  # nodes whose loads are reordered by one task
+
+
+class PivotError(Exception):
+    """A pivot is not positive (or is zero); ``dof``: degree of freedom whose elimination fails, if known."""
+
+    def __init__(self, dof: int | None) -> None:
+        super().__init__(f"pivot of degree of freedom {dof}")
+        self.dof = dof
+
+
+class ArrayPool:
+    """Flat arrays for reuse: allocating memory costs as much as the work in it."""
+
+    def __init__(self) -> None:
+        self._lock, self._free = Lock(), list[Array]()
+
+    def take(self, size: int) -> Array:
+        """An uninitialized array of at least that size."""
+        with self._lock:
+            fitting = [k for k, each in enumerate(self._free) if size <= len(each) <= 2 * size]
+            if fitting:
+                return self._free.pop(min(fitting, key=lambda k: len(self._free[k])))
+        return np.empty(size)
+
+    def give(self, array: Array) -> None:
+        """Return an array to the pool."""
+        with self._lock:
+            self._free.append(array)
+
+
+@final
+class Cholesky:
+    """Factor of a symmetric matrix (n, n), three degrees of freedom to a node, in the order of a tree."""
+
+    def __init__(self, K: sp.csr_matrix, tree: Tree, *, signed: bool = False) -> None:
+        """Raises PivotError where a pivot is not positive, or with ``signed`` where it is zero."""
+        self._tree, self._signed, self._size = tree, signed, K.shape[0]
+        self._parts = parts(tree)
+        self._threads = Threads()
+        self.signs = np.ones(3 * len(tree.order), np.int8)
+        self._L = np.empty(tree.panel[-1])
+        matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool()
+        updates: dict[int, Array] = {}
+        with self._threads as threads:
+            for steps_ in rounds(tree):
+                if steps_[0].shared:
+                    updates[steps_[0].low] = self._front(steps_[0].low, matrix, updates, pool)
+                else:
+                    found = threads.parallel_map(self._subtree, ((step, matrix, pool) for step in steps_))
+                    updates |= {step.high - 1: update for step, update in zip(steps_, found)}
+
+    def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Array:
+        """Factor a subtree; the update of its root."""
+        stack, front_rows = pool.take(step.stack), np.empty(len(self._tree.order), np.int64)
+        self._check(factor_subtree(self._tree, step.low, step.high, matrix, self._signed, self._L, self.signs, stack, front_rows))
+        update = pool.take(step.update)
+        update[: step.update] = stack[: step.update]
+        pool.give(stack)
+        return update
+
+    def _front(self, s: int, matrix: Matrix, updates: dict[int, Array], pool: ArrayPool) -> Array:
+        """Factor one front on all threads; its update."""
+        tree, L, parallel_map = self._tree, self._L, self._threads.parallel_map
+        own, below, f = int(tree.first[s + 1] - tree.first[s]), 3 * int(tree.start[s + 1] - tree.start[s]), int(tree.panel[s])
+        front_rows, parts = np.empty(len(tree.order), np.int64), []
+        locate_front_rows(tree, s, front_rows)
+        parallel_map(
+            load_columns, ((tree, s, low, high, matrix, L, front_rows) for low, high in column_shares(0, own, own + below // 3))
+        )
+        for c in children(tree, s):
+            C, count, split = updates.pop(c), int(tree.start[c + 1] - tree.start[c]), own_columns(tree, c)
+            parallel_map(add_to_panel, ((tree, c, low, high, front_rows, C, L) for low, high in column_shares(0, split, count)))
+            parts.append((c, C, column_shares(split, count, count)))
+        first = 3 * int(tree.first[s])
+        signs = self.signs[first : first + 3 * own]
+        failed = factor_panel(L, f, 3 * own, below, self._signed, signs, parallel_map)
+        self._check(first + failed if failed else 0)
+        U = pool.take(below * below)
+        negative_update(L, f, 3 * own, below, signs, U, parallel_map)
+        for c, C, shares in parts:
+            parallel_map(add_to_update, ((tree, c, low, high, front_rows, C, U) for low, high in shares))
+            pool.give(C)
+        return U
+
+    def _check(self, failed: int) -> None:
+        if failed:
+            raise PivotError(3 * int(self._tree.order[(failed - 1) // 3]) + (failed - 1) % 3)
+
+    @staticmethod
+    def bytes_needed(tree: Tree) -> int:
+        """Bytes of the factor and of the workspace."""
+        return 8 * int(tree.panel[-1] + peak_entries(tree, rounds(tree), Threads().count))
+
+    def pivots(self) -> Array:
+        """Sizes of the pivots (n,), in the order of the matrix; infinite for nodes outside the tree."""
+        tree, n = self._tree, 3 * len(self._tree.order)
+        columns = 3 * np.diff(tree.first)
+        height = columns + 3 * np.diff(tree.start)
+        owner = np.repeat(np.arange(len(columns)), columns)
+        diagonal = self._L[tree.panel[owner] + (np.arange(n) - 3 * tree.first[owner]) * (height[owner] + 1)]
+        result = np.full((len(tree.position), 3), np.inf)
+        result[tree.order] = (diagonal**2).reshape(-1, 3)
+        return result.ravel()[: self._size]
+
+    @property
+    def nnz(self) -> int:
+        """Entries of the panels."""
+        return len(self._L)
+
+    def solve(self, loads: Array) -> Array:
+        """x = K⁻¹ b for loads b (n, k), zero at nodes outside the tree."""
+        tree, parts = self._tree, self._parts
+        x, result = np.empty((loads.shape[1], 3 * len(tree.order))), np.zeros(loads.shape)
+        outside = [np.empty(0)] * len(parts.steps)
+
+        def forwards(k: int) -> None:
+            step = parts.steps[k]
+            outside[k] = np.zeros((len(x), int(np.sqrt(step.update))))
+            for child in parts.children[k]:
+                pass_on(tree, parts.steps[child].high - 1, step.high - 1, outside[child], x, outside[k])
+            forward(tree, step.low, step.high, self._L, self.signs, x, outside[k], self._work(step, x))
+
+        def backwards(k: int) -> None:
+            step = parts.steps[k]
+            backward(tree, step.low, step.high, self._L, x, self._work(step, x))
+
+        blocks = [(low, min(low + BLOCK, len(tree.order))) for low in range(0, len(tree.order), BLOCK)]
+        with self._threads as threads:
+            threads.parallel_map(gather, ((tree.order, low, high, loads, x) for low, high in blocks))
+            threads.in_dependency_order(forwards, parts.children)
+            threads.in_dependency_order(backwards, parts.parents)
+            threads.parallel_map(scatter, ((tree.order, low, high, x, result) for low, high in blocks))
+        return result
+
+    def _work(self, step: Step, x: Array) -> Array:
+        return np.empty(3 * len(x) * int(np.diff(self._tree.start[step.low : step.high + 1]).max()))

@@ -1,0 +1,107 @@
+"""Division of the elimination into tasks for several threads: whole subtrees below, single large fronts above.
+
+The division depends on the tree alone, so that the factor is bitwise the same on any number of threads.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preprocess.solve.cholesky.subtree import subtree_stack
+from preprocess.solve.cholesky.symbolic import Tree
+
+Indices = NDArray[np.int64]
+Array = NDArray[np.float64]
+
+SHARE = 1 / 6  # of all operations that a subtree may hold
+LEAST = 3e7  # operations below which there is no division
+PART, LEAST_ENTRIES = 1 / 8, 1e6  # the same for substitutions: entries of the factor
+
+
+class Step(NamedTuple):
+    """Supernodes low … high - 1: a subtree that one thread eliminates, or one front that all threads share; entries of the
+    subtree's stack and of its root's update."""
+
+    low: int
+    high: int
+    shared: bool
+    stack: int
+    update: int
+
+
+def operations(tree: Tree) -> Array:
+    """Operation count of each supernode."""
+    n, m = 3.0 * np.diff(tree.first), 3.0 * np.diff(tree.start)
+    return np.asarray(n**3 / 3 + n * n * m + n * m * m)
+
+
+def division(tree: Tree, work: Array, limit: float) -> list[Step]:
+    """Steps in the order of elimination: subtrees whose work is at most the limit, and the fronts above them."""
+    done = np.concatenate([[0.0], np.cumsum(work)])
+    whole = done[1:] - done[tree.least]
+    s = len(work) - 1
+    found: list[Step] = []
+    while s >= 0:
+        shared = bool(whole[s] > limit)
+        low = s if shared else int(tree.least[s])
+        update = 9 * int(tree.start[s + 1] - tree.start[s]) ** 2
+        found.append(Step(low, s + 1, shared, update if shared else int(subtree_stack(tree, low, s + 1)), update))
+        s = low - 1
+    return found[::-1]
+
+
+def rounds(tree: Tree) -> list[list[Step]]:
+    """Steps of the factorization: the subtrees of one round run concurrently, a shared front alone."""
+    own = operations(tree)
+    result: list[list[Step]] = [[]]
+    for step in division(tree, own, max(SHARE * own.sum(), LEAST)):
+        if step.shared:
+            result += [[step], []]
+        else:
+            result[-1].append(step)
+    return [each for each in result if each]
+
+
+class Parts(NamedTuple):
+    """Steps of a substitution, and for each step the numbers of those it depends on (children) and of those that depend on it."""
+
+    steps: list[Step]
+    children: list[list[int]]
+    parents: list[list[int]]
+
+
+def parts(tree: Tree) -> Parts:
+    """Steps of a substitution, one thread each."""
+    entries = np.diff(tree.panel).astype(float)
+    found = division(tree, entries, max(PART * entries.sum(), LEAST_ENTRIES))
+    number = {step.high - 1: k for k, step in enumerate(found)}
+    below = [[number[c] for c in reversed(children(tree, step.high - 1))] if step.shared else [] for step in found]
+    above = [[number[int(tree.parent[step.high - 1])]] if tree.parent[step.high - 1] >= 0 else [] for step in found]
+    return Parts(found, below, above)
+
+
+def peak_entries(tree: Tree, rounds: list[list[Step]], threads: int) -> int:
+    """Entries of updates and stacks in use at the peak, besides the factor."""
+    held: dict[int, int] = {}
+    peak = 0
+    for each in rounds:
+        running = sorted((step.stack for step in each), reverse=True)[:threads]
+        finished = sum(step.update for step in each)
+        peak = max(peak, sum(held.values()) + sum(running) + (0 if each[0].shared else finished))
+        for step in each:
+            if step.shared:
+                for child in children(tree, step.high - 1):
+                    del held[child]
+            held[step.high - 1] = step.update
+    return peak
+
+
+def children(tree: Tree, s: int) -> list[int]:
+    """Children of supernode s, the last first."""
+    found = []
+    child = s - 1
+    while child >= tree.least[s]:
+        found.append(child)
+        child = int(tree.least[child]) - 1
+    return found

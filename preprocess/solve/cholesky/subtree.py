@@ -1,0 +1,94 @@
+"""Elimination of a whole subtree, with its updates on two stacks at the ends of one array.
+
+Supernodes use the lower and the upper end alternately down the tree, so that an update never overlaps those of its children,
+which are released at the other end as soon as they are added.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs._jit import seldom
+from preprocess.solve.cholesky.fronts import (
+    STRIP,
+    add_update,
+    columns_within,
+    factor_below,
+    factor_corner,
+    load_entries,
+    negative_square,
+    set_front_rows,
+)
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@seldom
+def subtree_stack(tree: Any, low: int, high: int) -> int:
+    """Entries of the updates that are in use at the same time in the subtree of supernodes low … high - 1."""
+    used = peak = 0
+    for s in range(low, high):
+        used += 9 * (tree.start[s + 1] - tree.start[s]) ** 2
+        peak = max(peak, used)
+        child = s - 1
+        while child >= tree.least[s]:
+            used -= 9 * (tree.start[child + 1] - tree.start[child]) ** 2
+            child = tree.least[child] - 1
+    return peak
+
+
+@seldom
+def factor_subtree(
+    tree: Any, low: int, high: int, matrix: Any, signed: bool, L: Array, signs: Any, stack: Array, front_rows: Any
+) -> int:
+    """Factor supernodes low … high - 1, a subtree, in order: panels to L, the update of the root to the start of the stack.
+
+    Returns 0, or one more than the degree of freedom (in elimination order) whose pivot fails.
+    """
+    at, upper = np.zeros(high - low, np.int64), np.zeros(high - low, np.int8)
+    widest = 0
+    for s in range(high - 1, low - 1, -1):
+        if s < high - 1:
+            upper[s - low] = 1 - upper[tree.parent[s] - low]
+        widest = max(widest, 3 * (tree.first[s + 1] - tree.first[s]))
+    spare = np.empty(widest * (widest + STRIP) if signed else 0)
+    pivot = np.zeros(1, np.int32)
+    bottom, top = 0, len(stack)
+    for s in range(low, high):
+        columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
+        height, f = columns + below, tree.panel[s]
+        set_front_rows(tree, s, front_rows)
+        load_entries(tree, s, 0, columns // 3, matrix, front_rows, L, f, height)
+        child = s - 1
+        while child >= tree.least[s]:
+            add_update(tree, child, 0, columns_within(tree, child), front_rows, stack, at[child - low], L, f, height, 0, 0)
+            child = tree.least[child] - 1
+        own = signs[3 * tree.first[s] :]
+        failed = factor_corner(columns, L, f, height, signed, own, spare, pivot)
+        if failed != 0:
+            return 3 * tree.first[s] + failed
+        if upper[s - low]:
+            top -= below * below
+            u = top
+        else:
+            u = bottom
+            bottom += below * below
+        if below > 0:
+            factor_below(below, columns, L, f, height, columns, own)
+            negative_square(below, columns, L, f, height, own, stack, u)
+        child = s - 1
+        while child >= tree.least[s]:
+            count = tree.start[child + 1] - tree.start[child]
+            begin = at[child - low]
+            add_update(
+                tree, child, columns_within(tree, child), count, front_rows, stack, begin, stack, u, below, columns, columns
+            )
+            if upper[s - low]:
+                bottom -= 9 * count * count
+            else:
+                top += 9 * count * count
+            child = tree.least[child] - 1
+        at[s - low] = u
+    return 0

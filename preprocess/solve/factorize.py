@@ -1,0 +1,102 @@
+"""Factorization of symmetric sparse matrices."""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from flexmbs._jit import COMPILED
+from flexmbs.errors import InputError
+from preprocess.solve.cholesky import PivotError
+from preprocess.solve.factors import BACKENDS, Factor, Problem
+from preprocess.solve.ordering import node_graph, node_order
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SINGULAR = 1e14  # estimated condition number at which a matrix counts as singular
+DEFAULT = "cholesky" if COMPILED else "superlu"
+
+
+def factorize(
+    K: sp.csr_matrix,
+    *,
+    nodes: Indices | None = None,
+    coordinates: Array | None = None,
+    node_ids: Indices | None = None,
+    definite: bool = True,
+    backend: str = DEFAULT,
+) -> Factor:
+    """Factor of a symmetric matrix (n, n) with three degrees of freedom per node.
+
+    nodes (N,): free nodes, ascending, the others are fixed; by default all.
+    coordinates (n/3, 3): of all nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for messages.
+    definite: whether K must be positive definite; otherwise it is factored without pivoting and its negative pivots are counted.
+    backend: "cholesky" (the package's own), "superlu" or "pardiso" (extra ``mkl``).
+    Raises InputError naming the unconstrained nodes when K is singular, MachineError when memory does not suffice or the backend
+    is missing.
+    """
+    free = np.arange(-(-K.shape[0] // 3)) if nodes is None else nodes
+    if not len(free):
+        raise InputError("stiffness: no free degree of freedom is left; fix fewer nodes")
+    if backend not in BACKENDS:
+        raise InputError(f"backend: {backend!r} is unknown; choose one of {', '.join(BACKENDS)}")
+    graph = node_graph(K, free)
+    problem = Problem(K, free, graph, node_order(graph, None if coordinates is None else coordinates[free]), definite)
+    try:
+        factor = BACKENDS[backend](problem)
+    except PivotError as error:
+        raise InputError(_singular(problem, _loose_motion(problem, error.dof), node_ids)) from error
+    motion = _soft_motion(problem, factor) if factor.nearly_singular() else None
+    if motion is not None:
+        raise InputError(_singular(problem, motion, node_ids))
+    return factor
+
+
+def _soft_motion(problem: Problem, factor: Factor) -> Array | None:
+    """Near-null vector of K by two steps of inverse iteration; None when K is regular to working accuracy."""
+    K = problem.K
+    size = float(np.abs(K.data).max(initial=0.0))
+    x = np.random.default_rng(0).standard_normal(K.shape[0])
+    for _ in range(2):
+        y = factor.solve(x / np.linalg.norm(x))
+        growth = np.linalg.norm(y)
+        if not np.isfinite(growth) or growth * size > SINGULAR:
+            return y if np.isfinite(growth) else _part_of(problem, None)
+        x = y
+    return None
+
+
+def _loose_motion(problem: Problem, dof: int | None) -> Array:
+    """Motion responsible for a failed pivot: that of its component where there are several, otherwise the softest."""
+    K = problem.K
+    n_parts, _ = connected_components(problem.graph, directed=False)
+    if n_parts == 1:
+        stiffened = (K + 1e-9 * abs(K.diagonal()).max() * sp.eye(K.shape[0], format="csr")).tocsr()
+        try:
+            return BACKENDS[DEFAULT](problem._replace(K=stiffened)).solve(np.random.default_rng(0).standard_normal(K.shape[0]))
+        except PivotError:
+            pass  # indefinite: no single motion is responsible
+    return _part_of(problem, dof)
+
+
+def _part_of(problem: Problem, dof: int | None) -> Array:
+    """Indicator of the connected component of a degree of freedom, by default of the smallest component."""
+    _, part = connected_components(problem.graph, directed=False)
+    chosen = np.argmin(np.bincount(part)) if dof is None else part[np.searchsorted(problem.nodes, dof // 3)]
+    motion = np.zeros(problem.K.shape[0])
+    rows = problem.rows
+    motion[rows] = np.repeat(part == chosen, 3)[: len(rows)]
+    return motion
+
+
+def _singular(problem: Problem, motion: Array, node_ids: Indices | None) -> str:
+    """Message naming the nodes that move freely."""
+    moving = np.unique(np.flatnonzero(np.abs(motion) > 0.05 * np.abs(motion).max()) // 3)
+    labels = moving if node_ids is None else np.asarray(node_ids)[moving]
+    n_parts, _ = connected_components(problem.graph, directed=False)
+    shown = ", ".join(map(str, labels[:5])) + (", …" if len(labels) > 5 else "")
+    parts = f" in {n_parts} separate parts" if n_parts > 1 else ""
+    return (
+        f"stiffness: singular: {len(labels)} of {len(problem.nodes)} nodes{parts} move freely (node {shown}); fix or connect them"
+    )

@@ -1,0 +1,179 @@
+"""Factors of symmetric matrices by three solvers with the same interface.
+
+`CholeskyFactor` is the package's own (see `cholesky`) and the fastest; `SuperLUFactor` comes with SciPy and is used where
+kernels are not compiled; `PardisoFactor` needs the extra ``mkl``.
+"""
+
+import weakref
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from numpy.typing import NDArray
+
+from flexmbs.errors import MachineError
+from preprocess.solve.cholesky import Cholesky, PivotError, analyse
+from preprocess.solve.memory import check_free_memory
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+OUT_OF_MEMORY, SOLVE = -2, 33  # PARDISO's error and phase
+
+
+class Problem(NamedTuple):
+    """Factorization problem: the rows and columns of K (n, n) of some nodes (N,), three each; the graph (N, N) of these and
+    their order of elimination; definite: whether every pivot has to be positive."""
+
+    K: sp.csr_matrix
+    nodes: Indices
+    graph: sp.csr_matrix
+    order: Indices
+    definite: bool
+
+    @property
+    def rows(self) -> Indices:
+        """Rows of K that belong to the nodes."""
+        rows = (3 * self.nodes[:, None] + np.arange(3)).ravel()
+        return rows[rows < self.K.shape[0]]
+
+    @property
+    def part(self) -> sp.csr_matrix:
+        """The rows and columns that belong to the nodes."""
+        rows = self.rows
+        return self.K if len(rows) == self.K.shape[0] else self.K[rows][:, rows].tocsr()
+
+
+class Factor(ABC):
+    """Factor of a symmetric matrix, or of its rows and columns of some nodes. Solves K x = b, x = 0 at other nodes."""
+
+    @abstractmethod
+    def __init__(self, problem: Problem) -> None:
+        """Raises PivotError where a pivot fails, MachineError when memory does not suffice."""
+
+    @property
+    @abstractmethod
+    def nnz(self) -> int:
+        """Entries stored."""
+
+    @abstractmethod
+    def solve(self, loads: Array) -> Array:
+        """x = K⁻¹ b for loads b (n,) or (n, k), zero where nodes are left out; sixteen together cost about three single ones."""
+
+    @abstractmethod
+    def negative_pivots(self) -> int:
+        """Number of negative eigenvalues of K (Sylvester's law of inertia)."""
+
+    @abstractmethod
+    def nearly_singular(self) -> bool:
+        """Whether pivots indicate that K may be singular."""
+
+
+@final
+class CholeskyFactor(Factor):
+    """P K Pᵀ = L S Lᵀ in supernodes."""
+
+    def __init__(self, problem: Problem) -> None:
+        tree = analyse(problem.graph.indptr, problem.graph.indices, problem.order)
+        tree = tree.of_nodes(problem.nodes, -(-problem.K.shape[0] // 3))
+        check_free_memory(Cholesky.bytes_needed(tree), f"the factor of {len(problem.rows)} degrees of freedom")
+        self._scale = problem.K.diagonal()
+        self._factor = Cholesky(problem.K, tree, signed=not problem.definite)
+
+    @property
+    def nnz(self) -> int:
+        return self._factor.nnz
+
+    def solve(self, loads: Array) -> Array:
+        columns = loads.reshape(len(loads), -1)
+        return self._factor.solve(np.ascontiguousarray(columns, dtype=float)).reshape(loads.shape)
+
+    def negative_pivots(self) -> int:
+        return int((self._factor.signs < 0).sum())
+
+    def nearly_singular(self) -> bool:
+        ratio = self._factor.pivots() / np.maximum(np.abs(self._scale), 1e-300)
+        return bool(ratio.min() < 1e-8)
+
+
+@final
+class SuperLUFactor(Factor):
+    """P K Pᵀ = L U, pivots from the diagonal."""
+
+    def __init__(self, problem: Problem) -> None:
+        n = problem.K.shape[0]
+        order = (3 * problem.nodes[problem.order][:, None] + np.arange(3)).ravel()
+        self._order = order[order < n]
+        permuted = problem.K[self._order][:, self._order]
+        permuted.sort_indices()
+        columns = sp.csc_matrix((permuted.data, permuted.indices, permuted.indptr), shape=permuted.shape)
+        try:
+            self._lu = sla.splu(columns, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        except MemoryError as error:
+            raise MachineError(f"the factors of {n} degrees of freedom do not fit in memory; coarsen the mesh") from error
+        except RuntimeError as error:
+            raise PivotError(None) from error
+
+    @property
+    def nnz(self) -> int:
+        return int(self._lu.nnz)
+
+    def solve(self, loads: Array) -> Array:
+        x = np.zeros(loads.shape)
+        x[self._order] = self._lu.solve(np.asfortranarray(loads[self._order], dtype=float))
+        return x
+
+    def negative_pivots(self) -> int:
+        return int((self._lu.U.diagonal() < 0).sum())
+
+    def nearly_singular(self) -> bool:
+        return True
+
+
+@final
+class PardisoFactor(Factor):
+    """L D Lᵀ by the PARDISO of Intel's MKL, through pypardiso."""
+
+    def __init__(self, problem: Problem) -> None:
+        pypardiso = _pypardiso()
+        self._rows = problem.rows
+        self._upper = sp.triu(problem.part, format="csr")
+        self._upper.sort_indices()
+        self._solver: Any = pypardiso.PyPardisoSolver(mtype=2 if problem.definite else -2)
+        weakref.finalize(self, self._solver.free_memory, everything=True)
+        try:
+            self._solver.factorize(self._upper)
+        except pypardiso.pardiso_wrapper.PyPardisoError as error:
+            if error.value == OUT_OF_MEMORY:
+                raise MachineError(f"the factor of {len(self._rows)} degrees of freedom does not fit in memory") from error
+            raise PivotError(None) from error
+        self._solver.remove_stored_factorization()  # a copy, which `solve` would compare with the matrix each time
+        self._solver.set_phase(SOLVE)
+
+    @property
+    def nnz(self) -> int:
+        return int(self._solver.get_iparm(18))
+
+    def solve(self, loads: Array) -> Array:
+        x = np.zeros(loads.shape)
+        x[self._rows] = self._solver._call_pardiso(self._upper, np.asfortranarray(loads[self._rows], dtype=float))
+        return x
+
+    def negative_pivots(self) -> int:
+        return int(self._solver.get_iparm(23))
+
+    def nearly_singular(self) -> bool:
+        return True
+
+
+def _pypardiso() -> Any:
+    try:
+        import pypardiso
+    except ImportError as error:
+        raise MachineError("backend 'pardiso': pypardiso is not installed; pip install 'flexmbs[mkl]'") from error
+    return pypardiso
+
+
+BACKENDS: dict[str, type[Factor]] = {"cholesky": CholeskyFactor, "superlu": SuperLUFactor, "pardiso": PardisoFactor}

@@ -1,0 +1,180 @@
+"""Lowest modes of large structures by block Lanczos on one factorization.
+
+``K φ = ω² M φ`` becomes ``A M φ = θ φ`` with θ = 1/ω² and A the static response (loads → displacements); A may include
+constraints, then the modes are those of the constrained structure. Each step solves for a block of loads, which costs little more
+than one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.errors import SolverError
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.solve.tall import TallProducts
+from preprocess.solve.threads import Threads
+
+Operator = Callable[[FloatArray], FloatArray]
+_TOLERANCE = 1e-7  # residual of a Ritz vector; the error of its ω² is of the order of its square
+_SWEEPS = 3  # of orthogonalization against the basis, at most
+_MAX_RESTARTS = 30
+_DENSE_SIZE = 400
+
+
+class Modes(NamedTuple):
+    """Angular frequencies omega (k,) [rad/s], ascending, and M-orthonormal shapes (n, k)."""
+
+    omega: FloatArray
+    shapes: FloatArray
+
+
+class _Wanted(NamedTuple):
+    """Modes to find: a number, or all below an angular frequency."""
+
+    number: int
+    omega_max: float
+
+    def target(self, theta: FloatArray) -> int:
+        """Number of leading Ritz values (θ descending) to converge; one beyond the limit proves completeness."""
+        if self.number:
+            return self.number
+        return int(np.sum(theta * self.omega_max**2 >= 1.0)) + 1
+
+
+def modes_of(response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0, block: int = 8) -> Modes:
+    """The ``count`` lowest modes, or all with ω ≤ ``omega_max``.
+
+    response: static response A to loads (n, k); mass: M times (n, k).  Raises SolverError when the iteration does not converge.
+    Source: Grimes, Lewis, Simon, SIAM J. Matrix Anal. Appl. 15 (1994) 228 (shifted block Lanczos); Wu, Simon, ibid. 22 (2000) 602
+    (thick restart).
+    """
+    wanted = _Wanted(count, omega_max)
+    if size <= max(_DENSE_SIZE, 4 * count + 10 * block):
+        theta, shapes = _dense(response, mass, size)
+    else:
+        with Threads() as threads:
+            theta, shapes = _block_lanczos(response, mass, TallProducts(size, threads), wanted, block)
+    positive = theta > 1e-13 * theta[0]
+    keep = positive if not count else positive & (np.arange(len(theta)) < count)
+    if not count:
+        keep &= theta * omega_max**2 >= 1.0
+    return Modes(theta[keep] ** -0.5, shapes[:, keep])
+
+
+def _dense(response: Operator, mass: Operator, size: int) -> tuple[FloatArray, FloatArray]:
+    """All modes of a small structure from ``Lᵀ A L y = θ y``, M = L Lᵀ, φ = A L y / θ."""
+    L = np.asarray(np.linalg.cholesky(mass(np.eye(size))), dtype=np.float64)
+    AL = response(L)
+    theta, y = np.linalg.eigh(0.5 * (L.T @ AL + AL.T @ L))
+    theta, y = theta[::-1], y[:, ::-1]
+    return theta, (AL @ y) / np.where(theta > 1e-13 * theta[0], theta, 1.0)
+
+
+def _block_lanczos(
+    response: Operator, mass: Operator, products: TallProducts, wanted: _Wanted, block: int
+) -> tuple[FloatArray, FloatArray]:
+    """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick restart."""
+    start = response(mass(np.random.default_rng(0).standard_normal((products.size, block))))
+    krylov = _Krylov(start, mass, products, max(12 * block, 6 * wanted.number + 4 * block))
+    for _ in range(_MAX_RESTARTS):
+        while True:
+            krylov.extend(response)
+            theta, y, residual = krylov.ritz()
+            target = min(wanted.target(theta), len(theta))
+            if len(theta) > target and residual[:target].max() < _TOLERANCE:
+                return theta[:target], krylov.vectors(y[:, :target])
+            if krylov.full:
+                break
+        keep = min(target + block, len(theta) - block)
+        krylov.restart(theta[:keep], y[:, :keep])
+    done = int(np.sum(residual[:target] < _TOLERANCE))
+    raise SolverError(
+        f"modes: {done} of {target} converged after {_MAX_RESTARTS} restarts; request fewer modes or repair the mesh"
+    )
+
+
+class _Krylov:
+    """M-orthonormal basis V of the block Krylov space, one block ahead of the projection ``T = Vᵀ M A M V``."""
+
+    def __init__(self, start: FloatArray, mass: Operator, products: TallProducts, capacity: int) -> None:
+        self._mass, self._products, self._block, self._T = mass, products, start.shape[1], np.zeros((0, 0))
+        self._V = np.empty((len(start), capacity + self._block), order="F")
+        self._MQ, self._R = _orthonormal(start, mass, products)
+        self._V[:, : self._block] = start
+
+    @property
+    def full(self) -> bool:
+        """Whether the basis is full."""
+        return len(self._T) + 2 * self._block > self._V.shape[1]
+
+    def extend(self, response: Operator) -> None:
+        """T extended by the block ahead, and the next block ahead: A M Q, orthogonalized against the basis.
+
+        Orthogonalization is repeated where it removes more than half, since round-off would grow with the steps.
+        """
+        k = len(self._T) + self._block
+        V = self._V[:, :k]
+        W = response(self._MQ)
+        H = np.zeros((k, self._block))
+        for _ in range(_SWEEPS):
+            MW = self._mass(W)
+            before = np.einsum("ik,ik->k", W, MW)
+            part = self._products.inner(V, MW)
+            self._products.subtract(W, V, part)
+            H += part
+            if (np.einsum("ik,ik->k", part, part) < 0.5 * before).all():
+                break
+        self._T = _bordered(self._T, H, self._block)
+        self._MQ, self._R = _orthonormal(W, self._mass, self._products)
+        self._V[:, k : k + self._block] = W
+
+    def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Eigenvalues θ of T (k,), descending, their vectors (k, k) and relative residuals ``|A M φ − θ φ| / θ``."""
+        theta, y = scipy.linalg.eigh(self._T)
+        theta, y = theta[::-1], y[:, ::-1]
+        return theta, y, np.linalg.norm(self._R @ y[-self._block :], axis=0) / np.abs(theta)
+
+    def vectors(self, y: FloatArray) -> FloatArray:
+        """V y, (n, m)."""
+        return self._products.combined(self._V[:, : len(y)], y)
+
+    def restart(self, theta: FloatArray, y: FloatArray) -> None:
+        """Keep the Ritz vectors y and the block ahead; capacity at least three times as many."""
+        keep, ahead = len(theta), self._V[:, len(y) : len(y) + self._block].copy()
+        kept = self.vectors(y)
+        if self._V.shape[1] < 3 * keep:
+            self._V = np.empty((len(ahead), 3 * keep + self._block), order="F")
+        self._V[:, :keep], self._V[:, keep : keep + self._block] = kept, ahead
+        self._T = np.diag(theta)
+
+
+def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:
+    """Projection T extended by the block column H = Vᵀ M A M V_last, symmetric, (k + block, k + block)."""
+    k = T.shape[0]
+    grown = np.zeros((k + block, k + block))
+    grown[:k, :k] = T
+    grown[:, k:] = H
+    grown[k:, :] = H.T
+    grown[k:, k:] = 0.5 * (H[k:] + H[k:].T)
+    return grown
+
+
+def _orthonormal(W: FloatArray, mass: Operator, products: TallProducts) -> tuple[FloatArray, FloatArray]:
+    """M Q and R of W = Q R with M-orthonormal Q, in place of W: Cholesky QR, twice; dependent columns become tiny."""
+    R = np.eye(W.shape[1])
+    MW = mass(W)
+    for _ in range(2):
+        gram = products.inner(W, MW)
+        gram = 0.5 * (gram + gram.T)
+        weight, u = np.linalg.eigh(gram)
+        weight = np.maximum(weight, weight[-1] * 1e-15)
+        step = u * np.sqrt(weight) @ u.T
+        inverse = u / np.sqrt(weight) @ u.T
+        MW = products.combined(MW, inverse)
+        products.multiply_in_place(W, inverse)
+        R = step @ R
+    return MW, R

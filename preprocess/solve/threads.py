@@ -1,0 +1,92 @@
+"""Tasks on several threads, each with single-threaded dense linear algebra."""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import ContextVar
+from typing import Any, ParamSpec, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+BLOCK = 4096  # rows of a task
+_ENCLOSING: ContextVar[int] = ContextVar("threads", default=0)
+
+
+@functools.cache
+def _count() -> int:
+    """Number of threads of the dense linear algebra at the first call."""
+    return Threads().count
+
+
+def by_rows(function: Callable[[int, int], None], n: int) -> None:
+    """A compiled function of the rows low … high - 1, applied to blocks of n rows on several threads."""
+    blocks = range(0, n, BLOCK)
+    if _count() == 1 or len(blocks) == 1:
+        function(0, n)
+        return
+    with ThreadPoolExecutor(_count()) as pool:
+        list(pool.map(lambda low: function(low, min(low + BLOCK, n)), blocks))
+
+
+class Threads:
+    """Pool of as many threads as the dense linear algebra uses, which is limited to one thread meanwhile: multithreaded calls for
+    small fronts take several times as long. A nested pool has the size of the enclosing one."""
+
+    def __init__(self) -> None:
+        self._blas = ThreadpoolController().select(user_api="blas")
+        self.count = _ENCLOSING.get() or max((library["num_threads"] for library in self._blas.info()), default=1)
+
+    def __enter__(self) -> "Threads":
+        self._limit = self._blas.limit(limits=1)
+        self._before = _ENCLOSING.set(self.count)
+        self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._limit.restore_original_limits()
+        _ENCLOSING.reset(self._before)
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def parallel_map(self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> list[Any]:
+        """Results of the function for the arguments of each task, in order."""
+        if self._pool is None:
+            return [function(*task) for task in tasks]
+        return list(self._pool.map(lambda task: function(*task), tasks))
+
+    def in_dependency_order(self, function: Callable[[int], None], before: Sequence[Sequence[int]]) -> None:
+        """Call the function for each k = 0 … n - 1, after the calls for those in before[k] have finished."""
+        left = [len(each) for each in before]
+        after: list[list[int]] = [[] for _ in before]
+        for k, each in enumerate(before):
+            for j in each:
+                after[j].append(k)
+        ready = [k for k, count in enumerate(left) if not count]
+        running: dict[Future[None], int] = {}
+        while ready or running:
+            if self._pool is None:
+                done = [ready.pop()]
+                function(done[0])
+            else:
+                running |= {self._pool.submit(function, k): k for k in ready}
+                ready = []
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                done = [running.pop(future) for future in finished if future.result() is None]
+            for k in (k for j in done for k in after[j]):
+                left[k] -= 1
+                if not left[k]:
+                    ready.append(k)
+
+
+def on_threads(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The function with single-threaded dense linear algebra, so that the other threads are free for tasks."""
+
+    @functools.wraps(function)
+    def enclosed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with Threads():
+            return function(*args, **kwargs)
+
+    return enclosed

@@ -1,0 +1,172 @@
+"""How the code is built: lengths, parameters, circles of imports, and where kinds are named outside their own file.
+
+    python reports/structure/study.py                     prints the table beside the one in before.json
+    python reports/structure/study.py --save before.json  of the tree that stands
+
+It reads the sources alone, nothing of the packages is imported. `grimp` comes with import-linter (the extra dev).
+"""
+
+import argparse
+import ast
+import io
+import json
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grimp
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("flexmbs", "preprocess")
+KERNELS = {"part", "called", "entry", "kernel", "packed"}
+LONG_FILE, LONG_FUNCTION, LONGEST_FUNCTION, MANY, MOST = 300, 40, 60, 6, 8
+REGISTRIES = {  # where the kinds of a family are declared, and the class that they follow from
+    "joints": ("model/joints.py", "Joint"),
+    "relations": ("model/relations", "Relation"),
+    "elementary motions": ("model/motions.py", "Motion"),
+    "forces": ("model/forces", "Force"),
+    "contacts": ("model/contacts", "Contact"),
+    "laws": ("model/laws.py", "Law"),
+    "formalisms": ("formalisms", "Formalism"),
+    "integrators": ("integrators", "Integrator"),
+}
+
+
+def sources() -> dict[Path, ast.Module]:
+    """The syntax tree of every file of the packages."""
+    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """All functions and methods."""
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def is_kernel(function: ast.FunctionDef) -> bool:
+    """Is it compiled?"""
+    called = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
+    return any(isinstance(each, ast.Name) and each.id in KERNELS for each in called)
+
+
+def parameters(function: ast.FunctionDef) -> int:
+    """Number of parameters, without ``self`` and ``cls``."""
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return len([name for name in names if name not in ("self", "cls")])
+
+
+def length(function: ast.FunctionDef) -> int:
+    """Lines of a function without its docstring."""
+    assert function.end_lineno is not None
+    first = function.body[0]
+    doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    said = (first.end_lineno or 0) - first.lineno + 1 if doc else 0
+    return function.end_lineno - function.lineno + 1 - said
+
+
+def comment_lines(path: Path) -> int:
+    """Lines with a comment."""
+    text = path.read_text(encoding="utf-8")
+    return sum(token.type == tokenize.COMMENT for token in tokenize.generate_tokens(io.StringIO(text).readline))
+
+
+def inner_imports(tree: ast.Module) -> int:
+    """Imports of the packages inside functions."""
+    found = (node for function in functions(tree) for node in ast.walk(function) if isinstance(node, ast.ImportFrom))
+    return sum((node.module or "").split(".")[0] in PACKAGES for node in found)
+
+
+def circles(typing: bool) -> list[list[str]]:
+    """Strongly connected sets of modules, with the imports that only type checkers see or without them."""
+    graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=not typing, cache_dir=None)
+    reached = {module: graph.find_upstream_modules(module) for module in graph.modules}
+    found: dict[str, list[str]] = {}
+    for module in sorted(graph.modules):
+        together = sorted({module, *(other for other in reached[module] if module in reached[other])})
+        if len(together) > 1:
+            found.setdefault(together[0], together)
+    return list(found.values())
+
+
+def kinds(trees: dict[Path, ast.Module]) -> dict[str, str]:
+    """For each family: how often its kinds are named outside of their homes and of lists of public names, and in how many
+    files."""
+    told = {}
+    for family, (home, base) in REGISTRIES.items():
+        where = ROOT / "flexmbs" / home
+        own = {path: tree for path, tree in trees.items() if path == where or where in path.parents}
+        names = {
+            node.name
+            for tree in own.values()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef) and any(base in ast.unparse(each) for each in node.bases)
+        }
+        count: dict[Path, int] = {}
+        for path, tree in trees.items():
+            if path in own or path.name == "__init__.py":
+                continue
+            used = sum(isinstance(node, ast.Name) and node.id in names for node in ast.walk(tree))
+            if used:
+                count[path] = used
+        told[family] = f"{sum(count.values())} in {len(count)} files"
+    return told
+
+
+def record_columns(trees: dict[Path, ast.Module]) -> int:
+    """Integers at the top of system/records.py that name columns."""
+    tree = trees[ROOT / "flexmbs" / "system" / "records.py"]
+    targets = (target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets)
+    names = (name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+    return sum(bool(re.fullmatch(r"[A-Z][A-Z0-9_]*", name)) for name in names)
+
+
+def measured() -> dict[str, Any]:
+    """The figures of the tree."""
+    trees = sources()
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees}
+    every = [(path, each) for path, tree in trees.items() for each in functions(tree)]
+    kernels = [(path, each) for path, each in every if is_kernel(each)]
+    widest = max(kernels, key=lambda pair: parameters(pair[1]))
+    longest = max(every, key=lambda pair: length(pair[1]))
+    most = max(lines, key=lambda path: lines[path])
+    real = circles(typing=False)
+    return {
+        "files": len(lines),
+        "lines": sum(lines.values()),
+        f"files above {LONG_FILE} lines": sum(n > LONG_FILE for n in lines.values()),
+        "longest file": f"{lines[most]} ({most.relative_to(ROOT)})",
+        "functions": len(every),
+        f"functions above {LONG_FUNCTION} lines": sum(length(each) > LONG_FUNCTION for _, each in every),
+        f"functions above {LONGEST_FUNCTION} lines": sum(length(each) > LONGEST_FUNCTION for _, each in every),
+        "longest function": f"{length(longest[1])} ({longest[1].name})",
+        "kernels": len(kernels),
+        f"kernels with at most {MANY} parameters": f"{sum(parameters(k) <= MANY for _, k in kernels) / len(kernels):.0%}",
+        f"kernels with more than {MOST} parameters": sum(parameters(k) > MOST for _, k in kernels),
+        "most parameters of a kernel": f"{parameters(widest[1])} ({widest[1].name})",
+        "comment lines": f"{sum(map(comment_lines, trees)) / sum(lines.values()):.1%}",
+        "circles of imports": len(real),
+        "files in circles": sum(map(len, real)),
+        "imports inside functions": sum(map(inner_imports, trees.values())),
+        "integers that name columns of records": record_columns(trees),
+        **{f"{family} named elsewhere": text for family, text in kinds(trees).items()},
+    }
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--save", type=Path, help="JSON file for the figures")
+    chosen = asked.parse_args()
+    now = measured()
+    if chosen.save:
+        chosen.save.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path = Path(__file__).parent / "before.json"
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for key, value in now.items():
+        print(f"| {key} | {before.get(key, '')} | {value} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""The equations projected on the joint velocities without recursion: M̂ = Jᵀ M J, k̂ = Jᵀ(k − M J̇ s), in O(n³).
+
+J maps s to the twists and modal velocities of all bodies. It is formed as a whole and M̂ factored as a whole: the form against
+which the recursive formalism is measured. Loops by λ = (G M̂⁻¹ Gᵀ)⁻¹ (γ − G M̂⁻¹ k̂).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from flexmbs._jit import part
+from flexmbs.algebra.blocks import DEPENDENT
+from flexmbs.dynamics.articulated import body_matrix
+from flexmbs.dynamics.blocks import cut_rows, transmission
+from flexmbs.dynamics.constraints import drive_power
+from flexmbs.dynamics.equations import body_forces
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import (
+    CUT_PATH,
+    CUT_PATH_END,
+    CUT_ROW,
+    CUT_ROWS,
+    DRIVE_BODY,
+    DRIVE_ROW,
+    DRIVE_V,
+    G_ACCELERATION,
+    NF,
+    NV,
+    PARENT,
+    PLAIN,
+    POWER_DRIVES,
+    S_AT,
+    SF_AT,
+    WRENCH,
+)  # fmt: skip
+
+
+class ProjectedWorkspace(NamedTuple):
+    """Dense matrices of one run."""
+
+    J: np.ndarray  # (nb, 6, ns) twists of the bodies
+    M: np.ndarray  # (ns, ns) M̂, then its factor
+    T: np.ndarray  # (6, ns)
+    Y: np.ndarray  # (nc, ns) G, then G L⁻ᵀ
+    S: np.ndarray  # (nc, nc)
+    x: np.ndarray  # (ns,)
+    y: np.ndarray  # (nc,)
+
+
+@part
+def jacobian(tree, E, X, J):
+    """J_i = X_i (J_p, modes of p) + E_i of all bodies; columns of bodies behind i are zero."""
+    for i in range(tree.shape[0]):
+        p = tree[i, PARENT]
+        at = tree[i, S_AT]
+        for a in range(6):
+            for c in range(J.shape[2]):
+                J[i, a, c] = 0.0
+            if p >= 0:
+                for b in range(6):
+                    f = X[i, a, b]
+                    for c in range(at):
+                        J[i, a, c] += f * J[p, b, c]
+                for k in range(tree[p, NF]):
+                    J[i, a, tree[p, SF_AT] + k] += X[i, a, 6 + k]
+            for c in range(tree[i, NV] + tree[i, NF]):
+                if tree[i, PLAIN] == 0:
+                    J[i, a, at + c] = E[i, a, c]
+                elif a == c:
+                    J[i, a, at + c] = 1.0
+
+
+@part
+def projected_mass(tree, A, J, T, M):
+    """M̂ = Σ_i J_iᵀ 𝓜_i J_i with the modes of each body below its twist (upper triangle)."""
+    for a in range(M.shape[0]):
+        for b in range(a, M.shape[0]):
+            M[a, b] = 0.0
+    for i in range(tree.shape[0]):
+        o = tree[i, SF_AT]
+        end = o + tree[i, NF]
+        for a in range(6):
+            for c in range(end):
+                T[a, c] = 0.0
+            for b in range(6):
+                f = A[i, a, b]
+                for c in range(end):
+                    T[a, c] += f * J[i, b, c]
+            for k in range(tree[i, NF]):
+                T[a, o + k] += A[i, a, 6 + k]
+        for b in range(6):
+            for a in range(end):
+                f = J[i, b, a]
+                if f != 0.0:
+                    for c in range(a, end):
+                        M[a, c] += f * T[b, c]
+        for k in range(tree[i, NF]):
+            for b in range(6):
+                f = A[i, b, 6 + k]
+                for c in range(o + k, end):
+                    M[o + k, c] += f * J[i, b, c]
+            for l in range(k, tree[i, NF]):
+                M[o + k, o + l] += A[i, 6 + k, 6 + l]
+
+
+@part
+def dense_cholesky(M):
+    """M = L Lᵀ in place: Lᵀ above the diagonal, reciprocal pivots on it. Returns the first column without pivot or −1."""
+    n = M.shape[0]
+    for j in range(n):
+        if not M[j, j] > 0.0:
+            return j
+        inverse = 1.0 / math.sqrt(M[j, j])
+        M[j, j] = inverse
+        for c in range(j + 1, n):
+            M[j, c] *= inverse
+        for r in range(j + 1, n):
+            f = M[j, r]
+            for c in range(r, n):
+                M[r, c] -= f * M[j, c]
+    return -1
+
+
+@part
+def forward(M, x):
+    """x ← L⁻¹ x"""
+    for j in range(M.shape[0]):
+        f = x[j] * M[j, j]
+        x[j] = f
+        for c in range(j + 1, M.shape[0]):
+            x[c] -= f * M[j, c]
+
+
+@part
+def backward(M, x):
+    """x ← L⁻ᵀ x"""
+    for back in range(M.shape[0]):
+        r = M.shape[0] - 1 - back
+        f = x[r]
+        for c in range(r + 1, M.shape[0]):
+            f -= M[r, c] * x[c]
+        x[r] = f * M[r, r]
+
+
+@part
+def constraint_matrix(system, work, q, G):
+    """G of cut joints and drives."""
+    tree, cuts, drives, e = system.tree, system.cuts, system.drives, system.elimination
+    for r in range(G.shape[0]):
+        for c in range(G.shape[1]):
+            G[r, c] = 0.0
+    for k in range(cuts.shape[0]):
+        cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
+        for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
+            i = system.paths[h]
+            for c in range(tree[i, S_AT], tree[i, S_AT] + tree[i, NV] + tree[i, NF]):
+                for r in range(cuts[k, CUT_ROWS]):
+                    G[cuts[k, CUT_ROW] + r, c] = work.rows[r, c]
+    for d in range(drives.shape[0]):
+        i = drives[d, DRIVE_BODY]
+        if i >= 0:
+            G[drives[d, DRIVE_ROW], tree[i, S_AT] + drives[d, DRIVE_V]] = 1.0
+
+
+@part
+def factor_schur(Y, S):
+    """S = Y Yᵀ = L Lᵀ as `dense_cholesky`; rows that depend on those before get reciprocal pivots of 0. Returns their number."""
+    dropped = 0
+    n = Y.shape[0]
+    for r in range(n):
+        for c in range(r, n):
+            S[r, c] = 0.0
+            for a in range(Y.shape[1]):
+                S[r, c] += Y[r, a] * Y[c, a]
+    for j in range(n):
+        size = 0.0
+        for a in range(Y.shape[1]):
+            size += Y[j, a] * Y[j, a]
+        if S[j, j] > DEPENDENT * size:
+            inverse = 1.0 / math.sqrt(S[j, j])
+        else:
+            inverse = 0.0
+            dropped += 1
+        S[j, j] = inverse
+        for c in range(j + 1, n):
+            S[j, c] *= inverse
+        for r in range(j + 1, n):
+            for c in range(r, n):
+                S[r, c] -= S[j, r] * S[j, c]
+    return dropped
+
+
+@part
+def projected_forces(tree, motion, J, r, x):
+    """x = k̂ = −Jᵀ W, minus the forces r on the coordinates themselves."""
+    for a in range(x.shape[0]):
+        x[a] = -r[a]
+    for i in range(tree.shape[0]):
+        for b in range(6):
+            f = motion[i, WRENCH + b]
+            for a in range(tree[i, SF_AT] + tree[i, NF]):
+                x[a] -= f * J[i, b, a]
+
+
+@part
+def accelerations(system, work, workspace, t, q, s, z, sd, lam):
+    """ṡ and λ. Returns the number of dependent rows or −1 − body."""
+    tree = system.tree
+    x, y, Y, S, M = workspace.x, workspace.y, workspace.Y, workspace.S, workspace.M
+    body_forces(system, work, t, q, s, z)
+    transmission(tree, work.frames, work.motion, q, work.E, work.X, work.B)
+    jacobian(tree, work.E, work.X, workspace.J)
+    for i in range(tree.shape[0]):
+        body_matrix(system.bodies, tree, work.M, i, work.products[i], 1.0, -1.0, False)
+    projected_mass(tree, work.M, workspace.J, workspace.T, M)
+    projected_forces(tree, work.motion, workspace.J, work.r, x)
+    bad = dense_cholesky(M)
+    if bad >= 0:
+        i = 0
+        while i + 1 < tree.shape[0] and tree[i + 1, S_AT] <= bad:
+            i += 1
+        return -1 - i
+    forward(M, x)
+    nc = lam.shape[0]
+    dropped = 0
+    if nc > 0:
+        constraint_matrix(system, work, q, Y)
+        for r in range(nc):
+            forward(M, Y[r])
+        dropped = factor_schur(Y, S)
+        for r in range(nc):
+            y[r] = -work.gs[G_ACCELERATION, r]
+            for a in range(x.shape[0]):
+                y[r] -= Y[r, a] * x[a]
+        forward(S, y)
+        backward(S, y)
+        for r in range(nc):
+            lam[r] = y[r]
+            for a in range(x.shape[0]):
+                x[a] += Y[r, a] * y[r]
+    backward(M, x)
+    for a in range(x.shape[0]):
+        sd[a] = x[a]
+    work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
+    return dropped
+
+
+@dataclass(frozen=True)
+class Projected(Formalism):
+    """Dense projection M̂ = Jᵀ M J without recursion, O(n³): for comparison with `Recursive`."""
+
+    name: ClassVar[str] = "projected"
+    coordinates: ClassVar[tuple[str, ...]] = ("joint",)
+    accelerations = staticmethod(accelerations)
+
+    def workspace(self, compiled: Compiled) -> ProjectedWorkspace:
+        nb, _, ns, nc, _ = (int(n) for n in compiled.system.layout)
+        z = np.zeros
+        return ProjectedWorkspace(
+            z((nb, 6, ns)), z((ns, ns)), z((6, ns)), z((nc, ns)), z((nc, nc)), z(ns), z(nc),
+        )  # fmt: skip

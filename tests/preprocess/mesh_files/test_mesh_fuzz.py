@@ -1,0 +1,142 @@
+"""Damaged mesh files: whatever is done to their bytes, they are read or refused with InputError, soon and in little memory.
+
+FLEXMBS_FUZZ=5000 python -m pytest tests/preprocess/mesh_files/test_mesh_fuzz.py      more examples for each format
+"""
+
+import os
+import time
+import tracemalloc
+import warnings
+
+import h5py
+import meshio
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mesh_decks import BRICK, NASTRAN, ONE_INSTANCE, gmsh_binary_partitioned, gmsh_text_partitioned
+
+from flexmbs.errors import InputError
+from preprocess.inputs.warning import PreprocessWarning
+from preprocess.mesh.structured import box_mesh
+from preprocess.mesh_files.read import read_mesh
+
+EXAMPLES = int(os.environ.get("FLEXMBS_FUZZ", "25"))
+FUZZ = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=EXAMPLES <= 25,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+SECONDS, BYTES = 20.0, 100e6
+
+
+def med(path):
+    """One hexahedron with a group, as Salome writes it."""
+    box = box_mesh((1.0, 1.0, 1.0), (1, 1, 1), "hex8")
+    with h5py.File(path, "w") as file:
+        step = file.create_group("ENS_MAA/part/step")
+        step["NOE/COO"] = box.nodes.T.ravel()
+        step["MAI/HE8/NOD"] = box.blocks["hex8"].connectivity.T.ravel() + 1
+        step["MAI/HE8/FAM"] = np.array([-7])
+        family = file.create_group("FAS/part/ELEME/FAM_-7")
+        family.attrs["NUM"] = -7
+        family["GRO/NOM"] = np.frombuffer(b"body".ljust(80, b"\0"), np.int8)[None]
+
+
+def by_meshio(suffix, **options):
+    def write(path):
+        box = box_mesh((1.0, 1.0, 1.0), (2, 1, 1), "tet10")
+        meshio.Mesh(box.nodes, [("tetra10", box.blocks["tet10"].connectivity)]).write(path, **options)
+
+    return suffix, write
+
+
+FORMATS = {
+    "gmsh 2.2": by_meshio(".msh", file_format="gmsh22", binary=False),
+    "gmsh 2.2 binary": by_meshio(".msh", file_format="gmsh22", binary=True),
+    "gmsh 4.1": by_meshio(".msh", file_format="gmsh", binary=False),
+    "gmsh 4.1 binary": by_meshio(".msh", file_format="gmsh", binary=True),
+    "gmsh 4.1 in partitions": (".msh", lambda path: path.write_bytes(gmsh_text_partitioned())),
+    "gmsh 4.1 binary in partitions": (".msh", lambda path: path.write_bytes(gmsh_binary_partitioned())),
+    "abaqus": (".inp", lambda path: path.write_text(ONE_INSTANCE.format(part=BRICK))),
+    "nastran": (".bdf", lambda path: path.write_text(NASTRAN)),
+    "vtu": by_meshio(".vtu"),
+    "vtu text": by_meshio(".vtu", binary=False),
+    "med": (".med", med),
+}
+PLACE = st.floats(0, 1, exclude_max=True)
+NUMBER = st.sampled_from(
+    [b"-1", b"0", b"999999999999", b"1e400", b"nan", b"-", b"*", b"THRU", b"\0", b"1.5", b"2147483648", b"9" * 30]
+)
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("byte"), PLACE, st.integers(0, 255)),
+        st.tuples(st.just("cut"), PLACE, st.just(0)),
+        st.tuples(st.just("drop line"), PLACE, st.just(0)),
+        st.tuples(st.just("double line"), PLACE, st.just(0)),
+        st.tuples(st.just("swap"), PLACE, PLACE),
+        st.tuples(st.just("word"), PLACE, NUMBER),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def changed(data, changes):
+    """The file after bytes, lines and words of it have been altered."""
+    for kind, place, value in changes:
+        lines = data.split(b"\n")
+        at, line = int(place * len(data)), int(place * len(lines))
+        if kind == "byte" and data:
+            data = data[:at] + bytes([value]) + data[at + 1 :]
+        elif kind == "cut":
+            data = data[:at]
+        elif kind in ("drop line", "double line"):
+            data = b"\n".join(lines[:line] + lines[line : line + 1] * (2 * (kind == "double line")) + lines[line + 1 :])
+        elif kind == "swap":
+            other = int(value * len(lines))
+            lines[line], lines[other] = lines[other], lines[line]
+            data = b"\n".join(lines)
+        elif kind == "word":
+            words = lines[line].split()
+            lines[line] = lines[line].replace(words[int(place * 97) % len(words)], value, 1) if words else value
+            data = b"\n".join(lines)
+    return data
+
+
+@pytest.fixture(scope="module", params=FORMATS)
+def sample(request, tmp_path_factory):
+    """Path and content of a good file."""
+    suffix, write = FORMATS[request.param]
+    path = tmp_path_factory.mktemp("fuzz") / f"part{suffix}"
+    write(path)
+    data = path.read_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PreprocessWarning)
+        read_mesh(path, unit="m")
+    return path, data
+
+
+@FUZZ
+@given(changes=CHANGES)
+def test_damaged_files_are_read_or_refused(sample, changes):
+    path, data = sample
+    path.write_bytes(changed(data, changes))
+    problems: tuple[str, ...] = ()
+    tracemalloc.start()
+    begun = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", PreprocessWarning)
+            read_mesh(path, unit="m")
+    except InputError as error:
+        problems = error.problems
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert all("\n" not in problem and str(path) in problem for problem in problems)
+    assert peak < BYTES
+    assert time.perf_counter() - begun < SECONDS

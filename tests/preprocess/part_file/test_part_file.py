@@ -1,0 +1,204 @@
+"""Part files: what they say equals the Python calls; everything wrong with one is told at once, by line."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import Any
+
+import calculix_jobs
+import numpy as np
+import pytest
+from part_files import PART, bar
+
+import preprocess as pp
+from flexmbs.errors import InputError
+from preprocess.fe.interfaces import INTERFACES
+from preprocess.fe.material import MATERIALS
+from preprocess.part_file import read_part
+from preprocess.reduction import REDUCTIONS, Reduction
+
+AT = (1.0, 2.0, 3.0)
+TURNED_TEXT = "axes = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]"
+TURNED = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+METHODS: list[tuple[str, Reduction]] = [
+    ('kind = "craig-bampton"\nmodes = 7', pp.CraigBampton(modes=7)),
+    ('kind = "craig-bampton"\nfrequency = 2000', pp.CraigBampton(frequency=2000.0)),
+    ('modes = "auto"\nband = 900\ntolerance = 0.01', pp.CraigBampton(modes="auto", band=900.0, tolerance=0.01)),
+    ("modes = 7\ninertia_relief = true", pp.CraigBampton(modes=7, inertia_relief=True)),
+    ('kind = "guyan"', pp.Guyan()),
+    ('kind = "rubin"\nmodes = 7', pp.Rubin(modes=7)),
+    ('kind = "craig-chang"', pp.CraigChang()),
+    ('kind = "krylov"\nfrequencies = [0, 900.0]\nmoments = 3', pp.Krylov(frequencies=(0.0, 900.0), moments=3)),
+    ('kind = "free-modes"\nmodes = 7', pp.FreeModes(modes=7)),
+    ('kind = "clamped-modes"\nat = "left"\nmodes = 7', pp.ClampedModes(at="left", modes=7)),
+    (
+        'kind = "given-shapes"\nshapes = [[0.0, 1.0], [1.0, 2.0], [3.0, 0.0]]',
+        pp.GivenShapes(((0.0, 1.0), (1.0, 2.0), (3.0, 0.0))),
+    ),
+]
+MATERIAL_TABLES: list[tuple[str, Any]] = [
+    ('kind = "isotropic"\nE = 7e10\nnu = 0.33\nrho = 2700', pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)),
+    ("E = 7e10\nnu = 0.33\nrho = 2700", pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)),
+    (
+        'kind = "orthotropic"\nE = [1.4e11, 1e10, 1e10]\nnu = [0.3, 0.3, 0.4]\nG = [5e9, 5e9, 3.5e9]\nrho = 1600\n' + TURNED_TEXT,
+        pp.Orthotropic(E=(1.4e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0, axes=TURNED),
+    ),
+]
+INTERFACE_TABLES: list[tuple[str, Any]] = [
+    ('kind = "rigid"\nset = "hub"', pp.Rigid("hub")),
+    (
+        'set = "hub"\nposition = [1, 2, 3]\naxes = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]',
+        pp.Rigid("hub", position=(1.0, 2.0, 3.0), axes=TURNED),
+    ),
+    ('kind = "averaged"\npoint = [1, 2, 3]\nradius = 0.5', pp.Averaged(pp.Point((1.0, 2.0, 3.0), 0.5))),
+    (
+        'kind = "averaged"\npoint = [1, 2, 3]\nweights = [1, 2, 3]',
+        pp.Averaged(pp.Point((1.0, 2.0, 3.0)), weights=(1.0, 2.0, 3.0)),
+    ),
+    ("plane = { point = [1, 2, 3], normal = [0, 0, 1] }", pp.Rigid(pp.Plane((1.0, 2.0, 3.0), (0.0, 0.0, 1.0)))),
+    (
+        "plane = { point = [1, 2, 3], normal = [0, 0, 1], tolerance = 1e-6 }",
+        pp.Rigid(pp.Plane(AT, (0.0, 0.0, 1.0), 1e-6)),
+    ),
+]
+
+
+def with_table(title: str, text: str) -> str:
+    """The part with one of its tables replaced."""
+    head, _, rest = PART.partition(f"[{title}]\n")
+    kept = rest[rest.index("\n[") + 1 :] if "\n[" in rest else ""
+    return f"{head}[{title}]\n{text}\n{kept}"
+
+
+def fields(value: Any) -> dict[str, Any]:
+    """Fields of a dataclass, arrays as lists."""
+    found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {name: np.asarray(each).tolist() if isinstance(each, (tuple, np.ndarray)) else each for name, each in found.items()}
+
+
+def same(given: object, expected: object) -> None:
+    assert type(given) is type(expected)
+    assert fields(given) == fields(expected)
+
+
+@pytest.mark.parametrize(("text", "expected"), METHODS)
+def test_methods(text: str, expected: Reduction, tmp_path: Path) -> None:
+    same(read_part(bar(tmp_path, with_table("method", text))).method, expected)
+
+
+@pytest.mark.parametrize(("text", "expected"), MATERIAL_TABLES)
+def test_materials(text: str, expected: Any, tmp_path: Path) -> None:
+    same(read_part(bar(tmp_path, with_table("material", text))).material, expected)
+
+
+@pytest.mark.parametrize(("text", "expected"), INTERFACE_TABLES)
+def test_interfaces(text: str, expected: Any, tmp_path: Path) -> None:
+    same(read_part(bar(tmp_path, with_table("interfaces.left", text))).interfaces["left"], expected)
+
+
+def test_every_kind_is_tried() -> None:
+    assert {type(method) for _, method in METHODS} == set(REDUCTIONS.values())
+    assert {type(material) for _, material in MATERIAL_TABLES} == set(MATERIALS.values())
+    assert {type(interface) for _, interface in INTERFACE_TABLES} == set(INTERFACES.values())
+
+
+def test_part_equals_the_call(tmp_path: Path) -> None:
+    path = bar(tmp_path)
+    mesh = pp.read_mesh(tmp_path / "bar.vtu", unit="m")
+    ends = {name: pp.Rigid(pp.Plane((x, 0, 0), (1, 0, 0))) for name, x in (("left", 0.0), ("right", 1.0))}
+    called = pp.reduce(
+        mesh, pp.Isotropic(E=2e11, nu=0.3, rho=7800.0), interfaces=ends, method=pp.CraigBampton(modes=2), reference="left",
+        damping=0.01, name="bar",
+    )  # fmt: skip
+    assert read_part(path).reduce().digest == called.digest
+
+
+def test_part_file_of_the_link_is_the_call_of_the_readme() -> None:
+    part = read_part(Path(__file__).parents[3] / "meshes" / "link.toml")
+    assert part.material == pp.Isotropic(E=70e9, nu=0.33, rho=2700.0)
+    assert part.method == pp.CraigBampton(modes=12)
+    for name in ("hub", "tip"):
+        same(part.interfaces[name], pp.Rigid(f"{name}_face"))
+    assert (part.options.reference, part.options.unit, part.options.damping) == ("hub", "mm", 0.01)
+
+
+def test_materials_by_region(tmp_path: Path) -> None:
+    path = bar(tmp_path, PART.replace("[material]", '[materials."low end"]'))
+    assert read_part(path).material == {"low end": pp.Isotropic(E=2e11, nu=0.3, rho=7800.0)}
+    with pytest.raises(InputError, match="low end"):
+        read_part(path).model()  # the mesh has no such region
+
+
+def test_masses_and_formulation(tmp_path: Path) -> None:
+    more = '[point_masses.motor]\npoint = [1, 0, 0]\nradius = 0.2\nmass = 3\ninertia = [1, 2, 3]\n[formulation]\nhex8 = "full"\n'
+    part = read_part(bar(tmp_path, PART + more))
+    same(part.point_masses["motor"], pp.PointMass(pp.Point((1.0, 0.0, 0.0), 0.2), 3.0, inertia=(1.0, 2.0, 3.0)))
+    assert part.formulation == pp.Formulation(hex8="full")
+    assert part.model().mass == pytest.approx(78.0 + 3.0, rel=1e-12)
+    path = bar(tmp_path, PART + more.replace("mass = 3", "mass = -3").replace("full", "half"))
+    with pytest.raises(InputError) as refused:
+        read_part(path)
+    assert [problem.removeprefix(f"{path}:") for problem in refused.value.problems] == [
+        "17: point_masses.motor: point mass -3.0 kg is not positive and finite; give kilograms",
+        "23: formulation.hex8: is 'half'; give one of 'incompatible modes', 'full'",
+    ]
+
+
+def test_stress_and_prestress(tmp_path: Path) -> None:
+    assert read_part(bar(tmp_path)).stress == pp.Stress()
+    assert read_part(bar(tmp_path, PART.replace("damping", "stress = false\ndamping"))).stress is None
+    more = '[stress]\nnodes = "all"\n[prestress]\nrotation = [0, 0, 100]\nwrenches = { right = [1e3, 0, 0, 0, 0, 0] }\n'
+    part = read_part(bar(tmp_path, PART + more))
+    assert part.stress == pp.Stress(nodes="all")
+    assert part.prestress is not None
+    assert list(part.prestress.wrenches["right"]) == [1e3, 0, 0, 0, 0, 0]
+    assert tuple(part.prestress.rotation) == (0, 0, 100)
+    pulled = read_part(bar(tmp_path, PART + "[prestress]\nwrenches = { right = [1e6, 0, 0, 0, 0, 0] }\n")).reduce()
+    plain = read_part(bar(tmp_path)).reduce()
+    assert pulled.modes.frequency[0] > plain.modes.frequency[0]
+    path = bar(tmp_path, PART + more.replace("right =", "rihgt ="))
+    with pytest.raises(InputError, match=f"{path}:21: prestress.wrenches: no interface 'rihgt'"):
+        read_part(path).reduce()
+
+
+def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
+    changes = {
+        'name = "bar"': "name = 1", 'unit = "m"': 'unit = "mile"', "damping = 0.01": "dampign = 0.01", "nu = 0.3": "nu = 0.5",
+        "plane = { point = [0.0, 0.0, 0.0],": "plane = { point = [0.0, 0.0],", "modes = 2": "wheels = 2",
+        "E = 2e11": 'E = "steel"',
+    }  # fmt: skip
+    text = PART
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    path = bar(tmp_path, text)
+    with pytest.raises(InputError) as refused:
+        read_part(path)
+    told = [problem.removeprefix(f"{path}:") for problem in refused.value.problems]
+    assert told == [
+        "2: name: must be a string, not 1",
+        "4: unit: must be 'm', 'cm', 'mm' or 'in', not 'mile'",
+        "6: dampign: unknown key; did you mean 'damping'?",
+        "8: material.E: must be a number, not 'steel'",
+        "12: interfaces.left.plane.point: must be a longer list, not [0.0, 0.0]",
+        "16: method.wheels: unknown key; known: band, frequency, inertia_relief, modes, tolerance, verify",
+    ]
+
+
+def test_files_beside_the_matrices_are_inputs_too(tmp_path: Path) -> None:
+    """CalculiX writes stiffness, mass and freedoms in files of one name; any of them changes the digest."""
+    for suffix in (".inp", ".sti", ".mas", ".dof"):
+        shutil.copy(calculix_jobs.DATA / f"calculix_hex20{suffix}", tmp_path / f"job{suffix}")
+    path = tmp_path / "job.toml"
+    end = "[interfaces.{}]\nplane = {{ point = [{}, 0, 0], normal = [1, 0, 0] }}\n"
+    ends = end.format("a", 0) + end.format("b", 0.1)
+    path.write_text(f'format = "flexmbs-part/1"\nreference = "a"\n[matrices]\nfile = "job.sti"\n{ends}')
+    found = [read_part(path).digest()]
+    (tmp_path / "job.h5").write_text("a result is no input")
+    assert read_part(path).digest() == found[0]
+    for suffix in (".mas", ".dof", ".inp"):
+        with open(tmp_path / f"job{suffix}", "a") as file:
+            file.write("\n")
+        found.append(read_part(path).digest())
+    assert len(set(found)) == 4

@@ -1,0 +1,61 @@
+"""The page about a flexible body: one file, everything escaped, interfaces where they are."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from part_files import PART, bar, call
+
+from flexmbs.flexible_body.record import FlexibleBodyData
+from preprocess.part_file import read_part
+from preprocess.report.page import page
+from preprocess.report.places import interface_places
+
+NASTY = '<script>alert("1")<b>'
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def body(tmp_path_factory: pytest.TempPathFactory) -> FlexibleBodyData:
+    return read_part(bar(tmp_path_factory.mktemp("part"))).reduce()
+
+
+def test_report_of_a_part(tmp_path: Path, capsys: Captured) -> None:
+    part = bar(tmp_path, PART.replace('name = "bar"', "name = '" + NASTY + "'"))
+    assert call("reduce", part) == 0
+    assert call("report", part.with_suffix(".h5"), "--compare") == 0
+    text = part.with_suffix(".html").read_text(encoding="utf-8")
+    assert NASTY not in text
+    assert "&lt;script&gt;alert(&#34;1&#34;)&lt;b&gt;" in text
+    assert not re.findall(r'(?:src|href)="(?!data:image|#)', text)
+    assert text.count("<img") == 1 + 8 + 6  # interfaces, modes, stress of modes
+    assert re.findall(r'<a href="#(\w+)"', text) == ["interfaces", "modes", "stress", "accuracy", "mass", "checks", "provenance"]
+    assert "Held at left" in text
+    assert "78 kg" in text
+    part.unlink()
+    assert call("report", part.with_suffix(".h5"), "--compare") == 2
+    assert "give the part file to compare" in capsys.readouterr().err
+    assert call("report", part.with_suffix(".h5"), "-o", tmp_path / "missing" / "bar.html") == 2
+
+
+def test_rigid_interfaces_are_found_by_their_shapes(body: FlexibleBodyData) -> None:
+    assert body.surface is not None
+    places = interface_places(body, {})
+    for name, x in (("left", 0.0), ("right", 1.0)):
+        np.testing.assert_array_equal(places[name].nodes, np.flatnonzero(np.abs(body.surface.nodes[:, 0] - x) < 1e-9))
+
+
+def test_bodies_without_surface_or_stress(body: FlexibleBodyData) -> None:
+    text = page(replace(body, stress=None))
+    assert 'id="stress"' not in text
+    assert text.count("<img") == 1 + 8
+    text = page(replace(body, stress=None, surface=None))
+    assert "<img" not in text
+    assert "Every check passed." in text
+
+
+def test_failed_checks_are_told(body: FlexibleBodyData) -> None:
+    text = page(replace(body, second_moment=body.second_moment + np.triu(np.ones((3, 3)), 1)))
+    assert "A check failed; do not use this body as it is." in text

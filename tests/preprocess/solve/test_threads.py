@@ -1,0 +1,74 @@
+"""Tasks on threads, and the products that they make."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from preprocess.solve.sparse_products import sparse_product
+from preprocess.solve.tall import BLOCK, TallProducts
+from preprocess.solve.threads import Threads
+
+THREADS = [1, 3]
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_a_task_waits_for_those_before_it(threads):
+    """A random graph of tasks: when one begins, those it waits for are done."""
+    random = np.random.default_rng(0)
+    before = [sorted(set(random.integers(0, k, 3).tolist())) if k else [] for k in range(60)]
+    done: list[int] = []
+    too_early: list[int] = []
+
+    def task(k: int) -> None:
+        too_early.extend(j for j in before[k] if j not in done)
+        done.append(k)
+
+    with threadpool_limits(threads), Threads() as pool:
+        pool.in_dependency_order(task, before)
+    assert sorted(done) == list(range(60))
+    assert not too_early
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_an_error_in_a_task_ends_the_rest(threads):
+    def task(k: int) -> None:
+        raise ZeroDivisionError(k)
+
+    with threadpool_limits(threads), pytest.raises(ZeroDivisionError), Threads() as pool:
+        pool.in_dependency_order(task, [[], [0], [1]])
+
+
+def test_inner_tasks_have_the_threads_of_the_outer_ones():
+    with threadpool_limits(3):
+        with Threads() as outer:
+            assert outer.count == 3
+            with Threads() as inner:
+                assert inner.count == 3
+        assert Threads().count == 3
+    with threadpool_limits(2):
+        assert Threads().count == 2
+
+
+def test_tall_products_are_the_same_on_any_number_of_threads():
+    random = np.random.default_rng(1)
+    A, B, y = (random.standard_normal(shape) for shape in ((2 * BLOCK + 7, 5), (2 * BLOCK + 7, 3), (3, 3)))
+    found = []
+    for threads in THREADS:
+        with threadpool_limits(threads), Threads() as pool:
+            products, W, turned = TallProducts(len(A), pool), A.copy(), B.copy()
+            inner = products.inner(A, B)
+            products.subtract(W, B, inner.T)
+            products.multiply_in_place(turned, y)
+            found.append((inner, W, turned, products.combined(B, y)))
+    expected = A.T @ B, A - B @ (A.T @ B).T, B @ y, B @ y
+    for one, several, exact in zip(*found, expected):
+        np.testing.assert_array_equal(one, several)
+        np.testing.assert_allclose(one, exact, rtol=1e-10, atol=1e-10 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("k", [1, 7])
+def test_sparse_products(k):
+    A = sp.random(9001, 500, 0.002, "csr", random_state=2)
+    u = np.random.default_rng(3).standard_normal((k, 500)).T
+    np.testing.assert_allclose(sparse_product(A, u), A.toarray() @ u, atol=1e-13)

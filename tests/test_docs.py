@@ -1,0 +1,70 @@
+"""The theory page stays true to the code: what its lines "Code:" name exists, each section has one, its formulas are closed."""
+
+import ast
+import functools
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+SECTIONS = re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", PAGE, re.MULTILINE)
+LISTS = ("Sources",)  # sections without equations
+
+
+def named(text: str) -> list[tuple[str, str]]:
+    """(file, name) of all that the lines "Code:" in a text name, as in `flexmbs/dynamics/inertia.py: mass_matrix, moments`."""
+    lines = re.findall(r"^Code: (.+)\.$", text, re.MULTILINE)
+    found = [each for line in lines for each in re.findall(r"`([^`:]+): ([^`]+)`", line)]
+    return [(path, name) for path, names in found for name in names.split(", ")]
+
+
+@functools.cache
+def defined(path: str) -> frozenset[str]:
+    """Names that a module defines: functions, classes, "Class.method" and constants."""
+    found = set()
+    for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
+        if isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("title, text", SECTIONS, ids=[title for title, _ in SECTIONS])
+def test_a_section_ends_with_the_code_of_its_equations(title, text):
+    if not title.endswith(LISTS):
+        last = text.strip().splitlines()[-1]
+        assert named(last), f"section {title} ends with {last!r}"
+        assert re.sub(r"`[^`:]+: [^`]+`", "", last) == "Code: " + ", " * (last.count("`") // 2 - 1) + "."
+
+
+def test_what_the_theory_page_names_exists():
+    missing = [
+        f"{path}: {name}" for path, name in dict.fromkeys(named(PAGE)) if not (ROOT / path).is_file() or name not in defined(path)
+    ]
+    assert not missing, "docs/theory.md names what is not there:\n" + "\n".join(missing)
+
+
+def test_sections_are_numbered_and_references_to_them_lead_somewhere():
+    numbers = [int(title.split(".")[0]) for title, _ in SECTIONS]
+    assert numbers == list(range(1, len(SECTIONS) + 1))
+    told = [int(n) for n in re.findall(r"sections? (\d+)", PAGE)] + [int(n) for n in re.findall(r"\((\d{1,2})\)", PAGE)]
+    assert told
+    assert all(n in numbers for n in told)
+
+
+def test_formulas_are_closed():
+    text, blocks = re.subn(r"^\$\$.*?\$\$$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
+    assert blocks > 100
+    for line in text.splitlines():  # formulas within the text end on their line
+        bare = re.sub(r"`[^`]*`", "", line)
+        assert bare.count("$") % 2 == 0, line
+    for formula in re.findall(r"\$\$(.*?)\$\$|\$([^$]+)\$", PAGE, re.DOTALL):
+        inside = "".join(formula)
+        assert inside.count("{") == inside.count("}"), inside
+        for kind in set(re.findall(r"\\begin\{(\w+)\}", inside)):
+            assert inside.count(f"\\begin{{{kind}}}") == inside.count(f"\\end{{{kind}}}"), inside

@@ -1,0 +1,30 @@
+"""Runs whose steps become so short that nobody would wait for their end."""
+
+import math
+
+import pytest
+
+import flexmbs as fm
+import flexmbs.time_stepping.run as time_stepping
+
+
+def noisy(quiet):
+    """A mass on a spring; after ``quiet`` seconds a force that no step resolves."""
+    model = fm.Model("noise", gravity=(0, 0, 0))
+    mass = model.add(fm.RigidBody("mass", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Prismatic("guide", model.ground, mass, axis="x", q0=0.1))
+    model.add(fm.JointSpring("spring", "guide", k=40.0))
+    model.add(fm.JointTorque("noise", "guide", lambda t, x, v: 0.0 if t < quiet else 50.0 * math.sin(1e15 * t * t)))
+    return model
+
+
+def test_a_run_that_creeps_is_stopped(monkeypatch):
+    monkeypatch.setattr(time_stepping, "PATIENCE", 5.0)
+    with pytest.raises(fm.SolverError, match=r"stopped at t = 0\.300.* s: the step shrank to .* at body 'mass'") as caught:
+        fm.simulate(noisy(0.3), t_end=10.0, integrator="dormand-prince")
+    assert caught.value.solution.t[-1] == pytest.approx(0.3, abs=0.05)
+
+
+def test_short_steps_that_end_soon_are_none(monkeypatch):
+    monkeypatch.setattr(time_stepping, "PATIENCE", 1e9)
+    assert fm.simulate(noisy(0.3), t_end=0.3002, integrator="dormand-prince").run.finished
