@@ -211,8 +211,8 @@ def test_a_table_may_be_an_array() -> None:
 
 def test_forward_dynamics_without_mass_names_the_joint() -> None:
     rows = [Link(0.5, mass=1.0, inertia=(0.1, 0.1, 0.1)), Link(0.3)]
-    with pytest.raises(fm.SolverError, match="D is singular, joint2.0 moves no mass of its own; give its links mass"):
+    with pytest.raises(fm.SolverError, match=r"D is singular, joint2\.0 moves no mass of its own; give its links mass"):
         fm.Robot.from_dh(rows).forward_dynamics((0.1, 0.2), (0.0, 0.0), (1.0, 1.0))
     rows[1] = Link(0.3, mass=1.0, com=(-0.3, 0.0, 0.0))  # a mass on the axis of the joint
-    with pytest.raises(fm.SolverError, match="D is singular, joint2.0 moves no mass"):
+    with pytest.raises(fm.SolverError, match=r"D is singular, joint2\.0 moves no mass"):
         fm.Robot.from_dh(rows).forward_dynamics(np.full((3, 2), 0.7), (0.0, 0.0), (1.0, 1.0))
