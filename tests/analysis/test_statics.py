@@ -120,7 +120,7 @@ def test_hinge_that_nothing_holds() -> None:
     with pytest.raises(fm.SolverError, match=r"nothing holds 'hinge\.0'; hold it by"):
         fm.statics(model)
     found = fm.statics(model, allow_indifferent=True)
-    assert found.indifferent == ("hinge",)
+    assert found.indifferent == ("hinge.0",)
     assert found.state.q[0] == pytest.approx(0.3)
 
 
