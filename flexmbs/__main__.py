@@ -1,4 +1,4 @@
-"""Command line. Numbers and plots are imported inside the commands, so that help comes at once."""
+"""Command line. Numbers and plots are imported inside the commands, so that help appears immediately."""
 
 from pathlib import Path
 from typing import Annotated
@@ -34,7 +34,7 @@ def demo(
 
 @app.command()
 def check(model: ModelFile, as_json: AsJson = False, allow_outside: AllowOutside = False, allow_code: AllowCode = False) -> None:
-    """Bodies, freedoms, loops and everything wrong with a model."""
+    """Bodies, degrees of freedom, loops and problems of a model."""
     from flexmbs.command.check import check as command
 
     raise typer.Exit(command(model, as_json=as_json, allow_outside=allow_outside, allow_code=allow_code))
@@ -123,7 +123,7 @@ def list_kinds(
     what: Annotated[str | None, typer.Argument(help="bodies, joints, motions, forces, laws, formalisms, integrators …")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Kinds of everything that a model can have and a run can use."""
+    """Kinds of items, formalisms and integrators."""
     from flexmbs.command.listing import listing as command
 
     command(what, as_json=as_json)
@@ -131,7 +131,7 @@ def list_kinds(
 
 @app.command()
 def warmup() -> None:
-    """Compile everything ahead, once per version."""
+    """Compile all kernels ahead of time, once per version."""
     from flexmbs.command.warmup import warmup as command
 
     command()

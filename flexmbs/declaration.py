@@ -19,7 +19,7 @@ SAFE = re.compile(r"[\w +-]+")
 
 
 class Problem(NamedTuple):
-    """One thing wrong with one item: where (section, item, key, ...) and what."""
+    """One problem of one item: its path (section, item, key, ...) and the message."""
 
     path: tuple[str, ...]
     message: str
@@ -30,7 +30,7 @@ class Problem(NamedTuple):
 
 
 class NestedError(ValueError):
-    """Problems inside a nested declaration (a law in a force, a frame in a body), carried up with their paths."""
+    """Problems inside a nested declaration (a law in a force, a frame in a body), passed on with their paths."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -43,7 +43,7 @@ def close_names(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(name[:100], known, n=1)
     if close:
         return f"did you mean '{close[0]}'?"
-    return f"known: {', '.join(sorted(known)[:30])}" if known else "there is none"
+    return f"known: {', '.join(sorted(known)[:30])}" if known else "there are none"
 
 
 def _message(error: Any, names: Iterable[str]) -> str:
@@ -64,7 +64,7 @@ def _message(error: Any, names: Iterable[str]) -> str:
 
 
 def _named(loc: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    """The place of an error; a leading number is a positional argument: fields come in the order of arguments."""
+    """The path of an error; a leading number is a positional argument: fields are in the order of arguments."""
     if loc and isinstance(loc[0], int):
         loc = (names[loc[0]], *loc[1:]) if loc[0] < len(names) else loc[1:]
     return tuple(map(str, loc))
@@ -87,7 +87,7 @@ PARAMETERS = "Parameters\n----------"
 
 
 class Documented(abc.ABCMeta):
-    """Class of declarations, whose ``dir`` and ``help`` leave out the internals of dataclasses and pydantic."""
+    """Class of declarations, whose ``dir`` and ``help`` omit the internals of dataclasses and pydantic."""
 
     def __dir__(cls) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("__") or name == "__doc__"]
@@ -135,7 +135,7 @@ class Declaration(metaclass=Documented):
 
     @classmethod
     def ordered_fields(cls) -> "list[dataclasses.Field[Any]]":
-        """The fields in the order of arguments: those of a base that must be named stand behind the others."""
+        """The fields in the order of arguments: keyword-only fields of a base class follow the others."""
         return sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only))  # type: ignore[arg-type]
 
     @classmethod
@@ -158,7 +158,7 @@ class Declaration(metaclass=Documented):
         kind = table.get("kind", default)
         if not isinstance(kind, str) or kind not in cls.kinds:
             if "kind" in table:
-                raise NestedError([Problem(("kind",), f"no such kind {shown(kind)}; {close_names(str(kind), cls.kinds)}")])
+                raise NestedError([Problem(("kind",), f"unknown kind {shown(kind)}; {close_names(str(kind), cls.kinds)}")])
             raise NestedError([Problem(("kind",), f"is missing; one of: {', '.join(sorted(cls.kinds))}")])
         return cls.kinds[kind].read({key: value for key, value in table.items() if key != "kind"})
 
@@ -213,7 +213,7 @@ def _reporting(cls: type[Declaration], validated: Any) -> Any:
 
 
 def _path(cls: type[Declaration], args: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where a declaration made in a script stands: (section, name), or its class for one without either."""
+    """The path of a declaration made in a script: (section, name), or its class if it has neither."""
     if not cls.section or "name" not in cls.field_names():
         return (cls.__name__,)
     return (cls.section, str(args[0] if args else given.get("name", "?")))

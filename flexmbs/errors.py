@@ -1,4 +1,4 @@
-"""Errors a user can meet, each with the exit code of the command line; and how they show what the user gave."""
+"""Public errors with their exit codes, and the display of invalid values in messages."""
 
 import reprlib
 
@@ -9,7 +9,7 @@ GIVEN.maxlevel = 3
 
 
 class FlexmbsError(Exception):
-    """Base of all errors that are the user's to mend; one line: item, value, mend."""
+    """Base of all errors that the user can correct; one line: item, value, remedy."""
 
     exit_code = 1
 
@@ -25,7 +25,7 @@ class InputError(FlexmbsError):
 
 
 class SolverError(FlexmbsError):
-    """The solver stopped; partial results are in ``solution`` when there are any."""
+    """The solver stopped; partial results are in ``solution`` if there are any."""
 
     exit_code = 3
 
@@ -35,25 +35,25 @@ class SolverError(FlexmbsError):
 
 
 class MachineError(FlexmbsError):
-    """The machine fails: disk, memory, a missing extra."""
+    """Failure of the machine: disk, memory, a missing extra."""
 
     exit_code = 4
 
 
 class AssemblyWarning(UserWarning):
-    """Declared initial values that could not be kept."""
+    """Declared initial values that were not kept."""
 
 
 class ModelWarning(UserWarning):
-    """What a model says and may not mean."""
+    """Suspicious values of a model."""
 
 
 class AuditWarning(UserWarning):
-    """What the audit of a run warns of, one for each of its checks that is WARN or FAIL."""
+    """A finding of the audit of a run, one for each check that is WARN or FAIL."""
 
 
 class AuditError(FlexmbsError):
-    """A run whose audit is not PASS, where that was asked for; the run is in ``solution``."""
+    """The audit of a run with ``strict`` is not PASS; the run is in ``solution``."""
 
     exit_code = 3
 
@@ -63,7 +63,7 @@ class AuditError(FlexmbsError):
 
 
 def shown(value: object) -> str:
-    """A short, depth-limited repr of what the user gave."""
+    """A short, depth-limited repr of a value."""
     try:
         return " ".join(GIVEN.repr(value).split())
     except ValueError:

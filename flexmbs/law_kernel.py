@@ -1,19 +1,19 @@
-"""Kernels that stand in the file of their declaration, plain functions until a run needs them compiled: laws of forces and of
-contacts, rows of relations, geometries of contacts.
+"""Kernels in the file of their declaration, plain functions until a run compiles them: laws of forces and of contacts, rows of
+relations, geometries of contacts.
 
-To import a declaration imports no compiler. `flexmbs._jit` knows the files with such kernels by their import of
-``flexmbs.law_kernel``: an edit of one is seen.
+Importing a declaration does not import the compiler. `flexmbs._jit` identifies the files with such kernels by their import of
+``flexmbs.law_kernel``, so that edits are detected.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 LAW_KERNELS: "list[LawKernel]" = []
-KEPT, ROW = 3, 9  # numbers that a relation keeps, and those of each of its rows behind them
+KEPT, ROW = 3, 9  # memory of a relation (numbers), followed by the numbers of each of its rows
 
 
 class LawPart:
-    """A function of numbers that kernels of laws call."""
+    """A function of numbers called by law kernels."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.__name__, self.__doc__ = function, function.__name__, function.__doc__
@@ -23,11 +23,11 @@ class LawPart:
 
 
 class LawKernel:
-    """A law ``value(p, u, x, out)``, known to the records by its ``number``.
+    """A law ``value(p, u, x, out)``, identified in the records by its ``number``.
 
-    p: the parameters of its record.  u: what its laws of time and functions of the user give, or what a relation kept.  x: the
-    time and the motion of the place where it acts.  out: what it gives, zero before.  ``strongly_nonlinear``: its slopes
-    change within a step, and Newton's matrix is renewed.
+    p: the parameters of its record.  u: values of its laws of time and user functions, or the memory of a relation.  x: time
+    and motion of its point of action.  out: results, initially zero.  ``strongly_nonlinear``: its slopes change within a step,
+    and the iteration matrix is updated.
     """
 
     def __init__(self, value: Callable[..., None], *, strongly_nonlinear: bool = False) -> None:
@@ -36,7 +36,7 @@ class LawKernel:
         LAW_KERNELS.append(self)
 
     def slopes(self, function: Callable[..., None]) -> Callable[..., None]:
-        """The stiffness and damping of the law, ``function(p, u, x, out)``; without it they are central differences."""
+        """The stiffness and damping of the law, ``function(p, u, x, out)``; by default central differences."""
         self.derivatives = function
         return function
 
@@ -52,10 +52,10 @@ def nonlinear_law(value: Callable[..., None]) -> LawKernel:
 
 
 class Row(NamedTuple):
-    """The record of a law: its kernel with parameters p, and the laws of time or functions of the user that give u.
+    """The record of a law: its kernel with parameters p, and the laws of time or user functions that give u.
 
-    gives: how many numbers each of them adds to u: its value; 2 with its rate; of a function of the user its first ones.
-    keys: where they stand in the declaration, for messages.  integral: the law has a force state.
+    gives: how many numbers each of them adds to u: 1, its value; 2 with its rate; the first ones of a user function.
+    keys: their keys in the declaration, for messages.  integral: the law has a force state.
     """
 
     law: LawKernel

@@ -17,7 +17,7 @@ PartFile = Annotated[Path, typer.Argument(metavar="PART", help="Part file (TOML)
 BodyFile = Annotated[Path, typer.Argument(metavar="BODY", help="Flexible body (HDF5).", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Allow files outside the part's folder.")]
-AllowLarge = Annotated[bool, typer.Option("--allow-large", help="Continue although the memory may not suffice.")]
+AllowLarge = Annotated[bool, typer.Option("--allow-large", help="Continue although the memory may be insufficient.")]
 Force = Annotated[bool, typer.Option("--force", help="Reduce again although the inputs are unchanged.")]
 
 

@@ -53,7 +53,7 @@ def test_61_what_cannot_be_written_is_known_before_anything_is_computed(
         (("-o", tmp_path / "folder"), 2, f"error: {tmp_path}/folder: is a folder, which an output would replace"),
         (("-o", tmp_path / "pipe"), 2, f"error: {tmp_path}/pipe: is a pipe, which an output would replace"),
         (("-o", "/dev/null"), 2, "error: /dev/null: is a device, which an output would replace"),
-        (("--report", path.with_suffix(".h5")), 2, "is named for several outputs"),
+        (("--report", path.with_suffix(".h5")), 2, "is used for several outputs"),
     ]
     for options, code, message in cases:
         assert call("run", path, *options) == code
@@ -85,7 +85,7 @@ def test_61_a_solution_that_cannot_be_written_at_the_end_is_kept_elsewhere(
     first, second = told.err.splitlines()
     (kept,) = spare.rglob("model.h5")
     assert first.startswith(f"error: {path.with_suffix('.h5')}: cannot be written (No space left on device)")
-    assert first.endswith(f"it is kept as {kept}")
+    assert first.endswith(f"saved as {kept} instead")
     assert second.startswith(f"error: {tmp_path}/out.html: cannot be written (No space left on device)")
     assert told.out.splitlines()[-1] == "PASS"  # the numbers are told all the same
     np.testing.assert_allclose(fm.Solution.load(kept).t, np.arange(6) * 0.01, atol=1e-15)
@@ -107,7 +107,7 @@ def test_61_results_that_the_disk_does_not_take(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
         done = program("check", saved(pendulum(), tmp_path), stdout=full)
     assert done.returncode == 4
-    assert done.stderr == b"error: the results: No space left on device; mend the file, its rights or the free space\n"
+    assert done.stderr == b"error: the results: No space left on device; check the file, its permissions or the free space\n"
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[bytes]:
@@ -134,7 +134,7 @@ def test_62_characters_that_the_output_cannot_show_are_replaced(
     sys.stderr.flush()
     shown, errors = (stream.getvalue().decode(encoding) for stream in told)
     assert f"Drehmoment {'λ → 電' if encoding == 'utf-8' else '? ? ?'}" in shown
-    assert f"error: list: no '{'λ' if encoding == 'utf-8' else '?'}'; there are bodies" in errors
+    assert f"error: list: unknown family '{'λ' if encoding == 'utf-8' else '?'}'; known: bodies" in errors
 
 
 def test_62_the_plainest_of_systems(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_66_a_file_that_another_run_writes_is_refused(tmp_path: Path, capsys: Ca
         assert other.stdout.readline() == b"held\n"
         assert call("run", path) == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert line.startswith(f"error: {output}: another run writes it (process {other.pid} since 20")
+        assert line.startswith(f"error: {output}: another run is writing it (process {other.pid} since 20")
         assert line.endswith("wait for it, or choose another file with -o")
         assert call("run", path, "-o", tmp_path / "other.h5") == 0
     finally:
@@ -187,7 +187,7 @@ def test_66_a_file_that_another_run_writes_is_refused(tmp_path: Path, capsys: Ca
 def test_66_the_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
     output = (tmp_path / "x.h5", SOLUTION)
     for _ in range(2):
-        with reserved(output), pytest.raises(InputError, match="another run writes it"), reserved(output):
+        with reserved(output), pytest.raises(InputError, match="another run is writing it"), reserved(output):
             never()
     assert list(tmp_path.iterdir()) == []
 
@@ -241,11 +241,11 @@ def test_outputs_replace_no_file_of_another_kind(tmp_path: Path, monkeypatch: py
     for arguments, file, found in cases:
         assert call(*arguments) == 2
         lines = capsys.readouterr().err.splitlines()
-        assert f"error: {file}: is there already and is {found}; choose another name with -o" == lines[-1]
+        assert f"error: {file}: exists and is {found}; choose another name with -o" == lines[-1]
     kept = fm.Solution.load(solution)
     writers = [(kept.save, body), (kept.save, notes), (kept.report, notes), (pendulum().save, part), (pendulum().save, notes)]
     for write, file in writers:
-        with pytest.raises(InputError, match="is there already and is"):
+        with pytest.raises(InputError, match="exists and is"):
             write(file)
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == there
 

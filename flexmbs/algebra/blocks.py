@@ -2,11 +2,11 @@
 
 The KKT matrix [[T, Gᵀ], [G, 0]] with T positive definite factors without pivoting in any order that eliminates a
 constraint node after bodies that give its rows full rank; Σ is +1 on body nodes and −1 on constraint nodes
-(Vanderbei 1995). Every pivot block is then a small definite matrix. A constraint row whose pivot vanishes depends on
-rows before it: the reciprocal of its pivot is set to zero, which leaves the row out (its multiplier increment is 0).
+(Vanderbei 1995). Every pivot block is then a small definite matrix. A constraint row with a vanishing pivot depends on
+previous rows: the reciprocal of its pivot is set to zero, which omits the row (its multiplier increment is 0).
 
-Storage: the diagonal block of node k (upper triangle, row major) lies at DIAGONAL, the blocks right of it, one per later node i
-it is coupled to, hold n_k × n_i numbers at PLACE.
+Storage: the diagonal block of node k (upper triangle, row major) starts at DIAGONAL, the blocks right of it, one per later node i
+it is coupled to, hold n_k × n_i numbers from PLACE.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy as np
 from flexmbs._jit import called, part
 
 DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a dependent row
-ROUND_OFF = 1e-13  # of the stiffness of a row of ones: a row that is round-off altogether has no pivot either
+ROUND_OFF = 1e-13  # of the stiffness of a row of ones: a row at round-off has no pivot
 
 
 # columns of Elimination.node
@@ -27,14 +27,14 @@ NEIGHBOUR, PLACE = range(2)
 
 
 class Elimination(NamedTuple):
-    """Symbolic factorization: order, sizes and places of all blocks."""
+    """Symbolic factorization: order, sizes and offsets of all blocks."""
 
     node: (
         np.ndarray
-    )  # (nn+1, 8) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint), place in the vector,
-    #                   place of the diagonal block, start of its range of blocks and of updates (ends in the next row)
-    block: np.ndarray  # (nblocks, 2) later node and value place of each block, in elimination order within a node
-    target: np.ndarray  # (nupdates,) value place of the block (i, j) that each Schur update changes
+    )  # (nn+1, 8) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint), offset in the vector,
+    #                   offset of the diagonal block, start of its range of blocks and of updates (ends in the next row)
+    block: np.ndarray  # (nblocks, 2) later node and value offset of each block, in elimination order within a node
+    target: np.ndarray  # (nupdates,) value offset of the block (i, j) changed by each Schur update
     n_values: np.ndarray  # (1,)
 
 
@@ -153,7 +153,7 @@ def factorize(e, values, stiffness):
 
 @called
 def eliminate(e, values, stiffness):
-    """Factor in place; ``stiffness`` (n,) holds what constraint rows owe to bodies eliminated outside (zero: none)."""
+    """Factor in place; ``stiffness`` (n,) holds the stiffness of constraint rows by bodies eliminated elsewhere (zero: none)."""
     dropped = 0
     for step in range(e.node.shape[0] - 1):
         k = e.node[step, ORDER]

@@ -1,7 +1,7 @@
 """Dense factors of small and middle-sized matrices: Gauss elimination with complete and with partial pivoting, Cholesky.
 
-Complete pivoting tells the rank of the constraints and which coordinates depend on which; partial pivoting then solves with
-the columns so chosen, transposed for the multipliers (Golub and Van Loan 2013, §3.4, §4.2). Zeros are skipped: constraint rows of
+Complete pivoting gives the rank of the constraints and the dependent coordinates; partial pivoting then solves with
+the chosen columns, transposed for the multipliers (Golub and Van Loan 2013, §3.4, §4.2). Zeros are skipped: constraint rows of
 a mechanism are mostly empty.
 """
 
@@ -12,8 +12,8 @@ from flexmbs._jit import called, part
 def complete_pivots(A, width, row, column, tolerance):
     """Eliminate A (m, n) in place by complete pivoting among its first ``width`` columns; returns the rank.
 
-    row (m,) and column (n,), numbers of the rows and columns of A, are exchanged with them; a pivot below ``tolerance`` times the
-    first ends the elimination.
+    row (m,) and column (n,), the permutations of A, are updated; a pivot below ``tolerance`` times the first ends the
+    elimination.
     """
     m = A.shape[0]
     n = A.shape[1]
@@ -40,7 +40,7 @@ def complete_pivots(A, width, row, column, tolerance):
 
 @part
 def exchange_rows(A, row, a, b):
-    """Rows a and b of A and of its order."""
+    """Exchange rows a and b of A and of its permutation."""
     if a != b:
         row[a], row[b] = row[b], row[a]
         for c in range(A.shape[1]):
@@ -49,7 +49,7 @@ def exchange_rows(A, row, a, b):
 
 @part
 def exchange_columns(A, column, a, b):
-    """Columns a and b of A and of their order."""
+    """Exchange columns a and b of A and of their permutation."""
     if a != b:
         column[a], column[b] = column[b], column[a]
         for r in range(A.shape[0]):
@@ -58,7 +58,8 @@ def exchange_columns(A, column, a, b):
 
 @called
 def lu(A, n, order):
-    """P A = L U of the leading n × n block in place, partial pivoting, exchanges in order (n,); returns the smallest |pivot|."""
+    """P A = L U of the leading n × n block in place, partial pivoting, permutation in order (n,); returns the smallest
+    |pivot|."""
     least = 1e300
     for k in range(n):
         best, at = abs(A[k, k]), k

@@ -1,4 +1,4 @@
-"""3-vectors and 3×3 matrices as tuples: they live in registers, allocate nothing and run interpreted as well.
+"""3-vectors and 3×3 matrices as tuples: they stay in registers, allocate nothing and also run interpreted.
 
 A matrix is (xx, xy, xz, yx, yy, yz, zx, zy, zz), row major.
 """
@@ -21,7 +21,7 @@ def load3_at(a, i, o):
 
 @part
 def store3_at(a, i, o, v):
-    """Put a vector at entries o … o+2 of row i."""
+    """Write a vector to entries o … o+2 of row i."""
     a[i, o] = v[0]
     a[i, o + 1] = v[1]
     a[i, o + 2] = v[2]
@@ -43,7 +43,7 @@ def load9_at(a, i, o):
 
 @part
 def store9_at(a, i, o, m):
-    """Put a matrix at entries o … o+8 of row i."""
+    """Write a matrix to entries o … o+8 of row i."""
     a[i, o] = m[0]
     a[i, o + 1] = m[1]
     a[i, o + 2] = m[2]
@@ -94,7 +94,7 @@ def tmatmul(A, B):
 
 @part
 def largest(x):
-    """max |x|, NaN where one of x is"""
+    """max |x|, NaN if one of x is"""
     size = 0.0
     for a in range(x.shape[0]):
         each = abs(x[a])

@@ -11,7 +11,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, dot, scale
 
-SMALL = 1e-2  # below this angle² the series are exact to round-off, above it so are the closed forms
+SMALL = 1e-2  # below this angle² the series are exact to round-off, above it the closed forms are
 
 
 @part
@@ -146,7 +146,7 @@ def quaternion_of(R):
 
 
 def rotation_matrix(p):
-    """(3, 3) of unit Euler parameters, from Python: a kernel for that alone would have to be compiled."""
+    """(3, 3) of unit Euler parameters, in plain Python, without compilation of a kernel."""
     return np.array(getattr(matrix_of, "py_func", matrix_of)(*p)).reshape(3, 3)
 
 

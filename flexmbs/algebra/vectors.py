@@ -1,4 +1,4 @@
-"""Vectors and matrices as tuples for kernels that stand beside declarations (`flexmbs.law_kernel`) and for all others."""
+"""Vectors and matrices as tuples for law kernels (`flexmbs.law_kernel`) and all other kernels."""
 
 import math
 
@@ -19,7 +19,7 @@ def load9(a, o):
 
 @LawPart
 def store3(a, o, v):
-    """Put a vector at entries o … o+2."""
+    """Write a vector to entries o … o+2."""
     a[o] = v[0]
     a[o + 1] = v[1]
     a[o + 2] = v[2]

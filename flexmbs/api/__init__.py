@@ -1,1 +1,1 @@
-"""What users hold: a model, and the solution of a run; their methods call the rooms below."""
+"""The user's model and the solution of a run; their methods call the lower packages."""

@@ -1,4 +1,4 @@
-"""`Model`: what the user declares, with its file and its check."""
+"""`Model`: the user's declarations, with file and check."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ class Model(ModelData):
     __doc__ = ModelData.__doc__
 
     def check(self) -> Report:
-        """What the model is made of, its degrees of freedom and loops, and everything wrong with it; does not raise."""
-        from flexmbs.diagnosis.diagnosis import check  # compiled kernels, which declarations do not need
+        """Report of the model's contents, degrees of freedom, loops and problems; does not raise."""
+        from flexmbs.diagnosis.diagnosis import check  # imported on demand: compiled kernels
 
         return check(self)
 
@@ -20,8 +20,8 @@ class Model(ModelData):
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
     """The model in a TOML file.
 
-    Files it names must lie in its folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
-    imported, from the model's folder or Python's path, only if ``allow_code``. Raises `InputError` with every problem of the
+    Files it names must be in its folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
+    imported, from the model's folder or Python's path, only with ``allow_code``. Raises `InputError` with every problem of the
     file, one line each.
     """
     return read(Path(path), Model, allow_outside=allow_outside, allow_code=allow_code)

@@ -1,6 +1,6 @@
-"""`Solution`: the results of a run, with its figures, its page and its file.
+"""`Solution`: the results of a run, with figures, report and file.
 
-What these need (templates, HDF5) is imported when they are asked for: a run without them starts sooner.
+Templates and HDF5 are imported on demand, which shortens the start of runs without them.
 """
 
 import os
@@ -34,7 +34,7 @@ class Solution(SolutionData):
         write_report(self, path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """HDF5 file that holds everything, flexible bodies included; complete or not there at all. Raises MachineError."""
+        """Write an HDF5 file with everything, flexible bodies included; written atomically. Raises MachineError."""
         from flexmbs.results.storage import write
 
         write(self, path)
@@ -43,8 +43,9 @@ class Solution(SolutionData):
     def load(cls, path: str | os.PathLike[str], *, model: ModelData | None = None) -> Self:
         """The solution in a file, with its whole model.
 
-        A file has no functions of the user: all views are there, but what would call them (states, runs, studies of the
-        model) is refused unless ``model``, the model of the run, is given. Raises InputError naming the file and the item.
+        A file holds no user functions: all views are available, but operations that would call them (states, runs, studies
+        of the model) are rejected unless ``model``, the model of the run, is given. Raises InputError naming the file and the
+        item.
         """
         from flexmbs.results.storage import read
 

@@ -1,4 +1,4 @@
-"""The audit of a run by what did not produce it; `Solution.audit` holds its checks beside those of the results."""
+"""Audit of a run by independent equations; `Solution.audit` lists its checks together with those of the results."""
 
 from flexmbs.audit.audit import audited, report_findings
 

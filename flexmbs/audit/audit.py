@@ -1,4 +1,4 @@
-"""All checks of a run that take the equations or the integrator's memory, within a share of the run's time."""
+"""All checks of a run that evaluate the equations or use the integrator's records, within a share of the run's time."""
 
 import time
 import warnings
@@ -28,7 +28,7 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     found = [*step_error(solution, run), *work_within_steps(solution, run), *forcing(solution)]
     found += [*contact_duration(solution), *impact_order(solution), *event_steps(solution, run)]
     found += [
-        Check(f"Data of {name}", WARN, f"fail their check: {data.failed[0]}", "mend the body")
+        Check(f"Data of {name}", WARN, f"fail a check: {data.failed[0]}", "correct the body")
         for name, data in solution.compiled.data.items()
         if data.failed
     ]
@@ -47,11 +47,10 @@ def _by_other_equations(solution: SolutionData, run: Run, budget: float) -> list
 
 
 def _attempted(title: str, checks: Callable[[], list[Check]]) -> list[Check]:
-    """The checks, or why they were not possible: a function of the user that is not defined at a state, an indefinite mass
-    matrix."""
+    """The checks, or why they were not possible: a user function that is undefined at a state, an indefinite mass matrix."""
     try:
         return checks()
-    except KeyboardInterrupt:  # what was computed stays
+    except KeyboardInterrupt:  # the results are kept
         return [Check(title, WARN, "was interrupted")]
     except Exception as error:
         return [Check(title, WARN, f"was not possible: {type(error).__name__}: {shown(str(error))}")]

@@ -1,4 +1,4 @@
-"""Events against the steps: state functions are looked at where steps end, so that two crossings within one are none."""
+"""Events against the steps: state functions are evaluated at ends of steps, so that two crossings within one are missed."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ TURN = 1.0  # rad in a step
 
 
 def event_steps(solution: SolutionData, run: Run) -> list[Check]:
-    """Where events are declared, the body that turns most within a step, if it is much."""
+    """If events are declared, the body with the largest rotation within a step, if that is large."""
     if not run.declared:
         return []
     step = solution.trajectory.step
@@ -19,5 +19,7 @@ def event_steps(solution: SolutionData, run: Run) -> list[Check]:
     k = int(turned.argmax())
     if turned[k] <= TURN:
         return []
-    text = f"body {name} turns by {turned[k]:.2g} rad in a step at t = {solution.t[k]:.4g} s; two crossings in one are not seen"
-    return [Check("Events and steps", WARN, text, "take smaller steps, with 'max_step' or 'step'")]
+    text = (
+        f"body {name} turns by {turned[k]:.2g} rad in a step at t = {solution.t[k]:.4g} s; two crossings within a step are missed"
+    )
+    return [Check("Events and steps", WARN, text, "use smaller steps by 'max_step' or 'step'")]

@@ -1,4 +1,4 @@
-"""Laws of time against the steps: what a law does between the ends of a step, where no method looks.
+"""Laws of time against the steps: what a law does within a step, where no method evaluates it.
 
 At some steps of the run the law is compared with the straight line between its values at both ends. For a sine the root mean
 square of the difference over that of the law is (ω h)²/11 while the steps resolve it, and 1 or more where it is aliased.
@@ -14,17 +14,17 @@ from flexmbs.model.parts import model_parts
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
 
-STEPS = 40  # of the run that are looked at
+STEPS = 40  # of the run that are sampled
 FRACTIONS = (0.29, 0.5, 0.83)  # of a step
 FIXED = (0.1, 0.5)  # ω h = 1 and 2.4, about six and three steps a period
 CONTROLLED = (0.5, np.inf)  # their error is estimated at points within the step too
-STEADILY = 0.9  # of the steps are judged: jumps and corners lie in few
+STEADILY = 0.9  # of the steps are judged: jumps and corners occur in few
 SHORT = 0.4  # of a fixed step: half of a piece of a law
 STEADY = 1e-12  # of the values: a law that does not change
 
 
 def forcing(solution: SolutionData) -> list[Check]:
-    """The law that the steps resolve least, where there are laws that change, and pieces of laws that fixed steps pass over."""
+    """The law that the steps resolve least, if any law changes, and pieces of laws shorter than fixed steps."""
     worst, place, short = 0.0, "", _short_pieces(solution)
     begun, lengths = _steps(solution)
     for name, law in _laws(solution):
@@ -36,7 +36,7 @@ def forcing(solution: SolutionData) -> list[Check]:
     fixed = solution.run.options["step"]
     status = graded(worst, FIXED if fixed else CONTROLLED)
     text = f"{place} differs within steps of about {np.median(lengths):.3g} s by {worst:.2g} of its size from a straight line"
-    return [Check("Laws of time", status, text, "" if status == PASS else "take smaller steps"), *short]
+    return [Check("Laws of time", status, text, "" if status == PASS else "use smaller steps"), *short]
 
 
 def _short_pieces(solution: SolutionData) -> list[Check]:
@@ -48,7 +48,7 @@ def _short_pieces(solution: SolutionData) -> list[Check]:
         return []
     k = int(np.argmax(pieces <= 1.001 * pieces.min()))
     text = f"one changes within {2.0 * pieces[k]:.4g} s at t = {corners[k] - pieces[k]:.6g} s, less than the step of {step:g} s"
-    return [Check("Pieces of laws", WARN, text, "take a smaller step")]
+    return [Check("Pieces of laws", WARN, text, "use a smaller step")]
 
 
 def _laws(solution: SolutionData) -> Iterator[tuple[str, TimeLaw]]:
@@ -69,11 +69,11 @@ def _steps(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _missed(law: TimeLaw, begun: np.ndarray, lengths: np.ndarray) -> float:
-    """Root mean square of what lies between the ends of the steps over that of the law's change; 0 where it cannot be said."""
+    """Root mean square of the deviation within the steps over that of the law's change; 0 if it cannot be determined."""
     try:
         ends = np.array([[law(float(t)) for t in times] for times in (begun, begun + lengths)])
         within = np.array([[law(float(t)) for t in begun + x * lengths] for x in FRACTIONS])
-    except Exception:  # a function of the user that is not defined there
+    except Exception:  # a user function that is undefined there
         return 0.0
     if ends.size == 0 or not (np.isfinite(ends).all() and np.isfinite(within).all()):
         return 0.0

@@ -1,8 +1,8 @@
 """Durations of elastic impacts, and times between rigid ones, against fixed steps.
 
 A contact of the force N = k δⁿ stops a mass m that arrives at v at δ_m = ((n + 1) m v²/(2 k))^(1/(n+1)) and lasts
-T = 2 δ_m/v ∫₀¹ dx/√(1 − x^(n+1)) (Johnson, Contact Mechanics, 1985, eq. 11.23 for n = 3/2). Methods with control of their
-steps see it in their error.
+T = 2 δ_m/v ∫₀¹ dx/√(1 − x^(n+1)) (Johnson, Contact Mechanics, 1985, eq. 11.23 for n = 3/2). Error-controlled
+methods resolve it by their error estimate.
 """
 
 import itertools
@@ -17,13 +17,13 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.results.summary import body_mass
 from flexmbs.system.check import PASS, WARN, Check, graded
 
-STEPS = (8.0, 3.0)  # in the duration of an impact: fewer are a warning, fewer than the second a failure
+STEPS = (8.0, 3.0)  # in the duration of an impact: fewer than the first give a warning, fewer than the second a failure
 CLOSE = 1.5  # steps between impacts
-NEAR = 2.0  # distances between outputs within which a contact counts as met
+NEAR = 2.0  # intervals between outputs within which a contact counts as closed
 
 
 def contact_duration(solution: SolutionData) -> list[Check]:
-    """The impact with the fewest steps in it, where steps are fixed and contacts elastic."""
+    """The elastic impact resolved by the fewest fixed steps."""
     step = solution.run.options["step"]
     if not step:
         return []
@@ -38,11 +38,15 @@ def contact_duration(solution: SolutionData) -> list[Check]:
     steps, name = min(found)
     status = graded(-steps, (-STEPS[0], -STEPS[1]))
     text = f"impacts of {name} last about {steps * step:.2g} s, {steps:.2g} steps"
-    return [Check("Contacts and steps", status, text, "" if status == PASS else "take smaller steps, or leave the step out")]
+    return [
+        Check(
+            "Contacts and steps", status, text, "" if status == PASS else "use smaller steps, or omit the step for error control"
+        )
+    ]
 
 
 def impact_order(solution: SolutionData) -> list[Check]:
-    """Impacts of different contacts within about a fixed step: which is first is not resolved, and the motion may hang on it."""
+    """Impacts of different contacts within about a fixed step: their order is not resolved, and the motion may depend on it."""
     step = solution.run.options["step"]
     if not step:
         return []
@@ -57,7 +61,7 @@ def impact_order(solution: SolutionData) -> list[Check]:
     one, other = close[0]
     more = f" and {len(close) - 1} other pairs" if len(close) > 1 else ""
     text = f"{one.contact} and {other.contact} strike within a step at t = {other.t:.4g} s{more}: their order is not resolved"
-    return [Check("Order of impacts", WARN, text, "compare with half the step, or take 'event-driven'")]
+    return [Check("Order of impacts", WARN, text, "compare with half the step, or use 'event-driven'")]
 
 
 def impact_duration(stiffness: float, exponent: float, mass: float, speed: float) -> float:
@@ -68,7 +72,7 @@ def impact_duration(stiffness: float, exponent: float, mass: float, speed: float
 
 
 def _duration(solution: SolutionData, name: str, contact: FrameContact) -> float | None:
-    """Duration at the largest speed of approach at which the contact is met; None where it is not."""
+    """Duration at the largest approach speed at which the contact closes; None if it does not close."""
     view = solution.contact(name)
     reach = NEAR * float(np.diff(solution.t).max(initial=0.0))
     met = (view.rate < 0.0) & (view.gap <= -view.rate * reach)

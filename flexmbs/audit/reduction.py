@@ -1,8 +1,8 @@
-"""What the modes of flexible bodies cannot show of their displacements under the loads that did act.
+"""Displacements of flexible bodies under the actual loads that their modes cannot represent.
 
 Under inertia and interface loads ζ a body lacks the displacement Σ_j ζ_j w_j of its static response, w_j the part of the response
-to the unit load j that its modes do not hold. Its root mean square over the mass, √(ζᵀ W ζ), is compared with that of the modes,
-√(qᵀ m_ff q/m), and with the size of the body. Stress has the static correction and does not lack it.
+to the unit load j that its modes do not span. Its root mean square over the mass, √(ζᵀ W ζ), is compared with that of the modes,
+√(qᵀ m_ff q/m), and with the size of the body. Stress includes the static correction and is not affected.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from flexmbs.system.check import PASS, Check, graded
 from flexmbs.system.sizes import model_size
 
 LACKING = (0.05, 0.5)  # of the largest displacement
-SMALL = 1e-7  # of the model's size: displacements that do not matter
+SMALL = 1e-7  # of the model's size: negligible displacements
 
 
 def reduction(mine: SolutionData) -> list[Check]:
-    """A check for each flexible body that knows what its modes lack; ``mine``: states of the run."""
+    """A check for each flexible body whose data include the missing displacements; ``mine``: states of the run."""
     if len(mine.t) == 0:
         return []
     found = []

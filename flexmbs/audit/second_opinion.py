@@ -1,9 +1,9 @@
-"""A run judged by equations that did not produce it: its accelerations, reactions and joint angles by Lagrange multipliers in the
-other coordinates, from the state alone.
+"""Independent verification of a run: accelerations, reactions and joint angles by Lagrange multipliers in the other coordinates,
+from the state only.
 
-At ends of steps over the run, that of the largest accelerations among them, the model compiled in the other
-coordinates gives M ṡ = k + Gᵀλ, G ṡ = γ by its block-sparse factorization: no recursion, no chosen coordinates, no memory of the
-run. What a fast path leaves out, or a path variable that lies, shows as a difference of accelerations.
+At sampled ends of steps, including that of the largest accelerations, the model compiled in the other coordinates solves
+M ṡ = k + Gᵀλ, G ṡ = γ by its block-sparse factorization: without recursion, independent coordinates or memory of the run. An
+omission of a fast path or a wrong path variable shows as a difference of accelerations.
 """
 
 import time
@@ -31,17 +31,17 @@ from flexmbs.time_stepping.run import Run, facts, make_outputs
 
 LEAST_STATES = 3
 LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force
-DRIFTING = (1e-2, 1e-1)  # the same at most where velocities drift off the constraints
-WITHIN = (2e-3, 3e-2)  # the same at states within steps, where constraints hold at their ends
+DRIFTING = (1e-2, 1e-1)  # upper limit if velocities drift off the constraints
+WITHIN = (2e-3, 3e-2)  # at states within steps of methods that satisfy constraints at their ends
 DRIFT = 2.0  # of the drift of velocities per step, which the other coordinates do not have
-MEND = "take smaller steps; report it if it stays"
-NO_TURNING = 1e-3  # of the largest acceleration over the size of the model: angular accelerations below it are none
-WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are none
-PRELOAD = 1e-3  # of the forces of joints over all masses: accelerations so small are what is left where forces hold each other
-MINOR = 1e-3  # of the largest accelerations of all bodies: those of a body below it are measured by it
+MEND = "use smaller steps; report the model if the difference persists"
+NO_TURNING = 1e-3  # of the largest acceleration over the size of the model: angular accelerations below it are negligible
+WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are negligible
+PRELOAD = 1e-3  # of the joint forces over all masses: smaller accelerations are residuals of forces in equilibrium
+MINOR = 1e-3  # of the largest accelerations of all bodies: lower bound of the scale of a body
 SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
-WHOLE = 0.8  # of a turn: a change of an angle between outputs as far from its rate's integral
-STEADY = 0.5  # rad: change that the rates' difference makes between two outputs, above which turns cannot be told
+WHOLE = 0.8  # of a turn: limit of the difference between the change of an angle between outputs and the integral of its rate
+STEADY = 0.5  # rad: change that the rates' difference makes between two outputs, above which turns cannot be counted
 
 
 class Difference(NamedTuple):
@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 def second_opinion(solution: SolutionData, mine: SolutionData, run: Run, budget: float) -> list[Check]:
-    """Checks of accelerations, reactions and joint angles at the states ``mine``, within about ``budget`` seconds."""
+    """Checks of accelerations, reactions and joint angles at the states ``mine``, in about ``budget`` seconds."""
     turns = turned(solution)
     if len(solution.t) < 2:
         return turns
@@ -77,15 +77,15 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run, budget:
 
 
 def _limits(solution: SolutionData, linear: float) -> tuple[float, float]:
-    """Of differences: those of exact constraints, or what the drift of velocities in a step makes of accelerations."""
+    """Limits of differences: for exact constraints, or for velocities that drift within a step."""
     drift, h = float(solution.drift[:, 1].max(initial=0.0)), float(np.median(solution.trajectory.step[1:]))
     share = DRIFT * drift / max(h * linear, 1e-300)
     return LIMITS if share <= LIMITS[0] else (min(share, DRIFTING[0]), DRIFTING[1])
 
 
 def sampled(solution: SolutionData, run: Run) -> SolutionData:
-    """The states that the run kept for the audit, the extreme one first; those left out in which rigid contacts are closed, and
-    those after jumps of prescribed velocities."""
+    """The states that the run kept for the audit, the extreme one first; except those with closed rigid
+    contacts and those after jumps of prescribed velocities."""
     samples = run.context.samples
     order = [len(samples.t) - 1, *range(0, len(samples.t) - 1, 5), *range(len(samples.t) - 1)]
     times = list(dict.fromkeys(order))
@@ -98,7 +98,7 @@ def sampled(solution: SolutionData, run: Run) -> SolutionData:
 
 
 def _judged(mine: SolutionData, budget: float) -> SolutionData | None:
-    """The states in the other coordinates, one after the other until the time is up, at least three; None where none can be."""
+    """The states in the other coordinates, until the time budget is used, at least three; None if there are none."""
     begun = time.perf_counter()
     source = mine.compiled
     other = "absolute" if source.topology.coordinates == "joint" else "joint"
@@ -123,7 +123,7 @@ def _judged(mine: SolutionData, budget: float) -> SolutionData | None:
 
 
 def _solution(compiled: Compiled, trajectory: Trajectory, of: SolutionData) -> SolutionData:
-    """Some states as a solution; forces of joints that are not unique stay as they come."""
+    """Some states as a solution; non-unique joint forces are kept as computed."""
     redundant = of.run.redundant
     found = joint_histories(compiled, trajectory, redundant=bool(redundant), least_norm=False) if len(trajectory.t) else None
     return SolutionData(compiled, trajectory, {}, RunInfo(redundant=redundant), stored=found)
@@ -148,8 +148,8 @@ def _converted(mine: SolutionData, target: Compiled) -> Callable[[int], InitialS
 
 
 def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float) -> dict[str, tuple[float, float]]:
-    """Accelerations (m/s², rad/s²) of each body that its errors are measured by: its own, gravity, those that would change its
-    speed within the run, and small parts of what the forces of the joints could do and of the largest of all bodies."""
+    """Scales (m/s², rad/s²) of the acceleration errors of each body: its own accelerations, gravity, those that would change its
+    speed within the run, and small fractions of those by the joint forces and of the largest of all bodies."""
     length, gravity = model_size(mine.compiled), float(np.linalg.norm(mine.model.gravity))
     held = PRELOAD * max((_norm(mine.joint(name).force) for name in mine.joints), default=0.0) / _mass(mine)
     own = {}
@@ -168,7 +168,7 @@ def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float) -> 
 def _accelerations(
     mine: SolutionData, theirs: SolutionData, bodies: dict[str, BodyView], sizes: dict[str, tuple[float, float]]
 ) -> Difference:
-    """Of bodies' accelerations, angular accelerations and those of their modes, over their sizes."""
+    """Relative differences of the accelerations, angular accelerations and modal accelerations of bodies."""
     n = len(theirs.t)
     apart = []
     for name, a in bodies.items():
@@ -197,13 +197,13 @@ def _elastic(solution: SolutionData, name: str) -> np.ndarray:
 
 
 def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:
-    """Largest accelerations that the modes would have without loads."""
+    """Largest accelerations of the modes in free vibration."""
     data = compiled.data[name]
     return _norm(elastic * (np.diagonal(data.K_ff) / np.diagonal(data.m_ff))) if data.nf else 0.0
 
 
 def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Difference:
-    """Of the forces and moments of joints where they are unique; ``largest``: acceleration."""
+    """Relative differences of unique joint forces and moments; ``largest``: acceleration."""
     n, size, apart = len(theirs.t), WEIGHTLESS * _mass(mine) * largest, []
     length = model_size(mine.compiled)
     for name in mine.joints:
@@ -225,9 +225,9 @@ def _largest(shares: list[tuple[str, np.ndarray]], t: np.ndarray) -> Difference:
 
 
 def turned(solution: SolutionData) -> list[Check]:
-    """Angles of joints that change by whole turns more than their rates say between two outputs."""
+    """Joint angles whose change between two outputs differs from the integral of their rates by whole turns."""
     dt = np.diff(solution.t)
-    histories = joint_histories(solution.compiled, solution.trajectory, redundant=False)  # whose multipliers do not matter here
+    histories = joint_histories(solution.compiled, solution.trajectory, redundant=False)  # multipliers are not used here
     for name in solution.joints:
         joint = declared_coordinates(solution.compiled, solution.trajectory, histories, name)
         motions = solution.compiled.model.joints[name].motions
@@ -243,6 +243,8 @@ def turned(solution: SolutionData) -> list[Check]:
             jumps = np.flatnonzero(told & (np.abs(off) > WHOLE * 2.0 * np.pi))
             if len(jumps):
                 k = int(jumps[0])
-                text = f"joint {name} turns by {off[k]:.3g} rad more than its rate gives at t = {solution.t[k + 1]:.4g} s"
+                text = (
+                    f"joint {name} turns by {off[k]:.3g} rad more than the integral of its rate at t = {solution.t[k + 1]:.4g} s"
+                )
                 return [Check("Joint angles", FAIL, text, "report it")]
     return []

@@ -1,10 +1,10 @@
 """How errors grow: the run again with other steps.
 
-Errors of single steps tell nothing of how an unstable or chaotic motion, a switch or an impact lets them grow. The same equations
-are run again with the same method: fixed steps doubled, those of explicit methods halved, or the tolerance ten times as large; a
-long run only in its first part. Of the difference d of the positions the run is off by about d / (2ᵖ − 1), 4 d / 3 or d / 9
-(Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs have nothing in common any more
-d is as large as the motion, and the estimate says no more than that the run is not certain.
+Errors of single steps do not show how an unstable or chaotic motion, a switch or an impact amplifies them. The same equations
+are run again with the same method: with fixed steps doubled, those of explicit methods halved, or the tolerance multiplied by
+ten; a long run only in its first part. With the difference d of the positions the error of the run is about d / (2ᵖ − 1), 4 d / 3
+or d / 9 (Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs are uncorrelated, d is
+as large as the motion, and the estimate only shows that the run is not reliable.
 """
 
 import dataclasses
@@ -27,21 +27,22 @@ from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run
 
 MOST = 500_000  # evaluations times coordinates, up to 0.1 s: longer runs are run again up to there
-SLOWEST = 1.0  # s, with slow functions of the user
-SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: when the second run is ended wherever it is
+SLOWEST = 1.0  # s, with slow user functions
+SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: time limit of the second run
 MOST_OUTPUTS = 1000
-EXPLOSIVE = 10.0  # growth in half of the time that no stable motion shows
-DISTURBED = 1e-12  # of what is alike, in a step: by its velocities at the start the second run leaves unstable positions
-UNDISTURBED = 1e-3  # of the motion over the run: more the disturbance alone must not make
-AT_REST = 1e-3  # of the model's size: nobody sees less, and runs that do not move are measured by it
+EXPLOSIVE = 10.0  # growth over half of the time that indicates an unstable motion
+# of alike coordinates, per step: perturbation of the initial velocities, by which the second run leaves unstable positions
+DISTURBED = 1e-12
+UNDISTURBED = 1e-3  # of the motion over the run: upper limit of the perturbation
+AT_REST = 1e-3  # of the model's size: smallest displacement of interest, and scale of runs at rest
 FACTOR, COARSER = 2.0, 10.0  # of steps, of tolerances
 COARSEST = 1e-2  # tolerance
-MEND = "take smaller steps or tolerances; an unstable or chaotic motion they keep right for longer, not for ever"
+MEND = "use smaller steps or tolerances; for an unstable or chaotic motion they only extend the reliable time"
 
 
 class Other(NamedTuple):
-    """Another run of the same equations: its method, what it costs of the first one, and which part of the difference is the
-    error of the first."""
+    """A second run of the same equations: its method, its cost relative to the first one, and the fraction of the difference
+    that is the error of the first."""
 
     method: Integrator
     cost: float
@@ -49,13 +50,13 @@ class Other(NamedTuple):
 
 
 def second_run(solution: SolutionData, run: Run) -> list[Check]:
-    """The difference of another run over the motion, as an estimate of the error of this one with its growth."""
+    """The difference of a second run relative to the motion, an estimate of the error with its growth."""
     if run.begun is None or not (solution.run.finished and solution.t[-1] > 0.0 and solution.s.shape[1]):
         return []
     other = another(run.method)
     picked = _outputs(solution, other.cost)
     if len(picked) < 2:
-        return [Check("Second run", PASS, "none, as the run was long: how far errors of its steps grew is not known")]
+        return [Check("Second run", PASS, "none, because the run was long: the growth of its step errors is not known")]
     measure = Measure.of(solution)
     motion = np.full_like(measure.motion, AT_REST) if measure.still else measure.motion
     times = solution.t[picked]
@@ -79,22 +80,22 @@ def second_run(solution: SolutionData, run: Run) -> list[Check]:
 
 
 def _judged(solution: SolutionData, t: np.ndarray, shares: np.ndarray, seen: bool, what: str, worst: int) -> Check:
-    """The check of the largest shares of the motion so far at times t; ``seen``: some displacement is one that matters."""
+    """The check of the largest relative errors so far at times t; ``seen``: some displacement is not negligible."""
     status = graded(float(shares[-1]), MOTION if seen else (MOTION[0], math.inf))
-    text = f"{what} positions differ as if {shares[-1]:.1e} of the motion were wrong"
+    text = f"{what} the estimated error of positions is {shares[-1]:.1e} of the motion"
     if t[-1] < solution.t[-1]:
-        text += f" up to t = {t[-1]:.4g} s, the rest is not known"
+        text += f" up to t = {t[-1]:.4g} s, the rest was not checked"
         if status == PASS and _extrapolated(t, shares, float(solution.t[-1])) > MOTION[0]:
-            return Check("Second run", WARN, f"{text}; errors grow exponentially, to all of it by the end", MEND)
+            return Check("Second run", WARN, f"{text}; errors grow exponentially, to the size of the motion by the end", MEND)
     if status == PASS:
         return Check("Second run", status, text)
     good = float(t[max(int(np.searchsorted(shares, MOTION[0])) - 1, 0)])
-    text += f", most {place_of(solution, worst)}, {MOTION[0]:g} of it after t = {good:.4g} s"
+    text += f", largest {place_of(solution, worst)}, above {MOTION[0]:g} after t = {good:.4g} s"
     return Check("Second run", status, text, MEND)
 
 
 def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float) -> float:
-    """The share at the end, of errors that grow exponentially: by a factor r and then r² in times that double; else 0."""
+    """The relative error at the end if it grows exponentially, by a factor r and then r² over doubled times; else 0."""
     early, middle, last = (float(np.interp(part * t[-1], t, shares)) for part in (0.25, 0.5, 1.0))
     if early <= 0.0 or middle <= early or last < EXPLOSIVE * middle or math.log(last / middle) < 1.5 * math.log(middle / early):
         return 0.0
@@ -103,7 +104,7 @@ def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float) -> float:
 
 
 def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
-    """Numbers of the outputs that are compared: of a long run those of its first part."""
+    """Indices of the outputs that are compared: for a long run those of its first part."""
     counts = solution.statistics
     work = cost * counts["evaluations"] * (4 + solution.s.shape[1]) / MOST
     part = min(1.0, 1.0 / max(work, cost * counts["solve_seconds"] / SLOWEST, 1e-300))

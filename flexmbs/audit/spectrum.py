@@ -1,7 +1,7 @@
 """The spectrum of the loads on flexible bodies against the frequencies of their modes.
 
-Loads faster than the highest mode that was kept find no mode that could answer them. What part of the variation of the interface
-loads lies above it is read from their periodogram (Hann window, without mean and trend), where the outputs are close enough and
+Loads faster than the highest retained mode excite no mode. The fraction of the variation of the interface loads above that
+frequency is computed from their periodogram (Hann window, without mean and trend), where the outputs are close enough and
 the run is long enough to show it.
 """
 
@@ -16,11 +16,11 @@ ABOVE = (0.02, np.inf)  # of the variation of the loads
 LEAST_OUTPUTS = 64
 LEAST_PERIODS = 8.0  # of the highest mode within the run
 INERTIAL = 12  # unit loads of a body before those of its interfaces
-EQUAL = 1e-6  # of the distance of outputs
+EQUAL = 1e-6  # of the output interval
 
 
 def load_spectrum(solution: SolutionData) -> list[Check]:
-    """A check for each flexible body under loads that its modes do not reach."""
+    """A check for each flexible body whose loads exceed the frequencies of its modes."""
     steps = np.diff(solution.t)
     if len(steps) < LEAST_OUTPUTS or np.ptp(steps) > EQUAL * steps[0]:
         return []
@@ -34,13 +34,13 @@ def load_spectrum(solution: SolutionData) -> list[Check]:
         share = above(loads.reshape(len(loads), -1), float(steps[0]), highest)
         status = graded(share, ABOVE)
         if status != PASS:
-            text = f"{share:.0%} of the variation of its loads are faster than its highest mode, {highest:.4g} Hz"
+            text = f"{share:.0%} of the variation of its loads is above its highest mode, {highest:.4g} Hz"
             found.append(Check(f"Load spectrum of {name}", status, text, "reduce it with more modes"))
     return found
 
 
 def above(signals: np.ndarray, dt: float, frequency: float) -> float:
-    """Part of the variation of signals (nt, k) at a distance dt that lies above a frequency (Hz)."""
+    """Fraction of the variation of signals (nt, k), sampled at dt, above a frequency (Hz)."""
     n = len(signals)
     line = np.column_stack([np.ones(n), np.arange(n)])
     rest = signals - line @ np.linalg.lstsq(line, signals, rcond=None)[0]

@@ -1,10 +1,10 @@
-"""How far the errors of single steps may have moved the positions by the end of a run.
+"""Effect of the errors of single steps on the positions at the end of a run.
 
 The method's estimate of the error of each step (an embedded formula or the jump of accelerations) is summed by size over the
-steps for each coordinate, as a displacement: in m, rotations times the size of the model, modes by what they displace. No
-coordinate can be further off than twice its range. Ranges are those beside a steady travel or turning; each error is measured by
-the range of its own coordinate, a rotation's by a turn at most, or by a part of the largest one of its mechanism where that is
-more. How an unstable or chaotic motion lets errors grow is not in it: that shows in a second run.
+steps for each coordinate, as a displacement: in m, rotations times the size of the model, modes by their largest displacement.
+The error of a coordinate is limited to twice its range. Ranges exclude steady translation and rotation; each error is relative to
+the range of its own coordinate, that of a rotation to one turn at most, or to a fraction of the largest range of its mechanism if
+that is larger. The amplification of errors by an unstable or chaotic motion is not included: see the second run.
 """
 
 from typing import NamedTuple
@@ -21,17 +21,17 @@ from flexmbs.system.sizes import displacement_sizes, model_size
 from flexmbs.time_stepping.run import Run
 
 MOTION = (1e-2, 1e-1)  # of the largest motion
-NO_MOTION = 1e-7  # of the model's size: errors of less are none of a motion
-TURN = 2.0 * np.pi  # rad: a pose that is off by a part of a turn is off, however often the body turned before
-FAR = 3.0  # of the model's size: a travel beyond it hides no smaller motion of others
-SMALL = 1e-2  # of the model's size: no more of a steady travel counts for other coordinates
-STEADY = 3e-3  # of a steady travel or turning: errors of coordinates that do nothing else are measured by it
-MINOR = 0.03  # of the largest range of a mechanism: errors of its coordinates that move less are measured by it
+NO_MOTION = 1e-7  # of the model's size: smaller errors are negligible
+TURN = 2.0 * np.pi  # rad: largest scale of rotations, whatever the number of turns
+FAR = 3.0  # of the model's size: larger translations do not mask smaller motions
+SMALL = 1e-2  # of the model's size: upper limit of steady translation in the scale of other coordinates
+STEADY = 3e-3  # of a steady translation or rotation: scale of coordinates without other motion
+MINOR = 0.03  # of the largest range of a mechanism: lower bound of the scale of its coordinates
 
 
 class Measure(NamedTuple):
-    """What errors of positions are measured by: sizes (ns,) of displacements that are alike, ranges over them, and the motion of
-    each coordinate by which its error counts."""
+    """Scales of position errors: sizes (ns,) of comparable displacements, ranges relative to them, and the motion of each
+    coordinate relative to which its error is measured."""
 
     sizes: np.ndarray
     ranges: np.ndarray
@@ -40,7 +40,7 @@ class Measure(NamedTuple):
 
     @classmethod
     def of(cls, solution: SolutionData) -> "Measure":
-        """That of a run."""
+        """The scales of a run."""
         sizes = displacement_sizes(solution.compiled)
         ranges, beside = (each / sizes for each in _ranges(solution))
         rotations = sizes == 1.0
@@ -53,16 +53,16 @@ class Measure(NamedTuple):
         return cls(sizes, ranges, motion, float(own.max(initial=0.0)) <= NO_MOTION)
 
     def bounded(self, errors: np.ndarray) -> np.ndarray:
-        """(…, ns) sizes of displacements that are alike, none beyond twice the range of its coordinate."""
+        """(…, ns) sizes of comparable displacements, at most twice the range of the coordinate."""
         return np.minimum(errors / self.sizes, 2.0 * self.ranges)
 
     def shares(self, errors: np.ndarray) -> np.ndarray:
-        """(…, ns) of the motion."""
+        """(…, ns) errors relative to the motion."""
         return self.bounded(errors) / self.motion
 
 
 def step_error(solution: SolutionData, run: Run) -> list[Check]:
-    """The estimated error of positions over the motion, for methods that estimate that of a step."""
+    """The estimated relative error of positions, for methods with an error estimate of a step."""
     spent = run.context.spent
     measure = Measure.of(solution)
     if not spent.any() or measure.still:
@@ -72,14 +72,15 @@ def step_error(solution: SolutionData, run: Run) -> list[Check]:
     share = float(shares[worst])
     status = graded(share, MOTION)
     size = float(measure.bounded(spent)[worst]) * model_size(solution.compiled)
-    text = f"about {share:.1e} of the motion, summed without their growth, {size:.1e} m {place_of(solution, worst)}"
+    text = f"about {share:.1e} of the motion (sum without growth), {size:.1e} m {place_of(solution, worst)}"
     fixed = solution.run.options["step"]
-    mend = f"take a smaller step than {fixed:g} s, or leave it out" if fixed else "lower rtol and atol"
+    mend = f"use a smaller step than {fixed:g} s, or omit it for error control" if fixed else "lower rtol and atol"
     return [Check("Error of the steps", status, text, "" if status == PASS else mend)]
 
 
 def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
-    """(ns,) range of each velocity coordinate's integral, of modes that of their amplitude; the same beside a steady travel."""
+    """(ns,) range of each velocity coordinate's integral, of modes that of their amplitude; the same without steady
+    translation."""
     t, s = solution.t, solution.s
     travelled = np.zeros_like(s)
     travelled[1:] = np.cumsum(0.5 * (s[1:] + s[:-1]) * np.diff(t)[:, None], axis=0)
@@ -91,7 +92,7 @@ def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mechanisms(solution: SolutionData) -> list[np.ndarray]:
-    """The velocity coordinates of bodies that joints connect with each other, not by the ground."""
+    """The velocity coordinates of bodies that joints connect to each other, not through the ground."""
     joints = [each for each in solution.model.joints.values() if GROUND not in (each.parent.body, each.child.body)]
     body_of, bodies = _body_of(solution), solution.compiled.bodies
     numbers = ([bodies.index(name) for name in group if name in bodies] for group in groups(solution.model, joints))
@@ -99,11 +100,11 @@ def _mechanisms(solution: SolutionData) -> list[np.ndarray]:
 
 
 def _body_of(solution: SolutionData) -> np.ndarray:
-    """(ns,) number of the body that a velocity coordinate belongs to."""
+    """(ns,) index of the body of each velocity coordinate."""
     sizes = solution.compiled.system.elimination.node[: len(solution.compiled.bodies), SIZE]
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
 def place_of(solution: SolutionData, coordinate: int) -> str:
-    """At which body: that which a velocity coordinate belongs to."""
+    """The body to which a velocity coordinate belongs, in words."""
     return "at body " + solution.compiled.bodies[int(_body_of(solution)[coordinate])]

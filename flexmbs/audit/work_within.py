@@ -1,7 +1,7 @@
-"""The work of applied forces and of losses within steps, by the method and by a rule with points that no method uses.
+"""The work of applied forces and of dissipation within steps, by the method and by a quadrature rule with other points.
 
-A force that a method sees at its own points alone does other work between them: one that changes much faster than the steps, or
-acts for a part of a step. Compared where the works matter for the energy of the run.
+A force that varies much faster than the steps, or acts during a part of a step, does work that a method does not see at its own
+points. The works are compared if they are significant for the energy of the run.
 """
 
 import math
@@ -16,14 +16,14 @@ from flexmbs.system.records import CO_LAW
 from flexmbs.time_stepping.run import Run
 
 LEAST_STEPS = 8
-STEADILY = 0.9  # of the steps are judged: corners of forces lie in few
+STEADILY = 0.9  # of the steps are judged: corners of forces occur in few
 MATTERS = 1e-3  # of the largest change of an energy or work
 FIXED = (0.15, 0.5)  # six steps and three in a period of the force
 CONTROLLED = (0.5, math.inf)  # their error is estimated at points within the step too
 
 
 def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
-    """Σ |W − W_Gauss| over Σ max(|W|, |W_Gauss|) of the sampled steps, of forces or losses, the larger."""
+    """Σ |W − W_Gauss| over Σ max(|W|, |W_Gauss|) of the sampled steps, for forces or dissipation, the larger."""
     rows = run.context.samples.work
     rows = rows[(rows[:, SAMPLED_H] > 0.0) & np.isfinite(rows).all(axis=1)]
     if len(rows) < LEAST_STEPS:
@@ -35,7 +35,7 @@ def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
     if scale <= energy_at_rest(solution):
         return []
     worst, what = 0.0, ""
-    impacts = bool((solution.compiled.system.contacts.info[:, CO_LAW] < 0).any())  # what they take is a loss at a time
+    impacts = bool((solution.compiled.system.contacts.info[:, CO_LAW] < 0).any())  # their dissipation is counted separately
     for c, name in enumerate(("forces",) if impacts else ("forces", "losses")):
         ours, theirs = rows[:, BY_METHOD + c], rows[:, BY_GAUSS + c]
         kept = np.argsort(np.abs(ours - theirs))[: math.ceil(STEADILY * len(rows))]
@@ -49,5 +49,5 @@ def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
         return []
     fixed = solution.run.options["step"]
     status = graded(worst, FIXED if fixed else CONTROLLED)
-    text = f"that of {what} in {len(rows)} steps differs by {worst:.1e} from its integral at other points"
-    return [Check("Work within steps", status, text, "" if status == PASS else "take smaller steps")]
+    text = f"that of {what} in {len(rows)} steps differs by {worst:.1e} from an independent quadrature"
+    return [Check("Work within steps", status, text, "" if status == PASS else "use smaller steps")]

@@ -1,4 +1,4 @@
-"""Deformed flexible bodies as VTU files, with a PVD file that gives their times; stress where a body has stress modes."""
+"""Deformed flexible bodies as VTU files, with a PVD file of their times, and stress if a body has stress modes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,10 +20,11 @@ from flexmbs.results.stress_summary import stressed_bodies
 
 def write_bodies(solution: Solution, folder: Path, instants: int, progress: Report, *, times: Sequence[float] = ()) -> list[Path]:
     """One VTU file per flexible body and instant, surface in world axes with its elastic displacement and its stress (body axes),
-    and the envelope of the stress. times: outputs nearest to these (s) instead of equally spaced ones. Raises InputError."""
+    and the envelope of the stress. times: outputs nearest to these times (s) instead of equally spaced ones. Raises
+    InputError."""
     surfaces = {name: data.surface for name, data in solution.compiled.data.items() if data.surface is not None}
     if not surfaces:
-        raise InputError("export: the solution has no flexible body with a surface; there is nothing to write as VTU")
+        raise InputError("export: the solution has no flexible body with a surface; VTU files need one")
     pick = _instants(solution, instants, times)
     entries, envelopes = [], []
     stressed = stressed_bodies(solution)
@@ -47,7 +48,7 @@ def write_bodies(solution: Solution, folder: Path, instants: int, progress: Repo
 
 
 def _instants(solution: Solution, instants: int, times: Sequence[float]) -> NDArray[np.int64]:
-    """Places in the output times. Raises InputError for times outside of the run."""
+    """Indices of the output times. Raises InputError for times outside of the run."""
     t = solution.t
     outside = [time for time in times if not t[0] <= time <= t[-1]]
     if outside:
@@ -58,7 +59,8 @@ def _instants(solution: Solution, instants: int, times: Sequence[float]) -> NDAr
 
 
 def _stress_fields(stress: StressView, surface: Surface, t: float) -> dict[str, FloatArray]:
-    """Components (N, 6) and von Mises stress (N,) at all nodes of the surface; where materials meet, of the more stressed one."""
+    """Components (N, 6) and von Mises stress (N,) at all nodes of the surface; at material interfaces, of the more stressed
+    one."""
     field = stress.field(t)
     values = _at_nodes(surface, field.node_ids, field.von_mises, field.stress)
     return {"stress in body axes": values, "von Mises stress": von_mises(values)}
@@ -72,12 +74,12 @@ def _envelope_fields(stress: StressView, surface: Surface) -> dict[str, FloatArr
 
 
 def _at_nodes(surface: Surface, node_ids: NDArray[np.int64], order: FloatArray, rows: FloatArray) -> FloatArray:
-    """Rows for all nodes of a surface; the one of largest ``order`` where a node has several, nan where it has none."""
+    """Rows for all nodes of a surface; the one of largest ``order`` if a node has several, NaN if it has none."""
     by_id = np.argsort(surface.node_ids)
     place = by_id[np.searchsorted(surface.node_ids, node_ids, sorter=by_id)]
     values = np.full((len(surface.nodes), rows.shape[1]), np.nan)
     rising = np.argsort(order, kind="stable")
-    values[place[rising]] = rows[rising]  # the last one stays
+    values[place[rising]] = rows[rising]  # the last one is used
     return values
 
 

@@ -10,7 +10,7 @@ from flexmbs.errors import InputError, SolverError
 
 
 def compare(path: Path, given: dict[str, Any], *, as_json: bool, access: dict[str, bool]) -> int:
-    """Print one row per formalism, coordinates and integrator; 0 when all runs finished, else 3."""
+    """Print one row per formalism, coordinates and integrator; returns 0 if all runs finished, else 3."""
     from flexmbs.api.model import load
     from flexmbs.studies.compare import compare as analysis
 
@@ -33,5 +33,5 @@ def compare(path: Path, given: dict[str, Any], *, as_json: bool, access: dict[st
 
 
 def _plain(value: Any) -> Any:
-    """None where a run gave no number."""
+    """None if a run has no value."""
     return None if isinstance(value, float) and math.isnan(value) else value

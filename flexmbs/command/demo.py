@@ -18,7 +18,7 @@ MODES, DAMPING = 12, 0.01
 
 
 def demo(folder: Path) -> int:
-    """Mesh → flexible body → model → run → report in a folder; 0 when every check passes, else 3."""
+    """Mesh → flexible body → model → run → report in a folder; returns 0 if every check passes, else 3."""
     from flexmbs.command.run import simulated
     from flexmbs.studies.demo import demo_checks, demo_model
     from flexmbs.system.check import FAIL
@@ -26,11 +26,11 @@ def demo(folder: Path) -> int:
     started = time.perf_counter()
     file = next((path for path in MESHES if path.exists()), None)
     if file is None:
-        raise InputError(f"{MESHES[0]}: the mesh of the demo is missing; install flexmbs anew")
+        raise InputError(f"{MESHES[0]}: the mesh of the demo is missing; reinstall flexmbs")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MachineError(f"{folder}: cannot be made ({error.strerror}); choose another with -o") from None
+        raise MachineError(f"{folder}: cannot be created ({error.strerror}); choose another with -o") from None
     files = {"link.h5": BODY, "arm.toml": MODEL, "arm.h5": SOLUTION, "arm.html": PAGE}
     results = [(folder / name, kind) for name, kind in files.items()]
     with reserved(*results), progress_bar("reducing the link") as progress:
@@ -39,7 +39,7 @@ def demo(folder: Path) -> int:
         model = demo_model(link)
         model.save(folder / "arm.toml")
         if model.run is None:
-            raise InputError("demo: its model has no [run] table; give it one")
+            raise InputError("demo: its model has no [run] table; add one")
         solution = simulated(model, model.run, lambda fraction, text: progress(0.25 + 0.65 * fraction, text))
         progress(0.9, "writing the report")
         solution.save(folder / "arm.h5")
@@ -54,8 +54,8 @@ def demo(folder: Path) -> int:
 
 @contextlib.contextmanager
 def compiling_meanwhile() -> Iterator[None]:
-    """Where no kernel is on the disk yet, those of the run are compiled by another process while this one goes on, which then
-    begins with the last of them."""
+    """If no kernels are cached yet, another process compiles those of the run, starting from the last one, while this one
+    continues."""
     from flexmbs._jit import CACHE
 
     cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))

@@ -12,13 +12,15 @@ def export(path: Path, folder: Path | None, *, csv: bool, vtu: bool, instants: i
     from flexmbs.report.tables import write_tables
 
     if not csv and not vtu:
-        raise InputError("export: nothing to write; leave out --no-csv or add --vtu")
+        raise InputError("export: nothing to write; omit --no-csv or add --vtu")
     solution = Solution.load(path)
     target = folder or path.with_suffix("")
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MachineError(f"{target}: cannot be made ({error.strerror}); mend the folder's rights or choose another") from None
+        raise MachineError(
+            f"{target}: cannot be created ({error.strerror}); check the folder's permissions or choose another"
+        ) from None
     written = write_tables(solution, target) if csv else []
     if vtu:
         written += _bodies(solution, target, instants, times)

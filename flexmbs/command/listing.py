@@ -10,7 +10,7 @@ def listing(what: str | None, *, as_json: bool) -> None:
     """Print the kinds of one family or of all. Raises InputError for an unknown family."""
     families = _families()
     if what is not None and what not in families:
-        raise InputError(f"list: no '{what}'; there are {', '.join(families)}")
+        raise InputError(f"list: unknown family '{what}'; known: {', '.join(families)}")
     chosen = families if what is None else {what: families[what]}
     if as_json:
         put_json(chosen)

@@ -23,7 +23,7 @@ INTERRUPTED = 130
 def run(
     path: Path, given: dict[str, Any], *, output: Path | None, report: Path | None, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Simulate, save, report; the exit code, that of a `SolverError` where the verdict is FAIL. What was computed is kept."""
+    """Simulate, save, report; returns the exit code, that of a `SolverError` if the verdict is FAIL. Partial results are kept."""
     from flexmbs.api.model import load
     from flexmbs.system.check import FAIL
 
@@ -34,7 +34,7 @@ def run(
         try:
             with progress_bar(f"simulating {model.name}") as progress:
                 solution = simulated(model, options, progress)
-        except Exception as error:  # of the solver, or of a function of the user
+        except Exception as error:  # of the solver, or of a user function
             _keep_part(error, target, report, as_json=as_json)
             raise
         _keep(solution, target, report, as_json=as_json)
@@ -44,7 +44,7 @@ def run(
 
 
 def run_options(model: "Model", given: dict[str, Any]) -> "Run":
-    """The model's [run] table with the options given instead. Raises InputError."""
+    """The model's [run] table, overridden by the given options. Raises InputError."""
     from flexmbs.model.run import Run
 
     if model.run is None and "t_end" not in given:
@@ -55,7 +55,7 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
 
 
 def _unfit(given: dict[str, Any]) -> dict[str, None]:
-    """Options of the [run] table that the integrator given instead does not have."""
+    """Options of the [run] table that the given integrator does not have."""
     from flexmbs.integrators import INTEGRATORS
     from flexmbs.studies.options import OF_INTEGRATOR, has_option
 
@@ -64,11 +64,11 @@ def _unfit(given: dict[str, Any]) -> dict[str, None]:
 
 
 def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
-    """The run that the options describe."""
+    """Run the simulation with the options."""
     from flexmbs.studies.simulate import simulate
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AuditWarning)  # told with the results
+        warnings.simplefilter("ignore", AuditWarning)  # reported with the results
         return simulate(
             model, t_end=options.t_end, step=options.step, output_step=options.output_step, formalism=options.formalism,
             coordinates=options.coordinates, integrator=options.integrator, stabilization=options.stabilization,
@@ -77,18 +77,22 @@ def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
 
 
 def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: bool) -> None:
-    """Keep the solution that an error carries, if it does; what hinders that is told and does not hide the error."""
+    """Keep the solution attached to an error, if any; a failure to do so is reported and does not hide the error."""
     solution: Solution | None = getattr(error, "solution", None)
     if solution is None or len(solution.t) == 0:
         return
     try:
         _keep(solution, target, report, as_json=as_json)
     except Exception as second:
-        tell(f"error: {second}" if isinstance(second, MachineError) else f"error: what was computed is not kept: {second}")
+        tell(
+            f"error: {second}"
+            if isinstance(second, MachineError)
+            else f"error: the partial solution could not be saved: {second}"
+        )
 
 
 def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: bool) -> None:
-    """Write the files and tell the results. Raises MachineError at the end for what could not be written."""
+    """Write the files and print the results. Raises MachineError at the end for files that could not be written."""
     from flexmbs.results.summary import summary
 
     files: dict[str, str] = {}
@@ -96,9 +100,9 @@ def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: b
     try:
         solution.save(target)
         files["solution"] = str(target)
-    except (InputError, MachineError) as error:  # the former where another file has come there meanwhile
+    except (InputError, MachineError) as error:  # the former if another file has appeared there meanwhile
         elsewhere = _saved_elsewhere(solution, target.name)
-        failed.append(f"{error}; it is kept as {elsewhere}" if elsewhere else str(error))
+        failed.append(f"{error}; saved as {elsewhere} instead" if elsewhere else str(error))
         files |= {"solution": str(elsewhere)} if elsewhere else {}
     try:
         if report is not None:
@@ -112,7 +116,7 @@ def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: b
 
 
 def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
-    """The solution in a new folder among the temporary ones, if that can be written."""
+    """Save the solution in a new temporary folder, if possible."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="flexmbs-"))
     except OSError:

@@ -1,1 +1,1 @@
-"""What every command line shares: messages, progress, exit codes."""
+"""Shared by all command lines: messages, progress, exit codes."""

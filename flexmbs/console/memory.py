@@ -5,7 +5,7 @@ import sys
 
 
 def used_memory() -> float:
-    """Bytes resident now; the largest so far where the system does not tell."""
+    """Current resident memory in bytes; the peak if the system does not provide it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             pages = int(file.read().split()[1])
@@ -17,7 +17,7 @@ def used_memory() -> float:
 
 
 def peak_memory() -> float:
-    """Largest number of bytes resident so far; zero where the system does not tell."""
+    """Peak resident memory in bytes; zero if the system does not provide it."""
     if sys.platform == "win32":
         return 0.0
     import resource
@@ -27,7 +27,7 @@ def peak_memory() -> float:
 
 
 def free_memory() -> float:
-    """Bytes of memory that can be had without swapping; all of it, or infinity, where the system does not say."""
+    """Available memory in bytes without swapping; the total, or infinity, if the system does not provide it."""
     return _available() or _installed() or float("inf")
 
 

@@ -18,7 +18,7 @@ Report = Callable[[float, str], None]
 
 
 class MemoryColumn(ProgressColumn):
-    """Memory that the process uses, and the most that it has used."""
+    """Current and peak memory of the process."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{used_memory() / 1e9:.2f} GB, at most {peak_memory() / 1e9:.2f}")
@@ -26,9 +26,10 @@ class MemoryColumn(ProgressColumn):
 
 @contextmanager
 def progress_bar(title: str, *, memory: bool = False) -> Iterator[Report]:
-    """A bar on stderr while the block runs, with time and, if wanted, ``memory`` used; ``report(fraction, text)`` moves it.
+    """A bar on stderr while the block runs, with elapsed time and, optionally, ``memory`` used; ``report(fraction, text)`` moves
+    it.
 
-    Quiet where stderr is no terminal.
+    Silent if stderr is not a terminal.
     """
     columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=28), TextColumn("{task.percentage:>3.0f} %")
     last = (TimeElapsedColumn(), MemoryColumn()) if memory else (TimeElapsedColumn(),)

@@ -21,18 +21,18 @@ INTERRUPTED = 130
 
 
 class Interrupt(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM; where the plain KeyboardInterrupt strikes in an import, Python ignores the exit code at its end."""
+    """Ctrl-C or SIGTERM; after a plain KeyboardInterrupt during an import Python ignores the exit code."""
 
 
 class Commands(TyperGroup):
-    """The commands; an interrupt (Ctrl-C, SIGTERM) ends them with its exit code and no further word."""
+    """The commands; an interrupt (Ctrl-C, SIGTERM) ends them with its exit code and no further message."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
-        except SystemExit as error:  # commands end with typer's Exit: this one is of code that the model names
+        except SystemExit as error:  # commands end with typer's Exit: this one comes from code that the model names
             raise SolverError(f"a function of the model called sys.exit({error.code!r}); let it raise an exception") from error
 
 
@@ -67,7 +67,7 @@ def _tell(*lines: str) -> None:
 
 
 def _failed(error: Exception, name: str) -> int:
-    """Message and exit code of an exception; a traceback where it helps: of a user's function, or when asked for."""
+    """Message and exit code of an exception; a traceback for user functions, or on request."""
     import traceback
 
     if os.environ.get("FLEXMBS_DEBUG"):
@@ -82,28 +82,28 @@ def _failed(error: Exception, name: str) -> int:
         _tell(f"{type(error).__name__} {notes[0]}: {error}")
         return InputError.exit_code if getattr(error, "solution", None) is None else SolverError.exit_code
     if isinstance(error, MemoryError):
-        _tell("the memory does not suffice; use fewer modes, fewer outputs or a larger machine")
+        _tell("insufficient memory; use fewer modes, fewer outputs or a larger machine")
         return 4
     if isinstance(error, OSError):
-        _tell(f"{error.filename or 'the results'}: {error.strerror or error}; mend the file, its rights or the free space")
+        _tell(f"{error.filename or 'the results'}: {error.strerror or error}; check the file, its permissions or the free space")
         return 4
-    _tell(f"internal error: {type(error).__name__}: {error} ({name} --debug … shows where)")
+    _tell(f"internal error: {type(error).__name__}: {error} ({name} --debug … shows the traceback)")
     return 1
 
 
 def _degrade_characters() -> None:
-    """Write what the terminal or the pipe cannot show as a question mark."""
+    """Replace characters that the terminal or the pipe cannot show by question marks."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # and not what replaces it in a test or a notebook
+        if isinstance(stream, io.TextIOWrapper):  # not its replacement in a test or a notebook
             stream.reconfigure(errors="replace")
 
 
 def _flush(name: str) -> None:
-    """Write the rest of the results; exit with 4 where that fails, as on a full disk."""
+    """Flush the results; exit with 4 if that fails, for example on a full disk."""
     try:
         sys.stdout.flush()
     except OSError as error:
-        with contextlib.suppress(OSError):  # else Python tries again when it ends
+        with contextlib.suppress(OSError):  # otherwise Python tries again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_failed(error, name))
 
@@ -121,7 +121,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     try:
         app(arguments, prog_name=name)
     except (SystemExit, Exception, KeyboardInterrupt) as error:
-        if stops:  # wherever it struck, and whatever a library made of it
+        if stops:  # wherever it occurred, and however a library converted it
             print("interrupted", file=sys.stderr)
             sys.exit(INTERRUPTED)
         if isinstance(error, Exception):

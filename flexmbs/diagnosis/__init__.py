@@ -1,1 +1,1 @@
-"""What the compiled system shows of a model: degrees of freedom, rank, redundant constraints, singular positions."""
+"""Diagnosis of the compiled system: degrees of freedom, rank, redundant constraints, singular positions."""

@@ -1,4 +1,4 @@
-"""`assemble`: consistent initial positions and velocities, and what had to move for them."""
+"""`assemble`: consistent initial positions and velocities, and the changes that they require."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class JointState:
 
 @dataclass(frozen=True)
 class Assembly:
-    """Consistent initial state: every joint's coordinates, what moved from the declared values, redundant constraints."""
+    """Consistent initial state: every joint's coordinates, changes of the declared values, redundant constraints."""
 
     joints: dict[str, JointState]
     moved: tuple[Moved, ...]
@@ -45,14 +45,15 @@ def assemble(
     model: ModelData, *, t: float = 0.0, locked: str | Sequence[str] = (), weights: Mapping[str, Weight] | None = None,
     elastic: bool = False, strict: bool = False,
 ) -> Assembly:  # fmt: skip
-    """The initial state that fulfils all joints and drives at time ``t`` and keeps what is declared.
+    """The initial state that satisfies all joints and drives at time ``t`` and keeps the declared values.
 
-    Joints whose ``q0`` or ``v0`` is given keep it where the constraints allow it, of tree and cut joints alike; the others move
-    with the least change, which counts with the mass matrix. Where declared values cannot all be kept they move as little, with
-    an `AssemblyWarning`, or an `InputError` if ``strict``. ``locked`` joints are held exactly; ``weights`` (joint → number, or
-    one per freedom) make joints harder (> 1) or easier (< 1) to move. Bodies keep their declared deformation; if ``elastic``,
-    they bend, with the least strain energy, where loops do not close otherwise. What drives prescribe always holds.
-    Raises `InputError` that names the joint and the gap where a loop does not close, and locked joints that contradict.
+    Joints whose ``q0`` or ``v0`` is given keep it if the constraints allow it, tree and cut joints alike; the others move by the
+    least change in the metric of the mass matrix. Declared values that cannot be kept change as little as possible, with an
+    `AssemblyWarning`, or an `InputError` if ``strict``. ``locked`` joints are held exactly; ``weights`` (joint → number, or
+    one per degree of freedom) make joints harder (> 1) or easier (< 1) to move. Bodies keep their declared deformation; if
+    ``elastic``, they deform with the least strain energy if loops do not close otherwise. Prescribed motions are always
+    satisfied. Raises `InputError` that names the joint and the gap if a loop does not close, and locked joints that are
+    inconsistent.
     """
     declaration_report(model).raise_errors()
     found = assembly(model, instant(t), Assemble(locked, weights or {}, elastic=elastic, strict=strict))
@@ -62,7 +63,8 @@ def assemble(
 
 
 def assembly(model: ModelData, t: float, how: Assemble | None = None) -> Assembly:
-    """The initial state of a model whose declarations have been checked; redundancy is judged beside a singular start."""
+    """The initial state of a model whose declarations have been checked; redundancy is judged near a singular initial
+    position."""
     compiled, start = initial_state(model, t=t, how=how)
     joints = {name: JointState(*joint_coordinates(compiled, start, name)) for name in model.joints}
     singular = singular_position(compiled, start)

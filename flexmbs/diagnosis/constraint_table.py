@@ -8,8 +8,8 @@ from flexmbs.system.topology import Topology
 def constraint_lines(model: ModelData, shape: Topology) -> list[str]:
     """Name, kind, number of rows and class of each constraint, in columns.
 
-    A joint of the tree is explicit: positions are given by its own coordinates; what closes a loop, drives a joint or touches is
-    implicit, an equation or inequality between coordinates. In absolute coordinates all joints are implicit.
+    A joint of the tree is explicit: positions are given by its own coordinates; loop closure, drives and contacts are
+    implicit, equations or inequalities between coordinates. In absolute coordinates all joints are implicit.
     """
     explicit = {primary.joint for primary in shape.tree}
     rows = [

@@ -1,4 +1,4 @@
-"""What only the compiled system knows of a model: its tree, its cut joints, redundant constraints."""
+"""Diagnosis that needs the compiled system: tree, cut joints, redundant constraints."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from flexmbs.system.topology import independent_loops
 
 
 class Diagnosis(NamedTuple):
-    """Lines on the tree and its freedoms, the table of constraints, warnings."""
+    """Lines on the tree and its degrees of freedom, the table of constraints, warnings."""
 
     lines: list[str]
     constraints: list[str]
@@ -44,9 +44,10 @@ def check(model: ModelData) -> Report:
 
 
 def diagnose(model: ModelData) -> Diagnosis:
-    """Tree, cuts, loops, freedoms f = n_s − rank G; classes of constraints; redundant rows by joint, what assembly moved.
+    """Tree, cuts, loops, degrees of freedom f = n_s − rank G; classes of constraints; redundant rows by joint, changes by
+    assembly.
 
-    Raises `InputError` where a loop does not close, and where a run could not start.
+    Raises `InputError` if a loop does not close or a run could not start.
     """
     found = assembly(model, 0.0)
     compiled, redundant = found.compiled, found.redundant
@@ -59,7 +60,7 @@ def diagnose(model: ModelData) -> Diagnosis:
     modes = int(compiled.system.tree[:, NF].sum())
     lines.append(
         f"{ns - modes} joint velocities + {modes} modes − {nc} constraints + {dependent} redundant"
-        f" = {ns - nc + dependent} freedoms"
+        f" = {ns - nc + dependent} degrees of freedom"
     )
     regular = found.singular.near if found.singular else found.state
     lines += _velocity_line(compiled, regular, ns - nc + dependent)
@@ -76,14 +77,14 @@ def _require_accelerations(compiled: Compiled, start: InitialState) -> None:
     status = settle(compiled, make_work(compiled.system, start.beta), 0.0, start.q.copy(), start.s.copy()).status
     if status < 0:
         body = compiled.bodies[-1 - status]
-        raise InputError(f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass")
+        raise InputError(f"bodies.{body}: its motion has no inertia (mass matrix not positive definite); give it mass")
 
 
 def _velocity_line(compiled: Compiled, start: InitialState, f: int) -> list[str]:
-    """Freedoms in position and in velocity, where nonholonomic constraints make them differ."""
+    """Position and velocity degrees of freedom, which differ if there are nonholonomic constraints."""
     holonomic = holonomic_rows(compiled)
     if holonomic.all():
         return []
     G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G[holonomic]
     in_position = len(start.s) - int(np.linalg.matrix_rank(G))
-    return [f"{in_position} freedoms in position, {f} in velocity"]
+    return [f"{in_position} degrees of freedom in position, {f} in velocity"]

@@ -1,4 +1,5 @@
-"""Planar mechanisms: joints that let every body move in parallel planes only, where 3 conditions of each body fall away."""
+"""Planar mechanisms: joints that let every body move in parallel planes only, where 3 conditions of each body are satisfied
+identically."""
 
 import numpy as np
 
@@ -18,7 +19,7 @@ INDEPENDENT = 1e-6
 def planar_line(compiled: Compiled, start: InitialState) -> str:
     """The count f = 3n − b where the motion is planar, 2n_p − b for point masses alone, else nothing.
 
-    b counts holonomic rows; nonholonomic ones lower the freedoms in velocity only.
+    b counts holonomic rows; nonholonomic ones reduce the velocity degrees of freedom only.
     """
     if plane_normal(compiled, start) is None:
         return ""
@@ -32,7 +33,7 @@ def planar_line(compiled: Compiled, start: InitialState) -> str:
 
 
 def _closing_rows(compiled: Compiled, start: InitialState) -> tuple[int, int]:
-    """Rows that the cut joints put on positions and on velocities alone of motions in the plane, each joint by itself."""
+    """Numbers of rows of the cut joints on positions and on velocities only, for motions in the plane, joint by joint."""
     G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G
     positions = both = 0
     for cut in compiled.system.cuts:
@@ -47,8 +48,8 @@ def _rank(rows: np.ndarray) -> int:
 
 
 def plane_normal(compiled: Compiled, start: InitialState) -> np.ndarray | None:
-    """The unit normal to which all rotations of the tree are parallel and all translations perpendicular: what closes loops
-    cannot leave that plane. None where there is none, where a body floats or is flexible, or where all move along one line."""
+    """The unit normal to which all rotations of the tree are parallel and all translations perpendicular: loop closure remains in
+    that plane. None if there is none, if a body floats or is flexible, or if all bodies move along one line."""
     if any(isinstance(body, FlexibleBody) for body in compiled.model.bodies.values()):
         return None
     if any(primary.joint is None for primary in compiled.topology.tree):
@@ -68,9 +69,9 @@ def plane_normal(compiled: Compiled, start: InitialState) -> np.ndarray | None:
 
 
 def _axes(compiled: Compiled, start: InitialState) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """World axes of the tree's rotations and translations; a motion of another kind gives a rotation that is not a number.
+    """World axes of the tree's rotations and translations; a motion of another kind gives a rotation of NaN.
 
-    The rotations before a motion in its chain are left out: in a planar joint they keep the normal.
+    The rotations before a motion in its chain are omitted: in a planar joint they keep the normal.
     """
     turns: list[np.ndarray] = []
     slides: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""Rank of the constraints: rows that depend on others everywhere, rank that is lost at one position only (dead centre, end of
+"""Rank of the constraints: rows that are redundant everywhere, and loss of rank at one position only (dead centre, end of
 reach, aligned links)."""
 
 from typing import NamedTuple
@@ -15,11 +15,11 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import ETA, SPARE
 
 DEPENDENT = 1e-9
-NEARLY = 1e-6  # pivots below this at the start tell a singular position
+NEARLY = 1e-6  # pivots below this at the start indicate a singular position
 VANISHING = 1e-5  # of the longest row
-SHORTEST = 1e-4  # rows below this (m or rad per unit of a coordinate) are not stretched to unit length: they may be round-off
-NEAR_STEP = 1e-2  # m or rad from a position to the one it is compared with
-NEAR_END = 1 / 3  # pivots below this part of the first ones tell that a run that stopped was near a singular position
+SHORTEST = 1e-4  # rows below this (m or rad per unit of a coordinate) are not scaled to unit length: they may be round-off
+NEAR_STEP = 1e-2  # m or rad from a position to its comparison position
+NEAR_END = 1 / 3  # pivots below this fraction of the first ones indicate that a run stopped near a singular position
 
 
 class Pivots(NamedTuple):
@@ -53,20 +53,20 @@ def redundant_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.nd
 
 
 class Singular(NamedTuple):
-    """A position with dependent rows of ``items`` that are independent in the position ``near`` it."""
+    """A position with dependent rows of ``items`` that are independent at the nearby position ``near``."""
 
     items: list[str]
     near: InitialState
 
     def __str__(self) -> str:
         return (
-            f"the initial position is singular: rows of {_names(self.items)} depend on others here only (dead centre, aligned "
-            "links), and the motion may branch; start a little away from it with q0"
+            f"the initial position is singular: rows of {_names(self.items)} are dependent here only (dead centre, aligned "
+            "links), and the motion may branch; start slightly away from it with q0"
         )
 
 
 def singular_position(compiled: Compiled, start: InitialState) -> Singular | None:
-    """The rank that an initial position in joint coordinates has lost against a position near it, along a free motion."""
+    """The loss of rank of an initial position in joint coordinates relative to a nearby position, along a free motion."""
     if compiled.n_constraints == 0:
         return None
     G = _unit_rows(compiled, start.q, start.s, start.beta)
@@ -93,7 +93,7 @@ def lost_on_the_way(first: Pivots, last: Pivots) -> str:
 
 
 def _unit_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """G (nc, ns) with rows of length one; rows that all but vanish stay small."""
+    """G (nc, ns) with rows of length one; nearly vanishing rows remain small."""
     G = terms(compiled.system, make_work(compiled.system, beta), 0.0, q, s).G
     scale = np.linalg.norm(G, axis=1)
     least = max(VANISHING * scale.max(initial=0.0), SHORTEST)
@@ -109,7 +109,7 @@ def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
 
 
 def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
-    """A position near the start on the same constraints; None where they do not close there."""
+    """A position near the start on the same constraints; None if they do not close there."""
     free = scipy.linalg.null_space(G, rcond=NEARLY)
     step = free @ np.random.default_rng(0).standard_normal(free.shape[1])
     q, s = start.q.copy(), start.s.copy()

@@ -1,7 +1,7 @@
-"""Singular positions along a motion: where the constraints lose rank for an instant (dead centres, aligned links).
+"""Singular positions along a motion: where the constraints lose rank at an instant (dead centres, aligned links).
 
-The measure is the smallest singular value σ of G on its usual rank, rows scaled by their largest length of the run. Outputs are
-sampled; around each low minimum σ is followed between the outputs along q ⊕ (τ s + ½ τ² ṡ).
+The measure is the smallest singular value σ of G for its generic rank, rows scaled by their largest length of the run. Outputs
+are sampled; around each low minimum σ is followed between the outputs along q ⊕ (τ s + ½ τ² ṡ).
 """
 
 from collections.abc import Callable
@@ -17,17 +17,17 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.trajectory import Trajectory
 
 SAMPLES = 200
-OPERATIONS = 4e8  # of all singular values; fewer samples, or none, of large systems
-LOW = 0.25  # of the largest σ: minima worth following between the outputs
+OPERATIONS = 4e8  # of all singular values; fewer samples, or none, for large systems
+LOW = 0.25  # of the largest σ: minima that are refined between the outputs
 SINGULAR = 5e-3  # of the largest σ
-MOST = 10  # positions told one by one
+MOST = 10  # positions listed individually
 MOST_NAMES = 6
-HUGE = 1e100  # rows beyond it have run away
+HUGE = 1e100  # rows beyond it have diverged
 SHARE = 0.5  # of the largest part in the vanishing combination of rows: joints that are named
 
 
 class Passage(NamedTuple):
-    """A singular position: its time, the joints and drives whose rows depend on others there, σ as part of its largest."""
+    """A singular position: its time, the joints and drives whose rows are dependent there, σ relative to its largest value."""
 
     t: float
     items: list[str]
@@ -35,19 +35,19 @@ class Passage(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The joints and drives, the first ones only where there are many."""
+        """The joints and drives, only the first ones if there are many."""
         rest = len(self.items) - MOST_NAMES
         return ", ".join(f"'{name}'" for name in self.items[:MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
     def __str__(self) -> str:
         return (
-            f"passed a singular position at t = {self.t:.5g} s: rows of {self.names} depend on others there "
-            f"(σ = {self.size:.1e} of its largest); the motion might branch"
+            f"passed a singular position at t = {self.t:.5g} s: rows of {self.names} are dependent there "
+            f"(σ = {self.size:.1e} of its largest value); the motion may branch"
         )
 
 
 class Rows:
-    """G of states of a run, its rows scaled by fixed lengths, and its smallest singular value on a given rank."""
+    """G of states of a run, its rows scaled by fixed lengths, and its smallest singular value for a given rank."""
 
     def __init__(self, compiled: Compiled, beta: np.ndarray, rank: int) -> None:
         self.compiled, self.rank = compiled, rank
@@ -60,7 +60,7 @@ class Rows:
         return found
 
     def least(self, G: np.ndarray) -> float:
-        """σ, by the smaller of the two products of G with itself; huge where G has run away."""
+        """σ, by the smaller of the two products of G with itself; huge if G has diverged."""
         rows = G / self.scale[:, None]
         if not (np.abs(rows) < HUGE).all():
             return HUGE
@@ -81,7 +81,8 @@ class Rows:
 
 
 def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int) -> list[Passage]:
-    """The singular positions that a run passed; ``rank`` is the usual one, ``beta`` the cut joints' coordinates at the start."""
+    """The singular positions that a run passed; ``rank`` is the generic one, ``beta`` the cut joints' coordinates at the
+    start."""
     n = min(found.lam.shape[1], found.s.shape[1])
     count = int(min(SAMPLES, len(found.t), OPERATIONS / max(n, 1) ** 3))
     if rank == 0 or count < 3:
@@ -94,13 +95,13 @@ def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int)
     top = size.max()
     around = np.concatenate([[np.inf], size, [np.inf]])
     low = (size <= around[:-2]) & (size < around[2:]) & (size < LOW * top)
-    low[0] = False  # the initial position is judged by itself
+    low[0] = False  # the initial position is judged separately
     told = (_followed(rows, found, pick, k, top) for k in map(int, np.flatnonzero(low)))
     return [passage for passage in told if passage.size < SINGULAR]
 
 
 def _followed(rows: Rows, found: Trajectory, pick: np.ndarray, k: int, top: float) -> Passage:
-    """The minimum of σ beside sample k, on the motion from the output next to it."""
+    """The minimum of σ near sample k, along the motion from the adjacent output."""
     first, last = pick[k - 1], pick[min(k + 1, len(pick) - 1)]
     near = range(first, last + 1)
     if len(near) > 2 and len(near) < SAMPLES:
@@ -116,13 +117,13 @@ def _followed(rows: Rows, found: Trajectory, pick: np.ndarray, k: int, top: floa
 
 def _least(value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]) -> Any:
     """The minimum of a function between bounds, by Brent's method."""
-    from scipy.optimize import minimize_scalar  # a fifth of a second, for motions that come near a singular position
+    from scipy.optimize import minimize_scalar  # imported on demand: a fifth of a second
 
     return minimize_scalar(value, bounds=bounds, method="bounded", options=options)
 
 
 def passage_notes(found: list[Passage]) -> list[str]:
-    """One line per singular position, the first ones only where there are many."""
+    """One line per singular position, only the first ones if there are many."""
     more = [f"{len(found) - MOST} more singular positions up to t = {found[-1].t:.5g} s"] if len(found) > MOST else []
     return [str(passage) for passage in found[:MOST]] + more
 

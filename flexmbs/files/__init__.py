@@ -1,1 +1,1 @@
-"""Files that are read and written: whole or not at all, of their own kind, no more than the machine can hold."""
+"""Reading and writing of files: written atomically, never over another kind of file, read within the memory."""

@@ -1,6 +1,6 @@
-"""Files that are read: regular ones only, and no more of them than the machine can hold.
+"""Input files: regular files only, within the available memory.
 
-A device never ends, a pipe may never begin, and a sparse file costs nothing to make: who reads a file opens it here.
+A device never ends, a pipe may never begin, and a sparse file can have any size: all input files are opened here.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError
 from flexmbs.files.output import file_kind
 
-SHARE = 0.25  # of the free memory, for what becomes text, lines and numbers before it is let go
+SHARE = 0.25  # of the free memory, as content is held as text, lines and numbers at the same time
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
@@ -27,7 +27,7 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_bytes(path: str | os.PathLike[str], most: float = math.inf) -> bytes:
-    """What a regular file holds. Raises InputError for more than ``most`` bytes or a share of the free memory, OSError."""
+    """The content of a regular file. Raises InputError for more than ``most`` bytes or a share of the free memory, OSError."""
     with opened(path) as file:
         size = os.fstat(file.fileno()).st_size
         limit = min(most, SHARE * free_memory())
@@ -42,7 +42,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """Raise InputError for what is there and no regular file, before a library opens it."""
+    """Raise InputError for a path that exists and is not a regular file, before a library opens it."""
     with contextlib.suppress(OSError):
         opened(path).close()
 

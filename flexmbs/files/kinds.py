@@ -1,6 +1,6 @@
-"""Kinds of files, told by how they begin: an output replaces a file of its own kind and no other.
+"""Kinds of files, identified by their first bytes: an output replaces only a file of its own kind.
 
-An empty file is of any kind, and an HDF5 file that HDF5 cannot open of any that HDF5 holds: nothing can be read from either.
+An empty file matches any kind, a damaged HDF5 file any kind stored in HDF5: neither holds readable data.
 """
 
 import os
@@ -29,21 +29,21 @@ _FORMAT = re.compile(rb"^[ \t]*[\"']?format[\"']?[ \t]*=[ \t]*[\"'](flexmbs-(?:m
 
 
 def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
-    """Raise InputError where a file of another kind than ``wanted`` stands in the place of an output."""
+    """Raise InputError if an output would replace a file of another kind than ``wanted``."""
     found = kind_of(path)
     if found not in ("", wanted) and not (found == DAMAGED and wanted in (SOLUTION, BODY, HDF5)):
         raise InputError(_refused(path, found, wanted))
 
 
 def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str]) -> None:
-    """Raise InputError where a file of another kind than the draft stands in the place of an output."""
+    """Raise InputError if an output would replace a file of another kind than the draft."""
     if found := kind_of(path):
         check_kind(path, kind_of(draft) or found)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """What a file is: the ``format`` of flexmbs' own before the "/", else a word for its beginning; "" for no file or an empty
-    one."""
+    """The kind of a file: the ``format`` of a flexmbs file up to the "/", else a name by its first bytes; "" for a missing or
+    empty file."""
     try:
         with open(path, "rb") as file:
             start = file.read(LOOKED_AT)
@@ -79,6 +79,6 @@ def _refused(path: str | os.PathLike[str], found: str, wanted: str) -> str:
         | _NAMES
         | {HDF5: "an HDF5 file of another program", DAMAGED: "a damaged HDF5 file"}
     )
-    target = named.get(wanted, "what is to be written")
+    target = named.get(wanted, "the output")
     other = f"is {named[found]}, no {target.partition(' ')[2]}" if found in named and wanted in named else f"is not {target}"
-    return f"{path}: is there already and {other}; choose another name with -o"
+    return f"{path}: exists and {other}; choose another name with -o"

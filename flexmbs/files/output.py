@@ -1,4 +1,4 @@
-"""Files that are complete or not there at all; names for them; cells for tables."""
+"""Files written atomically; file names; cells of tables."""
 
 import contextlib
 import os
@@ -16,8 +16,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
-    """A temporary name beside ``path``; what is written there is moved into place at the end. Raises MachineError, and InputError
-    where a file of another kind is there; the old file stays."""
+    """A temporary name beside ``path``; the file is moved into place at the end. Raises MachineError, and InputError
+    if a file of another kind exists; the old file is then kept."""
     target = pathlib.Path(path)
     check_target(target)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")  # two runs never share one
@@ -30,18 +30,18 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     except (OSError, RuntimeError) as error:  # the latter from HDF5
         raise unwritable(target, error) from error
     finally:
-        with contextlib.suppress(OSError):  # also where it never came to be, on a read-only file system
+        with contextlib.suppress(OSError):  # also if it was never created, on a read-only file system
             draft.unlink()
 
 
 def unwritable(path: pathlib.Path, error: Exception) -> MachineError:
-    """The one line about a file that cannot be written."""
+    """The message about a file that cannot be written."""
     reason = (error.strerror or error) if isinstance(error, OSError) else error
-    return MachineError(f"{path}: cannot be written ({reason}); mend the folder, its rights or the free space")
+    return MachineError(f"{path}: cannot be written ({reason}); check the folder, its permissions or the free space")
 
 
 def check_target(path: pathlib.Path) -> None:
-    """Raise InputError where something else than a regular file stands in the place of an output: it would be replaced."""
+    """Raise InputError if an output would replace something other than a regular file."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -51,13 +51,13 @@ def check_target(path: pathlib.Path) -> None:
 
 
 def file_kind(mode: int) -> str:
-    """What a mode says of a thing in a folder."""
+    """Description of a file by its mode."""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFREG: "a file"}
     return kinds.get(stat.S_IFMT(mode), "a device")
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """The text at ``path`` in UTF-8, whole or not at all. Raises MachineError."""
+    """Write the text at ``path`` in UTF-8, atomically. Raises MachineError."""
     with whole_file(path) as draft, open(draft, "w", encoding="utf-8", errors="replace", newline="") as file:
         file.write(text)
 
@@ -68,5 +68,5 @@ def slug(name: str) -> str:
 
 
 def cell(text: str) -> str:
-    """A text for a table that spreadsheets open: one that they would take for a formula gets a leading quote."""
+    """A text for spreadsheets: one that they would interpret as a formula gets a leading quote."""
     return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,7 +1,7 @@
-"""HDF5 files as plain trees: contiguous arrays of numbers and fixed-length texts, complete or not there at all.
+"""HDF5 files as plain trees: contiguous arrays of numbers and fixed-length texts, written atomically.
 
-The reading side takes a file from anyone: it looks at links, layouts, types and sizes before it reads a byte of data, and
-refuses external or soft links, virtual or external storage, filters, objects reached twice and sizes beyond the caps.
+The reader accepts untrusted files: it checks links, layouts, types and sizes before it reads any data, and rejects external
+or soft links, virtual or external storage, filters, objects linked twice and sizes beyond the limits.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ def _path(path: object) -> pathlib.Path:
 
 
 def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None]) -> None:
-    """File that ``fill`` fills, whole or not at all. Raises MachineError; the old file stays."""
+    """Write the file filled by ``fill``, atomically. Raises MachineError; the old file is then kept."""
     with whole_file(_path(path)) as draft, h5py.File(draft, "w", track_order=True, locking=False) as file:
         fill(file)
 
 
 def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], origin: str) -> T:
-    """What ``read`` makes of the file; every problem becomes an InputError naming the file. ``origin`` tells how one is made."""
+    """The result of ``read``; every problem becomes an InputError naming the file. ``origin``: how such a file is created."""
     target = _path(path)
     try:
         with opened(target) as start:
             if start.read(len(_SIGNATURE)) != _SIGNATURE:
-                raise InputError(f"{target}: is not an HDF5 file; make one with {origin}")
+                raise InputError(f"{target}: is not an HDF5 file; create one with {origin}")
         with h5py.File(target, "r", locking=False) as file:
             return read(file)
     except InputError as error:
         raise InputError(*(p if p.startswith(str(target)) else f"{target}: {p}" for p in error.problems)) from None
     except FileNotFoundError:
-        raise InputError(f"{target}: there is no such file") from None
+        raise InputError(f"{target}: no such file") from None
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeError) as error:
-        raise InputError(f"{target}: is damaged or not readable ({str(error).splitlines()[0]:.120}); write it anew") from None
+        raise InputError(f"{target}: is damaged or not readable ({str(error).splitlines()[0]:.120}); write it again") from None
 
 
 def set_text(item: h5py.Group, key: str, text: str) -> None:
@@ -96,7 +96,7 @@ def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
         for name in parent:
             path = f"{prefix}{name}"
             if not isinstance(parent.get(name, getlink=True), h5py.HardLink):
-                raise InputError(f"{path}: is a soft or external link; only data held in the file itself is read")
+                raise InputError(f"{path}: is a soft or external link; only data stored in the file itself is read")
             item = parent[name]
             address = h5py.h5o.get_info(item.id).addr
             if address in seen:
@@ -113,7 +113,7 @@ def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
 
 
 def mapped(dataset: h5py.Dataset) -> np.ndarray:
-    """The numbers of a plain data set; those of a large one stay in the file and are read when used."""
+    """The numbers of a plain data set; those of a large one stay in the file and are read on demand."""
     at = dataset.id.get_offset()
     if at is None or dataset.nbytes < LEAST_MAPPED:
         return np.asarray(dataset[()])

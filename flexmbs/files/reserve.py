@@ -1,7 +1,7 @@
-"""Output files reserved for one run: looked at before the work begins, and locked against other runs until it ends.
+"""Output files reserved for one run: checked before the run starts, and locked against other runs until it ends.
 
-The lock is the system's on a file beside the output, ``.NAME.lock``: it ends with the process that holds it, however that ends.
-Where the system has no such locks, runs are not kept apart; files are whole all the same (`whole_file`).
+The lock is a system lock on a file next to the output, ``.NAME.lock``: it ends with the process that holds it, however that ends.
+On systems without such locks runs are not kept apart; files are still written atomically (`whole_file`).
 """
 
 import contextlib
@@ -22,16 +22,15 @@ except ImportError:  # Windows
 
 @contextlib.contextmanager
 def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
-    """Outputs (path, kind of `kinds`) that nobody else writes while the block runs. Raises InputError for places that are no
-    places for a file, for files of another kind and for those that another run writes, MachineError where nothing can be
-    written."""
+    """Outputs (path, kind of `kinds`) locked against other runs while the block runs. Raises InputError for invalid paths, for
+    files of another kind and for files that another run is writing, MachineError if the folder is not writable."""
     kinds = [(path, kind) for path, kind in outputs if path is not None]
     given = [path for path, _ in kinds]
     missing = [path for path in given if not path.absolute().parent.is_dir()]
     if missing:
-        raise InputError(*(f"{path}: the folder '{path.parent}' does not exist; make it first" for path in missing))
+        raise InputError(*(f"{path}: the folder '{path.parent}' does not exist; create it first" for path in missing))
     if len({path.absolute() for path in given}) < len(given):
-        raise InputError(f"{given[0]}: is named for several outputs; give each its own name")
+        raise InputError(f"{given[0]}: is used for several outputs; give each its own name")
     with contextlib.ExitStack() as stack:
         for path, kind in kinds:
             stack.enter_context(_locked(path, kind))
@@ -57,13 +56,13 @@ def _locked(path: Path, kind: str) -> Iterator[None]:
 
 
 def _taken(lock: Path, path: Path) -> int:
-    """The lock's file, open and held. Raises InputError where another run holds it."""
+    """The lock file, opened and locked. Raises InputError if another run holds it."""
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         try:
             if not _held(file):
                 holder = os.read(file, 100).decode("ascii", errors="replace").strip()
-                raise InputError(f"{path}: another run writes it ({holder}); wait for it, or choose another file with -o")
+                raise InputError(f"{path}: another run is writing it ({holder}); wait for it, or choose another file with -o")
             if _is_still(file, lock):
                 os.truncate(file, 0)
                 since = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
@@ -72,11 +71,11 @@ def _taken(lock: Path, path: Path) -> int:
         except BaseException:
             os.close(file)
             raise
-        os.close(file)  # the run before has just removed it
+        os.close(file)  # the previous run has just removed it
 
 
 def _held(file: int) -> bool:
-    """Whether the lock could be taken; True where the system or the file system has no locks."""
+    """Whether the lock could be acquired; True if the system or the file system has no locks."""
     if fcntl is None:
         return True
     try:
@@ -89,7 +88,7 @@ def _held(file: int) -> bool:
 
 
 def _is_still(file: int, lock: Path) -> bool:
-    """Whether the open file is the one that stands there under its name."""
+    """Whether the open file is still the one at its path."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(lock))
     except FileNotFoundError:

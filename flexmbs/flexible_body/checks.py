@@ -1,4 +1,4 @@
-"""Checks of a flexible body: what must hold between its integrals whatever made them."""
+"""Checks of a flexible body: identities that its integrals must satisfy, whatever their origin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROUND_OFF = 1e-9
 
 
 class Check(NamedTuple):
-    """One check: its statement, the residual (relative) and whether it holds."""
+    """One check: its statement, the relative residual and whether it passes."""
 
     name: str
     residual: float
@@ -30,7 +30,7 @@ class Checks(list[Check]):
 
     @property
     def ok(self) -> bool:
-        """True when every check holds."""
+        """True if every check passes."""
         return all(check.ok for check in self)
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ def checks(data: FlexibleBodyData) -> Checks:
 
 
 def without_motion(data: FlexibleBodyData) -> tuple[str, ...]:
-    """The checks that fail without which a body has no equations of motion: mass, Gram matrix, M(q = 0), K_ff."""
+    """The failed checks that preclude equations of motion: mass, Gram matrix, M(q = 0), K_ff."""
     found = [*_inertial(data), *(_definite(data) if data.nf else ())]
     return tuple(f"{check.name}: {check.residual:.3g}" for check in found if not check.ok)
 
@@ -84,7 +84,7 @@ def _elastic(data: FlexibleBodyData) -> list[Check]:
         _small("D_ff dissipates", -_smallest(D) / max(float(np.abs(D).max()), np.finfo(float).tiny)), definite[1],
     ]  # fmt: skip
     if independence > 0 and np.all(np.diag(m) > 0):
-        from scipy.linalg import eigh  # takes 0.1 s, at the second start of a run too
+        from scipy.linalg import eigh  # import on demand: 0.1 s, also for a second start of a run
 
         omega2 = eigh(0.5 * (K + K.T), 0.5 * (m + m.T), eigvals_only=True)
         omega2_table = np.sort((2 * np.pi * data.modes.frequency) ** 2)
@@ -98,7 +98,7 @@ def _definite(data: FlexibleBodyData) -> list[Check]:
     stiffness, independence = _smallest(_unit_diagonal(data.K_ff)), _rigid_independence(data)
     return [
         Check("K_ff is positive definite (smallest scaled eigenvalue)", stiffness, stiffness > 1e-12),
-        Check("shapes hold no rigid-body motion, M(q=0) positive definite", independence, independence > 1e-8),
+        Check("shapes contain no rigid-body motion, M(q=0) positive definite", independence, independence > 1e-8),
     ]
 
 
@@ -113,7 +113,7 @@ def _geometric(geometric: GeometricStiffness) -> list[Check]:
 
 
 def _stated(data: FlexibleBodyData) -> list[Check]:
-    """Frames are orthonormal; the six rigid-body modes that the build found."""
+    """Frames are orthonormal; the six rigid-body modes found by the reduction."""
     worst = max((float(np.abs(f.R.T @ f.R - np.eye(3)).max()) for f in data.frames.values()), default=0.0)
     handed = all(np.linalg.det(f.R) > 0 for f in data.frames.values())
     found = [Check("frames have right-handed orthonormal axes", worst, worst < ROUND_OFF and handed)]
@@ -137,7 +137,7 @@ def _smallest(matrix: FloatArray) -> float:
 
 
 def _unit_diagonal(matrix: FloatArray) -> FloatArray:
-    """Matrix scaled to unit diagonal; rows without a positive diagonal stay as they are."""
+    """Matrix scaled to unit diagonal; rows without a positive diagonal are unchanged."""
     diagonal = np.diag(matrix)
     scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
     return np.asarray(scale[:, None] * matrix * scale)
@@ -163,7 +163,7 @@ def _pair_excess(SS: FloatArray) -> float:
 
 
 def _rigid_independence(data: FlexibleBodyData) -> float:
-    """Smallest share of a shape's mass that no rigid-body motion reproduces: smallest eigenvalue of
+    """Smallest fraction of a shape's mass that no rigid-body motion reproduces: smallest eigenvalue of
     ``m_ff − Lᵀ M_rr⁺ L`` against m_ff, L = [S_bar; ∫x × φ dm]; 0 when a shape is a rigid-body motion."""
     c = data.first_moment
     skew = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])

@@ -1,6 +1,6 @@
 """HDF5 file of a flexible body: fixed-size little-endian numbers and UTF-8 strings in named data sets, nothing else.
 
-The reader takes a file from anyone (`flexmbs.files.plain_hdf5`) and refuses unknown items, wrong shapes and a wrong digest.
+The reader accepts untrusted files (`flexmbs.files.plain_hdf5`) and rejects unknown items, wrong shapes and a wrong digest.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound="FlexibleBodyData")
 Arrays = dict[str, NDArray[np.generic]]
 
-# Shape of every item; a letter stands for a size that all items must agree on: f modes, n nodes, t triangles; of stresses
+# Shape of every item; a letter denotes a size common to all items: f modes, n nodes, t triangles; of stresses
 # r rows, l unit loads, m materials, i interfaces.
 _BODY = {
     "elastic/K_ff": "ff", "elastic/D_ff": "ff",
@@ -55,12 +55,12 @@ _GROUPS = ("elastic", "inertia", "modes", "frames", "surface", "provenance")
 
 
 def write(data: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
-    """File of ``data`` at ``path``, complete or not there at all. Raises MachineError."""
+    """Write ``data`` to the file ``path``, atomically. Raises MachineError."""
     write_whole(path, lambda file: fill(file, data))
 
 
 def read(path: str | os.PathLike[str], make: type[D], *, surface: bool = True) -> D:
-    """Body in the file at ``path``; without its surface on request. Raises InputError naming the file and the item."""
+    """Read the body in the file ``path``; without its surface on request. Raises InputError naming the file and the item."""
     return read_whole(path, lambda file: body(file, make, surface), "flexmbs preprocess or FlexibleBodyData.save")
 
 
@@ -108,7 +108,7 @@ def _stress(stress: StressModes | None) -> Arrays:
 
 
 def _little(value: NDArray[np.generic]) -> NDArray[np.generic]:
-    """The same numbers with the low byte first, not copied where they have it."""
+    """The same numbers in little-endian order, copied only if necessary."""
     return value.astype(value.dtype.newbyteorder("<"), copy=False)
 
 
@@ -150,7 +150,7 @@ def fill(file: h5py.Group, data: FlexibleBodyData) -> None:
 
 
 def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
-    """The body in a group, every item of it checked before it is read. Raises InputError."""
+    """Read the body in a group; every item is checked before it is read. Raises InputError."""
     header = attributes(file)
     if header.get("format") != FORMAT:
         raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
@@ -176,7 +176,7 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
 
 
 def _stress_schema(found: Mapping[str, h5py.Dataset]) -> dict[str, str]:
-    """Items of the stresses that the file must hold, none when it has none."""
+    """Items of the stresses that the file must have, empty if it has no stresses."""
     if not any(item.startswith("stress/") for item in found):
         return {}
     return _STRESS | {item: shape for item, shape in _OPTIONAL_STRESS.items() if item in found}
@@ -219,7 +219,7 @@ def _stress_record(arrays: Arrays) -> StressModes:
 
 
 def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:
-    """Every item of ``schema`` is there, no other, each of its type, shape and plain storage."""
+    """Check that the items are exactly those of ``schema``, each of its type, shape and plain storage."""
     check_items(dict(found), set(schema), FORMAT)
     sizes: dict[str, int] = {}
     for item, shape in schema.items():
@@ -230,7 +230,7 @@ def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) 
         for letter, size in zip(shape, dims):
             expected = int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
             if size != expected:
-                raise InputError(f"{item}: has shape {dims}; a size of {expected} is needed where it has {size}")
+                raise InputError(f"{item}: has shape {dims}; a size must be {expected}, not {size}")
     if sizes["f"] > MAX_MODES:
         raise InputError(f"elastic/K_ff: has {sizes['f']} modes; at most {MAX_MODES} are read")
 

@@ -1,9 +1,9 @@
-"""Flexible bodies read from files, kept for the next reading of the same contents.
+"""Cache of flexible bodies read from files.
 
-A model names its files and holds no matrices: each check, each compilation of it reads them. A body is kept by the SHA-256 of
-its file; the file is hashed before and after it is read. The hash is spared where device, inode, size and both times of the
-file are those at the last hash and had then stood still for so long that no writer can have kept the times as they are. Kept
-bodies share their arrays, which cannot be written to. Least recently used ones are dropped beyond a number and a size.
+A model refers to files and holds no matrices: each check and each compilation reads them. The key of a body is the SHA-256 of
+its file, hashed before and after reading. Hashing is skipped if device, inode, size and both times of the file are those at the
+last hash and had not changed for a while before it, so that no write can have gone unnoticed. Cached bodies share their
+arrays, which are read-only. The least recently used ones are dropped beyond a number and a size.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import numpy as np
 from flexmbs.flexible_body.record import FlexibleBodyData
 
 BODIES, BYTES = 32, 256 * 2**20
-STILL = 60.0  # s: longer than file systems delay the times of a write
+STILL = 60.0  # s: longer than the resolution of file times
 Stamp = tuple[int, int, int, int, int]
 
 
 class _Seen(NamedTuple):
-    """A file as last hashed: its stamp, its digest, and whether its times had stood still."""
+    """A file as last hashed: its stamp, its digest, and whether its times had settled."""
 
     stamp: Stamp
     digest: str
@@ -49,7 +49,7 @@ class KeptBodies:
         return len(self._data)
 
     def load(self, path: str | Path, read: Callable[[str | Path], FlexibleBodyData]) -> FlexibleBodyData:
-        """The body in the file at ``path``: a kept one where the contents are the same, else ``read(path)``."""
+        """The body in the file ``path``: the cached one if the contents are the same, else ``read(path)``."""
         before = self._digest(path)
         with self._lock:
             kept = self._data.get(before)
@@ -74,7 +74,7 @@ class KeptBodies:
             self._seen.clear()
 
     def _digest(self, path: str | Path) -> str:
-        """SHA-256 of the file, or "" where it cannot be read."""
+        """SHA-256 of the file, or "" if it cannot be read."""
         try:
             name = os.path.realpath(path)
             with open(name, "rb") as file:
@@ -83,7 +83,7 @@ class KeptBodies:
             return ""
 
     def _of_open(self, name: str, file: BufferedReader) -> str:
-        """The digest of an open file; with it open, its times are those of the server on a network."""
+        """The digest of an open file; opening it updates its times on network file systems."""
         found = os.fstat(file.fileno())
         stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         with self._lock:
@@ -101,7 +101,7 @@ class KeptBodies:
 
 
 def _arrays(record: object) -> Iterator[np.ndarray]:
-    """All arrays of a record and of those in it."""
+    """All arrays of a record and of nested records."""
     if isinstance(record, np.ndarray):
         yield record
     elif isinstance(record, Mapping):

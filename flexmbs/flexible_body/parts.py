@@ -1,6 +1,6 @@
-"""What the record of a flexible body is made of: frames, table of modes, surface, geometric stiffness; checked arrays.
+"""Parts of the record of a flexible body: frames, table of modes, surface, geometric stiffness; checked arrays.
 
-Frames are all that joints and forces see of a body; the rest describes its elasticity and its outside. SI units throughout.
+Joints and forces act on frames only; the other parts describe elasticity and surface. SI units throughout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FRAME_KINDS = ("rigid", "averaged", "origin", "node")
 
 @dataclass(frozen=True, eq=False)
 class FlexibleFrame:
-    """Place on a flexible body: position ``x + φ q``, orientation ``exp(ψ q) R``, in body axes.
+    """Frame on a flexible body: position ``x + φ q``, orientation ``exp(ψ q) R``, in body axes.
 
     x: (3,) undeformed position [m].  R: (3, 3) undeformed axes (columns, in the body frame).
     phi, psi: (3, nf) translation and rotation shape functions.  kind: "rigid", "averaged", "origin" or "node".
@@ -79,7 +79,7 @@ class ModeTable:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Mesh for pictures and recovery: all nodes (N, 3) [m] in the body frame, their shapes phi (N, 3, nf), the boundary's
+    """Mesh for plots and recovery: all nodes (N, 3) [m] in the body frame, their shapes phi (N, 3, nf), the boundary's
     triangles (T, 3) as node rows, outward, and the node numbers (N,) of the source."""
 
     nodes: FloatArray
@@ -103,9 +103,9 @@ class GeometricStiffness:
 
     acceleration (3, nf, nf): inertia force −ρ e_a of a frame acceleration; angular_acceleration (3, nf, nf): −ρ e_c × x;
     rotation (6, nf, nf): −ρ ω×(ω×x) by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x;
-    frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, body axes; none for a frame left out.
-    By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the unit load. Reductions balance the loads by
-    inertia, whatever their reference condition: then the accelerations have none.
+    frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, body axes; omitted frames have none.
+    By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the unit load. Reductions with inertia
+    relief, whatever their reference condition, have no matrices for accelerations.
     Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428.
     """
 
@@ -167,12 +167,12 @@ def array(value: ArrayLike) -> FloatArray:
 
 
 def set_array(record: object, owner: str, name: str, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> None:
-    """Field ``name`` as a contiguous array of ``shape``; InputError when it has another shape or is not finite."""
+    """Field ``name`` as a contiguous array of ``shape``; InputError if it has another shape or is not finite."""
     object.__setattr__(record, name, checked(f"{owner}.{name}", getattr(record, name), shape, dtype))
 
 
 def checked(item: str, value: ArrayLike, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> NDArray[Any]:
-    """A contiguous finite array of ``shape``; InputError naming the item when it is none."""
+    """A contiguous finite array of ``shape``; InputError naming the item otherwise."""
     try:
         array = np.ascontiguousarray(value, dtype=dtype).reshape(np.shape(value))
     except (TypeError, ValueError):

@@ -1,9 +1,9 @@
-"""The reduced flexible body: the record that the preprocessor writes and the multibody program reads.
+"""The reduced flexible body: the record written by the preprocessor and read by the multibody program.
 
 A point of the body is at ``u = x + φ q`` in the body frame, ``q`` being the elastic (modal) coordinates. Everything inertial
 follows from six shape integrals (mass, first and second moment, ``S_bar``, ``xS``, ``SS``), everything elastic from ``K_ff`` and
-``D_ff``, and everything outside meets the body in its frames. SI units throughout: m, kg, s, rad, N. HDF5 is imported where a
-file is read or written: models of rigid bodies do without it.
+``D_ff``, and joints and forces attach to its frames. SI units throughout: m, kg, s, rad, N. HDF5 is imported only if a
+file is read or written.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from flexmbs.flexible_body.stress import StressModes
 
 @dataclass(frozen=True, eq=False)
 class FlexibleBodyData:
-    """Reduced flexible body in its body frame (the frame that the reference condition fixes).
+    """Reduced flexible body in its body frame (the frame defined by the reference conditions).
 
     mass [kg]; first_moment ∫x dm (3,); second_moment ∫x xᵀ dm (3, 3); S_bar ∫φ dm (3, nf); xS[a,b,k] = ∫x_a φ_bk dm (3, 3, nf);
     SS[a,b,k,l] = ∫φ_ak φ_bl dm (3, 3, nf, nf); K_ff, D_ff (nf, nf) stiffness and damping; frames by name; mode table; surface for
-    pictures or None; provenance: where the numbers come from, by key; geometric stiffness or None; stress modes at nodes of the
+    plots or None; provenance: origin of the numbers, by key; geometric stiffness or None; stress modes at nodes of the
     surface or None.
 
     Raises InputError for wrong shapes, values that are not finite, and names with "/".
@@ -85,13 +85,13 @@ class FlexibleBodyData:
             if self.geometric.nf != nf:
                 problems.append(f"{self.name}.geometric: has {self.geometric.nf} shapes, the body has {nf}")
             unknown = [name for name in self.geometric.frames if name not in self.frames]
-            problems += [f"{self.name}.geometric: there is no frame {name!r}; leave it out" for name in unknown]
+            problems += [f"{self.name}.geometric: there is no frame {name!r}; remove it" for name in unknown]
         problems += self._stress_problems()
         if problems:
             raise InputError(*problems)
 
     def _stress_problems(self) -> list[str]:
-        """Where the stress modes do not fit the body."""
+        """Problem of the stress modes, if they do not fit the body."""
         if self.stress is None:
             return []
         stress, nodes = self.stress, 0 if self.surface is None else len(self.surface.nodes)
@@ -99,7 +99,7 @@ class FlexibleBodyData:
         if len(stress.rows) and not 0 <= stress.rows.min() <= stress.rows.max() < nodes:
             problems.append(f"{self.name}.stress: rows refer to nodes outside those of the surface, 0..{nodes - 1}")
         unknown = [name for name in stress.interfaces if name not in self.frames]
-        return problems + [f"{self.name}.stress: interface '{name}' is no frame of the body" for name in unknown]
+        return problems + [f"{self.name}.stress: interface '{name}' is not a frame of the body" for name in unknown]
 
     @property
     def nf(self) -> int:
@@ -135,7 +135,7 @@ class FlexibleBodyData:
 
     @cached_property
     def failed(self) -> tuple[str, ...]:
-        """The checks of `validate` that fail without which there are no equations of motion."""
+        """The failed checks of `validate` that preclude equations of motion."""
         return without_motion(self)
 
     def validate(self) -> Checks:
@@ -143,7 +143,7 @@ class FlexibleBodyData:
         return checks(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """HDF5 file at ``path``, written to a temporary name and moved into place. Raises MachineError."""
+        """HDF5 file at ``path``, written atomically. Raises MachineError."""
         from flexmbs.flexible_body.file import write
 
         write(self, path)
@@ -151,7 +151,7 @@ class FlexibleBodyData:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, surface: bool = True) -> FlexibleBodyData:
         """Body read from an HDF5 file; ``surface=False`` leaves nodal shapes and stress modes in the file. Large stress
-        modes stay there anyway and are read when needed. Raises InputError."""
+        modes are read on demand. Raises InputError."""
         from flexmbs.flexible_body.file import read
 
         return read(path, cls, surface=surface)
@@ -174,12 +174,12 @@ class FlexibleBodyData:
         provenance: Mapping[str, str | float] | None = None,
         geometric: GeometricStiffness | None = None,
     ) -> FlexibleBodyData:
-        """Body from the user's own shape integrals; the mode table follows from ``(K_ff, m_ff, D_ff)``. Raises InputError."""
+        """Body from given shape integrals; the mode table follows from ``(K_ff, m_ff, D_ff)``. Raises InputError."""
         K, SS_ = array(K_ff), array(SS)
         D = np.zeros_like(K) if D_ff is None else array(D_ff)
         body = (float(mass), array(first_moment), array(second_moment), array(S_bar), array(xS), SS_, K, D)
         blank = ModeTable(np.zeros(len(K)), ("user",) * len(K), np.zeros((len(K), 6)), np.zeros(len(K)))
-        checked = cls(name, *body, frames=frames or {}, modes=blank)  # refuses wrong shapes before the eigenproblem
+        checked = cls(name, *body, frames=frames or {}, modes=blank)  # rejects wrong shapes before the eigenproblem
         modes = mode_table(checked.K_ff, checked.D_ff, checked.m_ff, checked.S_bar, checked.xS)
         rest = {"surface": surface, "provenance": provenance or {}, "geometric": geometric}
         return cls(name, *body, frames=frames or {}, modes=modes, **rest)  # type: ignore[arg-type]

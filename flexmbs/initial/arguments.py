@@ -1,4 +1,4 @@
-"""What users give to analyses: times, names, values by joint; each is checked, and the message says what to give instead."""
+"""Arguments of analyses: times, names, values by joint; each is checked, and messages state what is expected."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,11 +21,11 @@ def instant(value: Any, key: str = "t") -> float:
 
 
 def freedom(value: Any, key: str) -> int:
-    """The index of a freedom. Raises `InputError`."""
+    """The index of a coordinate of a joint. Raises `InputError`."""
     try:
         return index(value)
     except ValueError as error:
-        raise InputError(f"{key}: the freedom {error}") from None
+        raise InputError(f"{key}: the coordinate {error}") from None
 
 
 def names(value: Any, key: str) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def by_joint(value: Any, key: str) -> dict[str, Any]:
 
 
 def numbers(value: Any, count: int, key: str) -> np.ndarray:
-    """So many finite numbers, from a list or, for one, a number. Raises `InputError`."""
+    """``count`` finite numbers, from a list or, for one, a number. Raises `InputError`."""
     try:
         found = [number(each) for each in (items(value) if np.ndim(value) else [value])]
     except ValueError as error:
@@ -57,7 +57,7 @@ def numbers(value: Any, count: int, key: str) -> np.ndarray:
 
 
 def require_no_contacts(model: ModelData, analysis: str) -> None:
-    """Raise `InputError` where an analysis of smooth equations would leave out rigid contacts of a model."""
+    """Raise `InputError` if an analysis of smooth equations would ignore rigid contacts of a model."""
     for name, contact in model.contacts.items():
         if contact.rigid:
-            raise InputError(f"contacts.{name}: {analysis} knows no rigid contacts; give it a law or take it out of the model")
+            raise InputError(f"contacts.{name}: {analysis} does not support rigid contacts; give it a force law or remove it")

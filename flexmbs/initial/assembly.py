@@ -1,4 +1,4 @@
-"""What is asked of the initial state: locked joints, weights, and which of the declared values count."""
+"""Conditions on the initial state: locked joints, weights, and the declared values that apply."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,12 +43,12 @@ Weight = float | Sequence[float]
 
 @dataclass(frozen=True)
 class Assemble:
-    """How to make initial values consistent.
+    """Options for consistent initial values.
 
-    locked: joints whose coordinates and velocities are held exactly. weights: resistance of a joint's coordinates against change,
-    by joint, one number or one per freedom; 1 where none is given. elastic: flexible bodies bend where loops of undeformed ones
-    do not close. strict: declared values that would have to move are an error instead of a warning.
-    Raises `InputError` for what cannot be read.
+    locked: joints whose coordinates and velocities are held exactly. weights: resistance of a joint's coordinates to change,
+    by joint, one number or one per degree of freedom; 1 by default. elastic: flexible bodies deform if loops of undeformed ones
+    do not close. strict: declared values that would have to change are an error instead of a warning.
+    Raises `InputError` for invalid values.
     """
 
     locked: str | Sequence[str] = ()
@@ -61,7 +61,7 @@ class Assemble:
         object.__setattr__(self, "weights", by_joint(self.weights, "initial.weights"))
         for name, weight in self.weights.items():
             if not (numbers(weight, np.size(weight), f"initial.weights.{name}") > 0.0).all():
-                raise InputError(f"initial.weights.{name}: {weight!r} is not positive; to hold a joint lock it")
+                raise InputError(f"initial.weights.{name}: {weight!r} is not positive; to fix a joint lock it")
         for key, value in (("elastic", self.elastic), ("strict", self.strict)):
             if not isinstance(value, bool):
                 raise InputError(f"initial.{key}: must be True or False, not {value!r}")
@@ -71,19 +71,19 @@ class Assemble:
         for key, given in (("locked", self.locked), ("weights", tuple(self.weights))):
             unknown = [name for name in given if name not in model.joints]
             if unknown:
-                raise InputError(*(f"initial.{key}: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown))
+                raise InputError(*(f"initial.{key}: no joint '{name}'; known: {', '.join(model.joints)}" for name in unknown))
         for name, weight in self.weights.items():
             count, nv = np.size(weight), model.joints[name].nv
             if np.ndim(weight) and count != nv:
-                raise InputError(f"initial.weights.{name}: {count} numbers for {nv} freedoms; give one or {nv}")
+                raise InputError(f"initial.weights.{name}: {count} numbers for {nv} degrees of freedom; give one or {nv}")
 
     def of(self, joint: Joint) -> np.ndarray:
-        """(nv,) weights of a joint's freedoms."""
+        """(nv,) weights of a joint's degrees of freedom."""
         return np.broadcast_to(np.asarray(self.weights.get(joint.name, 1.0), float), (joint.nv,)).copy()
 
 
 class CutJoint(NamedTuple):
-    """A cut joint: its number, its chain, its declared coordinates and velocities or those of rest."""
+    """A cut joint: its index, its chain, its declared coordinates and velocities or those at rest."""
 
     number: int
     motions: tuple[Motion, ...]
@@ -93,11 +93,11 @@ class CutJoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Wishes:
-    """What is declared of one kind, positions or velocities, by velocity coordinate of the tree (ns,) and of the cut joints.
+    """Declared values of one kind, positions or velocities, by velocity coordinate of the tree (ns,) and of the cut joints.
 
     joint, elastic: which coordinates are those of joints and of bodies; locked, declared: of joints; driven ones are neither.
-    weight: resistance against change. The same with ``cut`` for the coordinates of the cut joints that take part, one after
-    the other: ``cuts``.
+    weight: resistance to change. The same with ``cut`` for the coordinates of the cut joints ``cuts`` that take part, in
+    sequence.
     """
 
     joint: np.ndarray
@@ -117,12 +117,12 @@ class Wishes:
 
     @property
     def undeclared(self) -> np.ndarray:
-        """(ns,) coordinates of joints that move first."""
+        """(ns,) undeclared coordinates of joints, which are adjusted first."""
         return self.movable & ~self.declared
 
 
 def wishes(compiled: Compiled, how: Assemble, key: str) -> Wishes:
-    """The wishes for positions (``key`` "q0") or velocities ("v0")."""
+    """The declared values of positions (``key`` "q0") or velocities ("v0")."""
     model, system = compiled.model, compiled.system
     ns = int(system.layout[2])
     locked, declared, weight = np.zeros(ns, bool), np.zeros(ns, bool), np.ones(ns)
@@ -149,7 +149,7 @@ def wishes(compiled: Compiled, how: Assemble, key: str) -> Wishes:
 
 
 def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, int]]]:
-    """(ns,) velocity coordinates of the tree that a drive prescribes, and (cut joint, freedom) of the others."""
+    """(ns,) velocity coordinates of the tree that a drive prescribes, and (cut joint, index) of the others."""
     found, cut = np.zeros(int(compiled.system.layout[2]), bool), set()
     for drive in compiled.system.drives:
         if drive[DRIVE_BODY] >= 0:
@@ -160,7 +160,7 @@ def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, i
 
 
 def holonomic_rows(compiled: Compiled) -> np.ndarray:
-    """(nc,) True for the rows that constrain positions, False for those that constrain velocities alone."""
+    """(nc,) True for the rows that constrain positions, False for those that constrain velocities only."""
     found = np.ones(compiled.n_constraints, bool)
     for cut in compiled.system.cuts:
         found[cut[CUT_ROW] + cut[CUT_POSITIONS] : cut[CUT_ROW] + cut[CUT_CLOSED]] = False
@@ -175,7 +175,7 @@ def displaced(tree, joints, q0, d, q):
 
 @packed()
 def covector_rows(system, work, q, rows):
-    """The rows of the covectors that stand in ``work.cut`` into a zeroed array (n, ns)"""
+    """Write the covectors in ``work.cut`` to the rows of a zeroed array (n, ns)."""
     tree, cuts, e = system.tree, system.cuts, system.elimination
     for k in range(cuts.shape[0]):
         cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
@@ -187,9 +187,9 @@ def covector_rows(system, work, q, rows):
 
 
 def cut_velocity_rows(system: System, work: Work, q: np.ndarray, cuts: Sequence[int]) -> np.ndarray:
-    """H (n, ns) with η = H s for the velocities of the cut joints numbered ``cuts``, one after the other, at the last evaluation.
+    """H (n, ns) with η = H s for the velocities of the cut joints ``cuts``, in sequence, at the last evaluation.
 
-    The covectors C⁺ of the velocities take the places of those of the constraints.
+    The covectors C⁺ of the velocities replace those of the constraints.
     """
     if not len(cuts):
         return np.zeros((0, int(system.layout[2])))
@@ -203,7 +203,7 @@ def cut_velocity_rows(system: System, work: Work, q: np.ndarray, cuts: Sequence[
 
 
 def cut_offsets(system: System, cuts: Sequence[CutJoint], beta: np.ndarray) -> np.ndarray:
-    """β_c − β_c⁰ of cut joints, (nv,) each, one after the other."""
+    """β_c − β_c⁰ of cut joints, (nv,) each, in sequence."""
     found = [np.zeros(0)]
     for cut in cuts:
         found.append(offset(cut.motions, cut.position, beta[int(system.cuts[cut.number, CUT_BETA]) :]))
@@ -211,7 +211,7 @@ def cut_offsets(system: System, cuts: Sequence[CutJoint], beta: np.ndarray) -> n
 
 
 def offset(motions: Sequence[Motion], start: Sequence[float] | np.ndarray, q: np.ndarray) -> np.ndarray:
-    """(nv,) change of a chain's coordinates q from ``start``; of a ball the vector of the rotation q⁰⁻¹q."""
+    """(nv,) change of a chain's coordinates q from ``start``; of a ball joint the rotation vector of q⁰⁻¹q."""
     parts = [np.zeros(0)]
     at = 0
     for motion in motions:
@@ -230,7 +230,7 @@ def offset(motions: Sequence[Motion], start: Sequence[float] | np.ndarray, q: np
 
 
 def _in_tree_order(joint: Joint, how: Assemble, is_reversed: bool) -> np.ndarray:
-    """Weights of a joint's freedoms in the order of its chain in the tree."""
+    """Weights of a joint's degrees of freedom in the order of its chain in the tree."""
     ends = np.cumsum([motion.nv for motion in joint.motions])
     blocks = np.split(how.of(joint), ends[:-1]) if len(ends) else []
     return np.concatenate([np.zeros(0), *(reversed(blocks) if is_reversed else blocks)])

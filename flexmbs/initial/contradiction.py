@@ -1,4 +1,4 @@
-"""Constraints on velocities that contradict each other: rates ġ = G s + γ̄ that no velocities bring to zero."""
+"""Inconsistent constraints on velocities: rates ġ = G s + γ̄ that no velocities make zero."""
 
 import numpy as np
 
@@ -15,9 +15,9 @@ def row_owners(compiled: Compiled) -> list[str]:
 
 
 def contradicting_rates(compiled: Compiled, rates: np.ndarray, s: np.ndarray) -> list[str]:
-    """One line per joint or drive with rates ġ (nc,) that are left at the velocities s on all constraints.
+    """One line per joint or drive with residual rates ġ (nc,) at the velocities s of least residual.
 
-    Of models with nonholonomic rows: positions tell of others, which leave rates at singular positions only.
+    For models with nonholonomic rows; inconsistent holonomic rows already show in the positions.
     """
     if holonomic_rows(compiled).all():
         return []
@@ -26,7 +26,8 @@ def contradicting_rates(compiled: Compiled, rates: np.ndarray, s: np.ndarray) ->
         if rate > KEPT * max(1.0, float(np.abs(s).max(initial=0.0))):
             found[owner] = max(rate, found.get(owner, 0.0))
     return [
-        f"{section}.{name}: its velocities contradict the other constraints, {rate:.4g} (m/s or rad/s) is left; mend the rows, "
+        f"{section}.{name}: its velocities contradict the other constraints, residual "
+        f"{rate:.4g} (m/s or rad/s); correct the rows, "
         "the motion of a drive or the axes"
         for (section, name), rate in found.items()
     ]

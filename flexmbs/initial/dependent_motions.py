@@ -1,7 +1,7 @@
-"""Joints whose motions depend on each other at a position: parallel axes of one chain, two angles at their pole.
+"""Joints whose motions are dependent at a position: parallel axes of one chain, two angles at their pole.
 
-There the chain has fewer free directions than velocities, rank C < nv: its velocities do not follow from the motion, and the
-complement of C is not the joint's closed rows.
+There the chain has fewer free directions than velocities, rank C < nv: its velocities are not determined by the motion, and the
+complement of C does not give the constraints of the joint.
 """
 
 import numpy as np
@@ -13,14 +13,14 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import CUT_BETA, Q_AT
 
 DEPENDENT = 1e-6  # smallest singular value of C with columns of unit length
-NEARLY_DEPENDENT = 0.05  # the same where a run stopped
+NEARLY_DEPENDENT = 0.05  # the same at the end of a run that stopped
 
 
 def dependent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray, least: float = DEPENDENT) -> list[Joint]:
-    """The joints whose motions depend on each other, or nearly so, where the coordinates are q and those of cut joints β."""
+    """The joints whose motions are (nearly) dependent at the coordinates q and those of cut joints β."""
     found = []
     for name, place in compiled.places.items():
-        if sum(motion.nv > 0 for motion in place.motions) < 2:  # a motion alone is free of itself
+        if sum(motion.nv > 0 for motion in place.motions) < 2:  # a single motion is independent
             continue
         cut = place.cut >= 0
         at = int(compiled.system.cuts[place.cut, CUT_BETA] if cut else compiled.system.tree[place.body, Q_AT])
@@ -33,13 +33,13 @@ def dependent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray, least
 
 
 def require_independent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray) -> None:
-    """Raises `InputError` with a line for each joint whose motions depend on each other in this position."""
+    """Raises `InputError` with a line for each joint whose motions are dependent at this position."""
     if found := dependent_motions(compiled, q, beta):
         raise InputError(*(_dependence(joint) for joint in found))
 
 
 def _dependence(joint: Joint) -> str:
-    cause = "its motions depend on each other in this position (parallel axes, or angles at their pole)"
+    cause = "its motions are dependent in this position (parallel axes, or angles at their pole)"
     if isinstance(joint, Distance):
-        return f"joints.{joint.name}: {cause}; give it the axis along which the rod stands"
-    return f"joints.{joint.name}: {cause}; start it elsewhere with q0, choose other axes, or give it a ball"
+        return f"joints.{joint.name}: {cause}; set its axis along the rod"
+    return f"joints.{joint.name}: {cause}; start elsewhere with q0, choose other axes, or use a ball joint"

@@ -37,15 +37,15 @@ ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
 COINCIDING = 1e-9  # m, of points
 MOST_CLOSED = 1500  # velocities, of dense steps
-TOLD = 1e-6  # change of a declared value (rad or m, or of its velocity over the largest) that is not rounding
+TOLD = 1e-6  # change of a declared value (rad or m, or of its velocity over the largest) above round-off
 MENDED = "initial values, masses and forces"
 
 
 @dataclass(frozen=True)
 class Moved:
-    """How far assembly moved one joint: largest change of a coordinate and of a velocity from the declared values.
+    """Change of one joint by assembly: largest change of a coordinate and of a velocity from the declared values.
 
-    against: "q0" and "v0" where they are declared and changed by more than rounding.
+    against: "q0" and "v0" if they are declared and changed by more than round-off.
     """
 
     joint: str
@@ -59,18 +59,19 @@ class Moved:
 
     @property
     def contradictions(self) -> list[str]:
-        """One line for each declared value that could not be kept."""
+        """One line for each declared value that was not kept."""
         change = {"q0": self.position, "v0": self.velocity}
         return [
-            f"joints.{self.joint}.{key}: the declared value had to change by {change[key]:.3g} for all constraints to hold; mend "
-            "the initial values, or leave those out that follow from others"
+            f"joints.{self.joint}.{key}: the declared value had to change by "
+            f"{change[key]:.3g} to satisfy the constraints; correct "
+            "the initial values, or omit the dependent ones"
             for key in self.against
         ]
 
 
 @dataclass(frozen=True)
 class InitialState:
-    """Consistent q and s, coordinates of the cut joints, what moved from the declared values."""
+    """Consistent q and s, coordinates of the cut joints, changes of the declared values."""
 
     q: np.ndarray
     s: np.ndarray
@@ -78,8 +79,8 @@ class InitialState:
     moved: tuple[Moved, ...] = ()
     motion: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # kinematics of the bodies in joint coordinates
     eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))  # velocities of the cut joints
-    z: np.ndarray = field(default_factory=lambda: np.zeros(0))  # force states, none where they start at zero
-    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))  # forces of rigid contacts, none where they are unknown
+    z: np.ndarray = field(default_factory=lambda: np.zeros(0))  # force states, None if they start at zero
+    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))  # forces of rigid contacts, None if unknown
 
 
 def declared_state(compiled: Compiled) -> InitialState:
@@ -114,7 +115,7 @@ def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int,
 
 def consistent_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
     """The model compiled in joint coordinates and its consistent initial state, with an `AssemblyWarning` for declared values
-    that cannot be kept at t = 0. Raises `InputError` when loops do not close."""
+    that cannot be kept at t = 0. Raises `InputError` if loops do not close."""
     compiled, start = initial_state(model, t=t, how=how)
     if t == 0.0:
         warn_of_moved(start)
@@ -133,13 +134,13 @@ def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = No
     how = Assemble() if how is None else how
     require_functions(model)
     if not isinstance(how, Assemble):
-        raise InputError(f"initial: {type(how).__name__} is no Assemble; give Assemble(locked=…, weights=…)")
-    t = float(t)  # a whole number would need kernels of its own
+        raise InputError(f"initial: {type(how).__name__} is not an Assemble; give Assemble(locked=…, weights=…)")
+    t = float(t)  # an integer would need separate kernels
     how.check(model)
     compiled = compile_model(model, "joint")
     lengths, start = compiled.spring_lengths, declared_state(compiled)
     unset = np.flatnonzero(np.isnan(lengths))
-    if len(unset) and t != 0.0:  # unloaded where the model is at t = 0
+    if len(unset) and t != 0.0:  # unloaded at t = 0
         compiled, unset = compiled.with_spring_lengths(initial_state(model, how=how)[0].spring_lengths), unset[:0]
     elif len(unset):
         compiled = compiled.with_spring_lengths(np.nan_to_num(lengths))
@@ -157,9 +158,9 @@ def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = No
     if undirected := _undirected(compiled, work, t, q):
         raise InputError(*undirected)
     settled = settle(compiled, work, t, q.copy(), s.copy())
-    terms(compiled.system, work, t, q, s)  # at the state itself: the projection moves bodies within round-off
+    terms(compiled.system, work, t, q, s)  # at the state itself: the projection changes it within round-off
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
-        raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; mend {MENDED}"]))
+        raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; check {MENDED}"]))
     wrong = contradicting_rates(compiled, work.gs[G_VELOCITY], s)
     if wrong:
         raise InputError(*wrong)
@@ -171,7 +172,8 @@ def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = No
 
 
 def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, how: Assemble) -> float:
-    """Close the loops by `LoopClosure`, those of very large models by the run's own projection. Returns the largest |g| left."""
+    """Close the loops by `LoopClosure`, or by the projection of the run for very large models. Returns the largest residual
+    |g|."""
     system = compiled.system
     compiled.callbacks.where = None
     terms(system, work, t, q, s)
@@ -194,17 +196,17 @@ def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarr
         s[:] = closing.velocities(q)
         rates = np.abs(terms(system, work, t, q, s).gd).max(initial=0.0)
         if rates > KEPT * max(1.0, _largest(s)) and not holonomic_rows(compiled).all():
-            settle(compiled, work, t, q, s)  # rows that contradict each other, told by `contradicting_rates`
+            settle(compiled, work, t, q, s)  # inconsistent rows, reported by `contradicting_rates`
     return best.gap
 
 
 def _raise_gaps(compiled: Compiled, g: np.ndarray, t: float, how: Assemble) -> None:
-    """Why the initial state is not consistent: a user function, locked joints that contradict, or lengths."""
+    """Reason for an inconsistent initial state: a user function, locked joints, or lengths."""
     problems = _of_functions(compiled)
     if not problems and how.locked:
         free, found = initial_state(compiled.model, t=t, how=Assemble(weights=how.weights, elastic=how.elastic))
         problems = [
-            f"joints.{name}: is locked at q0, but the loops close only where it moves by {size:.4g}; unlock it or mend q0"
+            f"joints.{name}: is locked at q0, but the loops close only if it moves by {size:.4g}; unlock it or correct q0"
             for name, size in _lock_changes(free, found, how)
             if size > ACCEPTED_GAP
         ]
@@ -223,7 +225,7 @@ def _lock_changes(compiled: Compiled, found: "InitialState", how: Assemble) -> l
 def _check_locked(
     compiled: Compiled, start: "InitialState", q: np.ndarray, s: np.ndarray, work: Work, how: Assemble
 ) -> None:  # fmt: skip
-    """Locked joints stay where they were declared, and their velocities too."""
+    """Check that locked joints keep their declared coordinates and velocities."""
     state = InitialState(q, s, work.beta[:-SPARE], (), work.motion, work.cut[:, ETA : ETA + 6])
     problems = []
     for name in how.locked:
@@ -232,15 +234,15 @@ def _check_locked(
         for text, change in (("q0", place - joint.initial_position), ("v0", speed - joint.initial_velocity)):
             if _largest(change) > ACCEPTED_GAP:
                 problems.append(
-                    f"joints.{name}: is locked, but the constraints hold only where {text} changes by {_largest(change):.4g}; "
-                    "unlock it or another joint, or mend the initial values"
+                    f"joints.{name}: is locked, but the constraints hold only if {text} changes by {_largest(change):.4g}; "
+                    "unlock it or another joint, or correct the initial values"
                 )
     if problems:
         raise InputError(*problems)
 
 
 class Settled(NamedTuple):
-    """Accelerations and multipliers of a consistent state; largest |g| left; dependent rows or −1 − node."""
+    """Accelerations and multipliers of a consistent state; largest residual |g|; dependent rows or −1 − node."""
 
     sd: np.ndarray
     lam: np.ndarray
@@ -264,7 +266,7 @@ def settle(
 
 
 def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ...]:
-    """The joints that changes (nq,), (ns,) of all coordinates and velocities move."""
+    """The joints moved by changes (nq,), (ns,) of all coordinates and velocities."""
     tree = compiled.system.tree
     parts = zip(compiled.topology.tree, np.split(q, tree[1:, Q_AT]), np.split(s, tree[1:, S_AT]))
     found = (Moved(primary.label, _largest(dq), _largest(ds)) for primary, dq, ds in parts)
@@ -274,8 +276,8 @@ def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ..
 def _moved(
     compiled: Compiled, start: InitialState, q: np.ndarray, s: np.ndarray, work: Work, t: float
 ) -> tuple[Moved, ...]:  # fmt: skip
-    """The joints and bodies that assembly moved, of cut joints those that left declared values; what a drive says of another time
-    is not against what is declared for t = 0."""
+    """The joints and bodies moved by assembly, cut joints only if their declared values changed; drives at other times do not
+    contradict the values declared for t = 0."""
     model, system = compiled.model, compiled.system
     in_tree, in_cuts = driven_coordinates(compiled)
     least = {"q0": TOLD, "v0": TOLD * max(1.0, _largest(s))}
@@ -311,7 +313,7 @@ def _largest(a: np.ndarray) -> float:
 def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
     """One line per joint that cannot close."""
     cuts = compiled.system.cuts
-    bend = ", or let the bodies bend, which are not deformed for this: Assemble(elastic=True)"
+    bend = ", or allow deformation: Assemble(elastic=True)"
     mend = bend if compiled.data and not how.elastic else ""
     lines = []
     for k, name in enumerate(compiled.topology.cuts):
@@ -319,26 +321,27 @@ def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
         gap = float(np.abs(rows).max(initial=0.0))
         if not gap <= ACCEPTED_GAP:
             lines.append(
-                f"joints.{name}: the loop does not close, gap {gap:.4g} (m or rad) is left; "
-                f"mend the lengths or start closer with q0{mend}"
+                f"joints.{name}: the loop does not close, residual gap {gap:.4g} (m or rad); "
+                f"correct the lengths or start closer with q0{mend}"
             )
     for name, drive in zip(compiled.model.drives, compiled.system.drives):
         row = drive[DRIVE_ROW]
         if drive[DRIVE_CUT] < 0 and not abs(g[row]) <= ACCEPTED_GAP:
             lines.append(
-                f"drives.{name}: its motion contradicts the joints, {g[row]:.4g} is left at t = 0; mend the motion or the lengths"
+                f"drives.{name}: its motion contradicts the joints, residual {g[row]:.4g} at t "
+                f"= 0; correct the motion or the lengths"
             )
-    return lines or [f"model: the initial positions are not finite; mend {MENDED}"]
+    return lines or [f"model: the initial positions are not finite; check {MENDED}"]
 
 
 def _of_functions(compiled: Compiled) -> list[str]:
-    """The user function that gave no finite number, if one did."""
+    """The user function that returned a non-finite value, if any."""
     call = compiled.callbacks.where
-    return [] if call is None else [f"{call.item}: its function gave no finite number at {call.text}; mend the function"]
+    return [] if call is None else [f"{call.item}: its function returned a non-finite value at {call.text}; correct the function"]
 
 
 def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tuple[Compiled, InitialState]:
-    """The same initial state for the model compiled under ``coordinates``."""
+    """The same initial state for the model compiled in ``coordinates``."""
     if coordinates == joint.topology.coordinates:
         return joint, start
     target = compile_model(joint.model, coordinates).with_spring_lengths(joint.spring_lengths)
@@ -346,7 +349,8 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
 
 
 def converted(joint: Compiled, start: InitialState, target: Compiled) -> InitialState:
-    """A state in joint coordinates, with its motion and the velocities of cut joints, as one of the model compiled otherwise."""
+    """A state in joint coordinates, with its motion and the velocities of cut joints, as a state of the model in other
+    coordinates."""
     system = target.system
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
     for i, primary in enumerate(target.topology.tree):
@@ -387,7 +391,7 @@ def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[
 
 
 def unloaded(compiled: Compiled, work: Work, q: np.ndarray, unset: np.ndarray) -> Compiled:
-    """The model with the springs ``unset``, declared without a length, unloaded in the initial state."""
+    """The model with the springs ``unset``, whose lengths were not given, unloaded in the initial state."""
     lengths = compiled.spring_lengths
     for f in unset:
         lengths[f] = _length(compiled, work, q, int(f))
@@ -395,7 +399,7 @@ def unloaded(compiled: Compiled, work: Work, q: np.ndarray, unset: np.ndarray) -
 
 
 def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
-    """The forces along a line whose ends coincide: a tension there would have the direction of round-off."""
+    """The forces along a line whose ends coincide: the direction of a tension there is undefined."""
     found = []
     lines = ((name, force) for name, force in compiled.model.forces.items() if isinstance(force, AlongLine))
     for f, ((name, force), unloaded_length) in enumerate(zip(lines, compiled.spring_lengths)):
@@ -404,8 +408,8 @@ def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list
             continue
         if unloaded_length > COINCIDING or (law is not None and law(t, 0.0, 0.0) != 0.0):
             found.append(
-                f"forces.{name}: its two points coincide in the initial state, so that its tension has no direction; move a "
-                "frame, start elsewhere or give a Bushing"
+                f"forces.{name}: its two points coincide in the initial state, its tension has no direction; move a "
+                "frame, start elsewhere or use a Bushing"
             )
     return found
 

@@ -1,10 +1,11 @@
-"""LoopClosure of loops: joint coordinates with g(q, t) = 0 that keep what is declared, change the rest least, and bend no body.
+"""LoopClosure of loops: joint coordinates with g(q, t) = 0 that keep the declared ones, change the others least, and deform no
+body.
 
-Declared coordinates stand and the undeclared ones move, by a Levenberg–Marquardt method on the gaps whose steps are least in the
-mass matrix, with damping in proportion to the gap (Fan & Yuan, Computing 74 (2005) 23) and bounded steps, from the declared
-position and then from others around it. Only where no such position closes do declared coordinates move too. What is then still
-free settles in order of priority: g = 0, declared coordinates next to their values, strain energy (bodies that may bend), least
-change of the undeclared ones; each step solves the linearized problem and closes the loops again.
+Declared coordinates are kept and the undeclared ones adjusted, by a Levenberg–Marquardt method on the gaps with steps of least
+norm in the mass matrix, damping in proportion to the gap (Fan & Yuan, Computing 74 (2005) 23) and bounded steps, from the
+declared position and then from others around it. Declared coordinates change only if the loops do not close otherwise. The
+remaining freedom is used in order of priority: g = 0, declared coordinates close to their values, strain energy (if bodies may
+deform), least change of the undeclared ones; each step solves the linearized problem and closes the loops again.
 """
 
 from typing import NamedTuple
@@ -32,14 +33,14 @@ from flexmbs.system.sizes import displacement_sizes, model_size
 
 STEPS = 100
 TRIALS = 12  # of the damping of one step
-LARGEST_STEP = 0.7  # rad, or over the size of the model
+LARGEST_STEP = 0.7  # rad, or relative to the size of the model
 FIRST_DAMPING = 1e-2  # of the largest squared singular value, at a gap of the size of the model
-STATIONARY = 1e-6  # slope of the gap over the largest there can be
+STATIONARY = 1e-6  # slope of the gap over its upper bound
 SLOW = 0.98  # of the gap after five steps
 CLOSED = 1e-9  # gap (m or rad)
 ROUND_OFF = 1e-14
-ROUNDED = 1e-2  # gap of declared values that are rounded: no other position will close without moving them
-KEPT = 1e-12  # changes that are none
+ROUNDED = 1e-2  # gap by rounding of declared values: no other position closes without changing them
+KEPT = 1e-12  # negligible changes
 ROUNDS = 20  # of metrics
 CONTRACTING = 0.8  # of the positions' changes from one metric to the next
 DEARER = 1.1  # change of declared coordinates in the metric of the new position
@@ -48,15 +49,15 @@ SETTLED = 1e-8  # last step of the refinement
 SHORTEST = 1 / 16  # of a step of the refinement
 RESTARTS = 16
 FEW = 60  # coordinates; with more of them only two restarts
-SPREAD = 0.4  # rad, or over the size of the model, of the first restart
-FAR = 0.6  # change of declared coordinates above which other positions are looked for
+SPREAD = 0.4  # rad, or relative to the size of the model, of the first restart
+FAR = 0.6  # change of declared coordinates above which other positions are tried
 FAR_DRIVE = 5.0  # sizes of the model
-YIELDING = 1e-4  # weight of undeclared coordinates beside declared ones, on the way
-STIFF = 1e4  # weight of bending beside all others, on the way
+YIELDING = 1e-4  # weight of undeclared coordinates relative to declared ones, during the iteration
+STIFF = 1e4  # weight of deformation relative to all others, during the iteration
 
 
 class Place(NamedTuple):
-    """A position: change d from the declared one, coordinates, those of the cut joints, and what holds there."""
+    """A position: change d from the declared one, coordinates, those of the cut joints, and the residuals there."""
 
     d: np.ndarray
     q: np.ndarray
@@ -74,14 +75,14 @@ class Place(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What moves, and which rows have to vanish."""
+    """The variable coordinates, and the rows that must vanish."""
 
     free: np.ndarray  # (ns,) coordinates
     held: np.ndarray  # coordinates of cut joints that keep their declared values
 
 
 class LoopClosure:
-    """The search for one model, with its declared state."""
+    """Loop closure of one model, with its declared state."""
 
     def __init__(self, compiled: Compiled, work: Work, t: float, q0: np.ndarray, s0: np.ndarray, how: Assemble) -> None:
         self.compiled, self.work, self.t, self.q0, self.s0, self.how = compiled, work, t, q0, s0, how
@@ -94,7 +95,7 @@ class LoopClosure:
         self.rng = np.random.default_rng(0)
 
     def positions(self) -> Place:
-        """The position of least change; where loops do not close, the one with the smallest gap found."""
+        """The position of least change; if loops do not close, the one with the smallest gap found."""
         w, first = self.wishes, self._place(self._far_drives())
         hard = Search(w.undeclared, w.cut_locked | w.cut_declared)
         if max(first.gap, np.abs(first.off[hard.held]).max(initial=0.0)) <= ROUND_OFF:
@@ -108,7 +109,7 @@ class LoopClosure:
         return self._taken(found)
 
     def _far_drives(self) -> np.ndarray:
-        """d of translations that are driven to places far outside of the model: no steps of bounded length lead there."""
+        """d of translations driven far outside of the model, which steps of bounded length do not reach."""
         system, d = self.compiled.system, np.zeros(len(self.s0))
         g = self._terms(self.q0, self.s0).g
         for drive in system.drives[system.drives[:, DRIVE_BODY] >= 0]:
@@ -119,8 +120,8 @@ class LoopClosure:
         return d
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
-        """Velocities with G s + γ̄ = 0: locked ones and rates of bodies as declared where the others can do it, declared ones
-        next to their values, the rest next to zero."""
+        """Velocities with G s + γ̄ = 0: locked ones and rates of bodies as declared if possible, declared ones close to
+        their values, the others close to zero."""
         w = wishes(self.compiled, self.how, "v0")
         now = self._terms(q, self.s0)
         H, off = self._cut_rates(q, w)
@@ -140,7 +141,7 @@ class LoopClosure:
         return np.asarray(self.s0 + x)
 
     def _kept(self, first: Place, search: Search) -> Place:
-        """Declared coordinates stand; the undeclared ones close the loops as far as they can."""
+        """Keep declared coordinates; close the loops by the undeclared ones as far as possible."""
         if not search.free.any():
             return first
         best = self._closed(first, search)
@@ -149,7 +150,7 @@ class LoopClosure:
         return self._settled(best, search) if _missing(best, search) <= CLOSED else best
 
     def _moved(self, first: Place, kept: Place, search: Search, hard: Search) -> Place:
-        """Declared coordinates move too, as little as they can."""
+        """Change declared coordinates too, as little as possible."""
         best = self._closed(kept if _missing(kept, hard) < _missing(first, hard) else first, search)
         if best.gap > CLOSED:
             best = min(best, self._closed(first, search), key=lambda place: _missing(place, search))
@@ -166,7 +167,7 @@ class LoopClosure:
         return best
 
     def _bent(self, first: Place, hard: Search, soft: Search) -> Place:
-        """Bodies bend, with the declared coordinates standing if that will do."""
+        """Deform bodies, keeping the declared coordinates if possible."""
         found = first
         for search in (hard, soft):
             bending = Search(search.free | self.wishes.elastic, search.held)
@@ -176,7 +177,7 @@ class LoopClosure:
         return found
 
     def _elsewhere(self, best: Place, search: Search) -> Place:
-        """The first position that closes from starts farther and farther away, else the one with the smallest gap."""
+        """The first closed position from increasingly distant starts, else the one with the smallest gap."""
         for k in range(RESTARTS if np.count_nonzero(search.free) <= FEW else 2):
             place = self._closed(self._scattered((1 + k) * SPREAD, search), search)
             best = min(best, place, key=lambda place: _missing(place, search))
@@ -190,7 +191,7 @@ class LoopClosure:
         return self._place(spread * self.reach * self.rng.uniform(-1.0, 1.0, len(self.reach)) * moving)
 
     def _closed(self, place: Place, search: Search) -> Place:
-        """Damped and bounded Gauss–Newton steps to where the gaps are least."""
+        """Damped and bounded Gauss–Newton steps to the smallest gaps."""
         free, factor, history = search.free, FIRST_DAMPING, [_missing(place, search)]
         for _ in range(STEPS):
             r, J = _rows(place, search)
@@ -227,8 +228,8 @@ class LoopClosure:
         return place
 
     def _settled(self, place: Place, search: Search) -> Place:
-        """The closed position of least change, in order of priority, next to one that is closed; in the metric of that position
-        where changing metrics lead to it."""
+        """The closed position of least change near a closed one, in order of priority; in the metric of that position if the
+        iteration of the metric converges."""
         last = np.inf
         for _ in range(ROUNDS):
             found = self._least(place, search, place.M)
@@ -266,7 +267,7 @@ class LoopClosure:
     def _soft(
         self, w: Wishes, M: np.ndarray, H: np.ndarray, off: np.ndarray, d: np.ndarray, strain: np.ndarray
     ) -> list[Condition]:  # fmt: skip
-        """What is wished for after the constraints: declared values, no strain (by a root of its metric), no other change."""
+        """Conditions after the constraints: declared values, no strain (by a root of its metric), no other change."""
         W = np.sqrt(np.outer(w.weight, w.weight)) * M
         e = np.flatnonzero(w.elastic)
         bodies = np.zeros((len(strain), len(d)))
@@ -280,7 +281,7 @@ class LoopClosure:
         self, w: Wishes, W: np.ndarray, own: np.ndarray, H: np.ndarray, off: np.ndarray, cut: np.ndarray, d: np.ndarray
     ) -> Condition:  # fmt: skip
         """No change of the tree's coordinates ``own`` in the metric W, nor of the cut joints' ``cut`` with their apparent inertia
-        1/(h M⁻¹ hᵀ); those that no motion of the tree changes, whose h is rounding, are left out."""
+        1/(h M⁻¹ hᵀ); those with h at round-off, which no motion of the tree changes, are omitted."""
         A = np.zeros((np.count_nonzero(own), len(d)))
         A[:, own] = root_of(W[np.ix_(own, own)]).T
         j = w.joint
@@ -299,7 +300,7 @@ class LoopClosure:
         return _costs(self._soft(w, place.M, place.H, place.off, place.d, np.zeros((0, 0))), np.zeros(len(place.d)))[0]
 
     def _metric(self, M: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Resistance of the free coordinates on the way: undeclared ones yield, bodies are stiff."""
+        """Weights of the free coordinates during the iteration: low for undeclared ones, high for elastic ones."""
         w = self.wishes
         root = np.sqrt(w.weight * np.where(w.declared, 1.0, YIELDING))
         W = root[:, None] * M * root
@@ -336,7 +337,7 @@ class LoopClosure:
         return Place(d, moved, beta, now.M, now.G[self.holonomic], now.g[self.holonomic], H, off)
 
     def _turned(self, d: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """d, with the rotations of balls as they are: steps about different axes do not add up to them."""
+        """d, with the rotation vectors of ball joints computed from the positions: steps about different axes do not add up."""
         d, tree = d.copy(), self.compiled.system.tree
         for i in self.balls:
             at, motions = int(tree[i, Q_AT]), self.compiled.topology.tree[i].motions
@@ -345,7 +346,8 @@ class LoopClosure:
         return d
 
     def _directions(self, d: np.ndarray) -> np.ndarray:
-        """B (ns, ns) with ḋ = B s: of a ball the derivative of its rotation vector by the angular velocity in moved axes."""
+        """B (ns, ns) with ḋ = B s: of a ball joint the derivative of its rotation vector by the angular velocity in moved
+        axes."""
         B, tree = np.eye(len(d)), self.compiled.system.tree
         for i in self.balls:
             at = int(tree[i, S_AT])
@@ -353,7 +355,7 @@ class LoopClosure:
                 if motion.nq > motion.nv:
                     turn = slice(at + motion.nv - 3, at + motion.nv)
                     B[turn, turn] = turning(d[turn])
-                    if motion.nv == 6:  # the way is told in moved axes
+                    if motion.nv == 6:  # steps are in moved axes
                         B[at : at + 3, turn] = skew(d[at : at + 3])
                 at += motion.nv
         return B
@@ -369,18 +371,18 @@ class LoopClosure:
 
 
 def _rows(place: Place, search: Search) -> tuple[np.ndarray, np.ndarray]:
-    """What has to vanish, and its derivatives."""
+    """The residuals and their derivatives."""
     return np.concatenate([place.g, place.off[search.held]]), np.vstack([place.G, place.H[search.held]])
 
 
 def _missing(place: Place, search: Search) -> float:
-    """The largest of what has to vanish."""
+    """The largest residual."""
     size = float(np.abs(_rows(place, search)[0]).max(initial=0.0))
     return size if np.isfinite(size) else np.inf
 
 
 def _solved(conditions: list[Condition], free: np.ndarray) -> np.ndarray:
-    """x with the free components alone."""
+    """x with the free components only."""
     x = np.zeros(len(free))
     x[free] = by_priority([Condition(A[:, free], b) for A, b in conditions], int(np.count_nonzero(free)))
     return x
@@ -410,5 +412,5 @@ def turning(turn: np.ndarray) -> np.ndarray:
 
 
 def _without_rounding(G: np.ndarray) -> np.ndarray:
-    """Rows without the entries that are rounding: no velocity, however large, is to make up for them."""
+    """Rows with entries at round-off set to zero, which no velocity should compensate."""
     return np.where(np.abs(G) <= KEPT * np.maximum(1.0, np.abs(G).max(axis=1, initial=0.0))[:, None], 0.0, G)

@@ -1,4 +1,4 @@
-"""Least squares in order of priority: each condition is met as well as those before it leave it free to be."""
+"""Hierarchical least squares: each condition is satisfied as well as the previous ones allow."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

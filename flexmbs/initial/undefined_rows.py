@@ -1,15 +1,15 @@
-"""Relations at poses where their rows are not defined: a wheel flat on its plane touches it along a circle, not in a point."""
+"""Relations at poses where their rows are not defined: a wheel flat on its plane has a circle of contact, not a point."""
 
 from flexmbs.model.relations.relation import Relation
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import CUT_RR, Work
 
 UNDEFINED = 1e-6  # sine of the angle to such a pose
-NEARLY_UNDEFINED = 0.3  # the same where a run stopped
+NEARLY_UNDEFINED = 0.3  # the same at the end of a run that stopped
 
 
 def undefined_relations(compiled: Compiled, work: Work, least: float = UNDEFINED) -> list[Relation]:
-    """The relations whose rows are not defined at the last evaluation, or nearly so."""
+    """The relations whose rows are (nearly) undefined at the last evaluation."""
     joints = [(k, compiled.model.joints[name]) for k, name in enumerate(compiled.topology.cuts)]
     return [
         joint for k, joint in joints

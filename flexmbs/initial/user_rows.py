@@ -1,4 +1,4 @@
-"""Derivatives and time dependence that user constraints state, against those of their functions at the pose they are at."""
+"""Verification of user constraints: declared derivatives and time dependence against their functions at the current pose."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,12 @@ from flexmbs.system.records import CUT_RR, CUT_XR, Work
 
 LEAST_SLOPE = 1e-11  # per m or rad
 WRONG = 1e-5  # of the derivatives, above the error of differences
-SIDEWAYS = (0.02, -0.03, 0.05, 0.04, -0.05, 0.03)  # m and rad to a second pose, where less vanishes
+SIDEWAYS = (0.02, -0.03, 0.05, 0.04, -0.05, 0.03)  # m and rad to a second, more generic pose
 NAMES = ("v_x", "v_y", "v_z", "ω_x", "ω_y", "ω_z", "t")
 
 
 def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
-    """One line for each user constraint whose jacobian is not that of its function, or that depends on time unsaid."""
+    """One line for each user constraint whose jacobian is wrong, or whose dependence on time is not declared."""
     found: list[Problem] = []
     for k, name in enumerate(compiled.topology.cuts):
         joint = compiled.model.joints[name]
@@ -36,15 +36,15 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
 
 
 def _without_slopes(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
-    """Rows that hardly change with the motion would count as dependent, and be dropped."""
+    """Rows that hardly depend on the motion would be treated as redundant and dropped."""
     if made.values is None:
         return
     try:
         slopes = np.abs(by_differences(_plain(made.values), pose, joint.rows)[:, :6]).max(axis=1)
-    except Exception:  # not defined at this pose; a run that comes here tells
+    except Exception:  # not defined at this pose; reported by a run that reaches it
         return
     for k in np.flatnonzero(slopes < LEAST_SLOPE)[:1]:
-        text = f"g{k} changes by {slopes[k]:.1e} per m or rad, hardly more than round-off; take it times a larger factor"
+        text = f"g{k} changes by {slopes[k]:.1e} per m or rad, hardly more than round-off; multiply it by a larger factor"
         yield Problem((joint.section, joint.name, "function"), text)
 
 
@@ -52,19 +52,21 @@ def _of_values(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Iterator[P
     try:
         true = by_differences(_plain(made.values), pose, joint.rows)
         given = true if made.rows is None else rows(_plain(made.rows), pose).reshape(true.shape)
-    except Exception:  # not defined at this pose; a run that comes here tells
+    except Exception:  # not defined at this pose; reported by a run that reaches it
         return
     if not (np.isfinite(true).all() and np.isfinite(given).all()):
         return
     limit = WRONG * (1.0 + np.abs(true).max())
     if not made.rheonomic and np.abs(true[:, -1]).max() > limit:
-        yield Problem((joint.section, joint.name, "rheonomic"), "the function depends on time; say rheonomic=True")
+        yield Problem((joint.section, joint.name, "rheonomic"), "the function depends on time; set rheonomic=True")
     off = np.abs(given - true)
     if not made.rheonomic:
         off[:, -1] = 0.0
     if off.max() > limit:
         r, c = np.unravel_index(int(off.argmax()), off.shape)
-        text = f"∂g{r}/∂{NAMES[c]} is given as {given[r, c]:.6g}, but the function changes by {true[r, c]:.6g}; mend the jacobian"
+        text = (
+            f"∂g{r}/∂{NAMES[c]} is given as {given[r, c]:.6g}, but the function changes by {true[r, c]:.6g}; correct the jacobian"
+        )
         yield Problem((joint.section, joint.name, made.key), text)
 
 
@@ -76,7 +78,7 @@ def _of_rows(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Iterator[Pro
     except Exception:
         return
     if np.abs(later - now).max() > WRONG * (1.0 + np.abs(now).max()):
-        yield Problem((joint.section, joint.name, "rheonomic"), "the function depends on time; say rheonomic=True")
+        yield Problem((joint.section, joint.name, "rheonomic"), "the function depends on time; set rheonomic=True")
 
 
 def _plain(function):  # type: ignore[no-untyped-def]

@@ -30,7 +30,7 @@ from flexmbs.model.frames import GROUND, BodyHandle, Frames
 
 
 class Findings(NamedTuple):
-    """What the check of one body found: names of its frames, number of modes, problems, its highest normal mode in Hz."""
+    """Result of checking one body: frame names, number of modes, problems, frequency of its highest normal mode in Hz."""
 
     frames: tuple[str, ...] | None
     modes: int = 0
@@ -51,11 +51,11 @@ class Body(Declaration, section="bodies"):
     name: Name = dataclasses.field(kw_only=False)
 
     def known_frames(self) -> tuple[str, ...] | None:
-        """Names of the frames, or None where they stand in a file not read yet."""
+        """Names of the frames, or None if they are in a file that has not been read yet."""
         raise NotImplementedError
 
     def frame_position(self, frame: str) -> Vector:
-        """Position of a frame in the body frame (m); zero for the body frame and for frames not known here."""
+        """Position of a frame in the body frame (m); zero for the body frame and for unknown frames."""
         return (0.0, 0.0, 0.0)
 
     def handle(self) -> BodyHandle:
@@ -64,16 +64,16 @@ class Body(Declaration, section="bodies"):
 
     @property
     def has_mass(self) -> bool:
-        """False for a body that others must hold."""
+        """False for a body that must be supported by others."""
         return True
 
     @property
     def has_inertia(self) -> bool:
-        """False for a body that must not be left free to turn about itself."""
+        """False for a body whose rotation must be constrained."""
         return True
 
     def findings(self) -> Findings:
-        """What a check of this body alone finds. Raises `InputError` for a file that cannot be read."""
+        """Check this body by itself. Raises `InputError` for a file that cannot be read."""
         return Findings(self.known_frames())
 
     @model_validator(mode="after")
@@ -118,22 +118,22 @@ def inertia_matrix(value: object) -> Matrix:
 
 
 def _check_inertia(inertia: np.ndarray) -> None:
-    """Raise ValueError unless a body can have this inertia matrix: symmetric, λ >= 0, λ1 + λ2 >= λ3."""
+    """Raise ValueError unless the inertia matrix is physical: symmetric, λ >= 0, λ1 + λ2 >= λ3."""
     size = float(np.abs(inertia).max())
     if float(np.abs(inertia - inertia.T).max()) > 1e-9 * size:
         raise ValueError(f"is not symmetric: {shown(inertia.tolist())}")
     low, middle, high = (float(x) for x in np.linalg.eigvalsh(inertia))
     moments = f"principal moments {low:.4g}, {middle:.4g}, {high:.4g}"
     if low < -1e-9 * size:
-        raise ValueError(f"no body has it: {moments}; none may be negative (products stand as matrix elements, I_xy = -∫xy dm)")
+        raise ValueError(f"not physical: {moments}; none may be negative (products are matrix elements, I_xy = -∫xy dm)")
     if low + middle < high * (1.0 - 1e-6):
-        raise ValueError(f"no body has it: {moments}; the largest must not exceed the sum of the other two")
+        raise ValueError(f"not physical: {moments}; the largest must not exceed the sum of the other two")
 
 
 class RigidBody(BodyWithFrames, kind="rigid"):
     """A rigid body.
 
-    A mass of zero is allowed for a link that other bodies hold; `Model.check` rejects one that is free.
+    A mass of zero is allowed for a link that other bodies support; `Model.check` rejects a free massless body.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class FlexibleBody(Body, kind="flexible"):
     """A flexible body from its file or from ``data`` in memory; its frames are those of the data.
 
     Data that fail their own checks (mass, Gram matrix, M(q = 0), K_ff) are rejected unless ``allow_unverified``; then every run
-    warns.
+    issues a warning.
 
     Parameters
     ----------
@@ -224,16 +224,16 @@ class FlexibleBody(Body, kind="flexible"):
     @model_validator(mode="after")
     def _one_source(self) -> "FlexibleBody":
         if (self.file is None) == (self.data is None):
-            raise NestedError([Problem(("file",), "give either file= or data=, one of them")])
+            raise NestedError([Problem(("file",), "give either file= or data=, not both")])
         return self
 
     def known_frames(self) -> tuple[str, ...] | None:
         return None if self.data is None else tuple(self.data.frames)
 
     def load(self) -> FlexibleBodyData:
-        """The body's data, read from its file unless in memory, without geometric stiffness where ``stiffening`` is off.
+        """The body's data, read from its file unless in memory; without geometric stiffness if ``stiffening`` is off.
 
-        A file with the same contents is not read again, one that was changed is. Raises `InputError`.
+        A file is read again only if its contents have changed. Raises `InputError`.
         """
         data = self._whole()
         return data if self.stiffening or data.geometric is None else dataclasses.replace(data, geometric=None)
@@ -248,7 +248,7 @@ class FlexibleBody(Body, kind="flexible"):
         except InputError as error:
             raise InputError(*(f"bodies.{self.name}.file: {problem}" for problem in error.problems)) from None
         except FileNotFoundError:
-            raise InputError(f"bodies.{self.name}.file: no file '{self.file}'; make it with flexmbs preprocess") from None
+            raise InputError(f"bodies.{self.name}.file: no file '{self.file}'; create it with flexmbs preprocess") from None
 
     def findings(self) -> Findings:
         data = self.load()
@@ -260,7 +260,7 @@ class FlexibleBody(Body, kind="flexible"):
         ]
         failed = self._whole().failed
         if failed and not self.allow_unverified:
-            text = f"its data fail: {failed[0]}; mend the body, or take it as it is with allow_unverified"
+            text = f"its data fail the check {failed[0]}; correct the body, or accept it with allow_unverified"
             errors.append(Problem((*path, "data" if self.file is None else "file"), text))
         high = max(self.damping if isinstance(self.damping, tuple) else (self.damping or 0.0,), default=0.0)
         overdamped = [Problem((*path, "damping"), f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %")]

@@ -1,4 +1,4 @@
-"""Velocities that the motions of a joint give its child frame, from the declared chain alone."""
+"""Twists of the child frame of a joint under the motions of its declared chain."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,14 @@ from flexmbs.model.frames import axis_angle_matrix, quaternion_matrix
 from flexmbs.model.motions import Ball, FixedRotation, FixedTranslation, FreeMotion, Motion, Rotate, ScrewMotion, Slide
 
 Pose = tuple[np.ndarray, np.ndarray]
-GENERIC = 0.7  # rad and m: a position that is special for no joint
+GENERIC = 0.7  # rad and m: a position that is generic for every joint
 
 
 def chain_twists(motions: Sequence[Motion], q: Sequence[float] | np.ndarray, after: int | None = None) -> np.ndarray:
     """(6, nv): the twist (v, ω) of the child frame relative to the parent frame is this times the velocities of the chain.
 
-    It is taken at the origin and in the axes of the frame that stands behind the first ``after`` motions, those of the child
-    frame where ``after`` is None.
+    It is expressed at the origin and in the axes of the frame behind the first ``after`` motions, or of the child
+    frame if ``after`` is None.
     """
     q = np.asarray(q, float)
     poses: list[Pose] = [(np.eye(3), np.zeros(3))]
@@ -32,13 +32,13 @@ def chain_twists(motions: Sequence[Motion], q: Sequence[float] | np.ndarray, aft
 
 
 def translations(motions: Sequence[Motion]) -> int:
-    """Number of directions in which the chain can move the origin of the child frame, in general positions."""
+    """Number of directions in which the chain can move the origin of the child frame, in generic positions."""
     values = [x for motion in motions for x in (motion.rest if motion.nq > 1 else (GENERIC,) * motion.nq)]
     return int(np.linalg.matrix_rank(chain_twists(motions, values)[:3], tol=1e-9))
 
 
 def _pose(motion: Motion, q: np.ndarray) -> Pose:
-    """Pose that one motion adds."""
+    """Pose contributed by one motion."""
     match motion:
         case Rotate():
             return np.asarray(axis_angle_matrix(motion.axis, float(q[0]))), np.zeros(3)
@@ -71,7 +71,7 @@ def _directions(motion: Motion) -> np.ndarray:
 
 
 def _carried(source: Pose, target: Pose, C: np.ndarray) -> np.ndarray:
-    """Twists given at one frame, taken at the origin and in the axes of another."""
+    """Twists given at one frame, transformed to the origin and axes of another."""
     (R, x), (S, y) = source, target
     v, w = R @ C[:3], R @ C[3:]
     return np.vstack([S.T @ (v + np.cross(w.T, y - x).T), S.T @ w])

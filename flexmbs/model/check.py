@@ -1,4 +1,4 @@
-"""`Model.check`: what a model is made of, and everything wrong with it that the declarations show."""
+"""`Model.check`: contents of a model and all problems that its declarations show."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Report:
-    """What a check found: ``sections`` of lines that describe the model, ``warnings``, ``errors``; printable."""
+    """Result of a check: ``sections`` of lines that describe the model, ``warnings``, ``errors``; printable."""
 
     title: str
     sections: dict[str, list[str]] = dataclasses.field(default_factory=dict)
@@ -46,13 +46,13 @@ class Report:
 
 
 def require_model(model: object) -> None:
-    """Raise `InputError` for what is no model."""
+    """Raise `InputError` if this is not a model."""
     if not isinstance(model, ModelData):
-        raise InputError(f"model: {shown(model)} is no Model; load('model.toml') reads one from a file")
+        raise InputError(f"model: {shown(model)} is not a Model; load('model.toml') reads one from a file")
 
 
 def declaration_report(model: ModelData) -> Report:
-    """The part of the report that the declarations alone show. Raises `InputError` for what is no model."""
+    """The part of the report that follows from the declarations. Raises `InputError` if this is not a model."""
     require_model(model)
     report = Report(f"model '{model.name}'")
     frames, modes, highest = _look_into_bodies(model, report)
@@ -105,5 +105,7 @@ def _frames_text(names: Iterable[str] | None) -> str:
 
 
 def _joint_line(joint: "Joint") -> str:
-    n, what = (joint.nv, "freedom") if joint.carries else (joint.rows, "equation")
-    return f"{joint.name}, {joint.kind}, {joint.parent} → {joint.child}, {n} {what}{'' if n == 1 else 's'}"
+    n, one, many = (joint.nv, "degree of freedom", "degrees of freedom")
+    if not joint.carries:
+        n, one, many = (joint.rows, "equation", "equations")
+    return f"{joint.name}, {joint.kind}, {joint.parent} → {joint.child}, {n} {one if n == 1 else many}"

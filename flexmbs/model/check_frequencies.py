@@ -1,4 +1,4 @@
-"""Loads and prescribed motions faster than the modes of a flexible body can follow."""
+"""Loads and prescribed motions above the modal bandwidth of a flexible body."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -19,5 +19,5 @@ def frequency_warnings(model: "ModelData", highest: Mapping[str, float]) -> Iter
     for item in (*model.forces.values(), *model.drives.values()):
         fastest = max((abs(law.frequency) for _, law in parts(item) if isinstance(law, Sine)), default=0.0)
         if fastest > highest[slowest]:
-            text = f"its {fastest:.4g} Hz lie above the modes of body '{slowest}', which end at {highest[slowest]:.4g} Hz"
+            text = f"its {fastest:.4g} Hz exceed the highest mode of body '{slowest}', {highest[slowest]:.4g} Hz"
             yield Problem((item.section, item.name), f"{text}; reduce that body with more modes")

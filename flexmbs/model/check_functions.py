@@ -1,4 +1,4 @@
-"""Functions of the user that a model from a file of results has not."""
+"""User functions that are missing in a model loaded from a solution file."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def missing_functions(model: "ModelData") -> Iterator[Problem]:
-    """The items whose functions are not there."""
+    """The items whose functions are missing."""
     for path, value in model_parts(model):
         if isinstance(value, StandIn):
-            yield Problem(path, f"its function '{value.text}' is not there: {NOT_THERE}")
+            yield Problem(path, f"its function '{value.text}' is missing: {NOT_THERE}")
 
 
 def require_functions(model: "ModelData") -> None:
-    """Raise `InputError` naming the items whose functions are not there."""
+    """Raise `InputError` naming the items whose functions are missing."""
     problems = [str(problem) for problem in missing_functions(model)]
     if problems:
         raise InputError(*problems)

@@ -15,12 +15,12 @@ FrameNames = dict[str, tuple[str, ...] | None]
 
 
 def declared_frames(model: "ModelData") -> FrameNames:
-    """Frame names of every body, None for those that stand in a file."""
+    """Frame names of every body, None for those stored in a file."""
     return {body.name: body.known_frames() for body in model.bodies.values()}
 
 
 def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()) -> Iterator[Problem]:
-    """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread`` exist, but are not known."""
+    """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread`` exist but were not read."""
     known = {GROUND: tuple(model.frames), **frames}
     named: list[Item] = [*model.joints.values(), *model.forces.values(), *model.drives.values(), *model.contacts.values()]
     for item in named:
@@ -52,12 +52,12 @@ def _coordinate_problems(path: tuple[str, ...], use: CoordinateUse, joints: "dic
         freedoms = f"0 … {joint.nv - 1}" if joint.nv else "none"
         yield Problem((*path, "coordinate"), f"joint '{use.joint}' has no coordinate {use.freedom}; it has: {freedoms}")
     elif not has_position(joint, use.freedom):
-        text = f"freedom {use.freedom} of joint '{use.joint}' ({joint.kind}) has a velocity but no position coordinate of its own"
-        yield Problem((*path, "coordinate"), f"{text}; use a joint or chain of single motions (revolute, prismatic, ...)")
+        text = f"coordinate {use.freedom} of joint '{use.joint}' ({joint.kind}) has a velocity but no position"
+        yield Problem((*path, "coordinate"), f"{text}; use a joint or a chain of single motions (revolute, prismatic, ...)")
 
 
 def has_position(joint: "Joint", index: int) -> bool:
-    """True if the freedom belongs to a motion with one coordinate and one velocity."""
+    """True if the degree of freedom belongs to a motion with one coordinate and one velocity."""
     first = 0
     for motion in joint.motions:
         if index < first + motion.nv:

@@ -1,4 +1,4 @@
-"""Tables of time that swing beyond their points, or that drive a joint with jumps."""
+"""Tables of time that overshoot their points, or that drive a joint with jumps."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ def table_warnings(model: "ModelData") -> Iterator[Problem]:
 
 
 def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:
-    """The interval where the curve leaves the values at its ends most."""
+    """The interval with the largest overshoot beyond the values at its ends."""
     t, x = np.array(table.times), np.array(table.values)
     over = excess(t, table.coefficients(), x)
     k = int(np.argmax(np.abs(over)))
@@ -39,13 +39,13 @@ def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:
     count = int((np.abs(over) > allowed).sum())
     most = f", the worst of {count} intervals" if count > 1 else ""
     side = "above" if over[k] > 0 else "below"
-    text = f"its {table.interpolation} swings {abs(over[k]):.4g} {side} the values {x[k]:g} and {x[k + 1]:g}"
+    text = f"its {table.interpolation} overshoots by {abs(over[k]):.4g} {side} the values {x[k]:g} and {x[k + 1]:g}"
     where = f"between t = {t[k]:g} and {t[k + 1]:g} s"
-    yield Problem(path, f'{text} {where}{most}; take more points, or interpolation = "monotone"')
+    yield Problem(path, f'{text} {where}{most}; use more points, or interpolation = "monotone"')
 
 
 def _jerks(path: tuple[str, ...], table: Table, t_end: float) -> Iterator[Problem]:
-    """Jumps of a prescribed coordinate's rate, which no finite force follows, and of its acceleration."""
+    """Jumps of a prescribed coordinate's rate, which require infinite forces, and of its acceleration."""
     t, c = np.array(table.times), table.coefficients()
     rate, acceleration = jumps(t, c)
     known = t[1:-1] < t_end
@@ -53,14 +53,17 @@ def _jerks(path: tuple[str, ...], table: Table, t_end: float) -> Iterator[Proble
     most = _largest(rate[known])
     if abs(most[1]) > JUMP * fastest:
         text = f"its rate jumps at the points, by {most[1]:.4g} at t = {t[1:-1][known][most[0]]:g} s: an infinite acceleration"
-        yield Problem(path, f'{text}; take interpolation = "spline" or "monotone"')
+        yield Problem(path, f'{text}; use interpolation = "spline" or "monotone"')
     elif abs((most := _largest(acceleration[known]))[1]) > JUMP * float(np.abs(2.0 * c[1]).max()):
         text = f"its acceleration jumps at the points, by {most[1]:.4g} at t = {t[1:-1][known][most[0]]:g} s"
         yield Problem(path, f'{text}; interpolation = "spline" has a continuous one')
     ends = [("begins", float(t[0]), float(c[2, 0]), t[0] > 0.0), ("ends", float(t[-1]), -last, t[-1] < t_end)]
     for word, at, jump, met in ends:
         if met and abs(jump) > JUMP * fastest:
-            yield Problem(path, f"its rate jumps by {jump:.4g} at t = {at:g} s, where it {word} and is held; let it rest there")
+            yield Problem(
+                path,
+                f"its rate jumps by {jump:.4g} at t = {at:g} s, where it {word} and is held constant; let the rate vanish there",
+            )
 
 
 def _rates_at_ends(t: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -70,7 +73,7 @@ def _rates_at_ends(t: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _largest(values: np.ndarray) -> tuple[int, float]:
-    """Place and value of the largest size; 0 where there is none."""
+    """Index and value of the largest magnitude; 0 if there is none."""
     if not len(values):
         return 0, 0.0
     k = int(np.argmax(np.abs(values)))

@@ -1,4 +1,4 @@
-"""The graph of bodies and joints: self-joints, doubled joints, free bodies, loops, count of freedoms."""
+"""The graph of bodies and joints: self-joints, duplicate joints, free bodies, loops, number of degrees of freedom."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,17 +21,19 @@ def topology_problems(model: "ModelData") -> Iterator[Problem]:
     for joint in model.joints.values():
         path = ("joints", joint.name, "child")
         if joint.parent.body == joint.child.body:
-            yield Problem(path, f"joins '{joint.child.body}' to itself; parent and child must be two bodies")
+            yield Problem(path, f"connects '{joint.child.body}' to itself; parent and child must be different bodies")
             continue
         pair = frozenset((str(joint.parent), str(joint.child), joint.among_equals))
         if pair in seen:
-            yield Problem(path, f"joint '{seen[pair]}' joins {joint.parent} and {joint.child} already; make it one joint")
+            yield Problem(
+                path, f"joint '{seen[pair]}' connects {joint.parent} and {joint.child} already; merge them into one joint"
+            )
         seen.setdefault(pair, joint.name)
     yield from _massless_left_free(model)
 
 
 def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
-    """Bodies without mass or without inertia that nothing holds against moving or turning."""
+    """Bodies without mass or inertia whose translation or rotation is unconstrained."""
     for body in model.bodies.values():
         if body.has_mass and body.has_inertia:
             continue
@@ -39,17 +41,17 @@ def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
         carrying = [joint for joint in joints if joint.carries]
         path = ("bodies", body.name)
         if not body.has_mass and len(joints) < 2 and all(joint.rows < 6 for joint in joints):
-            yield Problem((*path, "mass"), "is 0 and no other body moves with it; give it a mass or fix it to one")
+            yield Problem((*path, "mass"), "is 0 and no other body moves with it; give it a mass or fix it to a body with mass")
         elif len(joints) == 1 and _turns_about_itself(model, joints[0], body.name):
-            text = f"has no rotational inertia, and joint '{joints[0].name}' lets it turn about itself"
+            text = f"has no rotational inertia, and joint '{joints[0].name}' leaves its rotation free"
             yield Problem(path, f"{text}; use a translation joint, or a rigid body with inertia")
         elif len(carrying) > 1 and all(_rotations(joint) >= 3 for joint in carrying):
-            text = "has no rotational inertia, and its joints let it turn about itself"
+            text = "has no rotational inertia, and its joints leave its rotation free"
             yield Problem(path, f"{text}; add a translation joint to the ground, or use a rigid body with inertia")
 
 
 def _turns_about_itself(model: "ModelData", joint: "Joint", body: str) -> bool:
-    """True if turns of the joint do not move the origin of the body: at its origin, or all three about one point."""
+    """True if rotations of the joint do not move the origin of the body: at its origin, or all three about one point."""
     rotations = _rotations(joint)
     own = joint.child if joint.child.body == body else joint.parent
     offset = any(model.bodies[body].frame_position(own.frame))
@@ -63,7 +65,7 @@ def _rotations(joint: "Joint") -> int:
 
 
 def joints_of(model: "ModelData", body: str) -> list["Joint"]:
-    """Joints that hold a body."""
+    """Joints connected to a body."""
     return [joint for joint in model.joints.values() if body in (joint.parent.body, joint.child.body)]
 
 
@@ -96,22 +98,24 @@ def topology_warnings(model: "ModelData") -> Iterator[Problem]:
 
 
 def freedom_lines(model: "ModelData", modes: int) -> list[str]:
-    """The count f = 6n − b of holonomic equations, freedoms in velocity, drives, elastic coordinates, loops."""
+    """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, elastic coordinates, loops."""
     n = len(model.bodies)
     held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
     lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
     b = sum(joint.position_rows for joint in model.joints.values()) + 3 * len(lone_points)
-    lines = [f"f = 6·{n} − {b} = {6 * n - b} rigid-body freedoms (6n − b, dependent constraints not considered)"]
+    lines = [f"f = 6·{n} − {b} = {6 * n - b} rigid-body degrees of freedom (6n − b, redundant constraints not considered)"]
     if all(body.kind == "point-mass" for body in model.bodies.values()):
         held_back = sum(
             3 - _translations_of_child(joint) if joint.carries else joint.position_rows for joint in model.joints.values()
         )
         lines.append(f"point masses alone: f = 3·{n} − {held_back} = {3 * n - held_back} (3n − b)")
     if lone_points:
-        lines.append(f"point masses without a joint move by 3 translations: {', '.join(body.name for body in lone_points)}")
+        lines.append(f"point masses without a joint have 3 translations: {', '.join(body.name for body in lone_points)}")
     kappa = sum(joint.rows - joint.position_rows for joint in model.joints.values())
     if kappa:
-        lines.append(f"κ = {kappa} nonholonomic equation{'' if kappa == 1 else 's'}: {6 * n - b - kappa} freedoms in velocity")
+        lines.append(
+            f"κ = {kappa} nonholonomic equation{'' if kappa == 1 else 's'}: {6 * n - b - kappa} velocity degrees of freedom"
+        )
     if model.drives:
         lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} left")
     if modes:
@@ -121,14 +125,14 @@ def freedom_lines(model: "ModelData", modes: int) -> list[str]:
 
 
 def _translations_of_child(joint: "Joint") -> int:
-    """Directions in which the joint lets its child move; those of the parent where the child is the ground."""
+    """Translations that the joint leaves to its child, or to the parent if the child is the ground."""
     if joint.child.body == GROUND:
         return translations(tuple(motion.inverse() for motion in reversed(joint.motions)))
     return translations(joint.motions)
 
 
 def _loops_line(model: "ModelData") -> str:
-    """n_h = n_c − n; a part that floats hangs on the ground by a free joint of its own."""
+    """n_h = n_c − n; a floating part is attached to the ground by a free joint of its own."""
     carrying = [joint for joint in model.joints.values() if joint.carries]
     n, floating = len(model.bodies), len(groups(model, carrying)) - 1
     joints = len(carrying) + floating

@@ -1,4 +1,4 @@
-"""`ConstraintClass`: what kind of constraint a joint, a drive or another item puts on the motion."""
+"""`ConstraintClass`: class of the constraints of a joint, a drive or another item."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 class ConstraintClass(NamedTuple):
     """The number of constraint rows of an item and their class by physical properties.
 
-    holonomic: g(q, t) = 0 restricts positions; else A(q, t) s + a₀ = 0 restricts velocities alone.  scleronomic: time does not
+    holonomic: g(q, t) = 0 restricts positions; else A(q, t) s + a₀ = 0 restricts velocities only.  scleronomic: time does not
     appear; else rheonomic.  bilateral: equations; else unilateral, inequalities g ≥ 0.  Whether a constraint is explicit
     (positions given by independent coordinates) or implicit (equations between coordinates) is a choice of formulation.
     Source: Schiehlen and Eberhard, Applied Dynamics, ch. 2.

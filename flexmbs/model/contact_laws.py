@@ -53,7 +53,7 @@ def pressed(p, u, x, out):
 
 @pressed.slopes
 def pressed_slopes(p, u, x, out):
-    """Of N, and of T along the slip and across it"""
+    """Slopes of N, and of T along and across the slip"""
     normal, _ = hunt_crossley(p[0], p[1], p[2], x[0], x[1])
     _, _, out[2], out[3] = slip_friction(x[4] * normal, p[3], x[2], x[3])
     out[0], out[1] = hunt_crossley_slopes(p[0], p[1], p[2], x[0], x[1])
@@ -61,7 +61,7 @@ def pressed_slopes(p, u, x, out):
 
 @nonlinear_law
 def stop(p, u, x, out):
-    """τ = σ N(g, ġ) of the gap g = σ (x − bound) to a stop of a joint coordinate, p = (k, n, d, bound, σ)"""
+    """τ = σ N(g, ġ) of the gap g = σ (x − bound) to a joint limit, p = (k, n, d, bound, σ)"""
     sign = p[4]
     normal, elastic = hunt_crossley(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
     out[0] = sign * normal
@@ -82,12 +82,12 @@ class ContactLaw(Declaration, section="contact laws"):
         """The law between two frames, with its parameters.
 
         x = (gap g, rate ġ, slip velocities γ₁, γ₂, coefficient of friction μ) → out = (N, elastic part of N, T₁, T₂); slopes
-        (−∂N/∂g, −∂N/∂ġ, of T along the slip, across it), without which Newton's matrix knows nothing of the contact.
+        (−∂N/∂g, −∂N/∂ġ, of T along the slip, across it), which enter the iteration matrix of Newton's method.
         """
         raise NotImplementedError
 
     def stop(self, bound: float, sign: float) -> Row:
-        """The record of its force on a joint coordinate that it keeps above (sign 1) or below (−1) a bound."""
+        """The record of its force on a joint coordinate bounded from below (sign 1) or above (−1)."""
         raise NotImplementedError
 
 
@@ -103,7 +103,7 @@ def _optional_restitution(value: object) -> Any:
         return None
     result = number(value)
     if not 0.0 < result <= 1.0:
-        raise ValueError(f"must be above 0 and not above 1, not {result:g}; for 0 take a rigid contact")
+        raise ValueError(f"must be above 0 and not above 1, not {result:g}; for 0 use a rigid contact")
     return result
 
 
@@ -146,7 +146,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
     @model_validator(mode="after")
     def _losses(self) -> "HuntCrossley":
         if self.damping is not None and self.restitution is not None:
-            raise NestedError([Problem(("damping",), "is given by restitution already; give one of them")])
+            raise NestedError([Problem(("damping",), "is determined by restitution already; give only one of them")])
         if self.restitution is not None and self.restitution < 1.0 and self.speed is None:
             raise NestedError([Problem(("speed",), "is missing: the approach speed (m/s) at which restitution holds")])
         return self
@@ -177,7 +177,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
             moduli = [(positive(E1), number(nu1)), (positive(E2), number(nu2))]
             root = math.sqrt(positive(radius))
         except ValueError as error:
-            raise InputError(f"HuntCrossley.hertz: a modulus or the radius {error}") from None
+            raise InputError(f"HuntCrossley.hertz: modulus or radius {error}") from None
         for _, nu in moduli:
             if not -1.0 < nu <= 0.5:
                 raise InputError(f"HuntCrossley.hertz: Poisson's ratio must be above -1 and not above 0.5, not {nu:g}")
@@ -185,7 +185,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
 
 
 def _loss(e: float) -> float:
-    """x = d v with x (1 + e) = ln((1 + x)/(1 − e x)), by halving within 0 … 1/e."""
+    """x = d v with x (1 + e) = ln((1 + x)/(1 − e x)), by bisection within 0 … 1/e."""
     low, high = 0.0, 1.0 / e
     for _ in range(HALVINGS):
         x = 0.5 * (low + high)

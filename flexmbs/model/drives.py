@@ -27,9 +27,9 @@ class Drive(Item, section="drives", kind="drive"):
     coordinate: Index = 0
 
     def coordinate_used(self) -> CoordinateUse:
-        """The freedom it prescribes."""
+        """The degree of freedom that it prescribes."""
         return CoordinateUse(self.joint, self.coordinate)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        """One rheonomic row; scleronomic where the coordinate is held."""
+        """One rheonomic row; scleronomic if the coordinate is held constant."""
         return (ConstraintClass(1, scleronomic=isinstance(self.motion, Constant)),)

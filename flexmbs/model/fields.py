@@ -1,4 +1,4 @@
-"""Types of the fields of declarations: numbers, vectors, axes, names; each checks what it is given and says what is wrong.
+"""Types of the fields of declarations: numbers, vectors, axes, names; each validates its value and reports what is wrong.
 
 Arrays are kept as nested tuples of floats, so that declarations are hashable and comparable.
 """
@@ -29,7 +29,7 @@ def number(value: object) -> float:
     try:
         result = float(value)
     except OverflowError:
-        raise ValueError("must be a number that fits a double (below 1.8e308)") from None
+        raise ValueError("must be a number within double precision (below 1.8e308)") from None
     if not math.isfinite(result):
         raise ValueError(f"must be finite, not {result}")
     return result
@@ -146,23 +146,23 @@ def unit_axis(value: object) -> Vector:
     given = sized(3)(value)
     length = math.hypot(*given)
     if length == 0.0:
-        raise ValueError("the axis has length zero; give a direction such as 'z' or [0, 0, 1]")
+        raise ValueError("the axis has zero length; give a direction such as 'z' or [0, 0, 1]")
     return given if abs(length - 1.0) < 1e-15 else tuple(component / length for component in given)
 
 
 def name(value: object) -> str:
-    """A name: some text without "/" (which separates body and frame), line breaks or control characters."""
+    """A name: text without "/" (which separates body and frame), line breaks or control characters."""
     if not isinstance(value, str):
         raise ValueError(f"a name must be text, not {shown(value)}")
     if not value or value != value.strip() or len(value) > 100:
-        raise ValueError(f"a name must have 1 to 100 characters and no blanks at its ends, not {shown(value)}")
+        raise ValueError(f"a name must have 1 to 100 characters and no leading or trailing blanks, not {shown(value)}")
     if "/" in value or not value.isprintable():
         raise ValueError(f"a name must not contain '/' or control characters: {shown(value)}")
     return value
 
 
 def checked(check: Callable[[Any], Any]) -> Any:
-    """Field type that stores what ``check`` makes of the given value."""
+    """Field type that stores the value returned by ``check``."""
     return Annotated[Any, BeforeValidator(check)]
 
 

@@ -1,4 +1,4 @@
-"""Frames: the places on bodies to which joints and forces attach, and the references to them."""
+"""Frames on bodies, to which joints and forces attach, and references to them."""
 
 import dataclasses
 import math
@@ -17,7 +17,7 @@ IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def unit_quaternion(value: object) -> Vector:
-    """Unit quaternion, scalar first; one off by less than 1e-6 is normalised with a warning, any other is an error."""
+    """Unit quaternion, scalar first; a deviation below 1e-6 is normalised with a warning, a larger one is an error."""
     given = sized(4)(value)
     length = math.hypot(*given)
     if abs(length - 1.0) > 1e-6:
@@ -130,7 +130,7 @@ class BodyHandle(FrameRef):
 
 @dataclasses.dataclass(frozen=True)
 class ItemHandle:
-    """What ``model.add`` returns for a joint, force or drive: usable wherever that item's name is."""
+    """What ``model.add`` returns for a joint, force or drive: usable wherever that item's name is accepted."""
 
     section: str
     name: str
@@ -170,7 +170,7 @@ def joint_names(value: object) -> tuple[str, ...]:
 
 
 class FrameTable(Mapping[str, Frame]):
-    """Named frames in the order given; read-only and hashable."""
+    """Named frames in the given order; read-only and hashable."""
 
     def __init__(self, frames: Mapping[str, Frame]) -> None:
         self._frames = dict(frames)
@@ -192,7 +192,7 @@ class FrameTable(Mapping[str, Frame]):
 
 
 def frame_table(value: object) -> FrameTable:
-    """Named frames in the order given."""
+    """Named frames in the given order."""
     if not isinstance(value, Mapping):
         raise ValueError(f"must be a table of named frames, not {shown(value)}")
     made: dict[str, Frame] = {}

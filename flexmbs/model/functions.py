@@ -1,6 +1,6 @@
-"""Functions of the user: Python callables, written in files as ``module:name``.
+"""User functions: Python callables, written in files as ``module:name``.
 
-A file from anyone may name any module, and to import one is to run it: names in files are followed only with the user's consent.
+Importing a module runs its code, hence names in files are imported only with the user's consent.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ from pydantic import BeforeValidator
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 
-_MAY_IMPORT = contextvars.ContextVar("may_import", default=True)  # names in the user's own script are the user's
+_MAY_IMPORT = contextvars.ContextVar("may_import", default=True)  # names in the user's own script are trusted
 
 
 @contextlib.contextmanager
 def imports_allowed(allowed: bool) -> Iterator[None]:
-    """Whether ``module:name`` is imported, in this thread and while the block runs; refused names are problems of the file."""
+    """Whether ``module:name`` is imported, in this thread and while the block runs; rejected names are problems of the file."""
     token = _MAY_IMPORT.set(allowed)
     try:
         yield
@@ -44,7 +44,7 @@ def function_text(function: Callable[..., Any]) -> str:
     except ValueError:
         found = None
     if found is not function:
-        raise ValueError(f"{text} is not found again by that name; define it at the top level of a module")
+        raise ValueError(f"{text} cannot be found by that name; define it at the top level of a module")
     return text
 
 
@@ -55,13 +55,15 @@ def named_function(text: str) -> Callable[..., Any]:
     if not colon or not all(part.isidentifier() for part in parts):
         raise ValueError(f"must be a function or its name 'module:name', not {shown(text)} (expressions are not evaluated)")
     if not _MAY_IMPORT.get():
-        raise ValueError(f"{shown(text)} is code and not imported unasked; if you trust it, allow_code=True (--allow-code)")
+        raise ValueError(
+            f"{shown(text)} is code and is not imported by default; if you trust it, set allow_code=True (--allow-code)"
+        )
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError:
         raise ValueError(f"no module '{module}' on Python's path or in the model's folder") from None
     except (Exception, SystemExit) as error:
-        raise ValueError(f"module '{module}' does not import: {type(error).__name__}: {shown(str(error))}") from None
+        raise ValueError(f"module '{module}' cannot be imported: {type(error).__name__}: {shown(str(error))}") from None
     _check_origin(module.partition(".")[0])
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -85,7 +87,7 @@ _STAND_INS = contextvars.ContextVar("stand_ins", default=False)
 
 @contextlib.contextmanager
 def stand_ins() -> Iterator[None]:
-    """Texts stand for functions that are not there, in this thread and while the block runs: nothing is imported."""
+    """Names are placeholders for missing functions, in this thread and while the block runs: nothing is imported."""
     token = _STAND_INS.set(True)
     try:
         yield
@@ -95,7 +97,7 @@ def stand_ins() -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True)
 class StandIn:
-    """In the place of a function of which a file of results has only the name, ``text``; it gives no values."""
+    """Placeholder for a function of which a solution file has only the name, ``text``; it cannot be called."""
 
     text: str
 
@@ -103,7 +105,7 @@ class StandIn:
         raise InputError(f"function '{self.text}': {NOT_THERE}")
 
 
-NOT_THERE = "a file of results has no functions of the user; load it with the model, Solution.load(path, model=...)"
+NOT_THERE = "a solution file holds no user functions; load it with the model, Solution.load(path, model=...)"
 
 
 def function(value: object) -> Callable[..., Any]:
@@ -116,7 +118,7 @@ def function(value: object) -> Callable[..., Any]:
 
 
 def parameter_count(function: Callable[..., Any]) -> int | None:
-    """Number of positional parameters without default; None where Python cannot tell."""
+    """Number of positional parameters without default; None if unknown."""
     try:
         parameters = inspect.signature(getattr(function, "py_func", function)).parameters.values()
     except (TypeError, ValueError):
@@ -127,7 +129,7 @@ def parameter_count(function: Callable[..., Any]) -> int | None:
 
 
 def function_of(count: int, signature: str) -> Callable[[Any], Any]:
-    """Check for a function with ``count`` arguments; ``signature`` tells the user which."""
+    """Check for a function with ``count`` arguments; ``signature`` describes them in messages."""
 
     def check(value: Any) -> Any:
         given = count if value is None else parameter_count(value)

@@ -8,7 +8,7 @@ Coefficients = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def straight_lines(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Straight lines: continuous, with jumps of the rate at the points."""
+    """Linear interpolation: continuous, with jumps of the rate at the points."""
     result = np.zeros((4, len(t) - 1))
     result[2] = np.diff(x) / np.diff(t)
     result[3] = x[:-1]
@@ -18,7 +18,7 @@ def straight_lines(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 def monotone(t: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The monotone cubics of Fritsch and Butland (SIAM J. Sci. Stat. Comput. 5 (1984) 300), known as PCHIP.
 
-    No value between two points leaves theirs; the rate is continuous, the acceleration jumps at the points.
+    There is no overshoot between two points; the rate is continuous, the acceleration jumps at the points.
     """
     h, d = np.diff(t), np.diff(x) / np.diff(t)
     m = _slopes(h, d)
@@ -26,8 +26,8 @@ def monotone(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def spline(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The cubic spline (not-a-knot): continuous accelerations; it may leave the values of its points."""
-    from scipy.interpolate import CubicSpline  # a third of a second, for those who have a spline
+    """The cubic spline (not-a-knot): continuous accelerations; it may overshoot its points."""
+    from scipy.interpolate import CubicSpline  # import on demand: a third of a second
 
     return np.ascontiguousarray(CubicSpline(t, x).c)
 
@@ -56,7 +56,7 @@ def _end(h0: float, h1: float, d0: float, d1: float) -> float:
 
 
 def excess(t: np.ndarray, c: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(n − 1,) how far each cubic leaves the values at its two ends; signed, positive above them."""
+    """(n − 1,) overshoot of each cubic beyond the values at its two ends; positive above them."""
     low, high, h = np.minimum(x[:-1], x[1:]), np.maximum(x[:-1], x[1:]), np.diff(t)
     a, b, r = 3.0 * c[0], 2.0 * c[1], c[2]
     found = np.zeros(len(h))

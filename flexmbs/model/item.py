@@ -1,4 +1,4 @@
-"""`Item`: a named member of a model that holds or acts between bodies: joints, forces, drives."""
+"""`Item`: a named member of a model that connects or acts between bodies: joints, forces, drives."""
 
 import dataclasses
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from flexmbs.model.frames import ItemHandle
 
 
 class CoordinateUse(NamedTuple):
-    """What an item needs of a joint: one of its freedoms, with its position coordinate."""
+    """A degree of freedom of a joint, with its position coordinate, that an item refers to."""
 
     joint: str
     freedom: int
@@ -32,7 +32,7 @@ class Item(Declaration):
         return ItemHandle(self.section, self.name)
 
     def coordinate_used(self) -> CoordinateUse | None:
-        """The freedom of a joint it acts on, if any."""
+        """The degree of freedom of a joint on which it acts, if any."""
         return None
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
@@ -40,5 +40,5 @@ class Item(Declaration):
         return ()
 
     def warnings(self) -> list[Problem]:
-        """What is unusual about the item and probably a slip."""
+        """Unusual values of the item that are probably mistakes."""
         return []

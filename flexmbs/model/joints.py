@@ -23,7 +23,7 @@ class Joint(Item, section="joints"):
 
     A spatial rotation has a unit quaternion (scalar first) as position coordinates. Initial values that are given, zero included,
     are kept as far as the constraints allow; values that are not given (None) start at the rest position and are adjusted first
-    when loops are closed.
+    during loop closure.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Joint(Item, section="joints"):
     q0: OptionalScalarOrVector = None
     v0: OptionalScalarOrVector = None
 
-    carries: ClassVar[bool] = True  # whether a body can hang on it in the tree
+    carries: ClassVar[bool] = True  # whether it can be a joint of the tree
 
     if TYPE_CHECKING:
 
@@ -57,27 +57,27 @@ class Joint(Item, section="joints"):
 
     @property
     def nv(self) -> int:
-        """Number of freedoms."""
+        """Number of degrees of freedom."""
         return sum(motion.nv for motion in self.motions)
 
     @property
     def rest(self) -> Vector:
-        """(nq,) coordinates at which the child frame stands as the chain's constant parts say."""
+        """(nq,) coordinates at rest, where only the constant motions of the chain act."""
         return sum((motion.rest for motion in self.motions), ())
 
     @property
     def initial_position(self) -> Vector:
-        """(nq,) ``q0``, or the position of rest where none is given."""
+        """(nq,) ``q0``, or the rest position if none is given."""
         return self.rest if self.q0 is None else self.q0  # type: ignore[no-any-return]
 
     @property
     def initial_velocity(self) -> Vector:
-        """(nv,) ``v0``, or zero where none is given."""
+        """(nv,) ``v0``, or zero if none is given."""
         return (0.0,) * self.nv if self.v0 is None else self.v0  # type: ignore[no-any-return]
 
     @property
     def among_equals(self) -> str:
-        """What tells it from others between the same two frames: nothing for joints, of which there is one."""
+        """Distinguishes it from others between the same two frames; empty for joints, of which there is one."""
         return ""
 
     @property
@@ -87,11 +87,11 @@ class Joint(Item, section="joints"):
 
     @property
     def position_rows(self) -> int:
-        """How many of them constrain positions; the others, behind them, velocities alone."""
+        """Number of holonomic equations; the remaining ones constrain velocities only."""
         return self.rows
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        """Scleronomic and bilateral rows, the holonomic ones first; a free joint has none."""
+        """Scleronomic, bilateral rows, the holonomic ones first; a free joint has none."""
         rows = ((self.position_rows, True), (self.rows - self.position_rows, False))
         return tuple(ConstraintClass(n, holonomic) for n, holonomic in rows if n)
 
@@ -111,7 +111,7 @@ class Joint(Item, section="joints"):
         """Lengths of q0 and v0, unit quaternions."""
         problems: list[Problem] = []
         if self.nv > 6:
-            message = f"the chain has {self.nv} freedoms; two frames have at most 6 between them, leave motions out"
+            message = f"the chain has {self.nv} degrees of freedom; at most 6 are possible, remove motions"
             raise NestedError([Problem(("motions",), message)])
         for key, default in (("q0", self.rest), ("v0", (0.0,) * self.nv)):
             if getattr(self, key) is None:
@@ -135,7 +135,7 @@ def _count(n: int) -> str:
 
 
 def _full(value: Any, default: Vector) -> Vector:
-    """All coordinates from what the user gave: a number, or one number per coordinate."""
+    """All coordinates from the given value: a number, or one number per coordinate."""
     if isinstance(value, tuple):
         if len(value) != len(default):
             raise ValueError(f"must have {_count(len(default))}, not {len(value)}")
@@ -176,13 +176,13 @@ def two_axes(value: object) -> tuple[Vector, Vector]:
         raise ValueError(f"must be two axes, not {len(axes)}")
     cosine = sum(a * b for a, b in zip(*axes))
     if abs(cosine) > 1.0 - 1e-9:
-        raise ValueError("the two axes are parallel; a universal joint needs them across, such as ['x', 'y']")
+        raise ValueError("the two axes are parallel; a universal joint needs perpendicular axes, such as ['x', 'y']")
     return axes[0], axes[1]
 
 
 def _at_least_one(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
     if not motions:
-        raise ValueError("needs at least one motion; for none use a fixed joint")
+        raise ValueError("needs at least one motion; otherwise use a fixed joint")
     return motions
 
 

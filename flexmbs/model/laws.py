@@ -20,7 +20,7 @@ from flexmbs.model.functions import UserFunction, parameter_count
 from flexmbs.model.interpolation import INTERPOLATIONS
 
 State = tuple[float, float, float]
-DIFFERENCE = 1e-4  # s, for rates of functions that give none
+DIFFERENCE = 1e-4  # s, for rates that functions do not return
 
 
 class TimeLaw(Declaration, abc.ABC, section="laws"):
@@ -31,8 +31,8 @@ class TimeLaw(Declaration, abc.ABC, section="laws"):
         """Value, rate and acceleration at time ``t`` (s)."""
 
     def corners(self) -> tuple[float, ...]:
-        """Times (s) at which controlled steps end, so that they pass over nothing short: where it begins, ends or is not smooth,
-        and between, where its rate may be seen."""
+        """Times (s) at which controlled steps end, so that short events are not missed: begin, end and points of reduced
+        smoothness, and points between them."""
         return ()
 
     def __call__(self, t: float) -> float:
@@ -64,7 +64,7 @@ class Ramp(TimeLaw, kind="ramp"):
     rate : float [1/s]
         Slope, in the unit of the value per second.
     start : float [s]
-        Begin of the ramp.
+        Start of the ramp.
     end : float [s]
         End of the ramp.
     """
@@ -98,7 +98,7 @@ class SmoothStep(TimeLaw, kind="smooth-step"):
     value : float
         Value after the step.
     start : float [s]
-        Begin of the step.
+        Start of the step.
     duration : float [s]
         Duration of the step.
     initial : float
@@ -156,10 +156,10 @@ def _table_kind(value: object) -> str:
 
 
 class Table(TimeLaw, kind="table"):
-    """x interpolated between given points; the end values are held outside.
+    """x interpolated between given points, constant outside.
 
-    Monotone cubics stay within the values of neighbouring points and have continuous rates (Fritsch & Butland 1984). The cubic
-    spline (not-a-knot) has continuous accelerations as well, as the motion of a drive should have, but may overshoot between
+    Monotone cubics do not overshoot and have continuous rates (Fritsch & Butland 1984). The cubic
+    spline (not-a-knot) has continuous accelerations as well, as required for the motion of a drive, but may overshoot between
     unevenly spaced points. `Model.check` warns about both.
 
     Parameters
@@ -181,7 +181,9 @@ class Table(TimeLaw, kind="table"):
         if len(self.times) < 2:
             raise NestedError([Problem(("times",), f"must have at least 2 points, not {len(self.times)}")])
         if len(self.times) != len(self.values):
-            raise NestedError([Problem(("values",), f"must have {len(self.times)} numbers as times has, not {len(self.values)}")])
+            raise NestedError(
+                [Problem(("values",), f"must have {len(self.times)} numbers, one per time, not {len(self.values)}")]
+            )
         for before, after in zip(self.times, self.times[1:]):
             if after <= before:
                 raise NestedError([Problem(("times",), f"must increase; {after:g} follows {before:g}")])
@@ -229,7 +231,7 @@ class Function(TimeLaw, kind="function"):
 
     @property
     def parameters(self) -> int | None:
-        """Number of arguments the function wants: 1 (t) or 3 (t, x, v); None where Python cannot tell."""
+        """Number of arguments of the function: 1 (t) or 3 (t, x, v); None if unknown."""
         return parameter_count(self.function)
 
     def state(self, t: float) -> State:
@@ -246,14 +248,14 @@ def function_state(function: Callable[..., Any], t: float) -> State:
         except (TypeError, ValueError):
             raise InputError(f"gives {shown(result)}; return a number, or value, rate and acceleration") from None
         return value, rate, acceleration
-    h = (t + DIFFERENCE) - t  # as far apart as the times really are
+    h = (t + DIFFERENCE) - t  # the difference of the rounded times
     middle, before, after, earlier, later = float(result), *(float(function(t + k * h)) for k in (-1, 1, -2, 2))
     rate = (8.0 * (after - before) - (later - earlier)) / (12.0 * h)
     return middle, rate, (16.0 * (after + before) - (later + earlier) - 30.0 * middle) / (12.0 * h**2)
 
 
 def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ...]) -> Any:
-    """A law from a table with ``kind``, of any of the families."""
+    """A law from a table with ``kind``, from any of the families."""
     kind = table.get("kind")
     for family in families:
         if isinstance(kind, str) and kind in family.kinds:
@@ -261,7 +263,7 @@ def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ..
     known = [name for family in families for name in family.kinds]
     if kind is None:
         raise NestedError([Problem(("kind",), f"is missing; one of: {', '.join(sorted(known))}")])
-    raise NestedError([Problem(("kind",), f"no law of kind {shown(kind)} here; {close_names(str(kind), known)}")])
+    raise NestedError([Problem(("kind",), f"unknown law kind {shown(kind)}; {close_names(str(kind), known)}")])
 
 
 def _simple_law(value: object) -> TimeLaw:
@@ -313,13 +315,13 @@ def pid(p, u, x, out):
 @pd.slopes
 @pid.slopes
 def first_two(p, u, x, out):
-    """The stiffness and the damping of a linear law, its first two parameters"""
+    """Stiffness and damping of a linear law, its first two parameters"""
     out[0] = p[0]
     out[1] = p[1]
 
 
 class JointLaw(Declaration, section="joint laws"):
-    """A law for the generalized force on a joint coordinate x with rate v, a law as of `flexmbs.model.forces.JointForce`."""
+    """A law for the generalized force on a joint coordinate x with rate v, see `flexmbs.model.forces.JointForce`."""
 
     def row(self) -> Row:
         """Its record."""

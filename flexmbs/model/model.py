@@ -1,4 +1,4 @@
-"""`ModelData`: named bodies, joints, forces, drives and contacts, with gravity and the places on the ground."""
+"""`ModelData`: named bodies, joints, forces, drives and contacts, with gravity and frames on the ground."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import Annotated, Any, overload
 
 from pydantic import BeforeValidator
 
-import flexmbs.model.relations  # noqa: F401  their kinds stand among those of joints
+import flexmbs.model.relations  # noqa: F401  registers their kinds among those of joints
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body
@@ -26,7 +26,7 @@ SECTIONS: dict[str, type[Declaration]] = {
 
 
 class Header(Declaration, section="model"):
-    """The values of a model beside its items."""
+    """The values of a model other than its items."""
 
     name: Name
     gravity: Vector3 = (0.0, 0.0, -9.81)
@@ -37,8 +37,8 @@ class Header(Declaration, section="model"):
 class ModelData:
     """A multibody model, as declared data.
 
-    name: its name.  gravity: acceleration in world axes (m/s²).  frames: named places on the ground (positions or `Frame`).
-    cuts: names of the joints to cut in closed loops, where the choice is the user's.
+    name: its name.  gravity: acceleration in world axes (m/s²).  frames: named frames on the ground (positions or `Frame`).
+    cuts: names of the joints to cut in closed loops, if chosen by the user.
     ``bodies``, ``joints``, ``forces``, ``drives``, ``contacts`` map names to declarations in the order they were added; ``run``
     has the options of a run or None; relative file paths start from ``folder``.
     """
@@ -63,7 +63,7 @@ class ModelData:
         self.folder = Path()
         self.bodies, self.joints, self.forces, self.drives, self.contacts = {}, {}, {}, {}, {}
 
-    __init__.__qualname__ = "Model.__init__"  # as which users know it
+    __init__.__qualname__ = "Model.__init__"  # public name
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ class ModelData:
 
     @property
     def frames(self) -> Mapping[str, Frame]:
-        """Places on the ground."""
+        """Frames on the ground."""
         frames: Mapping[str, Frame] = self._header.frames
         return frames
 
@@ -88,7 +88,7 @@ class ModelData:
 
     @property
     def cuts(self) -> tuple[str, ...]:
-        """Names of the joints that the user wants cut."""
+        """Names of the joints to cut, chosen by the user."""
         cuts: tuple[str, ...] = self._header.cuts
         return cuts
 
@@ -98,7 +98,7 @@ class ModelData:
 
     @property
     def ground(self) -> BodyHandle:
-        """The ground: ``model.ground`` is the world frame, ``model.ground["pivot"]`` a place on it."""
+        """The ground: ``model.ground`` is the world frame, ``model.ground["pivot"]`` a frame on it."""
         return BodyHandle(GROUND, "", tuple(self.frames))
 
     @overload
@@ -106,13 +106,13 @@ class ModelData:
     @overload
     def add(self, item: Joint | Force | Drive | Contact) -> ItemHandle: ...
     def add(self, item: Any) -> BodyHandle | ItemHandle:
-        """Add an item; returns its handle. Raises `InputError` if it is no item of a model or its name is taken."""
+        """Add an item; returns its handle. Raises `InputError` if it is not an item of a model or its name is in use."""
         if not isinstance(item, Declaration) or item.section not in SECTIONS:
             takes = "bodies, joints, forces, drives and contacts"
             raise InputError(f"model '{self.name}': cannot add {type(item).__name__}; it takes {takes}")
         section = self.items(item.section)
         if item.name in section:  # type: ignore[attr-defined]
-            raise InputError(f"{item.section}.{item.name}: the name is taken already; choose another")  # type: ignore[attr-defined]
+            raise InputError(f"{item.section}.{item.name}: the name is already in use; choose another")  # type: ignore[attr-defined]
         section[item.name] = item  # type: ignore[attr-defined]
         return item.handle()  # type: ignore[attr-defined,no-any-return]
 
@@ -130,8 +130,8 @@ class ModelData:
     def to_toml(self, *, complete: bool = True) -> str:
         """The model as the text of its file, with paths relative to `folder`.
 
-        Raises `InputError` for what a file cannot hold (data in memory, unnamed functions); with ``complete=False`` these are
-        only described, for the record.
+        Raises `InputError` for content that a file cannot hold (data in memory, unnamed functions); with ``complete=False``
+        these are only described.
         """
         return model_text(self, self.folder, complete=complete)
 

@@ -1,8 +1,8 @@
-"""Elementary motions: the letters of which every joint is a word.
+"""Elementary motions, of which every joint is composed.
 
 A joint is a chain of motions from the parent frame to the child frame. Each motion has ``nq`` position coordinates and ``nv``
-velocities, and default positions ``rest``; ``rotations`` of the velocities turn without moving along, and ``moves_along`` tells
-whether it displaces what follows it.
+velocities, and default positions ``rest``; ``rotations`` is the number of purely rotational velocities, and
+``moves_along`` states whether it displaces the following motions.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ class Motion(Declaration, section="motions"):
     moves_along: ClassVar[bool] = False
 
     def warnings(self) -> list[str]:
-        """What is unusual about its numbers and probably a slip."""
+        """Unusual values that are probably mistakes."""
         return []
 
     def inverse(self) -> "Motion":
@@ -99,7 +99,7 @@ class ScrewMotion(Motion, kind="screw"):
 
 
 class Ball(Motion, kind="ball"):
-    """Any rotation: unit quaternion (scalar first) and relative angular velocity (rad/s) in the moved axes."""
+    """Arbitrary rotation: unit quaternion (scalar first) and relative angular velocity (rad/s) in the moved axes."""
 
     nq = 4
     nv = 3
@@ -108,7 +108,7 @@ class Ball(Motion, kind="ball"):
 
 
 class FreeMotion(Motion, kind="free"):
-    """Any displacement: position (m), unit quaternion (scalar first), and relative twist (v, ω) in the moved axes."""
+    """Arbitrary displacement: position (m), unit quaternion (scalar first), and relative twist (v, ω) in the moved axes."""
 
     nq = 7
     nv = 6

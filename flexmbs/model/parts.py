@@ -1,4 +1,4 @@
-"""The values that a declaration is made of, at any depth, with their places."""
+"""The values of a declaration, at any depth, with their paths."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ Path = tuple[str, ...]
 
 
 def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """(place, value) of every field, or of the entries of a tuple, and of the declarations among them."""
+    """(path, value) of every field, or of the entries of a tuple, and of nested declarations."""
     for field in dataclasses.fields(declaration):  # type: ignore[arg-type]
         value = getattr(declaration, field.name)
-        several = isinstance(value, tuple) and not (value and isinstance(value[0], float))  # many numbers are one value
+        several = isinstance(value, tuple) and not (value and isinstance(value[0], float))  # an array of numbers is one value
         for k, part in enumerate(value if several else (value,)):
             place = (*path, field.name, str(k)) if several else (*path, field.name)
             yield place, part
@@ -25,7 +25,7 @@ def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any
 
 
 def model_parts(model: "ModelData") -> Iterator[tuple[Path, Any]]:
-    """(place, value) of all `parts` of joints, forces, drives and contacts; places begin with the section and the item's name."""
+    """(path, value) of all `parts` of joints, forces, drives and contacts; paths begin with the section and the item's name."""
     for section in (model.joints, model.forces, model.drives, model.contacts):
         for item in section.values():
             yield from parts(item, (item.section, item.name))

@@ -1,4 +1,4 @@
-"""Options of a run, as a model file's ``[run]`` table keeps them."""
+"""Options of a run, as in the ``[run]`` table of a model file."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ SMALLEST_TOLERANCE = 1e-14
 def _one_of(*names: str) -> BeforeValidator:
     def check(value: object) -> str:
         if not isinstance(value, str) or value not in names:
-            raise ValueError(f"no such choice {shown(value)}; {close_names(str(value), names)}")
+            raise ValueError(f"unknown choice {shown(value)}; {close_names(str(value), names)}")
         return value
 
     return BeforeValidator(check)
@@ -43,12 +43,12 @@ def _relative(value: object) -> float | None:
         return None
     result = number(value)
     if not SMALLEST_TOLERANCE <= result < 1.0:
-        raise ValueError(f"must be within {SMALLEST_TOLERANCE:g} … 1 (double precision ends there), not {result:g}")
+        raise ValueError(f"must be within {SMALLEST_TOLERANCE:g} … 1 (the limit of double precision), not {result:g}")
     return result
 
 
 class Run(Declaration, section="run"):
-    """Options of a run; those that are not given have the defaults of `simulate`.
+    """Options of a run; omitted ones have the defaults of `simulate`.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Run(Declaration, section="run"):
     step : float or None [s]
         Fixed step; None: controlled by the error.
     output_step : float or None [s]
-        Distance of the output times.
+        Interval of the output times.
     formalism : str or None
         Name of the formalism.
     coordinates : 'joint' or 'absolute'

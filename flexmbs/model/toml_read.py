@@ -1,4 +1,4 @@
-"""Reading a model from its TOML file: nothing is evaluated, every problem is found at once and told with its line."""
+"""Reading a model from its TOML file: nothing is evaluated; all problems are reported together, with line numbers."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: 
 
 @contextmanager
 def _importable(folder: Path | None) -> Iterator[None]:
-    """Let Python import modules from the model's folder meanwhile."""
+    """Allow imports from the model's folder while the block runs."""
     if folder is None:
         yield
         return
@@ -46,7 +46,7 @@ def _importable(folder: Path | None) -> Iterator[None]:
 
 
 def model_of(table: Mapping[str, Any], locator: Locator, make: type[M]) -> tuple[M, list[Problem]]:
-    """The model and everything wrong with the table; the model is complete if nothing is."""
+    """The model and all problems of the table; the model is complete if there are none."""
     notes = Collector()
     _check_format(table, notes)
     header_table = {key: table[key] for key in Header.field_names() if key in table}
@@ -65,7 +65,7 @@ def model_of(table: Mapping[str, Any], locator: Locator, make: type[M]) -> tuple
 
 
 def _as_given(table: Mapping[str, Any], section: str) -> Mapping[str, Any]:
-    """A section's table; empty if it is none."""
+    """A section's table; empty if it is not a table."""
     given = table.get(section)
     return given if isinstance(given, Mapping) else {}
 

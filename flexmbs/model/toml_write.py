@@ -25,7 +25,7 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def model_text(model: "ModelData", folder: Path, *, complete: bool = True, allow_outside: bool = True) -> str:
-    """The text of the model's file in ``folder``. Raises `InputError` for what a file cannot hold, if ``complete``."""
+    """The text of the model's file in ``folder``. Raises `InputError` for content that a file cannot hold, if ``complete``."""
     writer = Writer(folder.resolve(), complete, allow_outside)
     lines = [f'format = "{FORMAT}"', f"name = {text_of(model.name)}", f"gravity = {writer.value(model.gravity)}"]
     if model.cuts:
@@ -58,7 +58,7 @@ def text_of(value: str) -> str:
 
 
 class Writer:
-    """Values as TOML; collects what a file cannot hold."""
+    """Values as TOML; collects content that a file cannot hold."""
 
     def __init__(self, folder: Path, complete: bool, allow_outside: bool) -> None:
         self.folder = folder
@@ -73,7 +73,7 @@ class Writer:
         return [f"kind = {text_of(item.kind)}", *self.pairs(item, self.path)]
 
     def pairs(self, item: Declaration, path: tuple[str, ...]) -> list[str]:
-        """``key = value`` for every field that leaving out would change."""
+        """``key = value`` for every field that differs from its default."""
         lines = []
         for name, value in written_fields(item):
             self.path = (*path, name)
@@ -112,13 +112,13 @@ class Writer:
         absolute = Path(file).resolve()
         relative = Path(os.path.relpath(absolute, self.folder))
         if relative.parts[:1] == ("..",) and not self.allow_outside:
-            text = f"'{file}' lies outside the folder of the model file, {self.folder}"
+            text = f"'{file}' is outside the folder of the model file, {self.folder}"
             text += "; copy it there or save with allow_outside=True"
             self.problems.append(Problem(self.path, text))
         return text_of(relative.as_posix())
 
     def other(self, value: Any) -> str:
-        """A function by its name; anything else only described."""
+        """A function by its name; other values are only described."""
         if isinstance(value, StandIn) and (not self.complete or ":" in value.text):
             return text_of(value.text)
         if callable(value):
@@ -133,7 +133,7 @@ class Writer:
 
 
 def written_fields(item: Declaration) -> Iterator[tuple[str, Any]]:
-    """Name and value of the fields that leaving out would change, in the short form where there is one."""
+    """Name and value of the fields that differ from their defaults, in short form if there is one."""
     for field in item.ordered_fields():
         value = getattr(item, field.name)
         if field.name == "name" or value is None or _is_default(item, field):
@@ -142,7 +142,7 @@ def written_fields(item: Declaration) -> Iterator[tuple[str, Any]]:
 
 
 def _axis(value: tuple[float, ...]) -> Any:
-    """The letter of an axis that has one."""
+    """The letter of a coordinate axis."""
     return next((letter for letter, axis in AXES.items() if axis == value), value)
 
 

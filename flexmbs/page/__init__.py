@@ -1,1 +1,1 @@
-"""What every report shares: the page, the look of figures, pictures of solids, files written whole."""
+"""Shared by all reports: page, style of figures, pictures of solids."""

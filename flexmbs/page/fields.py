@@ -1,4 +1,4 @@
-"""Pictures of a number on the surface of a solid, from two opposite sides, with numbered places."""
+"""Pictures of a scalar field on the surface of a solid, from two opposite sides, with numbered points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TALL = ((0.0, 0.0, 0.44, 1.0), (0.44, 0.0, 0.44, 1.0))
 
 
 def field_picture(surface: Surface, values: FloatArray, label: str, marks: FloatArray) -> Figure:
-    """Values (N,) at the surface's nodes as colours from zero to the largest; ``marks`` (m, 3) are numbered from 1 where seen."""
+    """Values (N,) at the surface's nodes as colours from zero to the largest; visible ``marks`` (m, 3) are numbered from 1."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ def field_picture(surface: Surface, values: FloatArray, label: str, marks: Float
 
 
 def _other_side(axes: FloatArray) -> FloatArray:
-    """The look along the same line from its other end, with the same side up."""
+    """The view along the same line from the opposite side, with the same direction up."""
     right, up, eye = axes
     return np.array([-right, up, -eye])
 
@@ -59,7 +59,7 @@ def _side(ax: Axes, surface: Surface, level: FloatArray, axes: FloatArray, colou
 
 
 def _numbers(ax: Axes, surface: Surface, marks: FloatArray, axes: FloatArray) -> None:
-    """A number at each mark whose side of the surface is turned to the eye."""
+    """A number at each visible mark."""
     corners = surface.nodes[surface.triangles]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     centres = corners.mean(axis=1)

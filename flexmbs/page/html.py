@@ -1,4 +1,4 @@
-"""One HTML page in the style of the house: no file beside it, nothing from the network, all text escaped."""
+"""A self-contained HTML page: no other files, nothing from the network, all text escaped."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Picture:
-    """An image of the page with its caption and its text for those who cannot see it."""
+    """An image of the page with caption and alternative text."""
 
     source: str
     alt: str
@@ -31,7 +31,7 @@ def rendered(package: str, template: str, **values: Any) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number as people read it: few digits, no exponent for everyday sizes."""
+    """A formatted number: few digits, no exponent for common magnitudes."""
     if isinstance(value, (str, bool)):
         return str(value)
     if not math.isfinite(value):

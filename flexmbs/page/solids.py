@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-VIEW = (-0.62, -1.0, 0.55)  # from the eye's side, along body axes
+VIEW = (-0.62, -1.0, 0.55)  # direction of light, in body axes
 LIGHT = (0.35, -0.6, 0.75)
 EXAGGERATION = 0.12  # largest displacement drawn, of the body's size
 TRIAD = 0.09  # length of the axes of frames, of the body's size
 
 
 class Place(NamedTuple):
-    """A place on a solid: rows of its nodes (n,), position (3,) and axes (3, 3), columns, of its frame."""
+    """A marked frame of a solid: rows of its nodes (n,), position (3,) and axes (3, 3), columns."""
 
     nodes: IntArray
     position: FloatArray
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 def view_axes(direction: FloatArray, up: FloatArray) -> FloatArray:
-    """Rows: right, up and towards the eye, for a look from ``direction``."""
+    """Rows: right, up and towards the viewer, for a view from ``direction``."""
     eye = direction / np.linalg.norm(direction)
     right = np.cross(up, eye)
     right /= np.linalg.norm(right)
@@ -62,7 +62,7 @@ def deformed_picture(surface: Surface, u: FloatArray, value: FloatArray) -> Figu
 
 
 def places_picture(surface: Surface, places: Mapping[str, Place]) -> Figure:
-    """The surface in grey with coloured places, the triads of their frames and their names."""
+    """The surface in grey with coloured regions, the triads of their frames and their names."""
     from matplotlib.colors import to_rgb
 
     axes = view_of(surface)
@@ -102,7 +102,7 @@ def _point(v: FloatArray) -> tuple[float, float]:
 
 
 def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure that is all axes, inches."""
+    """A figure filled by its axes, size in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
@@ -116,7 +116,7 @@ def view_of(surface: Surface) -> FloatArray:
 
 
 def _long_side_across(surface: Surface) -> FloatArray:
-    """Direction of the look: obliquely onto the longest side of the body."""
+    """View direction: obliquely onto the longest side of the body."""
     order = np.argsort(np.ptp(surface.nodes, axis=0))  # shortest, middle, longest
     direction = np.empty(3)
     direction[order] = -VIEW[1], VIEW[2], VIEW[0]
@@ -129,7 +129,7 @@ def _up(surface: Surface) -> FloatArray:
 
 
 def draw_triangles(ax: Axes, seen: FloatArray, surface: Surface, colour: FloatArray, *, shaded: bool) -> None:
-    """Triangles from far to near; turned away ones are left out."""
+    """Triangles from far to near; those facing away are omitted."""
     from matplotlib.collections import PolyCollection
 
     corners = seen[surface.triangles]

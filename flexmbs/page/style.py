@@ -1,4 +1,4 @@
-"""One look for all figures: palette, type, axes, and figures as images for a page."""
+"""Common style of all figures: palette, fonts, axes, and figures as images for a page."""
 
 import base64
 import io
@@ -37,7 +37,7 @@ SETTINGS: Any = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """The settings of all figures, whatever the user's own are."""
+    """The settings of all figures, independent of the user's settings."""
     import matplotlib
     from cycler import cycler
 
@@ -58,7 +58,7 @@ def panels(count: int, *, height: float = 2.1, share: bool = True) -> "tuple[Fig
 
 
 def label(name: str) -> str:
-    """A name as a legend shows it."""
+    """A name formatted for a legend."""
     short = name if len(name) <= 34 else f"{name[:31]}…"
     return f" {short}" if short.startswith("_") else short
 
@@ -74,7 +74,7 @@ def thinned(t: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.
 
 
 def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
-    """Time label below the last panel; a legend beside each panel that has other curves than the one above."""
+    """Time label below the last panel; a legend next to each panel whose curves differ from those of the one above."""
     axes[-1].set_xlabel(xlabel)
     before: list[str] = []
     for ax in axes:
@@ -85,7 +85,7 @@ def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
 
 
 def svg_image(figure: "Figure") -> str:
-    """A figure as the address of an SVG image, with the fonts of the page."""
+    """A figure as the data URL of an SVG image, with the fonts of the page."""
     with house_style():
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
@@ -94,7 +94,7 @@ def svg_image(figure: "Figure") -> str:
 
 
 def png_image(figure: "Figure", *, dpi: int = 170) -> str:
-    """A figure as the address of a PNG image, for pictures of many triangles."""
+    """A figure as the data URL of a PNG image, for pictures of many triangles."""
     with house_style():
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=dpi)

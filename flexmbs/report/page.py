@@ -29,7 +29,7 @@ SENTENCES = {
     PASS: "The run finished and every check passed.",
     WARN: "The run finished with warnings; read them before using the numbers.",
 }
-FAILED = "The run did not finish or a check failed; do not use the numbers as they are."
+FAILED = "The run did not finish or a check failed; do not use the numbers."
 
 
 def write_report(solution: SolutionData, path: str | os.PathLike[str]) -> None:
@@ -60,34 +60,44 @@ def page(solution: SolutionData, numbers: dict[str, Any]) -> str:
 
 
 def _tiles(solution: SolutionData, numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """(value, unit, what) of the key numbers at the top."""
+    """(value, unit, description) of the key numbers at the top."""
     scale = max(solution.energy.scale, 1e-300)
     wall = solution.statistics.get("solve_seconds")
     tiles = [
         (number(numbers["t_end"]), "s", "simulated"),
         (str(solution.statistics.get("steps", len(solution.t) - 1)), "", "steps"),
         (str(numbers["coordinates"]), "", f"coordinates, {numbers['elastic_coordinates']} of them elastic"),
-        (number(numbers["energy_missing"] / scale, 2), "", "energy missing, of the largest"),
+        (number(numbers["energy_missing"] / scale, 2), "", "energy error, relative"),
         (number(numbers["drift"][0], 2), "", "largest position drift"),
     ]
     return tiles + ([(number(float(wall), 3), "s", "solving")] if isinstance(wall, (int, float)) else [])
 
 
 def _motion(solution: SolutionData) -> Picture:
-    caption = "Bodies at equal intervals of time, the last one darkest, with the paths of the free frames. Deflections to scale."
+    caption = "Bodies at equal time intervals, the last one darkest, with the paths of the free frames; deflections to scale."
     return Picture(png_image(Plots(solution).motion()), "The mechanism at several instants", caption)
 
 
 def _sections(solution: SolutionData) -> list[tuple[str, str, Picture]]:
-    """(anchor, title, figure) of the curves, those there is something to show of."""
+    """(anchor, title, figure) of the curves that are not empty."""
     plot = Plots(solution)
     made: list[tuple[str, str, Callable[[], Figure | None], str]] = [
         ("joints", "Joints", plot.joints, "Joint coordinates and their velocities."),
         ("frames", "Tips and frames", plot.frames, "World coordinates of the frames to which no joint is attached."),
         ("deflections", "Elastic deflection", plot.deflections, "Displacement of frames by the modes of their body."),
-        ("reactions", "Reactions", plot.reactions, "Size of what each joint carries, drives and joint forces included."),
-        ("efforts", "Drives and controllers", plot.efforts, "Torques and forces along the freedoms of the joints."),
-        ("energy", "Energy balance", plot.energy, "E − E₀ = works of forces and drives − dissipated; springs are forces."),
+        (
+            "reactions",
+            "Reactions",
+            plot.reactions,
+            "Magnitudes of joint forces and moments, drives and applied joint forces included.",
+        ),
+        ("efforts", "Drives and controllers", plot.efforts, "Torques and forces along the degrees of freedom of the joints."),
+        (
+            "energy",
+            "Energy balance",
+            plot.energy,
+            "E − E₀ = work of forces and drives − dissipated energy; the work of springs is part of the work of forces.",
+        ),
         ("drift", "Constraint drift", plot.drift, "Largest error of the constraints at position and velocity level."),
         ("steps", "Steps", plot.steps, "Step size chosen by the error control."),
     ]
@@ -97,7 +107,7 @@ def _sections(solution: SolutionData) -> list[tuple[str, str, Picture]]:
 
 
 def _stress_picture(solution: SolutionData, body: str) -> str | None:
-    """The picture's address; none without triangles to draw."""
+    """The picture's data URL; None without triangles to draw."""
     surface = solution.compiled.data[body].surface
     return png_image(Plots(solution).stress(body)) if surface is not None and len(surface.triangles) else None
 
@@ -124,10 +134,10 @@ def _model(solution: SolutionData) -> dict[str, Any]:
 
 
 def _dependent(solution: SolutionData, modes: int) -> list[str]:
-    """The freedoms that are left when the dependent rows of the constraints are counted once."""
+    """The degrees of freedom after removal of redundant constraint rows."""
     rows = sum(count for _, count in solution.run.redundant)
     left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
-    return [f"{rows} dependent constraint rows, {left} rigid-body freedoms left"] if rows else []
+    return [f"{rows} redundant constraint rows, {left} rigid-body degrees of freedom"] if rows else []
 
 
 def _frames(solution: SolutionData, body: str) -> str:
@@ -145,7 +155,7 @@ def _joint_row(solution: SolutionData, name: str) -> tuple[Any, ...]:
 
 
 def _target(item: dict[str, Any]) -> str:
-    """What a force or a contact acts on."""
+    """The item on which a force or a contact acts."""
     return " – ".join(str(item[key]) for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child") if key in item)
 
 
@@ -155,7 +165,7 @@ def _motion_kind(item: dict[str, Any]) -> str:
 
 
 def _parts(solution: SolutionData) -> list[dict[str, Any]]:
-    """The flexible bodies: mode table, pictures, provenance; bodies of the same data together."""
+    """The flexible bodies: mode table, pictures, provenance; bodies with the same data are grouped."""
     parts: dict[str, dict[str, Any]] = {}
     for name, data in solution.compiled.data.items():
         digest = data.digest

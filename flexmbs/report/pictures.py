@@ -20,7 +20,7 @@ INSTANTS = 6
 
 
 def motion_picture(solution: SolutionData) -> Figure:
-    """The bodies at a few instants, the later the darker, with the paths of free frames; seen across the plane of motion."""
+    """The bodies at a few instants, later ones darker, with the paths of free frames; viewed normal to the plane of motion."""
     from matplotlib.figure import Figure
 
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
@@ -45,11 +45,11 @@ def motion_picture(solution: SolutionData) -> Figure:
 
 
 def _plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
-    """View across the plane in which the points spread most, with gravity downwards."""
+    """View normal to the plane of largest spread of the points, with gravity downwards."""
     spread, directions = np.linalg.eigh(np.cov(points.T) + 1e-30 * np.eye(3))
     up = -gravity if np.linalg.norm(gravity) > 0.0 else directions[:, 1]
     across = directions[:, 0]
-    if spread[1] <= 1e-6 * spread[2]:  # all on a line: look from the side
+    if spread[1] <= 1e-6 * spread[2]:  # all on a line: view from the side
         across = np.cross(up, directions[:, 2])
     across = across - up * (across @ up) / (up @ up)
     if np.linalg.norm(across) < 0.3:
@@ -99,7 +99,7 @@ def _free_paths(solution: SolutionData) -> list[FloatArray]:
 
 
 def free_frames(solution: SolutionData, *, most: int = 4) -> list[str]:
-    """Frames to which no joint is attached, the tips of a mechanism; without any, the frames of the last body."""
+    """Frames to which no joint is attached, the tips of a mechanism; if there are none, the frames of the last body."""
     held = {str(ref) for joint in solution.compiled.model.joints.values() for ref in (joint.parent, joint.child)}
     free = [name for name in solution.frames if name not in held]
     if not free:

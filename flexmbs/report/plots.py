@@ -29,7 +29,7 @@ Curves = Mapping[str, FloatArray]
 
 
 class Plots:
-    """Figures of one solution, each made when asked for; None where there is nothing to show."""
+    """Figures of one solution, each made on demand; None if there is nothing to show."""
 
     def __init__(self, solution: SolutionData) -> None:
         self.solution = solution
@@ -47,7 +47,7 @@ class Plots:
         return stress_picture(self.solution, body)
 
     def joints(self) -> Figure | None:
-        """Coordinates of the joints and their velocities, angles and lengths apart."""
+        """Coordinates of the joints and their velocities, angles and lengths in separate panels."""
         position, velocity = ({unit: self._coordinates(unit, kind) for unit in (RAD, METRE)} for kind in ("position", "velocity"))
         titles = {
             "Joint angles  [rad]": position[RAD], "Joint angular velocities  [rad/s]": velocity[RAD],
@@ -80,7 +80,7 @@ class Plots:
         return self._figure({"Elastic displacement of frames, body axes  [mm]": curves}, height=2.6)
 
     def reactions(self) -> Figure | None:
-        """Size of the force and moment through every joint."""
+        """Magnitude of the force and moment in every joint."""
         views = {name: self.solution.joint(name) for name in self.solution.joints}
         named = {name if view.unique else f"{name} (not unique)": view for name, view in views.items()}
         forces = {name: np.linalg.norm(view.force, axis=1) for name, view in named.items()}
@@ -88,20 +88,22 @@ class Plots:
         return self._figure({"Joint force  [N]": forces, "Joint moment  [N m]": torques}, height=2.3)
 
     def efforts(self) -> Figure | None:
-        """Torques and forces along the freedoms of joints, from drives, controllers and springs; power of the drives."""
+        """Torques and forces along the degrees of freedom of joints, by drives, controllers and springs; power of the drives."""
         titles = {EFFORT[unit]: self._efforts(unit) for unit in (RAD, METRE)}
         power = {name: self.solution.drive(name).power for name in self.solution.drives}
         return self._figure(titles | {"Drive power  [W]": power})
 
     def energy(self) -> Figure:
-        """Energies, works, and what is missing in their balance."""
+        """Energies, works, and the error of the energy balance."""
         e = self.solution.energy
         parts = {
             "kinetic": e.kinetic, "strain": e.strain, "gravity": e.potential - e.potential[0], "work of forces": e.work_of_forces,
             "work of drives": e.work_of_drives, "dissipated": e.dissipated,
         }  # fmt: skip
         shown = {name: values for name, values in parts.items() if np.abs(values).max() > 1e-12 * max(e.scale, 1e-300)}
-        figure = self._figure({"Energy and work  [J]": shown, "Missing in the balance  [J]": {"missing": e.balance}}, height=2.5)
+        figure = self._figure(
+            {"Energy and work  [J]": shown, "Error of the energy balance  [J]": {"missing": e.balance}}, height=2.5
+        )
         return figure or panels(1)[0]
 
     def drift(self) -> Figure | None:
@@ -113,7 +115,7 @@ class Plots:
         return self._figure({"Largest constraint error": curves}, height=2.4, logarithmic=True)
 
     def steps(self) -> Figure | None:
-        """Size of the steps, where they vary."""
+        """Step size, if it varies."""
         step = self.solution.trajectory.step[1:]
         if step.size == 0 or np.ptp(step) <= 1e-6 * step.max():
             return None
@@ -126,7 +128,7 @@ class Plots:
         return figure
 
     def _figure(self, titles: Mapping[str, Curves], *, height: float = 2.1, logarithmic: bool = False) -> Figure | None:
-        """Panels with curves over time; None when all of them are empty."""
+        """Panels with curves over time; None if all of them are empty."""
         filled = {title: curves for title, curves in titles.items() if curves}
         if not filled:
             return None
@@ -156,7 +158,7 @@ class Plots:
             ax.margins(y=0.4)
 
     def _freedoms(self) -> list[tuple[str, str, int, int, str]]:
-        """(joint, name of the freedom, position, velocity, unit) of rotations and translations about or along an axis."""
+        """(joint, coordinate name, position, velocity, unit) of rotations and translations about or along an axis."""
         found = []
         for name, joint in self.solution.compiled.model.joints.items():
             q = v = 0

@@ -26,7 +26,7 @@ def stress_picture(solution: SolutionData, body: str) -> Figure:
 
 
 def surface_values(field: NodalStress, node_ids: np.ndarray) -> FloatArray:
-    """Von Mises stress (N,) of a field at given nodes, the larger where materials meet, zero where it is not kept."""
+    """Von Mises stress (N,) of a field at given nodes, the larger at material interfaces, zero if not available."""
     order = np.argsort(node_ids)
     place = order[np.searchsorted(node_ids, field.node_ids, sorter=order)]
     values = np.zeros(len(node_ids))

@@ -16,8 +16,8 @@ Column = tuple[str, FloatArray]
 
 
 def write_tables(solution: SolutionData, folder: Path) -> list[Path]:
-    """frames.csv, joints.csv, bodies.csv, drives.csv, energy.csv, and the hot spots of each body with stress modes, in a folder,
-    those that have columns. Raises MachineError."""
+    """frames.csv, joints.csv, bodies.csv, drives.csv, energy.csv, and the hot spots of each body with stress modes, in a folder;
+    empty tables are not written. Raises MachineError."""
     tables = {
         "bodies.csv": _bodies(solution), "frames.csv": _frames(solution), "joints.csv": _joints(solution),
         "drives.csv": _drives(solution), "energy.csv": _energy(solution),
@@ -35,7 +35,7 @@ def write_tables(solution: SolutionData, folder: Path) -> list[Path]:
 
 
 def table_text(columns: Sequence[Column]) -> str:
-    """The text of a CSV file (RFC 4180), headings safe for spreadsheets, numbers with all their digits."""
+    """The text of a CSV file (RFC 4180), headings safe for spreadsheets, numbers with full precision."""
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_MINIMAL, lineterminator="\r\n")
     writer.writerow([cell(heading) for heading, _ in columns])

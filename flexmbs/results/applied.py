@@ -1,7 +1,7 @@
 """Wrenches of applied forces on frames and between frames on the frames of flexible bodies with stress modes.
 
-The equations need only their sum on a body; a stress needs to know where each acts. The forces are evaluated one at a time along
-the trajectory, and the wrench on the body of each end is moved to the frame of that end.
+The equations need only their sum on a body; stresses need the point of action of each. The forces are evaluated one at a time
+along the trajectory, and the wrench on the body of each end is moved to the frame of that end.
 """
 
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ from flexmbs.system.trajectory import Trajectory
 
 
 def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:
-    """Force and moment (nt, 6) about the frame's place, body axes, by the frame ``body/frame``.
+    """Force and moment (nt, 6) about the position of the frame, body axes, by the frame ``body/frame``.
 
-    A force between two frames of one body is left out: it cannot be told from its sum, which is zero.
+    A force between two frames of one body is omitted: its resultant is zero.
     """
     stressed = {compiled.bodies.index(name) for name, data in compiled.data.items() if data.stress is not None}
     names = {number: ref for ref, number in compiled.frames.items()}
@@ -39,7 +39,7 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
 
 
 def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
-    """Each force that acts on frames, alone, with its frames."""
+    """Each force that acts on frames, by itself, with its frames."""
     none = Forces(*(ForceRows(rows.info[:0], rows.value[:0]) for rows in forces))
     for place, rows in forces._asdict().items():
         for k in range(0 if place == "joint" else len(rows.info)):
@@ -57,7 +57,7 @@ def _on_bodies(compiled: Compiled, given: Trajectory, forces: Forces) -> FloatAr
 
 
 def _about(compiled: Compiled, trajectory: Trajectory, frame: int, wrench: FloatArray) -> FloatArray:
-    """The wrench (nt, 6) about the place x + φ q of a frame instead of the origin."""
+    """The wrench (nt, 6) about the position x + φ q of a frame instead of the origin."""
     records, at = compiled.system.frames, int(compiled.system.tree[compiled.system.frames.info[frame, F_BODY], QF_AT])
     x = places_in_body(records, frame, trajectory.q[:, at : at + int(records.info[frame, F_NF])])
     moment = wrench[:, 3:] - np.cross(x, wrench[:, :3])

@@ -5,7 +5,7 @@ both. Rotations are interpolated by the rotation vector from the first orientati
 angular velocity by ω = T(θ) θ̇; free motions by the world position and that rotation. The error in positions is h⁶/46080 times
 the sixth derivative of the motion, of order h⁵ in velocities, h⁴ in accelerations: outputs must resolve the motion and turn by
 less than half a turn, and a jump of the acceleration between them is smoothed. Multipliers, force states, works and joint
-histories follow Akima's cubics (1970), of order h⁴ where smooth. Outputs asked for in the run have the integrator's accuracy.
+histories follow Akima's cubics (1970), of order h⁴ where smooth. Outputs requested in the run have the integrator's accuracy.
 """
 
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> T
 
 
 def _mean_accelerations(given: Trajectory) -> FloatArray:
-    """Accelerations of motions with impacts: the mean ones between the outputs, so that no impulse is taken for a force."""
+    """Accelerations of motions with impacts: mean values between the outputs, so that impulses do not appear as forces."""
     return np.asarray(np.gradient(given.s, given.t, axis=0) if len(given.t) > 1 else given.sd)
 
 
@@ -97,7 +97,7 @@ def _akima(t: FloatArray, values: FloatArray, times: FloatArray) -> FloatArray:
     keep = np.concatenate([[True], np.diff(t) > 0.0])
     if keep.sum() < 2 or values[0].size == 0:
         return np.repeat(values[:1], len(times), axis=0)
-    from scipy.interpolate import Akima1DInterpolator  # a quarter of a second, for those who ask between outputs
+    from scipy.interpolate import Akima1DInterpolator  # imported on demand: a quarter of a second
 
     return np.asarray(Akima1DInterpolator(t[keep], values[keep], axis=0)(times))
 

@@ -3,7 +3,7 @@
     ζ = (a − g, ω̇, ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then force and moment on each interface), body axes
 
 a is the acceleration of the body frame's origin. The wrench on an interface is that of all joints, drives, springs and forces
-there, about the interface's present place.
+there, about the interface's current position.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class BodyLoads(NamedTuple):
-    """Factors ζ (nt, 12 + 6k), the loaded frames that are no interfaces with unit loads, and the joints on the body whose wrench
-    redundant constraints leave open."""
+    """Factors ζ (nt, 12 + 6k), the loaded frames without unit loads, and the joints on the body whose wrench is not
+    unique because of redundant constraints."""
 
     factors: FloatArray
     uncorrected: tuple[str, ...]
@@ -53,7 +53,7 @@ def _inertial(solution: SolutionData, body: str) -> FloatArray:
 
 
 def frame_wrenches(solution: SolutionData, body: str) -> dict[str, FloatArray]:
-    """Force and moment (nt, 6) on each loaded frame of a body about the frame's place, body axes."""
+    """Force and moment (nt, 6) on each loaded frame of a body about the position of the frame, body axes."""
     found: dict[str, FloatArray] = {}
     for name, joint in solution.compiled.model.joints.items():
         view = solution.joint(name)

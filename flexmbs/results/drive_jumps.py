@@ -1,7 +1,7 @@
 """Prescribed motions whose velocity jumps: an impact.
 
-A run stops there, projects the velocities onto the constraints by the change of least kinetic energy (momentum is kept but for
-the impulse of the constraints) and begins anew, as it does where an acceleration jumps. With rigid contacts it does not: there
+A run stops there, projects the velocities onto the constraints by the change of least kinetic energy (momentum changes by the
+impulse of the constraints only) and restarts, as it does at a jump of acceleration. With rigid contacts it does not restart:
 the next steps share the impact.
 """
 
@@ -16,12 +16,12 @@ from flexmbs.system.compile import Compiled
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
-BESIDE = 1e-7  # of the run, where the rate before and after a corner is looked at
+BESIDE = 1e-7  # of the run, at which the rate before and after a corner is evaluated
 JUMP = 1e-3  # of the largest rate of the law at its corners
 AT_CORNER = 1e-9  # of a second or of the time
 ROUND_OFF = 1e-15  # of a second or of the time
 MOST_RESTARTS = 200  # for accelerations
-FADED = 50  # steps after which nothing is left of a jump
+FADED = 50  # steps after which the effect of a jump has decayed
 
 
 def drive_jumps(compiled: Compiled, begun: float, ended: float, order: int = 1) -> list[tuple[float, str]]:
@@ -40,15 +40,15 @@ def drive_jumps(compiled: Compiled, begun: float, ended: float, order: int = 1) 
 
 
 def restarts(compiled: Compiled, ended: float) -> list[float]:
-    """Times at which a run begins anew: jumps of prescribed velocities, and of accelerations where they are few."""
+    """Times at which a run restarts: jumps of prescribed velocities, and of accelerations if they are few."""
     last = ended + ROUND_OFF * (1.0 + ended)  # a jump at the end is one
     velocities, accelerations = ({t for t, _ in drive_jumps(compiled, 0.0, last, order)} for order in (1, 2))
     return sorted(velocities | (accelerations if len(accelerations) <= MOST_RESTARTS else set()))
 
 
 def disturbed(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
-    """Which of the times have no accelerations that could be judged: those of corners of laws, and with rigid contacts, where a
-    run does not begin anew after a jump, the steps after it."""
+    """Mask of the times whose accelerations cannot be judged: those of corners of laws and, with rigid contacts, where a run does
+    not restart after a jump, the steps after it."""
     corners = np.array([-np.inf, *solution.compiled.corners, np.inf])
     place = np.searchsorted(corners, times)
     nearest = np.minimum(times - corners[place - 1], corners[place] - times)
@@ -71,5 +71,5 @@ def jump_check(solution: "SolutionData") -> list[Check]:
     if not jumps:
         return []
     t, name = jumps[0]
-    text = f"that of drives.{name} jumps at t = {t:.4g} s: an impact, with forces without bound"
+    text = f"that of drives.{name} jumps at t = {t:.4g} s: an impact with unbounded forces"
     return [Check("Velocities of drives", WARN, text, "prescribe a smooth motion (a monotone table, SmoothStep)")]

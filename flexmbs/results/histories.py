@@ -109,7 +109,7 @@ def set_contact_forces(work, contact, i):
 @packed()
 def contact_history(system, work, t, q, s, contact, start, out):
     """out[i, k] = gap, velocities along normal and tangents, force in world axes on the second body and along normal and tangents
-    of contact k, and whether it is beside its bounds, at output i, (nt, n, 11)."""
+    of contact k, and whether it is outside its bounds, at output i, (nt, n, 11)."""
     for i in range(q.shape[0]):
         set_contact_forces(work, contact, i)
         for a in range(start.shape[1]):

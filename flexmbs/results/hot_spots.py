@@ -18,7 +18,7 @@ SPACING = 0.05  # of the body's size
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """Largest von Mises stress (n,) of each node over a run, Pa, and the time (n,) when it occurs, s."""
+    """Largest von Mises stress (n,) of each node over a run, Pa, and the time (n,) of its occurrence, s."""
 
     node_ids: IntArray
     positions: FloatArray
@@ -30,7 +30,7 @@ class Envelope:
 class HotSpot:
     """A node of locally largest von Mises stress.
 
-    position (3,): in the body frame, m; time: s; von_mises, principal (3,) largest first, yield_stress: Pa (infinite: not known);
+    position (3,): in the body frame, m; time: s; von_mises, principal (3,) largest first, yield_stress: Pa (infinite if unknown);
     directions (3, 3): of the principal stresses, columns in body axes.
     """
 
@@ -44,7 +44,7 @@ class HotSpot:
 
     @property
     def utilization(self) -> float:
-        """Von Mises stress over yield stress; zero where the latter is not known."""
+        """Von Mises stress over yield stress; zero if the latter is unknown."""
         return self.von_mises / self.yield_stress
 
 
@@ -53,10 +53,10 @@ class HotSpots(list[HotSpot]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A line for each hot spot where the material yields: linear stresses do not hold there."""
+        """A line for each hot spot beyond the yield stress, where the linear stress is not valid."""
         return tuple(
             f"node {spot.node}: {1e-6 * spot.von_mises:.4g} MPa exceeds the yield stress {1e-6 * spot.yield_stress:.4g} MPa "
-            f"at t = {spot.time:.4g} s; the stresses there are those of a material that does not yield"
+            f"at t = {spot.time:.4g} s; the stress there assumes a linear elastic material"
             for spot in self
             if spot.utilization > 1.0
         )
@@ -79,14 +79,14 @@ def _use(spot: HotSpot) -> str:
 
 
 def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots:
-    """The worst ``count`` nodes of the envelope that keep their distance. Raises InputError."""
+    """The worst ``count`` nodes of the envelope at the minimum spacing. Raises InputError."""
     if count < 1:
-        raise InputError(f"count: is {count}; ask for at least one hot spot")
+        raise InputError(f"count: is {count}; give at least 1")
     envelope = stress.envelope
     size = float(np.linalg.norm(np.ptp(envelope.positions, axis=0))) if len(envelope.positions) else 0.0
     distance = SPACING * size if spacing is None else float(spacing)
     if not distance >= 0.0:
-        raise InputError(f"spacing: is {spacing}; give a length in m that is not negative")
+        raise InputError(f"spacing: is {spacing}; give a length >= 0 in m")
     rows = np.array(_spread(envelope, count, distance), np.int64)
     times = np.searchsorted(stress.t, envelope.time[rows])
     sizes, directions = principal(stress.at_times(rows, times))
@@ -101,7 +101,7 @@ def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots
 
 
 def _spread(envelope: Envelope, count: int, distance: float) -> list[int]:
-    """Rows by falling von Mises stress, leaving out those nearer than ``distance`` to one taken before (or of the same node)."""
+    """Rows by falling von Mises stress, omitting those nearer than ``distance`` to a previous one (or of the same node)."""
     left = np.ones(len(envelope.von_mises), bool)
     taken: list[int] = []
     for row in np.argsort(-envelope.von_mises, kind="stable"):

@@ -1,4 +1,4 @@
-"""Wrenches and coordinates of all joints over a trajectory, told as the joints were declared."""
+"""Wrenches and coordinates of all joints over a trajectory, in the declared orientation of the joints."""
 
 from typing import NamedTuple
 
@@ -49,8 +49,8 @@ def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
 def joint_histories(
     compiled: Compiled, trajectory: Trajectory, *, redundant: bool, least_norm: bool = True
 ) -> JointHistories:  # fmt: skip
-    """Wrenches and coordinates of all joints; with redundant constraints the multipliers of least norm, or those that are there,
-    which are as good for joints whose wrench is unique."""
+    """Wrenches and coordinates of all joints; with redundant constraints by the multipliers of least norm, or by given ones,
+    which are equivalent for joints with a unique wrench."""
     beta = path_coordinates(compiled, trajectory)
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
@@ -69,13 +69,13 @@ def joint_histories(
 
 
 def start_coordinates(compiled: Compiled) -> np.ndarray:
-    """Declared coordinates of the cut joints, from which the first output's are found."""
+    """Declared coordinates of the cut joints, initial values for the first output."""
     joints = compiled.model.joints
     return np.concatenate([np.zeros(0), *(np.asarray(joints[name].initial_position) for name in compiled.topology.cuts)])
 
 
 def path_coordinates(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
-    """(nt, nβ) coordinates of the cut joints near which those of each output are found."""
+    """(nt, nβ) coordinates of the cut joints, initial values for each output."""
     if len(trajectory.beta) == len(trajectory.t):
         return trajectory.beta
     return np.tile(start_coordinates(compiled), (len(trajectory.t), 1))

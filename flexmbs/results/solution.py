@@ -1,4 +1,4 @@
-"""`SolutionData`: what a run gives, with views by body, frame, joint and drive."""
+"""`SolutionData`: results of a run, with views by body, frame, joint and drive."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,10 +31,10 @@ from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
 @dataclass(frozen=True, eq=False)
 class SolutionData:
-    """Result of a run: states at the output times and everything that follows from them.
+    """Result of a run: states at the output times and derived quantities.
 
     compiled: the compiled model.  trajectory: t (nt,), q, s, ṡ, λ, force states, works, drift.  statistics: counts and times.
-    run: options, outcome, redundant constraints, notes, provenance.  Views are evaluated when asked for.
+    run: options, outcome, redundant constraints, notes, provenance.  Views are evaluated on demand.
     """
 
     compiled: Compiled
@@ -51,7 +51,7 @@ class SolutionData:
         return f"<Solution of {shown(self.model.name)}: {f'{means}; ' if means else ''}{outputs}>"
 
     def __post_init__(self) -> None:
-        frozen(self.trajectory)  # views follow from it: what one of them was told must not change under another
+        frozen(self.trajectory)  # read-only: views share it
 
     @property
     def t(self) -> FloatArray:
@@ -102,15 +102,15 @@ class SolutionData:
 
     @cached_property
     def audit(self) -> tuple[Check, ...]:
-        """What was looked at after the run: outcome, energy, drift, redundancy, steps, deflections, stresses; a second opinion on
-        accelerations, reactions and joint angles, the error of the steps and how they resolve what drives the motion.
+        """Checks of the run: outcome, energy, drift, redundancy, steps, deflections, stresses; independent verification of
+        accelerations, reactions and joint angles, the error of the steps and their resolution of laws and forces.
 
-        Each has a title, a status (PASS, WARN or FAIL), a line that says what was found, where and when, and how to mend it.
+        Each has a title, a status (PASS, WARN or FAIL), the finding with its location and time, and a remedy.
         """
         return (*checks(self), *self.run.checks)
 
     def with_checks(self, checks: Iterable[Check]) -> Self:
-        """The same solution whose audit holds these checks too; views that were evaluated are kept."""
+        """The same solution with these checks added to its audit; evaluated views are kept."""
         judged = dataclasses.replace(self, run=dataclasses.replace(self.run, checks=tuple(checks)))
         own = {field.name for field in dataclasses.fields(self)}
         judged.__dict__.update({key: value for key, value in self.__dict__.items() if key not in {*own, "audit"}})
@@ -143,7 +143,7 @@ class SolutionData:
 
     @property
     def contacts(self) -> tuple[str, ...]:
-        """Names of the contacts, one for each stop of a joint limit."""
+        """Names of the contacts, one for each bound of a joint limit."""
         return self.compiled.contacts
 
     @property
@@ -153,11 +153,11 @@ class SolutionData:
 
     @property
     def model_text(self) -> str:
-        """The model as the text of its file; what a file cannot hold is only described."""
+        """The model as the text of its file; content that a file cannot hold is only described."""
         return self.run.model_text or self.compiled.model.to_toml(complete=False)
 
     def frame(self, name: str | FrameRef) -> FrameView:
-        """Motion of the frame ``body/frame``, or of a body's or the ground's own. Raises InputError for an unknown name."""
+        """Motion of the frame ``body/frame``, or of a body frame or the ground. Raises InputError for an unknown name."""
         try:
             ref = frame_ref(name)
         except ValueError as error:
@@ -206,7 +206,8 @@ class SolutionData:
         return DriveView(name, self.t, joint.position[:, position], rate, torque, torque * rate)
 
     def contact(self, name: str) -> ContactView:
-        """Gap, velocities and forces of a contact; stops of a limit are ``name.lower`` and ``.upper``. Raises InputError."""
+        """Gap, velocities and forces of a contact; bounds of a joint limit are ``name.lower`` and ``name.upper``. Raises
+        InputError."""
         name = str(name)
         _known("contact", name, self.contacts)
         number = self.contacts.index(name)
@@ -217,7 +218,7 @@ class SolutionData:
 
     @cached_property
     def overlaps(self) -> dict[str, FloatArray]:
-        """Depth (nt,) [m or rad] to which rigid contacts overlap, by name; 0 where they are open or beside their bounds."""
+        """Penetration depth (nt,) [m or rad] of rigid contacts, by name; 0 if they are open or outside their bounds."""
         rigid = self.compiled.system.contacts.info[:, CO_LAW] < 0
         if not rigid.any():
             return {}
@@ -236,15 +237,15 @@ class SolutionData:
 
     @cached_property
     def applied(self) -> Mapping[str, FloatArray]:
-        """Force and moment (nt, 6) of applied forces on frames ``body/frame`` of bodies with stress modes, about the frame's
-        place in body axes [N, N m]; joints, drives and joint forces are not in it."""
+        """Force and moment (nt, 6) of applied forces on frames ``body/frame`` of bodies with stress modes, about the position of
+        the frame in body axes [N, N m]; joints, drives and joint forces are not in it."""
         if self.stored_applied is not None:
             return self.stored_applied
         return applied_wrenches(self.compiled, self.trajectory)
 
     @cached_property
     def _stresses(self) -> dict[str, StressView]:
-        """Views of the stress of the bodies that have stress modes; they evaluate when asked."""
+        """Views of the stress of the bodies that have stress modes; evaluated on demand."""
         return {
             name: StressView(name, self.t, data.stress, data.surface, self._elastic(name), self._loads_of(name, data.stress))
             for name, data in self.compiled.data.items()
@@ -281,14 +282,14 @@ class SolutionData:
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
 
     def _motion(self, number: int) -> FrameMotion:
-        """Motion of a frame by its number."""
+        """Motion of a frame by its index."""
         out = np.zeros((len(self.t), 24))
         frame_history(self.compiled.system, self._scratch, number, self.q, self.s, self.sd, out)
         return FrameMotion(out[:, 9:12], out[:, :9].reshape(-1, 3, 3), out[:, 12:15], out[:, 15:18], out[:, 18:21], out[:, 21:])
 
 
 def _times(given: Any) -> FloatArray:
-    """Times (s) from one or many. Raises InputError."""
+    """Times (s) from a number or a list. Raises InputError."""
     values = np.array(list(given) if isinstance(given, Iterator) else given, object)
     try:
         return np.array([number(each) for each in values.ravel().tolist()])
@@ -302,7 +303,7 @@ def _known(what: str, name: str, names: Iterable[str]) -> None:
 
 
 def _position_of(compiled: Compiled, joint: str, freedom: int) -> int:
-    """Place of a freedom's position among the declared joint's coordinates."""
+    """Index of the position of a degree of freedom among the declared joint's coordinates."""
     v = q = 0
     for motion in compiled.model.joints[joint].motions:
         if v == freedom:

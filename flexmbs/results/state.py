@@ -37,7 +37,7 @@ class State:
 
     q (nq,) and s (ns,): positions and velocities; sd (ns,) and lam (nc,): accelerations and multipliers; z (nz,): force states;
     beta: coordinates of the cut joints.  contact (n, 3): normal and tangential forces of rigid contacts, of a run; those with a
-    normal force are closed.  M ṡ = k + Gᵀλ, theory §4: accelerations without the forces of rigid contacts.
+    normal force are closed.  M ṡ = k + Gᵀλ, theory §4: accelerations exclude the forces of rigid contacts.
     """
 
     compiled: Compiled = field(repr=False)
@@ -52,16 +52,16 @@ class State:
 
     @property
     def state(self) -> "State":
-        """Itself: a state stands wherever a result that has one does."""
+        """Itself: a state is accepted wherever a result with a state is."""
         return self
 
     def work(self) -> Work:
-        """Fresh scratch arrays that start at the coordinates of the cut joints."""
+        """New work arrays, initialized with the coordinates of the cut joints."""
         return make_work(self.compiled.system, self.beta)
 
 
 class HasState(Protocol):
-    """A state, an equilibrium, or another result that ends in a state."""
+    """A state, an equilibrium, or another result with a state."""
 
     @property
     def state(self) -> State:
@@ -75,8 +75,8 @@ def state(
     """The state with the declared joint coordinates, or those given by joint, made consistent with all constraints.
 
     position, velocity, acceleration: joint → number(s) as of ``q0`` and ``v0``; without ``acceleration`` it is that of the free
-    motion. With it the accelerations given are kept, and those not given are zero or, where loops and drives ask for others,
-    those of least mass-weighted size.  Raises `InputError`.
+    motion. With it the given accelerations are kept, and the others are zero or, if loops and drives require it, those
+    of least mass-weighted norm.  Raises `InputError`.
     """
     t = instant(t)
     require_model(model)
@@ -103,20 +103,22 @@ def settled_state(
     z = np.zeros(int(compiled.system.layout[4])) if z is None else z
     settled = settle(compiled, work, t, q, s, z)
     if settled.status < 0:
-        raise InputError(f"bodies.{compiled.bodies[-1 - settled.status]}: nothing gives its motion inertia; give it mass")
+        raise InputError(f"bodies.{compiled.bodies[-1 - settled.status]}: its motion has no inertia; give it mass")
     if not settled.left <= ACCEPTED_GAP:
-        raise InputError(f"state: the joints do not close at t = {t:g} s, {settled.left:.3g} (m or rad) is left; start closer")
+        raise InputError(f"state: the joints do not close at t = {t:g} s, residual {settled.left:.3g} (m or rad); start closer")
     return State(compiled, t, q, s, settled.sd, settled.lam, z, work.beta[:-SPARE].copy())
 
 
 def given_state(key: str, given: HasState) -> State:
-    """The state of what the user gave. Raises `InputError` for what has none."""
+    """The state of an argument. Raises `InputError` if it has none."""
     try:
         found = given.state
     except AttributeError:
         found = None  # type: ignore[assignment]
     if not isinstance(found, State):
-        raise InputError(f"{key}: {type(given).__name__} is no state; take state(model), state_of(solution, t) or an equilibrium")
+        raise InputError(
+            f"{key}: {type(given).__name__} is not a state; use state(model), state_of(solution, t) or an equilibrium"
+        )
     return found
 
 
@@ -124,9 +126,9 @@ def state_of(solution: SolutionData, t: float) -> State:
     """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises `InputError`."""
     t = instant(t)
     if not isinstance(solution, SolutionData):
-        raise InputError(f"solution: {type(solution).__name__} is no Solution; take what simulate or load gives")
+        raise InputError(f"solution: {type(solution).__name__} is not a Solution; use the result of simulate or Solution.load")
     if len(solution.t) == 0:
-        raise InputError("solution: it has no outputs; there is no state to take")
+        raise InputError("solution: it has no outputs, hence no states; run it again")
     i = int(np.argmin(np.abs(solution.t - t)))
     spacing = float(np.diff(solution.t).max(initial=0.0))
     if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (1.0 + abs(t)):
@@ -141,7 +143,7 @@ def state_of(solution: SolutionData, t: float) -> State:
 
 
 class JointValues(NamedTuple):
-    """q and s of the joints' tree and coordinates β of the cut joints."""
+    """q and s of the tree and coordinates β of the cut joints."""
 
     q: np.ndarray
     s: np.ndarray
@@ -170,7 +172,7 @@ def joint_values(joint: Compiled, solution: SolutionData, outputs: Sequence[int]
 
 
 def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and velocities of a body without a joint, one that turns or a point."""
+    """Coordinates and velocities of a body without a joint, rigid or point mass."""
     if not turns:
         return body.position[i], body.velocity[i]
     A = body.rotation[i]
@@ -179,7 +181,7 @@ def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.nd
 
 
 def state_about(model: ModelData, at: HasState | None) -> State:
-    """The declared state of a model, or its state where ``at`` is, with the accelerations and multipliers of the model there.
+    """The declared state of a model, or the state ``at``, with the accelerations and multipliers of the model there.
 
     ``at`` may belong to another model with the same bodies and joints. Raises `InputError`.
     """
@@ -197,11 +199,11 @@ def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -
     own, other = joint.topology, given.compiled.topology
     sizes, given_sizes = joint.system.layout[1:3].tolist(), given.compiled.system.layout[1:3].tolist()
     if (own.bodies, own.cuts, sizes) != (other.bodies, other.cuts, given_sizes):
-        raise InputError(f"{key}: it belongs to a model with other bodies or joints; take it from this model")
+        raise InputError(f"{key}: it belongs to a model with other bodies or joints; use a state of this model")
     require_independent_motions(joint, given.q, given.beta)
     work, q, s = make_work(joint.system, given.beta), given.q.copy(), given.s.copy()
     if not settle(joint, work, t, q, s).left <= ACCEPTED_GAP:
-        raise InputError(f"{key}: it does not fulfil the joints and drives of the model at t = {t:g} s; mend the drives")
+        raise InputError(f"{key}: it does not satisfy the joints and drives of the model at t = {t:g} s; correct the drives")
     eta, nz = work.cut[:, ETA : ETA + 6].copy(), int(joint.system.layout[4])
     z = given.z.copy() if len(given.z) == nz else np.zeros(nz)
     moved = changes(joint, q - given.q, s - given.s)
@@ -210,7 +212,7 @@ def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -
 
 
 def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelData:
-    """A copy of the model whose joints have other initial values."""
+    """A copy of the model with other initial values of the joints."""
     unknown = [name for name in (*position, *velocity) if name not in model.joints]
     if unknown:
         raise InputError(*(f"joint '{name}' is not in the model; {close_names(name, model.joints)}" for name in unknown))
@@ -232,21 +234,23 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
         place = compiled.places.get(name)
         if place is None or place.cut >= 0:
             known = [key for key, where in compiled.places.items() if where.cut < 0]
-            raise InputError(f"acceleration: '{name}' is no joint of the tree; these are: {', '.join(known)}")
+            raise InputError(f"acceleration: '{name}' is not a joint of the tree; those are: {', '.join(known)}")
         nv = sum(m.nv for m in place.motions)
         values = numbers(value, nv, f"acceleration: joint '{name}'")
         at = int(compiled.system.tree[place.body, S_AT])
         if place.reversed:
             joint = compiled.model.joints[name]
             if nv == 6:
-                raise InputError(f"acceleration: joint '{name}' is free and hangs from its child; declare it the other way round")
+                raise InputError(
+                    f"acceleration: joint '{name}' is free and its parent is the outer body; exchange parent and child"
+                )
             values = inverse_coordinates(joint.motions, joint.initial_position, values)[1]
         sd[at : at + nv] = values
     return sd
 
 
 def _completed(state: State, given: np.ndarray) -> np.ndarray:
-    """ṡ with G ṡ = γ that keeps what is given, the rest of least mass-weighted size. Raises `InputError` where none exists."""
+    """ṡ with G ṡ = γ that keeps the given values, the others of least mass-weighted norm. Raises `InputError` if none exists."""
     known = terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
     open_ = np.isnan(given)
     sd = np.where(open_, 0.0, given)
@@ -259,7 +263,7 @@ def _completed(state: State, given: np.ndarray) -> np.ndarray:
     left = float(np.abs(missing).max(initial=0.0))
     if left > CONTRADICTION * (1.0 + float(np.abs(sd).max(initial=0.0))):
         raise InputError(
-            f"acceleration: the joints and drives allow no such accelerations, {left:.3g} (m/s² or rad/s²) is left; "
+            f"acceleration: the joints and drives allow no such accelerations, residual {left:.3g} (m/s² or rad/s²); "
             "give those of independent joints"
         )
     return sd

@@ -1,7 +1,7 @@
 """HDF5 file of a solution: states, joint wrenches, the model's text and the flexible bodies, all in one file.
 
-The whole model comes back from it. Nothing in the file is run: functions of the user stay names in the text. What they did is in
-the stored wrenches and works, so that all views are there; what would call them is refused, unless the user gives the model.
+The whole model is restored from it. No code in the file is run: user functions remain names in the text. Their effects are in
+the stored wrenches and works, so that all views are available; operations that would call them need the user's model.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ FORMAT = "flexmbs-solution/1"
 STATES = tuple(name for name in Trajectory._fields if name != "contact")
 MAX_CHARACTERS = 5_000_000
 TEXTS = ("model", "run")
-CONTACT = "trajectory/contact"  # only where there are contacts
-SPRINGS = "springs"  # unloaded lengths (m), only where there are springs
+CONTACT = "trajectory/contact"  # only with contacts
+SPRINGS = "springs"  # unloaded lengths (m), only with springs
 
 
 def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
-    """File of ``solution`` at ``path``, complete or not there at all. Raises MachineError."""
+    """Write ``solution`` to the file ``path``, atomically. Raises MachineError."""
     arrays = {f"trajectory/{name}": values for name, values in solution.trajectory._asdict().items()}
     if not solution.trajectory.contact.size:
         del arrays[CONTACT]
@@ -70,12 +70,12 @@ def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str], model: ModelData | None, make: type[S], make_model: type[ModelData]) -> S:
-    """The solution in the file at ``path``, of ``model`` where it is given. Raises InputError naming the file and the item."""
+    """Read the solution in the file ``path``, of ``model`` if given. Raises InputError naming the file and the item."""
     return read_whole(path, lambda file: _solution(file, model, make, make_model), "flexmbs run or Solution.save")
 
 
 def _distinct(data: Mapping[str, FlexibleBodyData]) -> tuple[dict[str, int], list[FlexibleBodyData]]:
-    """Number of the data of each flexible body, and the data, each once."""
+    """Index of the data of each flexible body, and the data, each once."""
     digests: dict[str, int] = {}
     parts: list[FlexibleBodyData] = []
     numbers = {}
@@ -135,8 +135,8 @@ def _record(text: str) -> dict[str, Any]:
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
-        raise InputError("run: is not the record of a run; write the file anew") from None
-    record = {"events": [], "impacts": []} | record if isinstance(record, dict) else record  # the first files had none
+        raise InputError("run: is not the record of a run; write the file again") from None
+    record = {"events": [], "impacts": []} | record if isinstance(record, dict) else record  # absent in the first files
     kinds = {
         "coordinates": str, "bodies": dict, "statistics": dict, "options": dict, "outcome": str, "redundant": list,
         "moved": list, "notes": list, "provenance": dict, "events": list, "impacts": list,
@@ -164,7 +164,7 @@ def _event(number: int, values: Any) -> EventRecord:
         name, t, q, s = values
         return EventRecord(str(name), float(t), np.array(q, float).reshape(-1), np.array(s, float).reshape(-1))
     except (TypeError, ValueError):
-        raise InputError(f"run: event {number} is damaged; write the file anew") from None
+        raise InputError(f"run: event {number} is damaged; write the file again") from None
 
 
 def _check(values: Any) -> Check:
@@ -172,7 +172,7 @@ def _check(values: Any) -> Check:
         title, status, found, mend = map(str, values)
         return Check(title, (PASS, WARN, FAIL)[(PASS, WARN, FAIL).index(status)], found, mend)
     except (TypeError, ValueError):
-        raise InputError("run: the audit is damaged; write the file anew") from None
+        raise InputError("run: the audit is damaged; write the file again") from None
 
 
 def _impact(number: int, values: Any) -> Impact:
@@ -180,7 +180,7 @@ def _impact(number: int, values: Any) -> Impact:
         contact, t, (normal, first, second), lost = values
         return Impact(str(contact), float(t), (float(normal), float(first), float(second)), float(lost))
     except (TypeError, ValueError):
-        raise InputError(f"run: impact {number} is damaged; write the file anew") from None
+        raise InputError(f"run: impact {number} is damaged; write the file again") from None
 
 
 def _table(text: str) -> dict[str, Any]:
@@ -189,14 +189,14 @@ def _table(text: str) -> dict[str, Any]:
 
 
 def _model(text: str, data: Mapping[str, FlexibleBodyData], make: type[ModelData]) -> ModelData:
-    """The whole model, with stand-ins for functions of the user; its flexible bodies have the data in the file, and no other."""
+    """The whole model, with placeholders for user functions; its flexible bodies have the data in the file."""
     table = _table(text)
     bodies = {}
     for name, values in dict(table.get("bodies", {})).items():
         bodies[name] = {key: value for key, value in values.items() if key not in ("file", "data")}
         if bodies[name].get("kind") == FlexibleBody.kind:
             if name not in data:
-                raise InputError(f"bodies.{name}: its data is not in the file; write the file anew")
+                raise InputError(f"bodies.{name}: its data is not in the file; write the file again")
             bodies[name]["data"] = data[name]
     with stand_ins():
         model, problems = model_of({**table, "bodies": bodies}, Locator(Path(), allow_outside=False), make)
@@ -206,7 +206,7 @@ def _model(text: str, data: Mapping[str, FlexibleBodyData], make: type[ModelData
 
 
 def _same(given: ModelData, text: str, data: Mapping[str, FlexibleBodyData]) -> ModelData:
-    """The model that the user gave. Raises `InputError` where it is not that of the solution, item by item."""
+    """The given model. Raises `InputError` if it is not that of the solution, item by item."""
     stored, own = _table(text), tomllib.loads(given.to_toml(complete=False))
     values = {key for key in (*stored, *own) if key not in SECTIONS}
     pairs = [(key, stored.get(key), own.get(key)) for key in sorted(values - {"run"})]
@@ -219,7 +219,7 @@ def _same(given: ModelData, text: str, data: Mapping[str, FlexibleBodyData]) -> 
         if isinstance(body, FlexibleBody) and name in data and body.load().digest != data[name].digest
     ]  # fmt: skip
     if wrong:
-        raise InputError(*(f"model: {name} differs from that of the solution; give the model it was made with" for name in wrong))
+        raise InputError(*(f"model: {name} differs from that of the solution; give the model of the run" for name in wrong))
     return given
 
 
@@ -229,12 +229,12 @@ def _without_source(item: Any) -> Any:
 
 
 def _with_springs(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
-    """Lengths of the springs that are unloaded in the initial state; only the run knew them."""
+    """Lengths of the springs that are unloaded in the initial state, known only to the run."""
     lengths = compiled.spring_lengths
     if SPRINGS in found:
         return compiled.with_spring_lengths(_array(SPRINGS, found, lengths.shape))
     if np.isnan(lengths).any():
-        raise InputError(f"{SPRINGS}: is missing; write the file anew")
+        raise InputError(f"{SPRINGS}: is missing; write the file again")
     return compiled
 
 

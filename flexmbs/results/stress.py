@@ -2,7 +2,7 @@
 
     σ(t) = σ₀ + Σ_k q_k(t) σ_k + Σ_j ζ_j(t) τ_j        (see `flexmbs.flexible_body.stress`)
 
-Nodes are taken in blocks, so that neither the stress modes nor the histories of a large body need to be in memory.
+Nodes are processed in blocks, so that neither the stress modes nor the histories of a large body need to be in memory.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
 
 BLOCK = 64 * 2**20  # bytes of the stresses of one block of nodes
-MOST_TIMES = 2000  # that summary and report look at
+MOST_TIMES = 2000  # evaluated by summary and report
 
 
 @dataclass(frozen=True, eq=False)
 class StressView:
-    """Stress of one body at the nodes that its file keeps, in body axes.
+    """Stress of one body at the nodes with stress data, in body axes.
 
-    name: the body's.  t (nt,): output times.  history, field, envelope and hot_spots are evaluated when asked for.
+    name: the body's.  t (nt,): output times.  history, field, envelope and hot_spots are evaluated on demand.
     """
 
     name: str
@@ -51,7 +51,7 @@ class StressView:
 
     @property
     def yield_stress(self) -> FloatArray:
-        """Yield stress (n,) of the material at the nodes, Pa; infinite where it is not known."""
+        """Yield stress (n,) of the material at the nodes, Pa; infinite if unknown."""
         return self._modes.yield_stress[self._modes.material]
 
     @property
@@ -61,7 +61,7 @@ class StressView:
 
     @property
     def open_joints(self) -> tuple[str, ...]:
-        """Joints on the body whose wrench is not unique: the static correction takes the one of least norm."""
+        """Joints on the body whose wrench is not unique: the static correction uses the one of least norm."""
         return self._loads.open_joints
 
     def nearest(self, position: ArrayLike) -> int:
@@ -75,7 +75,7 @@ class StressView:
         ids = self.node_ids
         missing = wanted[~np.isin(wanted, ids)]
         if len(missing):
-            raise InputError(f"node {missing[0]} of body '{self.name}' has no stress; take one of .node_ids or .nearest(…)")
+            raise InputError(f"node {missing[0]} of body '{self.name}' has no stress; use one of .node_ids or .nearest(…)")
         rows = np.concatenate([np.flatnonzero(ids == node) for node in wanted]).astype(np.int64)
         return self._nodal(self.t, rows, self._values(rows, self._factors).transpose(2, 0, 1))
 
@@ -89,7 +89,7 @@ class StressView:
 
     @cached_property
     def envelope(self) -> Envelope:
-        """Largest von Mises stress of each node over the run, and when."""
+        """Largest von Mises stress of each node over the run, and its time."""
         largest, at = np.zeros(len(self._modes.rows)), np.zeros(len(self._modes.rows), np.int64)
         for rows in self._blocks(len(self.t)):
             values = von_mises(self._values(rows, self._factors).transpose(0, 2, 1))
@@ -99,17 +99,17 @@ class StressView:
 
     @property
     def utilization(self) -> FloatArray:
-        """Largest von Mises stress over the run by the yield stress (n,); zero where the latter is not known."""
+        """Largest von Mises stress over the run by the yield stress (n,); zero if the latter is unknown."""
         return np.asarray(self.envelope.von_mises / self.yield_stress)
 
     def hot_spots(self, count: int = 10, *, spacing: float | None = None) -> HotSpots:
         """The ``count`` nodes of largest von Mises stress over the run, no two nearer than ``spacing`` (m; default 5 % of the
-        body's size), with time, principal stresses and what is left to yielding; printable. Raises InputError."""
+        body's size), with time, principal stresses and utilization; printable. Raises InputError."""
         return hot_spots(self, count, spacing)
 
     @cached_property
     def glance(self) -> StressView:
-        """The stress at no more than `MOST_TIMES` of the output times, equally spaced: what summary and report look at."""
+        """The stress at no more than `MOST_TIMES` of the output times, equally spaced, as used by summary and report."""
         if len(self.t) <= MOST_TIMES:
             return self
         pick = np.unique(np.linspace(0, len(self.t) - 1, MOST_TIMES).astype(int))
@@ -117,7 +117,7 @@ class StressView:
         return StressView(self.name, self.t[pick], self._modes, self._surface, self._elastic[pick], lambda: loads)
 
     def at_times(self, rows: IntArray, times: IntArray) -> FloatArray:
-        """Stress (m, 6) of rows (m,), each at its own place in the output times (m,)."""
+        """Stress (m, 6) of rows (m,), each at its own output index (m,)."""
         modes, correction = (np.asarray(part[rows], float) for part in (self._modes.modes, self._modes.correction))
         shapes = np.concatenate([modes, correction], axis=2)
         return np.asarray(np.einsum("ncl,ln->nc", shapes, self._factors[:, times]) + self._initial(rows))
@@ -142,7 +142,7 @@ class StressView:
         parts = [np.asarray(_taken(part, rows), float) for part in (self._modes.modes, self._modes.correction)]
         shapes = np.concatenate(parts, axis=2)
         if not np.isfinite(shapes).all():
-            raise InputError(f"body '{self.name}': its stress modes have values that are not finite; reduce it anew")
+            raise InputError(f"body '{self.name}': its stress modes have values that are not finite; reduce it again")
         stress = (shapes.reshape(-1, shapes.shape[2]) @ factors).reshape(len(rows), 6, -1)
         return np.asarray(stress + self._initial(rows)[:, :, None])
 
@@ -155,7 +155,7 @@ class StressView:
 
 
 def _taken(values: np.ndarray, rows: IntArray) -> np.ndarray:
-    """values[rows], as one stretch of the file where the rows follow each other."""
+    """values[rows], read as one block if the rows are contiguous."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return values[rows[0] : rows[-1] + 1]
     return values[rows]

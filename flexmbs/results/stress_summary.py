@@ -1,4 +1,4 @@
-"""Stress of the flexible bodies of a solution as the summary, the report and the tables tell it."""
+"""Stress of the flexible bodies of a solution for the summary, the report and the tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PASCALS = 1e-6  # MPa
 
 @dataclass(frozen=True)
 class StressReport:
-    """What the page shows of one body: its hot spots, lines to read before using them, and the caption of the picture."""
+    """Stress section of one body: its hot spots, warnings, and the caption of the picture."""
 
     body: str
     spots: HotSpots
@@ -42,20 +42,20 @@ def _report(solution: SolutionData, name: str) -> StressReport:
     view = solution.body(name).stress.glance
     spots = view.hot_spots()
     notes = spots.warnings
-    if not notes and view.utilization.max(initial=0.0) > 1.0:  # beside a hot spot of another material
+    if not notes and view.utilization.max(initial=0.0) > 1.0:  # in addition to a hot spot of another material
         notes += (most_used(view),)
     if view.uncorrected:
-        notes += (f"loads on {', '.join(view.uncorrected)} are carried by the modes alone; make an interface there",)
+        notes += (f"loads on {', '.join(view.uncorrected)} are represented by the modes only; define an interface there",)
     if len(view.t) < len(solution.t):
-        notes += (f"found among {len(view.t)} of {len(solution.t)} output times; the envelope of the body's stress takes all",)
+        notes += (f"evaluated at {len(view.t)} of {len(solution.t)} output times; the envelope of the body's stress uses all",)
     if view.open_joints:
-        notes += (f"reactions of {', '.join(view.open_joints)} are not unique; the stress near them is one of many",)
-    caption = f"Von Mises stress at t = {spots[0].time:.4g} s, when it is largest; the numbers are those of the hot spots."
+        notes += (f"reactions of {', '.join(view.open_joints)} are not unique; neither is the stress near them",)
+    caption = f"Von Mises stress at t = {spots[0].time:.4g} s, the time of its maximum; the numbers mark the hot spots."
     return StressReport(name, spots, notes, caption if spots else "")
 
 
 def most_used(view: StressView) -> str:
-    """The node that is nearest to yielding or farthest beyond, in words."""
+    """Description of the node with the largest utilization."""
     worst, envelope = int(np.argmax(view.utilization)), view.envelope
     return (
         f"{PASCALS * envelope.von_mises[worst]:.4g} MPa at node {envelope.node_ids[worst]}, t = {envelope.time[worst]:.4g} s; "
@@ -80,7 +80,7 @@ def table_columns(spots: HotSpots) -> Mapping[str, FloatArray]:
     """Columns of the table of hot spots."""
     rows = [
         (s.node, *s.position, s.time, s.von_mises, *s.principal, s.yield_stress, *s.directions.T.ravel()) for s in spots
-    ]  # directions one after the other
+    ]  # directions in sequence
     names = ["node", "x [m]", "y [m]", "z [m]", "t [s]", "von Mises [Pa]", "sigma 1 [Pa]", "sigma 2 [Pa]", "sigma 3 [Pa]"]
     names += ["yield [Pa]", *(f"direction {k + 1} {axis}" for k in range(3) for axis in "xyz")]
     return dict(zip(names, np.array(rows).reshape(len(spots), len(names)).T))

@@ -1,4 +1,4 @@
-"""Stress at nodes and what is read from it: von Mises stress, principal stresses and their directions, strain."""
+"""Stress at nodes and derived quantities: von Mises stress, principal stresses and their directions, strain."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from flexmbs.flexible_body.stress import von_mises
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # places of xx yy zz xy yz zx in the tensor
+_TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # indices of xx yy zz xy yz zx in the tensor
 
 
 def principal(stress: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 # limits of (PASS, WARN); beyond the second a check fails
-ENERGY = (1e-3, 5e-2)  # missing energy over the largest energy or work
-AT_REST = 1e-18  # m²/s²: an energy per mass so small is that of a system at rest
-ROUND_OFF = 1e-11  # of mass, gravity and size: the energy of a fall so short is one of round-off
+ENERGY = (1e-3, 5e-2)  # energy error over the largest energy or work
+AT_REST = 1e-18  # m²/s²: energy per mass below which a system is at rest
+ROUND_OFF = 1e-11  # of mass, gravity and size: potential energy at round-off
 POSITION_DRIFT = (1e-6, 1e-4)  # m or rad
-OVERLAP = 1e-6  # m or rad, of rigid contacts, beside what a fixed step at the speed of approach lets them enter; ten times fails
-LASTING = 1e-3  # of the model's size: an overlap that stays
+# m or rad, of rigid contacts, in addition to the penetration in a fixed step at the approach speed; ten times fails
+OVERLAP = 1e-6
+LASTING = 1e-3  # of the model's size: lasting penetration
 VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
 HALF_TURN = np.pi
 LARGE_TURN = 0.95 * HALF_TURN  # between the frames of a bushing
-REJECTED = 0.5  # part of the steps tried
+REJECTED = 0.5  # fraction of the attempted steps
 DEFLECTION = 0.08  # of the body's size: beyond it linear elasticity in the body frame is doubtful
 ROTATION = 0.2  # rad
 MOST_NODES, MOST_TIMES = 400, 200
@@ -44,7 +45,9 @@ def checks(solution: SolutionData) -> list[Check]:
     found += jump_check(solution)
     found += [_overlap(solution)] if solution.overlaps else []
     if unseen := int(solution.statistics.get("unseen_contacts", 0)):
-        found.append(Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without force: see the notes"))
+        found.append(
+            Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without contact force: see the notes")
+        )
     found += [check for name in solution.compiled.model.forces if (check := _rotation_between(solution, name))]
     found += [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
     return found + [check for name in stressed_bodies(solution) if (check := _yielding(solution, name))]
@@ -59,16 +62,18 @@ def _outcome(solution: SolutionData) -> Check:
 
 def _energy(solution: SolutionData) -> Check:
     if uncounted := _uncounted(solution):
-        text = f"not judged: the work of {', '.join(uncounted)}, which depends on time, is not counted"
+        text = f"not judged: the work of the time-dependent {', '.join(uncounted)} is not included"
         return Check("Energy balance", PASS, text)
     energy = solution.energy
     missing = float(np.abs(energy.balance).max())
     share = missing / max(energy.scale, energy_at_rest(solution))
-    return Check("Energy balance", graded(share, ENERGY), f"{missing:.2e} J missing, {share:.1e} of the largest energy or work")
+    return Check(
+        "Energy balance", graded(share, ENERGY), f"balance error {missing:.2e} J, {share:.1e} of the largest energy or work"
+    )
 
 
 def energy_at_rest(solution: SolutionData) -> float:
-    """Energy (J) below which a system is at rest but for round-off."""
+    """Energy (J) below which a system is at rest within round-off."""
     mass = float(solution.compiled.system.bodies.rigid[:, MASS].sum())
     weight = mass * float(np.linalg.norm(solution.model.gravity))
     return max(AT_REST * mass, ROUND_OFF * weight * model_size(solution.compiled), 1e-300)
@@ -81,14 +86,14 @@ def _uncounted(solution: SolutionData) -> list[str]:
 
 
 def body_mass(solution: SolutionData, name: str) -> float:
-    """Mass (kg) of a body, zero where it has none."""
+    """Mass (kg) of a body, zero if it has none."""
     data = solution.compiled.data.get(name)
     return float(data.mass if data is not None else getattr(solution.compiled.model.bodies[name], "mass", 0.0))
 
 
 def _drifts(solution: SolutionData) -> list[Check]:
     if solution.drift.size == 0 or solution.compiled.n_constraints == 0:
-        return [Check("Constraints", PASS, "none: no drift is possible")]
+        return [Check("Constraints", PASS, "no constraints: no drift")]
     left = solution.drift[:, 1][~disturbed(solution, solution.t)]
     g, gd = float(solution.drift[:, 0].max()), float(left.max(initial=0.0))
     speed = max(float(np.abs(solution.s).max(initial=0.0)), 1e-3)
@@ -100,7 +105,7 @@ def _drifts(solution: SolutionData) -> list[Check]:
 
 
 def _overlap(solution: SolutionData) -> Check:
-    """Depth of rigid contacts against a part of a micrometre and what a fixed step at the speed of approach lets them enter."""
+    """Penetration of rigid contacts against a fraction of a micrometre plus that in a fixed step at the approach speed."""
     name, depth = max(solution.overlaps.items(), key=lambda each: float(each[1].max()))
     k = int(depth.argmax())
     speed = float(np.abs(solution.contact(name).rate).max())
@@ -108,13 +113,13 @@ def _overlap(solution: SolutionData) -> Check:
     status = graded(float(depth[k]) / allowed, (1.0, 10.0))
     lasting = max(float(each[-2:].min()) for each in solution.overlaps.values())
     if lasting > LASTING * model_size(solution.compiled) and status == PASS:
-        text = f"overlap at the end of the run {lasting:.1e} (m, rad): impacts are taken a part of a step late and stay so"
-        return Check("Rigid contacts", WARN, text, "take smaller steps")
-    return Check("Rigid contacts", status, f"largest overlap {depth[k]:.1e} (m, rad) of {name} at t = {solution.t[k]:.4g} s")
+        text = f"penetration at the end of the run {lasting:.1e} (m, rad): impacts occur a fraction of a step late"
+        return Check("Rigid contacts", WARN, text, "use smaller steps")
+    return Check("Rigid contacts", status, f"largest penetration {depth[k]:.1e} (m, rad) of {name} at t = {solution.t[k]:.4g} s")
 
 
 def _rotation_between(solution: SolutionData, name: str) -> Check | None:
-    """Rotation between the frames of a force that takes a rotation vector, which jumps to −θ at half a turn."""
+    """Rotation between the frames of a force that depends on a rotation vector, which jumps to −θ at half a turn."""
     force = solution.compiled.model.forces[name]
     if not (isinstance(force, BetweenFrames) and force.place == BetweenFrames.place):
         return None
@@ -125,16 +130,16 @@ def _rotation_between(solution: SolutionData, name: str) -> Check | None:
     k = int(jumped[0]) if len(jumped) else int(angle.argmax())
     if angle[k] < LARGE_TURN and not len(jumped):
         return None
-    text = f"its frames turned by {angle[k]:.3g} rad at t = {solution.t[k]:.4g} s; at half a turn its moment jumps"
-    return Check(f"Rotation of {name}", FAIL, f"{text}: take a JointSpring there")
+    text = f"its frames rotated by {angle[k]:.3g} rad at t = {solution.t[k]:.4g} s; its moment jumps at half a turn"
+    return Check(f"Rotation of {name}", FAIL, f"{text}: use a JointSpring instead")
 
 
 def _redundancy(solution: SolutionData) -> Check:
     redundant = solution.run.redundant
     if not redundant:
-        return Check("Redundancy", PASS, "no dependent constraints")
+        return Check("Redundancy", PASS, "no redundant constraints")
     named = ", ".join(f"{name} ({rows} row{'' if rows == 1 else 's'})" for name, rows in redundant)
-    return Check("Redundancy", WARN, f"dependent constraints: {named}; the reactions of their loops are not unique")
+    return Check("Redundancy", WARN, f"redundant constraints: {named}; the reactions of their loops are not unique")
 
 
 def _steps(solution: SolutionData) -> Check:
@@ -161,7 +166,7 @@ def _deflection(solution: SolutionData, name: str, data: FlexibleBodyData) -> Ch
 
 
 def _yielding(solution: SolutionData, name: str) -> Check | None:
-    """Largest von Mises stress over the yield stress, where that is known."""
+    """Largest von Mises stress over the yield stress, if known."""
     view = solution.body(name).stress.glance
     used = float(view.utilization.max(initial=0.0))
     return Check(f"Stress of {name}", WARN if used > 1.0 else PASS, most_used(view)) if used > 0.0 else None

@@ -1,4 +1,4 @@
-"""What a solution shows of one body, frame, joint or drive: arrays over the output times, the first index is the time."""
+"""Views of one body, frame, joint or drive: arrays over the output times, the first index is the time."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -63,7 +63,7 @@ class BodyView:
     def displacement(self, nodes: int | Iterable[int]) -> FloatArray:
         """Elastic displacement φ q (nt, m, 3) of nodes (numbers in the mesh) in body axes, m. Raises InputError."""
         if self._surface is None:
-            raise InputError(f"body '{self.name}' has no nodes: it is rigid, or its file holds no surface")
+            raise InputError(f"body '{self.name}' has no nodes: it is rigid, or its file has no surface")
         wanted = np.atleast_1d(np.asarray(nodes, np.int64)).ravel()
         missing = wanted[~np.isin(wanted, self._surface.node_ids)]
         if len(missing):
@@ -76,7 +76,7 @@ class BodyView:
     def stress(self) -> "StressView":
         """Stress at the nodes of a flexible body. Raises InputError for a body without stress modes."""
         if self._stress is None:
-            raise InputError(f"body '{self.name}' has no stress modes; they come with a mesh that `preprocess.reduce` reduces")
+            raise InputError(f"body '{self.name}' has no stress modes; they are computed by `preprocess.reduce` from a mesh")
         return self._stress
 
 
@@ -86,9 +86,9 @@ class JointView:
 
     position (nt, nq), velocity and acceleration (nt, nv): joint coordinates, rad and m.
     wrench (nt, 6): force and moment of the parent on the child at the child's frame, in that frame's axes [N, N m]; drives and
-    joint forces are in it. force, torque (nt, 3): the same in world axes. effort (nt, nv): its part along the freedoms, the
-    sum of drives and joint forces. unique: False where redundant constraints leave the wrench open; it is then that of the
-    multipliers of least norm.
+    joint forces are included. force, torque (nt, 3): the same in world axes. effort (nt, nv): its components along the degrees of
+    freedom, the sum of drives and joint forces. unique: False if redundant constraints leave the wrench undetermined; it is then
+    that of the multipliers of least norm.
     """
 
     name: str
@@ -153,12 +153,12 @@ class Energy:
 
     @property
     def balance(self) -> FloatArray:
-        """What is missing in the account, ``E − E₀ − W_forces − W_drives + D``."""
+        """Error of the energy balance, ``E − E₀ − W_forces − W_drives + D``."""
         return self.total - self.total[0] - self.work_of_forces - self.work_of_drives + self.dissipated
 
     @property
     def scale(self) -> float:
-        """Largest energy or work in the account, to compare the balance with."""
+        """Largest energy or work, the scale of the energy balance."""
         height = self.potential - self.potential[0]
         parts = (self.kinetic, self.strain, height, self.work_of_forces, self.work_of_drives, self.dissipated)
         return max(float(np.abs(part).max()) for part in parts)

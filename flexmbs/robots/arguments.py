@@ -1,4 +1,4 @@
-"""What users give to robots, and copies of models."""
+"""Arguments of robots, and copies of models."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def copy_of(model: Model) -> Model:
-    """A model of the same items."""
+    """A copy of a model with the same items."""
     made = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts, run=model.run)
     made.folder = model.folder
     for section in SECTIONS:
@@ -41,7 +41,7 @@ def real_array(key: str, value: Any, *, finite: bool = True) -> np.ndarray:
 
 
 def checked(key: str, check: Callable[[Any], T], value: Any) -> T:
-    """What a check of fields makes of a value. Raises `InputError`."""
+    """The value validated by a field check. Raises `InputError`."""
     try:
         return check(value)
     except ValueError as error:
@@ -49,7 +49,7 @@ def checked(key: str, check: Callable[[Any], T], value: Any) -> T:
 
 
 def checked_kind(key: str, kind: type[Any], value: Any) -> Any:
-    """The value, which is of a class. Raises `InputError`."""
+    """The value, an instance of a class. Raises `InputError`."""
     if not isinstance(value, kind):
         raise InputError(f"{key}: must be of the class {kind.__name__}, not {shown(value)}")
     return value
@@ -87,7 +87,7 @@ def given_motors(value: Any, model: Model) -> dict[str, Motor]:
 
 
 def given_limits(value: Any, model: Model) -> dict[str, tuple[float, float]]:
-    """Lower and upper limits by joint, which may be infinite; None where there are none. Raises `InputError`."""
+    """Lower and upper limits by joint, which may be infinite; None if there are none. Raises `InputError`."""
     return {name: _two(f"limits.{name}", pair) for name, pair in by_joint("limits", value, model).items() if pair is not None}
 
 

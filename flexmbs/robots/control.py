@@ -1,10 +1,10 @@
 """Controllers: joint forces of a robot from its coordinates and rates, and models with them.
 
-A joint force of a model is a function of its own coordinate. A controller of the whole robot has them all: in the list of forces
-stand first the sensors, one per coordinate, joint forces of zero that keep what they are given, then the actuators; joint forces
-are evaluated in the order in which they are declared, all of them, then for wrenches those of one joint again. Where the
-iteration matrix asks for slopes, each function is called again with its own coordinate or rate changed: sensors keep their first
-value, actuators add their slope times the change.
+A joint force of a model is a function of its own coordinate. A controller of the whole robot needs all of them: the list of
+forces starts with the sensors, one per coordinate, joint forces of zero that store their arguments, followed by the actuators;
+joint forces are evaluated in the order of their declaration, all of them, then for wrenches those of one joint again. For slopes
+in the iteration matrix each function is called again with its own coordinate or rate changed: sensors keep their first value,
+actuators add their slope times the change.
 """
 
 import abc
@@ -23,7 +23,7 @@ from flexmbs.robots.links import Motor
 from flexmbs.robots.paths import Path
 from flexmbs.robots.robot import Robot
 
-SLIDING = 1e-3  # rad/s or m/s, at which Coulomb friction in a model has reached tanh(1) of its value
+SLIDING = 1e-3  # rad/s or m/s, at which Coulomb friction in a model reaches tanh(1) of its value
 
 
 class Controller(abc.ABC):
@@ -36,12 +36,14 @@ class Controller(abc.ABC):
         """τ (n,) at time t (s), coordinates q and rates q̇ (n,)."""
 
     def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(−∂τ_i/∂q_i, −∂τ_i/∂q̇_i), zero by default: for the iterations of implicit steps, whose result they do not change."""
+        """(−∂τ_i/∂q_i, −∂τ_i/∂q̇_i), zero by default: used in the iterations of implicit steps, whose result they do not
+        change."""
         return np.zeros(len(q)), np.zeros(len(q))
 
 
 class PathController(Controller):
-    """Controller that keeps a robot on a ``path`` with gains kp and kd: numbers or one per coordinate. Raises `InputError`."""
+    """Controller that makes a robot follow a ``path`` with gains kp and kd: numbers or one per coordinate. Raises
+    `InputError`."""
 
     def __init__(self, robot: Robot, path: Path, kp: ArrayLike, kd: ArrayLike) -> None:
         self.robot, self.path = checked_kind("robot", Robot, robot), _fitting(path, robot)
@@ -52,9 +54,9 @@ class PathController(Controller):
 class ComputedTorque(PathController):
     """τ = D(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + friction with e = q_d − q: the error obeys ë + Kd ė + Kp e = 0.
 
-    robot: whose terms it takes, with payload if it shall know of it.  kp (1/s²), kd (1/s): numbers or one per coordinate.
-    It couples all joints, of which the iteration matrix of implicit steps knows what each does to itself; where they do not
-    converge, take smaller steps or ``PDFeedforward``.
+    robot: whose terms it uses, with payload if the controller is to account for it.  kp (1/s²), kd (1/s): numbers or one per
+    coordinate. It couples all joints, but the iteration matrix of implicit steps includes only the slopes of each joint by
+    itself; if they do not converge, use smaller steps or ``PDFeedforward``.
     Luh, Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
     """
 
@@ -63,7 +65,7 @@ class ComputedTorque(PathController):
         return self.robot.inverse_dynamics(q, qd, wanted.qdd + self.kd * (wanted.qd - qd) + self.kp * (wanted.q - q))
 
     def slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of D(q) Kp and D(q) Kd the diagonals."""
+        """The diagonals of D(q) Kp and D(q) Kd."""
         own = np.diagonal(self.robot.mass_matrix(q))
         return self.kp * own, self.kd * own
 
@@ -104,16 +106,16 @@ class PDFeedforward(PathController):
 def controlled(robot: Robot, controller: Controller) -> Model:
     """A copy of the robot's model with the controller's forces and the friction of its motors, for `simulate`.
 
-    The controller may know another robot of the same coordinates, such as the rigid one of a flexible model. Coulomb friction
-    acts as T tanh(q̇/10⁻³). Motors with inertia are refused: bodies have none that counts relative to the link only.
+    The controller may use another robot with the same coordinates, such as the rigid one of a flexible model. Coulomb friction
+    acts as T tanh(q̇/10⁻³). Motors with inertia are rejected: a body cannot represent rotor inertia relative to the link.
     Raises `InputError`.
     """
     known = checked_kind("controller", Controller, controller).robot.coordinates
     if known != checked_kind("robot", Robot, robot).coordinates:
-        raise InputError(f"controller: it is for the coordinates {', '.join(known)}, not {', '.join(robot.coordinates)}")
+        raise InputError(f"controller: its coordinates are {', '.join(known)}, not {', '.join(robot.coordinates)}")
     heavy = [joint for joint, motor in robot.motors.items() if motor.inertia > 0.0]
     if heavy:
-        raise InputError(f"motor of '{heavy[0]}': a model holds no rotor inertia G²J; leave it out or use forward_dynamics")
+        raise InputError(f"motor of '{heavy[0]}': rotor inertia G²J is not supported in a model; omit it or use forward_dynamics")
     model, loop = copy_of(robot.model), _Loop(controller, robot.n)
     ends = list(enumerate(robot.tree.coordinates))
     for i, (joint, number) in ends:
@@ -132,7 +134,7 @@ def controlled(robot: Robot, controller: Controller) -> Model:
 
 
 class _Loop:
-    """What the sensors of one evaluation gave, and the controller's forces there."""
+    """Values of the sensors in one evaluation, and the controller's forces for them."""
 
     def __init__(self, controller: Controller, n: int) -> None:
         self.controller = controller
@@ -144,9 +146,9 @@ class _Loop:
         self.slopes: tuple[np.ndarray, np.ndarray] | None = None
 
     def sense(self, i: int, t: float, x: float, v: float) -> float:
-        """Keep the first values of coordinate i in this evaluation.
+        """Store the first values of coordinate i in this evaluation.
 
-        They begin a new one after the actuators of the last, or at another time where that was interrupted.
+        A new evaluation starts after the actuators of the last one, or at another time if that was interrupted.
         """
         if self.known is not None or t != self.t:
             self.seen, self.known, self.slopes = set(), None, None
@@ -167,13 +169,13 @@ class _Loop:
         return float(self.known[i] - stiffness[i] * (x - self.q[i]) - damping[i] * (v - self.qd[i]))
 
     def _known(self, t: float) -> np.ndarray:
-        """Forces of the values sensed, or of the last whole evaluation where only its joint was asked again."""
+        """Forces for the sensor values, or of the last complete evaluation if only one joint is evaluated again."""
         now = (t, *self.q, *self.qd)
         complete, self.seen = len(self.seen) == len(self.q) and t == self.t, set()
         if complete:
             self.last = now, self._forces(t)
         elif self.last is None or now != self.last[0]:
-            raise RuntimeError("the sensors of a controller did not come before its actuators")
+            raise RuntimeError("the sensors of a controller were not evaluated before its actuators")
         return self.last[1]
 
     def _forces(self, t: float) -> np.ndarray:

@@ -33,7 +33,7 @@ def table_rows(table: Sequence[Any]) -> list[Link]:
     names = [row.name for row in rows]
     double = sorted({name for name in names if names.count(name) > 1})
     if double:
-        raise InputError(f"table: the name '{double[0]}' stands in two rows; choose another")
+        raise InputError(f"table: the name '{double[0]}' is used in two rows; choose another")
     return rows
 
 
@@ -66,7 +66,7 @@ def dh_model(
     Hartenberg, J. Appl. Mech. 22 (1955) 215; modified: Rot_x(α) Trans_x(a) Rot_z(θ) Trans_z(d), Craig, Robotics (1989) §3.4.
     """
     zero = Frame()
-    before = [zero if standard else _x_part(row) for row in rows]  # joint in the frame of the link before
+    before = [zero if standard else _x_part(row) for row in rows]  # joint in the frame of the previous link
     after = [_product(_z_part(row), _x_part(row)) if standard else _z_part(row) for row in rows]
     model = Model(name, gravity=gravity, frames={BASE: base, joint_name(0): _product(base, before[0])})
     parent: FrameRef = model.ground[joint_name(0)]
@@ -81,7 +81,7 @@ def dh_model(
 
 
 def _turn(axis: str, angle: float) -> Frame:
-    """A rotation whose elements at whole right angles are whole numbers."""
+    """A rotation whose elements at multiples of a right angle are integers."""
     quarter = angle / (0.5 * math.pi)
     if quarter != round(quarter):
         return Frame(rotation=(axis, math.remainder(angle, 2.0 * math.pi)))

@@ -1,4 +1,4 @@
-"""Euler angles of three turns about moved axes."""
+"""Euler angles of three rotations about moved axes."""
 
 import warnings
 
@@ -12,7 +12,7 @@ SINGULAR = 1e-8
 
 
 def euler_rates(R: np.ndarray, angles: str) -> np.ndarray:
-    """B (..., 3, 3) of ω = B φ̇ in world axes for R = R_a(φ1) R_b(φ2) R_c(φ3). Raises `InputError` where B is singular."""
+    """B (..., 3, 3) of ω = B φ̇ in world axes for R = R_a(φ1) R_b(φ2) R_c(φ3). Raises `InputError` if B is singular."""
     if (
         not isinstance(angles, str)
         or len(angles) != 3
@@ -20,7 +20,9 @@ def euler_rates(R: np.ndarray, angles: str) -> np.ndarray:
         or angles[0] == angles[1]
         or angles[1] == angles[2]
     ):
-        raise InputError(f"angles: must be three of X, Y, Z, no two alike in a row, such as 'ZYX' or 'ZYZ', not {shown(angles)}")
+        raise InputError(
+            f"angles: must be three of X, Y, Z, without equal neighbours, such as 'ZYX' or 'ZYZ', not {shown(angles)}"
+        )
     flat = R.reshape(-1, 3, 3)
     turns = np.eye(3)["XYZ".index(angles[0])], np.eye(3)["XYZ".index(angles[1])], np.eye(3)["XYZ".index(angles[2])]
     first = Rotation.from_matrix(flat)

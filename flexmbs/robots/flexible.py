@@ -1,4 +1,4 @@
-"""Flexible bodies in the place of rigid links: the same joints, on the interfaces of the body."""
+"""Flexible bodies instead of rigid links: the same joints, on the interfaces of the body."""
 
 import dataclasses
 import warnings
@@ -21,18 +21,18 @@ from flexmbs.model.motions import FixedRotation, FixedTranslation, Motion
 
 ROUND_OFF = 1e-12  # m, rad
 COINCIDENT = 1e-6  # m
-ALIKE = 0.1  # of the mass of the rigid link, and of its size: what a flexible one may differ by
+ALIKE = 0.1  # of the mass and size of the rigid link: tolerance of a flexible one
 TOOL = "tool"
 
 Constant = tuple[np.ndarray, np.ndarray]  # rotation (3, 3) and displacement (3,)
 
 
 class FlexibleLink(Declaration):
-    """A flexible body in the place of a rigid link.
+    """A flexible body instead of a rigid link.
 
-    body: `FlexibleBodyData`, or the path of its file.  frames: joint, or frame of the link such as "tool" → interface of the body
-    that holds it; one not given has the interface of its own name.  pose: of the body's axes in the link's frame, undeformed.
-    offset (m): how far a joint may be from its interface; between the two the link is rigid.
+    body: `FlexibleBodyData`, or the path of its file.  frames: joint, or frame of the link such as "tool" → interface of
+    the body; by default the interface of the same name.  pose: of the body's axes in the link's frame, undeformed.
+    offset (m): largest distance of a joint from its interface; the connection between them is rigid.
     """
 
     body: Any = dataclasses.field(kw_only=False)
@@ -48,9 +48,9 @@ class FlexibleLink(Declaration):
 
 
 def with_flexible_links(model: Model, links: Mapping[str, Any], tool: FrameRef) -> tuple[Model, FrameRef]:
-    """A copy of a model of rigid links with some of them flexible, and where its tool frame is now. Raises `InputError`.
+    """A copy of a model of rigid links with some of them flexible, and its new tool frame. Raises `InputError`.
 
-    A joint whose frames are not those of the interfaces keeps its axis: constant motions in its chain lead from one to the other.
+    A joint whose frames differ from the interfaces keeps its axis: constant motions in its chain connect them.
     """
     if not isinstance(links, Mapping):
         raise InputError(f"links: must be a table, link → FlexibleLink or path of a flexible body, not {shown(links)}")
@@ -75,7 +75,7 @@ def with_flexible_links(model: Model, links: Mapping[str, Any], tool: FrameRef) 
 
 
 def _tool(model: Model, link: "_Replaced", tool: FrameRef) -> FrameRef:
-    """The tool frame on an interface, on a body without mass where it is not the interface itself."""
+    """The tool frame on an interface, on a massless body if it is not the interface itself."""
     place, (R, x) = link.frame(tool.frame or TOOL, tool.frame)
     motions = _constants(R, x)
     if not motions:
@@ -86,33 +86,33 @@ def _tool(model: Model, link: "_Replaced", tool: FrameRef) -> FrameRef:
 
 
 class _Replaced:
-    """Where the frames of a rigid link are on the flexible body in its place."""
+    """The frames of a rigid link on the flexible body that replaces it."""
 
     def __init__(self, name: str, link: FlexibleLink, frames: Mapping[str, Constant]) -> None:
         self.name, self.link, self.frames = name, link, frames
         self.data = link.declared(name).load()
 
     def compare(self, rigid: RigidBody) -> None:
-        """A `ModelWarning` where it is not of the mass of the rigid link, or has it elsewhere."""
+        """A `ModelWarning` if mass or centre of mass differ from those of the rigid link."""
         data, (A, r) = self.data, _pose(self.link.pose)
         if abs(data.mass - rigid.mass) > ALIKE * rigid.mass:
-            told = f"links.{self.name}: has {data.mass:.4g} kg in the place of a rigid link of {rigid.mass:.4g} kg"
-            warnings.warn(f"{told}; mend its density or units, or add what it lacks as a body", ModelWarning, stacklevel=5)
+            told = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {rigid.mass:.4g} kg"
+            warnings.warn(f"{told}; correct its density or units, or add the missing mass as a body", ModelWarning, stacklevel=5)
             return
         com = r + A @ (data.first_moment / data.mass)
         size = max(float(np.linalg.norm(x)) for x in (np.ptp([f.x for f in data.frames.values()], axis=0), rigid.com, com))
         if float(np.linalg.norm(com - rigid.com)) > ALIKE * size:
             at, other = (", ".join(f"{c:.3g}" for c in x) for x in (com, rigid.com))
             told = f"links.{self.name}: has its centre of mass at ({at}) m in the frame of the link, the rigid one at ({other}) m"
-            warnings.warn(f"{told}; mend its pose, or add what it lacks as a body", ModelWarning, stacklevel=5)
+            warnings.warn(f"{told}; correct its pose, or add the missing mass as a body", ModelWarning, stacklevel=5)
 
     def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:
-        """The interface that holds a joint ``key`` or its ``frame``, and the pose of that frame there. Raises `InputError`."""
+        """The interface of a joint ``key`` or its ``frame``, and the pose of that frame there. Raises `InputError`."""
         item = f"links.{self.name}"
         interface = self.link.frames.get(key) or self.link.frames.get(frame, key)
         if interface not in self.data.frames:
             hint = f"the body has: {', '.join(self.data.frames)}"
-            raise InputError(f"{item}.frames: '{key}' needs an interface, and there is no '{interface}'; {hint}")
+            raise InputError(f"{item}.frames: '{key}' needs an interface, but there is no '{interface}'; {hint}")
         A, r = _pose(self.link.pose)
         place = self.data.frames[interface]
         R, x = A @ place.R, r + A @ place.x
@@ -121,7 +121,8 @@ class _Replaced:
         distance = float(np.linalg.norm(apart))
         if distance > self.link.offset:
             raise InputError(
-                f"{item}: '{key}' is {distance:.4g} m from interface '{interface}'; mend pose or frames, or give offset if rigid"
+                f"{item}: '{key}' is {distance:.4g} m from interface '{interface}'; correct "
+                f"pose or frames, or give offset if rigid"
             )
         return FrameRef(self.name, interface), (R.T @ wanted, apart)
 
@@ -144,7 +145,7 @@ def _moved(joint: Joint, replaced: Mapping[str, _Replaced]) -> Joint:
 
 
 def _constants(R: np.ndarray, x: np.ndarray) -> tuple[Motion, ...]:
-    """Constant motions to a pose; none where it is no motion."""
+    """Constant motions to a pose; none for the identity."""
     turned = Rotation.from_matrix(R).as_rotvec()
     angle = float(np.linalg.norm(turned))
     moved = (FixedTranslation(tuple(x)),) if float(np.abs(x).max()) > ROUND_OFF else ()

@@ -12,14 +12,14 @@ FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-13
 LESS, MORE = 0.1, 4.0
 LONGEST_STEP = 0.7  # rad or reach
 FULL_TURN = 2.0 * np.pi
-STUCK = 1e3  # damping at which no step helps
+STUCK = 1e3  # damping at which the iteration stops
 
 
 class Found(NamedTuple):
     """Joint coordinates for poses.
 
-    q (..., n).  success (...,): position and orientation agree within the tolerance, inside the limits.  error (..., 2): distance
-    (m) and angle (rad) left.  starts (...,): starts that were tried.
+    q (..., n).  success (...,): position and orientation agree within the tolerance, inside the limits.  error (..., 2): residual
+    distance (m) and angle (rad).  starts (...,): number of starts tried.
     """
 
     q: np.ndarray
@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Poses wanted of a place: rotation matrices (B, 3, 3) and positions (B, 3), with the limits (n, 2) of the coordinates."""
+    """Target poses of a frame: rotation matrices (B, 3, 3) and positions (B, 3), with the limits (n, 2) of the coordinates."""
 
     tree: Tree
     place: Place
@@ -40,7 +40,7 @@ class Task(NamedTuple):
     turned: bool  # False: positions only
 
     def of(self, rows: np.ndarray) -> "Task":
-        """The task of some of the poses."""
+        """The task for a subset of the poses."""
         return self._replace(R=self.R[rows], x=self.x[rows])
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -55,7 +55,7 @@ class Task(NamedTuple):
 
 
 def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> Found:
-    """Joint coordinates for B poses from starts (m, B, n), the next start where the last did not succeed."""
+    """Joint coordinates for B poses from starts (m, B, n), the next start if the last one did not succeed."""
     B = len(task.x)
     found = Found(starts[0].copy(), np.zeros(B, bool), np.full((B, 2), np.inf), np.zeros(B, int))
     for start in starts:
@@ -72,7 +72,7 @@ def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> 
 
 
 def _within(task: Task, q: np.ndarray, tolerance: float, iterations: int) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates inside the limits: at first without limits and back by whole turns, from there with limits if need be."""
+    """Coordinates inside the limits: first without limits and shifted by whole turns, then with limits if necessary."""
     q, _ = _descend(task._replace(limits=np.full_like(task.limits, np.inf) * [-1.0, 1.0]), q, tolerance, iterations)
     low, high = task.limits.T
     turns = (np.abs(task.tree.turn).max(axis=1) > 0.0) & (np.abs(task.tree.slide).max(axis=1) == 0.0)
@@ -82,9 +82,9 @@ def _within(task: Task, q: np.ndarray, tolerance: float, iterations: int) -> tup
 
 
 def _descend(task: Task, q: np.ndarray, tolerance: float, iterations: int) -> tuple[np.ndarray, np.ndarray]:
-    """Levenberg–Marquardt steps (JᵀJ + μ 1) δ = Jᵀe within the limits; coordinates pressed against a limit stay there.
+    """Levenberg–Marquardt steps (JᵀJ + μ 1) δ = Jᵀe within the limits; coordinates at an active limit are fixed.
 
-    Nakamura, Hanafusa, J. Dyn. Sys. Meas. Control 108 (1986) 163; Levenberg's damping grows where a step does not help.
+    Nakamura, Hanafusa, J. Dyn. Sys. Meas. Control 108 (1986) 163; Levenberg's damping grows if a step fails.
     """
     low, high = task.limits.T
     q = np.clip(q, low, high)

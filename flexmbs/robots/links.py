@@ -13,7 +13,7 @@ from flexmbs.model.fields import Nonnegative, Number, Vector3, name, nonnegative
 
 
 def two_rates(value: object) -> tuple[float, ...]:
-    """Coulomb friction in both directions from one number (both alike) or two, (positive, negative)."""
+    """Coulomb friction in both directions from one number (symmetric) or two, (positive, negative)."""
     given = vector(value) if np.ndim(value) else vector((value,))  # type: ignore[arg-type]
     if len(given) == 1:
         given = (given[0], -given[0])
@@ -23,7 +23,7 @@ def two_rates(value: object) -> tuple[float, ...]:
 
 
 def _most(value: object) -> float:
-    """A number >= 0, infinity means without limit."""
+    """A number >= 0, infinity means no limit."""
     return math.inf if value == math.inf else nonnegative(value)
 
 
@@ -31,9 +31,9 @@ class Motor(Declaration):
     """Motor of a joint behind a gear, values on the motor's side.
 
     inertia J (kg m²), gear ratio G = motor rate over joint rate, viscous friction B (N m s/rad), Coulomb friction T (N m) for
-    positive and negative rates.  rate (rad/s), torque (N m): the most it can, infinite by default; `Robot` only tells them.  At
-    the joint: G²J q̈ + |G|(|G| B q̇ + T); the rotor's spin about its own axis relative to the link is all of its motion that
-    counts. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
+    positive and negative rates.  rate (rad/s), torque (N m): maxima, infinite by default, for information only.  At the
+    joint: G²J q̈ + |G|(|G| B q̇ + T); only the rotor's spin about its own axis relative to the link is
+    considered. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
     """
 
     inertia: Nonnegative = 0.0

@@ -44,7 +44,7 @@ def homogeneous(R: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def pose_of(pose: Pose, place: Place) -> tuple[np.ndarray, np.ndarray]:
-    """World rotation (..., 3, 3) and position (..., 3) of a place."""
+    """World rotation (..., 3, 3) and position (..., 3) of a frame."""
     if place.node < 0:
         shape = pose.o.shape[:-2]
         return np.broadcast_to(place.R, (*shape, 3, 3)), np.broadcast_to(place.x, (*shape, 3))
@@ -58,7 +58,7 @@ def axes(tree: Tree, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
 
 
 def jacobian(tree: Tree, pose: Pose, place: Place) -> np.ndarray:
-    """J (..., 6, n): velocity and angular velocity of a place in world axes are J q̇."""
+    """J (..., 6, n): velocity and angular velocity of a frame in world axes are J q̇."""
     z, d = axes(tree, pose)
     moves = tree.above[place.node] if place.node >= 0 else np.zeros(len(tree.parent))
     arm = pose_of(pose, place)[1][..., None, :] - pose.o

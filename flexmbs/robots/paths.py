@@ -18,7 +18,7 @@ from flexmbs.robots.robot import Robot
 
 QUINTIC = 5
 MOST_STEPS = 1_000_000
-NO_WAY = 1e-150  # m, rad: a coordinate that moves less stands still
+NO_WAY = 1e-150  # m, rad: a coordinate that moves less is at rest
 SHORTEST = 1e-100  # s
 
 
@@ -55,13 +55,15 @@ class Path(abc.ABC):
         return tuple(Function(functools.partial(_component, self, i)) for i in range(self.n))
 
     def tables(self, step: float) -> tuple[Table, ...]:
-        """Cubic splines through the path every ``step`` (s), one per coordinate: laws that stand in model files.
+        """Cubic splines through the path every ``step`` (s), one per coordinate: laws that can be saved in model files.
 
         Raises `InputError`, also for more than a million steps.
         """
         step = checked("step", positive, step)
         if self.end - self.start > MOST_STEPS * step:
-            raise InputError(f"step: {step:g} s cuts the path of {self.end - self.start:g} s into more than {MOST_STEPS} pieces")
+            raise InputError(
+                f"step: {step:g} s divides the path of {self.end - self.start:g} s into more than {MOST_STEPS} pieces"
+            )
         count = max(2, 1 + round((self.end - self.start) / step))
         times = np.linspace(self.start, max(self.end, self.start + step), count)
         return tuple(Table(times, values, interpolation="spline") for values in self.table(times).q.T)
@@ -108,7 +110,7 @@ class Quintic(Path):
         return Motion(tau**k @ self._c, first @ self._c / self._T, second @ self._c / self._T**2)
 
     def laws(self) -> tuple[TimeLaw, ...]:
-        """`SmoothStep` laws, which are compiled, where the motion is from rest to rest."""
+        """`SmoothStep` laws, which are compiled, for motions from rest to rest."""
         if not self._rest:
             return super().laws()
         return tuple(
@@ -124,10 +126,10 @@ def _falling(k: int, d: int) -> float:
 
 @final
 class Trapezoid(Path):
-    """Constant acceleration, constant rate, constant deceleration; all coordinates begin and end together.
+    """Constant acceleration, constant rate, constant deceleration; all coordinates start and end together.
 
-    q0, q1 (n,); rate, acceleration: the most that each coordinate may have, one number or n; a rate may be infinite. The slowest
-    coordinate sets the time; where it does not reach its rate the trapezoid is a triangle. Siciliano et al. (2009) §4.2.
+    q0, q1 (n,); rate, acceleration: limits of each coordinate, one number or n; a rate may be infinite. The slowest
+    coordinate determines the duration; if it does not reach its rate, the trapezoid is a triangle. Siciliano et al. (2009) §4.2.
     """
 
     def __init__(self, q0: ArrayLike, q1: ArrayLike, *, rate: ArrayLike, acceleration: ArrayLike, start: float = 0.0) -> None:
@@ -138,7 +140,7 @@ class Trapezoid(Path):
             raise InputError("rate and acceleration: must be > 0 for every coordinate")
         moving = np.abs(self._way) > NO_WAY
         way, v, a = np.abs(self._way[moving]), v[moving], a[moving]
-        # over the common path s = 0 … 1 the least of all coordinates' limits holds
+        # over the common path s = 0 … 1 the smallest of all coordinates' limits applies
         self._a = float((a / way).min(initial=np.inf))
         self._v = min(float((v / way).min(initial=np.inf)), float(np.sqrt(self._a)))
         self._rise = self._v / self._a if len(way) else 0.0
@@ -168,9 +170,9 @@ class Trapezoid(Path):
 class Line(Path):
     """A straight line of a frame with rotation about one axis (slerp), from rest to rest by the quintic step.
 
-    robot; q0 (n,): coordinates at the start; pose (4, 4): where the frame goes; ``duration`` (s); frame: default the tool.
-    Coordinates follow by inverse kinematics at ``points`` poses, each from the one before, joined by a spline of fifth degree.
-    Raises `SolverError` where the line leaves the reach or the limits of the robot.
+    robot; q0 (n,): coordinates at the start; pose (4, 4): final pose of the frame; ``duration`` (s); frame: default the tool.
+    Coordinates follow by inverse kinematics at ``points`` poses, each starting from the previous one, interpolated by a spline of
+    fifth degree. Raises `SolverError` if the line leaves the reach or the limits of the robot.
     """
 
     def __init__(
@@ -195,7 +197,8 @@ class Line(Path):
             found = robot.inverse_kinematics(wanted, frame, start=q[-1] + (q[-1] - q[-2] if k > 1 else 0.0), starts=1)
             if not found.success or np.abs(found.q - q[-1]).max() > 1.0:
                 raise SolverError(
-                    f"line: the robot cannot follow it beyond {100.0 * s[k - 1]:.3g} %; mind reach, limits and singular positions"
+                    f"line: the robot cannot follow it beyond {100.0 * s[k - 1]:.3g} %; check "
+                    f"reach, limits and singular positions"
                 )
             q.append(found.q)
         rest = [(d, np.zeros(robot.n)) for d in (1, 2)]

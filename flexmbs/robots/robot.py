@@ -41,17 +41,17 @@ from flexmbs.robots.urdf_read import read_urdf
 DOWN = (0.0, 0.0, -9.81)
 CONVENTIONS = ("standard", "modified")
 PAYLOAD = "payload"
-FARTHEST = 1e9  # rad, m: limits beyond are none for random starts
+FARTHEST = 1e9  # rad, m: larger limits are ignored for random starts
 
 
 class Robot:
     """A robot of n joint coordinates q in the order of its tree.
 
-    model: the ordinary `Model`, of rigid or flexible links; forces, drives and analyses are the model's.  tool: the frame meant
-    where none is named.  limits (n, 2): of the coordinates, infinite where there are none.  motors: joint → `Motor`.
+    model: an ordinary `Model`, of rigid or flexible links, with forces, drives and analyses.  tool: the
+    default frame.  limits (n, 2): of the coordinates, infinite if there are none.  motors: joint → `Motor`.
     Terms treat every link as rigid in its undeformed shape and take arrays of states: q (..., n) gives D (..., n, n).
     Equations: D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ, D with the motors' inertia. Siciliano et al., Robotics (2009), ch. 7.
-    Raises `InputError` for closed loops and joints that have no coordinates of one rotation or translation each.
+    Raises `InputError` for closed loops and joints whose coordinates are not single rotations or translations.
     """
 
     model: Model
@@ -65,7 +65,7 @@ class Robot:
         motors: Mapping[str, Motor] | None = None, frames: Mapping[str, FrameRef] | None = None,
     ) -> None:  # fmt: skip
         if not checked_kind("model", Model, model).bodies:
-            raise InputError(f"model '{model.name}': has no bodies; a robot needs a link with mass")
+            raise InputError(f"model '{model.name}': has no bodies; add a link with mass")
         self.model, self.tree = model, tree_of(model)
         self.motors, self._named = given_motors(motors, model), dict(checked_kind("frames", Mapping, frames or {}))
         self.tool = FrameRef(list(model.bodies)[-1])
@@ -86,7 +86,7 @@ class Robot:
 
         table: `Link` rows, tables of their fields or numbers (a, alpha, d, theta).  convention: "standard" (frame i at the far
         end of link i) or "modified" (at its joint).  base, tool: poses of the first frame in the world and of the tool in the
-        last one: positions, `Frame` or (4, 4) matrices.
+        last frame: positions, `Frame` or (4, 4) matrices.
         payload: a body whose frame is fixed to the tool.  links: link → `FlexibleLink` or the path of a flexible body.
         Bodies are "link1" …, joints "joint1" …. Raises `InputError`.
         """
@@ -115,8 +115,8 @@ class Robot:
         """A robot from a URDF file (XML without document types; meshes are not read).
 
         tool: name of a link, by default the last one without children.  Links without inertia on fixed joints become frames of
-        the link that carries them, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping
-        and friction of <dynamics>, effort and velocity of <limit> become `motors`. For floating joints take
+        the supporting link, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping
+        and friction of <dynamics>, effort and velocity of <limit> become `motors`. For floating joints use
         `robots.model_from_urdf`. Raises `InputError` with every problem of the file and its line.
         """
         built = urdf_model(read_urdf(path, allow_outside=allow_outside), base="fixed", gravity=gravity)
@@ -144,12 +144,12 @@ class Robot:
 
     @property
     def rate_limits(self) -> np.ndarray:
-        """Most rates of the coordinates (n,) that their motors allow, rad/s or m/s; infinite where none is given."""
+        """Largest rates of the coordinates (n,) of their motors, rad/s or m/s; infinite if not given."""
         return np.array([m.rate / abs(m.gear) if m.gear else np.inf for m in self._chosen])
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """Most forces of the motors at the joints (n,), N m or N; infinite where none is given. Controllers do not keep them."""
+        """Largest forces of the motors at the joints (n,), N m or N; infinite if not given. Controllers do not enforce them."""
         return np.array([m.torque * abs(m.gear) if m.gear else 0.0 for m in self._chosen])
 
     @property
@@ -163,9 +163,9 @@ class Robot:
         return homogeneous(*pose_of(poses(self.tree, self._q(q)), place))
 
     def transforms(self, q: ArrayLike) -> dict[str, np.ndarray]:
-        """Body → A_{i−1,i} (..., 4, 4), its frame in that of the body before it; of a DH table the matrices of its rows.
+        """Body → A_{i−1,i} (..., 4, 4), its frame relative to that of the previous body; for a DH table the matrices of its rows.
 
-        The first is in the ground's frame "base", or in the world where there is none.
+        The first is relative to the ground frame "base", or to the world if there is none.
         """
         all_ = poses(self.tree, self._q(q))
         world = {name: homogeneous(*pose_of(all_, self.tree.frames[FrameRef(name)])) for name in ("ground", *self.model.bodies)}
@@ -180,8 +180,8 @@ class Robot:
     def analytic_jacobian(self, q: ArrayLike, frame: str | FrameRef | None = None, *, angles: str = "ZYX") -> np.ndarray:
         """J (..., 6, n): rates of position and of Euler angles are J q̇.
 
-        angles: three axes of turns about moved axes, such as "ZYX" (yaw, pitch, roll) or "ZYZ". Raises `InputError` for other
-        sequences and where the angles are singular.
+        angles: three axes of rotations about moved axes, such as "ZYX" (yaw, pitch, roll) or "ZYZ". Raises `InputError` for other
+        sequences and if the angles are singular.
         """
         J, R = self.jacobian(q, frame), self.pose(q, frame)[..., :3, :3]
         return np.concatenate([J[..., :3, :], np.linalg.solve(euler_rates(R, angles), J[..., 3:, :])], axis=-2)
@@ -204,7 +204,7 @@ class Robot:
 
         start (..., n): first start, by default the middle of the limits; the others are random (``seed``) within the limits, or
         a half turn or the robot's reach to both sides.  tolerance: in m and rad.  turned=False: positions only, any rotation.
-        ``success`` tells where it worked. Raises `InputError`.
+        ``success``: where it converged. Raises `InputError`.
         """
         wanted = given_poses(pose)
         flat, most = wanted.reshape(-1, 4, 4), checked_count("iterations", iterations)
@@ -228,11 +228,11 @@ class Robot:
         return terms.coriolis_matrix(self.tree, *self._states(q, qd))
 
     def gravity_forces(self, q: ArrayLike) -> np.ndarray:
-        """g (..., n): joint forces that hold the robot at rest."""
+        """g (..., n): joint forces that balance gravity at rest."""
         return terms.gravity_forces(self.tree, self._q(q))
 
     def friction(self, qd: ArrayLike) -> np.ndarray:
-        """|G|(|G| B q̇ + T) (..., n) of the motors; at rest there is none."""
+        """|G|(|G| B q̇ + T) (..., n) of the motors; zero at rest."""
         rate = self._q(qd, "qd")
         viscous, up, down = self._friction.T
         return np.asarray(viscous * rate + up * (rate > 0.0) + down * (rate < 0.0))
@@ -243,7 +243,7 @@ class Robot:
         return terms.newton_euler(self.tree, q, qd, qdd) + self._armature * qdd + self.friction(qd)
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
-        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises `SolverError` where D is singular."""
+        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises `SolverError` if D is singular."""
         q, qd, tau = self._states(q, qd, tau)
         needed = self.inverse_dynamics(q, qd, np.zeros_like(q))
         return terms.accelerations(self.mass_matrix(q), tau - needed, self.coordinates)
@@ -287,7 +287,9 @@ class Robot:
     def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
         values = real_array(key, q)
         if values.ndim < 1 or values.shape[-1] != self.n:
-            raise InputError(f"{key}: must have {self.n} coordinates last, one per joint, not the shape {values.shape}")
+            raise InputError(
+                f"{key}: must have {self.n} coordinates on its last axis, one per joint, not the shape {values.shape}"
+            )
         return values
 
     def _states(self, *given: ArrayLike) -> tuple[np.ndarray, ...]:
@@ -298,7 +300,7 @@ class Robot:
             return tuple(np.broadcast_arrays(*values))
         except ValueError:
             shapes = ", ".join(str(each.shape) for each in values)
-            raise InputError(f"q, qd and qdd or tau: their numbers of states do not fit together, shapes {shapes}") from None
+            raise InputError(f"q, qd and qdd or tau: numbers of states do not match, shapes {shapes}") from None
 
     def _like(self, key: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         try:

@@ -1,4 +1,4 @@
-"""Input shapers: references that leave no vibration of known modes behind."""
+"""Input shapers: references without residual vibration of given modes."""
 
 from typing import NamedTuple, final
 
@@ -20,7 +20,7 @@ class Shaper(NamedTuple):
 
 
 def zero_vibration(frequency: float, damping: float = 0.0) -> Shaper:
-    """ZV shaper of a mode (Hz, damping ratio): two impulses whose vibrations cancel.
+    """ZV shaper of a mode (Hz, damping ratio): two impulses with cancelling vibrations.
 
     Singer, Seering, J. Dyn. Sys. Meas. Control 112 (1990) 76.
     """
@@ -29,7 +29,7 @@ def zero_vibration(frequency: float, damping: float = 0.0) -> Shaper:
 
 
 def zero_vibration_derivative(frequency: float, damping: float = 0.0) -> Shaper:
-    """ZVD shaper: three impulses, whose cancellation also has no first derivative over the frequency; same source."""
+    """ZVD shaper: three impulses, whose residual vibration also has zero derivative with respect to frequency; same source."""
     K, half = _decay(frequency, damping)
     total = (1.0 + K) ** 2
     return Shaper((1.0 / total, 2.0 * K / total, K * K / total), (0.0, half, 2.0 * half))
@@ -46,7 +46,7 @@ def _decay(frequency: float, damping: float) -> tuple[float, float]:
 
 @final
 class Shaped(Path):
-    """A path through shapers: Σ A_k path(t − t_k), longer by the last t_k of each. Several shapers act one after another.
+    """A path through shapers: Σ A_k path(t − t_k), extended by the last t_k of each. Several shapers are applied in sequence.
 
     Raises `InputError`.
     """
@@ -69,7 +69,7 @@ class Shaped(Path):
 
 
 def _impulses(shaper: Shaper) -> tuple[np.ndarray, np.ndarray]:
-    """Amplitudes and times that are a shaper's. Raises `InputError`."""
+    """Amplitudes and times of a shaper. Raises `InputError`."""
     A, t = (real_array(f"shaper.{key}", value) for key, value in checked_kind("shaper", Shaper, shaper)._asdict().items())
     if A.ndim != 1 or A.shape != t.shape or abs(A.sum() - 1.0) > ROUND_OFF or t.min(initial=0.0) < 0.0:
         raise InputError(

@@ -8,7 +8,7 @@ from flexmbs.errors import SolverError
 from flexmbs.robots.motion import axes, cross, poses
 from flexmbs.robots.tree import Tree
 
-SINGULAR = 1e-14  # least eigenvalue of D with ones on its diagonal
+SINGULAR = 1e-14  # smallest eigenvalue of D scaled to unit diagonal
 
 
 def newton_euler(
@@ -50,13 +50,13 @@ def mass_matrix(tree: Tree, q: np.ndarray) -> np.ndarray:
 
 
 def gravity_forces(tree: Tree, q: np.ndarray) -> np.ndarray:
-    """g (..., n) that holds the tree at rest."""
+    """g (..., n) that balances gravity at rest."""
     rest = np.zeros(q.shape)
     return newton_euler(tree, q, rest, rest)
 
 
 def accelerations(D: np.ndarray, forces: np.ndarray, coordinates: Sequence[str]) -> np.ndarray:
-    """q̈ (..., n) = D⁻¹ forces. Raises `SolverError` with a coordinate that moves no mass, alone or with others."""
+    """q̈ (..., n) = D⁻¹ forces. Raises `SolverError` with a coordinate that moves no mass, by itself or with others."""
     size = np.sqrt(np.diagonal(D, axis1=-2, axis2=-1))
     if not size.all():
         raise SolverError(_without_mass(coordinates[int(np.argwhere(size == 0.0)[0, -1])]))
@@ -68,7 +68,7 @@ def accelerations(D: np.ndarray, forces: np.ndarray, coordinates: Sequence[str])
 
 
 def _without_mass(coordinate: str) -> str:
-    return f"forward dynamics: D is singular, {coordinate} moves no mass of its own; give its links mass or its motor inertia"
+    return f"forward dynamics: D is singular, {coordinate} moves no mass; give its links mass or its motor inertia"
 
 
 def coriolis_matrix(tree: Tree, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

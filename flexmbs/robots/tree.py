@@ -1,7 +1,7 @@
-"""The rigid tree of a model as flat arrays: what NumPy needs for many positions at once.
+"""The rigid tree of a model as flat arrays, for vectorized evaluation at many positions.
 
-Every joint is taken apart into axes of one coordinate; a node is the frame that moves with an axis. Bodies on fixed joints are
-lumped on their node, flexible bodies are taken as rigid in their undeformed shape.
+Every joint is split into axes of one coordinate; a node is the frame that moves with an axis. Bodies on fixed joints are
+lumped on their node, flexible bodies are rigid in their undeformed shape.
 """
 
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ from flexmbs.system.topology import PrimaryJoint, topology
 
 
 class Place(NamedTuple):
-    """A pose fixed on a node (−1 the ground): x = R x' + o."""
+    """A pose fixed on a node (−1 for the ground): x = R x' + o."""
 
     node: int
     R: np.ndarray  # (3, 3)
     x: np.ndarray  # (3,)
 
     def then(self, R: np.ndarray, x: np.ndarray) -> "Place":
-        """This place followed by a constant pose."""
+        """This pose followed by a constant pose."""
         return Place(self.node, self.R @ R, self.x + self.R @ x)
 
 
 class Coordinate(NamedTuple):
-    """One coordinate of a joint, by its number there."""
+    """One coordinate of a joint, by its index."""
 
     joint: str
     number: int
@@ -44,7 +44,7 @@ class Tree(NamedTuple):
     """
 
     coordinates: tuple[Coordinate, ...]
-    parent: np.ndarray  # (n,) node that carries the axis, −1 the ground
+    parent: np.ndarray  # (n,) node that supports the axis, −1 for the ground
     above: np.ndarray  # (n, n)
     R: np.ndarray  # (n, 3, 3) pose of the axis' frame in its parent node
     x: np.ndarray  # (n, 3)
@@ -58,7 +58,7 @@ class Tree(NamedTuple):
     inertia: np.ndarray  # (n, 3, 3) about the node, node axes
     gravity: np.ndarray  # (3,)
     frames: Mapping[FrameRef, Place]
-    before: Mapping[str, str]  # body → the one that carries it
+    before: Mapping[str, str]  # body → the one that supports it
 
 
 class _Inertia(NamedTuple):
@@ -70,11 +70,12 @@ class _Inertia(NamedTuple):
 
 
 def tree_of(model: Model) -> Tree:
-    """The rigid tree of a model. Raises `InputError` for closed loops and for balls, free joints and bodies without joint."""
+    """The rigid tree of a model. Raises `InputError` for closed loops and for ball joints, free joints and bodies without
+    joint."""
     shape = topology(model, "joint")
     if shape.cuts:
         raise InputError(
-            f"model '{model.name}': a robot is an open chain or tree; {', '.join(shape.cuts)} closes a loop or holds it"
+            f"model '{model.name}': a robot is an open chain or tree; remove {', '.join(shape.cuts)}, which closes a loop"
         )
     data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
     frames = {FrameRef(GROUND): Place(-1, np.eye(3), np.zeros(3))}
@@ -119,7 +120,7 @@ def _through(primary: PrimaryJoint, place: Place, axes: list[tuple[Coordinate, i
         if motion.nq > 1 or primary.joint is None:
             raise InputError(
                 f"joint '{primary.label}': the terms of a robot need single rotations and translations, not '{motion.kind}'; "
-                "take the analyses of the model itself"
+                "use the analyses of the model instead"
             )
         if motion.nq == 0:
             place = place.then(*_constant(motion))
@@ -184,7 +185,7 @@ def _inertia(body: Body, data: Mapping[str, FlexibleBodyData]) -> _Inertia:
 
 
 def _moved(part: _Inertia, R: np.ndarray, x: np.ndarray) -> _Inertia:
-    """The inertia of a body about another origin and in other axes: those in which its frame stands at (R, x)."""
+    """The inertia of a body about another origin and in other axes: those in which its frame is at (R, x)."""
     first = R @ part.first
     cross = x @ first * np.eye(3) - np.outer(x, first)
     shifted = part.mass * (x @ x * np.eye(3) - np.outer(x, x)) + cross + cross.T

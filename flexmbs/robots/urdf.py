@@ -1,4 +1,4 @@
-"""Models of robots from what URDF files say."""
+"""Models of robots from URDF files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ BASES = ("fixed", "floating")
 
 
 class Built(NamedTuple):
-    """The model of a file, where its links are, limits and motors by joint."""
+    """The model of a file, positions of its links, limits and motors by joint."""
 
     model: Model
     frames: dict[str, FrameRef]
@@ -33,13 +33,13 @@ def model_from_urdf(
 ) -> Model:  # fmt: skip
     """The model of a URDF file with joints of all kinds, also floating ones.
 
-    base: "fixed" root link, or "floating". As of `Robot.from_urdf`, but without motors: <dynamics> and limits are left out.
+    base: "fixed" root link, or "floating". As `Robot.from_urdf`, but without motors: <dynamics> and limits are ignored.
     """
     return urdf_model(read_urdf(path, allow_outside=allow_outside), base=base, gravity=gravity).model
 
 
 def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
-    """The model: a body for each link with inertia or a moving joint; other links are frames on what carries them."""
+    """The model: a body for each link with inertia or a moving joint; other links are frames on the supporting body."""
     if base not in BASES:
         raise InputError(f"base: must be 'fixed' or 'floating', not {shown(base)}")
     order, stands = urdf.outward(), _joint_frames(urdf)
@@ -74,7 +74,7 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
 
 
 def _joint_frames(urdf: Urdf) -> dict[str, str]:
-    """Joint → name of its frame on the parent: the joint's own, unless a link is named so, which may be a frame there too."""
+    """Joint → name of its frame on the parent: the joint's name, unless it is that of a link, which may be a frame there too."""
     names: dict[str, str] = {}
     taken = {*urdf.links, *(joint.name for joint in urdf.joints.values())}
     for joint in urdf.joints.values():
@@ -87,7 +87,7 @@ def _joint_frames(urdf: Urdf) -> dict[str, str]:
 
 
 def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str, Frame]]:
-    """Link → the body that it is or is fixed on ("" the ground), and its pose there."""
+    """Link → the body that it is or is fixed to ("" for the ground), and its pose there."""
     places: dict[str, tuple[str, Frame]] = {}
     for link in order:
         joint = urdf.joints.get(link)

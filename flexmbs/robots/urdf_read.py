@@ -55,7 +55,7 @@ class UrdfJoint(NamedTuple):
 
 
 class Urdf(NamedTuple):
-    """What a file says: links in order with their inertia or None, joints by the link they carry, the root link.
+    """Content of a file: links in order with their inertia or None, joints by their child link, the root link.
 
     children: link → the joints on it, in the order of the file.
     """
@@ -76,7 +76,7 @@ class Urdf(NamedTuple):
 
 
 def read_urdf(path: str | Path, *, allow_outside: bool = False) -> Urdf:
-    """The links and joints of a file; meshes are not read, only their places checked. Raises `InputError`, a line per problem."""
+    """The links and joints of a file; meshes are not read, only their paths checked. Raises `InputError`, a line per problem."""
     path, allow_outside = given_path(path), checked("allow_outside", switch, allow_outside)
     root = read_xml(path)
     if root.tag != "robot":
@@ -91,7 +91,8 @@ def read_urdf(path: str | Path, *, allow_outside: bool = False) -> Urdf:
     reader.check_meshes(root)
     if GROUND in links and (links[GROUND] or (GROUND in carried and carried[GROUND].kind != "fixed")):
         reader.say(
-            elements[GROUND], f"link '{GROUND}' has mass or moves, and the fixed body of every model is named so; rename it"
+            elements[GROUND],
+            f"link '{GROUND}' has mass or moves, but this is the name of the fixed body of every model; rename it",
         )
     roots = [link for link in links if link not in carried]
     if not reader.problems:
@@ -105,7 +106,7 @@ def read_urdf(path: str | Path, *, allow_outside: bool = False) -> Urdf:
 
 
 class _Reader:
-    """Elements to values; problems are gathered with their lines."""
+    """Conversion of elements to values; problems are collected with their lines."""
 
     def __init__(self, path: Path, allow_outside: bool) -> None:
         self.path, self.allow_outside = path, allow_outside
@@ -126,13 +127,13 @@ class _Reader:
         for element in root.all(tag):
             name = self.value(element, "name", checked_name, f"<{tag}>")
             if name in found:
-                self.say(element, f"{tag} '{name}' is there twice, first in line {found[name].line}; rename one")
+                self.say(element, f"{tag} '{name}' is defined twice, first in line {found[name].line}; rename one")
             elif name is not None:
                 found[name] = element
         return found
 
     def value(self, element: Element, key: str, check: Callable[[Any], Any], item: str) -> Any:
-        """An attribute; None and a problem where it is missing or wrong."""
+        """An attribute; None and a problem if it is missing or wrong."""
         if key not in element.attributes:
             self.say(element, f"{item}: attribute '{key}' is missing")
             return None
@@ -143,14 +144,14 @@ class _Reader:
             return None
 
     def number(self, element: Element | None, key: str, item: str, default: float | None = None) -> float:
-        """A number of an attribute, 0 with a problem where it is wrong."""
+        """A number of an attribute; 0 and a problem if it is wrong."""
         if element is None or (default is not None and key not in element.attributes):
             return 0.0 if default is None else default
         found = self.value(element, key, lambda text: _numbers(text, 1)[0], item)
         return 0.0 if found is None else float(found)
 
     def origin(self, element: Element, item: str) -> Frame:
-        """<origin xyz rpy>: turned by roll, pitch, yaw about the fixed axes x, y, z."""
+        """<origin xyz rpy>: rotated by roll, pitch, yaw about the fixed axes x, y, z."""
         origin = element.first("origin")
         if origin is None:
             return Frame()
@@ -193,7 +194,7 @@ class _Reader:
             self.say(element, f"{item}: type {shown(kind)} is unknown; it is one of {', '.join(JOINTS)}")
         ends = [self._end(element, tag, item, links) for tag in ("parent", "child")]
         if element.first("mimic") is not None:
-            self.say(element, f"{item}: <mimic> is not known here; remove it and drive the joint by a law")
+            self.say(element, f"{item}: <mimic> is not supported; remove it and drive the joint by a law")
         axis = element.first("axis")
         direction = (1.0, 0.0, 0.0) if axis is None else self.value(axis, "xyz", _axis, f"{item}.axis")
         limits, motor = self._limits(element, kind, item), self._motor(element, kind, item)
@@ -209,7 +210,7 @@ class _Reader:
             return ""
         link = self.value(end, "link", str, f"{item}.{tag}")
         if link is not None and link not in links:
-            self.say(end, f"{item}.{tag}: there is no link {shown(link)}; add it or mend the name")
+            self.say(end, f"{item}.{tag}: there is no link {shown(link)}; add it or correct the name")
         return str(link)
 
     def _limits(self, element: Element, kind: str, item: str) -> tuple[float, float]:
@@ -225,7 +226,7 @@ class _Reader:
         return low, high
 
     def _motor(self, element: Element, kind: str, item: str) -> Motor | None:
-        """Friction of <dynamics> and the most of <limit>, the same for every coordinate of the joint."""
+        """Friction of <dynamics> and maxima of <limit>, the same for every coordinate of the joint."""
         dynamics, limit = element.first("dynamics"), element.first("limit")
         damping, friction = (self.at_least_zero(dynamics, key, f"{item}.dynamics", 0.0) for key in ("damping", "friction"))
         torque, rate = (self.at_least_zero(limit, key, f"{item}.limit", np.inf) for key in ("effort", "velocity"))
@@ -241,13 +242,13 @@ class _Reader:
         return found
 
     def carried(self, joints: Sequence[UrdfJoint]) -> dict[str, UrdfJoint]:
-        """Joints by the link they carry."""
+        """Joints by their child link."""
         found: dict[str, UrdfJoint] = {}
         for joint in joints:
             if joint.child in found:
                 names = f"joints '{found[joint.child].name}' and '{joint.name}'"
                 self.problems.append(
-                    f"{self.path}:{joint.line}: link '{joint.child}' has two parents, by {names}; URDF knows trees only: "
+                    f"{self.path}:{joint.line}: link '{joint.child}' has two parents, by {names}; URDF supports trees only: "
                     "remove one and close the loop in the model"
                 )
             found.setdefault(joint.child, joint)
@@ -262,7 +263,7 @@ class _Reader:
                 f"{self.path}: {len(roots)} links have no parent: {', '.join(roots[:MOST_SHOWN])}; join them to one"
             )
             return
-        known: set[str] = set()  # links that lead to the root
+        known: set[str] = set()  # links connected to the root
         for name in links:
             seen: dict[str, None] = {}
             while name in carried and name not in known:
@@ -270,9 +271,7 @@ class _Reader:
                 name = carried[name].parent
                 if name in seen:
                     ring = [*list(seen)[list(seen).index(name) :][:MOST_SHOWN], name]
-                    self.problems.append(
-                        f"{self.path}: links {' → '.join(ring)} carry each other in a ring; URDF knows trees only"
-                    )
+                    self.problems.append(f"{self.path}: links {' → '.join(ring)} form a closed ring; URDF supports trees only")
                     return
             known.update(seen)
 
@@ -286,7 +285,7 @@ class _Reader:
                 name = element.attributes.get("filename", "")
                 if name and not _inside(name, self.path.parent):
                     self.say(
-                        element, f"{element.tag} {shown(name)} is outside the file's folder; copy it there or give allow_outside"
+                        element, f"{element.tag} {shown(name)} is outside the file's folder; copy it there or set allow_outside"
                     )
 
 
@@ -309,7 +308,7 @@ def _numbers(text: str, count: int) -> tuple[float, ...]:
     if len(parts) != count:
         raise ValueError(f"must be {count} number{'' if count == 1 else 's'}, not {shown(text)}")
     try:
-        if "_" in text or not text.isascii():  # which Python would read
+        if "_" in text or not text.isascii():  # which Python would accept
             raise ValueError
         values = tuple(float(part) for part in parts)
     except ValueError:
@@ -322,7 +321,7 @@ def _numbers(text: str, count: int) -> tuple[float, ...]:
 def _axis(text: str) -> tuple[float, ...]:
     values = _numbers(text, 3)
     if not any(values):
-        raise ValueError("the axis has length zero; give a direction such as 0 0 1")
+        raise ValueError("the axis has zero length; give a direction such as 0 0 1")
     return values
 
 

@@ -31,14 +31,15 @@ class Element:
 
 
 def read_xml(path: Path) -> Element:
-    """The root element of a file. Raises `InputError` for what is no XML, too large, too deep, or has a document type."""
+    """The root element of a file. Raises `InputError` for invalid XML, files that are too large or too deep, or have a document
+    type."""
     try:
         with opened(path) as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if len(data) > MOST_BYTES:
-        raise InputError(f"{path}: larger than {MOST_BYTES // 1_000_000} MB; no robot needs that much")
+        raise InputError(f"{path}: larger than {MOST_BYTES // 1_000_000} MB; reduce it")
     parser, count = expat.ParserCreate(), 0
     stack: list[Element] = []
     roots: list[Element] = []

@@ -1,1 +1,1 @@
-"""What is computed with a model: motions, equilibria, linearizations, kinematics, inverse dynamics, matrices, comparisons."""
+"""Analyses of a model: motions, equilibria, linearizations, kinematics, inverse dynamics, matrices, comparisons."""

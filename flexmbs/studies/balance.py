@@ -1,7 +1,7 @@
 """Equilibrium R(q, λ, z) = F, g(q, t) = 0, ż = 0 as equations: one linearisation, its free directions, and a step from it.
 
 δ = δ_p + N y with G N = 0: the particular part closes the constraints, Nᵀ K N y = −Nᵀ (R + K δ_p) balances the free ones, and
-λ, z follow from what is left (least norm where constraints are redundant). N is orthonormal in the mass matrix, so that the
+λ, z follow from the residual (least norm if constraints are redundant). N is orthonormal in the mass matrix, so that the
 eigenvalues of NᵀKN are squares of frequencies (rad/s)².
 """
 
@@ -47,7 +47,7 @@ class Balance:
 
     @property
     def held(self) -> float:
-        """Squared frequency (rad/s)² below which nothing holds a direction."""
+        """Squared frequency (rad/s)² below which a direction counts as unsupported."""
         return NOT_HELD + NOISE * float(np.abs(self.stiffness).max(initial=0.0))
 
     def free(self) -> tuple[np.ndarray, np.ndarray]:
@@ -56,8 +56,8 @@ class Balance:
         return value, self.N @ vector
 
     def step(self, load: np.ndarray, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """(δ, change of (λ, z)) towards R = ``load``, with ``shift`` added to the reduced stiffness, and 1 (rad/s)² in directions
-        that nothing holds."""
+        """(δ, change of (λ, z)) towards R = ``load``, with ``shift`` added to the reduced stiffness, and 1 (rad/s)² in
+        unsupported directions."""
         closing, out, A = -self.P @ self.g, self.r - load, self.stiffness
         value, vector = np.linalg.eigh(0.5 * (A + A.T))
         loose = vector[:, np.abs(value) <= self.held]
@@ -66,18 +66,18 @@ class Balance:
         return delta, np.linalg.lstsq(self.forces, out + self.K @ delta, rcond=RANK)[0]
 
     def fall(self) -> float:
-        """Largest acceleration along directions that nothing holds, rad/s² or over the size of the model."""
+        """Largest acceleration along unsupported directions, rad/s² or relative to the size of the model."""
         value, vector = self.free()
         loose = vector[:, np.abs(value) <= self.held]
         return self.span(loose @ (loose.T @ self.r))
 
     def span(self, delta: np.ndarray) -> float:
-        """Largest component of a displacement in rad, or over the size of the model."""
+        """Largest component of a displacement in rad, or relative to the size of the model."""
         return float(np.abs(delta / self.sizes).max(initial=0.0))
 
 
 def balance(state: State) -> Balance:
-    """The linearisation at a state; its velocities and accelerations stay as they are."""
+    """The linearisation at a state; its velocities and accelerations are fixed."""
     work = state.work()
     known = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)
     state = replace(state, beta=work.beta[:-SPARE].copy())

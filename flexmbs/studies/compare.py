@@ -31,12 +31,12 @@ STATES = 5  # at which accelerations and reactions are compared
 
 @dataclass(frozen=True)
 class Row:
-    """One run: what it combined, how it ended, and how it agrees with the first run.
+    """One run: its combination, its outcome, and its agreement with the first run.
 
     accelerations, reactions: largest differences at the same states, relative to the largest value or to gravity and the weight
-    of all bodies (round-off expected); reactions of the joints where they are unique, nan where no joint's are.
+    of all bodies (round-off expected); unique joint reactions only, NaN if there are none.
     positions: largest difference of body positions over the run, relative to the largest distance moved.
-    energy: largest missing energy relative to the largest energy or work.  drift: max |g| and max |G s + γ̄|.
+    energy: largest error of the energy balance relative to the largest energy or work.  drift: max |g| and max |G s + γ̄|.
     """
 
     formalism: str
@@ -55,7 +55,7 @@ class Row:
 
     @property
     def finished(self) -> bool:
-        """True when the run reached its end."""
+        """True if the run reached its end."""
         return self.outcome == "finished"
 
 
@@ -67,19 +67,19 @@ HEADINGS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs of one model under formalisms × coordinates × integrators; the first row is what the others are compared with."""
+    """Runs of one model under formalisms × coordinates × integrators; the first row is the reference."""
 
     model: str
     rows: tuple[Row, ...]
 
     @property
     def finished(self) -> bool:
-        """True when every run reached its end."""
+        """True if every run reached its end."""
         return all(row.finished for row in self.rows)
 
     @property
     def agreement(self) -> float:
-        """Largest difference of accelerations between formalisms at the same states; 0 where no run gave states."""
+        """Largest difference of accelerations between formalisms at the same states; 0 if no run has states."""
         return max((row.accelerations for row in self.rows if np.isfinite(row.accelerations)), default=0.0)
 
     def table(self) -> list[tuple[str, ...]]:
@@ -95,7 +95,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """One line: how well everything agrees."""
+        """One line: the overall agreement."""
         stopped = [
             f"{row.formalism} ({row.coordinates}, {row.integrator}) {row.outcome}" for row in self.rows if not row.finished
         ]
@@ -124,11 +124,11 @@ def compare(
     atol: float = 1e-9,
     progress: Progress | None = None,
 ) -> Comparison:
-    """A model run under all formalisms (or those given) in all their coordinates with suitable integrators.
+    """Run a model under all formalisms (or the given ones) in all their coordinates with suitable integrators.
 
     Accelerations and reactions are compared at equal states of the first run, motions over the whole time. Explicit
-    integrators of formalisms that let constraints drift project on them. A run that stops, or that its formalism or coordinates
-    refuse, is a row that says so. Raises `InputError` where all refuse.
+    integrators use projection with formalisms subject to constraint drift. A run that stops, or that its formalism or coordinates
+    do not support, is a row with that outcome. Raises `InputError` if no combination is supported.
     """
     t_end = asked(model, {"t_end": t_end, **dict.fromkeys(DEFAULTS)})["t_end"]
     output_times(t_end, step, output_step)
@@ -138,7 +138,7 @@ def compare(
     check_progress(progress)
     chosen = list(_combinations(list(FORMALISMS) if formalisms is None else listed("formalisms", formalisms), names))
     if not chosen:
-        raise InputError("integrators: none of them goes with these formalisms; see flexmbs list integrators")
+        raise InputError("integrators: none of them is compatible with these formalisms; see flexmbs list integrators")
     tolerances: dict[str, Any] = {"step": step, "rtol": rtol, "atol": atol}
     rows: list[Row] = []
     first: Solution | None = None
@@ -151,7 +151,7 @@ def compare(
         }  # fmt: skip
         own = {key: value for key, value in tolerances.items() if has_option(INTEGRATORS[integrator], key)}
         loading = own | {"step": 1e-9 * t_end} if "step" in own else own
-        _solved(model, options | loading | {"t_end": 1e-9 * t_end})  # loads the kernels, so that times compare
+        _solved(model, options | loading | {"t_end": 1e-9 * t_end})  # loads the kernels, so that times are comparable
         outcome, solution = _solved(model, options | own | {"t_end": t_end, "output_step": output_step})
         if first is None and outcome == "finished":
             first = solution
@@ -164,7 +164,7 @@ def compare(
 
 
 def _combinations(formalisms: Sequence[str | Formalism], integrators: Sequence[str]) -> Iterator[tuple[Formalism, str, str]]:
-    """All that go together; explicit integrators with projection where the formalism has stabilizations."""
+    """All compatible combinations; explicit integrators with projection if the formalism has stabilizations."""
     for given in formalisms:
         plain = given if isinstance(given, Formalism) else by_name("formalism", given, FORMALISMS)()
         for coordinates in COORDINATES:
@@ -181,10 +181,10 @@ def _projected(form: Formalism) -> Formalism:
 
 
 def _solved(model: Model, options: dict[str, Any]) -> tuple[str, Solution | None]:
-    """How a run ended, and its solution as far as it went; of one that did not begin, why."""
+    """The outcome of a run and its solution up to its end; the reason if it did not start."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AuditWarning)  # the table says how the runs agree
+            warnings.simplefilter("ignore", AuditWarning)  # the table shows the agreement
             solution = simulate(model, **options)
     except SolverError as error:
         return str(error), error.solution  # type: ignore[return-value]

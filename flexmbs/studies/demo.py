@@ -67,7 +67,7 @@ def demo_numbers(solution: Solution) -> tuple[np.ndarray, float, float, float]:
 
 
 def demo_checks(solution: Solution) -> list[Check]:
-    """The run against the finer one."""
+    """Compare the run with the finer one."""
     position, torque, deflection, frequency = demo_numbers(solution)
     error = float(np.abs(position - REFERENCE_POSITION).max())
     text = f"{error:.1e} m from the finer run, {POSITION_TOLERANCE:.0e} allowed"

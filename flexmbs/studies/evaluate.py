@@ -28,7 +28,7 @@ def evaluate(
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """(ṡ, λ) of a consistent state (t, q, s, force states z); ``beta``: coordinates of the cut joints to start from.
 
-    Raises `SolverError` where the mass matrix is not definite.
+    Raises `SolverError` if the mass matrix is not definite.
     """
     found = Evaluator(compiled, formalism, beta).at(t, q, s, z)
     return found.sd, found.lam
@@ -50,7 +50,7 @@ class Evaluator:
         self.model, self.packed = Packed(Model(compiled.system, work, self.workspace, exchange)), Packed(self.point)
 
     def at(self, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None, *, prepared: bool = True) -> Evaluated:
-        """What the formalism gives at a state; ``prepared``: put right by it and with what it keeps, as after a step."""
+        """Evaluate the formalism at a state; ``prepared``: corrected and with its stored data, as after a step."""
         point = self.point
         point.q[:], point.s[:], point.z[:] = q, s, 0.0 if z is None else z
         if prepared:

@@ -54,7 +54,7 @@ class Gibbs:
 def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str] = ()) -> Gibbs:
     """The function of Gibbs at the declared state of a model, or at a given one.
 
-    velocities: names of the velocities taken as σ, chosen by pivoting where none are given.
+    velocities: names of the velocities taken as σ, chosen by pivoting by default.
     Raises `InputError` for velocities that do not determine the motion.
     """
     here = state_about(model, at)
@@ -66,7 +66,7 @@ def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str]
     d = d - C @ d[chosen]
     ns = len(here.s)
     unit = gibbs_functions(here, np.vstack([np.eye(ns), -np.eye(ns)]))
-    inertia = 0.5 * (unit[:ns] - unit[ns:])  # ∂S/∂ṡ at ṡ = 0: what the quadratic velocity forces balance
+    inertia = 0.5 * (unit[:ns] - unit[ns:])  # ∂S/∂ṡ at ṡ = 0: the quadratic velocity forces
     return Gibbs(here, tuple(names[k] for k in chosen), C, d, C.T @ (known.k + inertia), here.sd[chosen])
 
 

@@ -1,4 +1,4 @@
-"""`inverse_dynamics`: forces of actuators and drives that a motion needs."""
+"""`inverse_dynamics`: forces of actuators and drives for a given motion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,9 +24,9 @@ from flexmbs.system.records import DRIVE_ROW, POWER_FORCES
 class Efforts:
     """Forces for a motion: M ṡ = k + Gᵀλ + Sᵀτ.
 
-    t (nt,).  effort: joint or drive → τ (nt, n) along its freedoms, N or N m.  remainder (nt, ns): generalized forces that the
-    motion needs and the actuators cannot give.  unique: False where τ is one of many, of least norm.  solution: the motion with
-    its multipliers, for reactions.
+    t (nt,).  effort: joint or drive → τ (nt, n) along its degrees of freedom, N or N m.  remainder (nt, ns): generalized forces
+    required by the motion beyond the actuators.  unique: False if τ is not unique; it is then of least norm.  solution: the
+    motion with its multipliers, for reactions.
     """
 
     t: FloatArray
@@ -39,9 +39,10 @@ class Efforts:
 def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[str] = ()) -> Efforts:
     """Actuator forces for the positions, velocities and accelerations of a state or of all outputs of a solution.
 
-    By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone 2008, ch. 5), beside the
-    forces that the model has. actuators: names of joints with actuators on all their freedoms; drives then only prescribe the
-    motion. Without names the drives act, in a tree without drives all joints. Raises `InputError`.
+    By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone 2008, ch. 5), in
+    addition to the forces of the model. actuators: names of joints with actuators on all their degrees of freedom; drives then
+    only prescribe the motion. Without names the drives are the actuators, in a tree without drives all joints. Raises
+    `InputError`.
     """
     states = _states(motion)
     compiled, names = states[0].compiled, _actuators(actuators)
@@ -49,7 +50,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     drives = () if names else tuple(compiled.model.drives)
     if not names and not drives:
         if compile_model(compiled.model, "joint").topology.cuts:
-            raise InputError("actuators: the model has closed loops and no drives; name the joints that act")
+            raise InputError("actuators: the model has closed loops and no drives; name the actuated joints")
         names = tuple(name for name, joint in compiled.model.joints.items() if joint.nv > 0)
     found = [_efforts(state, names, keep_drives=bool(drives)) for state in states]
     rows = dict(zip(compiled.model.drives, compiled.system.drives[:, DRIVE_ROW]))
@@ -70,7 +71,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
 def _actuators(given: str | Sequence[str]) -> tuple[str, ...]:
     names = () if given is None else arguments.names(given, "actuators")
     if len(set(names)) < len(names):
-        raise InputError(f"actuators: {', '.join(names)} names a joint twice; leave one out")
+        raise InputError(f"actuators: {', '.join(names)} names a joint twice; remove one")
     return names
 
 
@@ -85,7 +86,7 @@ def _states(motion: Solution | HasState) -> list[State]:
 
 
 def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float]:
-    """λ (nc,), τ of the named joints, what is left (ns,), whether τ and the drives' λ are unique, power of τ."""
+    """λ (nc,), τ of the named joints, the remainder (ns,), whether τ and the drives' λ are unique, power of τ."""
     compiled = state.compiled
     known = terms(compiled.system, state.work(), state.t, state.q, state.s, state.z)
     driven = compiled.system.drives[:, DRIVE_ROW]
@@ -102,7 +103,7 @@ def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[
 
 
 def _unique(columns: np.ndarray, asked: np.ndarray) -> bool:
-    """True where no force in the null space of the columns changes those asked for."""
+    """True if no force in the null space of the columns changes the requested ones."""
     _, size, vt = np.linalg.svd(columns)
     rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
     return bool(np.abs(vt[rank:, asked]).max(initial=0.0) < 1e-7)

@@ -52,7 +52,7 @@ def body_jacobian(state: State, body: str) -> np.ndarray:
 
 
 def joint_directions_of(state: State, joint: str) -> np.ndarray:
-    """(n, ns): the joint's own velocities, in the order of the compiled chain, are this times s. Raises `InputError`."""
+    """(n, ns): the joint velocities, in the order of the compiled chain, are this matrix times s. Raises `InputError`."""
     compiled = state.compiled
     if joint not in compiled.places:
         raise InputError(f"joint '{joint}' is not in the model; {close_names(joint, compiled.places)}")
@@ -66,15 +66,15 @@ def joint_directions_of(state: State, joint: str) -> np.ndarray:
 
 
 def joint_row(state: State, joint: str, coordinate: int) -> np.ndarray:
-    """(ns,): the rate of one freedom of a joint is this times s. Raises `InputError`."""
+    """(ns,): the rate of one coordinate of a joint is this row times s. Raises `InputError`."""
     rows = joint_directions_of(state, joint)
     if not 0 <= coordinate < len(rows):
-        raise InputError(f"joint '{joint}': no freedom {coordinate}, it has {len(rows)}")
+        raise InputError(f"joint '{joint}': no coordinate {coordinate}, it has {len(rows)}")
     return np.asarray(rows[coordinate])
 
 
 def frame_number(compiled: Compiled, frame: str | FrameRef) -> int:
-    """Number of a frame. Raises `InputError`."""
+    """Index of a frame. Raises `InputError`."""
     try:
         ref = frame_ref(frame)
     except ValueError as error:
@@ -98,6 +98,6 @@ def partition(N: np.ndarray, names: Sequence[str], chosen: str | Sequence[str], 
     rows = [names.index(name) for name in chosen]
     if len(rows) != f or (f and np.linalg.cond(N[rows]) > 1e9):
         raise InputError(
-            f"independent: the {f} degrees of freedom do not follow from {', '.join(chosen)}; choose {f} others or none"
+            f"independent: {', '.join(chosen)} do not determine the {f} degrees of freedom; choose {f} others or none"
         )
     return rows

@@ -1,4 +1,4 @@
-"""`kinematics`: motion of a mechanism whose drives leave no freedom, without dynamics."""
+"""`kinematics`: motion of a fully driven mechanism, without dynamics."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,8 +33,8 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     """Positions, velocities and accelerations of a driven mechanism at the given times (s).
 
     g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ; multipliers are zero (see
-    `inverse_dynamics` for them), elastic coordinates stay as declared.
-    Raises `InputError` naming the joints that the drives leave free, `SolverError` with the solution up to a singular position.
+    `inverse_dynamics` for them), elastic coordinates keep their declared values.
+    Raises `InputError` naming the joints that are not driven, `SolverError` with the solution up to a singular position.
     """
     moments = checked_times(times)
     declaration_report(model).raise_errors()
@@ -42,8 +42,8 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     rolling = nonholonomic(model.joints.values())
     if rolling:
         raise InputError(
-            f"kinematics: joint {', '.join(map(repr, rolling))} constrains velocities, from which positions follow only by "
-            "integration; take simulate"
+            f"kinematics: joint {', '.join(map(repr, rolling))} constrains velocities, positions follow only by "
+            "integration; use simulate"
         )
     compiled, first = consistent_state(model, t=float(moments[0]))
     ns, nc, nz = (int(n) for n in compiled.system.layout[2:])
@@ -63,7 +63,7 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
 
 
 class _Path:
-    """The joint coordinates of a mechanism that its constraints determine."""
+    """Solver of the joint coordinates of a fully constrained mechanism."""
 
     def __init__(self, state: State) -> None:
         tree = state.compiled.system.tree
@@ -81,8 +81,8 @@ class _Path:
             names = velocity_names(state.compiled)
             moving = np.abs(vt[rank:] / self.sizes[self.columns]).max(axis=0)
             loose = [names[c] for c, x in zip(self.columns, moving) if x > 1e-6 * moving.max()]
-            count = "1 freedom is" if free == 1 else f"{free} freedoms are"
-            raise InputError(f"kinematics: {count} left, in {', '.join(loose)}; drive {'it' if free == 1 else 'them'}")
+            count = "1 degree of freedom is" if free == 1 else f"{free} degrees of freedom are"
+            raise InputError(f"kinematics: {count} not driven, in {', '.join(loose)}; drive {'it' if free == 1 else 'them'}")
 
     def reach(self, state: State, t: float) -> State:
         """The state at time t on the branch of the given one. Raises `SolverError` at a singular position."""
@@ -103,7 +103,7 @@ class _Path:
         return here
 
     def _closed(self, state: State) -> State | None:
-        """The state on the constraints with its velocities and accelerations; None where Newton's method fails."""
+        """The state on the constraints with its velocities and accelerations; None if Newton's method fails."""
         zero = np.zeros(len(state.s))
         state = replace(state, s=zero, sd=zero)
         for _ in range(NEWTON_STEPS):
@@ -129,7 +129,7 @@ class _Path:
         left = float(np.abs(G @ s[self.columns] + known.gd).max(initial=0.0))
         if left > CONTRADICTION * (1.0 + float(np.abs(s).max(initial=0.0))):
             raise SolverError(
-                f"kinematics: the drives contradict the joints at t = {state.t:g} s, {left:.3g} (m/s or rad/s) is left"
+                f"kinematics: the drives contradict the joints at t = {state.t:g} s, residual {left:.3g} (m/s or rad/s)"
             )
         state = replace(state, s=s)
         sd[self.columns] = np.linalg.lstsq(G, _known(state)[0].gamma, rcond=1e-10)[0]
@@ -147,6 +147,6 @@ def _singular(state: State) -> str:
     found = pivots(state.compiled, state.q, state.s, state.beta)
     rows = list(dict.fromkeys(found.owner[max(0, found.rank(1e-2) - 1) :]))[:3]
     return (
-        f"kinematics: singular position at t = {state.t:.6g} s, near which rows of {', '.join(rows)} depend on others "
+        f"kinematics: singular position at t = {state.t:.6g} s, near which rows of {', '.join(rows)} are dependent "
         "(dead centre or end of reach); end the motion before it or drive another joint"
     )

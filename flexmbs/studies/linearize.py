@@ -39,10 +39,11 @@ class Full(NamedTuple):
 class Linearization:
     """M σ̇ + D σ + K y = B₂ u in independent coordinates y, and ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z).
 
-    σ = ẏ, f = n, where all constraints are holonomic; nonholonomic rows leave fewer velocities σ, ẏ = A x then.
-    M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.  steady: no velocity changes along the motion, so that the
-    matrices stay.  basis (ns, n): δ = basis y.  inputs, outputs: names; a drive has three inputs, its change of coordinate, of
-    rate and of acceleration.  full: the matrices before the constraints are eliminated, G δ = 0 for holonomic rows.
+    σ = ẏ, f = n, where all constraints are holonomic; with nonholonomic rows there are fewer velocities σ, and ẏ = A x.
+    M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.  steady: the velocities are constant along the motion,
+    hence the matrices too.  basis (ns, n): δ = basis y.  inputs, outputs: names; a drive has three inputs, its change of
+    coordinate, of rate and of acceleration.  full: the matrices before the constraints are eliminated, G δ = 0 for holonomic
+    rows.
     """
 
     state: State
@@ -76,14 +77,14 @@ def linearize(
 ) -> Linearization:  # fmt: skip
     """Small motions about the declared state of a model, or about the state or equilibrium ``at``.
 
-    R(q, s, ṡ, λ) = 0 with g(q, t) = 0 is differentiated as it stands, λ among it; with δs = δ̇ + A δ (rotations do not commute)
+    R(q, s, ṡ, λ) = 0 with g(q, t) = 0 is differentiated as a whole, λ included; with δs = δ̇ + A δ (rotations do not commute)
     and the constraints, their rates and accelerations, δ = N(t) y leaves the independent coordinates. About a moving state the
-    matrices are those of that instant; about a steady motion, as of an arm on a drive at constant speed, they stay.
-    With nonholonomic rows x = (y, σ, z): y in the tangent of the holonomic rows, σ in the kernel of all; a steady motion may be
-    a circling one, joints of single motions are then taken in axes that go with it. Ignorable coordinates give zero eigenvalues.
-    inputs: ("effort", joint[, freedom]), ("force" or "torque", frame, axis), ("drive", drive); world axes "x", "y", "z".
-    outputs: ("coordinate" or "rate", joint[, freedom]), ("position", frame, axis).
-    independent: names of the coordinates y where constraints leave a choice.
+    matrices are those of that instant; about a steady motion, such as an arm on a drive at constant speed, they are constant.
+    With nonholonomic rows x = (y, σ, z): y in the tangent of the holonomic rows, σ in the kernel of all; a steady motion may
+    follow a circle; velocities of joints of single motions are then in co-moving axes. Ignorable coordinates give zero
+    eigenvalues. inputs: ("effort", joint[, coordinate]), ("force" or "torque", frame, axis), ("drive", drive); world axes "x",
+    "y", "z". outputs: ("coordinate" or "rate", joint[, coordinate]), ("position", frame, axis).
+    independent: names of the coordinates y (``crank.0``, ``rod.mode2``), by default chosen by pivoting.
     Raises `InputError`. Source: Négrut and Ortiz, J. Comput. Nonlinear Dynam. 1 (2006) 230 (reduction on constraints).
     """
     here = state_about(model, at)

@@ -1,4 +1,4 @@
-"""`matrices`: the matrices of a model at a state, by name: for teaching, checking and one's own methods."""
+"""`matrices`: the matrices of a model at a state, by name: for teaching, verification and user-defined methods."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ class Matrices:
 
     velocities: names of the columns.  constraints: joint or drive of each row.  M (ns, ns), k (ns,), G (nc, ns), gamma (nc,),
     g (nc,), gamma_bar (nc,).
-    J (6 nb, ns): twists of the bodies in their own axes, V = J s, body by body in the order of ``bodies``.
-    J_loop (ns, f), s_bar (ns,): explicit closing conditions s = J_loop σ + s_bar, G J_loop = 0, of the independent velocities σ
+    J (6 nb, ns): twists of the bodies in their own axes, V = J s, in the order of ``bodies``.
+    J_loop (ns, f), s_bar (ns,): explicit loop closure s = J_loop σ + s_bar, G J_loop = 0, of the independent velocities σ
     named ``independent``:  J_loop = [1; −G_d⁻¹ G_i],  s_bar = [0; −G_d⁻¹ γ̄].
-    H (nq, ns): q̇ = H s.  H_bar = H_i J_loop, h_bar = H_i s_bar for the positions of the independent velocities; 1 and 0 where
+    H (nq, ns): q̇ = H s.  H_bar = H_i J_loop, h_bar = H_i s_bar for the positions of the independent velocities; 1 and 0 if
     these are rotations about and translations along axes.
     """
 
@@ -51,9 +51,9 @@ class Matrices:
 def matrices(
     model: Model, *, at: HasState | None = None, coordinates: str = "joint", independent: Sequence[str] = ()
 ) -> Matrices:  # fmt: skip
-    """The matrices at the declared state of a model or at a given one, under ``coordinates`` "joint" or "absolute".
+    """The matrices at the declared state of a model or at a given one, in ``coordinates`` "joint" or "absolute".
 
-    independent: names of the independent velocities σ, chosen by pivoting where none are given. Raises `InputError`.
+    independent: names of the independent velocities σ, chosen by pivoting by default. Raises `InputError`.
     """
     here = _in(state_about(model, at), coordinates)
     known, H = dense(here), kinematic_matrix(here)
@@ -73,7 +73,7 @@ def matrices(
 
 
 def _in(here: State, coordinates: str) -> State:
-    """The state under other coordinates."""
+    """The state in other coordinates."""
     start: InitialState = started(here.compiled, here, here.t)
     compiled, start = in_coordinates(here.compiled, start, coordinates)
     if compiled is here.compiled:

@@ -19,7 +19,7 @@ REST = 1e-9  # of the largest eigenvalue
 class Modes:
     """Modes of ẋ = A x, one of each conjugate pair, slowest first.
 
-    eigenvalue (m,) [1/s].  frequency |λ|/2π (m,) [Hz].  damping −Re λ/|λ| (m,), 1 for modes that do not swing.
+    eigenvalue (m,) [1/s].  frequency |λ|/2π (m,) [Hz].  damping −Re λ/|λ| (m,), 1 for non-oscillatory modes.
     shape (ns, m): displacements of all velocity coordinates, largest component 1 rad or the size of the model.
     """
 
@@ -34,14 +34,14 @@ class Modes:
 
     @property
     def damping(self) -> np.ndarray:
-        """Damping ratios (m,), negative for motions that grow."""
+        """Damping ratios (m,), negative for unstable modes."""
         size = np.abs(self.eigenvalue)
         return np.divide(-self.eigenvalue.real, size, out=np.zeros_like(size), where=size > 0.0)
 
     def motion(self, mode: int, *, amplitude: float = 0.1, frames: int = 32) -> Solution:
-        """One period of a mode about its state: displacements amplitude · Re(shape e^{iφ}); 1 s for modes that do not swing.
+        """One period of a mode about its state: displacements amplitude · Re(shape e^{iφ}); 1 s for non-oscillatory modes.
 
-        amplitude: largest displacement, rad or over the size of the model. Raises `InputError`.
+        amplitude: largest displacement, rad or relative to the size of the model. Raises `InputError`.
         """
         if not 0 <= mode < len(self.eigenvalue):
             raise InputError(f"mode: {mode} is not within 0 … {len(self.eigenvalue) - 1}")

@@ -1,4 +1,4 @@
-"""Options of a run: the integrator, the formalism and the output times that were asked for, checked against each other."""
+"""Options of a run: the requested integrator, formalism and output times, checked for compatibility."""
 
 import contextlib
 import dataclasses
@@ -26,18 +26,16 @@ DEFAULTS = {"formalism": "multiplier", "coordinates": "joint", "integrator": "es
 
 
 def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
-    """The options given; without ``t_end`` those of the model's [run] where none is given; then the defaults.
+    """The given options; without ``t_end`` supplemented by those of the model's [run]; then the defaults.
 
-    Options of an integrator or a formalism are those of [run] only where the integrator or formalism is.
-    Raises `InputError` where there is no model or no end time.
+    Options of an integrator or a formalism come from [run] only if the integrator or formalism does.
+    Raises `InputError` without a model or an end time.
     """
     require_model(model)
     found = dict(given)
     if found["t_end"] is None:
         if model.run is None:
-            raise InputError(
-                f"t_end: give the end time (s), or the model '{model.name}' options of a run, model.run = Run(t_end=1.0)"
-            )
+            raise InputError(f"t_end: give the end time (s), or set model.run = Run(t_end=1.0) for the model '{model.name}'")
         of = {"stabilization": "formalism", **dict.fromkeys(OF_INTEGRATOR, "integrator")}
         for key, value in given.items():
             if value is None and given[of.get(key, key)] is None:
@@ -49,17 +47,17 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def default_formalism(model: Model, coordinates: str) -> str:
-    """The quickest one that suits: the recursion for trees in joint coordinates, else Lagrange multipliers."""
+    """The fastest suitable one: the recursion for trees in joint coordinates, else Lagrange multipliers."""
     try:
         loops = bool(topology(model).cuts)
-    except InputError:  # told with all else that is wrong with the model
+    except InputError:  # reported with the other problems of the model
         loops = True
     return DEFAULTS["formalism"] if loops or coordinates != "joint" else "recursive"
 
 
 def default_integrator(options: Mapping[str, Any]) -> tuple[str, str]:
-    """The integrator where none is named, and why, where that is to be told: of fixed steps generalized-α; of controlled ones the
-    ESDIRK method, which serves smooth and stiff models, or Dormand–Prince with formalisms that give accelerations alone
+    """The default integrator and, for a note, the reason: generalized-α for fixed steps; for controlled steps the ESDIRK method,
+    suitable for smooth and stiff models, or Dormand–Prince with formalisms that provide accelerations only
     (`reports/integrators`)."""
     form = options["formalism"]
     provides = getattr(FORMALISMS.get(form) if isinstance(form, str) else form, "provides", ())
@@ -68,8 +66,8 @@ def default_integrator(options: Mapping[str, Any]) -> tuple[str, str]:
     if options.get("rho_inf") is not None:
         return "generalized-alpha", "which has rho_inf"
     if provides and INTEGRATORS[DEFAULTS["integrator"]].needs not in provides:
-        return "dormand-prince", "which goes with this formalism"
-    return DEFAULTS["integrator"], "for steps by the error"
+        return "dormand-prince", "which is compatible with this formalism"
+    return DEFAULTS["integrator"], "for error-controlled steps"
 
 
 def by_name(key: str, given: object, there: Mapping[str, Any]) -> Any:
@@ -77,25 +75,25 @@ def by_name(key: str, given: object, there: Mapping[str, Any]) -> Any:
     if isinstance(given, str) and given in there:
         return there[given]
     if isinstance(given, type) and given in there.values():
-        raise InputError(f"{key}: {given.__name__} is a class; give an object of it, {given.__name__}(…), or its name")
-    raise InputError(f"{key}: no {shown(given)}; there are {', '.join(there)}")
+        raise InputError(f"{key}: {given.__name__} is a class; give an instance, {given.__name__}(…), or its name")
+    raise InputError(f"{key}: unknown {shown(given)}; known: {', '.join(there)}")
 
 
 def listed(key: str, given: Any) -> list[Any]:
-    """What was given as a list. Raises `InputError` for a text or a single object."""
+    """The argument as a list. Raises `InputError` for a text or a single object."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{key}: {shown(given)} is no list; put it in brackets")
+        raise InputError(f"{key}: {shown(given)} is not a list; put it in brackets")
     return list(given)
 
 
 def check_progress(given: object) -> None:
-    """Raise InputError for what cannot be called with the fraction done and a text."""
+    """Raise InputError unless it is callable with the completed fraction and a text."""
     if given is not None and not (callable(given) and _takes(given, 0.0, "")):
-        raise InputError(f"progress: must be a function of the fraction done and a text, not {shown(given)}")
+        raise InputError(f"progress: must be a function of the completed fraction and a text, not {shown(given)}")
 
 
 def _takes(function: Callable[..., Any], *arguments: object) -> bool:
-    """Whether the arguments fit the function's; True where Python cannot tell."""
+    """Whether the arguments fit the function's; True if unknown."""
     with contextlib.suppress(ValueError):
         signature = inspect.signature(function)
         try:
@@ -115,66 +113,68 @@ def chosen_integrator(given: Any, options: dict[str, float | None]) -> Integrato
     options = {key: value for key, value in options.items() if value is not None}
     if isinstance(given, Integrator):
         if options:
-            raise InputError(f"integrator: give {', '.join(options)} to the integrator object, not beside it")
+            raise InputError(f"integrator: pass {', '.join(options)} to the integrator object instead")
         return given
     chosen: type[Integrator] = by_name("integrator", given, INTEGRATORS)
     for key in options:
         if not has_option(chosen, key):
             able = ", ".join(name for name, method in INTEGRATORS.items() if has_option(method, key))
-            raise InputError(f"{key}: integrator '{given}' has no such option; leave it out, or take one of {able}")
+            raise InputError(f"{key}: integrator '{given}' has no such option; omit it, or use one of {able}")
     return chosen(**options)
 
 
 def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: Integrator) -> Formalism:
-    """The formalism by name or the object given, if it goes with the coordinates and the integrator. Raises `InputError`."""
+    """The formalism by name or the given object, if compatible with coordinates and integrator. Raises `InputError`."""
     if isinstance(given, Formalism):
         if stabilization != "none":
-            raise InputError("stabilization: give it to the formalism object, not beside it")
+            raise InputError("stabilization: pass it to the formalism object instead")
         form = given
     else:
         form = _with_stabilization(by_name("formalism", given, FORMALISMS), stabilization)
     if method.needs not in form.provides:
         pairs = [f"{f.name} with {i.name}" for f in FORMALISMS.values() for i in INTEGRATORS.values() if i.needs in f.provides]
-        raise InputError(f"integrator: '{method.name}' does not go with '{form.name}'; these do: {'; '.join(pairs)}")
+        raise InputError(
+            f"integrator: '{method.name}' is not compatible with '{form.name}'; compatible pairs: {'; '.join(pairs)}"
+        )
     if coordinates in COORDINATES and coordinates not in form.coordinates:
         raise InputError(
             f"coordinates: '{form.name}' works in {' or '.join(form.coordinates)} coordinates, not in '{coordinates}'"
         )
     if form.stabilization_name in STABILIZATIONS and form.stabilization_name not in method.stabilizations:
-        mend = "leave it 'none'" if method.needs == "residual" else f"take {' or '.join(map(repr, method.stabilizations))}"
-        why = "fulfils g = 0 by itself" if method.needs == "residual" else "cannot move the states that it keeps"
-        raise InputError(f"stabilization: '{method.name}' {why}; {mend} or take 'dormand-prince'")
+        mend = "set it to 'none'" if method.needs == "residual" else f"take {' or '.join(map(repr, method.stabilizations))}"
+        why = "satisfies g = 0 by itself" if method.needs == "residual" else "cannot project the states that it stores"
+        raise InputError(f"stabilization: '{method.name}' {why}; {mend} or use 'dormand-prince'")
     return form
 
 
 def check_velocity_rows(model: Model, method: Integrator) -> None:
-    """Raise `InputError` where the model has nonholonomic constraints and the integrator keeps g = 0 alone."""
+    """Raise `InputError` if the model has nonholonomic constraints and the integrator enforces g = 0 only."""
     found = nonholonomic(model.joints.values())
     if found and not method.keeps_velocity_rows:
         able = ", ".join(name for name, kind in INTEGRATORS.items() if kind.keeps_velocity_rows)
         raise InputError(
-            f"integrator: '{method.name}' keeps constraints on positions alone, not those on velocities of joint "
+            f"integrator: '{method.name}' enforces constraints on positions only, not those on velocities of joint "
             f"{', '.join(map(repr, found))}; take one of {able}"
         )
 
 
 def check_contacts(model: Model, method: Integrator) -> None:
-    """Raise `InputError` where a model has rigid contacts and the integrator knows none."""
+    """Raise `InputError` if a model has rigid contacts and the integrator does not support them."""
     for name, contact in model.contacts.items():
         if contact.rigid and not method.contacts:
             able = " or ".join(f"'{each}'" for each, kind in INTEGRATORS.items() if kind.contacts)
-            raise InputError(f"contacts.{name}: integrator '{method.name}' knows no rigid contacts; take {able}")
+            raise InputError(f"contacts.{name}: integrator '{method.name}' does not support rigid contacts; use {able}")
 
 
 def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
     """The formalism by name with a stabilization by name."""
     if isinstance(stabilization, Baumgarte | Projection):
-        raise InputError(f"stabilization: give the object to the formalism, its name here: '{stabilization.name}'")
+        raise InputError(f"stabilization: pass the object to the formalism, or give its name here: '{stabilization.name}'")
     kind = by_name("stabilization", stabilization, STABILIZATIONS)
     if kind is None:
         return form()
     if "stabilization" not in {field.name for field in dataclasses.fields(form)}:  # type: ignore[arg-type]
-        raise InputError(f"stabilization: '{form.name}' keeps its constraints by itself; leave it 'none'")
+        raise InputError(f"stabilization: '{form.name}' satisfies its constraints by itself; set it to 'none'")
     return form(stabilization=kind())  # type: ignore[call-arg]
 
 

@@ -1,7 +1,7 @@
 """Inputs and outputs of a linearised model, named by tuples.
 
-Inputs: ("effort", joint[, freedom]), ("force", frame, axis), ("torque", frame, axis), ("drive", drive).
-Outputs: ("coordinate", joint[, freedom]), ("rate", joint[, freedom]), ("position", frame, axis).
+Inputs: ("effort", joint[, coordinate]), ("force", frame, axis), ("torque", frame, axis), ("drive", drive).
+Outputs: ("coordinate", joint[, coordinate]), ("rate", joint[, coordinate]), ("position", frame, axis).
 """
 
 from collections.abc import Sequence
@@ -38,14 +38,14 @@ class Outputs(NamedTuple):
 
 
 def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
-    """The inputs asked for. Raises `InputError`."""
+    """The requested inputs. Raises `InputError`."""
     found = Inputs([], np.zeros((len(state.s), 0)), [], [])
     columns = []
     for port in _listed(ports, "inputs"):
         kind = _kind(port, "input", ("effort", "force", "torque", "drive"))
         if kind == "drive":
             if len(port) > 2:
-                raise InputError(f"inputs: {port!r}: a drive needs nothing beside its name")
+                raise InputError(f"inputs: {port!r}: a drive takes its name only")
             drives = list(state.compiled.model.drives)
             name = str(port[1])
             if name not in drives:
@@ -59,7 +59,7 @@ def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
 
 
 def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Outputs:
-    """The outputs asked for. Raises `InputError`."""
+    """The requested outputs. Raises `InputError`."""
     nothing = np.zeros(len(state.s))
     names, position, rate = [], [], []
     for port in _listed(ports, "outputs"):
@@ -101,7 +101,7 @@ def _listed(ports: Sequence[Port], key: str) -> Sequence[Port]:
 
 def _kind(port: Port, what: str, kinds: tuple[str, ...]) -> str:
     if not isinstance(port, tuple) or len(port) < 2 or port[0] not in kinds:
-        raise InputError(f"{what}s: {port!r} is no {what}; it is a tuple that starts with one of: {', '.join(kinds)}")
+        raise InputError(f"{what}s: unknown {what} {port!r}; give a tuple that starts with one of: {', '.join(kinds)}")
     return str(port[0])
 
 
@@ -111,7 +111,7 @@ def _label(port: Port) -> str:
 
 def _joint(state: State, port: Port) -> np.ndarray:
     if len(port) > 3:
-        raise InputError(f"{port!r}: name the joint and one of its freedoms")
+        raise InputError(f"{port!r}: give a joint and the index of one of its coordinates")
     return joint_row(state, str(port[1]), _freedom(port))
 
 
@@ -121,12 +121,12 @@ def _freedom(port: Port) -> int:
 
 def _frame(state: State, port: Port, row: int) -> np.ndarray:
     if len(port) != 3 or port[2] not in AXES:
-        raise InputError(f"{port!r}: name the frame and one of the world axes 'x', 'y', 'z'")
+        raise InputError(f"{port!r}: give a frame and one of the world axes 'x', 'y', 'z'")
     return np.asarray(frame_jacobian(state, str(port[1]))[1][row + AXES.index(str(port[2]))])
 
 
 def _cut_slope(state: State, port: Port, slopes: Tangents) -> np.ndarray:
-    """∂η/∂δ of a joint's freedom: zero in the tree."""
+    """∂η/∂δ of a joint coordinate: zero in the tree."""
     place = state.compiled.places.get(str(port[1]))
     if place is None or place.cut < 0:
         return np.zeros(len(state.s))

@@ -1,4 +1,4 @@
-"""States in a row as a `Solution`, for analyses that do not integrate in time."""
+"""A sequence of states as a `Solution`, for analyses without time integration."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from flexmbs.system.trajectory import RunInfo, Trajectory
 def solution_of(
     states: Sequence[State], *, options: Mapping[str, Any], power: np.ndarray | None = None, outcome: str = "finished",
 ) -> Solution:  # fmt: skip
-    """A solution whose outputs are the given states; works by the trapezoidal rule from ``power`` (nt, 3) where given."""
+    """A solution whose outputs are the given states; works by the trapezoidal rule from ``power`` (nt, 3) if given."""
     n = len(states)
     t = np.array([each.t for each in states])
     gs = [evaluate(each).gs for each in states]
@@ -35,7 +35,7 @@ def solution_of(
 
 
 def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Times (nt,) that increase. Raises `InputError`."""
+    """Increasing times (nt,). Raises `InputError`."""
     try:
         found = np.atleast_1d(np.asarray(times, float))
     except (TypeError, ValueError):

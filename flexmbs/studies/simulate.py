@@ -1,4 +1,4 @@
-"""`simulate`: a model, a formalism and an integrator become a solution."""
+"""`simulate`: time integration of a model with a formalism and an integrator."""
 
 import time
 import warnings
@@ -62,30 +62,29 @@ def simulate(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Solution:
-    """Motion of a model from its initial values at t = 0 to ``t_end`` (s), or as its ``run`` says where no ``t_end`` is given.
+    """Motion of a model from its initial values at t = 0 to ``t_end`` (s), or according to its ``run`` if no ``t_end`` is given.
 
     start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values; its
-        time becomes t = 0, which an `AssemblyWarning` tells where the model has laws of time.
-    step: fixed step (s); without it the steps follow the local error within ``rtol`` and ``atol``.
-        Controlled steps end at the points of tables and at the ends of ramps and smooth steps; what a function does within a
-        fiftieth of the run they may pass over.
-    output_step: distance of the output times (s), default ``step`` or t_end/200; outputs are taken within the steps.
+        time becomes t = 0, with an `AssemblyWarning` if the model has laws of time.
+    step: fixed step (s); without it the steps are controlled by the local error, ``rtol`` and ``atol``.
+        Controlled steps end at the points of tables and at the ends of ramps and smooth steps; changes of a function within
+        a fiftieth of the run may be missed.
+    output_step: interval of the output times (s), default ``step`` or t_end/200; outputs are interpolated within the steps.
     formalism: a name of `FORMALISMS`, or an object with options; by default "recursive" for trees in joint coordinates, else
         "multiplier".  coordinates: "joint" or "absolute" (a
-    point mass on a joint keeps that joint's, which a note tells).
+    point mass on a joint keeps that joint's, with a note).
     integrator: a name of `INTEGRATORS`, or an object with options (``step`` … are then its own); by default "generalized-alpha"
-        for a fixed step, else "esdirk", or "dormand-prince" with a formalism that goes with that alone, which a note tells.
+        for a fixed step, else "esdirk", or "dormand-prince" with a formalism that supports only that, with a note.
     stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".
     rho_inf: spectral radius of generalized-α at infinite frequency.
     events: state functions whose changes of sign are located; terminal ones end the run.
-    initial: how initial values are made consistent, `Assemble` with locked joints, weights, bending of bodies, strictness.
-    strict: an `AuditError` where the audit of the run is not PASS; else each of its findings is an `AuditWarning`.
-    progress: called with the fraction done and a text, after batches of outputs that take about a quarter of a second.
-    Ctrl-C ends the run at the last output; the solution's ``run.outcome`` says so.
+    initial: options for consistent initial values, `Assemble` with locked joints, weights, deformation of bodies, strictness.
+    strict: an `AuditError` if the audit of the run is not PASS; else each of its findings is an `AuditWarning`.
+    progress: called with the completed fraction and a text, after batches of outputs of about a quarter of a second.
+    Ctrl-C ends the run at the last output; see the solution's ``run.outcome``.
 
-    Raises `InputError` for what is wrong before the first step, `SolverError` when the run stops, `AuditError`
-    with ``strict``, and what a function of the
-    user raises; both have the part that was computed as their ``solution``.
+    Raises `InputError` before the first step, `SolverError` if the run stops, `AuditError` with ``strict``, and exceptions
+    of user functions; the latter two and `SolverError` carry the partial solution as ``solution``.
     """
     check_progress(progress)
     if not isinstance(strict, bool):
@@ -103,7 +102,7 @@ def _simulate(
     model: Model, chosen: dict[str, Any], start: HasState | None, initial: Assemble | None, events: tuple[Event, ...],
     progress: Progress | None,
 ) -> Solution:  # fmt: skip
-    """The run with all options chosen."""
+    """The run with all options set."""
     method = chosen_integrator(chosen["integrator"], {key: chosen[key] for key in OF_INTEGRATOR})
     form = chosen_formalism(chosen["formalism"], chosen["stabilization"], chosen["coordinates"], method)
     times = output_times(chosen["t_end"], method.step, chosen["output_step"])
@@ -117,7 +116,7 @@ def _simulate(
     if progress:
         progress(0.0, "assembling")
     if start is not None and initial is not None:
-        raise InputError("initial: a start is consistent already; give initial or start, not both")
+        raise InputError("initial: a start is already consistent; give initial or start, not both")
     if start is None:
         joint, first_state = consistent_state(model, how=initial)
     else:
@@ -141,7 +140,7 @@ def _simulate(
     status, reached = _finite(status, written, Trajectory(*run.out))
     finished = time.perf_counter()
     notes = [
-        *([f"integrator: '{method.name}', {chosen['why']}, as none was named"] if chosen.get("why") else []),
+        *([f"integrator: '{method.name}', {chosen['why']}, by default"] if chosen.get("why") else []),
         *report.warnings,
         *(redundancy_text(name, rows) for name, rows in redundant),
         *(f"assembly moved {m}" for m in first_state.moved),
@@ -178,12 +177,12 @@ def _simulate(
 
 
 def _tell_of_time(model: Model, t: float) -> None:
-    """A warning where a start of another time meets laws of time: the run begins at t = 0."""
+    """A warning if a start at another time is combined with laws of time: the run begins at t = 0."""
     found = (".".join(path[:2]) for path, part in model_parts(model) if _depends_on_time(part))
     if t != 0.0 and (items := dict.fromkeys(found)):
         names = ", ".join(items)
-        told = f"start: its time t = {t:g} s becomes t = 0; laws of time begin anew ({names})"
-        warnings.warn(f"{told}, shift them by {t:g} s if they go on", AssemblyWarning, stacklevel=4)
+        told = f"start: its time t = {t:g} s becomes t = 0; laws of time restart ({names})"
+        warnings.warn(f"{told}, shift them by {t:g} s to continue them", AssemblyWarning, stacklevel=4)
 
 
 def _depends_on_time(part: object) -> bool:
@@ -191,7 +190,7 @@ def _depends_on_time(part: object) -> bool:
 
 
 def _finite(status: int, reached: int, out: Trajectory) -> tuple[int, int]:
-    """Status and number of outputs before the first one that holds a number that is not finite."""
+    """Status and number of outputs before the first one with a non-finite value."""
     good = np.ones(reached, bool)
     for values in out:
         good &= np.isfinite(values[:reached].reshape(reached, values[:1].size)).all(axis=1)

@@ -1,4 +1,4 @@
-"""Rates that user functions of time state, f(t) → (value, rate, acceleration), against differences of their values."""
+"""Verification of rates returned by user functions of time, f(t) → (value, rate, acceleration), by differences."""
 
 import numbers
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from flexmbs.model.parts import model_parts
 
 SAMPLES = 9
 WIDTH = 1e-3  # of the interval, of the wider of two differences
-AGREED = 0.01  # of the largest rate: differences of two widths as close to each other are taken for the derivative
-WRONG = 0.05  # of the largest rate: a stated rate as far from the derivative is not that of the function
+AGREED = 0.01  # of the largest rate: limit of the deviation of differences of two widths that are accepted as the derivative
+WRONG = 0.05  # of the largest rate: deviation from the derivative above which a returned rate is wrong
 NAMES = ("value", "rate", "acceleration")
 
 
 def require_stated_rates(model: Model, t_begin: float, t_end: float) -> None:
-    """Raises `InputError` for each function of time whose rates are not those of its values in most of the interval."""
+    """Raises `InputError` for each function of time whose rates are not the derivatives of its values in most of the interval."""
     problems = list(_problems(model, t_begin, t_end))
     if problems:
         raise InputError(*map(str, problems))
@@ -32,7 +32,7 @@ def _problems(model: Model, t_begin: float, t_end: float) -> Iterator[Problem]:
 
 
 def _wrong(law: Function, t_begin: float, t_end: float) -> str:
-    """What is wrong with the rates of a law, nothing where they are right, not stated or not to be judged."""
+    """Problem of the rates of a law; None if they are right, not returned or cannot be judged."""
     times = t_begin + (t_end - t_begin) * (0.05 + 0.9 * np.modf(0.5 + 0.618034 * np.arange(SAMPLES))[0])
     h = WIDTH * (t_end - t_begin)
     try:
@@ -40,7 +40,7 @@ def _wrong(law: Function, t_begin: float, t_end: float) -> str:
             return ""
         here = np.array([law.function(float(t)) for t in times], float)
         wide = [np.array([law.function(float(t + k * h)) for t in times], float) for k in (-2, -1, 1, 2)]
-    except Exception:  # a run that comes there tells
+    except Exception:  # reported by a run that reaches it
         return ""
     if not (h > 0.0 and here.shape == (SAMPLES, 3) and np.isfinite(here).all() and np.isfinite(wide).all()):
         return ""
@@ -53,7 +53,8 @@ def _wrong(law: Function, t_begin: float, t_end: float) -> str:
         if 2 * off.sum() > SAMPLES:
             k = int(np.argmax(np.where(off, np.abs(here[:, a] - narrow), 0.0)))
             return (
-                f"the function states the {NAMES[a]} {here[k, a]:.6g} at t = {times[k]:.6g} s, but its {NAMES[a - 1]} changes by "
-                f"{narrow[k]:.6g} per second; mend it, or return the value alone"
+                f"the function returns the {NAMES[a]} {here[k, a]:.6g} at t = {times[k]:.6g} "
+                f"s, but its {NAMES[a - 1]} changes by "
+                f"{narrow[k]:.6g} per second; correct it, or return the value only"
             )
     return ""

@@ -24,13 +24,13 @@ from flexmbs.system.names import velocity_names
 from flexmbs.system.records import G_POSITION
 
 NEWTON_STEPS = 12
-CONVERGED = 1e-9  # last Newton step, rad or over the size of the model; the error after it is its square
-QUICK = 5  # Newton steps that let the load increment grow
-AT_REST = 1e-6  # acceleration, rad/s² or over the size of the model
-HOLD = "hold it by a joint, a drive or a spring"
-NUDGE = 1e-3  # off an unstable equilibrium
-SLOW = 1e-6  # 1/s: velocities so small that dampers do not matter
-LONGEST = 0.5  # rad or over the size of the model: a longer Newton step asks for smaller load increments
+CONVERGED = 1e-9  # last Newton step, rad or relative to the size of the model; the remaining error is of its square
+QUICK = 5  # Newton steps up to which the load increment grows
+AT_REST = 1e-6  # acceleration, rad/s² or relative to the size of the model
+HOLD = "support it by a joint, a drive or a spring"
+NUDGE = 1e-3  # perturbation of an unstable equilibrium
+SLOW = 1e-6  # 1/s: velocities at which dampers are negligible
+LONGEST = 0.5  # rad or relative to the size of the model: a longer Newton step requires smaller load increments
 SMALLEST_INCREMENT = 1e-3
 RELAXATIONS = 400
 MOST_HALVINGS = 6  # of the time between two equilibria
@@ -39,12 +39,12 @@ REACH = 0.2  # first length of a relaxation's step
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A state at rest (or in steady motion) that all forces balance: −k(q) − Gᵀλ = 0, g(q, t) = 0.
+    """A state at rest (or in steady motion) in equilibrium: −k(q) − Gᵀλ = 0, g(q, t) = 0.
 
     state: joint coordinates, multipliers, force states; the start of a run by ``simulate(model, start=equilibrium)``.
-    residual: largest unbalanced generalized force (N, N m).  load_steps, iterations: what it took.
+    residual: largest unbalanced generalized force (N, N m).  load_steps, iterations: cost.
     frequencies: of the tangent stiffness over the mass matrix, rad/s, ascending; negative ones are those of unstable directions.
-    indifferent: names of freedoms that nothing holds, kept where they started.
+    indifferent: names of unsupported coordinates, kept at their initial values.
     """
 
     state: State
@@ -56,7 +56,7 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool:
-        """True when no free direction has negative stiffness."""
+        """True if no free direction has negative stiffness."""
         return bool((self.frequencies >= 0.0).all())
 
     @cached_property
@@ -81,12 +81,12 @@ def statics(
 ) -> Equilibrium:  # fmt: skip
     """Equilibrium k(q, 0) + Gᵀλ = 0, g(q, t) = 0 of a model, from its declared position or from ``start``.
 
-    The loads that the start does not balance are applied in ``load_steps`` increments or in smaller ones where Newton's method
-    asks for them; where the tangent stiffness is not positive there, the model relaxes into an equilibrium instead (Newton's
-    method with steps of bounded length downhill, Nocedal and Wright 2006, §4.3).
+    Unbalanced loads of the start are applied in ``load_steps`` increments, or in smaller ones if Newton's method requires it;
+    if the tangent stiffness is not positive there, the model relaxes into an equilibrium instead (Newton's method with bounded
+    descent steps, Nocedal and Wright 2006, §4.3).
     steady: equilibrium of the motion in which the drives turn on at constant rates, with inertia forces, instead of rest.
-    allow_indifferent: freedoms that nothing holds keep their positions; without it they are an error.
-    Raises `InputError` for a model that does not assemble, `SolverError` where there is no equilibrium.
+    allow_indifferent: unsupported coordinates keep their positions; without it they are an error.
+    Raises `InputError` for a model that does not assemble, `SolverError` if there is no equilibrium.
     """
     if not isinstance(load_steps, numbers.Integral) or load_steps < 1:
         raise InputError(f"load_steps: must be a whole number from 1, not {load_steps!r}")
@@ -118,7 +118,7 @@ class _Search:
         self.start = replace(state, lam=state.lam + np.linalg.lstsq(G.T, evaluate(state).r, rcond=RANK)[0])
 
     def run(self, load_steps: int) -> Equilibrium:
-        """The equilibrium by load increments, or by relaxation where the start is not stable."""
+        """The equilibrium by load increments, or by relaxation if the start is not stable."""
         here = balance(self.start)
         stable = bool((here.free()[0] > here.held).all())
         at_rest = here.span(here.step(0.0 * here.r)[0]) < CONVERGED and here.fall() < AT_REST
@@ -126,7 +126,7 @@ class _Search:
         return self._result(self._relaxed() if found is None else found)
 
     def _loaded(self, residual: np.ndarray, load_steps: int) -> State | None:
-        """The loads in increments from the start; None where even the smallest does not converge."""
+        """The loads in increments from the start; None if even the smallest does not converge."""
         state, done, increment = self.start, 0.0, 1.0 / load_steps
         while done < 1.0:
             factor = min(1.0, done + increment)
@@ -158,7 +158,7 @@ class _Search:
         return None, NEWTON_STEPS
 
     def _relaxed(self) -> State:
-        """Steps of bounded length downhill, then Newton's method: it ends in a stable equilibrium or nowhere."""
+        """Bounded descent steps, then Newton's method: converges to a stable equilibrium or fails."""
         state, reach, nothing = self.start, REACH, np.zeros(len(self.start.s))
         last: np.ndarray | None = None
         for _ in range(RELAXATIONS):
@@ -181,10 +181,10 @@ class _Search:
             if last is not None and len(last) == len(y):
                 reach = 0.5 * reach if float(last @ y) < 0.0 else min(1.3 * reach, LONGEST)
             state, last = self._motion(moved(here.state, delta, change)), y
-        raise SolverError(f"statics: no equilibrium found, '{_name(here, delta)}' moves on; {HOLD}, or take its load away")
+        raise SolverError(f"statics: no equilibrium found, '{_name(here, delta)}' diverges; {HOLD}, or remove its load")
 
     def _motion(self, state: State) -> State:
-        """The state with the velocities and accelerations of the drives where a steady motion is asked for."""
+        """The state with the velocities and accelerations of the drives if a steady motion is requested."""
         if not self.steady:
             return state
         known = dense(state)
@@ -199,9 +199,9 @@ class _Search:
         names = tuple(dict.fromkeys(_name(here, direction[:, k]) for k in loose))
         listed = ", ".join(f"'{name}'" for name in names)
         if here.fall() >= AT_REST:
-            raise SolverError(f"statics: nothing holds {listed} against its load; {HOLD}")
+            raise SolverError(f"statics: unsupported under load: {listed}; {HOLD}")
         if names and not self.allow_indifferent:
-            raise SolverError(f"statics: nothing holds {listed}; {HOLD}, or allow indifferent freedoms")
+            raise SolverError(f"statics: unsupported: {listed}; {HOLD}, or set allow_indifferent")
         frequencies = np.sign(value) * np.sqrt(np.abs(value))
         frequencies[loose] = 0.0
         require_independent_motions(here.state.compiled, here.state.q, here.state.beta)
@@ -210,12 +210,12 @@ class _Search:
 
 
 def _name(here: Balance, direction: np.ndarray) -> str:
-    """The velocity coordinate that takes the largest part in a direction."""
+    """The velocity coordinate with the largest component in a direction."""
     return velocity_names(here.state.compiled)[int(np.argmax(np.abs(direction / here.sizes)))]
 
 
 def _shortened(here: Balance, shift: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """The step with the shift that brings it to the length ``reach``."""
+    """The step with the shift that limits it to the length ``reach``."""
     nothing = np.zeros(len(here.r))
     low, high = shift, max(2.0 * shift, 1.0)
     while here.span(here.step(nothing, high)[0]) > reach and high < 1e30:
@@ -229,10 +229,10 @@ def _shortened(here: Balance, shift: float, reach: float) -> tuple[np.ndarray, n
 def quasi_static(
     model: Model, times: Sequence[float] | np.ndarray, *, start: HasState | None = None, allow_indifferent: bool = False
 ) -> Solution:
-    """Equilibria at the given times (s) along drives and loads of time, each found from the one before.
+    """Equilibria at the given times (s) along drives and loads of time, each starting from the previous one.
 
     The solution has the multipliers of rest, s = ṡ = 0; works are those along the path of equilibria, whose rates follow from
-    K q̇ − Gᵀλ̇ = −∂R/∂t, G q̇ = −∂g/∂t. Raises `InputError`, and `SolverError` with the solution up to the time that fails.
+    K q̇ − Gᵀλ̇ = −∂R/∂t, G q̇ = −∂g/∂t. Raises `InputError`, and `SolverError` with the solution up to the time of failure.
     """
     moments = checked_times(times)
     state = _first(model, float(moments[0]), start)
@@ -251,7 +251,7 @@ def quasi_static(
 
 
 def _followed(state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS) -> State:
-    """The equilibrium at time t that follows a state, by way of times between where it is far."""
+    """The equilibrium at time t that follows a state, with intermediate times if necessary."""
     try:
         return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(1).state
     except SolverError:

@@ -1,7 +1,7 @@
-"""Axes in which a steady motion is steady: V = E(β) η of the joints whose own velocities η change along it.
+"""Axes in which a steady motion is steady: V = E(β) η of the joints whose velocities η change along it.
 
-A cart that circles has ẋ and ẏ that change, but a constant velocity in its own axes, and equations that do not change there. For
-each joint of single motions the frame behind one of them is taken in which the twist of the child stays constant,
+A cart on a circle has varying ẋ and ẏ, but a constant velocity in its own axes, and constant equations there. For
+each joint of single motions the frame behind one of them is chosen in which the twist of the child is constant,
 V̇ = E η̇ + Ė η = 0.
 """
 
@@ -23,7 +23,7 @@ STEADY = 1e-7  # rates of velocities, over 1 + |s|²
 
 @dataclass(frozen=True)
 class Turned:
-    """A joint of the tree whose velocities are taken as components ``rows`` of its twist behind ``after`` of its motions."""
+    """A joint of the tree whose velocities are the components ``rows`` of its twist behind ``after`` of its motions."""
 
     label: str
     motions: tuple[Motion, ...]
@@ -43,7 +43,7 @@ class Turned:
 
     @property
     def place(self) -> slice:
-        """Where its velocities stand in s."""
+        """Indices of its velocities in s."""
         return slice(self.s_at, self.s_at + len(self.rows))
 
 
@@ -64,7 +64,7 @@ class SteadyAxes:
 
     @property
     def steady(self) -> bool:
-        """True where no velocity changes in these axes."""
+        """True if the velocities are constant in these axes."""
         rate = self.state.sd.copy()
         for joint in self.turned:
             rate[joint.place] = 0.0
@@ -98,7 +98,7 @@ class SteadyAxes:
 
 
 def candidates(state: State) -> list[SteadyAxes]:
-    """The joints' own velocities, and where another choice is possible, twists that stay constant: of the child's frame first."""
+    """The joint velocities and, if another choice is possible, constant twists: of the child frame first."""
     found = []
     for i, primary in enumerate(state.compiled.topology.tree):
         row = state.compiled.system.tree[i]

@@ -1,7 +1,7 @@
 """Exact tangents of the equations of motion by differences of fourth order, dense: for statics and linearisation.
 
 The residual R(q, s, ṡ, λ, z, t) = M ṡ − k − Gᵀλ and the constraint values g, ġ = G s + γ̄, g̈ = G ṡ − γ are evaluated at states
-q ⊕ δ, s + δs, …; the tangents hold all that the equations hold: gravity, constraint forces, geometric terms, user functions.
+q ⊕ δ, s + δs, …; the tangents include all terms: gravity, constraint forces, geometric terms, user functions.
 """
 
 from typing import NamedTuple
@@ -61,7 +61,7 @@ def perturbed(system, work, t, base, steps, x, out):
 
 
 class Values(NamedTuple):
-    """What the equations give at one state, or its derivatives: one row per direction."""
+    """Residuals of the equations at one state, or their derivatives: one row per direction."""
 
     r: np.ndarray  # (…, ns) M ṡ − k − Gᵀλ
     gs: np.ndarray  # (3, …, nc) g, G s + γ̄, G ṡ − γ
@@ -122,8 +122,8 @@ def _rows(state: State, steps: np.ndarray) -> np.ndarray:
     state.compiled.callbacks.raise_error()
     if not np.isfinite(out).all():
         call = state.compiled.callbacks.where
-        cause = f"{call.item}: its function gave no finite number at {call.text}" if call else "the forces are not finite"
-        raise SolverError(f"{cause}; mend the forces or start from another position")
+        cause = f"{call.item}: its function returned a non-finite value at {call.text}" if call else "the forces are not finite"
+        raise SolverError(f"{cause}; correct the forces or start from another position")
     return out
 
 
@@ -135,7 +135,7 @@ def _split(compiled: Compiled, rows: np.ndarray) -> Values:
 
 
 def cut_rates(state: State) -> np.ndarray:
-    """(ncut, 6, ns): velocities of the cut joints are this times s."""
+    """(ncut, 6, ns): velocities of the cut joints are this matrix times s."""
     ns = len(state.s)
     steps = np.zeros((ns + 1, _width(state)))
     steps[1 + np.arange(ns), ns + np.arange(ns)] = 1.0

@@ -3,7 +3,7 @@
 R(q, s, ṡ, λ) = 0 differentiated, M δṡ + D δs + K δ = Gᵀμ, with G_h δ = 0 of the holonomic rows and, of all rows,
 G δs + W δ = 0 and G δṡ + G_s δs + G_q δ = 0:  δ = N_h y,  δs = B σ + (…) y with G B = 0,  and
 δṡ = −N Nᵀ (D δs + K δ) − P (G_s δs + G_q δ), NᵀMN = 1, G P = 1. y and σ are components of δ and δs in axes in which A changes
-least along the motion; about a steady motion it stays the same.
+least along the motion; about a steady motion it is constant.
 Source: Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972), ch. V; Meijaard et al., Proc. R. Soc. A 463 (2007) 1955.
 """
 
@@ -22,9 +22,9 @@ from flexmbs.studies.steady_axes import SteadyAxes, candidates
 from flexmbs.studies.tangent import Tangents, dense, tangents
 from flexmbs.system.sizes import displacement_sizes
 
-ROUND_OFF = 1e-14  # of the largest entry of A, and 100 times as much of a row's own
-NOISE = 1e-12  # of the same, in columns that hold nothing larger
-LATER = 1e-2  # m or rad of the fastest velocity, to the state that A is compared with
+ROUND_OFF = 1e-14  # of the largest entry of A, and 100 times that of the row's largest
+NOISE = 1e-12  # of the same, in columns without larger entries
+LATER = 1e-2  # m or rad of the fastest velocity, to the comparison state of A
 CHANGED = 1e-4  # of the entries of A: a motion that is not steady changes them by the distance to that state
 
 
@@ -45,7 +45,7 @@ class FirstOrder(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """Places of y and σ among the displacements and velocities in the axes chosen."""
+    """Indices of y and σ among the displacements and velocities in the chosen axes."""
 
     axes: SteadyAxes
     y: list[int]
@@ -96,7 +96,7 @@ def first_order(
 
 
 def _steadiest(here: State, known: Terms, slopes: Tangents, independent: Sequence[str]) -> tuple[Chosen, bool]:
-    """The axes in which A changes least along the motion, and whether it stays."""
+    """The axes in which A changes least along the motion, and whether it is constant."""
     found = [_chosen(here, known, axes, independent) for axes in candidates(here)]
     speed = float(np.abs(here.s).max(initial=0.0))
     if speed == 0.0:
@@ -132,7 +132,7 @@ def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[s
 
 
 def _small(here: State, known: Terms, slopes: Tangents, chosen: Chosen, driven: Sequence[int]) -> Small:
-    """Small motions at a state in the coordinates chosen; drives' changes on the rows ``driven``."""
+    """Small motions at a state in the chosen coordinates; drives' changes on the rows ``driven``."""
     ns, S = len(here.s), chosen.axes.map(here.q, here.s)
     E, turning, W = S[:ns, :ns], S[ns:, :ns], slopes.q.gs[1].T
     holonomic = holonomic_rows(here.compiled)
@@ -144,7 +144,7 @@ def _small(here: State, known: Terms, slopes: Tangents, chosen: Chosen, driven: 
     c = c - Y @ (E @ c)[chosen.y]
 
     def velocities(delta: np.ndarray, rate: np.ndarray) -> np.ndarray:
-        """δs that keeps the rows and has σ = 0."""
+        """δs that satisfies the rows and has σ = 0."""
         kept = rate - P @ (W @ delta)
         return kept - B @ (turning @ delta + E @ kept)[chosen.sigma]
 

@@ -1,4 +1,4 @@
-"""Compilation of all kernels ahead, in several processes."""
+"""Compilation of all kernels ahead of time, in several processes."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -31,12 +31,12 @@ from flexmbs.time_stepping.run import Run
 
 SHARED = {"kinematics": kinematics_at, "residual": residual_at, "equations with multipliers": kkt_at}
 LAWS = "laws of forces and contacts"
-DEMO = ("multiplier", "generalized-alpha")  # the pair that the demo runs
+DEMO = ("multiplier", "generalized-alpha")  # the pair used by the demo
 Progress = Callable[[float, str], None]
 
 
 def pendulum(*, contacts: bool = False, spring: bool = False) -> Model:
-    """A rod on a hinge; with a spring to the ground it is no rigid tree for the shortest recursion."""
+    """A rod on a hinge; with a spring to the ground it is not eligible for the rigid-tree recursion."""
     model = Model("warm-up")
     rod = model.add(RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0), frames={"tip": (1.0, 0.0, 0.0)}))
     model.add(Revolute("pivot", model.ground, rod, axis="y"))
@@ -49,7 +49,7 @@ def pendulum(*, contacts: bool = False, spring: bool = False) -> Model:
 
 
 def compile_shared(name: str) -> str:
-    """One of the kernels that all others call, or those of the laws."""
+    """One of the shared kernels, or those of the laws."""
     if name == LAWS:
         compile_laws()
         return name
@@ -74,14 +74,14 @@ def compile_pair(formalism: str, integrator: str) -> str:
 
 
 def pairs() -> Iterator[tuple[str, str]]:
-    """Formalisms and integrators that go together, so that each is there early."""
+    """Compatible pairs of formalisms and integrators, ordered so that each appears early."""
     fitting = [(f, i) for i, method in INTEGRATORS.items() for f, form in FORMALISMS.items() if method.needs in form.provides]
     first = [next(pair for pair in fitting if pair[0] == name) for name in FORMALISMS]
     return iter(dict.fromkeys((*first, *fitting)))
 
 
 def kernels(formalism: str, integrator: str) -> list[tuple[Any, Any]]:
-    """Kernels of a pair in the order in which a run needs them, each with records like its own."""
+    """Kernels of a pair in the order in which a run needs them, each with representative records."""
     method = INTEGRATORS[integrator]()
     compiled = compile_model(pendulum(spring=True))
     work = unconnected(compiled.system, declared_state(compiled).beta)
@@ -96,20 +96,20 @@ def kernels(formalism: str, integrator: str) -> list[tuple[Any, Any]]:
 
 
 def compile_backwards(formalism: str, integrator: str) -> None:
-    """The kernels of a pair from the last one on, without those that another process is about."""
+    """Compile the kernels of a pair from the last one on, except those being compiled by another process."""
     for kernel, records in reversed(kernels(formalism, integrator)):
         kernel.compile_ahead(*records)
 
 
 def warm_up_demo() -> None:
-    """Compile what the demo needs, in this process: the parts that kernels share are compiled once."""
+    """Compile the kernels of the demo in this process: shared parts of kernels are compiled once."""
     for kernel, records in kernels(*DEMO):
         kernel.compile_ahead(*records)
     compile_pair(*DEMO)
 
 
 def warm_up(progress: Progress) -> None:
-    """Compile what every run needs, in as many processes as there are processors."""
+    """Compile the kernels of every run, in one process per processor."""
     wanted = list(pairs())
     shared = [*SHARED, LAWS]
     count = len(shared) + len(wanted)

@@ -1,1 +1,1 @@
-"""Files in TOML: their text, the lines of their keys, and problems told with both."""
+"""TOML files: text, line numbers of keys, and problems reported with them."""

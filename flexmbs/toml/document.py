@@ -1,4 +1,4 @@
-"""A file in TOML that anyone may have written: read with limits, its paths kept inside its folder, its problems told by line."""
+"""Untrusted TOML files: read with limits, paths restricted to their folder, problems reported by line."""
 
 import tomllib
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ MOST_PROBLEMS = 50
 
 
 class Document(NamedTuple):
-    """Text of a file and the table it stands for."""
+    """Text of a file and its parsed table."""
 
     path: Path
     text: str
@@ -48,7 +48,7 @@ def _text(path: Path, what: str) -> str:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{path}: cannot be read: {reason}") from None
     if len(data) > LARGEST_FILE:
-        raise InputError(f"{path}: larger than {LARGEST_FILE // 1_000_000} MB; this is no {what} file")
+        raise InputError(f"{path}: larger than {LARGEST_FILE // 1_000_000} MB; this is not a {what} file")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -64,7 +64,7 @@ def _table(text: str, path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}:{_decode_message(str(error), text)}") from None
     except ValueError:
-        raise InputError(f"{path}: a whole number has thousands of digits") from None
+        raise InputError(f"{path}: an integer has thousands of digits") from None
 
 
 def _decode_message(message: str, text: str) -> str:
@@ -95,21 +95,24 @@ class Locator:
                 raise ValueError(f"{shown(file)} is an address; only files are read")
             path = (self.folder / file).resolve()
         except (OSError, ValueError, RuntimeError) as error:
-            raise NestedError([Problem((key,), f"{shown(file)} is no path: {error}")]) from None
+            raise NestedError([Problem((key,), f"{shown(file)} is not a path: {error}")]) from None
         if not self.allow_outside and (Path(file).is_absolute() or not path.is_relative_to(self.folder)):
-            text = f"{shown(file)} is not inside the {self.what}'s folder; move it there, or allow_outside=True (--allow-outside)"
+            text = (
+                f"{shown(file)} is not inside the {self.what}'s folder; move it there, or set "
+                f"allow_outside=True (--allow-outside)"
+            )
             raise NestedError([Problem((key,), text)])
         return path
 
 
 class Collector:
-    """Collects problems with the place they stand at."""
+    """Collects problems with their paths."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
 
     def attempt(self, path: tuple[str, ...], make: Callable[[], Any]) -> Any:
-        """What ``make`` returns, or None with its problems noted under ``path``."""
+        """The result of ``make``, or None with its problems recorded under ``path``."""
         try:
             return make()
         except NestedError as error:

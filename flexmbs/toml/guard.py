@@ -1,4 +1,4 @@
-"""A first look at TOML text before the parser has it: nesting and dotted keys that would cost it unbounded time or memory."""
+"""Check of TOML text before parsing: nesting and dotted keys that would cost the parser unbounded time or memory."""
 
 import re
 
@@ -17,7 +17,7 @@ CLOSING = {'"""': re.compile(r'(?:[^\\]|\\.)*?"""', re.DOTALL), "'''": re.compil
 def check_nesting(text: str, where: str) -> None:
     """Raise `InputError` for brackets nested deeper than `LARGEST_DEPTH` and keys of more than `LONGEST_KEY` parts.
 
-    One pass; it stops where the text is no TOML, where the parser stops as well.
+    One pass; it stops at invalid TOML, which the parser rejects as well.
     """
     at = depth = dots = 0
     while match := TOKEN.match(text, at):
@@ -42,4 +42,4 @@ def check_nesting(text: str, where: str) -> None:
         if depth > LARGEST_DEPTH or dots >= LONGEST_KEY:
             line = text.count("\n", 0, at) + 1
             kind = f"nested deeper than {LARGEST_DEPTH} levels" if depth > LARGEST_DEPTH else f"a key of over {LONGEST_KEY} parts"
-            raise InputError(f"{where}:{line}: {kind}; no model file needs that")
+            raise InputError(f"{where}:{line}: {kind}; reduce it")

@@ -1,4 +1,4 @@
-"""Line numbers of keys in a TOML text, for messages: the parser gives values without their place."""
+"""Line numbers of keys in a TOML text, for messages: the parser returns values without positions."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ LONGEST_LINE = 2000
 
 
 def line_of(text: str, paths: Sequence[Path]) -> list[int | None]:
-    """Line of each path, or of the longest part of it that stands in the text; None if there is none."""
+    """Line of each path, or of its longest prefix in the text; None if there is none."""
     lines = {path: number for number, path in reversed(list(_keys(text)))}
     return [next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None) for path in paths]
 

@@ -149,7 +149,7 @@ def _modal_body(statics: InterfaceStatics, elastic: ElasticShapes, rule: Referen
     shapes, loads = modes.shapes(statics, elastic.shapes), BodyLoads(statics, modes.origin, modes.axes)
     if prestress is not None:
         if not statics.fe.groups:
-            raise InputError("prestress: needs a mesh, the model has matrices only; leave it out")
+            raise InputError("prestress: needs a mesh, the model has matrices only; omit it")
         modes = prestressed(statics, loads.under(rule), modes, shapes, prestress)
         shapes = modes.shapes(statics, elastic.shapes)
     motion = (statics.interface_loads.T @ shapes).reshape(len(statics.interfaces), 6, -1)
@@ -204,7 +204,7 @@ class _Steps:
 
 
 def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: _Steps) -> dict[str, str | float]:
-    """Estimated errors up to the band of the basis, or half its highest normal frequency where it has none."""
+    """Estimated errors up to the band of the basis, or half its highest normal frequency if it has none."""
     steps("error estimates", 0.98)
     band = basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))
     return accuracy(statics, elastic.shapes, band).facts()
@@ -214,7 +214,7 @@ def _model(part: Mesh | FEModel, material: Materials | None) -> FEModel:
     instance(part, (Mesh, FEModel), "part", "a Mesh or an FEModel, see read_mesh and assemble")
     if isinstance(part, FEModel):
         if material is not None:
-            raise InputError("material: given together with matrices, which include it; leave it out")
+            raise InputError("material: given together with matrices, which include it; omit it")
         return part
     if material is None:
         raise InputError("material: missing; give for example Isotropic(E=210e9, nu=0.3, rho=7850.0)")

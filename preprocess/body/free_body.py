@@ -1,4 +1,4 @@
-"""A free reduced body: its six rigid-body motions r = (translation, rotation) beside its elastic coordinates q.
+"""A free reduced body: its six rigid-body motions r = (translation, rotation) and its elastic coordinates q.
 
 [M_rr, L; Lᵀ, m_ff] is its mass matrix; a frame j moves by T_j r + [φ_j; ψ_j] q.
 """

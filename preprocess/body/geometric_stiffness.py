@@ -69,7 +69,7 @@ def reduced_geometric_stiffness(
     interfaces; both in mesh axes.
 
     Whatever the reference condition of the linear shapes, the second-order displacements obey that of mean axes (loads are
-    balanced by inertia): then they carry no momentum.
+    balanced by inertia), in which they have no momentum.
     """
     cases = loads.under(MEAN_AXES)
     K0 = geometric_stiffness(statics, cases, shapes, motion[:, 3:])

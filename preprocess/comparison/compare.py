@@ -12,7 +12,7 @@ from flexmbs.flexible_body.parts import FloatArray, IntArray
 from preprocess.comparison.structure import FREE, Structure
 
 SAME_PLACE = 1e-6  # of the size of the part
-LIKE = 0.5  # least MAC of corresponding modes
+LIKE = 0.5  # smallest MAC of corresponding modes
 HEAD = f"{'mode':>4} {'Hz':>12} {'Hz':>12} {'error':>10} {'MAC':>8}"
 CLUSTER = 1e-3  # relative distance of frequencies treated as equal
 

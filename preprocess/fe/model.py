@@ -153,7 +153,9 @@ def _nodal_mass(M: sp.csr_matrix, n: int, source: str) -> sp.csr_matrix:
             )
     if not (m.diagonal() > 0).all():
         bad = np.flatnonzero(~(m.diagonal() > 0))
-        raise InputError(f"{source}: M gives {len(bad)} nodes no positive mass, first node index {bad[0]}; use a consistent mass")
+        raise InputError(
+            f"{source}: M has no positive mass at {len(bad)} nodes, first node index {bad[0]}; use a consistent mass"
+        )
     return m
 
 

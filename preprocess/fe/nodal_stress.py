@@ -67,7 +67,7 @@ def nodal_stress(groups: Sequence[ElementGroup], x: FloatArray, u: FloatArray, r
 
 
 def _tables(element: Element) -> tuple[Any, ...]:
-    """What `add_stress` needs of an element type: sampling, and the rule of the stiffness for its incompatible modes."""
+    """Data of an element type for `add_stress`: sampling, and the rule of the stiffness for its incompatible modes."""
     points, extrapolation = stress_points(element)
     sampling = element.gradients(points), element.internal_gradients(points), extrapolation
     return tuple(map(np.ascontiguousarray, sampling)), element.stiffness_tables

@@ -98,7 +98,7 @@ def _matrix_market(path: Path, limit: int) -> sp.csr_matrix:
     triples = body.reshape(-1, 3)
     i, j = (integers(triples[:, k], str(path), "index") - 1 for k in (0, 1))
     if len(i) and (min(i.min(), j.min()) < 0 or i.max() >= rows or j.max() >= columns):
-        raise InputError(f"{path}: an entry lies outside of ({rows}, {columns}); it is damaged")
+        raise InputError(f"{path}: an entry is outside of ({rows}, {columns}); it is damaged")
     A = sp.csr_matrix((triples[:, 2], (i, j)), shape=(rows, columns))
     return A if symmetry == "general" else _mirrored(path, A)
 

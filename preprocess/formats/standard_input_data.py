@@ -96,7 +96,7 @@ def shape_products(gyroscopic: FloatArray, m_ff: FloatArray) -> FloatArray:
 
 
 def shape_products_of(gyroscopic: FloatArray, centrifugal_: FloatArray, m_ff: FloatArray) -> FloatArray:
-    """SS (3, 3, n, n) from Kr (3, n, n), Kω (n, n, 6) and Me; Σ SS[a, a] = Me whatever Kω says."""
+    """SS (3, 3, n, n) from Kr (3, n, n), Kω (n, n, 6) and Me; Σ SS[a, a] = Me for any Kω."""
     n = len(m_ff)
     SS = np.zeros((3, 3, n, n))
     rest = centrifugal_[:, :, :3].sum(axis=2) + 2.0 * m_ff

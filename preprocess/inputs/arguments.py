@@ -46,7 +46,7 @@ def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., An
 
 
 def _unbound(signature: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]) -> str | None:
-    """Why the arguments do not fit the signature; None when they do."""
+    """Problem of the arguments with the signature; None if they fit."""
     own = [each for each in signature.parameters.values() if each.name not in ("self", "cls")]
     first = len(signature.parameters) - len(own)
     positional = [each.name for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flexmbs.errors import InputError, MachineError
 
-LONGEST = 200  # characters shown of another program's message
+LONGEST = 200  # characters shown of a message of another program
 
 
 def reason(error: BaseException, printed: str = "") -> str:

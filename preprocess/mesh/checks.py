@@ -55,7 +55,7 @@ def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
         bad = np.flatnonzero(relative.min(axis=1) < 1e-9)
         total += len(bad)
         wholly += int((relative[bad] < 0).all(axis=1).sum())
-        found += [(relative[e].min(), f"{ids[name][e]} ({name}, least det J {determinants[e].min():.3g} m³)") for e in bad]
+        found += [(relative[e].min(), f"{ids[name][e]} ({name}, smallest det J {determinants[e].min():.3g} m³)") for e in bad]
     if not total:
         return []
     worst = ", ".join(text for _, text in sorted(found)[:SHOWN])

@@ -61,7 +61,7 @@ class Mesh:
         """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered from 0 in VTK order.
 
         Elements are numbered from 1 through all types; element_sets hold such numbers, node_sets node indices.
-        Raises InputError for an unknown element type and for everything `check` finds.
+        Raises InputError for an unknown element type and for every defect found by `check`.
         """
         instance(elements, Mapping, f"{source}: elements", "connectivities by element type")
         unknown = [name for name in elements if name not in ELEMENTS]

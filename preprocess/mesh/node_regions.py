@@ -43,7 +43,7 @@ class NamedSet(Region):
 @checked_arguments
 @dataclass(frozen=True)
 class Point(Region):
-    """Nodes within ``radius`` of the point ``position`` [m]; the nearest node alone when no radius is given."""
+    """Nodes within ``radius`` of the point ``position`` [m]; only the nearest node if no radius is given."""
 
     position: tuple[float, float, float]
     radius: float | None = None

@@ -19,7 +19,7 @@ IDEAL = {4: np.sqrt(2), 6: 2 / np.sqrt(3), 8: 1.0}  # reciprocal triple product 
 class BlockQuality:
     """Elements of one type.
 
-    scaled_jacobian (ne,): least over the corners of the triple product of the unit tangents of their three edges, 1 for regular
+    scaled_jacobian (ne,): minimum over the corners of the triple product of the unit tangents of their three edges, 1 for regular
     elements, 0 for flat ones; aspect_ratio (ne,): longest over shortest edge between corners; volume (ne,), m³; ids (ne,)
     Source: Knupp et al., The Verdict Geometric Quality Library, Sandia report SAND2007-1751.
     """
@@ -32,7 +32,7 @@ class BlockQuality:
 
     @property
     def worst(self) -> Indices:
-        """Numbers of the elements with the least scaled Jacobians."""
+        """Numbers of the elements with the smallest scaled Jacobians."""
         return self.ids[np.argsort(self.scaled_jacobian, kind="stable")[:SHOWN]]
 
 
@@ -46,7 +46,7 @@ class MeshQuality:
     def __str__(self) -> str:
         lines = [
             f"{'type':8s} {'elements':>9s} {'volume [m³]':>12s} {'scaled Jacobian':>21s} {'aspect ratio':>17s}  worst elements",
-            f"{'':8s} {'':9s} {'':12s} {'least':>11s} {'mean':>9s} {'mean':>8s} {'most':>8s}",
+            f"{'':8s} {'':9s} {'':12s} {'min':>11s} {'mean':>9s} {'mean':>8s} {'max':>8s}",
         ]
         for b in self.blocks:
             shape = f"{b.scaled_jacobian.min():11.4f} {b.scaled_jacobian.mean():9.4f}"

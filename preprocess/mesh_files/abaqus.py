@@ -1,6 +1,6 @@
 """Reader of Abaqus and CalculiX input files: nodes, elements, node and element sets, surfaces, parts and instances, includes.
 
-Other keywords are skipped; couplings and masses are reported as left out.
+Other keywords are skipped; omitted couplings and masses are reported.
 """
 
 from collections import Counter
@@ -77,12 +77,12 @@ def read_abaqus(path: Path) -> RawMesh:
         (model,) = parts.values()
     if not model.nodes:
         raise InputError(f"{path}: has no *NODE block; expected an Abaqus input file")
-    notices = tuple(f"{n} {what} left out; {remedy}" for (what, remedy), n in sorted(left.items()))
+    notices = tuple(f"{n} {what} omitted; {remedy}" for (what, remedy), n in sorted(left.items()))
     return _raw(path, with_plain_names(model), notices)
 
 
 def _left_out(keyword: str, options: dict[str, str], count: int) -> tuple[str, str, int] | None:
-    """Description, remedy and count of a block that is reported as left out; None for all others."""
+    """Description, remedy and count of a block that is reported as omitted; None for all others."""
     kind = options.get("TYPE", "").upper()
     if keyword in LEFT_OUT:
         return f"*{keyword}", LEFT_OUT[keyword], 1
@@ -100,7 +100,7 @@ def _name(options: dict[str, str], line: str, keyword: str) -> str:
 
 
 def _raw(path: Path, reading: Reading, notices: tuple[str, ...]) -> RawMesh:
-    """Arrays of what was read, with rows instead of node numbers."""
+    """Arrays of the content, with rows instead of node numbers."""
     node_ids = np.array(list(reading.nodes), dtype=np.int64)
     row = {node: n for n, node in enumerate(reading.nodes)}
     by_type: dict[str, tuple[list[list[int]], list[int]]] = {}

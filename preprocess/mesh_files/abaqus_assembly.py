@@ -1,4 +1,4 @@
-"""Parts and instances of an Abaqus file: each instance is a moved copy of its part with numbers and set names of its own."""
+"""Parts and instances of an Abaqus file: each instance is a moved copy of its part with separate numbers and set names."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace

@@ -44,7 +44,7 @@ class Includes:
 
 
 def included_files(path: Path) -> tuple[Path, ...]:
-    """Files in its folder that a text mesh file reads, directly or through others; missing ones are left out."""
+    """Files in its folder that a text mesh file reads, directly or through others; missing ones are omitted."""
     found: list[Path] = []
     pending = [path.resolve()]
     while pending and path.suffix.lower() in TEXT_SUFFIXES and path.is_file():

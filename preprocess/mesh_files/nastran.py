@@ -108,11 +108,11 @@ def _bulk(path: Path) -> Bulk:
     if unknown:
         what = " and ".join(f"{n} {name}" for name, n in sorted(unknown.items()))
         raise InputError(f"{path}: {what} elements are not supported; export solids only ({', '.join(SOLIDS)})")
-    bulk.notices += [f"{n} {name} left out: {_mend(name)}" for name, n in sorted(left.items())]
+    bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk
 
 
-def _mend(name: str) -> str:
+def _remedy(name: str) -> str:
     return "attach such masses with PointMass" if name.startswith("CONM") else "declare couplings as interfaces"
 
 
@@ -174,7 +174,7 @@ def _add_coupling(bulk: Bulk, card: Card) -> None:
         weights = {k for k, text in enumerate(fields) if not re.fullmatch(r"\d+|THRU", text.upper())}
         entries = [text for k, text in enumerate(fields) if not {k, k - 1} & weights]  # components follow each weight
     bulk.node_sets[name] = listed_numbers(entries, card.line)
-    bulk.notices.append(f"{name} left out: its nodes are the set '{name}'; declare an interface there")
+    bulk.notices.append(f"{name} omitted: its nodes are the set '{name}'; declare an interface there")
 
 
 def _before(entries: list[str], ends: tuple[str, ...]) -> list[str]:

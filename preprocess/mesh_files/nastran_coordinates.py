@@ -30,7 +30,7 @@ def _axes(card: Card, z: Array, plane: Array) -> Array:
     """Axes (columns): z, and x in the half plane."""
     y = np.cross(z, plane)
     if not (np.linalg.norm(z) > 0 and np.linalg.norm(y) > 0):
-        raise InputError(f"{card.line}: {card.name} {integer_field(card, 0)}: its three points lie on one line")
+        raise InputError(f"{card.line}: {card.name} {integer_field(card, 0)}: its three points are collinear")
     z, y = z / np.linalg.norm(z), y / np.linalg.norm(y)
     return np.column_stack([np.cross(y, z), y, z])
 

@@ -21,7 +21,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, eq=False)
 class RawMesh:
-    """Raw content of a mesh file: all points, solid elements by type, sets as point indices; notices: content left out."""
+    """Raw content of a mesh file: all points, solid elements by type, sets as point indices; notices: omitted content."""
 
     points: Array
     node_ids: Indices
@@ -114,7 +114,7 @@ def _check_skin(path: Path, cells: Iterable[Cells], on_solid: NDArray[np.bool_])
             loose[block.type] += int((~on_solid[np.clip(block.rows, -1, len(on_solid) - 1)].all(axis=1)).sum())
     loose += Counter()
     if loose:
-        raise InputError(f"{path}: {_counts(loose)} lie on no solid element; leave shells and beams out of the export")
+        raise InputError(f"{path}: {_counts(loose)} are not on a solid element; export without shells and beams")
 
 
 def _three_columns(path: Path, points: Array) -> Array:

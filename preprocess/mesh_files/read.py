@@ -26,7 +26,7 @@ def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> 
     """Solid mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
 
     unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders inverted elements.
-    Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without a solid element are left out.
+    Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without a solid element are omitted.
     Raises InputError for an unreadable file or an invalid solid mesh.
     """
     source = str(file_path(path, "mesh"))
@@ -47,7 +47,7 @@ def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> 
 
 
 def _solid_mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
-    """Mesh of the solid elements alone, renumbered to the nodes they use, in metres."""
+    """Mesh of the solid elements only, renumbered to the nodes they use, in metres."""
     problems = missing_nodes(len(raw.points), raw.connectivity, raw.element_ids, raw.node_ids)
     if problems:
         raise InputError(*(f"{source}: {problem}" for problem in problems))

@@ -1,7 +1,7 @@
 """Mesh readers by file suffix; their exceptions become one InputError.
 
-VTU is read by meshio. The other formats have readers of their own: meshio drops the numbers of nodes and elements, loses
-surfaces, sets of sets and supports, skips what it does not know, and fails on many real files.
+VTU is read by meshio. The other formats have their own readers: meshio drops the numbers of nodes and elements,
+surfaces, sets of sets and supports, skips unknown content, and fails on many real files.
 """
 
 from collections.abc import Callable

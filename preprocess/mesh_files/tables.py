@@ -1,6 +1,6 @@
 """Large tables of numbers in text files, read at once instead of line by line.
 
-Only plain numbers with the same count on every line are extracted. Everything else is left to the line reader, which can report
+Only plain numbers with the same count on every line are extracted. The remaining lines are read by the line reader, which reports
 errors with their line.
 """
 

@@ -108,7 +108,7 @@ class Part:
     files: tuple[Path, ...]
 
     def read_mesh(self) -> Mesh:
-        """Mesh in metres. Raises InputError, also where the part has matrices instead."""
+        """Mesh in metres. Raises InputError, also if the part has matrices instead."""
         if self.mesh is None:
             raise InputError(f"{self.document.path}: has matrices instead of a mesh")
         with self.located():

@@ -65,7 +65,7 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
 def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
     """Problems of the source: either a mesh with unit and materials, or matrices."""
     if "matrices" in table:
-        return [Problem((key,), "belongs to a mesh; leave it out beside [matrices]") for key in OF_MESH if key in table]
+        return [Problem((key,), "belongs to a mesh; omit it with [matrices]") for key in OF_MESH if key in table]
     problems = [Problem((key,), "is missing") for key in ("mesh", "unit") if key not in table]
     if "material" in table and "materials" in table:
         problems.append(Problem(("materials",), "given together with [material]; give one material or one per region"))
@@ -89,7 +89,7 @@ def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
 
 
 def _attempt(notes: Collector, path: tuple[str, ...], given: Any, make: Callable[[Any], Any]) -> Any:
-    """Result of ``make`` for a table, or None with its problems noted under ``path``."""
+    """Result of ``make`` for a table, or None with its problems recorded under ``path``."""
     try:
         return make(given)
     except NestedError as error:

@@ -46,7 +46,7 @@ def read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: 
     given = as_table(table)
     kind = given.get("kind", default)
     if not isinstance(kind, str) or kind not in kinds:
-        raise NestedError([Problem(("kind",), f"no such kind {shown(kind)}; {close_names(str(kind), kinds)}")])
+        raise NestedError([Problem(("kind",), f"unknown kind {shown(kind)}; {close_names(str(kind), kinds)}")])
     return read_record(kinds[kind], {key: value for key, value in given.items() if key != "kind"}, files)
 
 

@@ -24,7 +24,7 @@ def read_interface(table: Any, files: Files) -> Interface:
     given = as_table(table)
     kind = given.get("kind", "rigid")
     if not isinstance(kind, str) or kind not in INTERFACES:
-        raise NestedError([Problem(("kind",), f"no such kind {shown(kind)}; {close_names(str(kind), INTERFACES)}")])
+        raise NestedError([Problem(("kind",), f"unknown kind {shown(kind)}; {close_names(str(kind), INTERFACES)}")])
     return read_with_region(INTERFACES[kind], {key: value for key, value in given.items() if key != "kind"}, files)
 
 
@@ -55,7 +55,7 @@ def _where(table: Mapping[str, Any], files: Files) -> str | Region:
             [Problem((), f"give one of {', '.join(REGION_KEYS)}" + (f", not {' and '.join(given)}" if given else ""))]
         )
     if "radius" in table and given != ["point"]:
-        raise NestedError([Problem(("radius",), "requires point; leave it out")])
+        raise NestedError([Problem(("radius",), "requires point; omit it")])
     match given[0]:
         case "point":
             keys = {"position": "point", "radius": "radius"}

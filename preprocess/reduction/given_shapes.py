@@ -44,7 +44,7 @@ class GivenShapes(Reduction):
             raise InputError(f"method.shapes: shape {values.shape}; give finite displacements (3N, n) or (N, 3, n)")
         values = values.reshape(-1, values.shape[-1])
         if not np.abs(values).max(axis=0).min() > 0:
-            raise InputError(f"method.shapes: shape {int(np.argmin(np.abs(values).max(axis=0))) + 1} is zero; leave it out")
+            raise InputError(f"method.shapes: shape {int(np.argmin(np.abs(values).max(axis=0))) + 1} is zero; remove it")
         object.__setattr__(self, "shapes", values)
 
     @property

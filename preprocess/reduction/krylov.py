@@ -84,13 +84,13 @@ def _low_modes(statics: InterfaceStatics, highest: float) -> Modes:
     count, frequency = modes_below(statics, limit**2, ()), np.sqrt(highest) / (2 * np.pi)
     if count > MOST_BELOW:
         raise InputError(
-            f"method.frequencies: {count} modes lie near and below {frequency:g} Hz; reduce it to fewer than {MOST_BELOW} modes"
+            f"method.frequencies: {count} modes are near and below {frequency:g} Hz; reduce it to fewer than {MOST_BELOW} modes"
         )
     return modes_of(statics.free_response, statics.fe.mass_product, statics.size, omega_max=limit)
 
 
 def _shifted_response(statics: InterfaceStatics, loads: FloatArray, low: Modes, shift: float) -> FloatArray:
-    """Elastic part of (K − σM)⁻¹ f for loads (3N, k), by the factorization of K alone.
+    """Elastic part of (K − σM)⁻¹ f for loads (3N, k), by the factorization of K only.
 
     The modes below 2σ are summed; on the complement K − σM is positive definite, with condition number 2 when preconditioned
     by K⁻¹, and conjugate gradients converge in about twenty steps.

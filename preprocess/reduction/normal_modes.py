@@ -58,7 +58,9 @@ class NormalModeReduction(Reduction):
     def _check_auto(self, name: str) -> None:
         if self.band is None or not (np.isfinite(self.band) and self.band > 0):
             given = "missing" if self.band is None else f"{self.band} Hz"
-            raise InputError(f'method.band: is {given}; {name}(modes="auto") needs the frequency up to which errors count, in Hz')
+            raise InputError(
+                f'method.band: is {given}; {name}(modes="auto") needs the frequency limit of the error tolerance, in Hz'
+            )
         if self.tolerance is not None and not 0 < self.tolerance < 1:
             raise InputError(f"method.tolerance: is {self.tolerance}; give a relative error between 0 and 1, such as 0.01")
 
@@ -115,7 +117,7 @@ class NormalModeReduction(Reduction):
         below = modes_below(statics, (2 * np.pi * frequency) ** 2, self.held(statics))
         if below > MAX_MODES:
             raise InputError(
-                f"method.{option}: {below} modes lie below {frequency:g} Hz, a body has at most {MAX_MODES}; reduce it"
+                f"method.{option}: {below} modes are below {frequency:g} Hz, a body has at most {MAX_MODES}; reduce it"
             )
 
     def _automatic(self, statics: InterfaceStatics, static: dict[str, FloatArray]) -> Modes:

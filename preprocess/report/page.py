@@ -22,7 +22,7 @@ from preprocess.report.places import interface_places
 
 MODES_DRAWN, MODES_LISTED = 12, 40
 TIME, ACCURACY = "time ", "accuracy: "
-SENTENCES = {True: "Every check passed.", False: "A check failed; do not use this body as it is."}
+SENTENCES = {True: "Every check passed.", False: "A check failed; do not use this body."}
 
 
 def write_report(
@@ -59,7 +59,7 @@ def page(
 
 
 def _tiles(data: FlexibleBodyData) -> list[tuple[str, str, str]]:
-    """(value, unit, what) of the key numbers at the top."""
+    """(value, unit, description) of the key numbers at the top."""
     size = data.provenance.get("degrees of freedom")
     tiles = [(number(data.mass), "kg", "mass")]
     if isinstance(size, float):

@@ -33,12 +33,12 @@ def factorize(
     coordinates (n/3, 3): of all nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for messages.
     definite: whether K must be positive definite; otherwise it is factored without pivoting and its negative pivots are counted.
     backend: "cholesky" (the package's own), "superlu" or "pardiso" (extra ``mkl``).
-    Raises InputError naming the unconstrained nodes when K is singular, MachineError when memory does not suffice or the backend
-    is missing.
+    Raises InputError naming the unconstrained nodes when K is singular, MachineError for insufficient memory or a missing
+    backend.
     """
     free = np.arange(-(-K.shape[0] // 3)) if nodes is None else nodes
     if not len(free):
-        raise InputError("stiffness: no free degree of freedom is left; fix fewer nodes")
+        raise InputError("stiffness: no free degree of freedom; fix fewer nodes")
     if backend not in BACKENDS:
         raise InputError(f"backend: {backend!r} is unknown; choose one of {', '.join(BACKENDS)}")
     graph = node_graph(K, free)

@@ -51,7 +51,7 @@ class Factor(ABC):
 
     @abstractmethod
     def __init__(self, problem: Problem) -> None:
-        """Raises PivotError where a pivot fails, MachineError when memory does not suffice."""
+        """Raises PivotError where a pivot fails, MachineError for insufficient memory."""
 
     @property
     @abstractmethod
@@ -60,7 +60,7 @@ class Factor(ABC):
 
     @abstractmethod
     def solve(self, loads: Array) -> Array:
-        """x = K⁻¹ b for loads b (n,) or (n, k), zero where nodes are left out; sixteen together cost about three single ones."""
+        """x = K⁻¹ b for loads b (n,) or (n, k), zero at omitted nodes; sixteen loads together cost about three single ones."""
 
     @abstractmethod
     def negative_pivots(self) -> int:

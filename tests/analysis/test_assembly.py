@@ -128,19 +128,19 @@ def test_cut_joint_can_be_locked():
 def test_locked_joints_that_contradict_are_named():
     rod, rocker = closed(0.7, 1)
     model = four_bar(0.7, rod - 0.7 + 0.3, rocker - rod)
-    with pytest.raises(fm.InputError, match=r"joints\.pin: is locked at q0, but the loops close only where it moves by 0\."):
+    with pytest.raises(fm.InputError, match=r"joints\.pin: is locked at q0, but the loops close only if it moves by 0\."):
         fm.assemble(model, locked=("main", "pin", "knee"))
 
 
 def test_locked_speeds_that_contradict_are_named():
     rod, rocker = closed(0.7, 1)
-    with pytest.raises(fm.InputError, match=r"joints\.(main|pin): is locked, but the constraints hold only where v0 changes"):
+    with pytest.raises(fm.InputError, match=r"joints\.(main|pin): is locked, but the constraints hold only if v0 changes"):
         fm.assemble(four_bar(0.7, rod - 0.7, rocker - rod, v0=2.0), locked=("main", "pin"))
 
 
 def test_loop_that_cannot_close_tells_the_gap():
     """Stretched out, the bars leave 2 − (0.3 + 0.8 + 0.6) = 0.3 m."""
-    with pytest.raises(fm.InputError, match=r"joints\.foot: the loop does not close, gap") as told:
+    with pytest.raises(fm.InputError, match=r"joints\.foot: the loop does not close, residual gap") as told:
         fm.assemble(four_bar(0.1, 0.1, 0.1, ground=2.0))
     assert 0.3 <= float(str(told.value).split("gap ")[1].split(" ")[0]) < 0.4
 
@@ -157,10 +157,10 @@ def test_drive_that_contradicts_is_named():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"locked": ("mian",)}, "initial.locked: no joint 'mian'; there are main, pin, knee, foot"),
+        ({"locked": ("mian",)}, "initial.locked: no joint 'mian'; known: main, pin, knee, foot"),
         ({"weights": {"hip": 1.0}}, "initial.weights: no joint 'hip'"),
         ({"weights": {"pin": 0.0}}, "initial.weights.pin: 0.0 is not positive"),
-        ({"weights": {"pin": (1.0, 2.0)}}, "initial.weights.pin: 2 numbers for 1 freedoms"),
+        ({"weights": {"pin": (1.0, 2.0)}}, "initial.weights.pin: 2 numbers for 1 degrees of freedom"),
     ],
 )
 def test_slips_are_told(options, message):

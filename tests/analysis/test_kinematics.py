@@ -104,7 +104,9 @@ def test_free_motion_needs_no_effort() -> None:
 
 
 def test_freedom_that_is_left_is_named() -> None:
-    with pytest.raises(fm.InputError, match=r"kinematics: 1 freedom is left, in main\.0, crank pin\.0, guide\.0; drive it"):
+    with pytest.raises(
+        fm.InputError, match=r"kinematics: 1 degree of freedom is not driven, in main\.0, " r"crank pin\.0, guide\.0; drive it"
+    ):
         fm.kinematics(slider_crank(), [0.0, 1.0])
 
 

@@ -159,8 +159,8 @@ def test_state_of_a_solution(coordinates: str) -> None:
         ({"inputs": [("force", "crank/c", "x")]}, "frame 'crank/c' is not in the model"),
         ({"inputs": [("force", "crank/b", "w")]}, "one of the world axes"),
         ({"inputs": [("drive", "motor")]}, "drive 'motor' is not in the model"),
-        ({"outputs": [("rate", "main", 1)]}, "joint 'main': no freedom 1, it has 1"),
-        ({"independent": ["main", "guide"]}, "independent: the 1 degrees of freedom do not follow from main.0, guide.0"),
+        ({"outputs": [("rate", "main", 1)]}, "joint 'main': no coordinate 1, it has 1"),
+        ({"independent": ["main", "guide"]}, "independent: main.0, guide.0 do not determine the 1 degrees of freedom"),
         ({"independent": ["mian"]}, "independent: no coordinate 'mian'"),
     ],
 )

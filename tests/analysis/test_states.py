@@ -104,12 +104,12 @@ def test_a_start_of_another_time_is_told_where_laws_of_time_begin_anew() -> None
         warnings.simplefilter("error", fm.AssemblyWarning)
         fm.simulate(model, t_end=0.02, step=0.01, start=fm.state_of(run, 0.02))
     model.add(fm.JointTorque("motor", "hinge", fm.PD(1.0, 0.1, reference=fm.Sine(0.5, 1.3))))
-    with pytest.warns(fm.AssemblyWarning, match=r"its time t = 0\.02 s becomes t = 0; laws of time begin anew \(forces\.motor\)"):
+    with pytest.warns(fm.AssemblyWarning, match=r"its time t = 0\.02 s becomes t = 0; laws of time restart \(forces\.motor\)"):
         fm.simulate(model, t_end=0.02, step=0.01, start=fm.state_of(run, 0.02))
 
 
 def test_accelerations_of_rigid_contacts_are_not_taken_for_efforts() -> None:
     model = linkages.pendulum(0.1)
     model.add(fm.JointLimit("stop", "hinge", lower=0.0))
-    with pytest.raises(fm.InputError, match=r"contacts\.stop: inverse_dynamics knows no rigid contacts"):
+    with pytest.raises(fm.InputError, match=r"contacts\.stop: inverse_dynamics does not support rigid contacts"):
         fm.inverse_dynamics(fm.state(model))

@@ -35,7 +35,7 @@ ANALYSES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("given", [None, "model.toml", 3, []], ids=repr)
 @pytest.mark.parametrize("analysis", ANALYSES.values(), ids=ANALYSES)
 def test_no_model(analysis: Callable[[Any], Any], given: Any) -> None:
-    assert message(lambda: analysis(given)) == f"model: {given!r} is no Model; load('model.toml') reads one from a file"
+    assert message(lambda: analysis(given)) == f"model: {given!r} is not a Model; load('model.toml') reads one from a file"
 
 
 @pytest.mark.parametrize("given", [None, "1 s", NAN, float("inf"), [0.0], 1j, True], ids=repr)
@@ -60,14 +60,17 @@ def test_no_time(given: Any) -> None:
         (lambda m: fm.state(m, acceleration={"hinge": NAN}), "acceleration: joint 'hinge': must be finite, not nan"),
         (lambda m: fm.state(m, acceleration={"hinge": [1, 2]}), "acceleration: joint 'hinge': must have 1 number, not 2"),
         (lambda m: fm.assemble(m, locked=3), "initial.locked: must be a list of names, not 3"),
-        (lambda m: fm.assemble(m, locked=["hing"]), "initial.locked: no joint 'hing'; there are hinge"),
+        (lambda m: fm.assemble(m, locked=["hing"]), "initial.locked: no joint 'hing'; known: hinge"),
         (lambda m: fm.assemble(m, weights=3), "initial.weights: must be a table, joint → number(s), not 3"),
         (lambda m: fm.assemble(m, weights={"hinge": "a"}), "initial.weights.hinge: must be a number, not 'a'"),
-        (lambda m: fm.assemble(m, weights={"hinge": 0}), "initial.weights.hinge: 0 is not positive; to hold a joint lock it"),
-        (lambda m: fm.simulate(m, t_end=1.0, initial="hinge"), "initial: str is no Assemble; give Assemble(locked=…, weights=…)"),
+        (lambda m: fm.assemble(m, weights={"hinge": 0}), "initial.weights.hinge: 0 is not positive; to fix a joint lock it"),
+        (
+            lambda m: fm.simulate(m, t_end=1.0, initial="hinge"),
+            "initial: str is not an Assemble; give Assemble(locked=…, weights=…)",
+        ),
         (
             lambda m: fm.simulate(m, t_end=1.0, start=fm.state(m), initial=fm.Assemble(locked="hinge")),
-            "initial: a start is consistent already; give initial or start, not both",
+            "initial: a start is already consistent; give initial or start, not both",
         ),
         (lambda m: fm.statics(m, load_steps=NAN), "load_steps: must be a whole number from 1, not nan"),
         (lambda m: fm.statics(m, load_steps=0), "load_steps: must be a whole number from 1, not 0"),
@@ -77,27 +80,33 @@ def test_no_time(given: Any) -> None:
         (lambda m: fm.linearize(m, outputs="rate"), "outputs: must be a list of tuples, not 'rate'"),
         (
             lambda m: fm.linearize(m, inputs=[("effort", "hinge", "a")]),
-            "('effort', 'hinge', 'a'): the freedom must be a whole number >= 0, not 'a'",
+            "('effort', 'hinge', 'a'): the coordinate must be a whole number >= 0, not 'a'",
         ),
         (
             lambda m: fm.linearize(m, outputs=[("rate", "hinge", 0, 1)]),
-            "('rate', 'hinge', 0, 1): name the joint and one of its freedoms",
+            "('rate', 'hinge', 0, 1): give a joint and the index of one of its coordinates",
         ),
         (lambda m: fm.linearize(m, independent=[3]), "independent: must be a list of names, not [3]"),
         (lambda m: fm.matrices(m, independent="hing"), "independent: no coordinate 'hing'; did you mean 'hinge.0'?"),
         (lambda m: fm.inverse_dynamics(fm.state(m), actuators=3), "actuators: must be a list of names, not 3"),
         (
             lambda m: fm.inverse_dynamics(fm.state(m), actuators=["hinge", "hinge"]),
-            "actuators: hinge, hinge names a joint twice; leave one out",
+            "actuators: hinge, hinge names a joint twice; remove one",
         ),
-        (lambda m: fm.simulate(m, t_end=1.0, progress=3), "progress: must be a function of the fraction done and a text, not 3"),
-        (lambda m: fm.compare(m, t_end=1.0, progress=3), "progress: must be a function of the fraction done and a text, not 3"),
+        (
+            lambda m: fm.simulate(m, t_end=1.0, progress=3),
+            "progress: must be a function of the completed fraction and a text, not 3",
+        ),
+        (
+            lambda m: fm.compare(m, t_end=1.0, progress=3),
+            "progress: must be a function of the completed fraction and a text, not 3",
+        ),
         (lambda m: fm.simulate(m, t_end=True), "t_end: True is not a positive time in seconds"),
         (lambda m: fm.simulate(m, t_end=2.0, output_step=True), "output_step: True is not a positive time in seconds"),
         (lambda m: fm.simulate(m, t_end=1.0, strict="yes"), "strict: must be True or False, not 'yes'"),
         (lambda m: fm.simulate(m, t_end=0.1, step=0.05).at("x"), "times: the time in seconds must be a number, not 'x'"),
         (lambda m: fm.simulate(m, t_end=0.1, step=0.05).at([0.0, None]), "times: the time in seconds must be a number, not None"),
-        (lambda m: fm.state_of(m, 0.0), "solution: Model is no Solution; take what simulate or load gives"),
+        (lambda m: fm.state_of(m, 0.0), "solution: Model is not a Solution; use the result of simulate or Solution.load"),
     ],
 )  # fmt: skip
 def test_wrong_argument(call: Callable[[fm.Model], Any], words: str) -> None:
@@ -107,13 +116,13 @@ def test_wrong_argument(call: Callable[[fm.Model], Any], words: str) -> None:
 @pytest.mark.parametrize("analysis", [fm.linearize, fm.matrices])
 def test_a_state_of_another_model(analysis: Callable[..., Any]) -> None:
     told = message(lambda: analysis(pendulum(), at=fm.state(slider_crank(0.5))))
-    assert told == "at: it belongs to a model with other bodies or joints; take it from this model"
+    assert told == "at: it belongs to a model with other bodies or joints; use a state of this model"
 
 
 def test_accelerations_that_the_joints_do_not_allow() -> None:
     told = message(lambda: fm.state(slider_crank(0.5), acceleration={"main": 1.0, "guide": 1.0}))
     assert told.startswith("acceleration: the joints and drives allow no such accelerations, ")
-    assert told.endswith(" is left; give those of independent joints")
+    assert told.endswith("; give those of independent joints")
 
 
 def test_progress_takes_the_fraction_and_a_text() -> None:
@@ -121,7 +130,7 @@ def test_progress_takes_the_fraction_and_a_text() -> None:
         fm.simulate(pendulum(), t_end=0.1, step=0.05, progress=right)
     for wrong in (lambda: None, lambda fraction: None):
         told = message(lambda: fm.simulate(pendulum(), t_end=0.1, progress=wrong))  # noqa: B023
-        assert told.startswith("progress: must be a function of the fraction done and a text, not <function")
+        assert told.startswith("progress: must be a function of the completed fraction and a text, not <function")
 
 
 def test_one_name_will_do() -> None:

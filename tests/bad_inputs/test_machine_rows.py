@@ -31,7 +31,7 @@ def test_37_full_disk_ends_with_4_and_leaves_the_old_file(
     line = capsys.readouterr().err.splitlines()[-1]
     assert line.startswith(f"error: {path.with_suffix('.h5')}: cannot be written (")
     assert "No space left on device" in line
-    assert line.endswith("mend the folder, its rights or the free space")
+    assert line.endswith("check the folder, its permissions or the free space")
     assert path.with_suffix(".h5").read_bytes() == old
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model.h5", "model.toml"]
 

@@ -36,8 +36,8 @@ def test_24_25_loop_that_cannot_close_tells_the_gap(command: str, tmp_path: Path
     assert call(command, path) == 2
     told = "".join(capsys.readouterr())
     line = next(line for line in told.splitlines() if line.startswith("error: "))
-    assert line.startswith("error: joints.knee: the loop does not close, gap ")
-    assert line.endswith(" (m or rad) is left; mend the lengths or start closer with q0")
+    assert line.startswith("error: joints.knee: the loop does not close, residual gap ")
+    assert line.endswith(" (m or rad); correct the lengths or start closer with q0")
     assert float(line.split("gap ")[1].split()[0]) > 0.8 / math.sqrt(3)  # the largest component of the gap
     assert not path.with_suffix(".h5").exists()
 
@@ -66,8 +66,8 @@ def test_27_singular_start_is_told_with_its_joint(tmp_path: Path, capsys: Captur
     path = saved(slider_crank(math.pi / 2), tmp_path)
     assert call("check", path) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "singular" in line)
-    assert line.startswith("warning: model: the initial position is singular: rows of 'wrist' depend on others here only")
-    assert line.endswith("start a little away from it with q0")
+    assert line.startswith("warning: model: the initial position is singular: rows of 'wrist' are dependent here only")
+    assert line.endswith("start slightly away from it with q0")
     regular = fm.assemble(slider_crank(0.5))
     assert regular.singular is None
     assert regular.redundant == [("wrist", 3)]
@@ -117,8 +117,6 @@ def test_34_load_above_the_modes_is_told(frequency: float, warned: bool) -> None
     found = [line for line in model.check().warnings if line.startswith("forces.shaker: ")]
     assert (
         found
-        == [
-            "forces.shaker: its 17 Hz lie above the modes of body 'beam', which end at 15.92 Hz; reduce that body with more modes"
-        ]
+        == ["forces.shaker: its 17 Hz exceed the highest mode of body 'beam', 15.92 Hz; reduce that body with more modes"]
         * warned
     )

@@ -178,7 +178,7 @@ def test_matrix_problems_name_the_file_they_are_in(tmp_path: Path, mesh: pp.Mesh
         (b'format = "flexmbs-part/1"\nmesh = "\x00"\n', "not TOML"),
         (b"modes = " + b"9" * 4301 + b"\n", "thousands of digits"),
         (b"a = 1\n" * 2 + b"\xff\xfe", "is not UTF-8 text"),
-        (b"#" * 5_000_001, "larger than 5 MB; this is no part file"),
+        (b"#" * 5_000_001, "larger than 5 MB; this is not a part file"),
         (b'format = "flexmbs-part/1"\n' + b"".join(b"k%d = 1\n" % i for i in range(5000)), "and 4"),
     ],
 )
@@ -216,8 +216,8 @@ def test_48_every_file_of_a_part_stays_in_its_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         read_part(path)
     assert [problem.removeprefix(str(path)) for problem in refused.value.problems] == [
-        ":2: mesh: 'link.msh' is not inside the part's folder; move it there, or allow_outside=True (--allow-outside)",
-        ":13: method.shapes: '/etc/shapes.npy' is not inside the part's folder; move it there, or allow_outside=True "
+        ":2: mesh: 'link.msh' is not inside the part's folder; move it there, or set allow_outside=True (--allow-outside)",
+        ":13: method.shapes: '/etc/shapes.npy' is not inside the part's folder; move it there, or set allow_outside=True "
         "(--allow-outside)",
     ]
     path.write_text(PART.partition("[method]")[0])

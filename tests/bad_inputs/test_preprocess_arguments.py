@@ -92,11 +92,11 @@ def test_absurd_frequencies_are_refused_before_the_work(fe: FEModel, monkeypatch
     monkeypatch.setattr(krylov, "MOST_BELOW", 20)
     monkeypatch.setattr(normal_modes, "MAX_MODES", 20)
     below = 3 * 12 + 2 * 6
-    refused = rf"method.frequencies: {below} modes lie near and below 1e\+08 Hz; reduce it to fewer than 20"
+    refused = rf"method.frequencies: {below} modes are near and below 1e\+08 Hz; reduce it to fewer than 20"
     with pytest.raises(InputError, match=refused):
         reduced(fe, method=pp.Krylov(frequencies=(1e8,)))
     for method, option in ((pp.CraigBampton(frequency=1e9), "frequency"), (pp.CraigBampton(modes="auto", band=1e9), "band")):
-        refused = rf"method.{option}: {below - 12} modes lie below 1e\+09 Hz, a body has at most 20; reduce it"
+        refused = rf"method.{option}: {below - 12} modes are below 1e\+09 Hz, a body has at most 20; reduce it"
         with pytest.raises(InputError, match=refused):
             reduced(fe, method=method)
 

@@ -134,7 +134,7 @@ def test_30_nothing_runs_where_the_first_value_is_none(kind: str, item: str) -> 
     )
     with pytest.raises(fm.InputError) as refused:
         fm.simulate(model, t_end=0.05)
-    line = f"{item}: its function gave no finite number at <lambda>(t = 0); mend the function"
+    line = f"{item}: its function returned a non-finite value at <lambda>(t = 0); correct the function"
     assert refused.value.problems == (line,)
     assert model.check().errors == [line]
 

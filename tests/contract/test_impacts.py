@@ -165,11 +165,11 @@ REFUSED = [
     ),
     (
         {"integrator": "rattle"},
-        "contacts.floor: integrator 'rattle' knows no rigid contacts; take 'moreau-jean' or 'event-driven'",
+        "contacts.floor: integrator 'rattle' does not support rigid contacts; use 'moreau-jean' or 'event-driven'",
     ),
     (
         {"integrator": "generalized-alpha"},
-        "contacts.floor: integrator 'generalized-alpha' knows no rigid contacts; take 'moreau-jean' or 'event-driven'",
+        "contacts.floor: integrator 'generalized-alpha' does not support rigid contacts; use 'moreau-jean' or 'event-driven'",
     ),
 ]
 

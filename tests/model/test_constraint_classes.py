@@ -75,7 +75,7 @@ def test_a_point_on_two_rods() -> None:
     model.add(fm.PointMass("point", mass=1.0))
     for end, angle in (("a", -np.pi / 3), ("b", -2 * np.pi / 3)):
         model.add(fm.Distance(f"rod {end}", f"ground/{end}", "point", length=1.0, q0=(angle, 0, 1, 0, 0, 0)))
-    mend = "its joints let it turn about itself; add a translation joint to the ground, or use a rigid body with inertia"
+    mend = "its joints leave its rotation free; add a translation joint to the ground, or use a rigid body with inertia"
     assert model.check().errors == [f"bodies.point: has no rotational inertia, and {mend}"]
     model.add(fm.Translation("place", "ground", "point", q0=(0.5, -np.sqrt(0.75), 0.0)))
     assert "point masses alone: f = 3·1 − 2 = 1 (3n − b)" in report(model)["freedoms"]
@@ -88,9 +88,9 @@ def test_nonholonomic_rows_lower_the_freedoms_in_velocity_alone() -> None:
     model.add(fm.KnifeEdge("blade", "ground", "sleigh"))
     sections = report(model)
     assert sections["freedoms"][0].startswith("f = 6·1 − 3 = 3 ")
-    assert sections["freedoms"][1] == "κ = 1 nonholonomic equation: 2 freedoms in velocity"
+    assert sections["freedoms"][1] == "κ = 1 nonholonomic equation: 2 velocity degrees of freedom"
     assert "blade  knife-edge  1 row   nonholonomic  scleronomic  bilateral  implicit" in sections["constraints"]
-    assert "3 freedoms in position, 2 in velocity" in sections["system"]
+    assert "3 degrees of freedom in position, 2 in velocity" in sections["system"]
     assert "planar motion: f = 3·1 − 0 = 3 (3n − b), 2 in velocity" in sections["system"]
 
 

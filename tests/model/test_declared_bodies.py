@@ -35,11 +35,11 @@ def test_six_inertia_elements_in_the_order_xx_yy_zz_xy_xz_yz() -> None:
     [
         (
             {"inertia": (1, 1, 2.1)},
-            "bodies.tool.inertia: no body has it: principal moments 1, 1, 2.1; the largest must not exceed",
+            "bodies.tool.inertia: not physical: principal moments 1, 1, 2.1; the largest must not exceed",
         ),
         (
             {"inertia": (1, 1, 1, 2, 0, 0)},
-            "bodies.tool.inertia: no body has it: principal moments -1, 1, 3; none may be negative",
+            "bodies.tool.inertia: not physical: principal moments -1, 1, 3; none may be negative",
         ),
         ({"inertia": [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}, "bodies.tool.inertia: is not symmetric"),
         ({"inertia": (1, 2)}, "bodies.tool.inertia: must be 3 moments, 6 elements"),
@@ -130,7 +130,7 @@ def test_rotation_by_quaternion_scalar_first() -> None:
     ("rotation", "message"),
     [
         ((2, 0, 0, 0), "Frame.rotation: the quaternion has length 2"),
-        (((0, 0, 0), 0.3), "Frame.rotation: the axis has length zero"),
+        (((0, 0, 0), 0.3), "Frame.rotation: the axis has zero length"),
         (("q", 0.3), "Frame.rotation: must be one of x, y, z"),
         (((1, 0, 0), (0, 1, 0), (0, 0, -1)), "Frame.rotation: the matrix is a reflection"),
         (((1, 0, 0), (0, 1, 0), (0, 1, 1)), "Frame.rotation: the rows must be orthonormal"),
@@ -173,7 +173,7 @@ def test_flexible_body_from_file_and_from_memory(tmp_path) -> None:
         (lambda: fm.FlexibleBody("arm", "a.h5", data=rod()), "bodies.arm.file: give either file= or data="),
         (lambda: fm.FlexibleBody("arm", "a.h5", damping=-0.1), "bodies.arm.damping: must be >= 0, not -0.1"),
         (lambda: fm.FlexibleBody("arm", data={"mass": 1}), "bodies.arm.data: must be a FlexibleBodyData"),
-        (lambda: fm.FlexibleBody("arm", "not there.h5").load(), "bodies.arm.file: not there.h5: there is no such file"),
+        (lambda: fm.FlexibleBody("arm", "not there.h5").load(), "bodies.arm.file: not there.h5: no such file"),
     ],
 )
 def test_bad_flexible_body(make, message) -> None:

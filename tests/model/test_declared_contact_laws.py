@@ -15,7 +15,7 @@ import flexmbs as fm
         ({"stiffness": 1.0, "exponent": 0.5}, "HuntCrossley.exponent: must be within 1 … 10, not 0.5"),
         (
             {"stiffness": 1.0, "restitution": 0.0, "speed": 1.0},
-            "HuntCrossley.restitution: must be above 0 and not above 1, not 0; for 0 take a rigid contact",
+            "HuntCrossley.restitution: must be above 0 and not above 1, not 0; for 0 use a rigid contact",
         ),
         (
             {"stiffness": 1.0, "restitution": 0.5},
@@ -23,7 +23,7 @@ import flexmbs as fm
         ),
         (
             {"stiffness": 1.0, "restitution": 0.5, "speed": 1.0, "damping": 0.1},
-            "HuntCrossley.damping: is given by restitution already; give one of them",
+            "HuntCrossley.damping: is determined by restitution already; give only one of them",
         ),
         ({"stiffness": 1.0, "slip_velocity": -1.0}, "HuntCrossley.slip_velocity: must be > 0, not -1"),
     ],
@@ -40,13 +40,13 @@ def test_laws_that_cannot_be(given: dict[str, float], message: str) -> None:
         ({"law": 3.0}, "contacts.floor.law: must be a law such as HuntCrossley, not 3.0"),
         (
             {"law": {"kind": "hunt-crosley", "stiffness": 1.0}},
-            "contacts.floor.law.kind: no such kind 'hunt-crosley'; did you mean 'hunt-crossley'?",
+            "contacts.floor.law.kind: unknown kind 'hunt-crosley'; did you mean 'hunt-crossley'?",
         ),
         ({"law": {"kind": "hunt-crossley"}}, "contacts.floor.law.stiffness: is missing"),
-        ({"law": fm.HuntCrossley(1.0), "restitution": 0.5}, "restitution: is of rigid contacts; give it to the law"),
+        ({"law": fm.HuntCrossley(1.0), "restitution": 0.5}, "restitution: applies to rigid contacts; give it to the law instead"),
         (
             {"law": fm.HuntCrossley(1.0), "tangential_restitution": 0.5},
-            "tangential_restitution: is of rigid contacts; the law has none",
+            "tangential_restitution: applies to rigid contacts only; omit it with a force law",
         ),
     ],
 )
@@ -58,7 +58,7 @@ def test_contacts_whose_law_cannot_be(given: dict[str, object], message: str) ->
 
 def test_hertz_stiffness_is_refused_for_what_is_no_material() -> None:
     assert fm.HuntCrossley.hertz(210e9, 0.3, 210e9, 0.3, 0.02) == pytest.approx(4 / 3 * (210e9 / 0.91 / 2) * math.sqrt(0.02))
-    with pytest.raises(fm.InputError, match=r"a modulus or the radius must be > 0, not -1"):
+    with pytest.raises(fm.InputError, match=r"modulus or radius must be > 0, not -1"):
         fm.HuntCrossley.hertz(-1.0, 0.3, 210e9, 0.3, 0.02)
     with pytest.raises(fm.InputError, match=r"Poisson's ratio must be above -1 and not above 0\.5, not 0\.6"):
         fm.HuntCrossley.hertz(210e9, 0.6, 210e9, 0.3, 0.02)

@@ -13,8 +13,14 @@ CURVE = {"coulomb": 2.0, "static": 3.0, "stribeck_velocity": 0.1}
         ({"coulomb": -1.0}, "forces.rub.coulomb: must be >= 0, not -1"),
         ({}, "forces.rub.coulomb: is missing"),
         ({**CURVE, "static": 1.0}, "forces.rub.static: must be >= coulomb = 2, not 1"),
-        ({"coulomb": 2.0, "static": 3.0}, "forces.rub.stribeck_velocity: is missing; static and stribeck_velocity go together"),
-        ({"coulomb": 2.0, "stribeck_velocity": 3.0}, "forces.rub.static: is missing; static and stribeck_velocity go together"),
+        (
+            {"coulomb": 2.0, "static": 3.0},
+            "forces.rub.stribeck_velocity: is missing; static and stribeck_velocity must be given together",
+        ),
+        (
+            {"coulomb": 2.0, "stribeck_velocity": 3.0},
+            "forces.rub.static: is missing; static and stribeck_velocity must be given together",
+        ),
         ({**CURVE, "regularization": 0.0}, "forces.rub.regularization: must be > 0, not 0"),
         ({**CURVE, "viscous": float("inf")}, "forces.rub.viscous: must be finite, not inf"),
         ({**CURVE, "coordinate": -1}, "forces.rub.coordinate: must be a whole number >= 0, not -1"),
@@ -31,9 +37,12 @@ def test_friction_without_a_coordinate_and_a_hidden_peak_are_told() -> None:
     model.add(fm.Spherical("socket", model.ground, model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))))
     model.add(fm.JointFriction("rub", "socket", **CURVE, regularization=0.2))
     check = model.check()
-    assert any(str(line).startswith("forces.rub.coordinate: freedom 0 of joint 'socket'") for line in check.errors)
+    assert any(str(line).startswith("forces.rub.coordinate: coordinate 0 of joint 'socket'") for line in check.errors)
     slide = fm.Model("slide")
     slide.add(fm.Prismatic("rail", slide.ground, slide.add(fm.PointMass("bead", mass=1.0)), axis="x"))
     slide.add(fm.JointFriction("rub", "rail", **CURVE, regularization=0.2))
-    hidden = "forces.rub.regularization: is 0.2 and stribeck_velocity 0.1: the peak is hardly reached; make it smaller"
+    hidden = (
+        "forces.rub.regularization: is 0.2 and stribeck_velocity 0.1: the static peak is "
+        "hardly reached; use a smaller regularization"
+    )
     assert hidden in map(str, slide.check().warnings)

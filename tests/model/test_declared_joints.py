@@ -86,7 +86,7 @@ def test_axes_are_unit_vectors() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fm.Revolute(*ENDS, axis=(0, 0, 0)), "joints.j.axis: the axis has length zero"),
+        (lambda: fm.Revolute(*ENDS, axis=(0, 0, 0)), "joints.j.axis: the axis has zero length"),
         (lambda: fm.Revolute(*ENDS, axis="w"), "joints.j.axis: must be one of x, y, z"),
         (lambda: fm.Revolute(*ENDS, q0=(1, 2)), "joints.j.q0: must have 1 number, not 2"),
         (lambda: fm.Cylindrical(*ENDS, q0=0.5), "joints.j.q0: must have 2 numbers, not one"),
@@ -99,7 +99,7 @@ def test_axes_are_unit_vectors() -> None:
         (lambda: fm.Chain(*ENDS, motions=[Ball(), "x"]), "joints.j.motions.1: must be a motion"),
         (
             lambda: fm.Chain(*ENDS, motions=[{"kind": "rotat", "axis": "x"}]),
-            "joints.j.motions.0.kind: no such kind 'rotat'; did you mean",
+            "joints.j.motions.0.kind: unknown kind 'rotat'; did you mean",
         ),
         (lambda: fm.Chain(*ENDS, motions=[{"kind": "slide"}]), "joints.j.motions.0.axis: is missing"),
         (lambda: fm.Distance(*ENDS, length=0), "joints.j.length: must be > 0, not 0"),

@@ -107,7 +107,7 @@ def test_numbers_and_functions_are_laws() -> None:
         (lambda: fm.Ramp(0, 1, start=2, end=1), "Ramp.end: must not be before start = 2, not 1"),
         (lambda: fm.SmoothStep(1, duration=0), "SmoothStep.duration: must be > 0, not 0"),
         (lambda: fm.SmoothStep(1), "SmoothStep.duration: is missing"),
-        (lambda: fm.Table((0, 1), (1,)), "Table.values: must have 2 numbers as times has, not 1"),
+        (lambda: fm.Table((0, 1), (1,)), "Table.values: must have 2 numbers, one per time, not 1"),
         (lambda: fm.Table((0, 0), (1, 2)), "Table.times: must increase; 0 follows 0"),
         (lambda: fm.Table((0,), (1,)), "Table.times: must have at least 2 points, not 1"),
         (
@@ -121,7 +121,7 @@ def test_numbers_and_functions_are_laws() -> None:
             lambda: fm.JointTorque("t", "j", lambda t, x: 0),
             "forces.t.law: the function must take (t) or (t, x, v), not 2 arguments",
         ),
-        (lambda: fm.JointTorque("t", "j", {"kind": "pdd"}), "forces.t.law.kind: no law of kind 'pdd' here; did you mean 'pd'?"),
+        (lambda: fm.JointTorque("t", "j", {"kind": "pdd"}), "forces.t.law.kind: unknown law kind 'pdd'; did you mean 'pd'?"),
         (lambda: fm.JointTorque("t", "j", {"kp": 1}), "forces.t.law.kind: is missing; one of: constant"),
         (
             lambda: fm.JointTorque("t", "j", {"kind": "pd", "kp": 1, "kdd": 2}),
@@ -181,8 +181,8 @@ def test_expressions_are_never_evaluated(text) -> None:
         ({"t_end": 1, "rtol": 1e-20}, "Run.rtol: must be within 1e-14 … 1"),
         ({"t_end": 1, "atol": 0}, "Run.atol: must be > 0, not 0"),
         ({"t_end": 1, "rho_inf": 1.2}, "Run.rho_inf: must be within 0 … 1, not 1.2"),
-        ({"t_end": 1, "coordinates": "joints"}, "Run.coordinates: no such choice 'joints'; did you mean 'joint'?"),
-        ({"t_end": 1, "stabilization": 1}, "Run.stabilization: no such choice 1; known: "),
+        ({"t_end": 1, "coordinates": "joints"}, "Run.coordinates: unknown choice 'joints'; did you mean 'joint'?"),
+        ({"t_end": 1, "stabilization": 1}, "Run.stabilization: unknown choice 1; known: "),
         ({"t_end": 1, "tol": 1}, "Run.tol: unknown key; did you mean"),
     ],
 )

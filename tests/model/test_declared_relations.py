@@ -43,9 +43,9 @@ def test_equations_and_file(relation, rows, positions, tmp_path) -> None:
         (
             fm.RollingDisc,
             {"radius": 0.3, "rim": 0.4},
-            "joints.contact.rim: 0.4 is larger than the radius 0.3; the cross-section of the rim is a part of the wheel",
+            "joints.contact.rim: 0.4 is larger than the radius 0.3; reduce it, the rim is part of the wheel",
         ),
-        (fm.RollingDisc, {"radius": 0.3, "axis": (0, 0, 0)}, "joints.contact.axis: the axis has length zero"),
+        (fm.RollingDisc, {"radius": 0.3, "axis": (0, 0, 0)}, "joints.contact.axis: the axis has zero length"),
         (fm.RollingSphere, {"radius": float("nan")}, "joints.contact.radius: must be finite, not nan"),
         (fm.RollingSphere, {"radius": 1.0, "axis": "y"}, "joints.contact.axis: unknown key"),
         (fm.KnifeEdge, {"axis": "w"}, "joints.contact.axis: must be one of x, y, z"),
@@ -72,20 +72,20 @@ def test_a_wheel_off_its_plane_is_assembled(height) -> None:
 
 
 def test_a_wheel_that_lies_flat_is_refused() -> None:
-    with pytest.raises(fm.InputError, match=r"^joints\.contact: the wheel lies flat on its plane .* mend axis or normal$"):
+    with pytest.raises(fm.InputError, match=r"^joints\.contact: the wheel is flat on its plane .* correct axis or normal$"):
         fm.simulate(wheel(fm.RollingDisc(*ENDS, radius=0.3, axis="z")), t_end=0.1)
 
 
 @pytest.mark.parametrize("method", [fm.DormandPrince(), fm.GeneralizedAlpha(step=0.01)], ids=lambda method: method.name)
 def test_a_wheel_that_falls_flat_stops_the_run(method) -> None:
     model = wheel(fm.RollingDisc(*ENDS, radius=0.2), q0=(0, 0, 0.2, np.cos(0.3), np.sin(0.3), 0, 0))
-    with pytest.raises(fm.SolverError, match=r"wheel 'contact' has fallen flat .*; end the motion before it$") as error:
+    with pytest.raises(fm.SolverError, match=r"wheel 'contact' has fallen flat .*; end the run before it$") as error:
         fm.simulate(model, t_end=1.0, output_step=0.1, integrator=method)
     assert error.value.solution.drift.max() < 1e-2
 
 
 def test_kinematics_are_refused() -> None:
-    with pytest.raises(fm.InputError, match=r"^kinematics: joint 'contact' constrains velocities, .*; take simulate$"):
+    with pytest.raises(fm.InputError, match=r"^kinematics: joint 'contact' constrains velocities, .*; use simulate$"):
         fm.kinematics(wheel(fm.KnifeEdge(*ENDS)), [0.0, 1.0])
 
 
@@ -93,7 +93,7 @@ def test_rattle_is_refused_with_what_works() -> None:
     with pytest.raises(fm.InputError) as error:
         fm.simulate(wheel(fm.KnifeEdge(*ENDS)), t_end=0.1, step=0.01, integrator="rattle")
     assert str(error.value) == (
-        "integrator: 'rattle' keeps constraints on positions alone, not those on velocities of joint 'contact'; "
+        "integrator: 'rattle' enforces constraints on positions only, not those on velocities of joint 'contact'; "
         "take one of generalized-alpha, esdirk, dormand-prince, moreau-jean, event-driven"
     )
 
@@ -118,9 +118,9 @@ def test_check_counts_the_equations_and_names_dependent_ones() -> None:
     assert not report.errors
     assert "left wheel, rolling-disc, ground → left, 3 equations" in report.sections["joints"]
     assert report.sections["freedoms"][0].startswith("f = 6·3 − 12 = 6 ")
-    assert "κ = 4 nonholonomic equations: 2 freedoms in velocity" in report.sections["freedoms"]
+    assert "κ = 4 nonholonomic equations: 2 velocity degrees of freedom" in report.sections["freedoms"]
     assert "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies" in report.sections["freedoms"]
-    assert "8 joint velocities + 0 modes − 6 constraints + 1 redundant = 3 freedoms" in report.sections["system"]
+    assert "8 joint velocities + 0 modes − 6 constraints + 1 redundant = 3 degrees of freedom" in report.sections["system"]
     assert sum("1 constraint depends on the others" in line for line in report.warnings) == 1
 
 
@@ -128,7 +128,9 @@ def test_two_contacts_between_the_same_frames() -> None:
     """A joint and a contact may share their frames; two contacts of one kind may not."""
     model = wheel(fm.KnifeEdge(*ENDS))
     model.add(fm.KnifeEdge("twin", "ground", "wheel", axis="x"))
-    assert model.check().errors == ["joints.twin.child: joint 'contact' joins ground and wheel already; make it one joint"]
+    assert model.check().errors == [
+        "joints.twin.child: joint 'contact' connects ground and wheel already; merge them into one joint"
+    ]
     other = wheel(fm.KnifeEdge(*ENDS))
     other.add(dataclasses.replace(EQUATIONS[1][0], name="disc"))
     assert not [line for line in other.check().errors if "already" in line]

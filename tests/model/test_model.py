@@ -44,7 +44,7 @@ def test_the_script_of_the_documentation(tmp_path) -> None:
     assert report.sections["freedoms"][0].startswith("f = 6·3 − 16 = 2 ")
     assert report.sections["freedoms"][1] == "2 elastic coordinates"
     assert report.sections["freedoms"][-1] == "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies"
-    assert "  elbow, revolute, upper/tip → fore/hub, 1 freedom" in report.lines
+    assert "  elbow, revolute, upper/tip → fore/hub, 1 degree of freedom" in report.lines
     assert str(report).endswith("ready to run")
     arm.save(tmp_path / "arm.toml")
     assert fm.load(tmp_path / "arm.toml") == arm
@@ -72,7 +72,7 @@ def test_a_handle_knows_its_frames() -> None:
 def test_names_are_taken_once() -> None:
     model = chain(1)
     assert problems_of(lambda: model.add(fm.PointMass("b0", mass=1.0))) == [
-        "bodies.b0: the name is taken already; choose another"
+        "bodies.b0: the name is already in use; choose another"
     ]
     model.add(fm.JointSpring("b0", "j0"))  # another section
 
@@ -101,8 +101,8 @@ def test_bad_model_options(options, message) -> None:
         (fm.Revolute("elbow", "b0/tip", "b1/hub"), "joints.elbow.child: body 'b1' has no frame 'hub'; it has: root, tip"),
         (fm.Revolute("elbow", "b0/tip", "b11"), "joints.elbow.child: no body 'b11'; did you mean 'b1'?"),
         (fm.Revolute("elbow", "ground/pivo", "b1"), "joints.elbow.parent: body 'ground' has no frame 'pivo'; it has: pivot"),
-        (fm.Revolute("elbow", "b1/tip", "b1/root"), "joints.elbow.child: joins 'b1' to itself"),
-        (fm.Fixed("twice", "b1/root", "b0/tip"), "joints.twice.child: joint 'j1' joins b1/root and b0/tip already"),
+        (fm.Revolute("elbow", "b1/tip", "b1/root"), "joints.elbow.child: connects 'b1' to itself"),
+        (fm.Fixed("twice", "b1/root", "b0/tip"), "joints.twice.child: joint 'j1' connects b1/root and b0/tip already"),
         (fm.FrameForce("push", "b3/tip"), "forces.push.frame: no body 'b3'; known: b0, b1, b2, ground"),
         (fm.PointSpring("rope", "ground", "b0/hub", k=1), "forces.rope.frame_b: body 'b0' has no frame 'hub'; it has: root, tip"),
         (fm.JointTorque("motor", "j2", 1.0), "forces.motor.joint: no joint 'j2'; known: ball, j0, j1"),
@@ -112,7 +112,7 @@ def test_bad_model_options(options, message) -> None:
         ),
         (
             fm.JointTorque("motor", "ball", 1.0, coordinate=1),
-            "forces.motor.coordinate: freedom 1 of joint 'ball' (spherical) has a velocity",
+            "forces.motor.coordinate: coordinate 1 of joint 'ball' (spherical) has a velocity",
         ),
         (fm.Drive("turn", "j7", 1.0), "drives.turn.joint: no joint 'j7'; known: ball, j0, j1"),
         (fm.Drive("turn", "j0", 1.0), "drives.turn.joint: coordinate 0 of joint 'j0' is prescribed by drive 'first' already"),
@@ -161,8 +161,8 @@ def test_empty_model() -> None:
         (fm.RigidBody("b", mass=0, inertia=(0, 0, 0)), fm.Fixed, ""),
         (fm.PointMass("b", mass=1), None, ""),
         (fm.PointMass("b", mass=1), fm.Translation, ""),
-        (fm.PointMass("b", mass=1), fm.Revolute, "bodies.b: has no rotational inertia, and joint 'j' lets it turn about itself"),
-        (fm.PointMass("b", mass=1), fm.Free, "bodies.b: has no rotational inertia, and joint 'j' lets it turn about itself"),
+        (fm.PointMass("b", mass=1), fm.Revolute, "bodies.b: has no rotational inertia, and joint 'j' leaves its rotation free"),
+        (fm.PointMass("b", mass=1), fm.Free, "bodies.b: has no rotational inertia, and joint 'j' leaves its rotation free"),
         (fm.RigidBody("b", mass=1, inertia=(0, 0, 0)), fm.Spherical, "bodies.b: has no rotational inertia"),
     ],
 )
@@ -219,7 +219,7 @@ def test_flexible_bodies_are_checked_against_their_file(tmp_path) -> None:
     assert found[0] == "bodies.arm.damping: must have one number per mode, 1, not 2"
     assert found[1] == "bodies.arm.qf0: must have one number per mode, 1, not 2"
     assert found[2].startswith("bodies.lost.file: ")
-    assert "there is no such file" in found[2]
+    assert "no such file" in found[2]
     assert found[3] == "joints.clamp.child: body 'arm' has no frame 'root'; it has: hub, tip"
 
 
@@ -258,7 +258,7 @@ def test_point_masses_and_drives_in_the_count() -> None:
     model.add(fm.Drive("turn", "j0", 1.0))
     lines = model.check().sections["freedoms"]
     assert "= 4 rigid-body" in lines[0]
-    assert lines[1:3] == ["point masses without a joint move by 3 translations: bob", "1 prescribed by drives, 3 left"]
+    assert lines[1:3] == ["point masses without a joint have 3 translations: bob", "1 prescribed by drives, 3 left"]
 
 
 def test_models_are_equal_by_value(tmp_path) -> None:

@@ -38,15 +38,18 @@ def test_one_set_of_tolerances() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "t_end: give the end time (s), or the model 'pendulum' options of a run"),
+        ({}, "t_end: give the end time (s), or set model.run = Run(t_end=1.0) for the model 'pendulum'"),
         (
             {"t_end": 1.0, "integrator": "dormand-prince", "rho_inf": 0.5},
-            "rho_inf: integrator 'dormand-prince' has no such option; leave it out, or take one of generalized-alpha",
+            "rho_inf: integrator 'dormand-prince' has no such option; omit it, or use one of generalized-alpha",
         ),
         ({"t_end": 1.0, "integrator": "rattle", "step": 0.1, "rtol": 0.1}, "rtol: integrator 'rattle' has no such option"),
-        ({"t_end": 1.0, "integrator": fm.ESDIRK(), "atol": 0.1}, "integrator: give atol to the integrator object, not beside it"),
-        ({"t_end": 1.0, "integrator": "esdirk", "stabilization": "projection"}, "stabilization: 'esdirk' fulfils g"),
-        ({"t_end": 1.0, "integrator": "rattle", "step": 0.1, "stabilization": "baumgarte"}, "stabilization: 'rattle' fulfils g"),
+        ({"t_end": 1.0, "integrator": fm.ESDIRK(), "atol": 0.1}, "integrator: pass atol to the integrator object instead"),
+        ({"t_end": 1.0, "integrator": "esdirk", "stabilization": "projection"}, "stabilization: 'esdirk' satisfies g"),
+        (
+            {"t_end": 1.0, "integrator": "rattle", "step": 0.1, "stabilization": "baumgarte"},
+            "stabilization: 'rattle' satisfies g",
+        ),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_said(options: dict, message: str) -> None:
@@ -64,11 +67,14 @@ def test_options_of_controlled_integrators_are_checked(options: dict) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"formalism": fm.Recursive}, "formalism: Recursive is a class; give an object of it"),
-        ({"formalism": ["recursive"]}, "formalism: no ['recursive']; there are multiplier, embedding"),
-        ({"integrator": ["esdirk"]}, "integrator: no ['esdirk']; there are generalized-alpha"),
-        ({"stabilization": fm.Projection()}, "stabilization: give the object to the formalism, its name here: 'projection'"),
-        ({"stabilization": ["projection"]}, "stabilization: no ['projection']; there are none, baumgarte"),
+        ({"formalism": fm.Recursive}, "formalism: Recursive is a class; give an instance"),
+        ({"formalism": ["recursive"]}, "formalism: unknown ['recursive']; known: multiplier, embedding"),
+        ({"integrator": ["esdirk"]}, "integrator: unknown ['esdirk']; known: generalized-alpha"),
+        (
+            {"stabilization": fm.Projection()},
+            "stabilization: pass the object to the formalism, or give its name here: 'projection'",
+        ),
+        ({"stabilization": ["projection"]}, "stabilization: unknown ['projection']; known: none, baumgarte"),
         ({"step": "small"}, "integrator.step: 'small' is not positive; give a time in seconds"),
         ({"step": True}, "integrator.step: True is not positive"),
         ({"rtol": "small"}, "integrator.rtol: 'small' is not in 1e-14"),
@@ -85,7 +91,7 @@ def test_options_of_another_type_are_named(options: dict, message: str) -> None:
 
 
 def test_a_file_is_no_model() -> None:
-    with pytest.raises(fm.InputError, match=r"model: 'arm.toml' is no Model; load\('model.toml'\) reads one"):
+    with pytest.raises(fm.InputError, match=r"model: 'arm.toml' is not a Model; load\('model.toml'\) reads one"):
         fm.simulate("arm.toml", t_end=1.0)  # type: ignore[arg-type]
 
 

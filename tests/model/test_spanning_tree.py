@@ -120,7 +120,7 @@ def test_check_shows_loops_and_counts():
     system = report.sections["system"]
     assert "loop 1: knee0 – foot1 – foot0 – pin0 – knee0" in system
     assert "planar motion: f = 3·5 − 14 = 1 (3n − b)" in system
-    assert "5 joint velocities + 0 modes − 10 constraints + 6 redundant = 1 freedoms" in system
+    assert "5 joint velocities + 0 modes − 10 constraints + 6 redundant = 1 degrees of freedom" in system
 
 
 def test_floating_parts_and_points_in_the_count():

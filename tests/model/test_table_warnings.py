@@ -1,4 +1,4 @@
-"""Warnings of tables: a curve that swings beyond its points, a driven motion that jumps."""
+"""Warnings of tables: a curve that overshoots by beyond its points, a driven motion that jumps."""
 
 import math
 
@@ -30,13 +30,13 @@ def turning(*items: object, run: fm.Run | None = None) -> list[str]:
         (lambda law: fm.FrameForce("push", "wheel", torque=(0, 0, law)), "forces.push.torque.2"),
     ],
 )
-def test_a_spline_that_swings_beyond_its_points_is_told(item, place) -> None:
+def test_a_spline_that_overshoots_beyond_its_points_is_told(item, place) -> None:
     """Worst interval and size against the densely evaluated spline."""
     law = fm.Table(**STEEP, interpolation="spline")
     lowest = min(law(t) for t in np.linspace(0, 1, 20001))
     assert turning(item(law)) == [
-        f"{place}: its spline swings {-lowest:.4g} below the values 0 and 0 between t = 0 and 1 s, the worst of 2 intervals; "
-        'take more points, or interpolation = "monotone"'
+        f"{place}: its spline overshoots by {-lowest:.4g} below the values 0 and 0 between t = 0 and 1 s, "
+        'the worst of 2 intervals; use more points, or interpolation = "monotone"'
     ]
     assert turning(item(fm.Table(**STEEP))) == []
     assert turning(item(fm.Table(**STEEP, interpolation="linear"))) == []
@@ -65,8 +65,14 @@ def test_a_driven_table_tells_its_jumps() -> None:
 def test_a_driven_table_tells_where_it_starts_or_stops_at_once() -> None:
     law = fm.Table((0.5, 1.0), (0.0, 1.0))
     begins, ends = turning(fm.Drive("motor", "axle", law))
-    assert begins == "drives.motor.motion: its rate jumps by 2 at t = 0.5 s, where it begins and is held; let it rest there"
-    assert ends == "drives.motor.motion: its rate jumps by -2 at t = 1 s, where it ends and is held; let it rest there"
+    assert (
+        begins == "drives.motor.motion: its rate jumps by 2 at t = 0.5 s, where it begins and is "
+        "held constant; let the rate vanish there"
+    )
+    assert (
+        ends == "drives.motor.motion: its rate jumps by -2 at t = 1 s, where it ends and is "
+        "held constant; let the rate vanish there"
+    )
     assert turning(fm.Drive("motor", "axle", law), run=fm.Run(t_end=1.0)) == [begins]
 
 

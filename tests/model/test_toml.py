@@ -132,7 +132,7 @@ def test_every_problem_of_a_file_at_once_with_its_line(tmp_path) -> None:
         "m.toml:3: gravty: unknown key; did you mean 'gravity'?",
         "m.toml:7: bodies.fore.mass: must be >= 0, not -1",
         "m.toml:8: bodies.fore.inertia: must have 3 numbers, not 2",
-        "m.toml:11: bodies.tool.kind: no such kind 'ridgid'; did you mean 'rigid'?",
+        "m.toml:11: bodies.tool.kind: unknown kind 'ridgid'; did you mean 'rigid'?",
         "m.toml:22: joints.wrist.axle: unknown key; known: child, name, parent, q0, v0",
         "m.toml:27: joints.elbow.child: body 'hand' has no frame 'tp'; it has: tip",
         "m.toml:29: joints.knee 2.parent: is missing",
@@ -159,7 +159,7 @@ def test_every_problem_of_a_file_at_once_with_its_line(tmp_path) -> None:
         (HEAD + "[bodies]\nb = 3", "m.toml:4: bodies.b: must be a table, not 3"),
         (HEAD + "[[bodies]]\nkind = 'rigid'", "m.toml:3: bodies: must be a table, not [{'kind': 'rigid'}]"),
         (HEAD + "[bodies.b]\nmass = 1", "m.toml:3: bodies.b.kind: is missing; one of: flexible, point-mass, rigid"),
-        (HEAD + "[bodies.b]\nkind = 3", "m.toml:4: bodies.b.kind: no such kind 3; known: flexible, point-mass, rigid"),
+        (HEAD + "[bodies.b]\nkind = 3", "m.toml:4: bodies.b.kind: unknown kind 3; known: flexible, point-mass, rigid"),
         (HEAD + BODY + "name = 'c'", "m.toml:8: bodies.b.name: unknown key; the table's title gives the name, 'b'"),
         (HEAD + BODY.replace(".b]", ".ground]"), "m.toml:3: bodies.ground.name: 'ground' is the fixed body of every model"),
         (HEAD + BODY + "mass = 2", "m.toml:8: not TOML: Cannot overwrite a value"),
@@ -169,7 +169,7 @@ def test_every_problem_of_a_file_at_once_with_its_line(tmp_path) -> None:
         (HEAD + "gravity = [nan, 0, 0]\n" + BODY, "m.toml:3: gravity: must be finite, not nan"),
         (HEAD + "cuts = ['k']\n" + BODY + JOINT, "m.toml:3: cuts: no joint 'k'; known: j"),
         (HEAD + "cuts = 'k'\n" + BODY + JOINT, "m.toml:3: cuts: must be a list, not 'k'"),
-        (HEAD + BODY + JOINT + "axis = [0, 0, 0]", "m.toml:12: joints.j.axis: the axis has length zero"),
+        (HEAD + BODY + JOINT + "axis = [0, 0, 0]", "m.toml:12: joints.j.axis: the axis has zero length"),
         (HEAD + BODY + JOINT + "q0 = [1, 2]", "m.toml:12: joints.j.q0: must have 1 number, not 2"),
         (
             HEAD + BODY + "[drives.d]\njoint = 'j'\nmotion = '2*t'",
@@ -222,5 +222,5 @@ def test_data_in_memory_and_unnamed_functions_cannot_be_saved(tmp_path) -> None:
 
 def test_a_folder_that_is_not_there(tmp_path) -> None:
     model = read(tmp_path, HEAD + BODY + JOINT)
-    with pytest.raises(fm.MachineError, match=r"no/m.toml: cannot be written \(No such file or directory\); mend the folder"):
+    with pytest.raises(fm.MachineError, match=r"no/m.toml: cannot be written \(No such file or directory\); check the folder"):
         model.save(tmp_path / "no" / "m.toml")

@@ -22,7 +22,7 @@ def test_files_outside_the_folder_are_refused(tmp_path, file) -> None:
     (folder / "link.h5").symlink_to(tmp_path / "rod.h5")
     (problem,) = problems(folder, flexible(file))
     assert problem.startswith(
-        f"m.toml:5: bodies.arm.file: '{file}' is not inside the model's folder; move it there, or allow_outside"
+        f"m.toml:5: bodies.arm.file: '{file}' is not inside the model's folder; move it there, or set allow_outside"
     )
 
 
@@ -90,7 +90,7 @@ def test_code_runs_only_if_allowed(tmp_path, item, monkeypatch) -> None:
     monkeypatch.syspath_prepend("")  # as under python -m, and with an empty entry in PYTHONPATH
     for function in ("beside_the_model:f", "installed_somewhere:f"):
         (problem,) = problems(tmp_path, HEAD + BODY + JOINT + ITEMS[item].format(function))
-        assert f": {item}: '{function}' is code and not imported unasked; if you trust it, allow_code=True" in problem
+        assert f": {item}: '{function}' is code and is not imported by default; if you trust it, set allow_code=True" in problem
     assert not list(tmp_path.rglob("*.ran"))
 
 
@@ -112,4 +112,4 @@ def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside(tmp_pat
 def test_a_module_that_fails_is_told(tmp_path) -> None:
     (tmp_path / "failing_module.py").write_text("import sys\nsys.exit(3)\n")
     (problem,) = problems(tmp_path, driven("failing_module:f"), allow_code=True)
-    assert "module 'failing_module' does not import: SystemExit" in problem
+    assert "module 'failing_module' cannot be imported: SystemExit" in problem

@@ -73,7 +73,7 @@ def test_verdicts() -> None:
     loop = fm.simulate(parallelogram(), t_end=0.02, step=0.005)
     found = {check.title: check for check in checks(loop)}
     assert found["Redundancy"].status == WARN
-    assert "3 dependent constraint rows, 1 rigid-body freedoms left" in page(loop, summary(loop))
+    assert "3 redundant constraint rows, 1 rigid-body degrees of freedom" in page(loop, summary(loop))
     stopped = replace(good, run=replace(good.run, outcome="the step became too small"))
     assert summary(stopped)["verdict"] == FAIL
     lossy = replace(good, trajectory=good.trajectory._replace(work=good.trajectory.work * 0.5))

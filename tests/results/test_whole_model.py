@@ -139,9 +139,7 @@ def test_functions_are_missed_by_name(tmp_path: Path) -> None:
     read = Solution.load(tmp_path / "beam.h5")
     for one, other in zip(views(solution), views(read), strict=True):
         same(one, other)
-    line = (
-        r"^forces\.push\.force\.2\.function: its function '<function .*>' is not there: .*Solution\.load\(path, model=\.\.\.\)$"
-    )
+    line = r"^forces\.push\.force\.2\.function: its function '<function .*>' is missing: .*Solution\.load\(path, model=\.\.\.\)$"
     calls = [
         lambda: fm.state_of(read, 0.05),
         lambda: fm.simulate(read.model, t_end=0.01, step=0.005),

@@ -303,9 +303,9 @@ def test_flexible_link_in_the_place_of_a_rigid_one() -> None:
     np.testing.assert_allclose(
         carrying.mass_matrix(q[:1]), fm.Robot.from_dh(rows[:1], payload=load).mass_matrix(q[:1]), atol=1e-14
     )
-    with pytest.raises(fm.InputError, match=r"links.link1: 'joint2' is 0.1 m from interface 'end'; mend pose or frames"):
+    with pytest.raises(fm.InputError, match=r"links.link1: 'joint2' is 0.1 m from interface 'end'; correct pose or frames"):
         fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L - 0.1, m), link.frames, pose=link.pose)})
-    with pytest.raises(fm.InputError, match="'joint1' needs an interface, and there is no 'joint1'; the body has: root"):
+    with pytest.raises(fm.InputError, match="'joint1' needs an interface, but there is no 'joint1'; the body has: root"):
         fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L, m))})
 
 
@@ -333,7 +333,7 @@ def test_computed_torque_on_a_flexible_link(given: dict[str, float]) -> None:
 @pytest.mark.parametrize(
     ("mass", "length", "message"),
     [
-        (0.3, 0.5, r"links.link1: has 0.3 kg in the place of a rigid link of 1.2 kg; mend its density or units"),
+        (0.3, 0.5, r"links.link1: has 0.3 kg, the rigid link 1.2 kg; correct its density or units"),
         (
             1.2,
             0.65,
@@ -366,7 +366,7 @@ def test_payload_is_carried_by_the_tool() -> None:
         (lambda: zero_vibration(-1.0), "shaper: frequency must be > 0 Hz"),
         (lambda: ComputedTorque(puma560(), Quintic(A, B, 1.0), 1.0, 1.0), "path: has 2 coordinates and the robot 6"),
         (lambda: PDGravity(arm(), Quintic(A, B, 1.0), (1.0, -1.0), 1.0), "kp: must be one number >= 0 or 2 of them"),
-        (lambda: controlled(puma560(), PDGravity(arm(), Quintic(A, B, 1.0), 1.0, 1.0)), "controller: it is for the coord"),
+        (lambda: controlled(puma560(), PDGravity(arm(), Quintic(A, B, 1.0), 1.0, 1.0)), "controller: its coord"),
         (lambda: controlled(puma560(), PDGravity(puma560(), STILL, 1.0, 1.0)), "motor of 'joint1': a model"),
         (lambda: Quintic(("0",), ("1",), 1.0), "q0: must be numbers"),
         (lambda: Quintic(A, B, 1e300), r"duration: must be in 1e-100 … 1e\+100 s"),
@@ -375,7 +375,7 @@ def test_payload_is_carried_by_the_tool() -> None:
         (lambda: Quintic(A, B, 1.0).at("now"), "t: must be a number"),  # type: ignore[arg-type]
         (lambda: Quintic(A, B, 1.0).table("now"), "times: must be numbers"),
         (lambda: Quintic(A, B, 1.0).tables(0.0), "step: must be > 0"),
-        (lambda: Quintic(A, B, 1.0).tables(1e-9), "step: 1e-09 s cuts the path of 1 s into more than 1000000 pieces"),
+        (lambda: Quintic(A, B, 1.0).tables(1e-9), "step: 1e-09 s divides the path of 1 s into more than 1000000 pieces"),
         (lambda: Trapezoid(A, B, rate=(1.0, 1.0, 1.0), acceleration=1.0), "rate: must be one number or 2"),
         (lambda: Trapezoid(A, B, rate="fast", acceleration=1.0), "rate: must be numbers"),
         (lambda: Trapezoid(A, B, rate=1.0, acceleration=np.inf), "acceleration: must be finite"),

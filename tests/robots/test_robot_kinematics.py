@@ -153,8 +153,8 @@ def test_what_is_no_robot() -> None:
         (lambda: fm.Robot.from_dh(ROWS, "craig"), "convention: must be 'standard' or 'modified', not 'craig'"),
         (lambda: Link(joint="ball"), "^Link.joint: must be 'revolute' or 'prismatic', not 'ball'"),
         (lambda: Link(limits=(1.0, -1.0)), "limits: must be two numbers, lower and upper"),
-        (lambda: Link(mass=1.0, inertia=(1.0, 1.0, 3.0)), "inertia: no body has it"),
-        (lambda: fm.Robot.from_dh(ROWS).pose([0.0, 1.0]), "q: must have 3 coordinates last, one per joint, not"),
+        (lambda: Link(mass=1.0, inertia=(1.0, 1.0, 3.0)), "inertia: not physical"),
+        (lambda: fm.Robot.from_dh(ROWS).pose([0.0, 1.0]), "q: must have 3 coordinates on its last axis, one per joint, not"),
         (lambda: fm.Robot.from_dh(ROWS).pose(Q, "link7"), "frame 'link7' is not on the robot; did you mean"),
         (lambda: fm.Robot.from_dh(ROWS).analytic_jacobian(Q, angles="ZZX"), "angles: must be three of X, Y, Z"),
         (lambda: puma560().analytic_jacobian(np.zeros(6), angles="ZYZ"), "angles: ZYZ are singular in this position"),
@@ -176,7 +176,7 @@ def test_what_is_no_robot() -> None:
         (lambda: fm.Robot.from_dh(ROWS, base=np.zeros((4, 4))), "pose: its last row must be 0 0 0 1"),
         (lambda: fm.Robot.from_dh(ROWS).pose(["1", "2", "3"]), "q: must be numbers"),
         (lambda: fm.Robot.from_dh(ROWS).pose(Q + 1j), "q: must be numbers"),
-        (lambda: fm.Robot.from_dh(ROWS).coriolis_matrix(np.zeros((3, 3)), np.zeros((2, 3))), "q, qd and qdd or tau: their"),
+        (lambda: fm.Robot.from_dh(ROWS).coriolis_matrix(np.zeros((3, 3)), np.zeros((2, 3))), "q, qd and qdd or tau: numbers"),
         (lambda: fm.Robot.from_dh(ROWS).manipulability(Q, part=["all"]), "part: must be one of all, translation"),
         (lambda: inverse(np.eye(4) * 2.0 - np.diag((1.0, 1.0, 1.0, 0.0))), "pose: its last row must be 0 0 0 1"),
         (lambda: inverse(start=np.zeros((5, 3))), "start: must be one state or as many as there are poses"),
@@ -211,7 +211,7 @@ def test_a_table_may_be_an_array() -> None:
 
 def test_forward_dynamics_without_mass_names_the_joint() -> None:
     rows = [Link(0.5, mass=1.0, inertia=(0.1, 0.1, 0.1)), Link(0.3)]
-    with pytest.raises(fm.SolverError, match=r"D is singular, joint2\.0 moves no mass of its own; give its links mass"):
+    with pytest.raises(fm.SolverError, match=r"D is singular, joint2\.0 moves no mass; give its links mass"):
         fm.Robot.from_dh(rows).forward_dynamics((0.1, 0.2), (0.0, 0.0), (1.0, 1.0))
     rows[1] = Link(0.3, mass=1.0, com=(-0.3, 0.0, 0.0))  # a mass on the axis of the joint
     with pytest.raises(fm.SolverError, match=r"D is singular, joint2\.0 moves no mass"):

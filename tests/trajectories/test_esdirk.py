@@ -277,27 +277,27 @@ def test_rigid_contacts_are_refused() -> None:
     ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.1,) * 3))
     model.add(fm.Prismatic("guide", model.ground, ball, axis="z", q0=1.0))
     model.add(fm.SpherePlane("floor", model.ground, ball, normal="z", radius=0.1))
-    with pytest.raises(fm.InputError, match="integrator 'esdirk' knows no rigid contacts; take"):
+    with pytest.raises(fm.InputError, match="integrator 'esdirk' does not support rigid contacts; use"):
         fm.simulate(model, t_end=1.0)
 
 
 @pytest.mark.parametrize(
     ("options", "name", "why"),
     [
-        ({}, "esdirk", "for steps by the error"),
+        ({}, "esdirk", "for error-controlled steps"),
         ({"rho_inf": 0.5}, "generalized-alpha", "which has rho_inf"),
-        ({"formalism": "partitioning"}, "dormand-prince", "which goes with this formalism"),
-        ({"formalism": fm.Embedding()}, "dormand-prince", "which goes with this formalism"),
+        ({"formalism": "partitioning"}, "dormand-prince", "which is compatible with this formalism"),
+        ({"formalism": fm.Embedding()}, "dormand-prince", "which is compatible with this formalism"),
     ],
 )
 def test_the_integrator_chosen_is_told(options: dict[str, Any], name: str, why: str) -> None:
     run = fm.simulate(top(), t_end=0.02, **options).run
     assert run.options["integrator"] == name
-    assert f"integrator: '{name}', {why}, as none was named" in run.notes
+    assert f"integrator: '{name}', {why}, by default" in run.notes
 
 
 @pytest.mark.parametrize(("options", "name"), [({"integrator": "esdirk"}, "esdirk"), ({"step": 1e-2}, "generalized-alpha")])
 def test_what_is_named_or_plain_is_not_told(options: dict[str, Any], name: str) -> None:
     run = fm.simulate(top(), t_end=0.02, **options).run
     assert run.options["integrator"] == name
-    assert not any("none was named" in note for note in run.notes)
+    assert not any("by default" in note for note in run.notes)

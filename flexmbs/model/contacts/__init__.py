@@ -1,4 +1,4 @@
-"""Contacts between shapes on frames, stops of joints. One file holds a kind of contact whole, one line here registers it."""
+"""Contacts between shapes on frames, and joint limits. One file per kind of contact; one line here registers it."""
 
 from flexmbs.model.contacts.contact import Contact as Contact
 from flexmbs.model.contacts.contact import CoordinateContact as CoordinateContact

@@ -1,6 +1,6 @@
 """What all contacts share: unilateral constraints g(q) ≥ 0 between shapes on two frames, and bounds of joint coordinates.
 
-A kind of contact gives its geometry alone: between frames by a kernel (`flexmbs.law_kernel.LawKernel`) that stands in the file of
+A kind of contact defines its geometry only: between frames by a kernel (`flexmbs.law_kernel.LawKernel`) in the file of
 its declaration.
 """
 
@@ -56,27 +56,27 @@ class Contact(Item, section="contacts"):
 
     @property
     def rigid(self) -> bool:
-        """True where no force law gives the contact's forces, but the constraint itself."""
+        """True if the contact is a constraint, not a force law."""
         return self.law is None
 
     @model_validator(mode="after")
     def _one_restitution(self) -> "Contact":
         if self.law is not None and self.restitution:
-            raise NestedError([Problem(("restitution",), "is of rigid contacts; give it to the law")])
+            raise NestedError([Problem(("restitution",), "applies to rigid contacts; give it to the law instead")])
         return self
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        """One unilateral row; none where a force law stands for it."""
+        """One unilateral row; none if a force law replaces it."""
         return (ConstraintClass(1, bilateral=False),) if self.rigid else ()
 
 
 class FrameContact(Contact):
     """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of the ground.
 
-    Law of the geometry: x = (r (3), R (9, by rows)), the place of the child from the parent and R child → parent, in the parent's
-    axes → out = (g, beside, n (3), t (3), c (3)) there: the gap, 1 where the point is beside the shape and cannot close, the
-    normal, the first tangent (the second is n × t), and the place of the contact point on the child from its frame. The rate of
-    g is n · (v + ω × c). `touching` puts them there.
+    Law of the geometry: x = (r (3), R (9, by rows)), the position of the child relative to the parent and R child → parent, in
+    parent axes → out = (g, beside, n (3), t (3), c (3)): the gap, 1 if the point is outside the bounds of the shape and cannot
+    close, the normal, the first tangent (the second is n × t), and the position of the contact point relative to the child frame.
+    The rate of g is n · (v + ω × c). `touching` writes them.
 
     Parameters
     ----------
@@ -98,16 +98,16 @@ class FrameContact(Contact):
     @model_validator(mode="after")
     def _newton_along(self) -> "FrameContact":
         if self.tangential_restitution and self.restitution_law == "poisson":
-            text = f"{self.tangential_restitution:g} is for Newton's law; leave it 0, or take restitution_law 'newton'"
+            text = f"{self.tangential_restitution:g} requires Newton's law; set it to 0, or use restitution_law 'newton'"
             raise NestedError([Problem(("tangential_restitution",), text)])
         return self
 
     @model_validator(mode="after")
     def _two_bodies(self) -> "FrameContact":
         if self.law is not None and self.tangential_restitution:
-            raise NestedError([Problem(("tangential_restitution",), "is of rigid contacts; the law has none")])
+            raise NestedError([Problem(("tangential_restitution",), "applies to rigid contacts only; omit it with a force law")])
         if self.parent.body == self.child.body:
-            text = f"is a frame of '{self.parent.body}' like the parent; a contact needs frames of two bodies"
+            text = f"is a frame of '{self.parent.body}' like the parent; a contact needs frames of two different bodies"
             raise NestedError([Problem(("child",), text)])
         return self
 
@@ -131,7 +131,7 @@ class CoordinateContact(Contact):
     coordinate: Index = 0
 
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """(σ, bound) of its gaps by the names of their rows."""
+        """(σ, bound) of its gaps by row name."""
         raise NotImplementedError
 
     def coordinate_used(self) -> CoordinateUse:
@@ -141,13 +141,13 @@ class CoordinateContact(Contact):
         return (ConstraintClass(len(self.bounds()), bilateral=False),) if self.rigid else ()
 
     def stops(self) -> list[Row]:
-        """Records of the forces of its bounds, if a law gives them."""
+        """Records of the forces at its bounds, if it has a force law."""
         return [] if self.law is None else [self.law.stop(bound, sign) for sign, bound in self.bounds().values()]
 
 
 @LawPart
 def touching(out, g, beside, n, t, c):
-    """What the kernel of a geometry gives."""
+    """Write the results of a geometry kernel."""
     out[0] = g
     out[1] = beside
     store3(out, 2, n)

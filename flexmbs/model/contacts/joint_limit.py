@@ -1,4 +1,4 @@
-"""Stops of a joint coordinate."""
+"""Limits of a joint coordinate."""
 
 from typing import Annotated, Any
 
@@ -37,7 +37,7 @@ class JointLimit(CoordinateContact, kind="joint-limit"):
     @model_validator(mode="after")
     def _ordered(self) -> "JointLimit":
         if self.lower is None and self.upper is None:
-            raise NestedError([Problem(("lower",), "is missing, and upper too; give at least one of them")])
+            raise NestedError([Problem(("lower",), "and upper are missing; give at least one of them")])
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:
             raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
         return self

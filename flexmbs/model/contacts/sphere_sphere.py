@@ -7,7 +7,7 @@ from flexmbs.law_kernel import LawKernel, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
 from flexmbs.model.fields import Nonnegative
 
-CONCENTRIC = 1e-14  # m between two centres: the normal is any
+CONCENTRIC = 1e-14  # m between two centres: the normal is arbitrary
 
 
 @law_kernel

@@ -1,8 +1,8 @@
-"""What all forces share: the place where a force acts, which says what its law is given and gives.
+"""Base classes of forces: where a force acts determines the arguments and results of its law.
 
-The equations know four kinds of places, each with one loop over its forces (`flexmbs.dynamics.forces`): a freedom of a joint, a
-frame, the line between two frames, two frames. A kind of force gives a law alone: its kernel (`flexmbs.law_kernel.LawKernel`)
-stands in the file of its declaration.
+Forces act at four kinds of location, each with one loop over its forces (`flexmbs.dynamics.forces`): a joint coordinate, a
+frame, the line between two frames, two frames. A kind of force defines its law only: the kernel (`flexmbs.law_kernel.LawKernel`)
+is in the file of its declaration.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from flexmbs.model.item import CoordinateUse, Item
 
 
 class Force(Item, section="forces"):
-    """A force element. ``place``: where such forces act, the field of `flexmbs.system.records.Forces` with their rows."""
+    """A force element. ``place``: where such forces act, a field of `flexmbs.system.records.Forces`."""
 
     place: ClassVar[str]
 
@@ -27,7 +27,7 @@ class Force(Item, section="forces"):
         raise NotImplementedError
 
     def frames(self) -> tuple[Any, ...]:
-        """The frames on which it acts, none where that is a joint."""
+        """The frames on which it acts, none if it acts on a joint."""
         return ()
 
 
@@ -103,7 +103,7 @@ class BetweenFrames(Force):
 
 
 class AlongLine(BetweenFrames):
-    """A tension F (N) on the line between two frames, which draws them together.
+    """A tension F (N) along the line between two frames.
 
     Law: x = (t, elongation e = l − l₀, ė) → out = (F, its dissipative part); slopes (∂F/∂e, ∂F/∂ė).
     """

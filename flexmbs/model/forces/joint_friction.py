@@ -9,8 +9,8 @@ from flexmbs.law_kernel import Row, nonlinear_law
 from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
 from flexmbs.model.forces.force import JointForce
 
-CHORD = 0.6  # part of the chord's slope: from 0.5 on Newton's method does not swing to and fro about standstill
-COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)  # places in p
+CHORD = 0.6  # fraction of the secant slope: from 0.5 on Newton's method does not oscillate about sticking
+COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)  # indices in p
 
 
 @nonlinear_law
@@ -25,7 +25,7 @@ def friction(p, u, x, out):
 
 @friction.slopes
 def friction_slopes(p, u, x, out):
-    """−∂τ/∂η, or that part of the chord −τ/η that keeps the iteration from overshooting where the law bends to standstill."""
+    """−∂τ/∂η, or the fraction of the secant −τ/η that keeps the iteration from overshooting near sticking."""
     v = x[2]
     stribeck = v / p[STRIBECK]
     rise = (p[STATIC] - p[COULOMB]) * math.exp(-stribeck * stribeck)
@@ -74,7 +74,7 @@ class JointFriction(JointForce, kind="joint-friction"):
             raise NestedError([Problem(("static",), f"must be >= coulomb = {self.coulomb:g}, not {self.static:g}")])
         if (self.static is None) != (self.stribeck_velocity is None):
             missing = "static" if self.static is None else "stribeck_velocity"
-            raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity go together")])
+            raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity must be given together")])
         return self
 
     def row(self) -> Row:
@@ -85,4 +85,9 @@ class JointFriction(JointForce, kind="joint-friction"):
         if self.stribeck_velocity is None or self.regularization < 0.5 * self.stribeck_velocity:
             return []
         speeds = f"is {self.regularization:g} and stribeck_velocity {self.stribeck_velocity:g}"
-        return [Problem((self.section, self.name, "regularization"), f"{speeds}: the peak is hardly reached; make it smaller")]
+        return [
+            Problem(
+                (self.section, self.name, "regularization"),
+                f"{speeds}: the static peak is hardly reached; use a smaller regularization",
+            )
+        ]

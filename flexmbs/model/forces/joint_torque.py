@@ -10,7 +10,7 @@ from flexmbs.model.laws import Function, JointForceLaw, JointLaw
 
 @law_kernel
 def given(p, u, x, out):
-    """τ = u(t), or u(t, x, η) of the user"""
+    """τ = u(t), or a user function u(t, x, η)"""
     out[0] = u[0]
 
 

@@ -25,7 +25,7 @@ linear.slopes(first_two)
 
 @law_kernel
 def given_tension(p, u, x, out):
-    """F = u(t, e, ė) of the user"""
+    """F = u(t, e, ė), a user function"""
     out[0] = u[0]
 
 

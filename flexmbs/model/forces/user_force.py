@@ -1,4 +1,4 @@
-"""Force and torque on a frame by a function of the user."""
+"""Force and torque on a frame by a user function."""
 
 import dataclasses
 from typing import Annotated

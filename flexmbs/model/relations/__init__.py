@@ -1,4 +1,4 @@
-"""Relations: constraints between two frames that are no joints. One file holds a kind whole, one line here registers it."""
+"""Relations: constraints between two frames other than joints. One file per kind; one line here registers it."""
 
 from flexmbs.model.relations.holonomic import Holonomic as Holonomic
 from flexmbs.model.relations.knife_edge import KnifeEdge as KnifeEdge

@@ -1,4 +1,4 @@
-"""Constraints g(pose, t) = 0 of the user's own between two frames."""
+"""User-defined constraints g(pose, t) = 0 between two frames."""
 
 import dataclasses
 
@@ -48,7 +48,7 @@ class Holonomic(Relation, kind="holonomic"):
         return (ConstraintClass(self.equations, scleronomic=not self.rheonomic),)
 
     def warnings(self) -> list[Problem]:
-        text = "its derivatives are taken by complex steps or differences, 10 to 40 calls each time; give a jacobian for speed"
+        text = "its derivatives take 10 to 40 calls per evaluation (complex steps or differences); give a jacobian for speed"
         found = [Problem((self.section, self.name, "jacobian"), text)] if self.jacobian is None else []
         return [*found, Problem((self.section, self.name), WORK)] if self.rheonomic else found
 

@@ -1,6 +1,6 @@
-"""Fields of relations whose equations are functions of the user.
+"""Fields of relations whose equations are user functions.
 
-A pose is given to functions as ``(t, x, A)``: time (s), position x (3) of the child frame from the parent frame in the parent's
+Functions receive the pose as ``(t, x, A)``: time (s), position x (3) of the child frame from the parent frame in the parent's
 axes (m), rotation matrix A (9, by rows) child → parent. A twist is V = (v, ω), v = ẋ and Ȧ = ω̃ A in the parent's axes.
 """
 
@@ -12,7 +12,7 @@ from flexmbs.model.fields import index
 from flexmbs.model.functions import OptionalFunction, UserFunction, function_of
 
 MOST = 6
-WORK = "its forces do work, which the energy balance does not hold; a drive's is in it"
+WORK = "the work of its forces is not in the energy balance; use a drive for a balance that includes it"
 
 
 def _equations(value: object) -> int:

@@ -1,9 +1,7 @@
-"""What all relations share: equations between the poses and twists of two frames that are not the complement of a joint's
-freedoms.
+"""Base class of relations: equations between the poses and twists of two frames that do not define a joint.
 
-They have no coordinates of their own; bodies keep those of their joints, or of a free one. A kind of relation gives the rows of
-its equations alone, by a kernel (`flexmbs.law_kernel.LawKernel`) that stands in the file of its declaration, or by functions of
-the user.
+They have no coordinates of their own; bodies keep those of their joints, or of a free joint. A kind of relation defines the rows
+of its equations only, by a kernel (`flexmbs.law_kernel.LawKernel`) in the file of its declaration, or by user functions.
 """
 
 import abc
@@ -17,10 +15,10 @@ from flexmbs.model.motions import Motion
 
 
 class FunctionRows(NamedTuple):
-    """The record of rows that functions of the user give, told at a pose (t, x, A) in the parent's axes.
+    """The record of rows given by user functions of the pose (t, x, A) in the parent's axes.
 
-    values: of g.  rows: of (A | a₀), which are the derivatives of the values where they are not given.  constants: of (A | a₀)
-    instead of functions, seven for each row.  key: of ``rows`` in the declaration.  in_parent: the rows are told in the parent's
+    values: of g.  rows: of (A | a₀), by default the derivatives of the values.  constants: of (A | a₀)
+    instead of functions, seven for each row.  key: of ``rows`` in the declaration.  in_parent: the rows are in the parent's
     axes.  rheonomic: the functions depend on time.
     """
 
@@ -35,17 +33,17 @@ class FunctionRows(NamedTuple):
 class Relation(Joint):
     """Equations between the poses and twists of two frames: first ``position_rows`` on positions, the others on velocities.
 
-    Law: x = (t, x (3), R (9, by rows), v (3), ω (3)): time, place of the child from the parent, R child → parent, twist of the
-    child relative to the parent, all else in the child's axes; u = (3) what it kept at the last accepted step, zero before →
-    out = what it keeps of this state (3), then for each row (g, a₀, b, a (6)): ġ = a · (v, ω) + a₀ and
+    Law: x = (t, x (3), R (9, by rows), v (3), ω (3)): time, position of the child relative to the parent, R child → parent, twist
+    of the child relative to the parent, all else in the child's axes; u = (3) memory of the last accepted step, initially zero →
+    out = memory of this state (3), then for each row (g, a₀, b, a (6)): ġ = a · (v, ω) + a₀ and
     g̈ = a · (v̇, ω̇) + b, where b is the rate of a · (v, ω) + a₀ with v, ω held. `point_row` makes a row that is the velocity of
     a point of the child along a direction.
     """
 
     carries: ClassVar[bool] = False
-    # told where a motion would begin without `clearance`; with ``names``, where it stopped almost without
-    undefined: ClassVar[str] = "its rows are not defined in this position; begin in another one"
-    lost: ClassVar[str] = "the rows of {names} are not defined near this position; end the motion before it"
+    # messages for a start without `clearance`, and for a run that stopped almost without it
+    undefined: ClassVar[str] = "its rows are not defined in this position; start in another position"
+    lost: ClassVar[str] = "the rows of {names} are not defined near this position; end the run before it"
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -63,14 +61,15 @@ class Relation(Joint):
     @property
     @abc.abstractmethod
     def position_rows(self) -> int:
-        """How many of them constrain positions."""
+        """Number of equations that constrain positions."""
 
     @abc.abstractmethod
     def row(self) -> Row | FunctionRows:
         """The record of its equations."""
 
     def clearance(self, R: Any) -> float:
-        """Sine of the angle between the rotation R (3, 3), child → parent, and those at which its rows are not defined."""
+        """Sine of the angle between the rotation R (3, 3), child → parent, and the nearest one at which its rows are
+        undefined."""
         return 1.0
 
 
@@ -87,7 +86,7 @@ class Rolling(Relation):
 
 
 def nonholonomic(joints: Iterable[Joint]) -> list[str]:
-    """Names of those with constraints on velocities alone."""
+    """Names of those with constraints on velocities only."""
     return [joint.name for joint in joints if joint.position_rows < joint.rows]
 
 

@@ -18,16 +18,17 @@ from flexmbs.law_kernel import KEPT, Row, law_kernel
 from flexmbs.model.fields import Axis, Nonnegative, Positive
 from flexmbs.model.relations.relation import Rolling, point_row
 
-LEANING = 0.5  # sine of that angle, below which a reversal of the track is a fall
+LEANING = 0.5  # sine of that angle, below which a reversal of the track means that the wheel has fallen flat
 FLAT = 1e-9  # sine of the angle between axle and normal, below which a wheel lies flat and has no single contact point
 
 
 @law_kernel
 def rolling_disc(p, u, x, out):
-    """Contact and no slip of a wheel, p = (n in the parent's axes, a in the child's, R, ρ); it keeps t₁ in the parent's axes.
+    """Contact and no slip of a wheel, p = (n in the parent's axes, a in the child's, R, ρ); its memory is t₁ in the parent's
+    axes.
 
-    A wheel that fell flat since the last accepted step, when its contact point jumps to the other side of the rim, gives no
-    numbers: the step is refused.
+    If the wheel fell flat since the last accepted step, its contact point jumps to the other side of the rim; it then returns
+    NaN, and the step is rejected.
     """
     y, A, v, w = load3(x, 1), load9(x, 4), load3(x, 13), load3(x, 16)
     n, a, R, rim = tmul(A, load3(p, 0)), load3(p, 3), p[6], p[7]
@@ -75,10 +76,8 @@ class RollingDisc(Rolling, kind="rolling-disc"):
     axis: Axis = "y"
     normal: Axis = "z"
 
-    undefined: ClassVar[str] = (
-        "the wheel lies flat on its plane and touches it in no single point; tilt it, or mend axis or normal"
-    )
-    lost: ClassVar[str] = "wheel {names} has fallen flat and touches its plane in no single point; end the motion before it"
+    undefined: ClassVar[str] = "the wheel is flat on its plane without a single contact point; tilt it, or correct axis or normal"
+    lost: ClassVar[str] = "wheel {names} has fallen flat on its plane, without a single contact point; end the run before it"
 
     def row(self) -> Row:
         return Row(rolling_disc, (*self.normal, *self.axis, self.radius - self.rim, self.rim))
@@ -89,6 +88,6 @@ class RollingDisc(Rolling, kind="rolling-disc"):
     @model_validator(mode="after")
     def _round_within(self) -> "RollingDisc":
         if self.rim > self.radius:
-            text = f"{self.rim:g} is larger than the radius {self.radius:g}; the cross-section of the rim is a part of the wheel"
+            text = f"{self.rim:g} is larger than the radius {self.radius:g}; reduce it, the rim is part of the wheel"
             raise NestedError([Problem(("rim",), text)])
         return self

@@ -1,4 +1,4 @@
-"""Rows A V + a₀ = 0 of the user's own on the relative twist of two frames."""
+"""User-defined rows A V + a₀ = 0 on the relative twist of two frames."""
 
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ from flexmbs.model.relations.relation import FunctionRows, Relation
 
 
 def _covectors(value: object) -> Any:
-    """Rows of 6 numbers on (v, ω), or of 7 with a₀; one row may stand alone."""
+    """Rows of 6 numbers on (v, ω), or of 7 with a₀; a single row may be given by itself."""
     if value is None:
         return None
     rows = items(value)

@@ -24,7 +24,7 @@ __all__ = ["FORMATS", "Exporter", "write_body"]
 
 @checked_arguments
 def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None = None) -> list[str]:
-    """File in the format of another program; returns what the format cannot represent, one line each.
+    """File in the format of another program; returns the content that the format cannot represent, one line each.
 
     format: a name in `FORMATS`, by default from the suffix.
     Raises InputError for an unknown format or an unsupported body, MachineError when the file cannot be written.

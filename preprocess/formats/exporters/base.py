@@ -20,7 +20,8 @@ class Exporter(ABC):
 
     @abstractmethod
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
-        """Write the file; what the format cannot represent, one line each. Raises InputError, MachineError."""
+        """Write the file; returns the content that the format cannot represent, one line each. Raises InputError,
+        MachineError."""
 
 
 def missing_fields(body: FlexibleBodyData, format: str) -> list[str]:

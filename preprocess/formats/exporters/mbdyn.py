@@ -1,6 +1,6 @@
 """Modal data of MBDyn (.fem) of a reduced body, numbers with 17 digits: its frames are the nodes, with all invariants.
 
-The names of the frames are in the line ** NODE SET of the header. MBDyn takes the quadratic terms with "use invariant 9".
+The names of the frames are in the line ** NODE SET of the header. MBDyn uses the quadratic terms with "use invariant 9".
 Group 19 holds the geometric stiffness, numbered ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x (1 … 6), angular accelerations
 (7 … 9), accelerations minus gravity (10 … 12), then three forces and three moments at each node: the modal joint in MBDyn must
 list all nodes in the order of the file.

@@ -1,4 +1,4 @@
-"""Abaqus: matrices that ``*MATRIX OUTPUT`` writes, with the nodes of the input file.
+"""Abaqus: matrices written by ``*MATRIX OUTPUT``, with the nodes of the input file.
 
     job_STIF1.mtx, job_MASS1.mtx   rows "row node, direction, column node, direction, value" (FORMAT=MATRIX INPUT), or
                                    "row, column, value" (FORMAT=COORDINATE), all displacements of all nodes in ascending order

@@ -1,4 +1,4 @@
-"""Abaqus substructures: what ``*SUBSTRUCTURE MATRIX OUTPUT, OUTPUT FILE=USER DEFINED`` writes (.mtx).
+"""Abaqus substructures, written by ``*SUBSTRUCTURE MATRIX OUTPUT, OUTPUT FILE=USER DEFINED`` (.mtx).
 
     *USER ELEMENT, NODES=2, LINEAR
     ** ELEMENT NODES

@@ -63,7 +63,7 @@ class ImportReport:
 
 @dataclass(frozen=True)
 class Request:
-    """Request of the user: the file, and what its format does not specify.
+    """Import request: the file, and the data that its format does not specify.
 
     units: of the file.  mass, nodes: companion files, by default found by name.  frames: node numbers that become
     frames, by name; None leaves the choice to the format.

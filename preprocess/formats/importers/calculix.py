@@ -1,4 +1,4 @@
-"""CalculiX: the matrices that ``*FREQUENCY, SOLVER=MATRIXSTORAGE`` stores, with the nodes of the input or the result file.
+"""CalculiX: the matrices stored by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``, with the nodes of the input or the result file.
 
     job.sti, job.mas   rows "row column value", the upper triangle, 1-based
     job.dof            one line "node.direction" per row of the matrices

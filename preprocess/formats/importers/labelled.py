@@ -69,7 +69,7 @@ def free_solid(
 ) -> FEModel:
     """Model in SI units from K and M whose rows belong to labels (n, 2): node number, direction 1 … 3.
 
-    Rotations without stiffness are dropped, penalty diagonals of supports removed, unused nodes left out.
+    Rotations without stiffness are dropped, penalty diagonals of supports removed, unused nodes omitted.
     Raises InputError unless the result is the K and M = m ⊗ 1₃ of a solid with six rigid-body modes.
     """
     order, ids = _node_by_node(K, M, labels, report)

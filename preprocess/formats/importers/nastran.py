@@ -2,7 +2,7 @@
 DMIG with rotations or scalar points is a superelement (EXTSEOUT) and gives a reduced body.
 
 The matrices are those of the g-set (KGG, MGG; all six degrees of freedom of all grid points in ascending order) or of
-displacements alone. Binary OUTPUT4 and OP2 are read by pyNastran, the extra ``nastran``.
+displacements only. Binary OUTPUT4 and OP2 are read by pyNastran, the extra ``nastran``.
 Source: MSC Nastran DMAP Programmer's Guide, OUTPUT4; Quick Reference Guide, DMIG.
 """
 

@@ -130,7 +130,7 @@ def _rigid_body(M: FloatArray, report: ImportReport) -> _Rigid:
     first = 0.5 * np.array([coupling[2, 1] - coupling[1, 2], coupling[0, 2] - coupling[2, 0], coupling[1, 0] - coupling[0, 1]])
     error = max(float(np.abs(M[:3, :3] - mass * np.eye(3)).max()), 0.0) / max(abs(mass), 1e-300)
     if mass <= 0 or not error < 1e-3:
-        raise InputError(f"{report.source}: M gives the rigid body no mass, or masses that differ in x, y, z ({error:.2g})")
+        raise InputError(f"{report.source}: M has no rigid-body mass, or masses that differ in x, y, z ({error:.2g})")
     report.check(error < PRINTED, f"M of the rigid motions has one mass in x, y, z ({error:.2g})")
     return _Rigid(mass, first, 0.5 * (M[3:, 3:] + M[3:, 3:].T))
 

@@ -1,6 +1,6 @@
 """Division of the elimination into tasks for several threads: whole subtrees below, single large fronts above.
 
-The division depends on the tree alone, so that the factor is bitwise the same on any number of threads.
+The division depends on the tree only, so that the factor is bitwise the same on any number of threads.
 """
 
 from typing import NamedTuple

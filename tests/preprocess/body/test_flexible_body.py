@@ -87,7 +87,7 @@ def test_shape_that_is_a_rigid_motion_is_found() -> None:
         SS=np.einsum("a,b->ab", [1.0, 0, 0], [1.0, 0, 0])[:, :, None, None],
         K_ff=[[1.0]],
     )
-    assert [c.name for c in body.validate() if not c.ok] == ["shapes hold no rigid-body motion, M(q=0) positive definite"]
+    assert [c.name for c in body.validate() if not c.ok] == ["shapes contain no rigid-body motion, M(q=0) positive definite"]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_reader_refuses_bad_values_under_a_right_digest(tmp_path) -> None:
 
 def test_reader_refuses_what_is_no_body_file(tmp_path) -> None:
     path = tmp_path / "rod.h5"
-    with pytest.raises(InputError, match="there is no such file"):
+    with pytest.raises(InputError, match="no such file"):
         FlexibleBodyData.load(path)
     path.write_text("mass = 3")
     with pytest.raises(InputError, match="is not an HDF5 file"):

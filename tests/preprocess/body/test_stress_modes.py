@@ -297,7 +297,7 @@ def test_stress_modes_that_do_not_fit_are_refused(bar: FlexibleBodyData) -> None
         replace(bar.stress, interfaces=("root",))
     with pytest.raises(InputError, match=r"stress\.modes: has values that are not finite"):
         replace(bar.stress, modes=np.where(bar.stress.modes > 0, np.nan, bar.stress.modes))
-    with pytest.raises(InputError, match="interface 'elbow' is no frame of the body"):
+    with pytest.raises(InputError, match="interface 'elbow' is not a frame of the body"):
         replace(bar, stress=replace(bar.stress, interfaces=("root", "elbow")))
     with pytest.raises(InputError, match="rows refer to nodes outside"):
         replace(bar, stress=replace(bar.stress, rows=bar.stress.rows + 1))

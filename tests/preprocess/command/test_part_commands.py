@@ -97,10 +97,10 @@ def test_unchanged_parts_are_not_computed_again(part: Path, capsys: Captured) ->
         ("plane = { point", 'set = "end"\nplane = { point', "interfaces.left: give one of set, point, plane, not set and plane"),
         ("[0.0, 0.0, 0.0]", "[0.05, 0.0, 0.0]", "bar.toml:11: interfaces.left: no node on the plane"),
         (LEFT, 'set = "end"', "interfaces.left: the mesh has no set 'end'"),
-        (LEFT, 'kind = "welded"', "interfaces.left.kind: no such kind 'welded'; known: averaged, rigid"),
+        (LEFT, 'kind = "welded"', "interfaces.left.kind: unknown kind 'welded'; known: averaged, rigid"),
         ("modes = 2", "modes = 0", "bar.toml:16: method.modes: is 0"),
         ("modes = 2", "modes = 2000", "bar.toml:16: method.modes: 2000 requested; the body has"),
-        ("modes = 2", 'kind = "magic"', "bar.toml:16: method.kind: no such kind 'magic'"),
+        ("modes = 2", 'kind = "magic"', "bar.toml:16: method.kind: unknown kind 'magic'"),
         ("modes = 2", "wheels = 2", "bar.toml:16: method.wheels: unknown key"),
         ('reference = "left"', 'reference = "middle"', "bar.toml:5: reference: no interface 'middle'"),
         ("[method]", "[method", "bar.toml:15: not TOML"),
@@ -184,5 +184,5 @@ def test_part_of_matrices(part: Path, capsys: Captured) -> None:
     given.write_text(head + 'mesh = "bar.vtu"\n' + matrices.replace("K.mtx", "../K.mtx") + rest)
     assert call("reduce", given) == 2
     told = capsys.readouterr().err
-    assert "mesh: belongs to a mesh; leave it out beside [matrices]" in told
+    assert "mesh: belongs to a mesh; omit it with [matrices]" in told
     assert "matrices.file: '../K.mtx' is not inside the part's folder" in told

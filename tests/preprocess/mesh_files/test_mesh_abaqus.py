@@ -19,7 +19,7 @@ def test_instances_are_moved_and_named(tmp_path):
     path = tmp_path / "two.inp"
     text = ASSEMBLY.format(part=BRICK).replace("*INSTANCE, NAME=A, PART=block\n", "*INSTANCE, NAME=A, PART=none\n")
     path.write_text(text.replace("*HEADING\n", "*HEADING\n*PART, NAME=none\n*END PART\n").replace("A.base, B.5", "B.base, B.5"))
-    with pytest.warns(PreprocessWarning, match="TIE left out"):
+    with pytest.warns(PreprocessWarning, match="TIE omitted"):
         mesh = read_mesh(path, unit="m")
     bottom = [(-1.0, 0.0, 1.0), (-1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 1.0, 1.0)]
     assert corners(mesh, "B.base") == bottom
@@ -32,7 +32,7 @@ def test_two_instances_have_numbers_of_their_own(tmp_path):
     """Both are read, but *TIE is not: the bricks only touch in an edge of two pairs of nodes."""
     path = tmp_path / "two.inp"
     path.write_text(ASSEMBLY.format(part=BRICK))
-    told, refused = r"1 \*TIE left out; declare couplings", r"2 parts of 1, 1 elements .* merge the 2 pairs"
+    told, refused = r"1 \*TIE omitted; declare couplings", r"2 parts of 1, 1 elements .* merge the 2 pairs"
     with pytest.warns(PreprocessWarning, match=told), pytest.raises(InputError, match=refused):
         read_mesh(path, unit="m")
 
@@ -54,7 +54,7 @@ def test_nodes_of_the_assembly_are_not_those_of_the_part(tmp_path):
     """A reference point numbered like a node of the part, as Abaqus/CAE writes it; surfaces without faces and of surfaces."""
     path = tmp_path / "one.inp"
     path.write_text(ONE_INSTANCE.format(part=BRICK))
-    with pytest.warns(PreprocessWarning, match="1 MASS elements left out; attach such masses with PointMass"):
+    with pytest.warns(PreprocessWarning, match="1 MASS elements omitted; attach such masses with PointMass"):
         mesh = read_mesh(path, unit="m")
     assert mesh.nodes[0].tolist() == [0, 0, 0]
     assert mesh.quality().volumes == pytest.approx({"brick": 1, "inside": 1})

@@ -146,12 +146,12 @@ def test_worst_elements_are_listed(tmp_path):
     nodes = mesh.nodes.copy()
     nodes[np.isclose(nodes[:, 0], 1.0)] = nodes[np.isclose(nodes[:, 0], 2.0)] + [0.5, 0, 0]
     path = text_msh(tmp_path / "part.msh", nodes=nodes, cells=[("hexahedron", mesh.blocks["hex8"].connectivity)])
-    expect_refusal(path, r"1 element\(s\) inverted or without volume, the worst: element 2 \(hex8, least det J -.* m³\)")
+    expect_refusal(path, r"1 element\(s\) inverted or without volume, the worst: element 2 \(hex8, smallest det J -.* m³\)")
     flat = mesh.nodes * [1, 1, 0]
     path = text_msh(tmp_path / "flat.msh", nodes=flat, cells=[("hexahedron", mesh.blocks["hex8"].connectivity)])
     expect_refusal(
         path,
-        r"8 element\(s\) inverted or without volume, the worst: element (\d \(hex8, least det J 0 m³\)(, )?){5}; remesh there",
+        r"8 element\(s\) inverted or without volume, the worst: element (\d \(hex8, smallest det J 0 m³\)(, )?){5}; remesh there",
     )
 
 
@@ -256,7 +256,7 @@ def test_foreign_elements_are_counted(tmp_path):
     beside = np.concatenate([BOX.nodes, [[5.0, 0, 0], [6, 0, 0], [6, 1, 0]]])
     loose = ("triangle", np.array([[12, 13, 14]]))
     path = text_msh(tmp_path / "loose.msh", nodes=beside, cells=[("hexahedron", BRICKS), loose])
-    expect_refusal(path, "1 triangle elements lie on no solid element")
+    expect_refusal(path, "1 triangle elements are not on a solid element")
 
 
 def test_foreign_abaqus_and_nastran_elements_are_counted(tmp_path):

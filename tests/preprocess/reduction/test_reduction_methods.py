@@ -241,7 +241,7 @@ def test_errors_are_kept_in_the_file(bar: FEModel, tmp_path) -> None:
         (lambda: Krylov(moments=0), "method.moments: is 0; give an integer from 1 to 100"),
         (lambda: GivenShapes("shapes.txt"), "method.shapes: 'shapes.txt' is not an array of numbers"),
         (lambda: GivenShapes(np.full((6, 1), np.nan)), "method.shapes: shape (6, 1); give finite displacements"),
-        (lambda: GivenShapes(np.zeros((6, 1))), "method.shapes: shape 1 is zero; leave it out"),
+        (lambda: GivenShapes(np.zeros((6, 1))), "method.shapes: shape 1 is zero; remove it"),
     ],
 )  # fmt: skip
 def test_bad_options(make, message: str) -> None:

@@ -58,4 +58,4 @@ def test_bodies_without_surface_or_stress(body: FlexibleBodyData) -> None:
 
 def test_failed_checks_are_told(body: FlexibleBodyData) -> None:
     text = page(replace(body, second_moment=body.second_moment + np.triu(np.ones((3, 3)), 1)))
-    assert "A check failed; do not use this body as it is." in text
+    assert "A check failed; do not use this body." in text
