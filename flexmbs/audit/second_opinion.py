@@ -24,7 +24,7 @@ from flexmbs.results.state import joint_values
 from flexmbs.results.views import BodyView
 from flexmbs.system.check import FAIL, PASS, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.records import ETA, MASS, NF, SF_AT, SPARE
+from flexmbs.system.records import SPARE, copied
 from flexmbs.system.sizes import model_size
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.run import Run, facts, make_outputs
@@ -140,8 +140,8 @@ def _converted(mine: SolutionData, target: Compiled) -> Callable[[int], InitialS
     def state(k: int) -> InitialState:
         start_from(work, mine.trajectory.beta[k])
         terms(compiled.system, work, float(mine.t[k]), mine.q[k], mine.s[k], z[k])
-        eta = work.cut[:, ETA : ETA + 6].copy()
-        here = InitialState(mine.q[k], mine.s[k], work.beta[:-SPARE].copy(), (), work.motion.copy(), eta, z[k])
+        eta = work.cut.eta.copy()
+        here = InitialState(mine.q[k], mine.s[k], work.beta[:-SPARE].copy(), (), copied(work.motion), eta, z[k])
         return converted(compiled, here, target)
 
     return state
@@ -183,7 +183,7 @@ def _accelerations(
 
 
 def _mass(solution: SolutionData) -> float:
-    return float(solution.compiled.system.bodies.rigid[:, MASS].sum())
+    return float(solution.compiled.system.bodies.mass.sum())
 
 
 def _norm(values: np.ndarray) -> float:
@@ -192,8 +192,8 @@ def _norm(values: np.ndarray) -> float:
 
 def _elastic(solution: SolutionData, name: str) -> np.ndarray:
     """Accelerations (nt, nf) of the modes."""
-    row = solution.compiled.system.tree[solution.compiled.bodies.index(name)]
-    return np.asarray(solution.sd[:, row[SF_AT] :][:, : row[NF]])
+    tree, i = solution.compiled.system.tree, solution.compiled.bodies.index(name)
+    return np.asarray(solution.sd[:, tree.sf_at[i] :][:, : tree.nf[i]])
 
 
 def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:

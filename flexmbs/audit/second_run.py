@@ -22,7 +22,7 @@ from flexmbs.results.between_outputs import quaternion_product, rotation_vectors
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import NF, Q_AT, QF_AT, S_AT, SF_AT
+from flexmbs.system.records import rows_of
 from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run
 
@@ -128,8 +128,8 @@ def displacements(compiled: Compiled, q: np.ndarray, other: np.ndarray) -> np.nd
     """(n, ns) δ with other = q ⊕ δ, of every row."""
     tree = compiled.system.tree
     out = np.zeros((len(q), int(compiled.system.layout[2])))
-    for row, primary in zip(tree, compiled.topology.tree):
-        at, to = int(row[Q_AT]), int(row[S_AT])
+    for row, primary in zip(rows_of(tree), compiled.topology.tree):
+        at, to = int(row.q_at), int(row.s_at)
         for motion in primary.motions:
             if motion.nq == motion.nv:
                 out[:, to : to + motion.nv] = other[:, at : at + motion.nq] - q[:, at : at + motion.nq]
@@ -139,6 +139,6 @@ def displacements(compiled: Compiled, q: np.ndarray, other: np.ndarray) -> np.nd
                 p, p_other = (each[:, at + shift : at + motion.nq] for each in (q, other))
                 out[:, to + shift : to + motion.nv] = rotation_vectors(quaternion_product(p * [1.0, -1.0, -1.0, -1.0], p_other))
             at, to = at + motion.nq, to + motion.nv
-        nf, at, to = int(row[NF]), int(row[QF_AT]), int(row[SF_AT])
+        nf, at, to = int(row.nf), int(row.qf_at), int(row.sf_at)
         out[:, to : to + nf] = other[:, at : at + nf] - q[:, at : at + nf]
     return out

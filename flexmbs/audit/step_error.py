@@ -16,7 +16,7 @@ from flexmbs.model.check_topology import groups
 from flexmbs.model.frames import GROUND
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, Check, graded
-from flexmbs.system.records import NF, QF_AT, SF_AT
+from flexmbs.system.records import rows_of
 from flexmbs.system.sizes import displacement_sizes, model_size
 from flexmbs.time_stepping.run import Run
 
@@ -84,8 +84,8 @@ def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
     t, s = solution.t, solution.s
     travelled = np.zeros_like(s)
     travelled[1:] = np.cumsum(0.5 * (s[1:] + s[:-1]) * np.diff(t)[:, None], axis=0)
-    for row in solution.compiled.system.tree:
-        nf, to, at = int(row[NF]), int(row[SF_AT]), int(row[QF_AT])
+    for row in rows_of(solution.compiled.system.tree):
+        nf, to, at = int(row.nf), int(row.sf_at), int(row.qf_at)
         travelled[:, to : to + nf] = solution.q[:, at : at + nf]
     steady = np.outer((t - t[0]) / max(float(t[-1] - t[0]), 1e-300), travelled[-1] - travelled[0])
     return np.ptp(travelled, axis=0), np.ptp(travelled - steady, axis=0)

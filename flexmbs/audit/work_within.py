@@ -12,7 +12,6 @@ from flexmbs.integrators.sampling import BY_GAUSS, BY_METHOD, SAMPLED_H
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.summary import energy_at_rest
 from flexmbs.system.check import PASS, Check, graded
-from flexmbs.system.records import CO_LAW
 from flexmbs.time_stepping.run import Run
 
 LEAST_STEPS = 8
@@ -35,7 +34,7 @@ def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
     if scale <= energy_at_rest(solution):
         return []
     worst, what = 0.0, ""
-    impacts = bool((solution.compiled.system.contacts.info[:, CO_LAW] < 0).any())  # their dissipation is counted separately
+    impacts = bool((solution.compiled.system.contacts.law_kernel < 0).any())  # their dissipation is counted separately
     for c, name in enumerate(("forces",) if impacts else ("forces", "losses")):
         ours, theirs = rows[:, BY_METHOD + c], rows[:, BY_GAUSS + c]
         kept = np.argsort(np.abs(ours - theirs))[: math.ceil(STEADILY * len(rows))]

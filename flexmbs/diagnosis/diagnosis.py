@@ -15,7 +15,6 @@ from flexmbs.initial.initial_state import InitialState, settle
 from flexmbs.model.check import Report, declaration_report
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import NF
 from flexmbs.system.topology import independent_loops
 
 
@@ -57,7 +56,7 @@ def diagnose(model: ModelData) -> Diagnosis:
     lines += [f"loop {i}: {' – '.join((cut, *tree, cut))}" for i, (cut, tree) in enumerate(loops.items(), 1)]
     dependent = sum(rows for _, rows in redundant)
     ns, nc = int(compiled.system.layout[2]), compiled.n_constraints
-    modes = int(compiled.system.tree[:, NF].sum())
+    modes = int(compiled.system.tree.nf.sum())
     lines.append(
         f"{ns - modes} joint velocities + {modes} modes − {nc} constraints + {dependent} redundant"
         f" = {ns - nc + dependent} degrees of freedom"

@@ -10,7 +10,7 @@ from flexmbs.model.bodies import FlexibleBody, PointMass
 from flexmbs.model.frames import Frame, FrameRef
 from flexmbs.model.motions import FixedRotation, FixedTranslation, Rotate, Slide
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CUT_CLOSED, CUT_POSITIONS, CUT_ROW, ROT
+from flexmbs.system.records import rows_of
 
 PARALLEL = 1e-9
 INDEPENDENT = 1e-6
@@ -36,9 +36,9 @@ def _closing_rows(compiled: Compiled, start: InitialState) -> tuple[int, int]:
     """Numbers of rows of the cut joints on positions and on velocities only, for motions in the plane, joint by joint."""
     G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G
     positions = both = 0
-    for cut in compiled.system.cuts:
-        rows = G[cut[CUT_ROW] : cut[CUT_ROW] + cut[CUT_CLOSED]]
-        positions += _rank(rows[: cut[CUT_POSITIONS]])
+    for cut in rows_of(compiled.system.cuts):
+        rows = G[cut.row : cut.row + cut.closed]
+        positions += _rank(rows[: cut.positions])
         both += _rank(rows)
     return positions, both - positions
 
@@ -92,7 +92,8 @@ def _axes(compiled: Compiled, start: InitialState) -> tuple[list[np.ndarray], li
 
 def _frame_axes(compiled: Compiled, start: InitialState, ref: FrameRef) -> np.ndarray:
     """World axes of a frame of a rigid body or of the ground."""
-    own = compiled.system.frames.place[compiled.frames[ref], 3:].reshape(3, 3)
+    own = compiled.system.frames.R[compiled.frames[ref]].reshape(3, 3)
     if ref.body not in compiled.bodies:
         return np.asarray(own)
-    return np.asarray(start.motion[compiled.bodies.index(ref.body), ROT : ROT + 9].reshape(3, 3) @ own)
+    assert start.motion is not None
+    return np.asarray(start.motion.A[compiled.bodies.index(ref.body)].reshape(3, 3) @ own)

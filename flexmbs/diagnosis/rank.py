@@ -12,7 +12,7 @@ from flexmbs.initial.assembly import displaced
 from flexmbs.initial.contradiction import row_owners
 from flexmbs.initial.initial_state import ACCEPTED_GAP, InitialState, settle
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ETA, SPARE
+from flexmbs.system.records import SPARE, copied
 
 DEPENDENT = 1e-9
 NEARLY = 1e-6  # pivots below this at the start indicate a singular position
@@ -118,7 +118,7 @@ def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialSta
     work = make_work(compiled.system, start.beta)
     if not settle(compiled, work, 0.0, q, s).left <= ACCEPTED_GAP:
         return None
-    return InitialState(q, s, work.beta[:-SPARE].copy(), (), work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
+    return InitialState(q, s, work.beta[:-SPARE].copy(), (), copied(work.motion), work.cut.eta.copy())
 
 
 def _names(items: list[str]) -> str:

@@ -18,22 +18,21 @@ from flexmbs.dynamics.articulated_work import (
     CARRIER, COLUMNS, DENSE, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_S, OWN, PASSED, PIVOT, POSE, SLOPE,
 )  # fmt: skip
 from flexmbs.dynamics.frames import displacement
-from flexmbs.dynamics.inertia import mass_of_modes, rigid_mass_rows
+from flexmbs.dynamics.inertia import rigid_mass_rows
 from flexmbs.dynamics.kinematics import parent_to_child
 from flexmbs.dynamics.second_order import add_field_mass
-from flexmbs.system.records import D_FF, F_NF, FIELDS, FRAME_C, FRAME_P, FREE_DIRECTIONS, K_FF, NF, NV, RC, XC, XP
 
 
 @part
 def frame_columns(frames, m, x, q, i, row, Psi):
     """Psi[i, row:row+6] (6, nf): twists of frame m at the body's origin by its modes, v = φ + x×w, w = T(ψq)ᵀ ψ; body axes."""
     th = displacement(frames, m, 3, q)
-    h = frames.now
+    h = frames.current
     F = h.shape[1] // 6
     a = tangent_transposed(th, (1.0, 0.0, 0.0))
     b = tangent_transposed(th, (0.0, 1.0, 0.0))
     c = tangent_transposed(th, (0.0, 0.0, 1.0))
-    for k in range(frames.info[m, F_NF]):
+    for k in range(frames.nf[m]):
         u, v, w = h[m, 3 * F + k], h[m, 4 * F + k], h[m, 5 * F + k]
         wx = a[0] * u + b[0] * v + c[0] * w
         wy = a[1] * u + b[1] * v + c[1] * w
@@ -51,20 +50,20 @@ def joint_geometry(tree, frames, art, motion, i, q):
     """Pose of body i in its parent, columns of its joint and modes of both frames."""
     body = art.body
     R, x = parent_to_child(motion, i)
-    Rc = load9_at(motion, i, RC)
-    xc = load3_at(motion, i, XC)
+    Rc = load9_at(motion.Rc, i, 0)
+    xc = load3_at(motion.xc, i, 0)
     R = matmul(R, (Rc[0], Rc[3], Rc[6], Rc[1], Rc[4], Rc[7], Rc[2], Rc[5], Rc[8]))
     store9_at(body, i, POSE, R)
     store3_at(body, i, POSE + 9, sub(x, mul(R, xc)))
-    for k in range(tree[i, NV]):
-        at = FREE_DIRECTIONS + 6 * k
-        v, w = twist_to_parent(Rc, xc, load3_at(motion, i, at), load3_at(motion, i, at + 3))
+    for k in range(tree.nv[i]):
+        at = 6 * k
+        v, w = twist_to_parent(Rc, xc, load3_at(motion.directions, i, at), load3_at(motion.directions, i, at + 3))
         store3_at(body, i, COLUMNS + 6 * k, v)
         store3_at(body, i, COLUMNS + 6 * k + 3, w)
     if art.link[i, L_OWN] == 1:
-        frame_columns(frames, tree[i, FRAME_C], xc, q, i, OWN, art.modes)
+        frame_columns(frames, tree.frame_c[i], xc, q, i, OWN, art.modes)
     if art.link[i, L_CARRIER] == 1:
-        frame_columns(frames, tree[i, FRAME_P], load3_at(motion, i, XP), q, i, CARRIER, art.modes)
+        frame_columns(frames, tree.frame_p[i], load3_at(motion.xp, i, 0), q, i, CARRIER, art.modes)
 
 
 @called
@@ -73,21 +72,19 @@ def body_matrix(bodies, tree, A, i, U, c_mass, c_damping, diagonal):
 
     Filled are the rows of the twist and the upper triangle of the modal block, or its diagonal alone.
     """
-    n = tree[i, NF]
+    n = tree.nf[i]
     rigid_mass_rows(bodies, tree, i, U, A)
     if c_mass != 1.0:
         for a in range(6):
             for b in range(6 + n):
                 A[i, a, b] *= c_mass
-    m = bodies.matrices
-    mass = mass_of_modes(bodies, i)
     for k in range(n):
         for l in range(k, k + 1 if diagonal else n):
-            x = c_mass * m[i, mass, k, l]
+            x = c_mass * bodies.m_rest[i, k, l]
             if c_damping >= 0.0:
-                x += m[i, K_FF, k, l] + c_damping * m[i, D_FF, k, l]
+                x += bodies.k_ff[i, k, l] + c_damping * bodies.d_ff[i, k, l]
             A[i, 6 + k, 6 + l] = x
-    if bodies.rigid[i, FIELDS] > 0.0:
+    if bodies.n_fields[i] > 0:
         add_field_mass(bodies, i, n, c_mass, U, A)
 
 

@@ -8,10 +8,7 @@ import numpy as np
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, PLACE, POSITION, Elimination
 from flexmbs.system.compile import frozen
 from flexmbs.system.elimination import symbolic
-from flexmbs.system.records import (
-    AXIS, CHAIN_AT, CHAIN_END, CUT_C, CUT_P, CUT_ROWS, DIAGONAL_MODES, DRIVE_BODY, DRIVE_ROW, DRIVE_V, F_BODY, F_ELASTIC, F_R,
-    F_X, FIELDS, FIRST, FRAME_C, FRAME_P, JOINT, MASS, NF, NV, PAIR_A, PAIR_B, PARENT, Q_AT, ROTATE, S_AT, SLIDE, System,
-)  # fmt: skip
+from flexmbs.system.records import ROTATE, SLIDE, System, Tree, rows_of
 
 # columns of Articulated.link: the tree; whether the own frame and the parent's frame move with modes; for a diagonal modal block
 # and at most one child on the modes this child or −1, else DENSE
@@ -84,14 +81,14 @@ class SchurComplement(NamedTuple):
 def make_articulated(system: System) -> Articulated:
     """Zeroed factors that fit a system."""
     nb, _, ns, nc, _ = (int(n) for n in system.layout)
-    F = system.bodies.matrices.shape[3]
+    F = system.bodies.m_ff.shape[2]
     z = np.zeros
     drive = np.full(ns, -1, np.int64)
-    for d in system.drives[system.drives[:, DRIVE_BODY] >= 0]:
-        drive[system.tree[d[DRIVE_BODY], S_AT] + d[DRIVE_V]] = d[DRIVE_ROW]
-    tree, elastic = system.tree, system.frames.info[:, F_ELASTIC]
-    own, carrier = elastic[tree[:, FRAME_C]], elastic[tree[:, FRAME_P]]
-    link = [tree[:, PARENT], tree[:, NV], tree[:, NF], tree[:, S_AT], own, carrier, _children(system, own, carrier)]
+    on_body = system.drives.body >= 0
+    drive[system.tree.s_at[system.drives.body[on_body]] + system.drives.v[on_body]] = system.drives.row[on_body]
+    tree, elastic = system.tree, system.frames.elastic
+    own, carrier = elastic[tree.frame_c], elastic[tree.frame_p]
+    link = [tree.parent, tree.nv, tree.nf, tree.s_at, own, carrier, _children(system, own, carrier)]
     return Articulated(
         link=frozen(np.stack(link, axis=1)), drive=frozen(drive), body=z((nb, BODY_WIDTH)),
         A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
@@ -102,9 +99,9 @@ def make_articulated(system: System) -> Articulated:
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
     """The column L_CHILD."""
     found = np.full(len(own), -1, np.int64)
-    rigid = system.bodies.rigid
-    found[(own == 1) | (rigid[:, DIAGONAL_MODES] != 1.0) | (rigid[:, FIELDS] > 0.0)] = DENSE
-    for i, p in enumerate(system.tree[:, PARENT]):
+    bodies = system.bodies
+    found[(own == 1) | (bodies.diagonal == 0) | (bodies.n_fields > 0)] = DENSE
+    for i, p in enumerate(system.tree.parent):
         if carrier[i] == 1 and p >= 0:
             found[p] = i if found[p] == -1 else DENSE
     return found
@@ -113,24 +110,24 @@ def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarra
 def make_rigid(system: System) -> Rigid:
     """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute or prismatic joint."""
     tree, frames, joints = system.tree, system.frames, system.joints
-    nb = len(tree)
+    nb = len(tree.parent)
     rigid = Rigid(np.zeros((nb, 6), np.int64), np.zeros((nb, P_WIDTH)), np.zeros((nb, A_WIDTH)), np.zeros((nb, C_WIDTH)))
     axes, origins = np.zeros((nb, 3, 3)), np.zeros((nb, 3))  # of the joint's frame, in the body
-    for i, row in enumerate(tree):
-        first, end = joints.chain[row[JOINT], [CHAIN_AT, CHAIN_END]]
+    for i, row in enumerate(rows_of(tree)):
+        first, end = joints.first[row.joint], joints.end[row.joint]
         code = int(joints.code[first]) if end == first + 1 else -1
         kind = {ROTATE: REVOLUTE, SLIDE: PRISMATIC}.get(code, GENERAL)
-        turn = np.eye(3) if kind == GENERAL else _axes_about(joints.value[first, AXIS : AXIS + 3])
-        Rc, xc = frames.place[row[FRAME_C], F_R:].reshape(3, 3), frames.place[row[FRAME_C], F_X : F_X + 3]
-        Rp, xp = frames.place[row[FRAME_P], F_R:].reshape(3, 3), frames.place[row[FRAME_P], F_X : F_X + 3]
+        turn = np.eye(3) if kind == GENERAL else _axes_about(joints.axis[first])
+        Rc, xc = frames.R[row.frame_c].reshape(3, 3), frames.x[row.frame_c]
+        Rp, xp = frames.R[row.frame_p].reshape(3, 3), frames.x[row.frame_p]
         axes[i], origins[i] = Rc @ turn, xc
-        p = row[PARENT]
+        p = row.parent
         if p >= 0:
             Rp, xp = axes[p].T @ Rp, axes[p].T @ (xp - origins[p])
-        mass, c, S = system.bodies.rigid[i, MASS], *np.split(system.bodies.rigid[i, FIRST:DIAGONAL_MODES], [3])
+        mass, c, S = system.bodies.mass[i], system.bodies.first[i], system.bodies.second[i]
         S = S.reshape(3, 3) - np.outer(xc, c) - np.outer(c, xc) + mass * np.outer(xc, xc)
         J = axes[i].T @ (np.trace(S) * np.eye(3) - S) @ axes[i]
-        rigid.body[i] = p, kind, row[JOINT], row[NV], row[Q_AT], row[S_AT]
+        rigid.body[i] = p, kind, row.joint, row.nv, row.q_at, row.s_at
         rigid.place[i] = [*(Rp @ turn).ravel(), *xp, mass, *(axes[i].T @ (c - mass * xc)), *J[np.triu_indices(3)]]
     frozen((rigid.body, rigid.place))
     return rigid
@@ -145,12 +142,12 @@ def _axes_about(axis: np.ndarray) -> np.ndarray:
 
 def make_schur(system: System, art: Articulated, coupled: bool) -> SchurComplement:
     """Symbolic Schur complement of the cut joints and, when ``coupled``, of the couplings behind them."""
-    tree, info = system.tree, system.frames.info
-    size = tree[:, NV] + tree[:, NF]
-    free = [bool((art.drive[t[S_AT] : t[S_AT] + n] < 0).any()) for t, n in zip(tree, size)]
-    ends = [(c[CUT_P], c[CUT_C], c[CUT_ROWS]) for c in system.cuts]
-    ends += [(c[PAIR_A], c[PAIR_B], 6) for c in system.couplings] if coupled else []
-    paths = [sorted({*_to_root(tree, info[a, F_BODY]), *_to_root(tree, info[b, F_BODY])}, reverse=True) for a, b, _ in ends]
+    tree, body = system.tree, system.frames.body
+    size = tree.nv + tree.nf
+    free = [bool((art.drive[at : at + n] < 0).any()) for at, n in zip(tree.s_at, size)]
+    ends = list(zip(system.cuts.frame_p, system.cuts.frame_c, system.cuts.rows))
+    ends += [(a, b, 6) for a, b in zip(system.couplings.a, system.couplings.b)] if coupled else []
+    paths = [sorted({*_to_root(tree, body[a]), *_to_root(tree, body[b])}, reverse=True) for a, b, _ in ends]
     rows = np.array([n for _, _, n in ends], np.int64)
     moving = [{i for i in path if free[i]} for path in paths]
     shared = [(k, l) for l in range(len(paths)) for k in range(l) if moving[k] & moving[l]]
@@ -181,10 +178,10 @@ def _table(entries: Sequence[Sequence[int]], width: int) -> np.ndarray:
     return np.array(entries, np.int64).reshape(-1, width)
 
 
-def _to_root(tree: np.ndarray, i: int) -> list[int]:
+def _to_root(tree: Tree, i: int) -> list[int]:
     """A body and its ancestors; none for the ground."""
     path = []
     while i >= 0:
         path.append(int(i))
-        i = int(tree[i, PARENT])
+        i = int(tree.parent[i])
     return path

@@ -12,11 +12,6 @@ from flexmbs.dynamics.frames import frame_pose, modal_rows, world_pose
 from flexmbs.dynamics.inertia import mass_matrix
 from flexmbs.dynamics.joints import relative_pose
 from flexmbs.dynamics.kinematics import parent_to_child
-from flexmbs.system.records import (
-    CLOSED_ROWS, CUT_C, CUT_NODE, CUT_P, CUT_PATH, CUT_PATH_END, CUT_RA, CUT_RB, CUT_ROWS, CUT_RR, CUT_TOP, CUT_XA, CUT_XB,
-    CUT_XR, D_FF, DRIVE_BODY, DRIVE_NODE, DRIVE_V, F_BODY, F_ELASTIC, FRAME_C, FRAME_P, FREE_DIRECTIONS, JF_BODY, JF_V, K_FF, NF,
-    NV, PAIR_A, PAIR_B, PAIR_PATH, PAIR_PATH_END, PAIR_TOP, PARENT, PLAIN, RC, RJ, RP, S_AT, XC, XJ,
-)  # fmt: skip
 
 
 @part
@@ -80,13 +75,13 @@ def adjoint_inverse(R, x, P):
 @part
 def own_velocities(tree, frames, motion, i, q, E, P, B):
     """E: (V, q̇_f) of body i per its own coordinates (η, q̇_f): [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]]."""
-    nv = tree[i, NV]
-    nf = tree[i, NF]
-    Rc = load9_at(motion, i, RC)
-    xc = load3_at(motion, i, XC)
+    nv = tree.nv[i]
+    nf = tree.nf[i]
+    Rc = load9_at(motion.Rc, i, 0)
+    xc = load3_at(motion.xc, i, 0)
     for k in range(nv):
-        at = FREE_DIRECTIONS + 6 * k
-        v, w = twist_to_parent(Rc, xc, load3_at(motion, i, at), load3_at(motion, i, at + 3))
+        at = 6 * k
+        v, w = twist_to_parent(Rc, xc, load3_at(motion.directions, i, at), load3_at(motion.directions, i, at + 3))
         for a in range(3):
             E[a, k] = v[a]
             E[3 + a, k] = w[a]
@@ -95,8 +90,8 @@ def own_velocities(tree, frames, motion, i, q, E, P, B):
     for a in range(6):
         for k in range(nf):
             B[a, 6 + k] = 0.0
-    fc = tree[i, FRAME_C]
-    if frames.info[fc, F_ELASTIC] == 1:
+    fc = tree.frame_c[i]
+    if frames.elastic[fc] == 1:
         adjoint(Rc, xc, -1.0, P)
         modal_rows(frames, fc, Rc, q, P, 6, B)
     for k in range(nf):
@@ -109,22 +104,22 @@ def own_velocities(tree, frames, motion, i, q, E, P, B):
 @part
 def parent_velocities(tree, frames, motion, i, q, X, P, B):
     """X: body twist V_i per the parent's (V_p, q̇_p): [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm]."""
-    nf = tree[tree[i, PARENT], NF]
+    nf = tree.nf[tree.parent[i]]
     R, x = parent_to_child(motion, i)
-    Rc = load9_at(motion, i, RC)
+    Rc = load9_at(motion.Rc, i, 0)
     Rt = (Rc[0], Rc[3], Rc[6], Rc[1], Rc[4], Rc[7], Rc[2], Rc[5], Rc[8])
     R = matmul(R, Rt)  # child body in the parent body: X_pm X_J X_cm⁻¹
-    x = add(x, neg(mul(R, load3_at(motion, i, XC))))
+    x = add(x, neg(mul(R, load3_at(motion.xc, i, 0))))
     adjoint_inverse(R, x, X)
     for a in range(6):
         for k in range(nf):
             B[a, 6 + k] = 0.0
-    fp = tree[i, FRAME_P]
-    if nf > 0 and frames.info[fp, F_ELASTIC] == 1:
-        R = matmul(load9_at(motion, i, RJ), Rt)  # child body in the parent's frame: X_J X_cm⁻¹
-        x = add(load3_at(motion, i, XJ), neg(mul(R, load3_at(motion, i, XC))))
+    fp = tree.frame_p[i]
+    if nf > 0 and frames.elastic[fp] == 1:
+        R = matmul(load9_at(motion.Rj, i, 0), Rt)  # child body in the parent's frame: X_J X_cm⁻¹
+        x = add(load3_at(motion.xj, i, 0), neg(mul(R, load3_at(motion.xc, i, 0))))
         adjoint_inverse(R, x, P)
-        modal_rows(frames, fp, load9_at(motion, i, RP), q, P, 6, B)
+        modal_rows(frames, fp, load9_at(motion.Rp, i, 0), q, P, 6, B)
     for a in range(6):
         for k in range(nf):
             X[a, 6 + k] = B[a, 6 + k]
@@ -133,10 +128,10 @@ def parent_velocities(tree, frames, motion, i, q, X, P, B):
 @called
 def transmission(tree, frames, motion, q, E, X, B):
     """E and X of all bodies (where the velocities are the twist, E = 1 is not used)."""
-    for i in range(tree.shape[0]):
-        if tree[i, PLAIN] == 0:
+    for i in range(tree.parent.shape[0]):
+        if tree.plain[i] == 0:
             own_velocities(tree, frames, motion, i, q, E[i], B[0], B[1])
-        if tree[i, PARENT] >= 0:
+        if tree.parent[i] >= 0:
             parent_velocities(tree, frames, motion, i, q, X[i], B[0], B[1])
 
 
@@ -144,14 +139,14 @@ def transmission(tree, frames, motion, q, E, X, B):
 def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
     """factor · M(q) into the KKT blocks: composite bodies, leaves to root, each pushed along its ancestors."""
     B1, B2, B3 = B[0], B[1], B[2]
-    for i in range(tree.shape[0]):
+    for i in range(tree.parent.shape[0]):
         mass_matrix(bodies, tree, i, q, U, M)
-    for back in range(tree.shape[0]):
-        i = tree.shape[0] - 1 - back
-        nk = 6 + tree[i, NF]
+    for back in range(tree.parent.shape[0]):
+        i = tree.parent.shape[0] - 1 - back
+        nk = 6 + tree.nf[i]
         n = e.node[i, SIZE]
-        p = tree[i, PARENT]
-        if tree[i, PLAIN] == 1:
+        p = tree.parent[i]
+        if tree.plain[i] == 1:
             add_block(e, values, i, i, M[i], factor)
             continue
         times(M[i], E[i], nk, nk, n, B1)
@@ -159,9 +154,9 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
         add_block(e, values, i, i, B2, factor)
         child = i
         while p >= 0:  # wrench of the composite body, carried to each ancestor
-            np_ = 6 + tree[p, NF]
+            np_ = 6 + tree.nf[p]
             transposed_times(X[child], B1, np_, 6, n, B2)
-            if tree[p, PLAIN] == 1:
+            if tree.plain[p] == 1:
                 add_block(e, values, p, i, B2, factor)
             else:
                 transposed_times(E[p], B2, e.node[p, SIZE], np_, n, B3)
@@ -170,10 +165,10 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
                 for c in range(n):
                     B1[a, c] = B2[a, c]
             child = p
-            p = tree[p, PARENT]
-        p = tree[i, PARENT]
+            p = tree.parent[p]
+        p = tree.parent[i]
         if p >= 0:  # composite mass of the parent
-            np_ = 6 + tree[p, NF]
+            np_ = 6 + tree.nf[p]
             times(M[i], X[i], 6, 6, np_, B1)
             transposed_times(X[i], B1, np_, 6, np_, B2)
             for a in range(np_):
@@ -184,33 +179,33 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
 @part
 def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, rows):
     """rows += sign P dV_m/ds for n covectors P on the twist of frame m, up to the body ``top``."""
-    i = frames.info[m, F_BODY]
+    i = frames.body[m]
     if i < 0:
         return
     for r in range(n):
         f, t = wrench_to_parent(Rm, xm, load3_at(P, r, 0), load3_at(P, r, 3))
         store3_at(B1, r, 0, f)
         store3_at(B1, r, 3, t)
-        for k in range(tree[i, NF]):
+        for k in range(tree.nf[i]):
             B1[r, 6 + k] = 0.0
     modal_rows(frames, m, Rm, q, P, n, B1)
     while i >= 0:
-        nf = tree[i, NF]
-        at = tree[i, S_AT]
+        nf = tree.nf[i]
+        at = tree.s_at[i]
         for r in range(n):
             for b in range(6 + nf):
                 f = sign * B1[r, b]
                 if f != 0.0:
-                    if tree[i, PLAIN] == 1:
+                    if tree.plain[i] == 1:
                         rows[r, at + b] += f
                     else:
                         for c in range(e.node[i, SIZE]):
                             rows[r, at + c] += f * E[i, b, c]
         if i == top:
             return
-        p = tree[i, PARENT]
+        p = tree.parent[i]
         if p >= 0:
-            width = 6 + tree[p, NF]
+            width = 6 + tree.nf[p]
             times(B1, X[i], n, 6, width, B2)
             for r in range(n):
                 for c in range(width):
@@ -225,7 +220,7 @@ def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb
         i = paths[k]
         for r in range(n):
             for c in range(e.node[i, SIZE]):
-                rows[r, tree[i, S_AT] + c] = 0.0
+                rows[r, tree.s_at[i] + c] = 0.0
     frame_rows(tree, frames, e, b, Rb, xb, q, P, n, 1.0, top, E, X, B[0], B[1], rows)
     Q = B[2]  # covectors on a: P Ad(X_rel⁻¹)
     for r in range(n):
@@ -238,15 +233,15 @@ def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb
 @part
 def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
     """rows = G of cut joint k over its path."""
-    n = cuts[k, CUT_ROWS]
+    n = cuts.rows[k]
     P = B[3]
     for r in range(n):
         for c in range(6):
-            P[r, c] = cut[k, CLOSED_ROWS + 6 * r + c]
+            P[r, c] = cut.covectors[k, 6 * r + c]
     relative_rows(
-        tree, frames, e, paths, cuts[k, CUT_PATH], cuts[k, CUT_PATH_END], cuts[k, CUT_TOP], cuts[k, CUT_P],
-        load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA), cuts[k, CUT_C], load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB),
-        load9_at(cut, k, CUT_RR), load3_at(cut, k, CUT_XR), q, P, n, E, X, B, rows,
+        tree, frames, e, paths, cuts.path[k], cuts.path_end[k], cuts.top[k], cuts.frame_p[k],
+        load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0), cuts.frame_c[k], load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0),
+        load9_at(cut.R, k, 0), load3_at(cut.x, k, 0), q, P, n, E, X, B, rows,
     )  # fmt: skip
 
 
@@ -254,46 +249,46 @@ def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
 def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, rows, values):
     """G of all cut joints and drives into the KKT blocks."""
     B1 = B[0]
-    for k in range(cuts.shape[0]):
+    for k in range(cuts.row.shape[0]):
         cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows)
-        for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
+        for h in range(cuts.path[k], cuts.path_end[k]):
             i = paths[h]
-            for r in range(cuts[k, CUT_ROWS]):
+            for r in range(cuts.rows[k]):
                 for c in range(e.node[i, SIZE]):
-                    B1[r, c] = rows[r, tree[i, S_AT] + c]
-            add_block(e, values, cuts[k, CUT_NODE], i, B1, 1.0)
-    for d in range(drives.shape[0]):
-        i = drives[d, DRIVE_BODY]
+                    B1[r, c] = rows[r, tree.s_at[i] + c]
+            add_block(e, values, cuts.node[k], i, B1, 1.0)
+    for d in range(drives.row.shape[0]):
+        i = drives.body[d]
         if i >= 0:
             for c in range(e.node[i, SIZE]):
                 B1[0, c] = 0.0
-            B1[0, drives[d, DRIVE_V]] = 1.0
-            add_block(e, values, drives[d, DRIVE_NODE], i, B1, 1.0)
+            B1[0, drives.v[d]] = 1.0
+            add_block(e, values, drives.node[d], i, B1, 1.0)
 
 
 @called
-def stiffness_blocks(tree, matrices, e, joint_force, joint_slope, values, damping):
+def stiffness_blocks(tree, bodies, e, joint_forces, joint_slope, values, damping):
     """K + damping · D of modes and joint forces into the KKT blocks."""
-    for i in range(tree.shape[0]):
+    for i in range(tree.parent.shape[0]):
         n = e.node[i, SIZE]
-        first = e.node[i, DIAGONAL] + tree[i, NV] * (n + 1)
-        for a in range(tree[i, NF]):
-            for b in range(a, tree[i, NF]):
-                values[first + a * n + b] += matrices[i, K_FF, a, b] + damping * matrices[i, D_FF, a, b]
-    for f in range(joint_force.shape[0]):
-        i = joint_force[f, JF_BODY]
+        first = e.node[i, DIAGONAL] + tree.nv[i] * (n + 1)
+        for a in range(tree.nf[i]):
+            for b in range(a, tree.nf[i]):
+                values[first + a * n + b] += bodies.k_ff[i, a, b] + damping * bodies.d_ff[i, a, b]
+    for f in range(joint_forces.body.shape[0]):
+        i = joint_forces.body[f]
         if i >= 0:
             slope = joint_slope[f, 0] + damping * joint_slope[f, 1]
-            values[e.node[i, DIAGONAL] + joint_force[f, JF_V] * (e.node[i, SIZE] + 1)] += max(slope, 0.0)
+            values[e.node[i, DIAGONAL] + joint_forces.v[f] * (e.node[i, SIZE] + 1)] += max(slope, 0.0)
 
 
 @called
 def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, B, rows, values, damping):
     """Jᵀ (K + damping D) J of springs, bushings and forces in cut joints; J the relative twist of their frames."""
     P = B[3]
-    for k in range(couplings.shape[0]):
-        a = couplings[k, PAIR_A]
-        b = couplings[k, PAIR_B]
+    for k in range(couplings.a.shape[0]):
+        a = couplings.a[k]
+        b = couplings.b[k]
         Ra, xa = frame_pose(frames, a, q)
         Rb, xb = frame_pose(frames, b, q)
         RA, rA = world_pose(frames, motion, a, Ra, xa)
@@ -302,11 +297,9 @@ def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, 
         for r in range(6):
             for c in range(6):
                 P[r, c] = 1.0 if r == c else 0.0
-        first = couplings[k, PAIR_PATH]
-        last = couplings[k, PAIR_PATH_END]
-        relative_rows(
-            tree, frames, e, paths, first, last, couplings[k, PAIR_TOP], a, Ra, xa, b, Rb, xb, Rr, xr, q, P, 6, E, X, B, rows
-        )
+        first = couplings.path[k]
+        last = couplings.path_end[k]
+        relative_rows(tree, frames, e, paths, first, last, couplings.top[k], a, Ra, xa, b, Rb, xb, Rr, xr, q, P, 6, E, X, B, rows)
         for r in range(6):
             for c in range(6):
                 P[r, c] = slopes[k, r, c] + damping * slopes[k, 6 + r, c]
@@ -314,7 +307,7 @@ def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, 
             j = paths[h]
             for l in range(first, h + 1):
                 i = paths[l]
-                rank_six(rows, tree[i, S_AT], e.node[i, SIZE], tree[j, S_AT], e.node[j, SIZE], P, B[0], B[1])
+                rank_six(rows, tree.s_at[i], e.node[i, SIZE], tree.s_at[j], e.node[j, SIZE], P, B[0], B[1])
                 add_block(e, values, i, j, B[1], 1.0)
 
 

@@ -17,11 +17,7 @@ from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.relations import relation_rows
 from flexmbs.dynamics.user_rows import user_rows
-from flexmbs.system.records import (
-    CHAIN_NQ, CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_KERNEL, CUT_NV, CUT_P, CUT_POSITIONS,
-    CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW,
-    DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY, INVERSE, OF_CHAIN, OF_FUNCTIONS, Q_AT, SPARE, S_AT,
-)  # fmt: skip
+from flexmbs.system.records import OF_CHAIN, OF_FUNCTIONS, SPARE
 
 CLOSEST_TOLERANCE = 1e-13
 CLOSEST_ITERATIONS = 25
@@ -58,35 +54,34 @@ def six_apply(a, i, o, v, w):
 
 
 @part
-def pseudo_inverse(cut, k, n):
+def pseudo_inverse(directions, inverse, k, n):
     """C⁺ = (CᵀC)⁻¹ Cᵀ of the n free directions by Gauss–Jordan on its rows (n ≤ 6 unit directions, well conditioned)."""
     for a in range(6 * n):
-        cut[k, INVERSE + a] = cut[k, DIRECTIONS + a]
+        inverse[k, a] = directions[k, a]
     for a in range(n):
-        row = INVERSE + 6 * a
-        direction = DIRECTIONS + 6 * a
-        f = 1.0 / six_dot(cut, k, row, cut, direction)
+        row = 6 * a
+        f = 1.0 / six_dot(inverse, k, row, directions, row)
         for c in range(6):
-            cut[k, row + c] *= f
+            inverse[k, row + c] *= f
         for b in range(n):
             if b != a:
-                other = INVERSE + 6 * b
-                six_increase(cut, k, other, -six_dot(cut, k, other, cut, direction), row)
+                other = 6 * b
+                six_increase(inverse, k, other, -six_dot(inverse, k, other, directions, row), row)
 
 
 @part
-def complement(cut, k, n):
+def complement(directions, covectors, k, n):
     """T (6−n rows): an orthonormal basis orthogonal to the n free directions, unit vectors with the largest remainder first."""
     closed = 6 - n  # an orthonormal basis of the free directions goes behind the closed rows
     for a in range(n):
-        row = CLOSED_ROWS + 6 * (closed + a)
+        row = 6 * (closed + a)
         for c in range(6):
-            cut[k, row + c] = cut[k, DIRECTIONS + 6 * a + c]
+            covectors[k, row + c] = directions[k, 6 * a + c]
         for _ in range(2):
             for b in range(a):
-                other = CLOSED_ROWS + 6 * (closed + b)
-                six_increase(cut, k, row, -six_dot(cut, k, row, cut, other), other)
-        six_normalize(cut, k, row)
+                other = 6 * (closed + b)
+                six_increase(covectors, k, row, -six_dot(covectors, k, row, covectors, other), other)
+        six_normalize(covectors, k, row)
     for a in range(closed):
         best = 0
         most = -1.0
@@ -94,64 +89,64 @@ def complement(cut, k, n):
             left = 1.0
             for b in range(6):
                 if b >= closed or b < a:
-                    left -= cut[k, CLOSED_ROWS + 6 * b + e] ** 2
+                    left -= covectors[k, 6 * b + e] ** 2
             if left > most + 1e-9:
                 most = left
                 best = e
-        row = CLOSED_ROWS + 6 * a
+        row = 6 * a
         for c in range(6):
-            cut[k, row + c] = 1.0 if c == best else 0.0
+            covectors[k, row + c] = 1.0 if c == best else 0.0
         for _ in range(2):
             for b in range(6):
                 if b >= closed or b < a:
-                    other = CLOSED_ROWS + 6 * b
-                    six_increase(cut, k, row, -six_dot(cut, k, row, cut, other), other)
-        six_normalize(cut, k, row)
+                    other = 6 * b
+                    six_increase(covectors, k, row, -six_dot(covectors, k, row, covectors, other), other)
+        six_normalize(covectors, k, row)
 
 
 @part
-def directions(cuts, joints, cut, beta, k, o):
-    """C, C⁺ of cut joint k at its coordinates; velocities for (V_J, Ċ η) are at cut[k, o]."""
-    _, _, bv, bw = joint_directions(joints, cuts[k, CUT_JOINT], beta, cuts[k, CUT_BETA], cut[k], o, cut, k, DIRECTIONS)
-    pseudo_inverse(cut, k, cuts[k, CUT_NV])
+def directions(cuts, joints, cut, beta, k):
+    """C, C⁺ of cut joint k at its coordinates; (V_J, Ċ η) with the velocities cut.eta."""
+    _, _, bv, bw = joint_directions(joints, cuts.joint[k], beta, cuts.beta_at[k], cut.eta[k], 0, cut.directions, k)
+    pseudo_inverse(cut.directions, cut.inverse, k, cuts.nv[k])
     return bv, bw
 
 
 @part
 def constraint_covectors(cuts, drives, cut, k):
     """Rows of T, then the covectors of the driven coordinates."""
-    complement(cut, k, cuts[k, CUT_NV])
-    for d in range(drives.shape[0]):
-        if drives[d, DRIVE_CUT] == k:
-            to = CLOSED_ROWS + 6 * (drives[d, DRIVE_ROW] - cuts[k, CUT_ROW])
+    complement(cut.directions, cut.covectors, k, cuts.nv[k])
+    for d in range(drives.row.shape[0]):
+        if drives.cut[d] == k:
+            to = 6 * (drives.row[d] - cuts.row[k])
             for e in range(6):
-                cut[k, to + e] = cut[k, INVERSE + 6 * drives[d, DRIVE_V] + e]
+                cut.covectors[k, to + e] = cut.inverse[k, 6 * drives.v[d] + e]
 
 
 @part
 def closest_coordinates(cuts, joints, start, cut, beta, k):
     """Joint coordinates of cut joint k closest to its relative pose, found from ``start``; returns the error pose (dx, θ)."""
-    j = cuts[k, CUT_JOINT]
-    at = cuts[k, CUT_BETA]
-    n = cuts[k, CUT_NV]
-    for a in range(joints.chain[j, CHAIN_NQ]):
+    j = cuts.joint[k]
+    at = cuts.beta_at[k]
+    n = cuts.nv[k]
+    for a in range(joints.nq[j]):
         beta[at + a] = start[at + a]
     for a in range(n):
-        cut[k, ETA + a] = 0.0
+        cut.eta[k, a] = 0.0
     spare = beta.shape[0] - SPARE
-    Rr = load9_at(cut, k, CUT_RR)
-    xr = load3_at(cut, k, CUT_XR)
+    Rr = load9_at(cut.R, k, 0)
+    xr = load3_at(cut.x, k, 0)
     dx = ZERO3
     th = ZERO3
     for _ in range(CLOSEST_ITERATIONS):
         Rj, xj = joint_pose(joints, j, beta, at)
         dx = tmul(Rj, sub(xr, xj))
         th = log_so3(tmatmul(Rj, Rr))
-        if cuts[k, CUT_CONSTANT] == 0:
-            directions(cuts, joints, cut, beta, k, ETA)
+        if cuts.constant[k] == 0:
+            directions(cuts, joints, cut, beta, k)
         size = 0.0
         for a in range(n):
-            beta[spare + a] = six_apply(cut, k, INVERSE + 6 * a, dx, th)
+            beta[spare + a] = six_apply(cut.inverse, k, 6 * a, dx, th)
             size = max(size, abs(beta[spare + a]))
         if size < CLOSEST_TOLERANCE:
             break
@@ -164,8 +159,8 @@ def cut_joint(
     cuts, constant, drives, frames, joints, relations, laws, workspace, path, io, gravity, motion, cut, beta, gs, k, t, q, s, sd
 ):  # fmt: skip
     """Kinematics and constraint values of cut joint k."""
-    a = cuts[k, CUT_P]
-    b = cuts[k, CUT_C]
+    a = cuts.frame_p[k]
+    b = cuts.frame_c[k]
     Ra, xa = frame_pose(frames, a, q)
     Rb, xb = frame_pose(frames, b, q)
     RA, rA = world_pose(frames, motion, a, Ra, xa)
@@ -173,78 +168,80 @@ def cut_joint(
     va, wa, ava, awa = frame_rates(frames, gravity, motion, a, Ra, xa, q, s, sd)
     vb, wb, avb, awb = frame_rates(frames, gravity, motion, b, Rb, xb, q, s, sd)
     Rr, xr = relative_pose(RA, rA, RB, rB)
-    store9_at(cut, k, CUT_RA, Ra)
-    store3_at(cut, k, CUT_XA, xa)
-    store9_at(cut, k, CUT_RB, Rb)
-    store3_at(cut, k, CUT_XB, xb)
-    store9_at(cut, k, CUT_RR, Rr)
-    store3_at(cut, k, CUT_XR, xr)
+    store9_at(cut.Ra, k, 0, Ra)
+    store3_at(cut.xa, k, 0, xa)
+    store9_at(cut.Rb, k, 0, Rb)
+    store3_at(cut.xb, k, 0, xb)
+    store9_at(cut.R, k, 0, Rr)
+    store3_at(cut.x, k, 0, xr)
     v, w, cv, cw = relative_twist(Rr, xr, va, wa, vb, wb)
     av, aw = twist_to_child(Rr, xr, ava, awa)
     kv, kw = bracket(v, w, cv, cw)
     av = add(sub(avb, av), kv)
     aw = add(sub(awb, aw), kw)
-    if cuts[k, CUT_KERNEL] == OF_FUNCTIONS:
-        user_rows(relations[k], laws, io, t, cuts[k, CUT_CLOSED], cut, gs, k, cuts[k, CUT_ROW], Rr, xr, v, w, av, aw)
+    if cuts.kernel[k] == OF_FUNCTIONS:
+        user_rows(relations[k], laws, io, t, cuts.closed[k], cut, gs, k, cuts.row[k], Rr, xr, v, w, av, aw)
         return
-    if cuts[k, CUT_KERNEL] != OF_CHAIN:
+    if cuts.kernel[k] != OF_CHAIN:
         relation_rows(cuts, relations, path.kept, workspace, cut, gs, k, t, Rr, tmul(Rr, xr), v, w, av, aw)
         return
-    if cuts[k, CUT_CONSTANT] == 1:
-        for c in range(constant.shape[1]):
-            cut[k, DIRECTIONS + c] = constant[k, c]
+    if cuts.constant[k] == 1:
+        for c in range(36):
+            cut.directions[k, c] = constant.directions[k, c]
+            cut.inverse[k, c] = constant.inverse[k, c]
+            cut.covectors[k, c] = constant.covectors[k, c]
     dx, th = closest_coordinates(cuts, joints, path.beta, cut, beta, k)
-    for c in range(cuts[k, CUT_NV]):
-        cut[k, ETA + c] = six_apply(cut, k, INVERSE + 6 * c, v, w)
-    if cuts[k, CUT_CONSTANT] == 0:
-        bv, bw = directions(cuts, joints, cut, beta, k, ETA)
+    for c in range(cuts.nv[k]):
+        cut.eta[k, c] = six_apply(cut.inverse, k, 6 * c, v, w)
+    if cuts.constant[k] == 0:
+        bv, bw = directions(cuts, joints, cut, beta, k)
         av = sub(av, bv)
         aw = sub(aw, bw)
         constraint_covectors(cuts, drives, cut, k)
-    row = cuts[k, CUT_ROW]
-    for c in range(cuts[k, CUT_CLOSED]):
-        gs[G_POSITION, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, dx, th)
-        gs[G_VELOCITY, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, v, w)
-        gs[G_ACCELERATION, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, av, aw)
-    for d in range(drives.shape[0]):
-        if drives[d, DRIVE_CUT] == k:
-            row = drives[d, DRIVE_ROW]
-            gs[G_POSITION, row] = beta[cuts[k, CUT_BETA] + drives[d, DRIVE_Q]]
-            gs[G_VELOCITY, row] = cut[k, ETA + drives[d, DRIVE_V]]
-            gs[G_ACCELERATION, row] = six_apply(cut, k, INVERSE + 6 * drives[d, DRIVE_V], av, aw)
+    row = cuts.row[k]
+    for c in range(cuts.closed[k]):
+        gs.position[row + c] = six_apply(cut.covectors, k, 6 * c, dx, th)
+        gs.velocity[row + c] = six_apply(cut.covectors, k, 6 * c, v, w)
+        gs.acceleration[row + c] = six_apply(cut.covectors, k, 6 * c, av, aw)
+    for d in range(drives.row.shape[0]):
+        if drives.cut[d] == k:
+            row = drives.row[d]
+            gs.position[row] = beta[cuts.beta_at[k] + drives.q[d]]
+            gs.velocity[row] = cut.eta[k, drives.v[d]]
+            gs.acceleration[row] = six_apply(cut.inverse, k, 6 * drives.v[d], av, aw)
 
 
 @called
 def drive_values(tree, drives, laws, io, gs, rate, t, q, s, sd):
     """Rows β − f(t) of the drives, their rates, and the rates ḟ."""
-    for d in range(drives.shape[0]):
-        row = drives[d, DRIVE_ROW]
-        i = drives[d, DRIVE_BODY]
+    for d in range(drives.row.shape[0]):
+        row = drives.row[d]
+        i = drives.body[d]
         if i >= 0:
-            gs[G_POSITION, row] = q[tree[i, Q_AT] + drives[d, DRIVE_Q]]
-            gs[G_VELOCITY, row] = s[tree[i, S_AT] + drives[d, DRIVE_V]]
-            gs[G_ACCELERATION, row] = sd[tree[i, S_AT] + drives[d, DRIVE_V]]
-        f, fd, fdd = law_of_time(laws, drives[d, DRIVE_LAW], t, io)
+            gs.position[row] = q[tree.q_at[i] + drives.q[d]]
+            gs.velocity[row] = s[tree.s_at[i] + drives.v[d]]
+            gs.acceleration[row] = sd[tree.s_at[i] + drives.v[d]]
+        f, fd, fdd = law_of_time(laws, drives.law[d], t, io)
         rate[row] = fd
-        gs[G_POSITION, row] -= f
-        gs[G_VELOCITY, row] -= fd
-        gs[G_ACCELERATION, row] -= fdd
+        gs.position[row] -= f
+        gs.velocity[row] -= fd
+        gs.acceleration[row] -= fdd
 
 
 @part
 def velocity_gaps(cuts, gs, factor, b, at):
     """b[at + row] = −(G s + γ̄)/factor of the nonholonomic rows: δ with G δ = b and δs = factor δ puts velocities right."""
-    for k in range(cuts.shape[0]):
-        for row in range(cuts[k, CUT_ROW] + cuts[k, CUT_POSITIONS], cuts[k, CUT_ROW] + cuts[k, CUT_CLOSED]):
-            b[at + row] = -gs[G_VELOCITY, row] / factor
+    for k in range(cuts.row.shape[0]):
+        for row in range(cuts.row[k] + cuts.positions[k], cuts.row[k] + cuts.closed[k]):
+            b[at + row] = -gs.velocity[row] / factor
 
 
 @part
 def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
     """Wrench (f, n) across cut joint k, axes of the child's frame."""
     apply_pair(
-        frames, motion, force, cuts[k, CUT_P], load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA), cuts[k, CUT_C],
-        load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB), load9_at(cut, k, CUT_RR), load3_at(cut, k, CUT_XR), q, f, n,
+        frames, motion, force, cuts.frame_p[k], load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0), cuts.frame_c[k],
+        load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0), load9_at(cut.R, k, 0), load3_at(cut.x, k, 0), q, f, n,
     )  # fmt: skip
 
 
@@ -253,29 +250,29 @@ def constraint_wrench(cuts, cut, k, lam):
     """(f, n) = Tᵀ λ of cut joint k, driven coordinates included, axes of the child's frame."""
     f = ZERO3
     n = ZERO3
-    for a in range(cuts[k, CUT_ROWS]):
-        y = lam[cuts[k, CUT_ROW] + a]
-        f = add(f, scale(y, load3_at(cut, k, CLOSED_ROWS + 6 * a)))
-        n = add(n, scale(y, load3_at(cut, k, CLOSED_ROWS + 6 * a + 3)))
+    for a in range(cuts.rows[k]):
+        y = lam[cuts.row[k] + a]
+        f = add(f, scale(y, load3_at(cut.covectors, k, 6 * a)))
+        n = add(n, scale(y, load3_at(cut.covectors, k, 6 * a + 3)))
     return f, n
 
 
 @called
 def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, lam):
     """Add Gᵀ λ to the applied forces."""
-    for k in range(cuts.shape[0]):
+    for k in range(cuts.row.shape[0]):
         f, n = constraint_wrench(cuts, cut, k, lam)
         cut_wrench(cuts, frames, motion, force, cut, k, q, f, n)
-    for d in range(drives.shape[0]):
-        i = drives[d, DRIVE_BODY]
+    for d in range(drives.row.shape[0]):
+        i = drives.body[d]
         if i >= 0:
-            force[tree[i, S_AT] + drives[d, DRIVE_V]] += lam[drives[d, DRIVE_ROW]]
+            force[tree.s_at[i] + drives.v[d]] += lam[drives.row[d]]
 
 
 @part
 def drive_power(drives, rate, lam):
     """Σ λ ḟ : power the drives put into the system; the rates ḟ stand."""
     power = 0.0
-    for d in range(drives.shape[0]):
-        power += lam[drives[d, DRIVE_ROW]] * rate[drives[d, DRIVE_ROW]]
+    for d in range(drives.row.shape[0]):
+        power += lam[drives.row[d]] * rate[drives.row[d]]
     return power

@@ -15,77 +15,73 @@ from flexmbs.dynamics.contact_laws import law_force, law_slopes
 from flexmbs.dynamics.frames import apply_pair, frame_twist
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law
-from flexmbs.system.records import (
-    BESIDE, COVECTORS, CO_A, CO_B, CO_BODY, CO_BOUND, CO_CUT, CO_LAW, CO_Q, CO_RA, CO_RB, CO_RR, CO_SHAPE, CO_SHAPE_PLACE,
-    CO_SIGN, CO_V, CO_XA, CO_XB, CO_XR, CUT_BETA, CUT_RA, CUT_RB, CUT_RR, CUT_XA, CUT_XB, CUT_XR, ETA, GAP, GAP_FORCE, GAP_RATE,
-    INVERSE, POWER_FORCES, POWER_LOSS, Q_AT, S_AT,
-)  # fmt: skip
+from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 
 @called
 def between_frames(contacts, frames, motion, workspace, contact, k, q, s):
     """Gap, velocities and covectors of a contact between frames by the kernel of its geometry
     (`flexmbs.model.contacts.contact.FrameContact`)."""
-    a = contacts.info[k, CO_A]
-    b = contacts.info[k, CO_B]
+    a = contacts.a[k]
+    b = contacts.b[k]
     RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
     RB, rB, Rb, xb, vb, wb = frame_twist(frames, motion, b, q, s)
     Rr, xr = relative_pose(RA, rA, RB, rB)
     v, w, _, _ = relative_twist(Rr, xr, va, wa, vb, wb)
-    store9_at(contact, k, CO_RA, Ra)
-    store3_at(contact, k, CO_XA, xa)
-    store9_at(contact, k, CO_RB, Rb)
-    store3_at(contact, k, CO_XB, xb)
-    store9_at(contact, k, CO_RR, Rr)
-    store3_at(contact, k, CO_XR, xr)
+    store9_at(contact.Ra, k, 0, Ra)
+    store3_at(contact.xa, k, 0, xa)
+    store9_at(contact.Rb, k, 0, Rb)
+    store3_at(contact.xb, k, 0, xb)
+    store9_at(contact.R, k, 0, Rr)
+    store3_at(contact.x, k, 0, xr)
     for c in range(3):
         workspace.x[c] = xr[c]
     for c in range(9):
         workspace.x[3 + c] = Rr[c]
-    call_law(contacts.info[k, CO_SHAPE_PLACE], contacts.shape[k], workspace, 11, 0.0)
+    call_law(contacts.geometry_index[k], contacts.geometry[k], workspace, 11, 0.0)
     out = workspace.out
-    contact[k, GAP] = out[0]
-    contact[k, BESIDE] = out[1]
+    contact.gap[k] = out[0]
+    contact.beside[k] = out[1]
     n = tmul(Rr, (out[2], out[3], out[4]))
     t = tmul(Rr, (out[5], out[6], out[7]))
     point = tmul(Rr, (out[8], out[9], out[10]))
     for c in range(3):
         d = n if c == 0 else t if c == 1 else cross(n, t)
-        store3_at(contact, k, COVECTORS + 6 * c, d)
-        store3_at(contact, k, COVECTORS + 6 * c + 3, cross(point, d))
-        contact[k, GAP_RATE + c] = six_apply(contact, k, COVECTORS + 6 * c, v, w)
+        store3_at(contact.covectors, k, 6 * c, d)
+        store3_at(contact.covectors, k, 6 * c + 3, cross(point, d))
+        contact.velocity[k, c] = six_apply(contact.covectors, k, 6 * c, v, w)
 
 
 @called
 def bounded_coordinate(system, work, k, q, s):
     """Gap and its rate of a bounded coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
-    info, contact, cut = system.contacts.info, work.contact, work.cut
-    i = info[k, CO_BODY]
-    sign = system.contacts.value[k, CO_SIGN]
+    contacts, contact, cut = system.contacts, work.contact, work.cut
+    i = contacts.body[k]
+    sign = system.contacts.sign[k]
     if i >= 0:
-        x = q[system.tree[i, Q_AT] + info[k, CO_Q]]
-        rate = s[system.tree[i, S_AT] + info[k, CO_V]]
+        x = q[system.tree.q_at[i] + contacts.q[k]]
+        rate = s[system.tree.s_at[i] + contacts.v[k]]
     else:
-        j = info[k, CO_CUT]
-        x = work.beta[system.cuts[j, CUT_BETA] + info[k, CO_Q]]
-        rate = cut[j, ETA + info[k, CO_V]]
-        store9_at(contact, k, CO_RA, load9_at(cut, j, CUT_RA))
-        store3_at(contact, k, CO_XA, load3_at(cut, j, CUT_XA))
-        store9_at(contact, k, CO_RB, load9_at(cut, j, CUT_RB))
-        store3_at(contact, k, CO_XB, load3_at(cut, j, CUT_XB))
-        store9_at(contact, k, CO_RR, load9_at(cut, j, CUT_RR))
-        store3_at(contact, k, CO_XR, load3_at(cut, j, CUT_XR))
+        j = contacts.cut[k]
+        x = work.beta[system.cuts.beta_at[j] + contacts.q[k]]
+        rate = cut.eta[j, contacts.v[k]]
+        store9_at(contact.Ra, k, 0, load9_at(cut.Ra, j, 0))
+        store3_at(contact.xa, k, 0, load3_at(cut.xa, j, 0))
+        store9_at(contact.Rb, k, 0, load9_at(cut.Rb, j, 0))
+        store3_at(contact.xb, k, 0, load3_at(cut.xb, j, 0))
+        store9_at(contact.R, k, 0, load9_at(cut.R, j, 0))
+        store3_at(contact.x, k, 0, load3_at(cut.x, j, 0))
         for c in range(6):
-            contact[k, COVECTORS + c] = sign * cut[j, INVERSE + 6 * info[k, CO_V] + c]
-    contact[k, GAP] = sign * (x - system.contacts.value[k, CO_BOUND])
-    contact[k, GAP_RATE] = sign * rate
+            contact.covectors[k, c] = sign * cut.inverse[j, 6 * contacts.v[k] + c]
+    contact.gap[k] = sign * (x - system.contacts.bound[k])
+    contact.velocity[k, 0] = sign * rate
 
 
 @called
 def contact_kinematics(system, work, q, s):
     """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) stand."""
-    for k in range(system.contacts.info.shape[0]):
-        if system.contacts.info[k, CO_SHAPE] < 0:
+    for k in range(system.contacts.a.shape[0]):
+        if system.contacts.geometry_kernel[k] < 0:
             bounded_coordinate(system, work, k, q, s)
         else:
             between_frames(system.contacts, work.frames, work.motion, work.laws, work.contact, k, q, s)
@@ -94,33 +90,33 @@ def contact_kinematics(system, work, q, s):
 @called
 def contact_force(system, work, k, q):
     """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces; its covectors stand."""
-    info, contact = system.contacts.info, work.contact
-    i = info[k, CO_BODY]
+    contacts, contact = system.contacts, work.contact
+    i = contacts.body[k]
     if i >= 0:
-        work.force[system.tree[i, S_AT] + info[k, CO_V]] += system.contacts.value[k, CO_SIGN] * contact[k, GAP_FORCE]
+        work.force[system.tree.s_at[i] + contacts.v[k]] += system.contacts.sign[k] * contact.force[k, 0]
         return
     f = ZERO3
     n = ZERO3
     for c in range(3):
-        y = contact[k, GAP_FORCE + c]
-        f = add(f, scale(y, load3_at(contact, k, COVECTORS + 6 * c)))
-        n = add(n, scale(y, load3_at(contact, k, COVECTORS + 6 * c + 3)))
+        y = contact.force[k, c]
+        f = add(f, scale(y, load3_at(contact.covectors, k, 6 * c)))
+        n = add(n, scale(y, load3_at(contact.covectors, k, 6 * c + 3)))
     apply_pair(
-        work.frames, work.motion, work.force, info[k, CO_A], load9_at(contact, k, CO_RA), load3_at(contact, k, CO_XA),
-        info[k, CO_B], load9_at(contact, k, CO_RB), load3_at(contact, k, CO_XB), load9_at(contact, k, CO_RR),
-        load3_at(contact, k, CO_XR), q, f, n,
+        work.frames, work.motion, work.force, contacts.a[k], load9_at(contact.Ra, k, 0), load3_at(contact.xa, k, 0),
+        contacts.b[k], load9_at(contact.Rb, k, 0), load3_at(contact.xb, k, 0), load9_at(contact.R, k, 0),
+        load3_at(contact.x, k, 0), q, f, n,
     )  # fmt: skip
 
 
 @part
 def law_forces(system, work, slopes):
     """Forces of the contacts with laws into work.contact; their kinematics stand. A stop's acts as a joint force."""
-    info = system.contacts.info
-    for k in range(info.shape[0]):
-        if info[k, CO_LAW] >= 0:
+    contacts = system.contacts
+    for k in range(contacts.a.shape[0]):
+        if contacts.law_kernel[k] >= 0:
             forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
             law_force(system.contacts, work.contact, work.laws, work.power, k)
-            if info[k, CO_SHAPE] < 0:
+            if contacts.geometry_kernel[k] < 0:
                 work.power[POWER_FORCES] = forces
                 work.power[POWER_LOSS] = loss
             elif slopes:
@@ -131,10 +127,10 @@ def law_forces(system, work, slopes):
 def given_contact_forces(system, work):
     """The forces of rigid contacts that the path of the motion holds, into work.contact; true where a contact may have one."""
     acting = False
-    for k in range(system.contacts.info.shape[0]):
-        acting = acting or system.contacts.info[k, CO_LAW] >= 0
+    for k in range(system.contacts.a.shape[0]):
+        acting = acting or system.contacts.law_kernel[k] >= 0
         for c in range(3):
-            work.contact[k, GAP_FORCE + c] = work.path.force[k, c]
+            work.contact.force[k, c] = work.path.force[k, c]
             acting = acting or work.path.force[k, c] != 0.0
     return acting
 
@@ -145,36 +141,36 @@ def apply_contact_forces(system, work, q, s, slopes):
     if given_contact_forces(system, work):
         contact_kinematics(system, work, q, s)
         law_forces(system, work, slopes)
-        for k in range(system.contacts.info.shape[0]):
-            if system.contacts.info[k, CO_LAW] < 0 or system.contacts.info[k, CO_SHAPE] >= 0:
+        for k in range(system.contacts.a.shape[0]):
+            if system.contacts.law_kernel[k] < 0 or system.contacts.geometry_kernel[k] >= 0:
                 contact_force(system, work, k, q)
 
 
 @called
 def contact_rows(system, work, k, q, rows):
     """rows (3, ns) = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k; its covectors and the transmission of the bodies stand."""
-    info, contact = system.contacts.info, work.contact
+    contacts, contact = system.contacts, work.contact
     for c in range(3):
         for a in range(rows.shape[1]):
             rows[c, a] = 0.0
-    i = info[k, CO_BODY]
+    i = contacts.body[k]
     if i >= 0:
-        rows[0, system.tree[i, S_AT] + info[k, CO_V]] = system.contacts.value[k, CO_SIGN]
+        rows[0, system.tree.s_at[i] + contacts.v[k]] = system.contacts.sign[k]
         return
     P, Q = work.B[3], work.B[2]  # covectors on b; on a: P Ad(X_rel⁻¹)
-    Rr, xr = load9_at(contact, k, CO_RR), load3_at(contact, k, CO_XR)
+    Rr, xr = load9_at(contact.R, k, 0), load3_at(contact.x, k, 0)
     for c in range(3):
-        d = load3_at(contact, k, COVECTORS + 6 * c)
-        m = load3_at(contact, k, COVECTORS + 6 * c + 3)
+        d = load3_at(contact.covectors, k, 6 * c)
+        m = load3_at(contact.covectors, k, 6 * c + 3)
         store3_at(P, c, 0, d)
         store3_at(P, c, 3, m)
         d, m = wrench_to_parent(Rr, xr, d, m)
         store3_at(Q, c, 0, d)
         store3_at(Q, c, 3, m)
     for end in range(2):
-        m = info[k, CO_B] if end == 0 else info[k, CO_A]
-        R = load9_at(contact, k, CO_RB if end == 0 else CO_RA)
-        x = load3_at(contact, k, CO_XB if end == 0 else CO_XA)
+        m = contacts.b[k] if end == 0 else contacts.a[k]
+        R = load9_at(contact.Rb if end == 0 else contact.Ra, k, 0)
+        x = load3_at(contact.xb if end == 0 else contact.xa, k, 0)
         frame_rows(
             system.tree, work.frames, system.elimination, m, R, x, q, P if end == 0 else Q, 3, 1.0 if end == 0 else -1.0, -1,
             work.E, work.X, work.B[0], work.B[1], rows,

@@ -9,7 +9,7 @@ from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kkt import kkt_blocks
-from flexmbs.system.records import G_ACCELERATION, G_POSITION, G_VELOCITY, NF, SF_AT, System, Work
+from flexmbs.system.records import System, Work
 
 
 @called
@@ -89,7 +89,7 @@ def terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z:
     ns, nc, nz = (int(n) for n in system.layout[2:])
     M, G = np.zeros((ns, ns)), np.zeros((nc, ns))
     dense_terms(system, work, t, q, s, np.zeros(nz) if z is None else z, np.zeros(ns), np.zeros(nc), M, G)
-    return Terms(M, -work.r, G, -work.gs[G_ACCELERATION], work.gs[G_POSITION].copy(), work.gs[G_VELOCITY].copy())
+    return Terms(M, -work.r, G, -work.gs.acceleration, work.gs.position.copy(), work.gs.velocity.copy())
 
 
 def row_rank(size: np.ndarray) -> int:
@@ -111,7 +111,7 @@ class Partitioned(NamedTuple):
 
 def elastic_velocities(system: System) -> np.ndarray:
     """Places of the elastic velocity coordinates of all bodies in s."""
-    return np.concatenate([np.zeros(0, np.int64), *(np.arange(row[SF_AT], row[SF_AT] + row[NF]) for row in system.tree)])
+    return np.concatenate([np.zeros(0, np.int64), *(np.arange(at, at + nf) for at, nf in zip(system.tree.sf_at, system.tree.nf))])
 
 
 def partitioned_terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray) -> Partitioned:

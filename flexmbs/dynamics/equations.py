@@ -14,10 +14,7 @@ from flexmbs.dynamics.forces import apply_forces
 from flexmbs.dynamics.frames import modal_force, shapes_now
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import outward
-from flexmbs.system.records import (
-    APPLIED, D_FF, DIAGONAL_MODES, FRAME_C, FRAME_P, FREE_DIRECTIONS, KINEMATICS, NF, NV, PARENT, POWER_DRIVES, POWER_LOSS, RC,
-    RESIDUAL, RJ, RP, S_AT, SF_AT, THROUGH, WRENCH, XC, XJ, XP, Equations, Evaluation,
-)  # fmt: skip
+from flexmbs.system.records import KINEMATICS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Equations, Evaluation
 
 
 @entry
@@ -30,9 +27,9 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
     outward(system.tree, work.frames, system.joints, gravity, work.motion, q, s, sd)
     if bodies_alone != 0.0:
         return 0
-    for k in range(system.cuts.shape[0]):
+    for k in range(system.cuts.row.shape[0]):
         cut_joint(
-            system.cuts, system.directions, system.drives, work.frames, system.joints, system.relations, system.laws, work.laws,
+            system.cuts, system.constant, system.drives, work.frames, system.joints, system.relations, system.laws, work.laws,
             work.path, work.io, system.gravity, work.motion, work.cut, work.beta, work.gs, k, t, q, s, sd,
         )  # fmt: skip
     drive_values(system.tree, system.drives, system.laws, work.io, work.gs, work.drive_rate, t, q, s, sd)
@@ -54,10 +51,10 @@ def residual_at(model, here, none, t, slopes, gathered):
     apply_contact_forces(system, work, q, s, with_slopes)
     if gathered != 0.0:
         apply_constraint_forces(tree, system.cuts, system.drives, work.frames, motion, work.force, work.cut, q, here.lam)
-    for i in range(tree.shape[0]):
+    for i in range(tree.parent.shape[0]):
         inertia_force(system.bodies, tree, motion, i, q, s, sd, work.products[i], r)
         for a in range(6):
-            motion[i, WRENCH + a] -= motion[i, APPLIED + a]
+            motion.wrench[i, a] -= motion.applied[i, a]
     for a in range(r.shape[0]):
         r[a] -= work.force[a]
     if gathered != 0.0:
@@ -108,9 +105,9 @@ def clear_energies(system, work):
     """Zero applied forces and powers."""
     for a in range(work.force.shape[0]):
         work.force[a] = 0.0
-    for i in range(system.tree.shape[0]):
+    for i in range(system.tree.parent.shape[0]):
         for a in range(6):
-            work.motion[i, APPLIED + a] = 0.0
+            work.motion.applied[i, a] = 0.0
     for a in range(3):
         work.power[a] = 0.0
 
@@ -118,35 +115,35 @@ def clear_energies(system, work):
 @called
 def inward(tree, frames, motion, q, r):
     """Gather body wrenches into the generalized residual r, leaves to root."""
-    for back in range(tree.shape[0]):
-        i = tree.shape[0] - 1 - back
-        Rc = load9_at(motion, i, RC)
-        f, n = wrench_to_child(Rc, load3_at(motion, i, XC), load3_at(motion, i, WRENCH), load3_at(motion, i, WRENCH + 3))
-        store3_at(motion, i, THROUGH, f)
-        store3_at(motion, i, THROUGH + 3, n)
-        for k in range(tree[i, NV]):
-            at = FREE_DIRECTIONS + 6 * k
-            r[tree[i, S_AT] + k] += dot(load3_at(motion, i, at), f) + dot(load3_at(motion, i, at + 3), n)
-        modal_force(frames, tree[i, FRAME_C], Rc, q, f, n, r, -1.0)
-        p = tree[i, PARENT]
+    for back in range(tree.parent.shape[0]):
+        i = tree.parent.shape[0] - 1 - back
+        Rc = load9_at(motion.Rc, i, 0)
+        f, n = wrench_to_child(Rc, load3_at(motion.xc, i, 0), load3_at(motion.wrench, i, 0), load3_at(motion.wrench, i, 3))
+        store3_at(motion.through, i, 0, f)
+        store3_at(motion.through, i, 3, n)
+        for k in range(tree.nv[i]):
+            at = 6 * k
+            r[tree.s_at[i] + k] += dot(load3_at(motion.directions, i, at), f) + dot(load3_at(motion.directions, i, at + 3), n)
+        modal_force(frames, tree.frame_c[i], Rc, q, f, n, r, -1.0)
+        p = tree.parent[i]
         if p >= 0:
-            f, n = wrench_to_parent(load9_at(motion, i, RJ), load3_at(motion, i, XJ), f, n)
-            Rp = load9_at(motion, i, RP)
-            modal_force(frames, tree[i, FRAME_P], Rp, q, f, n, r, 1.0)
-            f, n = wrench_to_parent(Rp, load3_at(motion, i, XP), f, n)
-            increase3_at(motion, p, WRENCH, f)
-            increase3_at(motion, p, WRENCH + 3, n)
+            f, n = wrench_to_parent(load9_at(motion.Rj, i, 0), load3_at(motion.xj, i, 0), f, n)
+            Rp = load9_at(motion.Rp, i, 0)
+            modal_force(frames, tree.frame_p[i], Rp, q, f, n, r, 1.0)
+            f, n = wrench_to_parent(Rp, load3_at(motion.xp, i, 0), f, n)
+            increase3_at(motion.wrench, p, 0, f)
+            increase3_at(motion.wrench, p, 3, n)
 
 
 @part
 def modal_dissipation(tree, bodies, s):
     """q̇ᵀ D_ff q̇ of all bodies."""
     power = 0.0
-    for i in range(tree.shape[0]):
-        at = tree[i, SF_AT]
-        diagonal = bodies.rigid[i, DIAGONAL_MODES] == 1.0
-        for k in range(tree[i, NF]):
-            first, last = (k, k + 1) if diagonal else (0, tree[i, NF])
+    for i in range(tree.parent.shape[0]):
+        at = tree.sf_at[i]
+        diagonal = bodies.diagonal[i] == 1
+        for k in range(tree.nf[i]):
+            first, last = (k, k + 1) if diagonal else (0, tree.nf[i])
             for l in range(first, last):
-                power += s[at + k] * bodies.matrices[i, D_FF, k, l] * s[at + l]
+                power += s[at + k] * bodies.d_ff[i, k, l] * s[at + l]
     return power

@@ -8,7 +8,6 @@ from flexmbs._jit import call_address, part
 from flexmbs.algebra.small import mul
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.frames import frame_twist
-from flexmbs.system.records import ETA
 
 KIND, PLACE, NUMBER, ADDRESS = range(4)  # columns of Events.info
 POSITION, VELOCITY, CUT_POSITION, CUT_VELOCITY, COMPONENT, FUNCTION = range(6)  # kinds of state functions
@@ -39,7 +38,7 @@ def event_values(system, work, events, t, q, s):
         elif kind == CUT_POSITION:
             f = work.beta[at]
         elif kind == CUT_VELOCITY:
-            f = work.cut[at, ETA + k]
+            f = work.cut.eta[at, k]
         else:
             A, r, _, _, v, w = frame_twist(work.frames, work.motion, at, q, s)
             if kind == COMPONENT:

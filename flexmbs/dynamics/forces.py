@@ -13,10 +13,7 @@ from flexmbs.dynamics.constraints import cut_wrench
 from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law, given_values
-from flexmbs.system.records import (
-    COUPLING, CUT_BETA, END_A, END_B, ETA, HAS_SLOPES, INVERSE, JF_BODY, JF_CUT, JF_Q, JF_STATE, JF_V, LAW_PLACE, POWER_FORCES,
-    POWER_LOSS, Q_AT, S_AT,
-)  # fmt: skip
+from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 SLOPE_STEP = 1e-6
 
@@ -28,16 +25,16 @@ def scalar_law(rows, laws, workspace, io, f, t, x, v, z):
     workspace.x[1] = x
     workspace.x[2] = v
     workspace.x[3] = z
-    given_values(rows.info, f, laws, workspace, io, 3)
-    call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 3, 0.0)
+    given_values(rows.law, f, laws, workspace, io, 3)
+    call_law(rows.law.kernel_index[f], rows.value[f], workspace, 3, 0.0)
     return workspace.out[0], workspace.out[1], workspace.out[2]
 
 
 @part
 def scalar_slopes(rows, laws, workspace, io, f, t, x, v, z, sign):
     """``sign`` (∂F/∂x, ∂F/∂v), which the law gives itself, or by central differences."""
-    if rows.info[f, HAS_SLOPES] == 1:
-        call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 2, 1.0)
+    if rows.law.has_slopes[f] == 1:
+        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2, 1.0)
         return workspace.out[0], workspace.out[1]
     h = SLOPE_STEP * (1.0 + abs(x))
     hv = SLOPE_STEP * (1.0 + abs(v))
@@ -51,7 +48,7 @@ def scalar_slopes(rows, laws, workspace, io, f, t, x, v, z, sign):
 @part
 def joint_force_value(rows, laws, workspace, io, force_rate, f, t, x, v, z):
     """(τ, dissipative part of τ) of joint force f at coordinate x and rate v; the rate of its state into force_rate."""
-    state = rows.info[f, JF_STATE]
+    state = rows.state[f]
     tau, loss, rate = scalar_law(rows, laws, workspace, io, f, t, x, v, z[state] if state >= 0 else 0.0)
     if state >= 0:
         force_rate[state] = rate
@@ -62,38 +59,37 @@ def joint_force_value(rows, laws, workspace, io, force_rate, f, t, x, v, z):
 def joint_forces(system, work, t, q, s, z, slopes):
     """Generalized forces τ on joint coordinates; across a cut joint the wrench (C⁺)ᵀ τ."""
     rows = system.forces.joint
-    jf = rows.info
     cut = work.cut
-    for f in range(jf.shape[0]):
-        i = jf[f, JF_BODY]
-        k = jf[f, JF_CUT]
-        c = jf[f, JF_V]
+    for f in range(rows.body.shape[0]):
+        i = rows.body[f]
+        k = rows.cut[f]
+        c = rows.v[f]
         if i >= 0:
-            x = q[system.tree[i, Q_AT] + jf[f, JF_Q]]
-            v = s[system.tree[i, S_AT] + c]
+            x = q[system.tree.q_at[i] + rows.q[f]]
+            v = s[system.tree.s_at[i] + c]
         else:
-            x = work.beta[system.cuts[k, CUT_BETA] + jf[f, JF_Q]]
-            v = cut[k, ETA + c]
+            x = work.beta[system.cuts.beta_at[k] + rows.q[f]]
+            v = cut.eta[k, c]
         tau, loss = joint_force_value(rows, system.laws, work.laws, work.io, work.force_rate, f, t, x, v, z)
         work.power[POWER_FORCES] += (tau - loss) * v
         work.power[POWER_LOSS] -= loss * v
-        row = INVERSE + 6 * c
+        row = 6 * c
         if i >= 0:
-            work.force[system.tree[i, S_AT] + c] += tau
+            work.force[system.tree.s_at[i] + c] += tau
         else:
-            force = scale(tau, load3_at(cut, k, row))
-            moment = scale(tau, load3_at(cut, k, row + 3))
+            force = scale(tau, load3_at(cut.inverse, k, row))
+            moment = scale(tau, load3_at(cut.inverse, k, row + 3))
             cut_wrench(system.cuts, work.frames, work.motion, work.force, cut, k, q, force, moment)
         if slopes:
-            state = jf[f, JF_STATE]
+            state = rows.state[f]
             kx, kv = scalar_slopes(rows, system.laws, work.laws, work.io, f, t, x, v, z[state] if state >= 0 else 0.0, -1.0)
             work.joint_slope[f, 0] = kx
             work.joint_slope[f, 1] = kv
             if i < 0:
-                at = jf[f, COUPLING]
+                at = rows.coupling[f]
                 for a in range(6):
                     for b in range(6):
-                        h = cut[k, row + a] * cut[k, row + b]
+                        h = cut.inverse[k, row + a] * cut.inverse[k, row + b]
                         work.slopes[at, a, b] = kx * h
                         work.slopes[at, 6 + a, b] = kv * h
 
@@ -101,8 +97,8 @@ def joint_forces(system, work, t, q, s, z, slopes):
 @called
 def frame_forces(rows, laws, workspace, frames, motion, generalized, io, power, t, q, s):
     """Forces and torques F(t, r, A, v, ω) on frames, in world axes."""
-    for f in range(rows.info.shape[0]):
-        m = rows.info[f, END_A]
+    for f in range(rows.coupling.shape[0]):
+        m = rows.a[f]
         A, r, Rm, xm, v, w = frame_twist(frames, motion, m, q, s)
         x = workspace.x
         vw = mul(A, v)
@@ -114,8 +110,8 @@ def frame_forces(rows, laws, workspace, frames, motion, generalized, io, power, 
             x[16 + a] = ww[a]
         for a in range(9):
             x[4 + a] = A[a]
-        given_values(rows.info, f, laws, workspace, io, 19)
-        call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 6, 0.0)
+        given_values(rows.law, f, laws, workspace, io, 19)
+        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 6, 0.0)
         out = workspace.out
         force = tmul(A, (out[0], out[1], out[2]))
         torque = tmul(A, (out[3], out[4], out[5]))
@@ -126,9 +122,9 @@ def frame_forces(rows, laws, workspace, frames, motion, generalized, io, power, 
 @called
 def line_forces(rows, laws, workspace, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
     """Tension along the line between two frames: its reaction acts at the other end, no moments."""
-    for f in range(rows.info.shape[0]):
-        a = rows.info[f, END_A]
-        b = rows.info[f, END_B]
+    for f in range(rows.coupling.shape[0]):
+        a = rows.a[f]
+        b = rows.b[f]
         RA, rA, Ra, xa, va, _ = frame_twist(frames, motion, a, q, s)
         RB, rB, Rb, xb, vb, _ = frame_twist(frames, motion, b, q, s)
         Rr, xr = relative_pose(RA, rA, RB, rB)
@@ -146,7 +142,7 @@ def line_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
         apply_wrench(frames, motion, generalized, a, Ra, xa, q, scale(tension, mul(Rr, u)), ZERO3)
         if slopes:
             k, c = scalar_slopes(rows, laws, workspace, io, f, t, x, rate, 0.0, 1.0)
-            at = rows.info[f, COUPLING]
+            at = rows.coupling[f]
             across = max(tension, 0.0) / length
             for i in range(3):
                 for j in range(3):
@@ -162,9 +158,9 @@ def pair_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
 
     The elastic moment is T(θ)⁻ᵀ e_θ: the gradient of a potential of (x, θ) is conservative at large rotations.
     """
-    for f in range(rows.info.shape[0]):
-        a = rows.info[f, END_A]
-        b = rows.info[f, END_B]
+    for f in range(rows.coupling.shape[0]):
+        a = rows.a[f]
+        b = rows.b[f]
         RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
         RB, rB, Rb, xb, vb, wb = frame_twist(frames, motion, b, q, s)
         Rr, xr = relative_pose(RA, rA, RB, rB)
@@ -179,8 +175,8 @@ def pair_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
             x[4 + i] = th[i]
             x[7 + i] = v[i]
             x[10 + i] = w[i]
-        given_values(rows.info, f, laws, workspace, io, 1)
-        call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 12, 0.0)
+        given_values(rows.law, f, laws, workspace, io, 1)
+        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12, 0.0)
         out = workspace.out
         ef = (out[0], out[1], out[2])
         en = mul(Rr, tangent_inverse_transposed(th, (out[3], out[4], out[5])))
@@ -192,14 +188,14 @@ def pair_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
         nb = tmul(Rr, add(en, ln))
         apply_pair(frames, motion, generalized, a, Ra, xa, b, Rb, xb, Rr, xr, q, fb, nb)
         if slopes:
-            pair_slopes(rows, f, workspace, Rr, stiffness[rows.info[f, COUPLING]])
+            pair_slopes(rows, f, workspace, Rr, stiffness[rows.coupling[f]])
 
 
 @part
 def pair_slopes(rows, f, workspace, Rr, stiffness):
     """Stiffness and damping of a force between frames, axes of b, from the law's own or central differences in axes of a."""
-    if rows.info[f, HAS_SLOPES] == 1:
-        call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 72, 1.0)
+    if rows.law.has_slopes[f] == 1:
+        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 72, 1.0)
     else:
         pair_differences(rows, f, workspace, stiffness)
     for part_of in range(2):
@@ -224,7 +220,7 @@ def pair_differences(rows, f, workspace, columns):
         h = SLOPE_STEP * (1.0 + abs(x))
         for side in range(2):
             workspace.x[1 + c] = x + h if side == 0 else x - h
-            call_law(rows.info[f, LAW_PLACE], rows.value[f], workspace, 12, 0.0)
+            call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12, 0.0)
             for a in range(6):
                 total = workspace.out[a] + workspace.out[6 + a]
                 columns[c, a] = total if side == 0 else (total - columns[c, a]) / (2.0 * h)
@@ -244,16 +240,16 @@ def apply_forces(system, work, t, q, s, z, slopes):
                 for b in range(6):
                     work.slopes[k, a, b] = 0.0
     joint_forces(system, work, t, q, s, z, slopes)
-    if forces.frame.info.shape[0] > 0:
+    if forces.frame.coupling.shape[0] > 0:
         frame_forces(
             forces.frame, system.laws, work.laws, work.frames, work.motion, work.force, work.io, work.power, t, q, s
         )  # fmt: skip
-    if forces.line.info.shape[0] > 0:
+    if forces.line.coupling.shape[0] > 0:
         line_forces(
             forces.line, system.laws, work.laws, work.frames, work.motion, work.force, work.io, work.power, work.slopes, t, q, s,
             slopes,
         )  # fmt: skip
-    if forces.pair.info.shape[0] > 0:
+    if forces.pair.coupling.shape[0] > 0:
         pair_forces(
             forces.pair, system.laws, work.laws, work.frames, work.motion, work.force, work.io, work.power, work.slopes, t, q, s,
             slopes,

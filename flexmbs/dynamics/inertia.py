@@ -17,21 +17,18 @@ from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, mul, scal
 from flexmbs.dynamics.second_order import (
     add_field_mass, add_rows, field_amounts, field_rates, fold_rigid_rows, folded, places, rigid_coupling,
 )  # fmt: skip
-from flexmbs.system.records import (
-    ACC, CENTRE, D_FF, DIAGONAL_MODES, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, M_REST, MASS, MOMENT, NF, POS, QF_AT, ROT, SECOND,
-    SF_AT, VEL, WRENCH,
-)  # fmt: skip
+from flexmbs.system.records import CENTRE, GYROSCOPIC, MOMENT
 
 
 @part
 def shape_products(bodies, i, n, q, at, U):
     """η, U[(3a+b) F + k] = ∫u_a φ_bk dm for all columns φ, c = ∫u dm and Θ"""
     F = bodies.quadratic.shape[1]
-    c = load3_at(bodies.rigid, i, FIRST)
-    P = load9_at(bodies.rigid, i, SECOND)
+    c = load3_at(bodies.first, i, 0)
+    P = load9_at(bodies.second, i, 0)
     if n > 0:
         eta, _, _, _, _, _ = places(bodies)
-        columns = n + int(bodies.rigid[i, FIELDS])
+        columns = n + bodies.n_fields[i]
         for k in range(n):
             U[eta + k] = q[at + k]
         if columns > n:
@@ -86,7 +83,7 @@ def shape_rates(bodies, i, n, s, sd, to, U):
         U[rates + k] = s[to + k]
         U[accelerations + k] = sd[to + k]
         U[loads + k] = 0.0
-    columns = n + int(bodies.rigid[i, FIELDS])
+    columns = n + bodies.n_fields[i]
     if columns > n:
         field_rates(bodies, i, n, U)
     for j in range(GYROSCOPIC * F, CENTRE * F):
@@ -97,14 +94,13 @@ def shape_rates(bodies, i, n, s, sd, to, U):
 @part
 def modal_matrices(bodies, i, n, q, at, s, sd, to, r):
     """r += m_ff q̈ + D_ff q̇ + K_ff q of body i"""
-    m = bodies.matrices
-    if bodies.rigid[i, DIAGONAL_MODES] == 1.0:
+    if bodies.diagonal[i] == 1:
         for k in range(n):
-            r[to + k] += m[i, M_FF, k, k] * sd[to + k] + m[i, D_FF, k, k] * s[to + k] + m[i, K_FF, k, k] * q[at + k]
+            r[to + k] += bodies.m_ff[i, k, k] * sd[to + k] + bodies.d_ff[i, k, k] * s[to + k] + bodies.k_ff[i, k, k] * q[at + k]
         return
     for l in range(n):
         for k in range(n):
-            r[to + k] += m[i, M_FF, l, k] * sd[to + l] + m[i, D_FF, l, k] * s[to + l] + m[i, K_FF, l, k] * q[at + l]
+            r[to + k] += bodies.m_ff[i, l, k] * sd[to + l] + bodies.d_ff[i, l, k] * s[to + l] + bodies.k_ff[i, l, k] * q[at + l]
 
 
 @part
@@ -114,16 +110,16 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     f = m a + ω̇×c + ω×(ω×c) + 2ω×Sq̇ + Sq̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(N)ω − Nᵀω) + Īf q̈,
     r_k = S_k·a + Īf_k·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ all in η, and Jᵀ r.
     """
-    at = tree[i, QF_AT]
-    to = tree[i, SF_AT]
-    n = tree[i, NF]
+    at = tree.qf_at[i]
+    to = tree.sf_at[i]
+    n = tree.nf[i]
     F = bodies.quadratic.shape[1]
-    w = load3_at(motion, i, VEL + 3)
-    wd = load3_at(motion, i, ACC + 3)
-    a = add(load3_at(motion, i, ACC), cross(w, load3_at(motion, i, VEL)))
+    w = load3_at(motion.twist, i, 3)
+    wd = load3_at(motion.acceleration, i, 3)
+    a = add(load3_at(motion.acceleration, i, 0), cross(w, load3_at(motion.twist, i, 0)))
     shape_products(bodies, i, n, q, at, U)
     c, theta = centre_and_inertia(bodies, U)
-    f = add(scale(bodies.rigid[i, MASS], a), add(cross(wd, c), cross(w, cross(w, c))))
+    f = add(scale(bodies.mass[i], a), add(cross(wd, c), cross(w, cross(w, c))))
     m = add(cross(c, a), add(mul(theta, wd), cross(w, mul(theta, w))))
     if n > 0:
         _, rates, accelerations, loads, _, _ = places(bodies)
@@ -133,7 +129,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
         yy, yz, zz = w[1] * w[1] - w2, w[1] * w[2], w[2] * w[2] - w2
         n0, n1, n2, n3, n4, n5, n6, n7, n8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         fx, fy, fz, mx, my, mz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for k in range(n + int(bodies.rigid[i, FIELDS])):
+        for k in range(n + bodies.n_fields[i]):
             qd = U[rates + k]
             qdd = U[accelerations + k]
             n0 += U[k] * qd
@@ -167,28 +163,27 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
             U[loads + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal + turning
         for k in range(n):
             r[to + k] += U[loads + k]
-        if bodies.rigid[i, FIELDS] > 0.0:
+        if bodies.n_fields[i] > 0:
             folded(bodies, i, n, U, loads + n, r, to)
         modal_matrices(bodies, i, n, q, at, s, sd, to, r)
         tr = n0 + n4 + n8
         nw = (n0 * w[0] + n3 * w[1] + n6 * w[2], n1 * w[0] + n4 * w[1] + n7 * w[2], n2 * w[0] + n5 * w[1] + n8 * w[2])
         f = add(f, add(scale(2.0, cross(w, (vx, vy, vz))), (fx, fy, fz)))
         m = add(m, add(scale(2.0, sub(scale(tr, w), nw)), (mx, my, mz)))
-    store3_at(motion, i, WRENCH, f)
-    store3_at(motion, i, WRENCH + 3, m)
+    store3_at(motion.wrench, i, 0, f)
+    store3_at(motion.wrench, i, 3, m)
 
 
 @part
 def mass_matrix(bodies, tree, i, q, U, M):
     """M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S], [c̃, Θ, Īf], [Sᵀ, Īfᵀ, m_ff]]"""
-    n = tree[i, NF]
-    shape_products(bodies, i, n, q, tree[i, QF_AT], U)
+    n = tree.nf[i]
+    shape_products(bodies, i, n, q, tree.qf_at[i], U)
     rigid_mass_rows(bodies, tree, i, U, M)
-    mass = mass_of_modes(bodies, i)
     for k in range(n):
         for l in range(n):
-            M[i, 6 + k, 6 + l] = bodies.matrices[i, mass, k, l]
-    if bodies.rigid[i, FIELDS] > 0.0:
+            M[i, 6 + k, 6 + l] = bodies.m_rest[i, k, l]
+    if bodies.n_fields[i] > 0:
         add_field_mass(bodies, i, n, 1.0, U, M)
     for k in range(n):
         for a in range(6 + k):
@@ -196,19 +191,13 @@ def mass_matrix(bodies, tree, i, q, U, M):
 
 
 @part
-def mass_of_modes(bodies, i):
-    """Which of the matrices is the mass of the modes φ as they stand in the shape products"""
-    return M_FF if bodies.rigid[i, FIELDS] == 0.0 else M_REST
-
-
-@part
 def rigid_mass_rows(bodies, tree, i, U, M):
     """The six upper rows of the mass matrix of body i from its shape products U."""
-    n = tree[i, NF]
+    n = tree.nf[i]
     c, theta = centre_and_inertia(bodies, U)
     for a in range(3):
         for b in range(3):
-            M[i, a, b] = bodies.rigid[i, MASS] if a == b else 0.0
+            M[i, a, b] = bodies.mass[i] if a == b else 0.0
             M[i, 3 + a, 3 + b] = theta[3 * a + b]
     ct = (0.0, -c[2], c[1], c[2], 0.0, -c[0], -c[1], c[0], 0.0)
     for a in range(3):
@@ -218,37 +207,36 @@ def rigid_mass_rows(bodies, tree, i, U, M):
     for a in range(6):
         for k in range(n):
             M[i, a, 6 + k] = rigid_coupling(bodies, i, a, k, U)
-    if bodies.rigid[i, FIELDS] > 0.0:
+    if bodies.n_fields[i] > 0:
         fold_rigid_rows(bodies, i, n, M, U)
 
 
 @part
 def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     """Kinetic, strain and gravity energy of body i."""
-    at = tree[i, QF_AT]
-    to = tree[i, SF_AT]
-    n = tree[i, NF]
-    v = load3_at(motion, i, VEL)
-    w = load3_at(motion, i, VEL + 3)
+    at = tree.qf_at[i]
+    to = tree.sf_at[i]
+    n = tree.nf[i]
+    v = load3_at(motion.twist, i, 0)
+    w = load3_at(motion.twist, i, 3)
     shape_products(bodies, i, n, q, at, U)
     c, theta = centre_and_inertia(bodies, U)
-    kinetic = 0.5 * bodies.rigid[i, MASS] * dot(v, v) + dot(v, cross(w, c)) + 0.5 * dot(w, mul(theta, w))
+    kinetic = 0.5 * bodies.mass[i] * dot(v, v) + dot(v, cross(w, c)) + 0.5 * dot(w, mul(theta, w))
     strain = 0.0
     if n > 0:
         _, rates, _, _, _, _ = places(bodies)
         shape_rates(bodies, i, n, s, s, to, U)
-        columns = n + int(bodies.rigid[i, FIELDS])
-        mass = mass_of_modes(bodies, i)
+        columns = n + bodies.n_fields[i]
         for k in range(columns):
             for a in range(3):
                 kinetic += U[rates + k] * rigid_coupling(bodies, i, a, k, U) * v[a]
                 kinetic += U[rates + k] * rigid_coupling(bodies, i, 3 + a, k, U) * w[a]
         for k in range(n):
             for l in range(n):
-                kinetic += 0.5 * s[to + k] * bodies.matrices[i, mass, k, l] * s[to + l]
-                strain += 0.5 * q[at + k] * bodies.matrices[i, K_FF, k, l] * q[at + l]
+                kinetic += 0.5 * s[to + k] * bodies.m_rest[i, k, l] * s[to + l]
+                strain += 0.5 * q[at + k] * bodies.k_ff[i, k, l] * q[at + l]
         for k in range(n, columns):
             kinetic += 0.5 * U[rates + k] * U[rates + k]
-    world = add(scale(bodies.rigid[i, MASS], load3_at(motion, i, POS)), mul(load9_at(motion, i, ROT), c))
+    world = add(scale(bodies.mass[i], load3_at(motion.x, i, 0)), mul(load9_at(motion.A, i, 0), c))
     g = (gravity[0], gravity[1], gravity[2])
     return kinetic, strain, -dot(g, world)

@@ -10,40 +10,38 @@ from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, exp_se3, twist_to_child
 from flexmbs.algebra.small import EYE3, ZERO3, add, dot, load3_at, load9_at, matmul, mul, scale, store3_at, tmatmul, tmul
 from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_product
-from flexmbs.system.records import (
-    AXIS, BALL, CHAIN_AT, CHAIN_END, CHAIN_NQ, CHAIN_NV, FREE, PITCH, ROTATE, FIXED_TRANSLATION, SLIDE, FIXED_ROTATION, SCREW,
-)  # fmt: skip
+from flexmbs.system.records import BALL, FREE, ROTATE, FIXED_TRANSLATION, SLIDE, SCREW
 
 
 @part
 def motion_pose(joints, m, q, at):
     """Pose (R, x) of elementary motion m, positions from q[at]; number of positions and velocities used."""
     code = joints.code[m]
-    axis = load3_at(joints.value, m, AXIS)
+    axis = load3_at(joints.axis, m, 0)
     if code == ROTATE:
         return exp_so3(scale(q[at], axis)), ZERO3, 1, 1
     if code == SLIDE:
         return EYE3, scale(q[at], axis), 1, 1
     if code == SCREW:
-        return exp_so3(scale(q[at], axis)), scale(joints.value[m, PITCH] * q[at], axis), 1, 1
+        return exp_so3(scale(q[at], axis)), scale(joints.pitch[m] * q[at], axis), 1, 1
     if code == BALL:
         return matrix_of(q[at], q[at + 1], q[at + 2], q[at + 3]), ZERO3, 4, 3
     if code == FREE:
         return matrix_of(q[at + 3], q[at + 4], q[at + 5], q[at + 6]), (q[at], q[at + 1], q[at + 2]), 7, 6
-    return load9_at(joints.value, m, FIXED_ROTATION), axis, 0, 0
+    return load9_at(joints.rotation, m, 0), axis, 0, 0
 
 
 @part
 def unit_twist(joints, m, k):
     """S_k of elementary motion m."""
     code = joints.code[m]
-    axis = load3_at(joints.value, m, AXIS)
+    axis = load3_at(joints.axis, m, 0)
     if code == ROTATE:
         return ZERO3, axis
     if code == SLIDE:
         return axis, ZERO3
     if code == SCREW:
-        return scale(joints.value[m, PITCH], axis), axis
+        return scale(joints.pitch[m], axis), axis
     e = (1.0 if k % 3 == 0 else 0.0, 1.0 if k % 3 == 1 else 0.0, 1.0 if k % 3 == 2 else 0.0)
     if code == BALL or k >= 3:
         return ZERO3, e
@@ -55,7 +53,7 @@ def joint_pose(joints, j, q, at):
     """X_J(β)"""
     R = EYE3
     x = ZERO3
-    for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
+    for m in range(joints.first[j], joints.end[j]):
         Rm, xm, nq, _ = motion_pose(joints, m, q, at)
         x = add(x, mul(R, xm))
         R = matmul(R, Rm)
@@ -64,19 +62,19 @@ def joint_pose(joints, j, q, at):
 
 
 @part
-def joint_directions(joints, j, q, q_at, s, s_at, out, i, o):
-    """Columns of C as six-vectors from out[i, o] on, and (V_J, Ċ η), child axes; velocities from s[s_at]."""
+def joint_directions(joints, j, q, q_at, s, s_at, out, i):
+    """Columns of C as six-vectors into out[i], and (V_J, Ċ η), child axes; velocities from s[s_at]."""
     Rt = EYE3  # pose of the child's frame in the frame behind the motion at hand
     xt = ZERO3
     v = ZERO3
     w = ZERO3
     bv = ZERO3
     bw = ZERO3
-    k = joints.chain[j, CHAIN_NV]
-    at = q_at + joints.chain[j, CHAIN_NQ]
-    first = joints.chain[j, CHAIN_AT]
-    for back in range(joints.chain[j, CHAIN_END] - first):
-        m = joints.chain[j, CHAIN_END] - 1 - back
+    k = joints.nv[j]
+    at = q_at + joints.nq[j]
+    first = joints.first[j]
+    for back in range(joints.end[j] - first):
+        m = joints.end[j] - 1 - back
         code = joints.code[m]
         if code == BALL:
             nq, nv = 4, 3
@@ -93,8 +91,8 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i, o):
         for a in range(nv):
             sv, sw = unit_twist(joints, m, a)
             sv, sw = twist_to_child(Rt, xt, sv, sw)
-            store3_at(out, i, o + 6 * (k + a), sv)
-            store3_at(out, i, o + 6 * (k + a) + 3, sw)
+            store3_at(out, i, 6 * (k + a), sv)
+            store3_at(out, i, 6 * (k + a) + 3, sw)
             rate = s[s_at + k + a]
             dv = add(dv, scale(rate, sv))
             dw = add(dw, scale(rate, sw))
@@ -103,7 +101,7 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i, o):
         bw = add(bw, scale(-1.0, cw))
         v = add(v, dv)
         w = add(w, dw)
-        if back + 1 < joints.chain[j, CHAIN_END] - first:
+        if back + 1 < joints.end[j] - first:
             Rm, xm, _, _ = motion_pose(joints, m, q, at)
             xt = add(xm, mul(Rm, xt))
             Rt = matmul(Rm, Rt)
@@ -113,7 +111,7 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i, o):
 @part
 def displace_joint(joints, j, q0, q, at, d, d_at):
     """q[at…] = q0[at…] ⊕ d : sums for angles and lengths, group products for rotations and free motions."""
-    for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
+    for m in range(joints.first[j], joints.end[j]):
         code = joints.code[m]
         if code == BALL:
             p = quaternion_product(
@@ -150,7 +148,7 @@ def midpoint_joint(joints, j, d, at):
     φ = 2 atan(½|w|) about w. With body-axes velocities, v₁ + ½ w×v₁ = v₀ − ½ w×v₀, it keeps linear momentum, and uniform gravity
     at half the rotation does the work of the displacement (Austin, Krishnaprasad and Wang 1993, J. Comput. Phys. 107, 105).
     """
-    for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
+    for m in range(joints.first[j], joints.end[j]):
         code = joints.code[m]
         if code == FREE:
             v = (d[at], d[at + 1], d[at + 2])
@@ -182,7 +180,7 @@ def normalize(q, at):
 @part
 def joint_rates(joints, j, q, at, s, s_at, qd):
     """β̇ = H(β) η; for Euler parameters ṗ = ½ p ∘ (0, ω)."""
-    for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
+    for m in range(joints.first[j], joints.end[j]):
         code = joints.code[m]
         if code == FREE:
             v = (s[s_at], s[s_at + 1], s[s_at + 2])
@@ -208,7 +206,7 @@ def joint_rates(joints, j, q, at, s, s_at, qd):
 @part
 def normalize_joint(joints, j, q, at):
     """Unit Euler parameters of the joint's rotations."""
-    for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
+    for m in range(joints.first[j], joints.end[j]):
         code = joints.code[m]
         if code == BALL:
             normalize(q, at)

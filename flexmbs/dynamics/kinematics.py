@@ -10,24 +10,21 @@ from flexmbs.algebra.se3 import bracket, twist_to_child, twist_to_parent
 from flexmbs.algebra.small import add, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub
 from flexmbs.dynamics.frames import frame_pose, frame_rates, modal_motion, world_pose
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, joint_rates, midpoint_joint, normalize_joint
-from flexmbs.system.records import (
-    ACC, FRAME_C, FRAME_P, FREE_DIRECTIONS, JOINT, NF, NV, POS, Q_AT, QF_AT, RC, RJ, ROT, RP, S_AT, SF_AT, VEL, XC, XJ, XP,
-)  # fmt: skip
 
 
 @called
 def outward(tree, frames, joints, gravity, motion, q, s, sd):
     """Fill ``motion`` with the kinematics of state (q, s) and accelerations ṡ; the shapes of the frames stand."""
-    for i in range(tree.shape[0]):
-        j = tree[i, JOINT]
-        fp = tree[i, FRAME_P]
-        fc = tree[i, FRAME_C]
-        at = tree[i, S_AT]
+    for i in range(tree.parent.shape[0]):
+        j = tree.joint[i]
+        fp = tree.frame_p[i]
+        fc = tree.frame_c[i]
+        at = tree.s_at[i]
         Rp, xp = frame_pose(frames, fp, q)
         A, r = world_pose(frames, motion, fp, Rp, xp)
         pv, pw, av, aw = frame_rates(frames, gravity, motion, fp, Rp, xp, q, s, sd)
-        Rj, xj = joint_pose(joints, j, q, tree[i, Q_AT])
-        jv, jw, bv, bw = joint_directions(joints, j, q, tree[i, Q_AT], s, at, motion, i, FREE_DIRECTIONS)
+        Rj, xj = joint_pose(joints, j, q, tree.q_at[i])
+        jv, jw, bv, bw = joint_directions(joints, j, q, tree.q_at[i], s, at, motion.directions, i)
         r = add(r, mul(A, xj))
         A = matmul(A, Rj)
         cv, cw = twist_to_child(Rj, xj, pv, pw)
@@ -35,10 +32,10 @@ def outward(tree, frames, joints, gravity, motion, q, s, sd):
         kv, kw = bracket(jv, jw, cv, cw)
         av = add(sub(av, kv), bv)
         aw = add(sub(aw, kw), bw)
-        for k in range(tree[i, NV]):
+        for k in range(tree.nv[i]):
             f = sd[at + k]
-            av = add(av, scale(f, load3_at(motion, i, FREE_DIRECTIONS + 6 * k)))
-            aw = add(aw, scale(f, load3_at(motion, i, FREE_DIRECTIONS + 6 * k + 3)))
+            av = add(av, scale(f, load3_at(motion.directions, i, 6 * k)))
+            aw = add(aw, scale(f, load3_at(motion.directions, i, 6 * k + 3)))
         cv = add(cv, jv)
         cw = add(cw, jw)
         # from the child's frame to the body frame
@@ -48,54 +45,54 @@ def outward(tree, frames, joints, gravity, motion, q, s, sd):
         V, W = twist_to_parent(Rc, xc, sub(cv, v), sub(cw, w))
         Vd, Wd = twist_to_parent(Rc, xc, add(sub(av, vd), kv), add(sub(aw, wd), kw))
         A = matmul(A, (Rc[0], Rc[3], Rc[6], Rc[1], Rc[4], Rc[7], Rc[2], Rc[5], Rc[8]))
-        store9_at(motion, i, ROT, A)
-        store3_at(motion, i, POS, sub(r, mul(A, xc)))
-        store3_at(motion, i, VEL, V)
-        store3_at(motion, i, VEL + 3, W)
-        store3_at(motion, i, ACC, Vd)
-        store3_at(motion, i, ACC + 3, Wd)
-        store9_at(motion, i, RP, Rp)
-        store3_at(motion, i, XP, xp)
-        store9_at(motion, i, RJ, Rj)
-        store3_at(motion, i, XJ, xj)
-        store9_at(motion, i, RC, Rc)
-        store3_at(motion, i, XC, xc)
+        store9_at(motion.A, i, 0, A)
+        store3_at(motion.x, i, 0, sub(r, mul(A, xc)))
+        store3_at(motion.twist, i, 0, V)
+        store3_at(motion.twist, i, 3, W)
+        store3_at(motion.acceleration, i, 0, Vd)
+        store3_at(motion.acceleration, i, 3, Wd)
+        store9_at(motion.Rp, i, 0, Rp)
+        store3_at(motion.xp, i, 0, xp)
+        store9_at(motion.Rj, i, 0, Rj)
+        store3_at(motion.xj, i, 0, xj)
+        store9_at(motion.Rc, i, 0, Rc)
+        store3_at(motion.xc, i, 0, xc)
 
 
 @part
 def displace(tree, joints, q0, d, q):
     """q = q0 ⊕ d, with d in velocity coordinates (a displacement over unit time)."""
-    for i in range(tree.shape[0]):
-        displace_joint(joints, tree[i, JOINT], q0, q, tree[i, Q_AT], d, tree[i, S_AT])
-        for k in range(tree[i, NF]):
-            q[tree[i, QF_AT] + k] = q0[tree[i, QF_AT] + k] + d[tree[i, SF_AT] + k]
+    for i in range(tree.parent.shape[0]):
+        displace_joint(joints, tree.joint[i], q0, q, tree.q_at[i], d, tree.s_at[i])
+        for k in range(tree.nf[i]):
+            q[tree.qf_at[i] + k] = q0[tree.qf_at[i] + k] + d[tree.sf_at[i] + k]
 
 
 @part
 def midpoint(tree, joints, d):
     """Displacement d of a step by velocities at its middle ← what `displace` needs to keep momentum (`midpoint_joint`)."""
-    for i in range(tree.shape[0]):
-        midpoint_joint(joints, tree[i, JOINT], d, tree[i, S_AT])
+    for i in range(tree.parent.shape[0]):
+        midpoint_joint(joints, tree.joint[i], d, tree.s_at[i])
 
 
 @part
 def rates(tree, joints, q, s, qd):
     """q̇ = H(q) s"""
-    for i in range(tree.shape[0]):
-        joint_rates(joints, tree[i, JOINT], q, tree[i, Q_AT], s, tree[i, S_AT], qd)
-        for k in range(tree[i, NF]):
-            qd[tree[i, QF_AT] + k] = s[tree[i, SF_AT] + k]
+    for i in range(tree.parent.shape[0]):
+        joint_rates(joints, tree.joint[i], q, tree.q_at[i], s, tree.s_at[i], qd)
+        for k in range(tree.nf[i]):
+            qd[tree.qf_at[i] + k] = s[tree.sf_at[i] + k]
 
 
 @part
 def normalize_positions(tree, joints, q):
     """Unit Euler parameters everywhere."""
-    for i in range(tree.shape[0]):
-        normalize_joint(joints, tree[i, JOINT], q, tree[i, Q_AT])
+    for i in range(tree.parent.shape[0]):
+        normalize_joint(joints, tree.joint[i], q, tree.q_at[i])
 
 
 @part
 def parent_to_child(motion, i):
     """Pose of the child's joint frame in the parent body: X_pm X_J."""
-    Rp = load9_at(motion, i, RP)
-    return matmul(Rp, load9_at(motion, i, RJ)), add(load3_at(motion, i, XP), mul(Rp, load3_at(motion, i, XJ)))
+    Rp = load9_at(motion.Rp, i, 0)
+    return matmul(Rp, load9_at(motion.Rj, i, 0)), add(load3_at(motion.xp, i, 0), mul(Rp, load3_at(motion.xj, i, 0)))

@@ -7,7 +7,7 @@ from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
-from flexmbs.system.records import G_POSITION, G_VELOCITY, KKT, Equations, Evaluation
+from flexmbs.system.records import KKT, Equations, Evaluation
 
 
 @entry
@@ -23,7 +23,7 @@ def kkt_at(model, here, none, factored, c_mass, c_damping):
     if c_mass != 0.0:
         mass_blocks(system.bodies, tree, e, q, E, X, work.M, B, work.U, values, c_mass)
     if c_damping >= 0.0:
-        stiffness_blocks(tree, system.bodies.matrices, e, system.forces.joint.info, work.joint_slope, values, c_damping)
+        stiffness_blocks(tree, system.bodies, e, system.forces.joint, work.joint_slope, values, c_damping)
         coupling_blocks(
             tree, frames, e, system.couplings, system.paths, work.motion, work.slopes, q, E, X, B, work.rows, values, c_damping
         )
@@ -68,7 +68,7 @@ def project(system, work, t, q, s, tolerance, iterations):
     down further there, as far as round-off lets it. Returns the largest |g| left.
     """
     ns = s.shape[0]
-    nc = work.gs.shape[1]
+    nc = work.gs.position.shape[0]
     x = work.x
     left = 0.0
     velocities = nc == 0
@@ -76,7 +76,7 @@ def project(system, work, t, q, s, tolerance, iterations):
     while not velocities:
         kinematics(system, work, t, q, s, work.zero)
         before = left
-        left = largest(work.gs[G_POSITION])
+        left = largest(work.gs.position)
         enough = left <= tolerance * independence(work, ns) or (it > 0 and left <= tolerance and left > 0.1 * before)
         velocities = enough or it >= iterations
         it += 1
@@ -84,7 +84,7 @@ def project(system, work, t, q, s, tolerance, iterations):
         for a in range(ns):
             x[a] = 0.0
         for a in range(nc):
-            x[ns + a] = -work.gs[G_VELOCITY, a] if velocities else -work.gs[G_POSITION, a]
+            x[ns + a] = -work.gs.velocity[a] if velocities else -work.gs.position[a]
         solve(system.elimination, work.values, x)
         if velocities:
             for a in range(ns):

@@ -9,8 +9,7 @@ from flexmbs._jit.address import Entry, bound_entry, call, memory_of, words_of
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.law_kernel import KEPT, LAW_KERNELS
 from flexmbs.system.records import (
-    CO_LAW, CO_PLACE, CO_SHAPE, CO_SHAPE_PLACE, CUT_KERNEL, CUT_PLACE, LAW_ADDRESS, LAW_COUNT, LAW_FIRST, LAW_FUNCTION, LAW_GIVES,
-    LAW_KERNEL, LAW_KIND, LAW_PLACE, LawArguments, LawWorkspace, System,
+    LAW_FUNCTION, LawArguments, LawWorkspace, System,
 )  # fmt: skip
 
 ARGUMENTS = 19  # of a law at most: time and the motion of a frame
@@ -56,14 +55,13 @@ def compile_laws() -> None:
 def make_law_workspace(system: System) -> LawWorkspace:
     """Workspace for the kernels of a system."""
     forces, contacts, cuts = system.forces, system.contacts, system.cuts
-    most = max(int((rows.info[:, LAW_COUNT] * rows.info[:, LAW_GIVES]).max(initial=KEPT)) for rows in forces)
+    most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in forces)
     u, x, out = np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH)
-    found = [(*row[[LAW_PLACE, LAW_KERNEL]], value) for rows in forces for row, value in zip(rows.info, rows.value)]
-    found += [(*row[[CO_PLACE, CO_LAW]], value) for row, value in zip(contacts.info, contacts.law) if row[CO_LAW] >= 0]
-    found += [
-        (*row[[CO_SHAPE_PLACE, CO_SHAPE]], value) for row, value in zip(contacts.info, contacts.shape) if row[CO_SHAPE] >= 0
-    ]  # fmt: skip
-    found += [(*row[[CUT_PLACE, CUT_KERNEL]], value) for row, value in zip(cuts, system.relations) if row[CUT_KERNEL] >= 0]
+    found = [each for rows in forces for each in zip(rows.law.kernel_index, rows.law.kernel, rows.value)]
+    found += zip(contacts.law_index, contacts.law_kernel, contacts.law)
+    found += zip(contacts.geometry_index, contacts.geometry_kernel, contacts.geometry)
+    found += zip(cuts.kernel_index, cuts.kernel, system.relations)
+    found = [(index, kernel, value) for index, kernel, value in found if kernel >= 0]
     n = 1 + max((place for place, _, _ in found), default=-1)
     calls, words = np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64)
     for place, number, value in found:
@@ -78,15 +76,15 @@ def make_law_workspace(system: System) -> LawWorkspace:
 
 
 @part
-def given_values(info, f, laws, workspace, io, n):
+def given_values(law_rows, f, laws, workspace, io, n):
     """u of force f: its laws of time, and functions of the user of the first n arguments in workspace.x."""
-    gives = info[f, LAW_GIVES]
-    for k in range(info[f, LAW_COUNT]):
-        law = info[f, LAW_FIRST] + k
-        if laws.info[law, LAW_KIND] == LAW_FUNCTION:
+    gives = law_rows.gives[f]
+    for k in range(law_rows.n_given[f]):
+        law = law_rows.first[f] + k
+        if laws.kind[law] == LAW_FUNCTION:
             for a in range(n):
                 io[0, a] = workspace.x[a]
-            call_address(laws.info[law, LAW_ADDRESS], io[0], io[1])
+            call_address(laws.address[law], io[0], io[1])
             for a in range(gives):
                 workspace.u[k * gives + a] = io[1, a]
         else:

@@ -3,16 +3,14 @@
 import math
 
 from flexmbs._jit import call_address, called, part
-from flexmbs.system.records import (
-    LAW_ADDRESS, LAW_AT, LAW_CONSTANT, LAW_FUNCTION, LAW_KIND, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE,
-)  # fmt: skip
+from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE
 
 
 @called
 def law_of_time(laws, k, t, io):
     """(f, ḟ, f̈)(t) of law k; ``io`` (2, 48) is scratch for user functions."""
-    kind = laws.info[k, LAW_KIND]
-    at = laws.info[k, LAW_AT]
+    kind = laws.kind[k]
+    at = laws.at[k]
     p = laws.value
     if kind == LAW_CONSTANT:
         return p[at], 0.0, 0.0
@@ -42,7 +40,7 @@ def law_of_time(laws, k, t, io):
         return _table(p, at, t)
     if kind == LAW_FUNCTION:
         io[0, 0] = t
-        call_address(laws.info[k, LAW_ADDRESS], io[0], io[1])
+        call_address(laws.address[k], io[0], io[1])
         return io[1, 0], io[1, 1], io[1, 2]
     return math.nan, math.nan, math.nan
 
@@ -75,11 +73,11 @@ def _table(p, at, t):
 @part
 def force_law(laws, k, t, position, velocity, io):
     """Force F(t, x, v) of law k; a law of time ignores x and v."""
-    if laws.info[k, LAW_KIND] == LAW_FUNCTION:
+    if laws.kind[k] == LAW_FUNCTION:
         io[0, 0] = t
         io[0, 1] = position
         io[0, 2] = velocity
-        call_address(laws.info[k, LAW_ADDRESS], io[0], io[1])
+        call_address(laws.address[k], io[0], io[1])
         return io[1, 0]
     f, _, _ = law_of_time(laws, k, t, io)
     return f

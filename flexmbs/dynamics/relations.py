@@ -4,9 +4,6 @@ from flexmbs._jit import part
 from flexmbs.algebra.small import dot, load3_at
 from flexmbs.dynamics.law_calls import call_law
 from flexmbs.law_kernel import KEPT, ROW
-from flexmbs.system.records import (
-    CLOSED_ROWS, CUT_CLOSED, CUT_PLACE, CUT_ROW, G_ACCELERATION, G_POSITION, G_VELOCITY, KEEPS,
-)  # fmt: skip
 
 
 @part
@@ -23,17 +20,17 @@ def relation_rows(cuts, relations, kept, workspace, cut, gs, k, t, R, x, v, w, a
         workspace.x[4 + c] = R[c]
     for c in range(KEPT):
         workspace.u[c] = kept[k, c]
-    n = cuts[k, CUT_CLOSED]
-    call_law(cuts[k, CUT_PLACE], relations[k], workspace, KEPT + ROW * n, 0.0)
+    n = cuts.closed[k]
+    call_law(cuts.kernel_index[k], relations[k], workspace, KEPT + ROW * n, 0.0)
     for c in range(KEPT):
-        cut[k, KEEPS + c] = workspace.out[c]
+        cut.keeps[k, c] = workspace.out[c]
     for r in range(n):
-        at, given = CLOSED_ROWS + 6 * r, KEPT + ROW * r
+        at, given = 6 * r, KEPT + ROW * r
         for c in range(6):
-            cut[k, at + c] = workspace.out[given + 3 + c]
-        d = load3_at(cut, k, at)
-        m = load3_at(cut, k, at + 3)
-        row = cuts[k, CUT_ROW] + r
-        gs[G_POSITION, row] = workspace.out[given]
-        gs[G_VELOCITY, row] = dot(d, v) + dot(m, w) + workspace.out[given + 1]
-        gs[G_ACCELERATION, row] = dot(d, av) + dot(m, aw) + workspace.out[given + 2]
+            cut.covectors[k, at + c] = workspace.out[given + 3 + c]
+        d = load3_at(cut.covectors, k, at)
+        m = load3_at(cut.covectors, k, at + 3)
+        row = cuts.row[k] + r
+        gs.position[row] = workspace.out[given]
+        gs.velocity[row] = dot(d, v) + dot(m, w) + workspace.out[given + 1]
+        gs.acceleration[row] = dot(d, av) + dot(m, aw) + workspace.out[given + 2]

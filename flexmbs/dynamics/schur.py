@@ -18,9 +18,6 @@ from flexmbs.dynamics.articulated_work import (
 )  # fmt: skip
 from flexmbs.dynamics.frames import frame_pose, modal_force, world_pose
 from flexmbs.dynamics.joints import relative_pose
-from flexmbs.system.records import (
-    CLOSED_ROWS, CUT_C, CUT_P, CUT_RA, CUT_RB, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB, CUT_XR, F_BODY, PAIR_A, PAIR_B,
-)  # fmt: skip
 
 NEGLIGIBLE = 1e-12  # of a stiffness, below which a direction of a coupling has none
 
@@ -28,7 +25,7 @@ NEGLIGIBLE = 1e-12  # of a stiffness, below which a direction of a coupling has 
 @part
 def load_frame(frames, body, tau, m, Rm, xm, q, f, n):
     """Add the wrench (f, n), frame axes, at frame m to the loads."""
-    i = frames.info[m, F_BODY]
+    i = frames.body[m]
     if i >= 0:
         fb, nb = wrench_to_parent(Rm, xm, f, n)
         increase3_at(body, i, LOAD, fb)
@@ -71,14 +68,14 @@ def schur_row(frames, art, schur, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
 @called
 def cut_loads(frames, art, schur, cuts, cut, q):
     """L⁻¹Gᵀ of all cut joints."""
-    for k in range(cuts.shape[0]):
-        Ra, xa = load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA)
-        Rb, xb = load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB)
-        Rr, xr = load9_at(cut, k, CUT_RR), load3_at(cut, k, CUT_XR)
-        for r in range(cuts[k, CUT_ROWS]):
-            f = load3_at(cut, k, CLOSED_ROWS + 6 * r)
-            n = load3_at(cut, k, CLOSED_ROWS + 6 * r + 3)
-            schur_row(frames, art, schur, k, r, cuts[k, CUT_P], Ra, xa, cuts[k, CUT_C], Rb, xb, Rr, xr, q, f, n)
+    for k in range(cuts.row.shape[0]):
+        Ra, xa = load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0)
+        Rb, xb = load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0)
+        Rr, xr = load9_at(cut.R, k, 0), load3_at(cut.x, k, 0)
+        for r in range(cuts.rows[k]):
+            f = load3_at(cut.covectors, k, 6 * r)
+            n = load3_at(cut.covectors, k, 6 * r + 3)
+            schur_row(frames, art, schur, k, r, cuts.frame_p[k], Ra, xa, cuts.frame_c[k], Rb, xb, Rr, xr, q, f, n)
 
 
 @part
@@ -103,9 +100,9 @@ def stiffness_factor(P):
 def coupling_loads(frames, art, schur, first, couplings, motion, slopes, q, damping):
     """Rows of springs, bushings and forces in cut joints, nodes ``first`` …."""
     P = art.carried[0]
-    for k in range(couplings.shape[0]):
-        a = couplings[k, PAIR_A]
-        b = couplings[k, PAIR_B]
+    for k in range(couplings.a.shape[0]):
+        a = couplings.a[k]
+        b = couplings.b[k]
         Ra, xa = frame_pose(frames, a, q)
         Rb, xb = frame_pose(frames, b, q)
         RA, rA = world_pose(frames, motion, a, Ra, xa)

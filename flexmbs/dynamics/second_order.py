@@ -12,7 +12,7 @@ The scratch U of a body holds its shape products and the sums of its gyroscopic 
 """
 
 from flexmbs._jit import called, part
-from flexmbs.system.records import BEHIND, CENTRE, FIELDS, MOMENT, Bodies
+from flexmbs.system.records import BEHIND, CENTRE, MOMENT, Bodies
 
 
 def scratch_width(bodies: Bodies) -> int:
@@ -49,9 +49,9 @@ def add_rows(Q, row, n, x, first, low, high, U, to):
 @part
 def folded(bodies, i, n, U, first, out, to):
     """out[to + k] += Σ_r T_rk U[first + r], three fields at a time"""
-    N = bodies.matrices.shape[3]
+    N = bodies.m_ff.shape[2]
     _, _, _, _, slopes, _ = places(bodies)
-    fields = int(bodies.rigid[i, FIELDS])
+    fields = bodies.n_fields[i]
     whole = fields - fields % 3
     for r in range(0, whole, 3):
         a, b, c = U[first + r], U[first + r + 1], U[first + r + 2]
@@ -69,7 +69,7 @@ def folded(bodies, i, n, U, first, out, to):
 def field_amounts(bodies, i, n, U):
     """T = m + C q and z = ½ (m + T) q"""
     eta, _, _, _, slopes, _ = places(bodies)
-    fields, N = int(bodies.rigid[i, FIELDS]), bodies.matrices.shape[3]
+    fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
     for j in range(fields * N):
         U[slopes + j] = bodies.mixed[i, j]
     add_rows(bodies.curvature[i], 0, n, U, eta, 0, fields * N, U, slopes)
@@ -85,7 +85,7 @@ def field_amounts(bodies, i, n, U):
 def field_rates(bodies, i, n, U):
     """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇; the loads z̈, and on q what m_ff q̈ has too much: −mᵀ m q̈"""
     _, rates, accelerations, loads, slopes, workspace = places(bodies)
-    fields, N = int(bodies.rigid[i, FIELDS]), bodies.matrices.shape[3]
+    fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
     for j in range(fields * N):
         U[workspace + j] = 0.0
     add_rows(bodies.curvature[i], 0, n, U, rates, 0, fields * N, U, workspace)
@@ -109,7 +109,7 @@ def fold_rigid_rows(bodies, i, n, M, U):
     """M[i, :6, 6:6+n] += M[i, :6, ψ] T"""
     _, _, _, loads, _, _ = places(bodies)
     for a in range(6):
-        for r in range(int(bodies.rigid[i, FIELDS])):
+        for r in range(bodies.n_fields[i]):
             U[loads + r] = rigid_coupling(bodies, i, a, n + r, U)
         folded(bodies, i, n, U, loads, M[i, a], 6)
 
@@ -131,8 +131,8 @@ def rigid_coupling(bodies, i, a, k, U):
 def add_field_mass(bodies, i, n, factor, U, A):
     """A_ff += factor Tᵀ T (upper triangle), six fields at a time"""
     _, _, _, _, t, _ = places(bodies)
-    N = bodies.matrices.shape[3]
-    fields = int(bodies.rigid[i, FIELDS])
+    N = bodies.m_ff.shape[2]
+    fields = bodies.n_fields[i]
     whole = fields - fields % 6
     for e in range(0, whole, 6):
         o = t + e * N

@@ -9,10 +9,7 @@ import math
 from flexmbs._jit import call_address, part
 from flexmbs.algebra.se3 import exp_se3
 from flexmbs.algebra.small import add, dot, load3_at, matmul, mul, scale, store3_at, tmul
-from flexmbs.system.records import (
-    CLOSED_ROWS, G_ACCELERATION, G_POSITION, G_VELOCITY, LAW_ADDRESS, ROWS_ALONG, USER_ALONG, USER_CONSTANTS, USER_PARENT,
-    USER_POSITION, USER_VELOCITY, VALUES_ALONG,
-)  # fmt: skip
+from flexmbs.system.records import ROWS_ALONG, USER_ALONG, USER_CONSTANTS, USER_PARENT, USER_POSITION, USER_VELOCITY, VALUES_ALONG
 
 STEP = 1e-3  # m or rad from the pose
 STEP_OF_VALUES = 4e-3  # where they are differenced twice
@@ -25,7 +22,7 @@ def call_with_pose(laws, law, t, R, x, io):
     store3_at(io, 0, 1, x)
     for a in range(9):
         io[0, 4 + a] = R[a]
-    call_address(laws.info[law, LAW_ADDRESS], io[0], io[1])
+    call_address(laws.address[law], io[0], io[1])
 
 
 @part
@@ -72,12 +69,12 @@ def row_rates(p, laws, io, t, n, gs, row, R, x, v, w):
             store3_at(io, 0, 16, mul(S, w))
             call_with_pose(laws, along, t + factor * h, S, y, io)
             for r in range(n):
-                gs[G_ACCELERATION, row + r] += weight / h * io[1, r]
+                gs.acceleration[row + r] += weight / h * io[1, r]
         else:
             in_parent = load_rows(p, laws, n, t + factor * h, S, y, io)
             for r in range(n):
                 d, m = covector(io, r, in_parent, S)
-                gs[G_ACCELERATION, row + r] += weight / h * (dot(d, v) + dot(m, w) + io[1, 7 * r + 6])
+                gs.acceleration[row + r] += weight / h * (dot(d, v) + dot(m, w) + io[1, 7 * r + 6])
 
 
 @part
@@ -91,7 +88,7 @@ def second_differences(p, laws, io, t, n, gs, row, R, x, v, w):
         dR, dx = exp_se3(scale(factor * h, v), scale(factor * h, w))
         call_with_pose(laws, law, t + factor * h, matmul(R, dR), add(x, mul(R, dx)), io)
         for r in range(n):
-            gs[G_ACCELERATION, row + r] += weight / (h * h) * io[1, r]
+            gs.acceleration[row + r] += weight / (h * h) * io[1, r]
 
 
 @part
@@ -100,15 +97,15 @@ def user_rows(p, laws, io, t, n, cut, gs, k, row, R, x, v, w, av, aw):
     in_parent = load_rows(p, laws, n, t, R, x, io)
     for r in range(n):
         d, m = covector(io, r, in_parent, R)
-        store3_at(cut, k, CLOSED_ROWS + 6 * r, d)
-        store3_at(cut, k, CLOSED_ROWS + 6 * r + 3, m)
-        gs[G_POSITION, row + r] = 0.0
-        gs[G_VELOCITY, row + r] = dot(d, v) + dot(m, w) + io[1, 7 * r + 6]
-        gs[G_ACCELERATION, row + r] = dot(d, av) + dot(m, aw)
+        store3_at(cut.covectors, k, 6 * r, d)
+        store3_at(cut.covectors, k, 6 * r + 3, m)
+        gs.position[row + r] = 0.0
+        gs.velocity[row + r] = dot(d, v) + dot(m, w) + io[1, 7 * r + 6]
+        gs.acceleration[row + r] = dot(d, av) + dot(m, aw)
     if in_parent or p[USER_VELOCITY] >= 0.0:
         row_rates(p, laws, io, t, n, gs, row, R, x, v, w)
     law = int(p[USER_POSITION])
     if law >= 0:
         call_with_pose(laws, law, t, R, x, io)
         for r in range(n):
-            gs[G_POSITION, row + r] = io[1, r]
+            gs.position[row + r] = io[1, r]

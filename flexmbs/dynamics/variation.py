@@ -14,10 +14,7 @@ from flexmbs.algebra.small import add, cross, largest, scale
 from flexmbs.dynamics.equations import inward, motion_of_bodies
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import displace
-from flexmbs.system.records import (
-    BALL, CHAIN_AT, CHAIN_END, CLOSED_ROWS, CUT_CLOSED, CUT_ROW, FREE, G_POSITION, JOINT, K_FF, NF, QF_AT, S_AT, SF_AT,
-    FIXED_TRANSLATION,
-)  # fmt: skip
+from flexmbs.system.records import BALL, FREE, FIXED_TRANSLATION
 
 DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
 
@@ -75,12 +72,12 @@ def momentum(system, work, q, s, p):
     for a in range(p.shape[0]):
         p[a] = 0.0
     motion_of_bodies(system, work, q, work.zero, s, 1.0)
-    for i in range(tree.shape[0]):
+    for i in range(tree.parent.shape[0]):
         inertia_force(system.bodies, tree, work.motion, i, q, work.zero, s, work.U, p)
-        to = tree[i, SF_AT]
-        for k in range(tree[i, NF]):
-            for l in range(tree[i, NF]):
-                p[to + k] -= system.bodies.matrices[i, K_FF, l, k] * q[tree[i, QF_AT] + l]
+        to = tree.sf_at[i]
+        for k in range(tree.nf[i]):
+            for l in range(tree.nf[i]):
+                p[to + k] -= system.bodies.k_ff[i, l, k] * q[tree.qf_at[i] + l]
     inward(tree, work.frames, work.motion, q, p)
 
 
@@ -88,10 +85,10 @@ def momentum(system, work, q, s, p):
 def group_terms(system, delta, p, d, e0, e1):
     """e₀ += B, e₁ −= B for the motions of all joints that do not commute."""
     tree, joints = system.tree, system.joints
-    for i in range(tree.shape[0]):
-        at = tree[i, S_AT]
-        j = tree[i, JOINT]
-        for m in range(joints.chain[j, CHAIN_AT], joints.chain[j, CHAIN_END]):
+    for i in range(tree.parent.shape[0]):
+        at = tree.s_at[i]
+        j = tree.joint[i]
+        for m in range(joints.first[j], joints.end[j]):
             code = joints.code[m]
             if code in (FREE, BALL):
                 v, f, df = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -159,24 +156,24 @@ def variation(system, work, scratch, start, end, h, constant, e0, e1):
 def keep_gap(cuts, cut, gs, gap, rows):
     """g at the end of the step, and the closed directions T that it is told in."""
     for a in range(gap.shape[0]):
-        gap[a] = gs[G_POSITION, a]
-    for k in range(cuts.shape[0]):
-        for r in range(cuts[k, CUT_CLOSED]):
+        gap[a] = gs.position[a]
+    for k in range(cuts.row.shape[0]):
+        for r in range(cuts.closed[k]):
             for e in range(6):
-                rows[cuts[k, CUT_ROW] + r, e] = cut[k, CLOSED_ROWS + 6 * r + e]
+                rows[cuts.row[k] + r, e] = cut.covectors[k, 6 * r + e]
 
 
 @part
 def gap_at_start(cuts, cut, gap, rows, gs):
     """That gap in the closed directions at the start, T₀ T₁ᵀ g: the basis may be another one at the end of the step."""
     for a in range(gap.shape[0]):
-        gs[G_POSITION, a] = gap[a]
-    for k in range(cuts.shape[0]):
-        at = cuts[k, CUT_ROW]
-        for r in range(cuts[k, CUT_CLOSED]):
-            gs[G_POSITION, at + r] = 0.0
-            for c in range(cuts[k, CUT_CLOSED]):
+        gs.position[a] = gap[a]
+    for k in range(cuts.row.shape[0]):
+        at = cuts.row[k]
+        for r in range(cuts.closed[k]):
+            gs.position[at + r] = 0.0
+            for c in range(cuts.closed[k]):
                 same = 0.0
                 for e in range(6):
-                    same += cut[k, CLOSED_ROWS + 6 * r + e] * rows[at + c, e]
-                gs[G_POSITION, at + r] += same * gap[at + c]
+                    same += cut.covectors[k, 6 * r + e] * rows[at + c, e]
+                gs.position[at + r] += same * gap[at + c]

@@ -10,15 +10,25 @@ from flexmbs.dynamics.law_calls import make_law_workspace
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
-    CONTACT_WIDTH, CUT_WIDTH, KINEMATICS, KKT, MOTION_WIDTH, N_CALLS, RESIDUAL, SPARE, Equations, Evaluation, Frames, FramesNow,
-    Path, System, Work,
+    KINEMATICS, KKT, N_CALLS, RESIDUAL, SPARE, BodyMotion, ConstraintValues, ContactState, CurrentFrames, CutMotion,
+    Equations, Evaluation, Frames, Path, System, Work,
 )  # fmt: skip
+
+
+# numbers of each row, 0: one
+BODY = {
+    "x": 3, "A": 9, "twist": 6, "acceleration": 6, "Rp": 9, "xp": 3, "Rj": 9, "xj": 3, "Rc": 9, "xc": 3, "wrench": 6,
+    "through": 6, "applied": 6, "directions": 36,
+}  # fmt: skip
+ENDS = {"Ra": 9, "xa": 3, "Rb": 9, "xb": 3, "R": 9, "x": 3}
+CUT = {"eta": 6, **ENDS, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT}
+CONTACT = {"gap": 0, "velocity": 3, "force": 3, "beside": 0, **ENDS, "covectors": 18}
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
     """Path variables of a motion that begins with the coordinates ``beta`` of the cut joints."""
     _, _, ns, nc, _ = (int(n) for n in system.layout)
-    z, ncut, n = np.zeros, len(system.cuts), len(system.contacts.info)
+    z, ncut, n = np.zeros, len(system.cuts.row), len(system.contacts.a)
     choice = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
     return Path(
         beta=z(0) if beta is None else np.array(beta, float), kept=z((ncut, KEPT)), pivot=z(ns + nc),
@@ -34,7 +44,7 @@ def make_work(system: System, beta: np.ndarray | None = None, *, path: Path | No
 def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
     """The scratch without the addresses of the shared kernels."""
     nb, _, ns, nc, nz = (int(n) for n in system.layout)
-    F = system.bodies.matrices.shape[3]
+    F = system.bodies.m_ff.shape[2]
     n = 6 + F
     z, own = np.zeros, scratch_width(system.bodies)
     width = max(n, int(system.elimination.node[:, SIZE].max()))
@@ -43,21 +53,27 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     zero.flags.writeable = False
     return Work(
         path=path, frames=_frames_now(system.frames), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
-        motion=z((nb, MOTION_WIDTH)), force=z(ns), cut=z((len(system.cuts), CUT_WIDTH)),
-        beta=np.concatenate([path.beta, z(SPARE)]), gs=z((3, nc)), U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
+        motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns), cut=CutMotion(**_zeros(len(system.cuts.row), CUT)),
+        beta=np.concatenate([path.beta, z(SPARE)]), gs=ConstraintValues(z(nc), z(nc), z(nc)),
+        U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
         stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_workspace(system),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
-        drive_rate=z(nc), slopes=z((len(system.couplings), 12, 6)),
-        joint_slope=z((len(system.forces.joint.info), 2)), contact=z((len(system.contacts.info), CONTACT_WIDTH)),
+        drive_rate=z(nc), slopes=z((len(system.couplings.a), 12, 6)),
+        joint_slope=z((len(system.forces.joint.body), 2)),
+        contact=ContactState(**_zeros(len(system.contacts.a), CONTACT)),
     )  # fmt: skip
 
 
-def _frames_now(frames: Frames) -> FramesNow:
+def _zeros(n: int, widths: dict[str, int]) -> dict[str, np.ndarray]:
+    return {name: np.zeros((n, width) if width else n) for name, width in widths.items()}
+
+
+def _frames_now(frames: Frames) -> CurrentFrames:
     """The frames with workspace for shapes that change, or with their constant ones."""
     flat = frames.shape.reshape(len(frames.shape), -1)
     now = flat if len(frames.second) == 0 else np.zeros_like(flat)
-    return FramesNow(frames.info, frames.place, flat, frames.second, now, np.zeros_like(flat))
+    return CurrentFrames(**frames._replace(shape=flat)._asdict(), current=now, rate=np.zeros_like(flat))
 
 
 def _connected(system: System, work: Work) -> Work:

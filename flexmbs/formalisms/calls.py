@@ -20,7 +20,7 @@ from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged
 from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
 from flexmbs.integrators.run_context import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange
-from flexmbs.system.records import BESIDE, CUT_KERNEL, GAP, GAP_RATE, KEEPS, System, Work
+from flexmbs.system.records import System, Work
 
 CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
 PROJECTIONS = 4
@@ -92,7 +92,7 @@ def corrected(model, here, same, t, a, b):
 
 @entry
 def residual(common, here, same, t, slopes, b):
-    """exchange.r and exchange.gs of a point, rates of its force states, its powers."""
+    """exchange.r, g, gd and gdd of a point, rates of its force states, its powers."""
     work = common.work
     residual_of(common.system, work, t, here.q, here.s, here.sd, here.lam, here.z, slopes != 0.0, common.exchange.r)
     for i in range(here.zd.shape[0]):
@@ -127,7 +127,7 @@ def normalize(common, here, same, t, a, b):
 
 @entry
 def evaluate_constraints(common, here, same, t, a, b):
-    """exchange.gs and the coordinates of the cut joints at a point."""
+    """exchange.g, gd, gdd and the coordinates of the cut joints at a point."""
     kinematics(common.system, common.work, t, here.q, here.s, common.work.zero)
     return 0
 
@@ -138,10 +138,10 @@ def commit(common, here, same, t, a, b):
     system, work, path = common.system, common.work, common.work.path
     for i in range(path.beta.shape[0]):
         path.beta[i] = work.beta[i]
-    for k in range(system.cuts.shape[0]):
-        if system.cuts[k, CUT_KERNEL] >= 0:
+    for k in range(system.cuts.row.shape[0]):
+        if system.cuts.kernel[k] >= 0:
             for c in range(path.kept.shape[1]):
-                path.kept[k, c] = work.cut[k, KEEPS + c]
+                path.kept[k, c] = work.cut.keeps[k, c]
     for i in range(path.pivot.shape[0]):
         if work.stiffness[i] > path.pivot[i]:
             path.pivot[i] = work.stiffness[i]
@@ -179,10 +179,10 @@ def evaluate_contacts(common, here, same, t, a, b):
     kinematics(common.system, work, t, here.q, here.s, work.zero)
     contact_kinematics(common.system, work, here.q, here.s)
     for k in range(contact.gap.shape[0]):
-        contact.gap[k] = work.contact[k, GAP]
-        contact.outside[k] = work.contact[k, BESIDE]
+        contact.gap[k] = work.contact.gap[k]
+        contact.outside[k] = work.contact.beside[k]
         for c in range(3):
-            contact.rate[k, c] = work.contact[k, GAP_RATE + c]
+            contact.rate[k, c] = work.contact.velocity[k, c]
     return 0
 
 

@@ -19,7 +19,7 @@ from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.quasi_velocities import rows_in_quasi_velocities
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.names import velocity_names
-from flexmbs.system.records import NF, SF_AT, Equations, Evaluation
+from flexmbs.system.records import Equations, Evaluation
 
 DEPENDENT = 1e-6  # of the first pivot: rows below depend on others
 SINGULAR = 1e-10  # pivots of G_d below: another choice is needed
@@ -160,13 +160,13 @@ def column_weights(system, work, q, weight):
     e = system.elimination
     values = work.values
     kkt_blocks(system, work, q, 1.0)
-    for i in range(system.tree.shape[0]):
+    for i in range(system.tree.parent.shape[0]):
         n = e.node[i, SIZE]
         for a in range(n):
             m = values[e.node[i, DIAGONAL] + a * (n + 1)]
             weight[e.node[i, OFFSET] + a] = 1.0 / m**0.5 if m > 0.0 else 1.0
-        for k in range(system.tree[i, NF]):
-            weight[system.tree[i, SF_AT] + k] *= ELASTIC
+        for k in range(system.tree.nf[i]):
+            weight[system.tree.sf_at[i] + k] *= ELASTIC
 
 
 @called

@@ -46,7 +46,7 @@ from flexmbs.formalisms.quasi_velocities import (
 )  # fmt: skip
 from flexmbs.formalisms.stabilization import Projection, projected, stabilization_options
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import G_ACCELERATION, G_VELOCITY, POWER_DRIVES, S_AT, Work
+from flexmbs.system.records import POWER_DRIVES, Work
 
 LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are chosen anew
 LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
@@ -159,7 +159,7 @@ def velocity_constraints(system, work, choice, t, q, s, scratch):
     chosen_constraints(system, work, choice, q, 1.0)
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
         choose(system, work, choice, q)
-    dependent_solution(choice, work.gs[G_VELOCITY], choice.d)
+    dependent_solution(choice, work.gs.velocity, choice.d)
     if choice.T.shape[0] > 0:
         velocities_of(choice.T, choice.d, scratch)
     for a in range(s.shape[0]):
@@ -182,12 +182,12 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
         mass_in_quasi_velocities(choice.T, workspace.M, workspace.MB)
         forces_in_quasi_velocities(choice.T, work.r, workspace.h)
     reduced_velocities(choice)
-    dependent_solution(choice, work.gs[G_ACCELERATION], sd)
+    dependent_solution(choice, work.gs.acceleration, sd)
     bad = reduced_accelerations(workspace, work.r, sd)
     if bad >= 0:
         place = choice.column[choice.numbers[RANK] + bad]
-        i = system.tree.shape[0] - 1
-        while system.tree[i, S_AT] > place:  # of quasi-velocities only about there
+        i = system.tree.parent.shape[0] - 1
+        while system.tree.s_at[i] > place:  # of quasi-velocities only about there
             i -= 1
         return -1 - i
     constraint_forces(workspace, work.r, sd, lam)
@@ -200,7 +200,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
 @part
 def keep(system, work, workspace, t, q, s):
     """The choice of independent velocities for the coming step."""
-    if work.gs.shape[1] > 0:
+    if work.gs.position.shape[0] > 0:
         kinematics(system, work, t, q, s, work.zero)
         settle_choice(system, work, workspace.choice, t, q, workspace.limit[0])
 

@@ -28,7 +28,7 @@ from flexmbs.formalisms.stabilization import (
     stabilization_options,
 )
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import G_ACCELERATION, G_POSITION, G_VELOCITY, POWER_DRIVES
+from flexmbs.system.records import POWER_DRIVES
 
 
 @part
@@ -44,7 +44,7 @@ def bordered_accelerations(system, work, rate, t, q, s, z, sd, lam):
         x[a] = -work.r[a]
     gs = work.gs
     for a in range(lam.shape[0]):
-        x[ns + a] = -gs[G_ACCELERATION, a] - 2.0 * rate * gs[G_VELOCITY, a] - rate * rate * gs[G_POSITION, a]
+        x[ns + a] = -gs.acceleration[a] - 2.0 * rate * gs.velocity[a] - rate * rate * gs.position[a]
     solve(system.elimination, work.values, x)
     for a in range(ns):
         sd[a] = x[a]

@@ -42,7 +42,7 @@ from flexmbs.formalisms.multiplier import bordered_accelerations
 from flexmbs.formalisms.stabilization import checked_option
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.names import full_name, velocity_names
-from flexmbs.system.records import G_POSITION, G_VELOCITY, Work
+from flexmbs.system.records import Work
 
 TOLERANCE, LIMIT = range(2)  # places in the options
 ITERATIONS = 12
@@ -78,8 +78,8 @@ def dependent_state(system, work, choice, t, q, s, tolerance):
     size = 1e300
     for it in range(ITERATIONS):
         kinematics(system, work, t, q, s, work.zero)
-        left = largest_of_rows(choice, work.gs[G_POSITION])
-        rate = largest_of_rows(choice, work.gs[G_VELOCITY]) / (1.0 + largest(s))
+        left = largest_of_rows(choice, work.gs.position)
+        rate = largest_of_rows(choice, work.gs.velocity) / (1.0 + largest(s))
         size = max(left, rate)
         if size <= tolerance:
             return left
@@ -90,9 +90,9 @@ def dependent_state(system, work, choice, t, q, s, tolerance):
             if not factor_dependent(choice) > SINGULAR:
                 break
         before = size
-        dependent_solution(choice, work.gs[G_POSITION], choice.d)
+        dependent_solution(choice, work.gs.position, choice.d)
         displace(system.tree, system.joints, q, choice.d, q)
-        dependent_solution(choice, work.gs[G_VELOCITY], choice.d)
+        dependent_solution(choice, work.gs.velocity, choice.d)
         for a in range(s.shape[0]):
             s[a] += choice.d[a]
     return size
@@ -127,7 +127,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
 def accepted(system, work, workspace, t, q, s):
     """The state put right by the choice that serves there. Returns the largest |g| left."""
     choice = workspace.choice
-    if work.gs.shape[1] == 0:
+    if work.gs.position.shape[0] == 0:
         return 0.0
     tolerance = workspace.options[TOLERANCE]
     kinematics(system, work, t, q, s, work.zero)
@@ -143,13 +143,13 @@ def accepted(system, work, workspace, t, q, s):
         for a in range(s.shape[0]):
             s[a] = choice.s[a]
         project(system, work, t, q, s, tolerance, ITERATIONS)
-    return largest(work.gs[G_POSITION])
+    return largest(work.gs.position)
 
 
 @part
 def keep(system, work, workspace, t, q, s):
     """The choice of independent coordinates for the coming step."""
-    if work.gs.shape[1] > 0:
+    if work.gs.position.shape[0] > 0:
         kinematics(system, work, t, q, s, work.zero)
         settle_choice(system, work, workspace.choice, t, q, workspace.options[LIMIT])
 

@@ -30,23 +30,7 @@ from flexmbs.dynamics.kkt import independence
 from flexmbs.formalisms.rigid_tree import RigidTree, is_rigid_tree
 from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import (
-    DRIVE_BODY,
-    DRIVE_ROW,
-    DRIVE_V,
-    G_ACCELERATION,
-    G_POSITION,
-    G_VELOCITY,
-    JF_BODY,
-    JF_V,
-    NF,
-    POWER_DRIVES,
-    QF_AT,
-    S_AT,
-    WRENCH,
-    Equations,
-    Evaluation,
-)  # fmt: skip
+from flexmbs.system.records import POWER_DRIVES, Equations, Evaluation
 
 FACTOR, SCHUR, SOLVE = range(3)  # places in Workspace.calls
 
@@ -73,10 +57,10 @@ class Workspace(NamedTuple):
 def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
     """Articulated matrices of c_mass M + K + c_damping D; ``fresh``: the shape products belong to q."""
     tree = system.tree
-    for i in range(tree.shape[0]):
+    for i in range(tree.parent.shape[0]):
         joint_geometry(tree, work.frames, art, work.motion, i, q)
         if not fresh:
-            shape_products(system.bodies, i, tree[i, NF], q, tree[i, QF_AT], work.products[i])
+            shape_products(system.bodies, i, tree.nf[i], q, tree.qf_at[i], work.products[i])
         diagonal = art.link[i, L_CHILD] != DENSE
         body_matrix(system.bodies, tree, art.A, i, work.products[i], c_mass, c_damping, diagonal)
     return articulate(art.link, art.drive, art.body, art.A, art.modes, art.velocity, art.carried, art.T)
@@ -86,14 +70,14 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
 def factor_at(equations, factors, here, fresh, c_mass, c_damping):
     """The factor of the tree; it, `schur_at` and `solve_at` are called from several kernels and compiled once."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
-    jf = system.forces.joint.info
+    forces = system.forces.joint
     for a in range(art.velocity.shape[1]):
         art.velocity[SLOPE, a] = 0.0
     if c_damping >= 0.0:
-        for f in range(jf.shape[0]):
-            if jf[f, JF_BODY] >= 0:
+        for f in range(forces.body.shape[0]):
+            if forces.body[f] >= 0:
                 slope = work.joint_slope[f, 0] + c_damping * work.joint_slope[f, 1]
-                art.velocity[SLOPE, system.tree[jf[f, JF_BODY], S_AT] + jf[f, JF_V]] += max(slope, 0.0)
+                art.velocity[SLOPE, system.tree.s_at[forces.body[f]] + forces.v[f]] += max(slope, 0.0)
     factors.with_couplings[0] = 1 if c_damping >= 0.0 else 0
     return eliminate_tree(system, work, art, q, c_mass, c_damping, fresh != 0.0)
 
@@ -102,7 +86,7 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
 def schur_at(equations, factors, here, t, a, c_damping):
     """The Schur complement of the closed loops on the factor of the tree, and its factor."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
-    n_cuts = system.cuts.shape[0]
+    n_cuts = system.cuts.row.shape[0]
     schur = factors.coupled if c_damping >= 0.0 else factors.cuts
     cut_loads(work.frames, art, schur, system.cuts, work.cut, q)
     if c_damping >= 0.0:
@@ -119,13 +103,13 @@ def solve_at(equations, factors, here, t, a, b):
     schur = factors.coupled if factors.with_couplings[0] == 1 else factors.cuts
     ns = art.velocity.shape[1]
     drives = system.drives
-    for d in range(drives.shape[0]):
-        i = drives[d, DRIVE_BODY]
+    for d in range(drives.row.shape[0]):
+        i = drives.body[d]
         if i >= 0:
-            x[system.tree[i, S_AT] + drives[d, DRIVE_V]] = x[ns + drives[d, DRIVE_ROW]]
+            x[system.tree.s_at[i] + drives.v[d]] = x[ns + drives.row[d]]
     inward_loads(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x)
     if schur.node.shape[0] > 0:
-        loop_multipliers(art.link, art.drive, art.body, art.velocity, schur, system.cuts.shape[0], x, ns)
+        loop_multipliers(art.link, art.drive, art.body, art.velocity, schur, system.cuts.row.shape[0], x, ns)
     outward_solution(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x, ns)
     return 0
 
@@ -169,7 +153,7 @@ def share_pivots(system, work, schur):
     ns = work.r.shape[0]
     for a in range(ns, work.stiffness.shape[0]):
         work.stiffness[a] = 0.0
-    for k in range(system.cuts.shape[0]):
+    for k in range(system.cuts.row.shape[0]):
         for row in range(node[k, ROW], node[k, ROW] + node[k, ROWS]):
             work.stiffness[ns + row] = schur.stiffness[row]
 
@@ -187,12 +171,12 @@ def general_accelerations(system, work, workspace, t, q, s, z, sd, lam):
         return status
     x = art.x
     for a in range(lam.shape[0]):
-        x[ns + a] = -gs[G_ACCELERATION, a] - 2.0 * rate * gs[G_VELOCITY, a] - rate * rate * gs[G_POSITION, a]
+        x[ns + a] = -gs.acceleration[a] - 2.0 * rate * gs.velocity[a] - rate * rate * gs.position[a]
     for a in range(ns):
         art.velocity[TAU, a] = -work.r[a]
-    for i in range(system.tree.shape[0]):
+    for i in range(system.tree.parent.shape[0]):
         for a in range(6):
-            art.body[i, LOAD + a] = -work.motion[i, WRENCH + a]
+            art.body[i, LOAD + a] = -work.motion.wrench[i, a]
     solve(system, work, workspace, x)
     for a in range(ns):
         sd[a] = x[a]
@@ -220,14 +204,14 @@ def projected(system, work, workspace, t, q, s):
     """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left."""
     x = workspace.factors.art.x
     ns = s.shape[0]
-    nc = work.gs.shape[1]
+    nc = work.gs.position.shape[0]
     left = 0.0
     velocities = nc == 0 or workspace.options[TOLERANCE] == 0.0
     it = 0
     while not velocities:
         kinematics(system, work, t, q, s, work.zero)
         before = left
-        left = largest(work.gs[G_POSITION])
+        left = largest(work.gs.position)
         wanted = workspace.options[TOLERANCE]
         enough = left <= wanted * independence(work, ns) or (it > 0 and left <= wanted and left > 0.1 * before)
         velocities = enough or it >= PROJECTION_STEPS
@@ -236,7 +220,7 @@ def projected(system, work, workspace, t, q, s):
         for a in range(ns):
             x[a] = 0.0
         for a in range(nc):
-            x[ns + a] = -work.gs[G_VELOCITY, a] if velocities else -work.gs[G_POSITION, a]
+            x[ns + a] = -work.gs.velocity[a] if velocities else -work.gs.position[a]
         correction(system, work, workspace, q, x)
         if velocities:
             for a in range(ns):

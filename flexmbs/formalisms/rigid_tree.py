@@ -14,7 +14,7 @@ from flexmbs.dynamics.articulated_work import Rigid, make_rigid
 from flexmbs.dynamics.forces import joint_forces
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import NF, System
+from flexmbs.system.records import System
 
 
 class RigidWorkspace(NamedTuple):
@@ -30,7 +30,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
         work.force[a] = 0.0
     for a in range(3):
         work.power[a] = 0.0
-    if system.forces.joint.info.shape[0] > 0:
+    if system.forces.joint.coupling.shape[0] > 0:
         joint_forces(system, work, t, q, s, z, False)
     return rigid_accelerations(system.joints, workspace.rigid, system.gravity, q, s, work.force, sd)
 
@@ -52,9 +52,7 @@ KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity",
 
 def is_rigid_tree(system: System) -> bool:
     """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record has an entry."""
-    return not system.tree[:, NF].any() and not any(
-        array.size for name, array in _arrays(system, "") if not name.startswith(KNOWN)
-    )
+    return not system.tree.nf.any() and not any(array.size for name, array in _arrays(system, "") if not name.startswith(KNOWN))
 
 
 def _arrays(record: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:

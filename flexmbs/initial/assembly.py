@@ -18,25 +18,7 @@ from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import (
-    CLOSED_ROWS,
-    CUT_BETA,
-    CUT_CLOSED,
-    CUT_NV,
-    CUT_PATH,
-    CUT_PATH_END,
-    CUT_POSITIONS,
-    CUT_ROW,
-    CUT_ROWS,
-    DRIVE_BODY,
-    DRIVE_CUT,
-    DRIVE_V,
-    INVERSE,
-    NV,
-    S_AT,
-    System,
-    Work,
-)
+from flexmbs.system.records import System, Work, rows_of, some_rows
 
 Weight = float | Sequence[float]
 
@@ -130,7 +112,7 @@ def wishes(compiled: Compiled, how: Assemble, key: str) -> Wishes:
     joint[elastic_velocities(system)] = False
     for i, primary in enumerate(compiled.topology.tree):
         if primary.joint is not None:
-            at = slice(int(system.tree[i, S_AT]), int(system.tree[i, S_AT] + system.tree[i, NV]))
+            at = slice(int(system.tree.s_at[i]), int(system.tree.s_at[i] + system.tree.nv[i]))
             own = model.joints[primary.joint]
             locked[at], declared[at] = primary.joint in how.locked, getattr(own, key) is not None
             if primary.joint in how.weights:
@@ -138,7 +120,7 @@ def wishes(compiled: Compiled, how: Assemble, key: str) -> Wishes:
     driven = driven_coordinates(compiled)
     cuts, parts = [], [(np.zeros(0, bool), np.zeros(0, bool), np.zeros(0))]
     for k, name in enumerate(compiled.topology.cuts):
-        own, nv = model.joints[name], int(system.cuts[k, CUT_NV])
+        own, nv = model.joints[name], int(system.cuts.nv[k])
         told = getattr(own, key) is not None
         if nv and (told or name in how.locked or name in how.weights):
             cuts.append(CutJoint(k, compiled.places[name].motions, own.initial_position, own.initial_velocity))
@@ -151,19 +133,19 @@ def wishes(compiled: Compiled, how: Assemble, key: str) -> Wishes:
 def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, int]]]:
     """(ns,) velocity coordinates of the tree that a drive prescribes, and (cut joint, index) of the others."""
     found, cut = np.zeros(int(compiled.system.layout[2]), bool), set()
-    for drive in compiled.system.drives:
-        if drive[DRIVE_BODY] >= 0:
-            found[compiled.system.tree[drive[DRIVE_BODY], S_AT] + drive[DRIVE_V]] = True
+    for drive in rows_of(compiled.system.drives):
+        if drive.body >= 0:
+            found[compiled.system.tree.s_at[drive.body] + drive.v] = True
         else:
-            cut.add((int(drive[DRIVE_CUT]), int(drive[DRIVE_V])))
+            cut.add((int(drive.cut), int(drive.v)))
     return found, cut
 
 
 def holonomic_rows(compiled: Compiled) -> np.ndarray:
     """(nc,) True for the rows that constrain positions, False for those that constrain velocities only."""
     found = np.ones(compiled.n_constraints, bool)
-    for cut in compiled.system.cuts:
-        found[cut[CUT_ROW] + cut[CUT_POSITIONS] : cut[CUT_ROW] + cut[CUT_CLOSED]] = False
+    for cut in rows_of(compiled.system.cuts):
+        found[cut.row + cut.positions : cut.row + cut.closed] = False
     return found
 
 
@@ -177,13 +159,13 @@ def displaced(tree, joints, q0, d, q):
 def covector_rows(system, work, q, rows):
     """Write the covectors in ``work.cut`` to the rows of a zeroed array (n, ns)."""
     tree, cuts, e = system.tree, system.cuts, system.elimination
-    for k in range(cuts.shape[0]):
+    for k in range(cuts.row.shape[0]):
         cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
-        for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
+        for h in range(cuts.path[k], cuts.path_end[k]):
             i = system.paths[h]
-            for c in range(tree[i, S_AT], tree[i, S_AT] + e.node[i, SIZE]):
-                for r in range(cuts[k, CUT_ROWS]):
-                    rows[cuts[k, CUT_ROW] + r, c] = work.rows[r, c]
+            for c in range(tree.s_at[i], tree.s_at[i] + e.node[i, SIZE]):
+                for r in range(cuts.rows[k]):
+                    rows[cuts.row[k] + r, c] = work.rows[r, c]
 
 
 def cut_velocity_rows(system: System, work: Work, q: np.ndarray, cuts: Sequence[int]) -> np.ndarray:
@@ -193,11 +175,10 @@ def cut_velocity_rows(system: System, work: Work, q: np.ndarray, cuts: Sequence[
     """
     if not len(cuts):
         return np.zeros((0, int(system.layout[2])))
-    records, cut = system.cuts[list(cuts)].copy(), work.cut[list(cuts)].copy()
-    records[:, CUT_ROWS] = records[:, CUT_NV]
-    records[:, CUT_ROW] = np.cumsum(records[:, CUT_NV]) - records[:, CUT_NV]
-    cut[:, CLOSED_ROWS : CLOSED_ROWS + 36] = cut[:, INVERSE : INVERSE + 36]
-    H = np.zeros((int(records[:, CUT_NV].sum()), int(system.layout[2])))
+    records, cut = some_rows(system.cuts, list(cuts)), some_rows(work.cut, list(cuts))
+    records = records._replace(rows=records.nv, row=np.cumsum(records.nv) - records.nv)
+    cut = cut._replace(covectors=cut.inverse)
+    H = np.zeros((int(records.nv.sum()), int(system.layout[2])))
     covector_rows(system._replace(cuts=records), work._replace(cut=cut), q, H)
     return H
 
@@ -206,7 +187,7 @@ def cut_offsets(system: System, cuts: Sequence[CutJoint], beta: np.ndarray) -> n
     """β_c − β_c⁰ of cut joints, (nv,) each, in sequence."""
     found = [np.zeros(0)]
     for cut in cuts:
-        found.append(offset(cut.motions, cut.position, beta[int(system.cuts[cut.number, CUT_BETA]) :]))
+        found.append(offset(cut.motions, cut.position, beta[int(system.cuts.beta_at[cut.number]) :]))
     return np.concatenate(found)
 
 

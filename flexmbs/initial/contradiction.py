@@ -4,7 +4,6 @@ import numpy as np
 
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CUT_ROW, CUT_ROWS, DRIVE_ROW
 
 KEPT = 1e-6  # of the largest velocity, in m/s or rad/s
 
@@ -38,8 +37,8 @@ def _owners(compiled: Compiled) -> list[tuple[str, str]]:
     cuts = compiled.system.cuts
     owner = [("", "")] * compiled.n_constraints
     for k, name in enumerate(compiled.topology.cuts):
-        for a in range(int(cuts[k, CUT_ROWS])):
-            owner[int(cuts[k, CUT_ROW]) + a] = ("joints", name)
-    for name, drive in zip(compiled.model.drives, compiled.system.drives):
-        owner[int(drive[DRIVE_ROW])] = ("drives", name)
+        for a in range(int(cuts.rows[k])):
+            owner[int(cuts.row[k]) + a] = ("joints", name)
+    for name, row in zip(compiled.model.drives, compiled.system.drives.row):
+        owner[int(row)] = ("drives", name)
     return owner

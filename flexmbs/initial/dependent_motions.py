@@ -10,7 +10,6 @@ from flexmbs.errors import InputError
 from flexmbs.model.chain_twists import chain_twists
 from flexmbs.model.joints import Distance, Joint
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CUT_BETA, Q_AT
 
 DEPENDENT = 1e-6  # smallest singular value of C with columns of unit length
 NEARLY_DEPENDENT = 0.05  # the same at the end of a run that stopped
@@ -23,7 +22,7 @@ def dependent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray, least
         if sum(motion.nv > 0 for motion in place.motions) < 2:  # a single motion is independent
             continue
         cut = place.cut >= 0
-        at = int(compiled.system.cuts[place.cut, CUT_BETA] if cut else compiled.system.tree[place.body, Q_AT])
+        at = int(compiled.system.cuts.beta_at[place.cut] if cut else compiled.system.tree.q_at[place.body])
         nq = sum(motion.nq for motion in place.motions)
         C = chain_twists(place.motions, (beta if cut else q)[at : at + nq])
         C = C / np.linalg.norm(C, axis=0)

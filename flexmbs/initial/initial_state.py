@@ -26,10 +26,7 @@ from flexmbs.model.model import ModelData
 from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
-from flexmbs.system.records import (
-    CUT_BETA, CUT_NV, CUT_ROW, CUT_ROWS, DRIVE_CUT, DRIVE_ROW, END_A, END_B, ETA, F_BODY, F_NF, F_QF, G_POSITION, G_VELOCITY,
-    NF, NV, POS, Q_AT, QF_AT, ROT, S_AT, SF_AT, SPARE, VEL, System, Work,
-)  # fmt: skip
+from flexmbs.system.records import SPARE, BodyMotion, System, Work, copied, rows_of
 
 CLOSED = 1e-10
 NEWTON_STEPS = 40
@@ -77,10 +74,10 @@ class InitialState:
     s: np.ndarray
     beta: np.ndarray
     moved: tuple[Moved, ...] = ()
-    motion: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # kinematics of the bodies in joint coordinates
+    motion: BodyMotion | None = None  # kinematics of the bodies in joint coordinates
     eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))  # velocities of the cut joints
-    z: np.ndarray = field(default_factory=lambda: np.zeros(0))  # force states, None if they start at zero
-    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))  # forces of rigid contacts, None if unknown
+    z: np.ndarray = field(default_factory=lambda: np.zeros(0))  # force states, empty if they start at zero
+    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))  # forces of rigid contacts, empty if unknown
 
 
 def declared_state(compiled: Compiled) -> InitialState:
@@ -88,7 +85,7 @@ def declared_state(compiled: Compiled) -> InitialState:
     model, system = compiled.model, compiled.system
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
     for i, primary in enumerate(compiled.topology.tree):
-        at, to = int(system.tree[i, Q_AT]), int(system.tree[i, S_AT])
+        at, to = int(system.tree.q_at[i]), int(system.tree.s_at[i])
         if primary.joint is None:
             rest = np.concatenate([np.zeros(0), *(m.rest for m in primary.motions)])
             q[at : at + len(rest)] = rest
@@ -100,7 +97,7 @@ def declared_state(compiled: Compiled) -> InitialState:
             q[at : at + len(q0)], s[to : to + len(v0)] = q0, v0
         body = model.bodies[primary.body]
         if isinstance(body, FlexibleBody):
-            _elastic(body, q, s, int(system.tree[i, QF_AT]), int(system.tree[i, SF_AT]), int(system.tree[i, NF]))
+            _elastic(body, q, s, int(system.tree.qf_at[i]), int(system.tree.sf_at[i]), int(system.tree.nf[i]))
     beta = np.concatenate([np.zeros(0), *(model.joints[name].initial_position for name in compiled.topology.cuts)])
     return InitialState(q, s, beta)
 
@@ -149,7 +146,7 @@ def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = No
     left = _closed(compiled, work, t, q, s, how)
     require_independent_motions(compiled, q, work.beta[:-SPARE])
     if not left <= ACCEPTED_GAP:
-        _raise_gaps(compiled, work.gs[G_POSITION].copy(), t, how)
+        _raise_gaps(compiled, work.gs.position.copy(), t, how)
     if len(unset):
         compiled = unloaded(compiled, work, q, unset)
         work = make_work(compiled.system, work.beta[:-SPARE])
@@ -161,14 +158,14 @@ def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = No
     terms(compiled.system, work, t, q, s)  # at the state itself: the projection changes it within round-off
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
         raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; check {MENDED}"]))
-    wrong = contradicting_rates(compiled, work.gs[G_VELOCITY], s)
+    wrong = contradicting_rates(compiled, work.gs.velocity, s)
     if wrong:
         raise InputError(*wrong)
     _check_locked(compiled, start, q, s, work, how)
     moved = _moved(compiled, start, q, s, work, t)
     if how.strict and any(each.against for each in moved):
         raise InputError(*(line for each in moved for line in each.contradictions))
-    return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
+    return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, copied(work.motion), work.cut.eta.copy())
 
 
 def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, how: Assemble) -> float:
@@ -226,7 +223,7 @@ def _check_locked(
     compiled: Compiled, start: "InitialState", q: np.ndarray, s: np.ndarray, work: Work, how: Assemble
 ) -> None:  # fmt: skip
     """Check that locked joints keep their declared coordinates and velocities."""
-    state = InitialState(q, s, work.beta[:-SPARE], (), work.motion, work.cut[:, ETA : ETA + 6])
+    state = InitialState(q, s, work.beta[:-SPARE], (), work.motion, work.cut.eta)
     problems = []
     for name in how.locked:
         joint = compiled.model.joints[name]
@@ -268,7 +265,7 @@ def settle(
 def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ...]:
     """The joints moved by changes (nq,), (ns,) of all coordinates and velocities."""
     tree = compiled.system.tree
-    parts = zip(compiled.topology.tree, np.split(q, tree[1:, Q_AT]), np.split(s, tree[1:, S_AT]))
+    parts = zip(compiled.topology.tree, np.split(q, tree.q_at[1:]), np.split(s, tree.s_at[1:]))
     found = (Moved(primary.label, _largest(dq), _largest(ds)) for primary, dq, ds in parts)
     return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
 
@@ -289,19 +286,19 @@ def _moved(
 
     found = []
     for i, primary in enumerate(compiled.topology.tree):
-        at, to, nv = (int(n) for n in system.tree[i, [Q_AT, S_AT, NV]])
+        at, to, nv = (int(n[i]) for n in (system.tree.q_at, system.tree.s_at, system.tree.nv))
         led = t != 0.0 and bool(in_tree[to : to + nv].any())
         joint = None if primary.joint is None or led else model.joints[primary.joint]
         velocity = (s - start.s)[to : to + nv]
         found.append(moved(primary.label, joint, offset(primary.motions, start.q[at:], q[at:]), velocity))
-        at, to, nf = (int(n) for n in system.tree[i, [QF_AT, SF_AT, NF]])
+        at, to, nf = (int(n[i]) for n in (system.tree.qf_at, system.tree.sf_at, system.tree.nf))
         found.append(moved(f"shape of {primary.body}", None, (q - start.q)[at : at + nf], (s - start.s)[to : to + nf]))
     for k, name in enumerate(compiled.topology.cuts):
-        joint, at, nv = model.joints[name], int(system.cuts[k, CUT_BETA]), int(system.cuts[k, CUT_NV])
+        joint, at, nv = model.joints[name], int(system.cuts.beta_at[k]), int(system.cuts.nv[k])
         if nv == 0 or (joint.q0 is None and joint.v0 is None) or (t != 0.0 and any((k, v) in in_cuts for v in range(nv))):
             continue
         position = offset(compiled.places[name].motions, joint.initial_position, work.beta[at:])
-        here = moved(name, joint, position, work.cut[k, ETA : ETA + nv] - joint.initial_velocity)
+        here = moved(name, joint, position, work.cut.eta[k, :nv] - joint.initial_velocity)
         found += [here] if here.against else []
     return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
 
@@ -317,16 +314,16 @@ def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
     mend = bend if compiled.data and not how.elastic else ""
     lines = []
     for k, name in enumerate(compiled.topology.cuts):
-        rows = g[cuts[k, CUT_ROW] : cuts[k, CUT_ROW] + cuts[k, CUT_ROWS]]
+        rows = g[cuts.row[k] : cuts.row[k] + cuts.rows[k]]
         gap = float(np.abs(rows).max(initial=0.0))
         if not gap <= ACCEPTED_GAP:
             lines.append(
                 f"joints.{name}: the loop does not close, residual gap {gap:.4g} (m or rad); "
                 f"correct the lengths or start closer with q0{mend}"
             )
-    for name, drive in zip(compiled.model.drives, compiled.system.drives):
-        row = drive[DRIVE_ROW]
-        if drive[DRIVE_CUT] < 0 and not abs(g[row]) <= ACCEPTED_GAP:
+    for name, drive in zip(compiled.model.drives, rows_of(compiled.system.drives)):
+        row = drive.row
+        if drive.cut < 0 and not abs(g[row]) <= ACCEPTED_GAP:
             lines.append(
                 f"drives.{name}: its motion contradicts the joints, residual {g[row]:.4g} at t "
                 f"= 0; correct the motion or the lengths"
@@ -355,20 +352,21 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
     for i, primary in enumerate(target.topology.tree):
         b = joint.bodies.index(primary.body)
-        nf = int(system.tree[i, NF])
-        at, to = int(system.tree[i, QF_AT]), int(system.tree[i, SF_AT])
-        q[at : at + nf] = start.q[joint.system.tree[b, QF_AT] :][:nf]
-        s[to : to + nf] = start.s[joint.system.tree[b, SF_AT] :][:nf]
-        at, to = int(system.tree[i, Q_AT]), int(system.tree[i, S_AT])
+        nf = int(system.tree.nf[i])
+        at, to = int(system.tree.qf_at[i]), int(system.tree.sf_at[i])
+        q[at : at + nf] = start.q[joint.system.tree.qf_at[b] :][:nf]
+        s[to : to + nf] = start.s[joint.system.tree.sf_at[b] :][:nf]
+        at, to = int(system.tree.q_at[i]), int(system.tree.s_at[i])
         if primary.joint is not None:
             source = joint.topology.tree[b]
             assert source.joint == primary.joint
             n, m = sum(x.nq for x in primary.motions), sum(x.nv for x in primary.motions)
-            q[at : at + n] = start.q[joint.system.tree[b, Q_AT] :][:n]
-            s[to : to + m] = start.s[joint.system.tree[b, S_AT] :][:m]
+            q[at : at + n] = start.q[joint.system.tree.q_at[b] :][:n]
+            s[to : to + m] = start.s[joint.system.tree.s_at[b] :][:m]
             continue
-        A, V = start.motion[b, ROT : ROT + 9], start.motion[b, VEL : VEL + 6]
-        q[at : at + 3] = start.motion[b, POS : POS + 3]
+        assert start.motion is not None
+        A, V = start.motion.A[b], start.motion.twist[b]
+        q[at : at + 3] = start.motion.x[b]
         if isinstance(primary.motions[0], FreeMotion):
             q[at + 3 : at + 7] = euler_parameters(A)
             s[to : to + 6] = V
@@ -383,9 +381,9 @@ def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[
     place = joint.places[name]
     nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
     if place.cut >= 0:
-        at = joint.system.cuts[place.cut, CUT_BETA]
+        at = joint.system.cuts.beta_at[place.cut]
         return start.beta[at : at + nq], start.eta[place.cut, :nv]
-    at, to = joint.system.tree[place.body, Q_AT], joint.system.tree[place.body, S_AT]
+    at, to = joint.system.tree.q_at[place.body], joint.system.tree.s_at[place.body]
     q, v = start.q[at : at + nq], start.s[to : to + nv]
     return inverse_coordinates(place.motions, q, v) if place.reversed else (q, v)
 
@@ -416,14 +414,16 @@ def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list
 
 def _length(compiled: Compiled, work: Work, q: np.ndarray, f: int) -> float:
     """Distance of the ends of force f along a line."""
-    a, b = (_position(compiled.system, work, int(m), q) for m in compiled.system.forces.line.info[f, [END_A, END_B]])
+    line = compiled.system.forces.line
+    a, b = (_position(compiled.system, work, int(m), q) for m in (line.a[f], line.b[f]))
     return float(np.linalg.norm(b - a))
 
 
 def _position(system: System, work: Work, m: int, q: np.ndarray) -> np.ndarray:
     """World position of frame m."""
-    i, nf, at = system.frames.info[m, [F_BODY, F_NF, F_QF]]
+    frames = system.frames
+    i, nf, at = frames.body[m], frames.nf[m], frames.qf_at[m]
     x = places_in_body(system.frames, m, q[at : at + nf])
     if i < 0:
         return np.asarray(x)
-    return np.asarray(work.motion[i, POS : POS + 3] + work.motion[i, ROT : ROT + 9].reshape(3, 3) @ x)
+    return np.asarray(work.motion.x[i] + work.motion.A[i].reshape(3, 3) @ x)

@@ -28,7 +28,7 @@ from flexmbs.initial.assembly import (
 from flexmbs.initial.priorities import Condition, by_priority, root_of
 from flexmbs.model.motions import Slide
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import DRIVE_BODY, DRIVE_ROW, DRIVE_V, K_FF, NF, Q_AT, S_AT, Work
+from flexmbs.system.records import Work, rows_of
 from flexmbs.system.sizes import displacement_sizes, model_size
 
 STEPS = 100
@@ -112,11 +112,13 @@ class LoopClosure:
         """d of translations driven far outside of the model, which steps of bounded length do not reach."""
         system, d = self.compiled.system, np.zeros(len(self.s0))
         g = self._terms(self.q0, self.s0).g
-        for drive in system.drives[system.drives[:, DRIVE_BODY] >= 0]:
-            body, v = int(drive[DRIVE_BODY]), int(drive[DRIVE_V])
+        for drive in rows_of(system.drives):
+            if drive.body < 0:
+                continue
+            body, v = int(drive.body), int(drive.v)
             moving = [motion for motion in self.compiled.topology.tree[body].motions for _ in range(motion.nv)]
-            if isinstance(moving[v], Slide) and np.abs(g[drive[DRIVE_ROW]]) > FAR_DRIVE * self.size:
-                d[system.tree[body, S_AT] + v] = -g[drive[DRIVE_ROW]]
+            if isinstance(moving[v], Slide) and np.abs(g[drive.row]) > FAR_DRIVE * self.size:
+                d[system.tree.s_at[body] + v] = -g[drive.row]
         return d
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
@@ -313,8 +315,8 @@ class LoopClosure:
 
     def _strain_metric(self) -> np.ndarray:
         """Stiffness of all bodies."""
-        tree, matrices = self.compiled.system.tree, self.compiled.system.bodies.matrices
-        return np.asarray(scipy.linalg.block_diag(*(matrices[i, K_FF, :nf, :nf] for i, nf in enumerate(tree[:, NF]) if nf)))
+        tree, k_ff = self.compiled.system.tree, self.compiled.system.bodies.k_ff
+        return np.asarray(scipy.linalg.block_diag(*(k_ff[i, :nf, :nf] for i, nf in enumerate(tree.nf) if nf)))
 
     def _cut_rates(self, q: np.ndarray, w: Wishes) -> tuple[np.ndarray, np.ndarray]:
         """H of the cut joints that take part, and H s⁰ − v⁰."""
@@ -340,9 +342,9 @@ class LoopClosure:
         """d, with the rotation vectors of ball joints computed from the positions: steps about different axes do not add up."""
         d, tree = d.copy(), self.compiled.system.tree
         for i in self.balls:
-            at, motions = int(tree[i, Q_AT]), self.compiled.topology.tree[i].motions
+            at, motions = int(tree.q_at[i]), self.compiled.topology.tree[i].motions
             change = offset(motions, self.q0[at:], q[at:])
-            d[tree[i, S_AT] : tree[i, S_AT] + len(change)] = change
+            d[tree.s_at[i] : tree.s_at[i] + len(change)] = change
         return d
 
     def _directions(self, d: np.ndarray) -> np.ndarray:
@@ -350,7 +352,7 @@ class LoopClosure:
         axes."""
         B, tree = np.eye(len(d)), self.compiled.system.tree
         for i in self.balls:
-            at = int(tree[i, S_AT])
+            at = int(tree.s_at[i])
             for motion in self.compiled.topology.tree[i].motions:
                 if motion.nq > motion.nv:
                     turn = slice(at + motion.nv - 3, at + motion.nv)

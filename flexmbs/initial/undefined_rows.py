@@ -2,7 +2,7 @@
 
 from flexmbs.model.relations.relation import Relation
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CUT_RR, Work
+from flexmbs.system.records import Work
 
 UNDEFINED = 1e-6  # sine of the angle to such a pose
 NEARLY_UNDEFINED = 0.3  # the same at the end of a run that stopped
@@ -13,5 +13,5 @@ def undefined_relations(compiled: Compiled, work: Work, least: float = UNDEFINED
     joints = [(k, compiled.model.joints[name]) for k, name in enumerate(compiled.topology.cuts)]
     return [
         joint for k, joint in joints
-        if isinstance(joint, Relation) and joint.clearance(work.cut[k, CUT_RR : CUT_RR + 9].reshape(3, 3)) < least
+        if isinstance(joint, Relation) and joint.clearance(work.cut.R[k].reshape(3, 3)) < least
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from flexmbs.model.joints import Joint
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.system.compile import Compiled
 from flexmbs.system.pose_functions import COLUMNS, by_differences, moved, rows
-from flexmbs.system.records import CUT_RR, CUT_XR, Work
+from flexmbs.system.records import Work
 
 LEAST_SLOPE = 1e-11  # per m or rad
 WRONG = 1e-5  # of the derivatives, above the error of differences
@@ -25,7 +25,7 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
         given = joint.row() if isinstance(joint, Relation) else None
         if not isinstance(given, FunctionRows) or (given.values is None and given.rows is None):
             continue
-        here = np.concatenate([[t], work.cut[k, CUT_XR : CUT_XR + 3], work.cut[k, CUT_RR : CUT_RR + 9]])
+        here = np.concatenate([[t], work.cut.x[k], work.cut.R[k]])
         aside = here
         for direction, step in enumerate(SIDEWAYS):
             aside = moved(aside, direction, step)

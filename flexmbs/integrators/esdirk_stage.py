@@ -86,12 +86,12 @@ def take_rates(memory, context, hg):
 @part
 def stage_correction(memory, context, hg):
     """One Newton correction of ṡ and λ in ``state``, whose residual stands; its displacement stays in exchange.x."""
-    state, x, gs = context.state, context.exchange.x, context.exchange.gs
+    state, x, gdd = context.state, context.exchange.x, context.exchange.gdd
     ns = state.s.shape[0]
     for a in range(ns):
         x[a] = -context.exchange.r[a]
     for a in range(state.lam.shape[0]):
-        x[ns + a] = -gs[2, a] * hg * hg
+        x[ns + a] = -gdd[a] * hg * hg
     correction(context, STATE)
     for a in range(ns):
         state.sd[a] += x[a] / (hg * hg)
@@ -124,21 +124,21 @@ def longest(x, n):
 @called
 def close(memory, context, point, here, t):
     """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left."""
-    x, gs = context.exchange.x, context.exchange.gs
+    x, g, gd = context.exchange.x, context.exchange.g, context.exchange.gd
     ns, nc = here.s.shape[0], here.lam.shape[0]
     left = 0.0
     for _ in range(PROJECTIONS):
         evaluate_constraints(context, point, t)
         before = left
-        left = max(largest(gs[0]), largest(gs[1]) / (1.0 + largest(here.s)))
+        left = max(largest(g), largest(gd) / (1.0 + largest(here.s)))
         if left <= GAP * memory.control[1] * memory.singular[0] or (before > 0.0 and left > 0.8 * before):
-            return largest(gs[0])
+            return largest(g)
         for velocities in range(2):
             for i in range(ns):
                 x[i] = 0.0
             for a in range(nc):
                 holds = velocities == 1 or context.exchange.nonholonomic[a] == 0
-                x[ns + a] = -gs[velocities, a] if holds else 0.0
+                x[ns + a] = -(gd[a] if velocities == 1 else g[a]) if holds else 0.0
             correction(context, point)
             for i in range(ns):
                 if velocities == 1:
@@ -147,7 +147,7 @@ def close(memory, context, point, here, t):
                     here.d[i] = x[i]
         displace(context, point, point)
     evaluate_constraints(context, point, t)
-    return largest(gs[0])
+    return largest(g)
 
 
 @called
@@ -213,7 +213,7 @@ def settle_start(context, start, t):
     for a in range(ns):
         x[a] = -context.exchange.r[a]
     for a in range(start.lam.shape[0]):
-        x[ns + a] = -context.exchange.gs[2, a]
+        x[ns + a] = -context.exchange.gdd[a]
     correction(context, START)
     for a in range(ns):
         start.sd[a] = x[a]

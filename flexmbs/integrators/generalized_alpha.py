@@ -268,7 +268,8 @@ def suit(memory, context, h):
 def solve_step(memory, context, h):
     """Newton's method for the end of the step, in ``state``; the factorization is kept while the corrections converge well and
     the step does not change. Returns a status of `RunContext`."""
-    state, start, x, gs = context.state, context.start, context.exchange.x, context.exchange.gs
+    state, start, exchange = context.state, context.start, context.exchange
+    x = exchange.x
     s, sd, lam, z = state.s, state.sd, state.lam, state.z
     ns = s.shape[0]
     t1 = context.clock[TIME] + h
@@ -300,7 +301,7 @@ def solve_step(memory, context, h):
         for a in range(ns):
             x[a] = -context.exchange.r[a]
         for a in range(lam.shape[0]):
-            x[ns + a] = -gs[0, a] if context.exchange.nonholonomic[a] == 0 else -gs[1, a] / c_s
+            x[ns + a] = -exchange.g[a] if exchange.nonholonomic[a] == 0 else -exchange.gd[a] / c_s
         correction(context, STATE)
         size = correct(c_sd, c_s, x, state.d, s, sd)
         change = 0.0
@@ -364,7 +365,7 @@ def begin_at(memory, context, same, h, a, b):
     displace(context, AT, STATE)
     evaluate_constraints(context, AT, context.clock[TIME] + h)
     for k in range(memory.kappa.shape[0]):
-        memory.kappa[k] = -context.exchange.gs[0, k] / (h * h * h)
+        memory.kappa[k] = -context.exchange.g[k] / (h * h * h)
     evaluate_constraints(context, STATE, context.clock[TIME])
     return DONE
 
@@ -377,7 +378,7 @@ def finish_at(memory, context, same, h, a, b):
     size = 0.0
     change = 0.0
     for a in range(memory.kappa.shape[0]):
-        kappa = context.exchange.gs[1, a] / (h * h)
+        kappa = context.exchange.gd[a] / (h * h)
         size = max(size, abs(kappa))
         change = max(change, abs(kappa - memory.kappa[a]))
         memory.kappa[a] = kappa

@@ -380,7 +380,7 @@ def solve_step(memory, context, h, m):
         for a in range(ns):
             x[a] = -context.exchange.r[a]
         for a in range(nc):
-            x[ns + a] = -context.exchange.gs[2, a] / c_mass
+            x[ns + a] = -context.exchange.gdd[a] / c_mass
         correction(context, AT)
         for a in range(ns):
             memory.v[a] = state.s[a] + c_mass * h * x[a]

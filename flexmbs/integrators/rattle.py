@@ -112,7 +112,7 @@ def variation(context, h, memory):
 
 @part
 def start_gap(context):
-    """exchange.gs of positions: the gap at the end of the step, in the closed directions at its start."""
+    """exchange.g: the gap at the end of the step, in the closed directions at its start."""
     call(context.calls[VARIATION], context.records[COMMON], context.records[STATE], context.records[START], 0.0, 0.0, -1.0)
 
 
@@ -129,7 +129,7 @@ def settle(context, t):
     for a in range(ns):
         x[a] = -context.exchange.r[a]
     for a in range(state.lam.shape[0]):
-        x[ns + a] = -context.exchange.gs[2, a]
+        x[ns + a] = -context.exchange.gdd[a]
     correction(context, STATE)
     for a in range(ns):
         state.sd[a] = x[a]
@@ -164,7 +164,7 @@ def middle(memory, context, h):
             x[a] = -context.exchange.r[a] - 2.0 / h * context.exchange.e0[a]
         start_gap(context)
         for a in range(state.lam.shape[0]):
-            x[ns + a] = -2.0 / (h * h) * context.exchange.gs[0, a]
+            x[ns + a] = -2.0 / (h * h) * context.exchange.g[a]
         correction(context, AT)
         size = 0.0
         for a in range(ns):
@@ -222,7 +222,7 @@ def step_at(memory, context, same, h, a_, b_):
     for a in range(ns):
         x[a] = -context.exchange.r[a] - 2.0 / h * context.exchange.e1[a]
     for a in range(state.lam.shape[0]):
-        x[ns + a] = -2.0 / h * context.exchange.gs[1, a]
+        x[ns + a] = -2.0 / h * context.exchange.gd[a]
     correction(context, AT)
     for a in range(ns):
         state.s[a] += 0.5 * h * x[a]

@@ -64,7 +64,9 @@ class Exchange(NamedTuple):
 
     r: np.ndarray  # (ns,) residual
     x: np.ndarray  # (ns + nc,) right-hand side and solution of corrections
-    gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
+    g: np.ndarray  # (nc,) values of the constraint rows
+    gd: np.ndarray  # (nc,) G s + γ̄
+    gdd: np.ndarray  # (nc,) G ṡ − γ
     beta: np.ndarray  # coordinates of the cut joints
     status: np.ndarray  # (4,) int64 what failed
     gauge: np.ndarray  # (2,)
@@ -182,7 +184,7 @@ def derivative(context, point, t):
 
 @part
 def residual(context, point, t, slopes):
-    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its powers."""
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.g, gd, gdd of a point, rates of its force states, its powers."""
     context.counts[EVALUATIONS] += 1
     call(
         context.calls[RESIDUAL],
@@ -241,5 +243,5 @@ def normalize(context, point):
 
 @part
 def evaluate_constraints(context, point, t):
-    """exchange.gs and exchange.beta of a point."""
+    """exchange.g, gd, gdd and exchange.beta of a point."""
     call(context.calls[CONSTRAINTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)

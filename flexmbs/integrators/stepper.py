@@ -210,8 +210,8 @@ def record(context, i, t):
     copy(at.lam, out.lam[i])
     copy(at.z, out.z[i])
     copy(at.w, out.work[i])
-    out.drift[i, 0] = largest(exchange.gs[0])
-    out.drift[i, 1] = largest(exchange.gs[1])
+    out.drift[i, 0] = largest(exchange.g)
+    out.drift[i, 1] = largest(exchange.gd)
     for a in range(out.beta.shape[1]):
         out.beta[i, a] = exchange.beta[a]
     for k in range(out.contact.shape[1]):

@@ -13,7 +13,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.results.histories import applied_history
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import END_A, F_BODY, F_NF, QF_AT, ForceRows, Forces
+from flexmbs.system.records import Forces, some_rows
 from flexmbs.system.trajectory import Trajectory
 
 
@@ -24,7 +24,7 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
     """
     stressed = {compiled.bodies.index(name) for name, data in compiled.data.items() if data.stress is not None}
     names = {number: ref for ref, number in compiled.frames.items()}
-    owner = compiled.system.frames.info[:, F_BODY]
+    owner = compiled.system.frames.body
     found: dict[str, FloatArray] = {}
     for forces, ends in _single_forces(compiled.system.forces):
         bodies = [int(owner[m]) for m in ends]
@@ -40,11 +40,13 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
 
 def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
     """Each force that acts on frames, by itself, with its frames."""
-    none = Forces(*(ForceRows(rows.info[:0], rows.value[:0]) for rows in forces))
+    none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
     for place, rows in forces._asdict().items():
-        for k in range(0 if place == "joint" else len(rows.info)):
-            one = ForceRows(rows.info[k : k + 1], rows.value[k : k + 1])
-            yield none._replace(**{place: one}), tuple(map(int, rows.info[k, END_A:]))
+        for k in range(0 if place == "joint" else len(rows.value)):
+            yield (
+                none._replace(**{place: some_rows(rows, slice(k, k + 1))}),
+                tuple(int(m[k]) for m in (rows.a, rows.b) if m[k] >= 0),
+            )
 
 
 def _on_bodies(compiled: Compiled, given: Trajectory, forces: Forces) -> FloatArray:
@@ -58,7 +60,7 @@ def _on_bodies(compiled: Compiled, given: Trajectory, forces: Forces) -> FloatAr
 
 def _about(compiled: Compiled, trajectory: Trajectory, frame: int, wrench: FloatArray) -> FloatArray:
     """The wrench (nt, 6) about the position x + φ q of a frame instead of the origin."""
-    records, at = compiled.system.frames, int(compiled.system.tree[compiled.system.frames.info[frame, F_BODY], QF_AT])
-    x = places_in_body(records, frame, trajectory.q[:, at : at + int(records.info[frame, F_NF])])
+    records, at = compiled.system.frames, int(compiled.system.tree.qf_at[compiled.system.frames.body[frame]])
+    x = places_in_body(records, frame, trajectory.q[:, at : at + int(records.nf[frame])])
     moment = wrench[:, 3:] - np.cross(x, wrench[:, :3])
     return np.concatenate([wrench[:, :3], moment], axis=1)

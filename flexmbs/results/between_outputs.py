@@ -18,7 +18,7 @@ from flexmbs.model.motions import Ball, FreeMotion
 from flexmbs.results.joints import JointHistories
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CUT_BETA, NF, Q_AT, QF_AT, S_AT, SF_AT
+from flexmbs.system.records import rows_of
 from flexmbs.system.trajectory import Trajectory
 
 SMALL = 1e-2  # below this angle² series, as in `flexmbs.algebra.so3`
@@ -47,16 +47,15 @@ def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> T
     h = np.maximum(t[j] - t[i], 1e-300)[:, None]
     x = (times - t[i])[:, None] / h
     q, s, sd = (np.empty((len(times), values.shape[1])) for values in (given.q, given.s, given.sd))
-    for body, primary in enumerate(compiled.topology.tree):
-        row = compiled.system.tree[body]
-        at, to = int(row[Q_AT]), int(row[S_AT])
+    for row, primary in zip(rows_of(compiled.system.tree), compiled.topology.tree):
+        at, to = int(row.q_at), int(row.s_at)
         for motion in primary.motions:
             ends = _ends(given, i, j, slice(at, at + motion.nq), slice(to, to + motion.nv))
             curved = {Ball: _rotation, FreeMotion: _pose}.get(type(motion), _quintic)  # type: ignore[call-overload]
             found = curved(ends, h, x)
             q[:, at : at + motion.nq], s[:, to : to + motion.nv], sd[:, to : to + motion.nv] = found
             at, to = at + motion.nq, to + motion.nv
-        at, to, nf = int(row[QF_AT]), int(row[SF_AT]), int(row[NF])
+        at, to, nf = int(row.qf_at), int(row.sf_at), int(row.nf)
         ends = _ends(given, i, j, slice(at, at + nf), slice(to, to + nf))
         q[:, at : at + nf], s[:, to : to + nf], sd[:, to : to + nf] = _quintic(ends, h, x)
     drift = given.drift[i] + x * (given.drift[j] - given.drift[i])
@@ -75,7 +74,7 @@ def histories_at(compiled: Compiled, given: JointHistories, t: FloatArray, times
     """Wrenches and cut joints' coordinates at other times; Euler parameters of unit length."""
     values = {name: _akima(t, array, times) for name, array in given._asdict().items() if name != "unique"}
     for k, name in enumerate(compiled.topology.cuts):
-        at = int(compiled.system.cuts[k, CUT_BETA])
+        at = int(compiled.system.cuts.beta_at[k])
         for motion in compiled.model.joints[name].motions:
             at += motion.nq
             if isinstance(motion, (Ball, FreeMotion)):

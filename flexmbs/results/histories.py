@@ -11,37 +11,6 @@ from flexmbs.dynamics.forces import apply_forces, joint_force_value
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.joints import joint_directions
-from flexmbs.system.records import (
-    APPLIED,
-    BESIDE,
-    CO_B,
-    COVECTORS,
-    CUT_BETA,
-    CUT_C,
-    CUT_JOINT,
-    CUT_NV,
-    CUT_P,
-    CUT_RA,
-    CUT_RB,
-    CUT_RR,
-    CUT_XA,
-    CUT_XB,
-    CUT_XR,
-    DIRECTIONS,
-    ETA,
-    FREE_DIRECTIONS,
-    GAP,
-    GAP_FORCE,
-    GAP_RATE,
-    INVERSE,
-    JF_CUT,
-    JF_Q,
-    JF_V,
-    NV,
-    RJ,
-    THROUGH,
-    XJ,
-)  # fmt: skip
 
 
 @packed()
@@ -79,10 +48,10 @@ def joint_history(system, work, t, q, s, sd, lam, z, contact, start, primary, cu
         residual(system, work, t[i], q[i], s[i], sd[i], lam[i], z[i], False, work.r)
         for b in range(nb):
             for a in range(6):
-                primary[i, b, a] = work.motion[b, THROUGH + a]
-            for k in range(system.tree[b, NV]):
+                primary[i, b, a] = work.motion.through[b, a]
+            for k in range(system.tree.nv[b]):
                 for a in range(6):
-                    effort[i, b, k] += work.motion[b, FREE_DIRECTIONS + 6 * k + a] * primary[i, b, a]
+                    effort[i, b, k] += work.motion.directions[b, 6 * k + a] * primary[i, b, a]
         for a in range(beta.shape[1]):
             beta[i, a] = work.beta[a]
         for k in range(cut.shape[1]):
@@ -91,10 +60,10 @@ def joint_history(system, work, t, q, s, sd, lam, z, contact, start, primary, cu
             store3_at(cut[i], k, 0, f)
             store3_at(cut[i], k, 3, n)
             dv, dw = relative_acceleration(system, work, k, q[i], s[i], sd[i])
-            for a in range(system.cuts[k, CUT_NV]):
-                eta[i, k, a] = work.cut[k, ETA + a]
-                etad[i, k, a] = six_apply(work.cut, k, INVERSE + 6 * a, dv, dw)
-                effort[i, nb + k, a] = six_apply(work.cut, k, DIRECTIONS + 6 * a, f, n)
+            for a in range(system.cuts.nv[k]):
+                eta[i, k, a] = work.cut.eta[k, a]
+                etad[i, k, a] = six_apply(work.cut.inverse, k, 6 * a, dv, dw)
+                effort[i, nb + k, a] = six_apply(work.cut.directions, k, 6 * a, f, n)
 
 
 @part
@@ -119,33 +88,33 @@ def contact_history(system, work, t, q, s, contact, start, out):
         contact_kinematics(system, work, q[i], s[i])
         law_forces(system, work, False)
         for k in range(out.shape[1]):
-            out[i, k, 0] = work.contact[k, GAP]
-            out[i, k, 10] = work.contact[k, BESIDE]
+            out[i, k, 0] = work.contact.gap[k]
+            out[i, k, 10] = work.contact.beside[k]
             for c in range(3):
-                out[i, k, 1 + c] = work.contact[k, GAP_RATE + c]
-                out[i, k, 7 + c] = work.contact[k, GAP_FORCE + c]
-            m = system.contacts.info[k, CO_B]
+                out[i, k, 1 + c] = work.contact.velocity[k, c]
+                out[i, k, 7 + c] = work.contact.force[k, c]
+            m = system.contacts.b[k]
             if m >= 0:
                 Rm, xm = frame_pose(work.frames, m, q[i])
                 A, _ = world_pose(work.frames, work.motion, m, Rm, xm)
                 f = (0.0, 0.0, 0.0)
                 for c in range(3):
-                    f = add(f, scale(work.contact[k, GAP_FORCE + c], load3_at(work.contact, k, COVECTORS + 6 * c)))
+                    f = add(f, scale(work.contact.force[k, c], load3_at(work.contact.covectors, k, 6 * c)))
                 store3_at(out[i], k, 4, mul(A, f))
 
 
 @part
 def with_joint_forces(system, work, k, t, z, f, n):
     """(f, n) + (C⁺)ᵀ τ of the joint forces on cut joint k."""
-    jf = system.forces.joint.info
-    for j in range(jf.shape[0]):
-        if jf[j, JF_CUT] == k:
-            x = work.beta[system.cuts[k, CUT_BETA] + jf[j, JF_Q]]
-            v = work.cut[k, ETA + jf[j, JF_V]]
-            tau, _ = joint_force_value(system.forces.joint, system.laws, work.laws, work.io, work.force_rate, j, t, x, v, z)
-            at = INVERSE + 6 * jf[j, JF_V]
-            f = add(f, scale(tau, load3_at(work.cut, k, at)))
-            n = add(n, scale(tau, load3_at(work.cut, k, at + 3)))
+    forces = system.forces.joint
+    for j in range(forces.cut.shape[0]):
+        if forces.cut[j] == k:
+            x = work.beta[system.cuts.beta_at[k] + forces.q[j]]
+            v = work.cut.eta[k, forces.v[j]]
+            tau, _ = joint_force_value(forces, system.laws, work.laws, work.io, work.force_rate, j, t, x, v, z)
+            at = 6 * forces.v[j]
+            f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
+            n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))
     return f, n
 
 
@@ -153,17 +122,17 @@ def with_joint_forces(system, work, k, t, z, f, n):
 def relative_acceleration(system, work, k, q, s, sd):
     """V̇_rel − Ċ η of cut joint k, axes of the child's frame."""
     cut = work.cut
-    a = system.cuts[k, CUT_P]
-    b = system.cuts[k, CUT_C]
+    a = system.cuts.frame_p[k]
+    b = system.cuts.frame_c[k]
     frames, gravity, motion = work.frames, system.gravity, work.motion
-    va, wa, ava, awa = frame_rates(frames, gravity, motion, a, load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA), q, s, sd)
-    vb, wb, avb, awb = frame_rates(frames, gravity, motion, b, load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB), q, s, sd)
-    Rr, xr = load9_at(cut, k, CUT_RR), load3_at(cut, k, CUT_XR)
+    va, wa, ava, awa = frame_rates(frames, gravity, motion, a, load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0), q, s, sd)
+    vb, wb, avb, awb = frame_rates(frames, gravity, motion, b, load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0), q, s, sd)
+    Rr, xr = load9_at(cut.R, k, 0), load3_at(cut.x, k, 0)
     cv, cw = twist_to_child(Rr, xr, va, wa)
     av, aw = twist_to_child(Rr, xr, ava, awa)
     kv, kw = bracket(sub(vb, cv), sub(wb, cw), cv, cw)
-    at = system.cuts[k, CUT_BETA]
-    _, _, bv, bw = joint_directions(system.joints, system.cuts[k, CUT_JOINT], work.beta, at, cut[k], ETA, cut, k, DIRECTIONS)
+    at = system.cuts.beta_at[k]
+    _, _, bv, bw = joint_directions(system.joints, system.cuts.joint[k], work.beta, at, cut.eta[k], 0, cut.directions, k)
     return sub(add(sub(avb, av), kv), bv), sub(add(sub(awb, aw), kw), bw)
 
 
@@ -172,7 +141,7 @@ def opposite_wrench(system, work, b, q, s, sd, wrench, out):
     """out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at the parent's frame and in its axes."""
     for i in range(q.shape[0]):
         body_motion(system, work, q[i], s[i], sd[i])
-        R, x = load9_at(work.motion, b, RJ), load3_at(work.motion, b, XJ)
+        R, x = load9_at(work.motion.Rj, b, 0), load3_at(work.motion.xj, b, 0)
         f, n = wrench_to_parent(R, x, load3_at(wrench, i, 0), load3_at(wrench, i, 3))
         store3_at(out, i, 0, neg(f))
         store3_at(out, i, 3, neg(n))
@@ -183,7 +152,7 @@ def energy_history(system, work, q, s, sd, out):
     """out[i] = kinetic, strain and gravity energy of all bodies at output i, (nt, 3)."""
     for i in range(q.shape[0]):
         body_motion(system, work, q[i], s[i], sd[i])
-        for b in range(system.tree.shape[0]):
+        for b in range(system.tree.parent.shape[0]):
             kinetic, strain, potential = body_energy(
                 system.bodies, system.tree, system.gravity, work.motion, b, q[i], s[i], work.U
             )
@@ -201,4 +170,4 @@ def applied_history(system, work, t, q, s, sd, z, out):
         apply_forces(system, work, t[i], q[i], s[i], z[i], False)
         for b in range(out.shape[1]):
             for a in range(6):
-                out[i, b, a] = work.motion[b, APPLIED + a]
+                out[i, b, a] = work.motion.applied[b, a]

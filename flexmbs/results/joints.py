@@ -10,7 +10,6 @@ from flexmbs.model.motions import Ball, FreeMotion, Motion
 from flexmbs.results.histories import joint_history, opposite_wrench
 from flexmbs.system.compile import Compiled
 from flexmbs.system.coordinates import inverse_coordinates
-from flexmbs.system.records import CUT_BETA, Q_AT, S_AT
 from flexmbs.system.trajectory import Trajectory
 
 
@@ -126,10 +125,10 @@ def declared_coordinates(compiled: Compiled, trajectory: Trajectory, found: Join
     nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
     if place.cut >= 0:
         k = place.cut
-        at = int(compiled.system.cuts[k, CUT_BETA])
+        at = int(compiled.system.cuts.beta_at[k])
         effort = found.effort[:, len(compiled.bodies) + k, :nv]
         return JointCoordinates(found.beta[:, at : at + nq], found.eta[:, k, :nv], found.etad[:, k, :nv], effort)
-    at, to = (int(compiled.system.tree[place.body, column]) for column in (Q_AT, S_AT))
+    at, to = (int(each[place.body]) for each in (compiled.system.tree.q_at, compiled.system.tree.s_at))
     rates = (trajectory.s[:, to : to + nv], trajectory.sd[:, to : to + nv])
     tree = JointCoordinates(trajectory.q[:, at : at + nq], *rates, found.effort[:, place.body, :nv])
     return _reversed(place.motions, tree) if place.reversed else tree

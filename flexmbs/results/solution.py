@@ -25,7 +25,7 @@ from flexmbs.results.summary import checks
 from flexmbs.results.views import BodyView, ContactView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
 from flexmbs.system.check import Check, verdict
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import CO_LAW, DRIVE_ROW, NF, QF_AT, SF_AT, Work
+from flexmbs.system.records import Work
 from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
 
@@ -170,9 +170,9 @@ class SolutionData:
         """Motion of a body frame, and the body's elastic coordinates. Raises InputError for an unknown name."""
         _known("body", str(name), self.bodies)
         i, tree = self.compiled.bodies.index(str(name)), self.compiled.system.tree
-        nf = int(tree[i, NF])
+        nf = int(tree.nf[i])
         motion = self._motion(self.compiled.frames[FrameRef(str(name))])
-        elastic, rate = self.q[:, tree[i, QF_AT] :][:, :nf], self.s[:, tree[i, SF_AT] :][:, :nf]
+        elastic, rate = self.q[:, tree.qf_at[i] :][:, :nf], self.s[:, tree.sf_at[i] :][:, :nf]
         stress = self._stresses.get(str(name))
         surface = self.compiled.data[str(name)].surface if str(name) in self.compiled.data else None
         return BodyView(
@@ -201,7 +201,7 @@ class SolutionData:
         number = self.drives.index(name)
         joint = declared_coordinates(self.compiled, self.trajectory, self._joints, drive.joint)
         position = _position_of(self.compiled, drive.joint, drive.coordinate)
-        torque = self._joints.lam[:, self.compiled.system.drives[number, DRIVE_ROW]]
+        torque = self._joints.lam[:, self.compiled.system.drives.row[number]]
         rate = joint.velocity[:, drive.coordinate]
         return DriveView(name, self.t, joint.position[:, position], rate, torque, torque * rate)
 
@@ -219,7 +219,7 @@ class SolutionData:
     @cached_property
     def overlaps(self) -> dict[str, FloatArray]:
         """Penetration depth (nt,) [m or rad] of rigid contacts, by name; 0 if they are open or outside their bounds."""
-        rigid = self.compiled.system.contacts.info[:, CO_LAW] < 0
+        rigid = self.compiled.system.contacts.law_kernel < 0
         if not rigid.any():
             return {}
         now = self._contacts
@@ -254,8 +254,8 @@ class SolutionData:
 
     def _elastic(self, body: str) -> FloatArray:
         """Elastic coordinates (nt, nf)."""
-        row = self.compiled.system.tree[self.compiled.bodies.index(body)]
-        return self.q[:, row[QF_AT] :][:, : row[NF]]
+        tree, i = self.compiled.system.tree, self.compiled.bodies.index(body)
+        return self.q[:, tree.qf_at[i] :][:, : tree.nf[i]]
 
     def _loads_of(self, body: str, stress: StressModes) -> Callable[[], BodyLoads]:
         return lambda: body_loads(self, body, stress.interfaces)

@@ -24,7 +24,7 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.results.views import BodyView
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
-from flexmbs.system.records import ETA, NF, Q_AT, QF_AT, S_AT, SF_AT, SPARE, Work
+from flexmbs.system.records import SPARE, Work, copied
 
 Values = Mapping[str, float | Sequence[float]]
 REGULAR = 1e-10
@@ -158,7 +158,7 @@ def joint_values(joint: Compiled, solution: SolutionData, outputs: Sequence[int]
     for b, primary in enumerate(joint.topology.tree):
         body = solution.body(primary.body)
         view = None if primary.joint is None else solution.joint(primary.joint)
-        nf = int(tree[b, NF])
+        nf = int(tree.nf[b])
         for i, (q, s, _) in zip(outputs, found):
             if view is None:
                 values, rates = _free_values(body, i, isinstance(primary.motions[0], FreeMotion))
@@ -166,8 +166,8 @@ def joint_values(joint: Compiled, solution: SolutionData, outputs: Sequence[int]
                 values, rates = view.position[i], view.velocity[i]
                 if primary.reversed:
                     values, rates = inverse_coordinates(joint.model.joints[view.name].motions, values, rates)
-            q[tree[b, Q_AT] :][: len(values)], s[tree[b, S_AT] :][: len(rates)] = values, rates
-            q[tree[b, QF_AT] :][:nf], s[tree[b, SF_AT] :][:nf] = body.elastic[i], body.elastic_rate[i]
+            q[tree.q_at[b] :][: len(values)], s[tree.s_at[b] :][: len(rates)] = values, rates
+            q[tree.qf_at[b] :][:nf], s[tree.sf_at[b] :][:nf] = body.elastic[i], body.elastic_rate[i]
     return found
 
 
@@ -204,11 +204,11 @@ def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -
     work, q, s = make_work(joint.system, given.beta), given.q.copy(), given.s.copy()
     if not settle(joint, work, t, q, s).left <= ACCEPTED_GAP:
         raise InputError(f"{key}: it does not satisfy the joints and drives of the model at t = {t:g} s; correct the drives")
-    eta, nz = work.cut[:, ETA : ETA + 6].copy(), int(joint.system.layout[4])
+    eta, nz = work.cut.eta.copy(), int(joint.system.layout[4])
     z = given.z.copy() if len(given.z) == nz else np.zeros(nz)
     moved = changes(joint, q - given.q, s - given.s)
     contact = given.contact if given.compiled.contacts == joint.contacts else np.zeros((0, 3))
-    return InitialState(q, s, work.beta[:-SPARE].copy(), moved, work.motion.copy(), eta, z, contact.copy())
+    return InitialState(q, s, work.beta[:-SPARE].copy(), moved, copied(work.motion), eta, z, contact.copy())
 
 
 def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelData:
@@ -237,7 +237,7 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
             raise InputError(f"acceleration: '{name}' is not a joint of the tree; those are: {', '.join(known)}")
         nv = sum(m.nv for m in place.motions)
         values = numbers(value, nv, f"acceleration: joint '{name}'")
-        at = int(compiled.system.tree[place.body, S_AT])
+        at = int(compiled.system.tree.s_at[place.body])
         if place.reversed:
             joint = compiled.model.joints[name]
             if nv == 6:

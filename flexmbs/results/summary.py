@@ -16,7 +16,6 @@ from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
 from flexmbs.results.views import FloatArray
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
-from flexmbs.system.records import MASS
 from flexmbs.system.sizes import model_size
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def _energy(solution: SolutionData) -> Check:
 
 def energy_at_rest(solution: SolutionData) -> float:
     """Energy (J) below which a system is at rest within round-off."""
-    mass = float(solution.compiled.system.bodies.rigid[:, MASS].sum())
+    mass = float(solution.compiled.system.bodies.mass.sum())
     weight = mass * float(np.linalg.norm(solution.model.gravity))
     return max(AT_REST * mass, ROUND_OFF * weight * model_size(solution.compiled), 1e-300)
 

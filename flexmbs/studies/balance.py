@@ -14,7 +14,7 @@ from flexmbs.diagnosis.rank import displaced
 from flexmbs.dynamics.dense import terms
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import Tangents, evaluate, tangents
-from flexmbs.system.records import G_POSITION, SPARE
+from flexmbs.system.records import SPARE
 from flexmbs.system.sizes import displacement_sizes
 
 RANK = 1e-10
@@ -85,7 +85,7 @@ def balance(state: State) -> Balance:
     used = np.abs(slopes.z.r).max(axis=1, initial=0.0) > 0.0
     rows = np.vstack([known.G, slopes.q.force_rate.T[used]])
     forces = np.hstack([known.G.T, -slopes.z.r.T])
-    g = np.concatenate([values.gs[G_POSITION], values.force_rate[used]])
+    g = np.concatenate([values.gs.position, values.force_rate[used]])
     N, P = free_directions(known.M, rows)
     return Balance(state, values.r, g, slopes.q.r.T, forces, N, P, displacement_sizes(state.compiled), slopes)
 

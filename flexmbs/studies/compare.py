@@ -20,7 +20,7 @@ from flexmbs.integrators import INTEGRATORS
 from flexmbs.studies.evaluate import evaluate
 from flexmbs.studies.options import DEFAULTS, asked, by_name, check_progress, has_option, listed, output_times
 from flexmbs.studies.simulate import simulate
-from flexmbs.system.records import ETA, MASS, SPARE
+from flexmbs.system.records import SPARE, copied
 from flexmbs.system.topology import COORDINATES
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.run import Progress, facts, make_outputs
@@ -236,7 +236,7 @@ class _States:
         self.t, self.z = run.t[self.pick], run.trajectory.z[self.pick]
         self.redundant = run.run.redundant
         self.joint, start = consistent_state(model)
-        self.mass = float(self.joint.system.bodies.rigid[:, MASS].sum())
+        self.mass = float(self.joint.system.bodies.mass.sum())
         self.starts = [self._start(run, k, start) for k in self.pick]
         self.reference: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
@@ -247,7 +247,7 @@ class _States:
         q, s = run.q[k].copy(), run.s[k].copy()
         work = make_work(self.joint.system, start.beta)
         settle(self.joint, work, float(run.t[k]), q, s)
-        return InitialState(q, s, work.beta[:-SPARE].copy(), (), work.motion.copy(), work.cut[:, ETA : ETA + 6].copy())
+        return InitialState(q, s, work.beta[:-SPARE].copy(), (), copied(work.motion), work.cut.eta.copy())
 
     def differences(self, form: Formalism, coordinates: str) -> tuple[float, float]:
         """Relative differences of accelerations and of reactions from those of the first formalism asked for."""

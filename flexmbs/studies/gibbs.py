@@ -18,7 +18,6 @@ from flexmbs.studies.sequence import solution_of
 from flexmbs.studies.tangent import dense
 from flexmbs.system.compile import Compiled
 from flexmbs.system.names import velocity_names
-from flexmbs.system.records import FIRST, MASS, NF, SECOND, SF_AT
 from flexmbs.system.second_order_fields import second_order_fields
 from flexmbs.system.sizes import displacement_sizes
 
@@ -82,7 +81,7 @@ def gibbs_functions(here: State, accelerations: np.ndarray) -> np.ndarray:
         )
         data = compiled.data.get(name)
         fields = None if data is None else second_order_fields(data)
-        at, nf = int(compiled.system.tree[i, SF_AT]), int(compiled.system.tree[i, NF])
+        at, nf = int(compiled.system.tree.sf_at[i]), int(compiled.system.tree.nf[i])
         for k, sd in enumerate(accelerations):
             W = _skew(turn[k]) + _skew(spin[k]) @ _skew(spin[k])
             found[k] += 0.5 * _rigid(compiled, i, a[k], W)
@@ -96,9 +95,9 @@ def gibbs_functions(here: State, accelerations: np.ndarray) -> np.ndarray:
 
 def _rigid(compiled: Compiled, i: int, a: np.ndarray, W: np.ndarray) -> float:
     """∫ |a + W x|² dm"""
-    row = compiled.system.bodies.rigid[i]
-    first, second = row[FIRST : FIRST + 3], row[SECOND : SECOND + 9].reshape(3, 3)
-    return float(row[MASS] * a @ a + 2.0 * a @ W @ first + np.einsum("ia,ic,ac->", W, W, second))
+    bodies = compiled.system.bodies
+    first, second = bodies.first[i], bodies.second[i].reshape(3, 3)
+    return float(bodies.mass[i] * a @ a + 2.0 * a @ W @ first + np.einsum("ia,ic,ac->", W, W, second))
 
 
 def _elastic(integrals: tuple[np.ndarray, ...], a: np.ndarray, W: np.ndarray, Y: np.ndarray) -> float:

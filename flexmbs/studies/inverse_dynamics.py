@@ -17,7 +17,7 @@ from flexmbs.studies.jacobians import joint_directions_of
 from flexmbs.studies.sequence import solution_of
 from flexmbs.studies.tangent import evaluate
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import DRIVE_ROW, POWER_FORCES
+from flexmbs.system.records import POWER_FORCES
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
             raise InputError("actuators: the model has closed loops and no drives; name the actuated joints")
         names = tuple(name for name, joint in compiled.model.joints.items() if joint.nv > 0)
     found = [_efforts(state, names, keep_drives=bool(drives)) for state in states]
-    rows = dict(zip(compiled.model.drives, compiled.system.drives[:, DRIVE_ROW]))
+    rows = dict(zip(compiled.model.drives, compiled.system.drives.row))
     lam = np.array([each[0] for each in found])
     effort = {name: lam[:, [int(rows[name])]] for name in drives}
     at = 0
@@ -89,7 +89,7 @@ def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[
     """λ (nc,), τ of the named joints, the remainder (ns,), whether τ and the drives' λ are unique, power of τ."""
     compiled = state.compiled
     known = terms(compiled.system, state.work(), state.t, state.q, state.s, state.z)
-    driven = compiled.system.drives[:, DRIVE_ROW]
+    driven = compiled.system.drives.row
     rows = np.arange(compiled.n_constraints) if keep_drives else np.setdiff1d(np.arange(compiled.n_constraints), driven)
     S = [joint_directions_of(state, name) for name in names]
     columns = np.vstack([known.G[rows], *S]).T

@@ -15,7 +15,6 @@ from flexmbs.results.state import State
 from flexmbs.studies.tangent import cut_rates
 from flexmbs.system.compile import Compiled
 from flexmbs.system.names import full_name
-from flexmbs.system.records import S_AT
 
 AXES = ("x", "y", "z")
 
@@ -61,7 +60,7 @@ def joint_directions_of(state: State, joint: str) -> np.ndarray:
     if place.cut >= 0:
         return cut_rates(state)[place.cut, :n]
     rows = np.zeros((n, len(state.s)))
-    rows[np.arange(n), int(compiled.system.tree[place.body, S_AT]) + np.arange(n)] = 1.0
+    rows[np.arange(n), int(compiled.system.tree.s_at[place.body]) + np.arange(n)] = 1.0
     return rows[::-1] if place.reversed else rows
 
 

@@ -18,7 +18,7 @@ from flexmbs.studies.balance import moved
 from flexmbs.studies.sequence import checked_times, solution_of
 from flexmbs.studies.stated_rates import require_stated_rates
 from flexmbs.system.names import velocity_names
-from flexmbs.system.records import NF, SF_AT, SPARE
+from flexmbs.system.records import SPARE
 from flexmbs.system.sizes import displacement_sizes
 
 NEWTON_STEPS = 12
@@ -67,7 +67,7 @@ class _Path:
 
     def __init__(self, state: State) -> None:
         tree = state.compiled.system.tree
-        held = [np.arange(tree[i, SF_AT], tree[i, SF_AT] + tree[i, NF]) for i in range(len(tree))]
+        held = [np.arange(tree.sf_at[i], tree.sf_at[i] + tree.nf[i]) for i in range(len(tree.nf))]
         self.columns = np.setdiff1d(np.arange(len(state.s)), np.concatenate(held))
         self.sizes = displacement_sizes(state.compiled)
 

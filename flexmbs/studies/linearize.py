@@ -142,6 +142,6 @@ def _full(here: State, slopes: Tangents, known: Terms) -> tuple[Full, np.ndarray
     A, Ad = displacement_rates(here, here.s), displacement_rates(here, here.sd)
     M, G, D = known.M, known.G, slopes.s.r.T
     K = slopes.q.r.T + D @ A + M @ Ad
-    Gd = slopes.q.gs[1].T + G @ A
-    Gv = slopes.s.gs[2].T
-    return Full(M, D + M @ A, K, G, Gd, Gv + G @ A, slopes.q.gs[2].T + Gv @ A + G @ Ad), A
+    Gd = slopes.q.gs.velocity.T + G @ A
+    Gv = slopes.s.gs.acceleration.T
+    return Full(M, D + M @ A, K, G, Gd, Gv + G @ A, slopes.q.gs.acceleration.T + Gv @ A + G @ Ad), A

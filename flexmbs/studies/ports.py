@@ -15,7 +15,6 @@ from flexmbs.initial.arguments import freedom
 from flexmbs.results.state import State
 from flexmbs.studies.jacobians import AXES, frame_jacobian, joint_row
 from flexmbs.studies.tangent import Tangents
-from flexmbs.system.records import DRIVE_ROW, S_AT
 
 Port = tuple[str | int, ...]
 
@@ -51,7 +50,7 @@ def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
             if name not in drives:
                 raise InputError(f"inputs: drive '{name}' is not in the model; {close_names(name, drives)}")
             found.drives.append(name)
-            found.rows.append(int(state.compiled.system.drives[drives.index(name), DRIVE_ROW]))
+            found.rows.append(int(state.compiled.system.drives.row[drives.index(name)]))
             continue
         found.names.append(_label(port))
         columns.append(_joint(state, port) if kind == "effort" else _frame(state, port, 3 * (kind == "torque")))
@@ -82,7 +81,7 @@ def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
     """A (ns, ns) of δs = δ̇ + A δ for the velocities (or accelerations) given: ω × for rotations, ad(V) for free motions."""
     A = np.zeros((len(values), len(values)))
     for i, primary in enumerate(state.compiled.topology.tree):
-        at = int(state.compiled.system.tree[i, S_AT])
+        at = int(state.compiled.system.tree.s_at[i])
         for motion in primary.motions:
             if motion.nv == 3:
                 A[at : at + 3, at : at + 3] = _skew(values[at : at + 3])

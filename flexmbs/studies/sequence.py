@@ -10,7 +10,6 @@ from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.errors import InputError
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import evaluate
-from flexmbs.system.records import G_POSITION, G_VELOCITY
 from flexmbs.system.trajectory import RunInfo, Trajectory
 
 
@@ -21,7 +20,7 @@ def solution_of(
     n = len(states)
     t = np.array([each.t for each in states])
     gs = [evaluate(each).gs for each in states]
-    drift = np.array([[np.abs(g[row]).max(initial=0.0) for row in (G_POSITION, G_VELOCITY)] for g in gs])
+    drift = np.array([[np.abs(rows).max(initial=0.0) for rows in (g.position, g.velocity)] for g in gs])
     q, s, sd, lam, z = (np.array([getattr(each, key) for each in states]) for key in ("q", "s", "sd", "lam", "z"))
     works = np.zeros((n, 3))
     if power is not None:

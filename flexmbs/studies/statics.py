@@ -21,7 +21,6 @@ from flexmbs.studies.balance import RANK, Balance, balance, moved
 from flexmbs.studies.sequence import checked_times, solution_of
 from flexmbs.studies.tangent import dense, evaluate
 from flexmbs.system.names import velocity_names
-from flexmbs.system.records import G_POSITION
 
 NEWTON_STEPS = 12
 CONVERGED = 1e-9  # last Newton step, rad or relative to the size of the model; the remaining error is of its square
@@ -266,10 +265,10 @@ def _power(state: State) -> np.ndarray:
     here = balance(state)
     slope = here.tangents.t
     used = np.abs(here.tangents.z.r).max(axis=1, initial=0.0) > 0.0
-    rate = np.concatenate([slope.gs[G_POSITION, 0], slope.force_rate[0, used]])
+    rate = np.concatenate([slope.gs.position[0], slope.force_rate[0, used]])
     moving = replace(here, r=slope.r[0], g=rate)
     s, _ = moving.step(np.zeros(len(here.r)))
     power = evaluate(replace(here.state, s=s * SLOW)).power / SLOW
     power[1] = 0.0
-    power[2] = float(here.state.lam @ -slope.gs[G_POSITION, 0])
+    power[2] = float(here.state.lam @ -slope.gs.position[0])
     return np.asarray(power)

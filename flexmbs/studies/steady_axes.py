@@ -14,7 +14,7 @@ from flexmbs.model.chain_twists import chain_twists
 from flexmbs.model.motions import Motion
 from flexmbs.results.state import State
 from flexmbs.system.names import FREE_NAMES, velocity_names
-from flexmbs.system.records import Q_AT, S_AT
+from flexmbs.system.records import rows_of
 
 STEP = 1e-3
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
@@ -100,13 +100,12 @@ class SteadyAxes:
 def candidates(state: State) -> list[SteadyAxes]:
     """The joint velocities and, if another choice is possible, constant twists: of the child frame first."""
     found = []
-    for i, primary in enumerate(state.compiled.topology.tree):
-        row = state.compiled.system.tree[i]
+    for row, primary in zip(rows_of(state.compiled.system.tree), state.compiled.topology.tree):
         nv = sum(motion.nv for motion in primary.motions)
         single = nv > 1 and all(motion.nq == motion.nv <= 1 for motion in primary.motions)
-        if single and np.abs(state.s[row[S_AT] :][:nv]).max() > 0.0:
+        if single and np.abs(state.s[row.s_at :][:nv]).max() > 0.0:
             for after in range(len(primary.motions), -1, -1):
-                joint = Turned(primary.label, primary.motions, after, np.arange(6), int(row[Q_AT]), int(row[S_AT]))
+                joint = Turned(primary.label, primary.motions, after, np.arange(6), int(row.q_at), int(row.s_at))
                 if np.abs(_twist_rate(joint, state, nv)).max() <= _limit(state.s):
                     E = joint.matrix(state.q)
                     found.append(replace(joint, rows=np.sort(qr(E.T, mode="r", pivoting=True)[1][:nv])))

@@ -15,7 +15,7 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import SolverError
 from flexmbs.results.state import State
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ETA
+from flexmbs.system.records import ConstraintValues
 from flexmbs.system.sizes import displacement_sizes
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
@@ -30,9 +30,9 @@ def perturbed(system, work, t, base, steps, x, out):
     base (5, n): q, s, ṡ, z, λ; steps (m, 3 ns + nz + 1): changes of q, s, ṡ, z, t; x (4, n) is scratch.
     """
     ns = work.r.shape[0]
-    nc = work.gs.shape[1]
+    nc = work.gs.position.shape[0]
     nz = work.force_rate.shape[0]
-    ncut = system.cuts.shape[0]
+    ncut = system.cuts.row.shape[0]
     for i in range(steps.shape[0]):
         displace(system.tree, system.joints, base[0], steps[i], x[0])
         for a in range(ns):
@@ -44,10 +44,11 @@ def perturbed(system, work, t, base, steps, x, out):
         for a in range(ns):
             out[i, a] = work.r[a]
         at = ns
-        for b in range(3):
-            for a in range(nc):
-                out[i, at + a] = work.gs[b, a]
-            at += nc
+        for a in range(nc):
+            out[i, at + a] = work.gs.position[a]
+            out[i, at + nc + a] = work.gs.velocity[a]
+            out[i, at + 2 * nc + a] = work.gs.acceleration[a]
+        at += 3 * nc
         for a in range(nz):
             out[i, at + a] = work.force_rate[a]
         at += nz
@@ -56,7 +57,7 @@ def perturbed(system, work, t, base, steps, x, out):
         at += 3
         for k in range(ncut):
             for a in range(6):
-                out[i, at + a] = work.cut[k, ETA + a]
+                out[i, at + a] = work.cut.eta[k, a]
             at += 6
 
 
@@ -64,7 +65,7 @@ class Values(NamedTuple):
     """Residuals of the equations at one state, or their derivatives: one row per direction."""
 
     r: np.ndarray  # (…, ns) M ṡ − k − Gᵀλ
-    gs: np.ndarray  # (3, …, nc) g, G s + γ̄, G ṡ − γ
+    gs: ConstraintValues  # (…, nc) g, G s + γ̄, G ṡ − γ
     force_rate: np.ndarray  # (…, nz)
     power: np.ndarray  # (…, 3) of forces, dissipation, drives
     eta: np.ndarray  # (…, ncut, 6) velocities of the cut joints
@@ -82,7 +83,9 @@ class Tangents(NamedTuple):
 def evaluate(state: State) -> Values:
     """The equations at a state."""
     values = _split(state.compiled, _rows(state, np.zeros((1, _width(state)))))
-    return Values(values.r[0], values.gs[:, 0], values.force_rate[0], values.power[0], values.eta[0])
+    return Values(
+        values.r[0], ConstraintValues(*(each[0] for each in values.gs)), values.force_rate[0], values.power[0], values.eta[0]
+    )
 
 
 def tangents(state: State) -> Tangents:
@@ -117,7 +120,7 @@ def _rows(state: State, steps: np.ndarray) -> np.ndarray:
     base = np.zeros((5, max(nq, ns, nc, nz, 1)))
     for row, values in zip(base, (state.q, state.s, state.sd, state.z, state.lam)):
         row[: len(values)] = values
-    out = np.zeros((len(steps), ns + 3 * nc + nz + 3 + 6 * len(system.cuts)))
+    out = np.zeros((len(steps), ns + 3 * nc + nz + 3 + 6 * len(system.cuts.row)))
     perturbed(system, work, state.t, base, steps, np.zeros((4, base.shape[1])), out)
     state.compiled.callbacks.raise_error()
     if not np.isfinite(out).all():
@@ -130,8 +133,8 @@ def _rows(state: State, steps: np.ndarray) -> np.ndarray:
 def _split(compiled: Compiled, rows: np.ndarray) -> Values:
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     r, gs, rate, power, eta = np.split(rows, np.cumsum([ns, 3 * nc, nz, 3]), axis=1)
-    n, ncut = len(rows), len(compiled.system.cuts)
-    return Values(r, gs.reshape(n, 3, nc).swapaxes(0, 1), rate, power, eta.reshape(n, ncut, 6))
+    n, ncut = len(rows), len(compiled.system.cuts.row)
+    return Values(r, ConstraintValues(*gs.reshape(n, 3, nc).swapaxes(0, 1)), rate, power, eta.reshape(n, ncut, 6))
 
 
 def cut_rates(state: State) -> np.ndarray:

@@ -134,7 +134,7 @@ def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[s
 def _small(here: State, known: Terms, slopes: Tangents, chosen: Chosen, driven: Sequence[int]) -> Small:
     """Small motions at a state in the chosen coordinates; drives' changes on the rows ``driven``."""
     ns, S = len(here.s), chosen.axes.map(here.q, here.s)
-    E, turning, W = S[:ns, :ns], S[ns:, :ns], slopes.q.gs[1].T
+    E, turning, W = S[:ns, :ns], S[ns:, :ns], slopes.q.gs.velocity.T
     holonomic = holonomic_rows(here.compiled)
     N_h, P_h = free_directions(known.M, known.G[holonomic])
     N, P = free_directions(known.M, known.G)
@@ -161,8 +161,8 @@ def _rates(here: State, slopes: Tangents, N: np.ndarray, P: np.ndarray) -> np.nd
     """(2 ns, 2 ns) of d/dt (δ, δs) = rates (δ, δs)."""
     free = N @ N.T
     upper = np.hstack([-displacement_rates(here, here.s), np.eye(len(here.s))])
-    position = -free @ slopes.q.r.T - P @ slopes.q.gs[2].T
-    return np.vstack([upper, np.hstack([position, -free @ slopes.s.r.T - P @ slopes.s.gs[2].T])])
+    position = -free @ slopes.q.r.T - P @ slopes.q.gs.acceleration.T
+    return np.vstack([upper, np.hstack([position, -free @ slopes.s.r.T - P @ slopes.s.gs.acceleration.T])])
 
 
 def _without_noise(A: np.ndarray, n: int) -> np.ndarray:

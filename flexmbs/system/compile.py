@@ -23,8 +23,7 @@ from flexmbs.system.compile_relations import relation_record
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
-    AXIS, BALL, CUT_CLOSED, CUT_NODE, CUT_PATH, CUT_PATH_END, CUT_ROW, CUT_ROWS, DRIVE_BODY, FREE, NF, NV, PAIR_PATH,
-    PAIR_PATH_END, PITCH, ROTATE, FIXED_TRANSLATION, SLIDE, FIXED_ROTATION, SCREW, Joints, System,
+    BALL, FIXED_TRANSLATION, FREE, ROTATE, SCREW, SLIDE, Couplings, Cuts, Drives, Joints, System, Tree, columns,
 )  # fmt: skip
 from flexmbs.system.topology import Topology, topology
 
@@ -88,10 +87,10 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
-    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings), laws)
+    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
-        directions=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
+        constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
         drives=drives, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,
         paths=np.array(paths, np.int64),
         elimination=_elimination(model, shape, tree, cuts, drives, couplings, paths), gravity=np.array(model.gravity),
@@ -127,19 +126,22 @@ def _joints(model: ModelData, shape: Topology) -> tuple[Joints, dict[str, int]]:
         name: model.joints[name].motions for name in shape.cuts
     }
     motions = [motion for chain in chains.values() for motion in chain]
-    value = np.zeros((len(motions), FIXED_ROTATION + 9))
-    for m, motion in enumerate(motions):
-        value[m, AXIS : AXIS + 3] = _axis(motion)
-        value[m, PITCH] = motion.pitch if isinstance(motion, ScrewMotion) else 0.0
-        value[m, FIXED_ROTATION:] = np.ravel(
-            Frame(rotation=(motion.axis, motion.angle)).rotation if isinstance(motion, FixedRotation) else np.eye(3)
-        )
+    axis = np.array([_axis(motion) for motion in motions], float).reshape(-1, 3)
+    pitch = np.array([motion.pitch if isinstance(motion, ScrewMotion) else 0.0 for motion in motions])
+    rotation = np.array([_rotation(motion) for motion in motions], float).reshape(-1, 9)
     ends = np.cumsum([len(chain) for chain in chains.values()], dtype=np.int64)
     rows = [
         (end - len(chain), end, sum(m.nv for m in chain), sum(m.nq for m in chain)) for end, chain in zip(ends, chains.values())
     ]  # fmt: skip
     code = np.array([CODES[type(motion)] for motion in motions], np.int64)
-    return Joints(np.array(rows, np.int64).reshape(-1, 4), code, value), {label: k for k, label in enumerate(chains)}
+    chain = np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, 4).T)
+    return Joints(chain[0], chain[1], chain[2], chain[3], code, axis, pitch, rotation), {
+        label: k for k, label in enumerate(chains)
+    }
+
+
+def _rotation(motion: Motion) -> np.ndarray:
+    return np.ravel(Frame(rotation=(motion.axis, motion.angle)).rotation if isinstance(motion, FixedRotation) else np.eye(3))
 
 
 def _axis(motion: Motion) -> tuple[float, ...]:
@@ -152,7 +154,7 @@ def _axis(motion: Motion) -> tuple[float, ...]:
 
 def _tree(
     shape: Topology, data: dict[str, FlexibleBodyData], frames: FrameTable, joints: dict[str, int]
-) -> tuple[np.ndarray, int, int]:
+) -> tuple[Tree, int, int]:
     """Rows of the tree and the numbers of positions and velocities."""
     rows = []
     nq = ns = 0
@@ -164,12 +166,12 @@ def _tree(
         ends = frames.number(primary.frame_p), frames.number(primary.frame_c)
         rows.append((parent, *ends, joints[primary.label], int(plain), nvj, nf, nq, ns, nq + nqj, ns + nvj))
         nq, ns = nq + nqj + nf, ns + nvj + nf
-    return np.array(rows, np.int64).reshape(-1, 11), nq, ns
+    return columns(Tree, rows), nq, ns
 
 
 def _cuts(
     model: ModelData, shape: Topology, frames: FrameTable, numbers: dict[str, int], laws: LawTable
-) -> tuple[np.ndarray, np.ndarray, list[int], dict[str, JointPlace]]:
+) -> tuple[Cuts, np.ndarray, list[int], dict[str, JointPlace]]:
     """Rows of the cut joints (constraint rows are numbered with the drives), parameters of relations, paths, and where each joint
     of the model went."""
     places = {p.joint: JointPlace(i, -1, p.reversed, p.motions) for i, p in enumerate(shape.tree) if p.joint is not None}
@@ -206,7 +208,7 @@ def _cuts(
         )
         values.append(given)
         beta += joint.nq
-    return np.array(rows, np.int64).reshape(-1, 16), table(values), paths, places
+    return columns(Cuts, rows), table(values), paths, places
 
 
 def constant_directions(motions: tuple[Motion, ...]) -> bool:
@@ -222,21 +224,19 @@ def constant_directions(motions: tuple[Motion, ...]) -> bool:
     return bool(np.abs(np.cross(axes, axes[0])).max() < 1e-12)
 
 
-def _drives(
-    model: ModelData, shape: Topology, cuts: np.ndarray, places: dict[str, JointPlace], laws: LawTable
-) -> tuple[np.ndarray, int]:
+def _drives(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace], laws: LawTable) -> tuple[Drives, int]:
     """Rows of the drives; constraint rows: each cut joint's own with its driven coordinates, then driven primary coordinates."""
     drives = list(model.drives.values())
     row: dict[str, tuple[int, int]] = {}
     nc = 0
     for k in range(len(shape.cuts)):
-        cuts[k, CUT_ROW] = nc
-        nc += int(cuts[k, CUT_CLOSED])
+        cuts.row[k] = nc
+        nc += int(cuts.closed[k])
         for drive in drives:
             if places[drive.joint].cut == k:
-                row[drive.name] = nc, int(cuts[k, CUT_NODE])
+                row[drive.name] = nc, int(cuts.node[k])
                 nc += 1
-        cuts[k, CUT_ROWS] = nc - cuts[k, CUT_ROW]
+        cuts.rows[k] = nc - cuts.row[k]
     node = len(shape.tree) + len(shape.cuts)
     for drive in drives:
         if places[drive.joint].cut < 0:
@@ -247,31 +247,31 @@ def _drives(
          laws.number(f"drives.{d.name}", d.motion))
         for d in drives
     ]  # fmt: skip
-    return np.array(rows, np.int64).reshape(-1, 7), nc
+    return columns(Drives, rows), nc
 
 
 def _elimination(
     model: ModelData,
     shape: Topology,
-    tree: np.ndarray,
-    cuts: np.ndarray,
-    drives: np.ndarray,
-    couplings: np.ndarray,
+    tree: Tree,
+    cuts: Cuts,
+    drives: Drives,
+    couplings: Couplings,
     paths: list[int],
 ) -> Elimination:
     """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its
     rows full rank. A closing constraint follows everything on its loop."""
     nb, ncut = len(shape.tree), len(shape.cuts)
     real = topology(model, "joint") if shape.coordinates != "joint" else shape
-    driven = [int(body) for body in drives[:, DRIVE_BODY] if body >= 0]
-    sizes = np.concatenate([tree[:, NV] + tree[:, NF], cuts[:, CUT_ROWS], np.ones(len(driven), np.int64)])
+    driven = [int(body) for body in drives.body if body >= 0]
+    sizes = np.concatenate([tree.nv + tree.nf, cuts.rows, np.ones(len(driven), np.int64)])
     signs = np.where(np.arange(len(sizes)) < nb, 1, -1)
     pairs = [(i, j) for i, primary in enumerate(shape.tree) for j in shape.path(primary.body)[1:]]
     after: dict[int, set[int]] = {}
     carried = {joint: shape.bodies.index(body) for joint, body in shape.real_tree.items() if joint in shape.cuts}
     tree_node = {body: nb + shape.cuts.index(joint) for joint, body in carried.items()}
     for k, name in enumerate(shape.cuts):
-        pairs += [(i, nb + k) for i in paths[cuts[k, CUT_PATH] : cuts[k, CUT_PATH_END]]]
+        pairs += [(i, nb + k) for i in paths[cuts.path[k] : cuts.path_end[k]]]
         if name in carried:
             after[nb + k] = {carried[name]}
         else:
@@ -281,7 +281,7 @@ def _elimination(
     for d, body in enumerate(driven):
         pairs.append((body, nb + ncut + d))
         after[nb + ncut + d] = {body}
-    for pair in couplings:
-        path = paths[pair[PAIR_PATH] : pair[PAIR_PATH_END]]
+    for at, end in zip(couplings.path, couplings.path_end):
+        path = paths[at:end]
         pairs += [(i, j) for i in path for j in path if i < j]
     return symbolic(sizes, signs, pairs, after)

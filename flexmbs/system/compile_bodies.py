@@ -7,10 +7,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, PointMass, RigidBody
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import ModelData
-from flexmbs.system.records import (
-    D_FF, DIAGONAL_MODES, F_BODY, F_ELASTIC, F_NF, F_QF, F_R, F_SECOND, F_SF, F_X, FIELDS, FIRST, GYROSCOPIC, K_FF, M_FF, M_REST,
-    MASS, MOMENT, NF, QF_AT, RIGID_WIDTH, SECOND, SF_AT, Bodies, Frames,
-)  # fmt: skip
+from flexmbs.system.records import GYROSCOPIC, MOMENT, Bodies, Frames, Tree
 from flexmbs.system.second_order_fields import SecondOrderFields, second_order_fields
 from flexmbs.system.topology import Topology
 
@@ -26,19 +23,19 @@ def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBody
     F = max((d.nf + len(fields[name].C) for name, d in data.items()), default=0)
     z = np.zeros
     b = Bodies(
-        z((nb, RIGID_WIDTH)), z((nb, 12, F)), z((nb, F, 12, F)), z((nb, 4, n, n)), z((nb, n, R, n)), z((nb, R, n))
+        mass=z(nb), first=z((nb, 3)), second=z((nb, 9)), diagonal=z(nb, np.int64), n_fields=z(nb, np.int64),
+        linear=z((nb, 12, F)), quadratic=z((nb, F, 12, F)), m_ff=z((nb, n, n)), k_ff=z((nb, n, n)), d_ff=z((nb, n, n)),
+        m_rest=z((nb, n, n)), curvature=z((nb, n, R, n)), mixed=z((nb, R, n)),
     )  # fmt: skip
     for i, name in enumerate(shape.bodies):
         body = model.bodies[name]
         if isinstance(body, RigidBody):
             com, inertia = np.array(body.com), np.array(body.inertia)
-            b.rigid[i, MASS] = body.mass
-            b.rigid[i, FIRST : FIRST + 3] = body.mass * com
-            b.rigid[i, SECOND:DIAGONAL_MODES] = (
-                0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)
-            ).ravel()
+            b.mass[i] = body.mass
+            b.first[i] = body.mass * com
+            b.second[i] = (0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)).ravel()
         elif isinstance(body, PointMass):
-            b.rigid[i, MASS] = body.mass
+            b.mass[i] = body.mass
         elif isinstance(body, FlexibleBody):
             _flexible(b, i, body, data[name], fields[name])
         else:
@@ -49,8 +46,8 @@ def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBody
 
 def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields: SecondOrderFields) -> None:
     n, r = d.nf, len(fields.C)
-    b.rigid[i, :DIAGONAL_MODES] = [d.mass, *d.first_moment, *d.second_moment.ravel()]
-    b.rigid[i, FIELDS] = r
+    b.mass[i], b.first[i], b.second[i] = d.mass, d.first_moment, d.second_moment.ravel()
+    b.n_fields[i] = r
     S_bar, xS, SS = fields.beside_modes(d)
     b.linear[i, :MOMENT, : n + r] = xS.reshape(9, n + r)
     b.linear[i, MOMENT:, : n + r] = S_bar
@@ -59,16 +56,19 @@ def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields
         b.quadratic[i, : n + r, GYROSCOPIC + c, : n + r] = SS[a, e] - SS[e, a]
     b.curvature[i, :n, :r, :n] = fields.C.transpose(1, 0, 2)
     b.mixed[i, :r, :n] = fields.mixed
-    b.matrices[i, M_FF, :n, :n] = d.m_ff
-    b.matrices[i, M_REST, :n, :n] = d.m_ff - fields.mixed.T @ fields.mixed
-    b.matrices[i, K_FF, :n, :n] = d.K_ff
-    b.matrices[i, D_FF, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)
-    own = b.matrices[i, :M_REST]
+    b.m_ff[i, :n, :n] = d.m_ff
+    b.m_rest[i, :n, :n] = d.m_ff - fields.mixed.T @ fields.mixed
+    b.k_ff[i, :n, :n] = d.K_ff
+    b.d_ff[i, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)
+    own = np.stack([b.m_ff[i], b.k_ff[i], b.d_ff[i]])
     off = own * (1.0 - np.eye(own.shape[-1]))
     diagonal = np.abs(off).max(axis=(1, 2), initial=0.0) <= ROUND_OFF * np.abs(own).max(axis=(1, 2), initial=0.0)
     if diagonal.all():
-        own -= off
-        b.rigid[i, DIAGONAL_MODES] = 1.0
+        for matrix, part in zip((b.m_ff, b.k_ff, b.d_ff), off):
+            matrix[i] -= part
+        b.diagonal[i] = 1
+    if not r:
+        b.m_rest[i] = b.m_ff[i]
 
 
 def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:
@@ -111,16 +111,18 @@ class FrameTable:
             raise InputError(f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(self.known(ref.body)) or 'none'}")
         return found
 
-    def record(self, tree: np.ndarray) -> Frames:
+    def record(self, tree: Tree) -> Frames:
         """Flat record of all frames."""
         n, F = len(self.numbers), max((d.nf for d in self.data.values()), default=0)
-        frames = Frames(np.zeros((n, 6), np.int64), np.zeros((n, 12)), np.zeros((n, 6, F)), np.zeros((0, F, 6 * F)))
+        z = np.zeros
+        integers = {name: z(n, np.int64) for name in Frames._fields[:6]}
+        frames = Frames(**integers, x=z((n, 3)), R=z((n, 9)), shape=z((n, 6, F)), second=z((0, F, 6 * F)))
         second: list[np.ndarray] = []
         for ref, m in self.numbers.items():
             i = self.bodies[ref.body]
-            frames.info[m, F_BODY], frames.info[m, F_SECOND] = i, -1
+            frames.body[m], frames.second_at[m] = i, -1
             if i >= 0:
-                frames.info[m, F_NF], frames.info[m, F_QF], frames.info[m, F_SF] = tree[i, NF], tree[i, QF_AT], tree[i, SF_AT]
+                frames.nf[m], frames.qf_at[m], frames.sf_at[m] = tree.nf[i], tree.qf_at[i], tree.sf_at[i]
             x, R = np.zeros(3), np.eye(3)
             if ref.frame and ref.body in self.data:
                 place = self.data[ref.body].frames[ref.frame]
@@ -131,8 +133,8 @@ class FrameTable:
             elif ref.frame:
                 given: Frame = (self.model.frames if i < 0 else self.model.bodies[ref.body].frames)[ref.frame]  # type: ignore[attr-defined]
                 x, R = np.array(given.position), np.array(given.rotation)
-            frames.place[m, F_X : F_X + 3], frames.place[m, F_R:] = x, np.ravel(R)
-            frames.info[m, F_ELASTIC] = int(np.abs(frames.shape[m]).max(initial=0.0) > 0.0 or frames.info[m, F_SECOND] >= 0)
+            frames.x[m], frames.R[m] = x, np.ravel(R)
+            frames.elastic[m] = int(np.abs(frames.shape[m]).max(initial=0.0) > 0.0 or frames.second_at[m] >= 0)
         return frames._replace(second=np.array(second)) if second else frames
 
 
@@ -140,7 +142,7 @@ def _second_order(frames: Frames, m: int, d: FlexibleBodyData, name: str, second
     """Second-order displacement of a frame, where its body has one."""
     K0 = d.geometric.frames.get(name) if d.geometric is not None else None
     if K0 is not None and K0.any():
-        frames.info[m, F_SECOND] = len(second)
+        frames.second_at[m] = len(second)
         rows = np.zeros((frames.second.shape[1], 6, frames.second.shape[1]))
         rows[: d.nf, :, : d.nf] = K0.transpose(1, 0, 2)
         second.append(rows.reshape(frames.second.shape[1:]))

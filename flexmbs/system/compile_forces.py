@@ -15,7 +15,7 @@ from flexmbs.model.laws import TimeLaw
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.records import ForceRows, Forces
+from flexmbs.system.records import Couplings, ForceLaws, Forces, FrameForces, JointForces, columns
 from flexmbs.system.topology import Topology
 
 
@@ -63,7 +63,7 @@ def compile_forces(
     frame: Callable[[FrameRef], int],
     laws: LawTable,
     paths: list[int],
-) -> tuple[Forces, np.ndarray, list[int], list[str]]:
+) -> tuple[Forces, Couplings, list[int], list[str]]:
     """Records of all forces, the couplings they make, the paths lengthened by theirs, names of force states.
 
     Couplings: forces along lines, between frames, joint forces on cut joints, contacts with laws.
@@ -84,7 +84,7 @@ def compile_forces(
         return len(pairs) - 1
 
     ends = {place: [tuple(map(frame, each.frames)) for each in acting[place]] for place in ("frame", "line", "pair")}
-    coupled = {place: [coupling(*each.frames) for each in acting[place]] for place in ("line", "pair")}
+    coupled = {place: [coupling(*each.frames) for each in acting[place]] for place in ("line", "pair")} | {"frame": []}
     on_joint: list[tuple[int, ...]] = []
     across: list[int] = []
     for each in acting["joint"]:
@@ -95,11 +95,12 @@ def compile_forces(
         across.append(coupling(*ends_of) if place.cut >= 0 else -1)
     pairs += lawful(model)
     couplings, paths = _couplings(shape, pairs, frame, paths)
+    laws_of = {place: columns(ForceLaws, numbers[place]) for place in Forces._fields}
+    values = {place: _values(rows, lengths=place == "line") for place, rows in acting.items()}
+    body, cut, v, q, state = np.array(on_joint, np.int64).reshape(-1, 5).T.copy()
     forces = Forces(
-        joint=_rows(numbers["joint"], across, on_joint, acting["joint"], 13),
-        frame=_rows(numbers["frame"], [-1] * len(acting["frame"]), ends["frame"], acting["frame"], 9),
-        line=_rows(numbers["line"], coupled["line"], ends["line"], acting["line"], 10, lengths=True),
-        pair=_rows(numbers["pair"], coupled["pair"], ends["pair"], acting["pair"], 10),
+        joint=JointForces(laws_of["joint"], np.array(across, np.int64), body, cut, v, q, state, values["joint"]),
+        **{place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), values[place]) for place in ends},
     )
     return forces, couplings, paths, states
 
@@ -137,21 +138,18 @@ def lawful(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:
     return [(c.parent, c.child) for c in model.contacts.values() if isinstance(c, FrameContact) and c.law is not None]
 
 
-def _rows(
-    numbers: list[tuple[int, ...]],
-    couplings: list[int],
-    places: Sequence[tuple[int, ...]],
-    acting: list[_Acting],
-    columns: int,
-    *,
-    lengths: bool = False,
-) -> ForceRows:
-    """Records of the forces at places of one kind."""
-    info = [(*law, coupling, *place) for law, coupling, place in zip(numbers, couplings, places)]
+def _ends(coupled: list[int], ends: list[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Couplings and the two frames of forces, −1 where there is none."""
+    two = np.array([(*each, -1)[:2] for each in ends], np.int64).reshape(-1, 2)
+    return np.array(coupled or [-1] * len(ends), np.int64), *two.T.copy()
+
+
+def _values(acting: list[_Acting], *, lengths: bool) -> np.ndarray:
+    """Parameters of the laws; of forces along lines last the length without load."""
     value = table([each.row.parameters for each in acting])
     if lengths:
         value = np.column_stack([value, [each.length for each in acting]])
-    return ForceRows(np.array(info, np.int64).reshape(-1, columns), np.ascontiguousarray(value, float))
+    return np.ascontiguousarray(value, float)
 
 
 def table(rows: Sequence[Sequence[float]]) -> np.ndarray:
@@ -164,7 +162,7 @@ def table(rows: Sequence[Sequence[float]]) -> np.ndarray:
 
 def _couplings(
     shape: Topology, pairs: list[tuple[FrameRef, FrameRef]], frame: Callable[[FrameRef], int], paths: list[int]
-) -> tuple[np.ndarray, list[int]]:
+) -> tuple[Couplings, list[int]]:
     """Who moves the two frames of each pair."""
     paths = list(paths)
     rows = []
@@ -173,4 +171,4 @@ def _couplings(
         at = len(paths)
         paths += path
         rows.append((frame(a), frame(b), top, at, len(paths)))
-    return np.array(rows, np.int64).reshape(-1, 5), paths
+    return columns(Couplings, rows), paths

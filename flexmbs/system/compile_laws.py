@@ -85,5 +85,5 @@ class LawTable:
 
     def record(self) -> Laws:
         """Flat record of all laws."""
-        info = [(kind, at, address) for kind, at, address in zip(self.kind, self.at, self.addresses)]
-        return Laws(np.array(info, np.int64).reshape(-1, 3), np.array([*self.values, 0.0]))
+        kind, at, address = (np.array(each, np.int64) for each in (self.kind, self.at, self.addresses))
+        return Laws(kind, at, address, np.array([*self.values, 0.0]))

@@ -4,38 +4,26 @@ import numpy as np
 
 from flexmbs.model.chain_twists import chain_twists
 from flexmbs.model.motions import Motion
-from flexmbs.system.records import (
-    CLOSED_ROWS,
-    CUT_CONSTANT,
-    CUT_KERNEL,
-    CUT_ROW,
-    DIRECTIONS,
-    DRIVE_CUT,
-    DRIVE_ROW,
-    DRIVE_V,
-    INVERSE,
-    OF_CHAIN,
-)  # fmt: skip
+from flexmbs.system.records import OF_CHAIN, Cuts, Directions, Drives
 
-WIDTH = CLOSED_ROWS + 36 - DIRECTIONS
 ALIKE = 1e-9  # of remainders: then the first unit vector is taken
 
 
-def constant_rows(cuts: np.ndarray, drives: np.ndarray, chains: list[tuple[Motion, ...]]) -> np.ndarray:
-    """(ncut, 108): free directions C, their pseudo-inverse C⁺, and the covectors of closed and driven rows, zero elsewhere."""
-    found = np.zeros((len(cuts), WIDTH))
+def constant_rows(cuts: Cuts, drives: Drives, chains: list[tuple[Motion, ...]]) -> Directions:
+    """Free directions C, their pseudo-inverse C⁺, and the covectors of closed and driven rows, zero elsewhere."""
+    found = Directions(*(np.zeros((len(cuts.row), 36)) for _ in Directions._fields))
     for k, motions in enumerate(chains):
-        if cuts[k, CUT_KERNEL] != OF_CHAIN or not cuts[k, CUT_CONSTANT]:
+        if cuts.kernel[k] != OF_CHAIN or not cuts.constant[k]:
             continue
         C = chain_twists(motions, np.concatenate([np.zeros(0), *(motion.rest for motion in motions)]))
         inverse, n = np.linalg.pinv(C), C.shape[1]
         rows = complement(C)
-        for drive in drives[drives[:, DRIVE_CUT] == k]:
-            rows = np.vstack([rows, inverse[drive[DRIVE_V]]])
-            assert len(rows) == drive[DRIVE_ROW] - cuts[k, CUT_ROW] + 1
-        found[k, : 6 * n] = C.T.ravel()
-        found[k, INVERSE - DIRECTIONS :][: 6 * n] = inverse.ravel()
-        found[k, CLOSED_ROWS - DIRECTIONS :][: rows.size] = rows.ravel()
+        for d in np.flatnonzero(drives.cut == k):
+            rows = np.vstack([rows, inverse[drives.v[d]]])
+            assert len(rows) == drives.row[d] - cuts.row[k] + 1
+        found.directions[k, : 6 * n] = C.T.ravel()
+        found.inverse[k, : 6 * n] = inverse.ravel()
+        found.covectors[k, : rows.size] = rows.ravel()
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import NF, NV
+from flexmbs.system.records import rows_of
 from flexmbs.system.topology import PrimaryJoint
 
 FREE_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -17,9 +17,9 @@ def velocity_names(compiled: Compiled) -> tuple[str, ...]:
     ``rod.vx`` … ``rod.wz``: translations and rotations of a body without a primary joint; ``rod.mode1``: elastic coordinates.
     """
     names: list[str] = []
-    for primary, row in zip(compiled.topology.tree, compiled.system.tree):
-        names += _of_joint(primary, int(row[NV]))
-        names += [f"{primary.body}.mode{k + 1}" for k in range(int(row[NF]))]
+    for primary, row in zip(compiled.topology.tree, rows_of(compiled.system.tree)):
+        names += _of_joint(primary, int(row.nv))
+        names += [f"{primary.body}.mode{k + 1}" for k in range(int(row.nf))]
     return tuple(names)
 
 

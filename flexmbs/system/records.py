@@ -1,104 +1,73 @@
-"""Flat records of a compiled model: few contiguous arrays by topic, one row per instance, columns by name.
+"""Records of a compiled model: arrays with one row per instance, a named field for each quantity.
 
 Bodies are numbered so that a parent precedes its children; −1 is the ground. Modal data are padded to the largest number of
 modes F. Positions q and velocities s are ordered by body: joint coordinates of the primary joint, then elastic coordinates.
-Kernels take the record of their topic, not the whole system: every array that crosses a call costs compile time.
+Compiled code is given a record by its address and reads the fields where they are used (`flexmbs._jit.lent`).
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from flexmbs.algebra.blocks import Elimination
 
+R = TypeVar("R", bound=tuple[np.ndarray, ...])
+
 # elementary motions of a joint
 ROTATE, SLIDE, SCREW, BALL, FREE, FIXED_TRANSLATION = range(6)
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
+# Cuts.kernel where the rows are those of the joint's chain, or functions of the user
+OF_CHAIN, OF_FUNCTIONS = -1, -2
 
-# columns of System.tree: body i hangs on FRAME_P by its primary JOINT at its own FRAME_C; PLAIN: its velocities are the body
-# twist itself
-PARENT, FRAME_P, FRAME_C, JOINT, PLAIN, NV, NF, Q_AT, S_AT, QF_AT, SF_AT = range(11)
-# columns of Bodies.rigid
-MASS, FIRST, SECOND, DIAGONAL_MODES, FIELDS = 0, 1, 4, 13, 14  # diagonal: m_ff, K_ff, D_ff; number of second-order fields
-RIGID_WIDTH = 15
 # rows of Bodies.linear: 3a+b for ∫x_a φ_b dm, MOMENT + a for ∫φ_a dm; of Bodies.quadratic: 3a+b for ∫φ_a φ_b dm, GYROSCOPIC + a
 # for ∫φ×φ dm, which shape products and sums in the scratch of a body have too; c and Θ come BEHIND these
 MOMENT, GYROSCOPIC, CENTRE, BEHIND = 9, 9, 12, 12
-# Bodies.matrices; the last: m_ff without the part that second-order fields have
-M_FF, K_FF, D_FF, M_REST = range(4)
-# columns of Frames.info and Frames.place
-F_BODY, F_ELASTIC, F_NF, F_QF, F_SF, F_SECOND = range(6)  # the last: place in Frames.second or −1
-F_X, F_R = 0, 3
-# columns of Joints.chain and Joints.value
-CHAIN_AT, CHAIN_END, CHAIN_NV, CHAIN_NQ = range(4)
-AXIS, PITCH, FIXED_ROTATION = 0, 3, 4
-# columns of System.cuts; rows are the constrained directions (CLOSED of them), then the driven coordinates; CONSTANT: C does not
-# depend on the joint's coordinates; POSITIONS: how many of the CLOSED rows, the first ones, are holonomic
-CUT_JOINT, CUT_P, CUT_C, CUT_ROW, CUT_CLOSED, CUT_ROWS, CUT_BETA, CUT_NODE, CUT_TOP, CUT_PATH, CUT_PATH_END = range(11)
-# CUT_KERNEL: of the rows of a relation, or OF_CHAIN, OF_FUNCTIONS; CUT_PLACE: its place among all kernels
-CUT_NV, CUT_CONSTANT, CUT_KERNEL, CUT_POSITIONS, CUT_PLACE = range(11, 16)
-OF_CHAIN, OF_FUNCTIONS = -1, -2  # rows of the joint's chain, of functions of the user
-# columns of System.relations for functions: told in the parent's axes, laws of g and of (A | a₀) or −1, else constant rows
+# columns of System.relations for functions: given in the parent's axes, laws of g and of (A | a₀) or −1, else constant rows
 USER_PARENT, USER_POSITION, USER_VELOCITY, USER_CONSTANTS = range(4)
 USER_ALONG = USER_CONSTANTS  # of rows by a function: ROWS_ALONG, VALUES_ALONG, or the law of ġ along a motion
 ROWS_ALONG, VALUES_ALONG = -1, -2  # a rate is that of the rows, or by differences of the values
-# columns of System.drives: body of a driven primary joint or −1, cut joint or −1
-DRIVE_BODY, DRIVE_CUT, DRIVE_V, DRIVE_Q, DRIVE_ROW, DRIVE_NODE, DRIVE_LAW = range(7)
-# columns of Laws.info
-LAW_KIND, LAW_AT, LAW_ADDRESS = range(3)
-# first columns of the rows of all forces: number of the law's kernel; its first law of time or function of the user, how many
-# they are and how many numbers each gives; 1 if the kernel gives slopes; 1 if it is strongly nonlinear: then Newton's matrix is
-# renewed; place among all kernels; row of System.couplings or −1
-LAW_KERNEL, LAW_FIRST, LAW_COUNT, LAW_GIVES, HAS_SLOPES, STRONGLY_NONLINEAR, LAW_PLACE, COUPLING = range(8)
-# next ones of Forces.joint: body of a primary joint or −1, cut joint or −1, place of velocity and position, force state or −1
-JF_BODY, JF_CUT, JF_V, JF_Q, JF_STATE = range(8, 13)
-END_A, END_B = 8, 9  # of the other forces: their frames
-# columns of Contacts.info: kernel of the geometry between frames or −1 where a coordinate is bounded; frames of the contact;
-# kernel of the law of its force or −1 where it is rigid; Poisson's law; place of a bounded coordinate: body of a primary joint
-# or −1, cut joint or −1, velocity and position; coupling of the law; places of law and geometry among all kernels
-CO_SHAPE, CO_A, CO_B, CO_LAW, CO_POISSON, CO_BODY, CO_CUT, CO_V, CO_Q, CO_COUPLING, CO_PLACE, CO_SHAPE_PLACE = range(12)
-# columns of Contacts.value: coefficients of restitution and friction, sign and bound of a bounded coordinate
-CO_E, CO_ET, CO_MU, CO_SIGN, CO_BOUND = range(5)
-CO_WIDTH = 5
-# columns of Work.contact: gap; velocities along normal and tangents; force along them; 1 beside an edge; poses of the frames in
-# their bodies, relative pose; covectors of normal and tangents on the relative twist, axes of frame b
-GAP, GAP_RATE, GAP_FORCE, BESIDE, CO_RA, CO_XA, CO_RB, CO_XB, CO_RR, CO_XR, COVECTORS = 0, 1, 4, 7, 8, 17, 20, 29, 32, 41, 44
-CONTACT_WIDTH = 62
-
-# columns of System.couplings
-PAIR_A, PAIR_B, PAIR_TOP, PAIR_PATH, PAIR_PATH_END = range(5)
-
-# columns of Work.motion; relative poses are (R, x), twists in own axes, accelerations include −gravity
-POS, ROT, VEL, ACC = 0, 3, 12, 18  # world position and rotation, twist and its rate
-RP, XP, RJ, XJ, RC, XC = 24, 33, 36, 45, 48, 57  # parent's frame in the parent, joint, own frame in the body
-WRENCH, THROUGH, APPLIED = 60, 66, 72  # inertia minus applied; through the primary joint at its frame, child axes; applied
-FREE_DIRECTIONS = 78  # six twists of the primary joint's velocities
-MOTION_WIDTH = 114
-# columns of Work.cut
-ETA, CUT_RA, CUT_XA, CUT_RB, CUT_XB, CUT_RR, CUT_XR = 0, 6, 15, 18, 27, 30, 39
-DIRECTIONS, INVERSE, CLOSED_ROWS = 42, 78, 114  # C, C⁺ and the constraint covectors, six of 6 each
-KEEPS = DIRECTIONS  # of relations: what they keep of this state if it is accepted
-CUT_WIDTH = 150
-SPARE = 8  # scratch places behind Work.beta
-# places in Work.calls
+SPARE = 8  # scratch behind Work.beta
+# indices in Work.calls
 KINEMATICS, RESIDUAL, KKT, N_CALLS = range(4)
-# rows of Work.gs
-G_POSITION, G_VELOCITY, G_ACCELERATION = range(3)
-# places in Work.power
+# indices in Work.power
 POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 
 
+class Tree(NamedTuple):
+    """Body i hangs on frame `frame_p` of its parent by its primary joint at its own frame `frame_c`; all (nb,) int64."""
+
+    parent: np.ndarray
+    frame_p: np.ndarray
+    frame_c: np.ndarray
+    joint: np.ndarray
+    plain: np.ndarray  # 1: the velocities are the twist of the body itself
+    nv: np.ndarray
+    nf: np.ndarray
+    q_at: np.ndarray
+    s_at: np.ndarray
+    qf_at: np.ndarray
+    sf_at: np.ndarray
+
+
 class Bodies(NamedTuple):
-    """Inertia shape integrals and modal matrices (theory §1) of u = x + φ q + ψ z, body axes.
+    """Inertia shape integrals and modal matrices of u = x + φ q + ψ z, body axes.
 
     Columns F: modes φ, then second-order fields ψ; beside these the modes φ are without their part in ψ, see `second_order`.
     """
 
-    rigid: np.ndarray  # (nb, 15) mass, ∫x dm, ∫x xᵀ dm, diagonal modal matrices, number of fields
+    mass: np.ndarray  # (nb,)
+    first: np.ndarray  # (nb, 3) ∫x dm
+    second: np.ndarray  # (nb, 9) ∫x xᵀ dm
+    diagonal: np.ndarray  # (nb,) 1.0: m_ff, K_ff and D_ff are diagonal
+    n_fields: np.ndarray  # (nb,) number of second-order fields
     linear: np.ndarray  # (nb, 12 F) row by row
     quadratic: np.ndarray  # (nb, F, 12 F)  [l, row F + k]
-    matrices: np.ndarray  # (nb, 4, n, n)
+    m_ff: np.ndarray  # (nb, n, n)
+    k_ff: np.ndarray
+    d_ff: np.ndarray
+    m_rest: np.ndarray  # m_ff of φ alone: without the part that second-order fields ψ have
     curvature: np.ndarray  # (nb, n, R n)  [l, r n + k] C_r
     mixed: np.ndarray  # (nb, R n)  ∫ψ_r·φ_k dm
 
@@ -106,61 +75,166 @@ class Bodies(NamedTuple):
 class Frames(NamedTuple):
     """Frames on bodies: position x + φ q − ½ qᵀ K0 q, orientation exp(ψ q − ½ qᵀ K0 q) R; K0 where geometric stiffness stands."""
 
-    info: np.ndarray  # (nm, 6)
-    place: np.ndarray  # (nm, 12)
+    body: np.ndarray  # (nm,)
+    elastic: np.ndarray  # 1: its shapes are not all zero
+    nf: np.ndarray
+    qf_at: np.ndarray
+    sf_at: np.ndarray
+    second_at: np.ndarray  # index in `second` or −1
+    x: np.ndarray  # (nm, 3)
+    R: np.ndarray  # (nm, 9)
     shape: np.ndarray  # (nm, 6, F)  φ, ψ
     second: np.ndarray  # (n, F, 6 F)  [l, row F + k] K0 of unit forces and moments
 
 
-class FramesNow(NamedTuple):
-    """The frames with their shapes at hand."""
+class CurrentFrames(NamedTuple):
+    """The frames with their shapes at the last kinematics."""
 
-    info: np.ndarray
-    place: np.ndarray
+    body: np.ndarray
+    elastic: np.ndarray
+    nf: np.ndarray
+    qf_at: np.ndarray
+    sf_at: np.ndarray
+    second_at: np.ndarray
+    x: np.ndarray
+    R: np.ndarray
     shape: np.ndarray  # (nm, 6 F)
     second: np.ndarray
-    now: np.ndarray  # (nm, 6 F)  φ − K0 q, ψ − K0 q of the last kinematics
+    current: np.ndarray  # (nm, 6 F)  φ − K0 q, ψ − K0 q of the last kinematics
     rate: np.ndarray  # (nm, 6 F)  −K0 q̇ of the last kinematics, of frames with second-order displacements
 
 
 class Joints(NamedTuple):
-    """Chains of elementary motions from the parent's frame to the child's frame."""
+    """Chains of elementary motions from the parent's frame to the child's frame: motions `first` … `end` − 1 of joint j."""
 
-    chain: np.ndarray  # (nj, 4)
-    code: np.ndarray  # (nmotions,)
-    value: np.ndarray  # (nmotions, 13) axis, pitch, constant turn
+    first: np.ndarray  # (nj,)
+    end: np.ndarray
+    nv: np.ndarray
+    nq: np.ndarray
+    code: np.ndarray  # (nmotions,) ROTATE, SLIDE, …
+    axis: np.ndarray  # (nmotions, 3) or displacement
+    pitch: np.ndarray  # (nmotions,) m/rad
+    rotation: np.ndarray  # (nmotions, 9) constant rotation
+
+
+class Cuts(NamedTuple):
+    """Cut joints: `closed` constrained directions, the first `positions` of them holonomic, then driven coordinates; (ncut,)."""
+
+    joint: np.ndarray
+    frame_p: np.ndarray
+    frame_c: np.ndarray
+    row: np.ndarray  # first constraint row
+    closed: np.ndarray
+    rows: np.ndarray
+    beta_at: np.ndarray
+    node: np.ndarray
+    top: np.ndarray
+    path: np.ndarray
+    path_end: np.ndarray
+    nv: np.ndarray
+    constant: np.ndarray  # 1: C does not depend on the joint's coordinates
+    kernel: np.ndarray  # of the rows of a relation, or OF_CHAIN, OF_FUNCTIONS
+    positions: np.ndarray
+    kernel_index: np.ndarray  # among all kernels
+
+
+class Drives(NamedTuple):
+    """Prescribed coordinates: body of a driven primary joint or −1, cut joint or −1; (nd,)."""
+
+    body: np.ndarray
+    cut: np.ndarray
+    v: np.ndarray
+    q: np.ndarray
+    row: np.ndarray
+    node: np.ndarray
+    law: np.ndarray
+
+
+class Couplings(NamedTuple):
+    """Pairs of frames with forces between: springs, bushings, joint forces on cut joints, contacts; (n,)."""
+
+    a: np.ndarray
+    b: np.ndarray
+    top: np.ndarray
+    path: np.ndarray
+    path_end: np.ndarray
 
 
 class Laws(NamedTuple):
-    """Scalar laws: kind, place of parameters, address of a user function."""
+    """Scalar laws: kind, index of the first parameter in `value`, address of a user function."""
 
-    info: np.ndarray  # (nl, 3)
+    kind: np.ndarray  # (nl,)
+    at: np.ndarray
+    address: np.ndarray
     value: np.ndarray
 
 
-class ForceRows(NamedTuple):
-    """Forces that act at places of one kind."""
+class ForceLaws(NamedTuple):
+    """The laws of forces: kernel, the laws of time or user functions that it reads, what it gives; (n,)."""
 
-    info: np.ndarray  # (n, 8 and more)
+    kernel: np.ndarray
+    first: np.ndarray  # first law of time or user function
+    n_given: np.ndarray  # how many
+    gives: np.ndarray  # how many numbers each gives
+    has_slopes: np.ndarray  # 1: the kernel gives slopes
+    strongly_nonlinear: np.ndarray  # 1: Newton's matrix is renewed
+    kernel_index: np.ndarray  # among all kernels
+
+
+class JointForces(NamedTuple):
+    """Forces on joint coordinates: body of a primary joint or −1, cut joint or −1, its velocity and position, force state."""
+
+    law: ForceLaws
+    coupling: np.ndarray  # row of System.couplings or −1
+    body: np.ndarray
+    cut: np.ndarray
+    v: np.ndarray
+    q: np.ndarray
+    state: np.ndarray  # force state or −1
+    value: np.ndarray  # (n, width) parameters of the laws
+
+
+class FrameForces(NamedTuple):
+    """Forces on a frame a, or between two frames a and b."""
+
+    law: ForceLaws
+    coupling: np.ndarray
+    a: np.ndarray
+    b: np.ndarray  # −1 of forces on one frame
     value: np.ndarray  # (n, width) parameters of the laws; of forces along lines last the length without load
 
 
 class Forces(NamedTuple):
-    """Applied forces by the place where they act: freedoms of joints, frames, lines between two frames, two frames."""
+    """Applied forces by where they act: joint coordinates, frames, lines between two frames, two frames."""
 
-    joint: ForceRows
-    frame: ForceRows
-    line: ForceRows
-    pair: ForceRows
+    joint: JointForces
+    frame: FrameForces
+    line: FrameForces
+    pair: FrameForces
 
 
 class Contacts(NamedTuple):
-    """Unilateral constraints g ≥ 0 between frames, and bounds of joint coordinates."""
+    """Unilateral constraints g ≥ 0 between frames, and bounds of joint coordinates; (n,)."""
 
-    info: np.ndarray  # (n, 12)
-    value: np.ndarray  # (n, 5)
-    shape: np.ndarray  # (n, width) parameters of the geometries
-    law: np.ndarray  # (n, width) parameters of the laws of force
+    geometry_kernel: np.ndarray  # −1 where a coordinate is bounded
+    a: np.ndarray
+    b: np.ndarray
+    law_kernel: np.ndarray  # of its force, −1 where it is rigid
+    poisson: np.ndarray
+    body: np.ndarray  # of a bounded coordinate: body of a primary joint or −1, cut joint or −1, velocity and position
+    cut: np.ndarray
+    v: np.ndarray
+    q: np.ndarray
+    coupling: np.ndarray
+    law_index: np.ndarray  # among all kernels
+    geometry_index: np.ndarray
+    e: np.ndarray  # coefficients of restitution, normal and tangential, and of friction
+    et: np.ndarray
+    mu: np.ndarray
+    sign: np.ndarray  # of a bounded coordinate
+    bound: np.ndarray
+    geometry: np.ndarray  # (n, width) parameters
+    law: np.ndarray  # (n, width) parameters
 
 
 class LawArguments(NamedTuple):
@@ -194,21 +268,29 @@ class Evaluation(NamedTuple):
     r: np.ndarray
 
 
+class Directions(NamedTuple):
+    """C, C⁺ and the constraint covectors of cut joints, up to six rows of 6 each."""
+
+    directions: np.ndarray  # (ncut, 36)
+    inverse: np.ndarray
+    covectors: np.ndarray
+
+
 class System(NamedTuple):
     """Everything a formalism reads. It never changes: its arrays cannot be written to."""
 
-    tree: np.ndarray  # (nb, 11)
+    tree: Tree
     bodies: Bodies
     frames: Frames
     joints: Joints
-    cuts: np.ndarray  # (ncut, 16)
-    directions: np.ndarray  # (ncut, 108) C, C⁺ and the constraint covectors of cut joints where they are constant
+    cuts: Cuts
+    constant: Directions  # of cut joints where they are constant
     relations: np.ndarray  # (ncut, width) parameters of relations
-    drives: np.ndarray  # (nd, 7)
+    drives: Drives
     laws: Laws
     forces: Forces
     contacts: Contacts
-    couplings: np.ndarray  # (n, 5) pairs of frames with forces between: springs, bushings, joint forces on cut joints, contacts
+    couplings: Couplings
     paths: np.ndarray  # bodies that move a cut joint or a coupling
     elimination: Elimination
     gravity: np.ndarray  # (3,)
@@ -231,18 +313,77 @@ class Path(NamedTuple):
     scale: np.ndarray  # (nc + ns,) factors of the rows and columns of that choice
 
 
+class BodyMotion(NamedTuple):
+    """Kinematics and forces of the bodies; relative poses are (R, x), twists in own axes, accelerations include −gravity."""
+
+    x: np.ndarray  # (nb, 3) position of the body frame in the world
+    A: np.ndarray  # (nb, 9) its rotation matrix
+    twist: np.ndarray  # (nb, 6)
+    acceleration: np.ndarray  # (nb, 6) rate of the twist
+    Rp: np.ndarray  # (nb, 9) parent's frame in the parent
+    xp: np.ndarray  # (nb, 3)
+    Rj: np.ndarray  # joint
+    xj: np.ndarray
+    Rc: np.ndarray  # own frame in the body
+    xc: np.ndarray
+    wrench: np.ndarray  # (nb, 6) inertia minus applied
+    through: np.ndarray  # (nb, 6) through the primary joint at its frame, child axes
+    applied: np.ndarray  # (nb, 6)
+    directions: np.ndarray  # (nb, 36) six twists of the primary joint's velocities
+
+
+class CutMotion(NamedTuple):
+    """Kinematics of the cut joints: velocities η, the two frames in their bodies, relative pose, directions."""
+
+    eta: np.ndarray  # (ncut, 6)
+    Ra: np.ndarray  # (ncut, 9)
+    xa: np.ndarray  # (ncut, 3)
+    Rb: np.ndarray
+    xb: np.ndarray
+    R: np.ndarray
+    x: np.ndarray
+    directions: np.ndarray  # (ncut, 36) C, rows are the columns of theory
+    inverse: np.ndarray  # (ncut, 36) C⁺
+    covectors: np.ndarray  # (ncut, 36) constraint rows
+    keeps: np.ndarray  # (ncut, 3) what a relation keeps of this state if it is accepted
+
+
+class ContactState(NamedTuple):
+    """Geometry and forces of the contacts."""
+
+    gap: np.ndarray  # (n,)
+    velocity: np.ndarray  # (n, 3) along normal and tangents
+    force: np.ndarray  # (n, 3) along them
+    beside: np.ndarray  # (n,) 1 beside an edge
+    Ra: np.ndarray  # (n, 9) the frames in their bodies
+    xa: np.ndarray  # (n, 3)
+    Rb: np.ndarray
+    xb: np.ndarray
+    R: np.ndarray  # relative pose
+    x: np.ndarray
+    covectors: np.ndarray  # (n, 18) of normal and tangents on the relative twist, axes of frame b
+
+
+class ConstraintValues(NamedTuple):
+    """g, G s + γ̄ and G ṡ − γ of the constraint rows; (nc,)."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+
 class Work(NamedTuple):
     """Scratch of one evaluation, allocated once: nothing in it matters to the next one, but ``path``, which it reads."""
 
     path: Path
-    frames: FramesNow
+    frames: CurrentFrames
     calls: np.ndarray  # (3,) int64 addresses of the kernels that all others share
     memory: np.ndarray  # words of (system, work): how those are given the records
-    motion: np.ndarray  # (nb, MOTION_WIDTH)
+    motion: BodyMotion
     force: np.ndarray  # (ns,) applied generalized forces
-    cut: np.ndarray  # (ncut, CUT_WIDTH)
-    beta: np.ndarray  # coordinates of the cut joints of the last evaluation, and 8 spare places
-    gs: np.ndarray  # (3, nc) g, G s + γ̄, G ṡ − γ
+    cut: CutMotion
+    beta: np.ndarray  # coordinates of the cut joints of the last evaluation, and SPARE more
+    gs: ConstraintValues
     U: np.ndarray  # scratch of one body: shape products, sums of its gyroscopic forces, c and Θ, coordinates
     E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
     X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
@@ -263,7 +404,7 @@ class Work(NamedTuple):
     drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, 0 elsewhere
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
-    contact: np.ndarray  # (ncontacts, CONTACT_WIDTH)
+    contact: ContactState
 
 
 class Equations(NamedTuple):
@@ -271,3 +412,26 @@ class Equations(NamedTuple):
 
     system: System
     work: Work
+
+
+def rows_of(record: R) -> Iterator[R]:
+    """The rows of a record one after the other, each with the same fields."""
+    return map(type(record)._make, zip(*record))  # type: ignore[attr-defined]
+
+
+def some_rows(record: Any, chosen: Any) -> Any:
+    """The record with the chosen rows of its arrays, records within it likewise."""
+    return type(record)(*(some_rows(each, chosen) if isinstance(each, tuple) else each[chosen] for each in record))
+
+
+def copied(record: R) -> R:
+    """The record with copies of its arrays."""
+    made: R = type(record)(*(each.copy() for each in record))  # type: ignore[call-arg, arg-type]
+    return made
+
+
+def columns(kind: type[R], rows: Sequence[tuple[int, ...]]) -> R:
+    """A record of integers from its rows."""
+    table = np.array(rows, np.int64).reshape(-1, len(kind._fields))  # type: ignore[attr-defined]
+    made: R = kind(*np.ascontiguousarray(table.T))
+    return made

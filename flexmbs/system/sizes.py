@@ -4,7 +4,6 @@ import numpy as np
 
 from flexmbs.model.motions import Rotate, ScrewMotion
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import F_BODY, F_X, M_FF, MASS, NF, S_AT, SF_AT
 
 
 def displacement_sizes(compiled: Compiled) -> np.ndarray:
@@ -14,24 +13,24 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
     length = model_size(compiled)
     sizes = np.full(int(system.layout[2]), length)
     for i, primary in enumerate(compiled.topology.tree):
-        at = int(system.tree[i, S_AT])
+        at = int(system.tree.s_at[i])
         for motion in primary.motions:
             if isinstance(motion, (Rotate, ScrewMotion)) or motion.nv == 3:
                 sizes[at : at + motion.nv] = 1.0
             elif motion.nv == 6:
                 sizes[at + 3 : at + 6] = 1.0
             at += motion.nv
-        nf = int(system.tree[i, NF])
-        own = system.frames.info[:, F_BODY] == i
+        nf = int(system.tree.nf[i])
+        own = system.frames.body == i
         shapes = np.abs(system.frames.shape[own][:, :, :nf])
         most = np.maximum(shapes[:, :3].max(axis=(0, 1), initial=0.0) / length, shapes[:, 3:].max(axis=(0, 1), initial=0.0))
-        mean = np.sqrt(np.diagonal(system.bodies.matrices[i, M_FF])[:nf] / system.bodies.rigid[i, MASS])
-        at = int(system.tree[i, SF_AT])
+        mean = np.sqrt(np.diagonal(system.bodies.m_ff[i])[:nf] / system.bodies.mass[i])
+        at = int(system.tree.sf_at[i])
         sizes[at : at + nf] = 1.0 / np.maximum(most, mean / length)
     return sizes
 
 
 def model_size(compiled: Compiled) -> float:
     """Largest distance of a frame from its body's origin (m), 1 where there is none."""
-    places = np.linalg.norm(compiled.system.frames.place[:, F_X : F_X + 3], axis=1)
+    places = np.linalg.norm(compiled.system.frames.x, axis=1)
     return float(places.max(initial=0.0)) or 1.0

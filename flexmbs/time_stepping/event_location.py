@@ -8,7 +8,6 @@ from flexmbs.declaration import close_names
 from flexmbs.dynamics.events import COMPONENT, CUT_POSITION, CUT_VELOCITY, FUNCTION, POSITION, VELOCITY, Events
 from flexmbs.errors import InputError
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CUT_BETA, Q_AT, S_AT
 from flexmbs.time_stepping.event import Event
 
 TOLERANCE = 1e-12  # of the time of an event, relative beyond 1 s
@@ -39,8 +38,8 @@ def _row(compiled: Compiled, event: Event) -> tuple[int, int, int]:
     v, q = place.coordinate(event.item, event.coordinate)
     system = compiled.system
     if place.cut >= 0:
-        return (CUT_VELOCITY, place.cut, v) if event.velocity else (CUT_POSITION, int(system.cuts[place.cut, CUT_BETA]) + q, 0)
-    at = int(system.tree[place.body, S_AT]) + v if event.velocity else int(system.tree[place.body, Q_AT]) + q
+        return (CUT_VELOCITY, place.cut, v) if event.velocity else (CUT_POSITION, int(system.cuts.beta_at[place.cut]) + q, 0)
+    at = int(system.tree.s_at[place.body]) + v if event.velocity else int(system.tree.q_at[place.body]) + q
     return (VELOCITY if event.velocity else POSITION), at, 0
 
 

@@ -27,7 +27,7 @@ from flexmbs.integrators.run_context import (
 from flexmbs.model.joints import Joint
 from flexmbs.results.joints import path_coordinates
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import CO_E, SPARE, Work
+from flexmbs.system.records import SPARE, Work
 from flexmbs.system.trajectory import Trajectory
 
 INTERRUPTED = -1
@@ -104,7 +104,7 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
     contact = f"contact '{compiled.contacts[int(work.status[0])]}'"
     if work.status[1] == TOO_MANY:
         cause = f"impacts of {contact}, or turns of its slip, follow each other without end"
-        rebounds = compiled.system.contacts.value[int(work.status[0]), CO_E] > 0.0
+        rebounds = compiled.system.contacts.e[int(work.status[0])] > 0.0
         return f"{cause}; raise the integrator's settling, {'lower the restitution, ' if rebounds else ''}or take 'moreau-jean'"
     if work.status[1] == NO_SOLUTION:
         driven = bool(compiled.model.drives)

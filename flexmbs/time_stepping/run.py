@@ -67,20 +67,7 @@ from flexmbs.integrators.stepper import integrate, state_at
 from flexmbs.integrators.unseen_contacts import RECENT, REJECTS, REPORTS, first_evaluation
 from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import (
-    CO_E,
-    CO_ET,
-    CO_LAW,
-    CO_MU,
-    CO_POISSON,
-    MASS,
-    NF,
-    PARENT,
-    SECOND,
-    STRONGLY_NONLINEAR,
-    System,
-    Work,
-)  # fmt: skip
+from flexmbs.system.records import System, Work
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.event_location import event_records, located
@@ -163,7 +150,7 @@ class Run:
         work, z = self.work, np.zeros
         nonholonomic = (~holonomic_rows(self.compiled)).astype(np.int64)
         exchange = Exchange(
-            work.r, work.x, work.gs, work.beta, work.status, z(GAUGES), work.drive_rate, z(f.ns), z(f.ns), nonholonomic
+            work.r, work.x, *work.gs, work.beta, work.status, z(GAUGES), work.drive_rate, z(f.ns), z(f.ns), nonholonomic
         )
         control = method.control
         clock = z(CLOCK)
@@ -422,23 +409,20 @@ def facts(compiled: Compiled) -> Facts:
     """What a method may know of a model."""
     system = compiled.system
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
-    free = bool((system.tree[:, PARENT] < 0).all())
-    rigid = not system.tree[:, NF].any() and compiled.topology.coordinates == "absolute"
-    nonlinear = any(rows.info[:, STRONGLY_NONLINEAR].any() for rows in system.forces) or bool(
-        (system.contacts.info[:, CO_LAW] >= 0).any()
-    )
-    return Facts(nq, ns, nz, nc, len(system.contacts.info), free, free and rigid, nonlinear)
+    free = bool((system.tree.parent < 0).all())
+    rigid = not system.tree.nf.any() and compiled.topology.coordinates == "absolute"
+    nonlinear = any(rows.law.strongly_nonlinear.any() for rows in system.forces) or bool((system.contacts.law_kernel >= 0).any())
+    return Facts(nq, ns, nz, nc, len(system.contacts.a), free, free and rigid, nonlinear)
 
 
 def contact_data(system: System, work: Work) -> ContactData:
     """Rigid contacts as numbers; what belongs to the path of the motion is shared with it."""
-    info, value, path = system.contacts.info, system.contacts.value, work.path
-    n, ns, z = len(info), int(system.layout[2]), np.zeros
-    heavy = max(float(system.bodies.rigid[:, MASS].max()), float(system.bodies.rigid[:, SECOND : SECOND + 9].max()), 1e-300)
+    contacts, path = system.contacts, work.path
+    n, ns, z = len(contacts.a), int(system.layout[2]), np.zeros
+    heavy = max(float(system.bodies.mass.max()), float(system.bodies.second.max()), 1e-300)
     return ContactData(
-        rigid=(info[:, CO_LAW] < 0).astype(np.int64), poisson=np.ascontiguousarray(info[:, CO_POISSON]),
-        e=np.ascontiguousarray(value[:, CO_E]), e_t=np.ascontiguousarray(value[:, CO_ET]),
-        mu=np.ascontiguousarray(value[:, CO_MU]), scale=np.array([float(np.linalg.norm(system.gravity)), heavy]),
+        rigid=(contacts.law_kernel < 0).astype(np.int64), poisson=contacts.poisson, e=contacts.e, e_t=contacts.et,
+        mu=contacts.mu, scale=np.array([float(np.linalg.norm(system.gravity)), heavy]),
         gap=z(n), rate=z((n, 3)), outside=z(n),
         force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, output=z((n, 3)), row=z(n, np.int64),
         rows=z((3 * n, ns)), recent=z((n, RECENT)), unseen=np.full(n, -1.0),

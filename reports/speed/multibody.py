@@ -41,7 +41,6 @@ from flexmbs.flexible_body.parts import FlexibleFrame  # noqa: E402
 from flexmbs.flexible_body.record import FlexibleBodyData  # noqa: E402
 from flexmbs.integrators import INTEGRATORS  # noqa: E402
 from flexmbs.studies.warmup import pairs  # noqa: E402
-from flexmbs.system.records import LAW_ADDRESS  # noqa: E402
 
 SIZES = [(n, modes) for n in (2, 6, 10) for modes in (4, 16)]
 STEP, RHO, GRAVITY = 1e-3, 0.8, (0.0, -9.81, 0.0)
@@ -248,7 +247,7 @@ def address_of(make, function):
     model.add(fm.Revolute("hinge", model.ground, rod, axis="z"))
     model.add(make(rod["end"], "hinge", function))
     compiled = fm.simulate(model, t_end=STEP, step=STEP).compiled
-    return int(compiled.system.laws.info[:, LAW_ADDRESS].max()), compiled
+    return int(compiled.system.laws.address.max()), compiled
 
 
 @numba.njit

@@ -6,7 +6,6 @@ import pytest
 from flexmbs.algebra.blocks import DIAGONAL, OFFSET, ORDER, POSITION, SIZE, add_block, factorize, solve
 from flexmbs.dynamics.constraints import complement, pseudo_inverse
 from flexmbs.system.elimination import symbolic
-from flexmbs.system.records import CLOSED_ROWS, CUT_WIDTH, DIRECTIONS, INVERSE
 
 
 def random_problem(rng, bodies=7, constraints=4):
@@ -100,14 +99,13 @@ def test_an_indefinite_mass_block_is_named():
 @pytest.mark.parametrize("n", range(7))
 def test_free_and_constrained_directions(n):
     rng = np.random.default_rng(n)
-    cut = np.zeros((1, CUT_WIDTH))
+    directions, inverse, covectors = np.zeros((3, 1, 36))
     C = rng.normal(size=(n, 6))
     C /= np.linalg.norm(C, axis=1)[:, None]
-    cut[0, DIRECTIONS : DIRECTIONS + 6 * n] = C.ravel()
-    pseudo_inverse(cut, 0, n)
-    complement(cut, 0, n)
-    T = cut[0, CLOSED_ROWS : CLOSED_ROWS + 6 * (6 - n)].reshape(-1, 6)
+    directions[0, : 6 * n] = C.ravel()
+    pseudo_inverse(directions, inverse, 0, n)
+    complement(directions, covectors, 0, n)
+    T = covectors[0, : 6 * (6 - n)].reshape(-1, 6)
     assert np.abs(T @ C.T).max(initial=0.0) < 1e-14
     assert np.abs(T @ T.T - np.eye(6 - n)).max(initial=0.0) < 1e-14
-    inverse = cut[0, INVERSE : INVERSE + 6 * n].reshape(-1, 6)
-    assert np.abs(inverse - np.linalg.pinv(C.T)).max(initial=0.0) < 1e-11
+    assert np.abs(inverse[0, : 6 * n].reshape(-1, 6) - np.linalg.pinv(C.T)).max(initial=0.0) < 1e-11

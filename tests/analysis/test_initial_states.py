@@ -12,7 +12,6 @@ import preprocess as pp
 from flexmbs.diagnosis.assemble import Assembly
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
-from flexmbs.system.records import NF, QF_AT
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 CRANK, ROD, ROCKER, GROUND = 0.3, 0.8, 0.6, 0.7
@@ -60,7 +59,7 @@ def four_bar(q0: dict[str, float], *, flexible: str = "", cut: str = "knee", v0:
 def elastic(found: Assembly) -> tuple[np.ndarray, np.ndarray]:
     """All elastic coordinates and their rates."""
     system = found.compiled.system
-    q = [found.state.q[row[QF_AT] : row[QF_AT] + row[NF]] for row in system.tree]
+    q = [found.state.q[at : at + nf] for at, nf in zip(system.tree.qf_at, system.tree.nf)]
     return np.concatenate(q), found.state.s[elastic_velocities(system)]
 
 

@@ -13,7 +13,7 @@ import flexmbs as fm
 from flexmbs.audit.impacts import impact_duration
 from flexmbs.audit.second_opinion import turned
 from flexmbs.system.check import FAIL, PASS, WARN
-from flexmbs.system.records import CUT_BETA
+from flexmbs.system.records import some_rows
 
 QUIET = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 PAIRS = [
@@ -49,14 +49,15 @@ def test_good_runs_pass(make, pair):
 
 
 def without_springs(system):
-    none = system.forces.joint._replace(info=system.forces.joint.info[:0], value=system.forces.joint.value[:0])
+    none = some_rows(system.forces.joint, slice(0))
     return system._replace(forces=system.forces._replace(joint=none))
 
 
 def heavier(system):
-    rigid = system.bodies.rigid.copy()
-    rigid[-1] *= 1.03
-    return system._replace(bodies=system.bodies._replace(rigid=rigid))
+    changed = {name: getattr(system.bodies, name).copy() for name in ("mass", "first", "second")}
+    for value in changed.values():
+        value[-1] *= 1.03
+    return system._replace(bodies=system.bodies._replace(**changed))
 
 
 def less_gravity(system):
@@ -82,7 +83,7 @@ def test_angles_that_gain_turns(joint, coordinates):
     solution = fm.simulate(model, t_end=0.3, coordinates=coordinates)
     assert found(solution, "Joint angles") is None
     place = solution.compiled.places[joint]
-    at = int(solution.compiled.system.cuts[place.cut, CUT_BETA])
+    at = int(solution.compiled.system.cuts.beta_at[place.cut])
     beta = solution.trajectory.beta.copy()
     beta[len(beta) // 2 :, at] += 2 * math.pi
     wrong = dataclasses.replace(solution, trajectory=solution.trajectory._replace(beta=beta))

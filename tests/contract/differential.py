@@ -27,7 +27,7 @@ from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.studies.evaluate import Evaluator
 from flexmbs.system.check import WARN
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ETA, MASS, SPARE
+from flexmbs.system.records import SPARE, copied
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.run import facts, make_outputs
 
@@ -185,15 +185,15 @@ def _states(model: fm.Model, run: fm.Solution | None) -> list[At]:
     for k in (1, len(run.t) - 1) if run is not None and len(run.t) > 1 else ():
         q, s, work = run.q[k].copy(), run.s[k].copy(), make_work(joint.system, run.trajectory.beta[k])
         settle(joint, work, float(run.t[k]), q, s)
-        eta = work.cut[:, ETA : ETA + 6].copy()
-        start = InitialState(q, s, work.beta[:-SPARE].copy(), (), work.motion.copy(), eta)
+        eta = work.cut.eta.copy()
+        start = InitialState(q, s, work.beta[:-SPARE].copy(), (), copied(work.motion), eta)
         found.append(At(float(run.t[k]), start, run.trajectory.z[k].copy()))
     return found
 
 
 def _compare_states(report: Report, model: fm.Model, states: list[At]) -> None:
     joint, _ = consistent_state(model)
-    mass = max(1.0, float(joint.system.bodies.rigid[:, MASS].sum()))
+    mass = max(1.0, float(joint.system.bodies.mass.sum()))
     wanted = [_dense(joint, at) for at in states]
     views = _views(joint, states, [answer for answer, _ in wanted], joint)
     unique = [name for name in views.joints if views.joint(name).unique]

@@ -18,24 +18,7 @@ from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import body_forces
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import (
-    CUT_PATH,
-    CUT_PATH_END,
-    CUT_ROW,
-    CUT_ROWS,
-    DRIVE_BODY,
-    DRIVE_ROW,
-    DRIVE_V,
-    G_ACCELERATION,
-    NF,
-    NV,
-    PARENT,
-    PLAIN,
-    POWER_DRIVES,
-    S_AT,
-    SF_AT,
-    WRENCH,
-)  # fmt: skip
+from flexmbs.system.records import POWER_DRIVES
 
 
 class ProjectedWorkspace(NamedTuple):
@@ -53,9 +36,9 @@ class ProjectedWorkspace(NamedTuple):
 @part
 def jacobian(tree, E, X, J):
     """J_i = X_i (J_p, modes of p) + E_i of all bodies; columns of bodies behind i are zero."""
-    for i in range(tree.shape[0]):
-        p = tree[i, PARENT]
-        at = tree[i, S_AT]
+    for i in range(tree.parent.shape[0]):
+        p = tree.parent[i]
+        at = tree.s_at[i]
         for a in range(6):
             for c in range(J.shape[2]):
                 J[i, a, c] = 0.0
@@ -64,10 +47,10 @@ def jacobian(tree, E, X, J):
                     f = X[i, a, b]
                     for c in range(at):
                         J[i, a, c] += f * J[p, b, c]
-                for k in range(tree[p, NF]):
-                    J[i, a, tree[p, SF_AT] + k] += X[i, a, 6 + k]
-            for c in range(tree[i, NV] + tree[i, NF]):
-                if tree[i, PLAIN] == 0:
+                for k in range(tree.nf[p]):
+                    J[i, a, tree.sf_at[p] + k] += X[i, a, 6 + k]
+            for c in range(tree.nv[i] + tree.nf[i]):
+                if tree.plain[i] == 0:
                     J[i, a, at + c] = E[i, a, c]
                 elif a == c:
                     J[i, a, at + c] = 1.0
@@ -79,9 +62,9 @@ def projected_mass(tree, A, J, T, M):
     for a in range(M.shape[0]):
         for b in range(a, M.shape[0]):
             M[a, b] = 0.0
-    for i in range(tree.shape[0]):
-        o = tree[i, SF_AT]
-        end = o + tree[i, NF]
+    for i in range(tree.parent.shape[0]):
+        o = tree.sf_at[i]
+        end = o + tree.nf[i]
         for a in range(6):
             for c in range(end):
                 T[a, c] = 0.0
@@ -89,7 +72,7 @@ def projected_mass(tree, A, J, T, M):
                 f = A[i, a, b]
                 for c in range(end):
                     T[a, c] += f * J[i, b, c]
-            for k in range(tree[i, NF]):
+            for k in range(tree.nf[i]):
                 T[a, o + k] += A[i, a, 6 + k]
         for b in range(6):
             for a in range(end):
@@ -97,12 +80,12 @@ def projected_mass(tree, A, J, T, M):
                 if f != 0.0:
                     for c in range(a, end):
                         M[a, c] += f * T[b, c]
-        for k in range(tree[i, NF]):
+        for k in range(tree.nf[i]):
             for b in range(6):
                 f = A[i, b, 6 + k]
                 for c in range(o + k, end):
                     M[o + k, c] += f * J[i, b, c]
-            for l in range(k, tree[i, NF]):
+            for l in range(k, tree.nf[i]):
                 M[o + k, o + l] += A[i, 6 + k, 6 + l]
 
 
@@ -152,17 +135,17 @@ def constraint_matrix(system, work, q, G):
     for r in range(G.shape[0]):
         for c in range(G.shape[1]):
             G[r, c] = 0.0
-    for k in range(cuts.shape[0]):
+    for k in range(cuts.row.shape[0]):
         cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
-        for h in range(cuts[k, CUT_PATH], cuts[k, CUT_PATH_END]):
+        for h in range(cuts.path[k], cuts.path_end[k]):
             i = system.paths[h]
-            for c in range(tree[i, S_AT], tree[i, S_AT] + tree[i, NV] + tree[i, NF]):
-                for r in range(cuts[k, CUT_ROWS]):
-                    G[cuts[k, CUT_ROW] + r, c] = work.rows[r, c]
-    for d in range(drives.shape[0]):
-        i = drives[d, DRIVE_BODY]
+            for c in range(tree.s_at[i], tree.s_at[i] + tree.nv[i] + tree.nf[i]):
+                for r in range(cuts.rows[k]):
+                    G[cuts.row[k] + r, c] = work.rows[r, c]
+    for d in range(drives.row.shape[0]):
+        i = drives.body[d]
         if i >= 0:
-            G[drives[d, DRIVE_ROW], tree[i, S_AT] + drives[d, DRIVE_V]] = 1.0
+            G[drives.row[d], tree.s_at[i] + drives.v[d]] = 1.0
 
 
 @part
@@ -198,10 +181,10 @@ def projected_forces(tree, motion, J, r, x):
     """x = k̂ = −Jᵀ W, minus the forces r on the coordinates themselves."""
     for a in range(x.shape[0]):
         x[a] = -r[a]
-    for i in range(tree.shape[0]):
+    for i in range(tree.parent.shape[0]):
         for b in range(6):
-            f = motion[i, WRENCH + b]
-            for a in range(tree[i, SF_AT] + tree[i, NF]):
+            f = motion.wrench[i, b]
+            for a in range(tree.sf_at[i] + tree.nf[i]):
                 x[a] -= f * J[i, b, a]
 
 
@@ -213,14 +196,14 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
     body_forces(system, work, t, q, s, z)
     transmission(tree, work.frames, work.motion, q, work.E, work.X, work.B)
     jacobian(tree, work.E, work.X, workspace.J)
-    for i in range(tree.shape[0]):
+    for i in range(tree.parent.shape[0]):
         body_matrix(system.bodies, tree, work.M, i, work.products[i], 1.0, -1.0, False)
     projected_mass(tree, work.M, workspace.J, workspace.T, M)
     projected_forces(tree, work.motion, workspace.J, work.r, x)
     bad = dense_cholesky(M)
     if bad >= 0:
         i = 0
-        while i + 1 < tree.shape[0] and tree[i + 1, S_AT] <= bad:
+        while i + 1 < tree.parent.shape[0] and tree.s_at[i + 1] <= bad:
             i += 1
         return -1 - i
     forward(M, x)
@@ -232,7 +215,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
             forward(M, Y[r])
         dropped = factor_schur(Y, S)
         for r in range(nc):
-            y[r] = -work.gs[G_ACCELERATION, r]
+            y[r] = -work.gs.acceleration[r]
             for a in range(x.shape[0]):
                 y[r] -= Y[r, a] * x[a]
         forward(S, y)

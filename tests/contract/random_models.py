@@ -19,7 +19,6 @@ import flexmbs as fm
 from flexmbs.initial.initial_state import declared_state
 from flexmbs.model.joints import Joint
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import DRIVE_ROW
 from flexmbs.system.topology import topology
 
 WELL_CONDITIONED = 1e-3  # no singular value of G M^(−1/2) lies between the dependent ones and this part of the largest
@@ -58,7 +57,7 @@ def regular(now: Instant, drives: int) -> bool:
     size = svdvals(scaled_constraints(t)[1]) if len(t.gamma) else np.zeros(0)
     clear = not ((size > DEPENDENT) & (size < WELL_CONDITIONED * size.max(initial=0.0))).any()
     rank = int((size > DEPENDENT).sum())
-    joints = np.delete(t.G, now.compiled.system.drives[:, DRIVE_ROW], axis=0)
+    joints = np.delete(t.G, now.compiled.system.drives.row, axis=0)
     rank_of_joints = np.linalg.matrix_rank(joints, tol=1e-7) if len(joints) else 0
     return clear and rank < len(t.k) and rank >= rank_of_joints + drives
 

@@ -17,7 +17,7 @@ from flexmbs.initial.initial_state import consistent_state, in_coordinates, sett
 from flexmbs.model.frames import frame_ref
 from flexmbs.model.motions import Ball, FixedRotation, FixedTranslation, FreeMotion, Motion, Rotate, ScrewMotion, Slide
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ACC, NF, POS, QF_AT, ROT, SF_AT, VEL, System, Work
+from flexmbs.system.records import System, Work
 
 Random = np.random.Generator
 GRAVITY = (0.4, -0.7, -9.6)
@@ -202,8 +202,8 @@ class State:
         residual(self.system, self.work, 0.0, self.q, self.s, self.sd, self.lam, z, False, r)
         tree, found = self.system.tree, {}
         for i, name in enumerate(self.compiled.bodies):
-            m, at, to, nf = self.work.motion[i], tree[i, QF_AT], tree[i, SF_AT], tree[i, NF]
-            rigid_part = m[POS : POS + 3], m[ROT : ROT + 9], m[VEL : VEL + 6], m[ACC : ACC + 6]
+            m, at, to, nf = self.work.motion, tree.qf_at[i], tree.sf_at[i], tree.nf[i]
+            rigid_part = m.x[i], m.A[i], m.twist[i], m.acceleration[i]
             elastic = self.q[at : at + nf], self.s[to : to + nf], self.sd[to : to + nf]
             found[name] = np.concatenate([*rigid_part, *elastic])
         return found

@@ -17,7 +17,6 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.initial_state import consistent_state
 from flexmbs.motions import Rotate, Slide
-from flexmbs.system.records import NF, QF_AT, SF_AT, VEL
 
 
 def skew(v):
@@ -118,10 +117,10 @@ def test_mass_matrix_of_a_tree_is_the_sum_over_all_nodes(seed, coordinates):
     for e in np.eye(ns):
         kinematics(system, work, 0.0, now.q, e, np.zeros(ns))
         for i, name in enumerate(now.compiled.bodies):
-            nf, at, to = system.tree[i, [NF, QF_AT, SF_AT]]
+            nf, at, to = system.tree.nf[i], system.tree.qf_at[i], system.tree.sf_at[i]
             mass, x, phi = clouds.get(name) or nodes_of(model, name)
             J = node_jacobians(x + phi @ now.q[at : at + nf], phi)
-            columns[name].append(J @ np.concatenate([work.motion[i, VEL : VEL + 6], e[to : to + nf]]))
+            columns[name].append(J @ np.concatenate([work.motion.twist[i], e[to : to + nf]]))
     for name in columns:
         mass = (clouds.get(name) or nodes_of(model, name))[0]
         J = np.array(columns[name])
@@ -148,7 +147,7 @@ def test_work_balance(seed, coordinates, stiffened):
     loss = 0.0
     for i, name in enumerate(now.compiled.bodies):
         if name in now.compiled.data:
-            qd = now.s[system.tree[i, SF_AT] :][: system.tree[i, NF]]
+            qd = now.s[system.tree.sf_at[i] :][: system.tree.nf[i]]
             loss += qd @ now.compiled.data[name].D_ff @ qd
     G = terms(system, work, 0.0, now.q, now.s).G
     at_rest = terms(system, work, 0.0, now.q, np.zeros(len(now.s)))
@@ -173,7 +172,7 @@ def test_frames_move_with_the_shapes(frame, stiffened):
     body, _, name = frame.partition("/")
     m = now.compiled.frames[fm.FrameRef(body, name)]
     i = now.compiled.bodies.index(body)
-    q = now.q[system.tree[i, QF_AT] :][: system.tree[i, NF]]
+    q = now.q[system.tree.qf_at[i] :][: system.tree.nf[i]]
     R, x = frame_pose(work.frames, m, now.q)
     if name:
         place, geometric = now.compiled.data[body].frames[name], now.compiled.data[body].geometric

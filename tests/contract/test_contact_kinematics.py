@@ -13,7 +13,6 @@ from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
-from flexmbs.system.records import BESIDE, GAP, GAP_RATE
 
 
 def with_contacts(seed: int) -> fm.Model:
@@ -47,7 +46,7 @@ class Touching:
     def at(self, q: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         kinematics(self.state.system, self.state.work, 0.0, q, s, np.zeros(len(s)))
         contact_kinematics(self.state.system, self.state.work, q, s)
-        return self.state.work.contact[:, GAP].copy(), self.state.work.contact[:, GAP_RATE : GAP_RATE + 3].copy()
+        return self.state.work.contact.gap.copy(), self.state.work.contact.velocity.copy()
 
     def moved(self, direction: np.ndarray, h: float) -> np.ndarray:
         q = self.state.q.copy()
@@ -111,7 +110,7 @@ def test_gaps_and_slip_by_elementary_geometry() -> None:
     found = Touching(model, "joint")
     distance = math.sqrt(0.09 + 0.16 + 4.0)
     np.testing.assert_allclose(found.gap, [1.9, distance - 0.6, math.hypot(0.5, 0.1), 0.5], atol=1e-14)
-    assert list(found.state.work.contact[:, BESIDE]) == [0, 0, 1, 0]
+    assert list(found.state.work.contact.beside) == [0, 0, 1, 0]
     n = np.array([0.3, 0.4, 2.0]) / distance
     slip = np.array([1.0, 2.0, -3.0]) - 0.1 * np.cross([0, 5.0, 0], n)
     np.testing.assert_allclose(found.rate[0, 0], -3.0, atol=1e-14)

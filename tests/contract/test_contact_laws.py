@@ -8,7 +8,7 @@ from test_contact_kinematics import Touching
 
 import flexmbs as fm
 from flexmbs.dynamics.dense import terms
-from flexmbs.system.records import GAP, GAP_FORCE, GAP_RATE, POWER_FORCES, POWER_LOSS
+from flexmbs.system.records import POWER_FORCES, POWER_LOSS, rows_of
 
 
 def pressed(seed: int, *, damping: float = 0.3, friction: float = 1.0) -> fm.Model:
@@ -35,13 +35,13 @@ def test_forces_are_those_of_the_law(seed: int, coordinates: str) -> None:
     now = state(pressed(seed), coordinates)
     terms(now.system, now.work, 0.0, now.q, now.s)
     assert len(now.compiled.contacts) == 4
-    for contact, mu in zip(now.work.contact, (0.4, 0.0, 0.2, 0.0)):
-        delta, rate, slip = -contact[GAP], -contact[GAP_RATE], contact[GAP_RATE + 1 : GAP_RATE + 3]
+    for contact, mu in zip(rows_of(now.work.contact), (0.4, 0.0, 0.2, 0.0)):
+        delta, rate, slip = -contact.gap, -contact.velocity[0], contact.velocity[1:]
         normal = max(40.0 * delta**1.5 * (1.0 + 0.3 * rate), 0.0)
         assert delta > 0.0
-        assert contact[GAP_FORCE] == pytest.approx(normal, rel=1e-12)
+        assert contact.force[0] == pytest.approx(normal, rel=1e-12)
         friction = -mu * normal * np.tanh(np.hypot(*slip) / 0.5) * slip / max(np.hypot(*slip), 1e-300)
-        np.testing.assert_allclose(contact[GAP_FORCE + 1 : GAP_FORCE + 3], friction, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(contact.force[1:], friction, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -9,7 +9,6 @@ from test_topology import COORDINATES, LOOPS, dense_solution, loops, planar_four
 import flexmbs as fm
 from flexmbs.dynamics.dense import partitioned_terms, terms
 from flexmbs.studies.evaluate import evaluate
-from flexmbs.system.records import M_FF, NF
 
 
 def driven(*, cut: bool) -> fm.Model:
@@ -50,9 +49,9 @@ def test_blocks_by_reference_and_elastic_coordinates(coordinates):
     p = partitioned_terms(now.system, now.work, 0.0, now.q, now.s)
     order = np.concatenate([p.reference, p.elastic])
     assert sorted(order) == list(range(len(now.s)))
-    assert len(p.elastic) == now.system.tree[:, NF].sum() > 0
+    assert len(p.elastic) == now.system.tree.nf.sum() > 0
     assert np.array_equal(np.block([[p.M_rr, p.M_rf], [p.M_rf.T, p.M_ff]]), full.M[np.ix_(order, order)])
     assert np.array_equal(np.hstack([p.G_r, p.G_f]), full.G[:, order])
     if coordinates == "absolute":  # elastic coordinates of different bodies are not coupled there
-        own = [now.system.bodies.matrices[i, M_FF, :nf, :nf] for i, nf in enumerate(now.system.tree[:, NF])]
+        own = [now.system.bodies.m_ff[i, :nf, :nf] for i, nf in enumerate(now.system.tree.nf)]
         assert np.abs(p.M_ff - scipy.linalg.block_diag(*own)).max() < 1e-12 * np.abs(p.M_ff).max()

@@ -13,7 +13,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.model.forces import Force
-from flexmbs.system.records import NF, POWER_FORCES, POWER_LOSS, Q_AT, QF_AT, S_AT
+from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 A, B = "first/b", "second/b"
 
@@ -202,8 +202,9 @@ def coordinate_of(effect, joint, number):
     """(place in s, x, v) of a coordinate of a primary joint."""
     place = effect.state.compiled.places[joint]
     k, p = place.coordinate("test", number)
-    row = effect.state.system.tree[place.body]
-    return row[S_AT] + k, effect.state.q[row[Q_AT] + p], effect.state.s[row[S_AT] + k]
+    tree = effect.state.system.tree
+    at, to = tree.q_at[place.body], tree.s_at[place.body]
+    return to + k, effect.state.q[at + p], effect.state.s[to + k]
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -311,7 +312,7 @@ def test_gravity_has_its_potential():
         for i, name in enumerate(heavy.compiled.bodies):
             if name in heavy.compiled.data:
                 d = heavy.compiled.data[name]
-                mass, first = d.mass, d.first_moment + d.S_bar @ q[heavy.system.tree[i, QF_AT] :][: heavy.system.tree[i, NF]]
+                mass, first = d.mass, d.first_moment + d.S_bar @ q[heavy.system.tree.qf_at[i] :][: heavy.system.tree.nf[i]]
             else:
                 mass, first = model.bodies[name].mass, model.bodies[name].mass * np.array(model.bodies[name].com)
             R, r = dataclasses.replace(heavy, q=q).pose(name)

@@ -9,7 +9,6 @@ from flexmbs.dynamics.constraints import complement
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, joint_rates
 from flexmbs.model.joints import Joint
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import CLOSED_ROWS, CUT_WIDTH, DIRECTIONS, DRIVE_ROW, ETA
 
 KINDS = list(JOINTS)
 
@@ -38,7 +37,7 @@ class Chain:
     def directions(self, q, eta):
         """C (6, nv), C η, Ċ η."""
         out = np.zeros((1, 36))
-        v, w, bv, bw = joint_directions(self.record, 0, q, 0, eta, 0, out, 0, 0)
+        v, w, bv, bw = joint_directions(self.record, 0, q, 0, eta, 0, out, 0)
         return out[0, : 6 * self.nv].reshape(-1, 6).T, np.array([*v, *w]), np.array([*bv, *bw])
 
     def moved(self, h):
@@ -79,10 +78,10 @@ def test_rates_of_the_coordinates(kind):
 def test_constrained_directions_are_orthogonal_to_the_free_ones(kind):
     chain = Chain(kind, 7)
     C, _, _ = chain.directions(chain.q, chain.eta)
-    cut = np.zeros((1, CUT_WIDTH))
-    cut[0, DIRECTIONS : DIRECTIONS + 6 * chain.nv] = C.T.ravel()
-    complement(cut, 0, chain.nv)
-    T = cut[0, CLOSED_ROWS : CLOSED_ROWS + 6 * (6 - chain.nv)].reshape(-1, 6)
+    directions, covectors = np.zeros((2, 1, 36))
+    directions[0, : 6 * chain.nv] = C.T.ravel()
+    complement(directions, covectors, 0, chain.nv)
+    T = covectors[0, : 6 * (6 - chain.nv)].reshape(-1, 6)
     assert np.abs(T @ C).max(initial=0.0) < 1e-14
     assert np.linalg.matrix_rank(np.vstack([T, C.T])) == 6
 
@@ -97,7 +96,7 @@ def test_primary_and_cut_joint_give_the_same_accelerations(kind, turned):
         assert absolute.compiled.n_constraints == 5 + 6 - model.joints["hinge"].nv
         assert difference(joint, absolute) < 1e-10
         k = absolute.compiled.topology.cuts.index("hinge")
-        assert np.abs(absolute.work.cut[k, ETA:][: model.joints["hinge"].nv] - model.joints["hinge"].v0).max(initial=0.0) < 1e-11
+        assert np.abs(absolute.work.cut.eta[k, : model.joints["hinge"].nv] - model.joints["hinge"].v0).max(initial=0.0) < 1e-11
         joint.motion()
         ends = [joint.pose(str(end)) for end in (model.joints["hinge"].parent, model.joints["hinge"].child)]
         X = pose_by_motions(model.joints["hinge"].motions, model.joints["hinge"].q0)
@@ -122,7 +121,7 @@ def test_a_driven_coordinate(kind, turned):
         v, q = v + motion.nv, q + motion.nq
     joint, absolute = state(model, "joint"), state(model, "absolute")
     assert difference(joint, absolute) < 1e-10
-    torque = [s.lam[s.system.drives[:, DRIVE_ROW]] for s in (joint, absolute)]
+    torque = [s.lam[s.system.drives.row] for s in (joint, absolute)]
     assert len(torque[0]) == len(model.drives) > 0
     assert np.abs(torque[0] - torque[1]).max() < 1e-9 * np.abs(torque[0]).max()
     place = joint.compiled.places["hinge"]

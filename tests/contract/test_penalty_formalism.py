@@ -19,7 +19,7 @@ from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.dense import dense_equations
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import G_ACCELERATION, G_POSITION, G_VELOCITY, POWER_DRIVES
+from flexmbs.system.records import POWER_DRIVES
 
 MOST_ITERATIONS = 50
 SETTLED = 1e-13
@@ -86,7 +86,7 @@ def iteration(workspace, gs, r, sd, lam):
     alpha, omega, mu = workspace.options[0], workspace.options[1], workspace.options[2]
     M, G, c, y = workspace.M, workspace.G, workspace.c, workspace.y
     for l in range(lam.shape[0]):
-        c[l] = -gs[G_ACCELERATION, l] - 2.0 * mu * omega * gs[G_VELOCITY, l] - omega * omega * gs[G_POSITION, l]
+        c[l] = -gs.acceleration[l] - 2.0 * mu * omega * gs.velocity[l] - omega * omega * gs.position[l]
         for i in range(sd.shape[0]):
             c[l] -= G[l, i] * sd[i]
         lam[l] += alpha * c[l]

@@ -18,7 +18,7 @@ from flexmbs.formalisms.recursive import Recursive, accelerations, correction, i
 from flexmbs.formalisms.rigid_tree import RigidTree
 from flexmbs.motions import Rotate
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import NF, RC, THROUGH, XC
+from flexmbs.system.records import rows_of
 
 A, B = "first/b", "second/b"
 
@@ -39,11 +39,11 @@ def check(model, dropped=None):
     power = now.work.power.copy()
     residual(now.system, now.work, 0.0, now.q, now.s, sd, lam, np.zeros(nz), True, np.zeros(ns))
     assert power == pytest.approx(now.work.power, rel=1e-11, abs=1e-11)
-    size = np.abs(now.work.motion[:, THROUGH : THROUGH + 6]).max()
-    for m, found in zip(now.work.motion, workspace.factors.art.body[:, JOINT_WRENCH:]):
-        R, x, f = m[RC : RC + 9].reshape(3, 3), m[XC : XC + 3], found[:3]
+    size = np.abs(now.work.motion.through).max()
+    for m, found in zip(rows_of(now.work.motion), workspace.factors.art.body[:, JOINT_WRENCH:]):
+        R, x, f = m.Rc.reshape(3, 3), m.xc, found[:3]
         at_joint = np.concatenate([R.T @ f, R.T @ (found[3:] - np.cross(x, f))])
-        assert np.abs(at_joint - m[THROUGH : THROUGH + 6]).max() < 1e-11 * size
+        assert np.abs(at_joint - m.through).max() < 1e-11 * size
     return now, t, workspace
 
 
@@ -156,7 +156,7 @@ def rigid_tree(seed, n=8):
 def test_rigid_trees(seed):
     """The articulated-body algorithm of rigid trees, and the general sweeps."""
     now, t, _ = check(rigid_tree(seed))
-    assert not now.system.tree[:, NF].any()
+    assert not now.system.tree.nf.any()
     form = Recursive().fitting(now.compiled, "accelerations")
     assert isinstance(form, RigidTree)
     sd, power = np.zeros(len(now.s)), now.work.power.copy()

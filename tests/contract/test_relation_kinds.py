@@ -19,7 +19,6 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations import KnifeEdge, Relation, RollingDisc, RollingSphere
 from flexmbs.studies.evaluate import evaluate
-from flexmbs.system.records import CUT_ROW
 
 RELATIONS = {
     "knife-edge": lambda rng: (fm.KnifeEdge, {"axis": some_axis(rng)}),
@@ -136,7 +135,7 @@ def slip_rows(now: State) -> np.ndarray:
 
 def contact_rows(now: State) -> slice:
     k = now.compiled.topology.cuts.index("contact")
-    first = int(now.system.cuts[k, CUT_ROW])
+    first = int(now.system.cuts.row[k])
     return slice(first, first + now.compiled.model.joints["contact"].rows)
 
 
@@ -164,7 +163,7 @@ def test_height_and_rates(kind, seed):
 
     def values(h: float) -> np.ndarray:
         at(now, moved(now, h * s + 0.5 * h * h * sd), s + h * sd, sd)
-        return now.work.gs[:, rows].copy()
+        return np.array(now.work.gs)[:, rows]
 
     here = values(0.0)
     joint = now.compiled.model.joints["contact"]
@@ -175,7 +174,7 @@ def test_height_and_rates(kind, seed):
     if joint.position_rows:
         lifted = at(now, moved(now, 0.05 * s), s, sd)
         R, x = ends(lifted)
-        assert abs(now.work.gs[0, rows.start] - np.array(joint.normal) @ lowest_point(joint, R, x)) < 1e-10
+        assert abs(now.work.gs.position[rows.start] - np.array(joint.normal) @ lowest_point(joint, R, x)) < 1e-10
 
 
 @pytest.mark.parametrize(("kind", "seed"), CASES)

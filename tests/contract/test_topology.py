@@ -11,7 +11,6 @@ from scipy.spatial.transform import Rotation
 import flexmbs as fm
 from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.dynamics.dense import multipliers_of_least_norm, terms
-from flexmbs.system.records import CUT_BETA, ETA, NF, QF_AT, SF_AT
 
 COORDINATES = ["joint", "absolute"]
 
@@ -149,12 +148,12 @@ def declared_at(model, now):
     """The model with a consistent state in absolute coordinates as its declared one."""
     joints, bodies = dict(model.joints), dict(model.bodies)
     for k, name in enumerate(now.compiled.topology.cuts):
-        cut = now.system.cuts[k]
         joint = joints[name]
-        q0, v0 = now.work.beta[cut[CUT_BETA] :][: joint.nq], now.work.cut[k, ETA : ETA + joint.nv]
+        q0, v0 = now.work.beta[now.system.cuts.beta_at[k] :][: joint.nq], now.work.cut.eta[k, : joint.nv]
         joints[name] = dataclasses.replace(joint, q0=tuple(q0), v0=tuple(v0))
     for i, name in enumerate(now.compiled.bodies):
-        nf, at, to = now.system.tree[i, [NF, QF_AT, SF_AT]]
+        tree = now.system.tree
+        nf, at, to = tree.nf[i], tree.qf_at[i], tree.sf_at[i]
         if nf:
             bodies[name] = dataclasses.replace(bodies[name], qf0=tuple(now.q[at : at + nf]), qf_dot0=tuple(now.s[to : to + nf]))
     return with_items(model, bodies=bodies, joints=joints)
