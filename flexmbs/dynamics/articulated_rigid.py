@@ -132,7 +132,7 @@ def general_joint(joints, rigid, i, q, s, R, d, wp):
     body, column, w = rigid.body, rigid.column, rigid.state
     j = body[i, B_JOINT]
     Rj, xj = joint_pose(joints, j, q, body[i, B_Q])
-    jv, jw, bv, bw = joint_directions(joints, j, q, body[i, B_Q], s, body[i, B_S], column, i, 0)
+    jv, jw, bv, bw = joint_directions(joints, j, q, body[i, B_Q], s, body[i, B_S], column, i)
     d = add(d, mul(R, xj))
     R = matmul(R, Rj)
     jv = mul(R, jv)

@@ -54,7 +54,7 @@ def seconds(compiled: Compiled, form: Formalism) -> float:
     _, nq, ns, *_ = (int(n) for n in compiled.system.layout)
     rng = np.random.default_rng(1)
     q, s = np.zeros(nq), 0.1 * rng.standard_normal(ns)
-    joints = [int(at) for at in compiled.system.tree[:, 7]]
+    joints = [int(at) for at in compiled.system.tree.q_at]
     q[joints] = rng.uniform(-1.0, 1.0, len(joints))
     evaluator = Evaluator(compiled, form)
     evaluator.point.q[:], evaluator.point.s[:] = q, s

@@ -125,7 +125,7 @@ def test_a_driven_coordinate(kind, turned):
     assert len(torque[0]) == len(model.drives) > 0
     assert np.abs(torque[0] - torque[1]).max() < 1e-9 * np.abs(torque[0]).max()
     place = joint.compiled.places["hinge"]
-    at_s, at_q = joint.system.tree[place.body, [8, 7]]
+    at_s, at_q = joint.system.tree.s_at[place.body], joint.system.tree.q_at[place.body]
     for drive in model.drives.values():
         k, p = place.coordinate("drive", drive.coordinate)
         found = joint.q[at_q + p], joint.s[at_s + k], joint.sd[at_s + k]
