@@ -67,8 +67,8 @@ def shape_products(bodies, i, n, q, at, U):
 def moments(bodies, i, columns, eta, U, c, P):
     """c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm, the moments of order one and two of u.
 
-    P = ∫(x + w)(x + w)ᵀ dm with w = Σ_k η_k φ_k: half the sum of the products with x and with u = x + w gives x wᵀ, w xᵀ and w
-    wᵀ.
+    P = ∫(x + w)(x + w)ᵀ dm with w = Σ_k η_k φ_k: half the sum of the products with x and with u = x + w gives x wᵀ, w xᵀ
+    and w wᵀ.
     """
     F = bodies.quadratic.shape[1]
     xx, xy, xz, _, yy, yz, _, _, zz = P
@@ -133,8 +133,8 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     f = m a + ω̇×c + ω×(ω×c) + 2ω×S̄q̇ + S̄q̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(𝒩)ω − 𝒩ᵀω) + Ī_f q̈,
     r_k = S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ all in η, and Jᵀ r.
 
-    N and N m about the origin of the body frame, body axes; v̇ holds the −g of the ground, so that weight is in f, n and r.
-    Theory, sections 6 to 8; Shabana, Dynamics of Multibody Systems (2020), chapter 5.
+    N and N m about the origin of the body frame, body axes; v̇ holds the −g of the ground, so that weight is in f, n and
+    r. Theory, sections 6 to 8; Shabana, Dynamics of Multibody Systems (2020), chapter 5.
     """
     at = tree[i, QF_AT]
     to = tree[i, SF_AT]
@@ -207,8 +207,8 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
 def mass_matrix(bodies, tree, i, q, U, M):
     """𝓜 of body i, M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S̄], [c̃, Θ, Ī_f], [S̄ᵀ, Ī_fᵀ, m_ff]] (theory, section 5).
 
-    With second-order displacements M_ff = m_ff − mᵀm + TᵀT and the coupling to the twist M[:6, φ] + M[:6, ψ] T (theory, section
-    8).
+    With second-order displacements M_ff = m_ff − mᵀm + TᵀT and the coupling to the twist M[:6, φ] + M[:6, ψ] T (theory,
+    section 8).
     """
     n = tree[i, NF]
     shape_products(bodies, i, n, q, tree[i, QF_AT], U)

@@ -94,7 +94,8 @@ def midpoint(tree, joints, d):
 
 @part
 def rates(tree, joints, q, s, qd):
-    """q̇ = H(q) s (nq,): ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, 1 elsewhere (theory, section 3).
+    """q̇ = H(q) s (nq,): ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, 1 elsewhere (theory,
+    section 3).
     """
     for i in range(tree.shape[0]):
         joint_rates(joints, tree[i, JOINT], q, tree[i, Q_AT], s, tree[i, S_AT], qd)
