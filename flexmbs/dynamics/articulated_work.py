@@ -1,4 +1,8 @@
-"""Scratch and factors of the recursive formalism, allocated once per run."""
+"""Workspace and factors of the recursive formalism, allocated once per run.
+
+What the arrays hold is stated with the columns below; the equations are those of `flexmbs.dynamics.articulated`,
+`flexmbs.dynamics.articulated_rigid` and `flexmbs.dynamics.schur`. Theory: docs/theory.md, sections 20 and 25.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -45,7 +49,7 @@ C_U, C_DINV, C_WIDTH = 36, 72, 84
 
 
 class Articulated(NamedTuple):
-    """Articulated matrices and the loads and solutions that pass through them."""
+    """Articulated matrices and the loads and solutions that pass through them (theory, section 20)."""
 
     link: np.ndarray  # (nb, 7) int64
     drive: np.ndarray  # (ns,) constraint row that drives a velocity, or −1
@@ -59,7 +63,9 @@ class Articulated(NamedTuple):
 
 
 class Rigid(NamedTuple):
-    """Rigid trees without cut joints: constants and scratch of the articulated-body algorithm."""
+    """Rigid trees without cut joints: constants and workspace of the articulated-body algorithm (Featherstone 2008,
+    section 7.3).
+    """
 
     body: np.ndarray  # (nb, 6)
     place: np.ndarray  # (nb, 22)
@@ -68,7 +74,9 @@ class Rigid(NamedTuple):
 
 
 class SchurComplement(NamedTuple):
-    """Rows that close loops, L⁻¹Gᵀ by the bodies of their paths to the root, and their Schur complement."""
+    """Rows of the loop closure, L⁻¹Gᵀ by the bodies of their paths to the root, and S = G M⁻¹ Gᵀ by blocks (theory,
+    section 25).
+    """
 
     node: np.ndarray  # (nk, 4)
     path: np.ndarray  # (n, 2) bodies by node, outermost first
@@ -82,7 +90,7 @@ class SchurComplement(NamedTuple):
 
 
 def make_articulated(system: System) -> Articulated:
-    """Zeroed factors that fit a system."""
+    """Zeroed factors and workspace that fit a system."""
     nb, _, ns, nc, _ = (int(n) for n in system.layout)
     F = system.bodies.matrices.shape[3]
     z = np.zeros
@@ -100,9 +108,10 @@ def make_articulated(system: System) -> Articulated:
 
 
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
-    """The column L_CHILD."""
+    """The column L_CHILD: the one child on the modes of a body, −1 for none, DENSE where its modal block is full."""
     found = np.full(len(own), -1, np.int64)
     rigid = system.bodies.rigid
+    # a moving own frame, full modal matrices or second-order fields fill the modal block: the semiseparable factor does not serve
     found[(own == 1) | (rigid[:, DIAGONAL_MODES] != 1.0) | (rigid[:, FIELDS] > 0.0)] = DENSE
     for i, p in enumerate(system.tree[:, PARENT]):
         if carrier[i] == 1 and p >= 0:
@@ -111,7 +120,10 @@ def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarra
 
 
 def make_rigid(system: System) -> Rigid:
-    """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute or prismatic joint."""
+    """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute or prismatic joint.
+
+    Inertia about that origin: ∫x xᵀ dm − x_c cᵀ − c x_cᵀ + m x_c x_cᵀ (parallel axes), then tr(P) 1 − P.
+    """
     tree, frames, joints = system.tree, system.frames, system.joints
     nb = len(tree)
     rigid = Rigid(np.zeros((nb, 6), np.int64), np.zeros((nb, P_WIDTH)), np.zeros((nb, A_WIDTH)), np.zeros((nb, C_WIDTH)))
@@ -144,7 +156,10 @@ def _axes_about(axis: np.ndarray) -> np.ndarray:
 
 
 def make_schur(system: System, art: Articulated, coupled: bool) -> SchurComplement:
-    """Symbolic Schur complement of the cut joints and, when ``coupled``, of the couplings behind them."""
+    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints and, when ``coupled``, of the couplings behind them.
+
+    Two nodes are coupled where the paths of their frames to the root share a body with a free velocity.
+    """
     tree, info = system.tree, system.frames.info
     size = tree[:, NV] + tree[:, NF]
     free = [bool((art.drive[t[S_AT] : t[S_AT] + n] < 0).any()) for t, n in zip(tree, size)]

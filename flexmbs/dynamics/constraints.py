@@ -1,9 +1,17 @@
 """Cut joints and drives: constraint equations, their rates, rows and wrenches.
 
 A cut joint is described by the same chain as a primary one. Its coordinates β are those whose pose X_J(β) is closest to the
-actual relative pose X of its frames (Gauss–Newton from those of the last accepted step, so that angles count turns). With e the
-remaining error pose, C the free directions and T their orthogonal complement (T C = 0):
-g = T e,  ġ = T V_rel,  g̈ = T (V̇_rel − Ċ η),  η = C⁺ V_rel.  A driven coordinate adds the row β_k − f(t).
+actual relative pose X of its frames (Gauss-Newton from those of the last accepted step, so that angles count turns). With the
+remaining error pose e = (Δx, log ΔR), the free directions C and an orthonormal basis 𝒯 of their complement, 𝒯 C = 0,
+
+    g = 𝒯 e,   ġ = 𝒯 V_rel,   g̈ = 𝒯 (V̇_rel − Ċ η),   η = C⁺ V_rel,   V_rel = V_b − Ad(X⁻¹) V_a,
+
+in the axes of the child's frame b. A driven coordinate adds the row g = β_k − f(t) with γ̄ = −ḟ, γ = f̈. Multipliers make
+the wrench 𝒯ᵀ λ on b and its reaction on a; that of a drive is its force or torque (N, N m).
+
+Theory: docs/theory.md, sections 13 and 14. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 8.2 (loop constraint
+equations) and 8.4 (loop joint forces); Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), for joints as
+constraint equations and their right-hand sides.
 """
 
 import math
@@ -53,13 +61,16 @@ def six_normalize(a, i, o):
 
 @part
 def six_apply(a, i, o, v, w):
-    """a[i, o…] · (v, w)"""
+    """Value a[i, o…] · (v, w) of a covector on a twist."""
     return a[i, o] * v[0] + a[i, o + 1] * v[1] + a[i, o + 2] * v[2] + a[i, o + 3] * w[0] + a[i, o + 4] * w[1] + a[i, o + 5] * w[2]
 
 
 @part
 def pseudo_inverse(cut, k, n):
-    """C⁺ = (CᵀC)⁻¹ Cᵀ of the n free directions by Gauss–Jordan on its rows (n ≤ 6 unit directions, well conditioned)."""
+    """C⁺ = (CᵀC)⁻¹ Cᵀ (n, 6) of the n free directions, by Gauss-Jordan elimination on its rows (theory, section 14).
+
+    The columns of a joint are unit twists of at most six motions, well conditioned: no pivoting.
+    """
     for a in range(6 * n):
         cut[k, INVERSE + a] = cut[k, DIRECTIONS + a]
     for a in range(n):
@@ -76,7 +87,9 @@ def pseudo_inverse(cut, k, n):
 
 @part
 def complement(cut, k, n):
-    """T (6−n rows): an orthonormal basis orthogonal to the n free directions, unit vectors with the largest remainder first."""
+    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions, unit vectors with the largest
+    remainder first.
+    """
     closed = 6 - n  # an orthonormal basis of the free directions goes behind the closed rows
     for a in range(n):
         row = CLOSED_ROWS + 6 * (closed + a)
@@ -95,6 +108,8 @@ def complement(cut, k, n):
             for b in range(6):
                 if b >= closed or b < a:
                     left -= cut[k, CLOSED_ROWS + 6 * b + e] ** 2
+            # equal remainders take the first unit vector in every evaluation: round-off must not exchange the rows of a
+            # symmetric joint
             if left > most + 1e-9:
                 most = left
                 best = e
@@ -111,7 +126,7 @@ def complement(cut, k, n):
 
 @part
 def directions(cuts, joints, cut, beta, k, o):
-    """C, C⁺ of cut joint k at its coordinates; velocities for (V_J, Ċ η) are at cut[k, o]."""
+    """C and C⁺ of cut joint k at its coordinates; returns Ċ η. The velocities η stand at cut[k, o…]."""
     _, _, bv, bw = joint_directions(joints, cuts[k, CUT_JOINT], beta, cuts[k, CUT_BETA], cut[k], o, cut, k, DIRECTIONS)
     pseudo_inverse(cut, k, cuts[k, CUT_NV])
     return bv, bw
@@ -119,7 +134,7 @@ def directions(cuts, joints, cut, beta, k, o):
 
 @part
 def constraint_covectors(cuts, drives, cut, k):
-    """Rows of T, then the covectors of the driven coordinates."""
+    """Rows of 𝒯, then the rows of C⁺ of the driven coordinates, for which η_k = (C⁺ V_rel)_k."""
     complement(cut, k, cuts[k, CUT_NV])
     for d in range(drives.shape[0]):
         if drives[d, DRIVE_CUT] == k:
@@ -130,7 +145,11 @@ def constraint_covectors(cuts, drives, cut, k):
 
 @part
 def closest_coordinates(cuts, joints, start, cut, beta, k):
-    """Joint coordinates of cut joint k closest to its relative pose, found from ``start``; returns the error pose (dx, θ)."""
+    """β of cut joint k with X_J(β) closest to its relative pose X, found from ``start``; returns the error pose (Δx, θ) in m
+    and rad.
+
+    Gauss-Newton: Δx = R_Jᵀ (x − x_J), θ = log(R_Jᵀ R), β ← β ⊕ C⁺ (Δx, θ), to 1e-13 (theory, section 14).
+    """
     j = cuts[k, CUT_JOINT]
     at = cuts[k, CUT_BETA]
     n = cuts[k, CUT_NV]
@@ -163,7 +182,11 @@ def closest_coordinates(cuts, joints, start, cut, beta, k):
 def cut_joint(
     cuts, constant, drives, frames, joints, relations, laws, workspace, path, io, gravity, motion, cut, beta, gs, k, t, q, s, sd
 ):  # fmt: skip
-    """Kinematics and constraint values of cut joint k."""
+    """Kinematics of cut joint k and its constraint values g = 𝒯 e, 𝒯 V_rel, 𝒯 (V̇_rel − Ċ η) into ``gs`` (theory, section 14).
+
+    V̇_rel = V̇_b − Ad(X⁻¹) V̇_a + ad(V_rel) Ad(X⁻¹) V_a; at ṡ = 0 the third is −γ. Relations and user functions have kernels of
+    their own.
+    """
     a = cuts[k, CUT_P]
     b = cuts[k, CUT_C]
     Ra, xa = frame_pose(frames, a, q)
@@ -190,6 +213,7 @@ def cut_joint(
     if cuts[k, CUT_KERNEL] != OF_CHAIN:
         relation_rows(cuts, relations, path.kept, workspace, cut, gs, k, t, Rr, tmul(Rr, xr), v, w, av, aw)
         return
+    # C, C⁺ and 𝒯 of hinges, slides and fixed joints do not depend on β: taken from the compiled model
     if cuts[k, CUT_CONSTANT] == 1:
         for c in range(constant.shape[1]):
             cut[k, DIRECTIONS + c] = constant[k, c]
@@ -216,7 +240,7 @@ def cut_joint(
 
 @called
 def drive_values(tree, drives, laws, io, gs, rate, t, q, s, sd):
-    """Rows β − f(t) of the drives, their rates, and the rates ḟ."""
+    """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ (theory, section 14)."""
     for d in range(drives.shape[0]):
         row = drives[d, DRIVE_ROW]
         i = drives[d, DRIVE_BODY]
@@ -241,7 +265,9 @@ def velocity_gaps(cuts, gs, factor, b, at):
 
 @part
 def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
-    """Wrench (f, n) across cut joint k, axes of the child's frame."""
+    """Wrench (f, n) on the child's frame of cut joint k, its axes, with its reaction on the parent's frame (theory,
+    section 14).
+    """
     apply_pair(
         frames, motion, force, cuts[k, CUT_P], load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA), cuts[k, CUT_C],
         load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB), load9_at(cut, k, CUT_RR), load3_at(cut, k, CUT_XR), q, f, n,
@@ -250,7 +276,7 @@ def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
 
 @part
 def constraint_wrench(cuts, cut, k, lam):
-    """(f, n) = Tᵀ λ of cut joint k, driven coordinates included, axes of the child's frame."""
+    """(f, n) = 𝒯ᵀ λ of cut joint k, driven coordinates included, axes of the child's frame (N, N m)."""
     f = ZERO3
     n = ZERO3
     for a in range(cuts[k, CUT_ROWS]):
@@ -262,7 +288,7 @@ def constraint_wrench(cuts, cut, k, lam):
 
 @called
 def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, lam):
-    """Add Gᵀ λ to the applied forces."""
+    """Add Gᵀ λ to the applied wrenches and generalized forces: λ (nc,) of cut joints and drives (theory, section 22)."""
     for k in range(cuts.shape[0]):
         f, n = constraint_wrench(cuts, cut, k, lam)
         cut_wrench(cuts, frames, motion, force, cut, k, q, f, n)
@@ -274,7 +300,7 @@ def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, l
 
 @part
 def drive_power(drives, rate, lam):
-    """Σ λ ḟ : power the drives put into the system; the rates ḟ stand."""
+    """Ẇ_drives = Σ λ ḟ (W): power that the drives put into the system; the rates ḟ stand (theory, section 49)."""
     power = 0.0
     for d in range(drives.shape[0]):
         power += lam[drives[d, DRIVE_ROW]] * rate[drives[d, DRIVE_ROW]]
