@@ -1,9 +1,14 @@
 """Contacts: gaps, their rates, rows and forces.
 
-Between two frames a contact is three covectors on their relative twist V (axes of frame b): with the direction d (normal n,
-tangents t₁, t₂) and the place c of the contact point on b, γ_d = d·(v + ω × c), hence the covector (d, c × d). The gap g has the
-rate γ_N, and a force (N, T₁, T₂) the wrench Σ F_d (d, c × d) on b with its reaction on a. A bound of a joint coordinate β is
-g = ±(β − bound) with γ = ±η. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), ch. 3.
+Between two frames a contact is three covectors on their relative twist V_rel (axes of frame b): with the direction d (normal n,
+tangents t₁, t₂) and the position c of the contact point on b,
+
+    γ_d = d · (v + ω × c) = (d, c × d) · V_rel = W_d s,   ġ = γ_N,   wrench on b: Σ_d F_d (d, c × d),
+
+and its reaction on a, for a force (N, T₁, T₂). A bound of a joint coordinate β is g = ±(β − bound) with γ = ±η.
+
+Theory: docs/theory.md, section 40. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 3;
+Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapter on contact kinematics.
 """
 
 from flexmbs._jit import called, part
@@ -24,8 +29,10 @@ from flexmbs.system.records import (
 
 @called
 def between_frames(contacts, frames, motion, workspace, contact, k, q, s):
-    """Gap, velocities and covectors of a contact between frames by the kernel of its geometry
-    (`flexmbs.model.contacts.contact.FrameContact`)."""
+    """Gap (m), velocities (γ_N, γ_T1, γ_T2) (m/s) and covectors (d, c × d) of contact k between frames (theory, section 40).
+
+    The kernel of its geometry (`flexmbs.model.contacts.contact.FrameContact`) gives g, n, t₁ and c in axes of a; t₂ = n × t₁.
+    """
     a = contacts.info[k, CO_A]
     b = contacts.info[k, CO_B]
     RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
@@ -58,7 +65,7 @@ def between_frames(contacts, frames, motion, workspace, contact, k, q, s):
 
 @called
 def bounded_coordinate(system, work, k, q, s):
-    """Gap and its rate of a bounded coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
+    """Gap ±(β − bound) and its rate ±η of a bounded coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
     info, contact, cut = system.contacts.info, work.contact, work.cut
     i = info[k, CO_BODY]
     sign = system.contacts.value[k, CO_SIGN]
@@ -83,7 +90,7 @@ def bounded_coordinate(system, work, k, q, s):
 
 @called
 def contact_kinematics(system, work, q, s):
-    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) stand."""
+    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) stand (theory, section 40)."""
     for k in range(system.contacts.info.shape[0]):
         if system.contacts.info[k, CO_SHAPE] < 0:
             bounded_coordinate(system, work, k, q, s)
@@ -93,7 +100,9 @@ def contact_kinematics(system, work, q, s):
 
 @called
 def contact_force(system, work, k, q):
-    """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces; its covectors stand."""
+    """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces: Σ_d F_d (d, c × d) on b; its
+    covectors stand.
+    """
     info, contact = system.contacts.info, work.contact
     i = info[k, CO_BODY]
     if i >= 0:
@@ -114,13 +123,14 @@ def contact_force(system, work, k, q):
 
 @part
 def law_forces(system, work, slopes):
-    """Forces of the contacts with laws into work.contact; their kinematics stand. A stop's acts as a joint force."""
+    """Forces of the contacts with laws into work.contact; their kinematics stand. That of a stop acts as a joint force."""
     info = system.contacts.info
     for k in range(info.shape[0]):
         if info[k, CO_LAW] >= 0:
             forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
             law_force(system.contacts, work.contact, work.laws, work.power, k)
             if info[k, CO_SHAPE] < 0:
+                # the joint force of a stop enters the account itself, in `flexmbs.dynamics.forces.joint_forces`
                 work.power[POWER_FORCES] = forces
                 work.power[POWER_LOSS] = loss
             elif slopes:
@@ -152,7 +162,9 @@ def apply_contact_forces(system, work, q, s, slopes):
 
 @called
 def contact_rows(system, work, k, q, rows):
-    """rows (3, ns) = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k; its covectors and the transmission of the bodies stand."""
+    """rows (3, ns) = W = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k; its covectors and the transmission of the bodies stand
+    (section 40).
+    """
     info, contact = system.contacts.info, work.contact
     for c in range(3):
         for a in range(rows.shape[1]):

@@ -1,4 +1,8 @@
-"""State functions of events: their values at a state, and which of them have changed their sign since the last look."""
+"""State functions of events: their values f(t, q, s) − level at a state, and which of them have changed their sign.
+
+Roots are located in the dense output of the step: Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I (1993),
+section II.6. Theory: docs/theory.md, section 43.
+"""
 
 from typing import NamedTuple
 
@@ -27,7 +31,7 @@ class Events(NamedTuple):
 
 @part
 def event_values(system, work, events, t, q, s):
-    """Values of all state functions at a state."""
+    """f(t, q, s) − level of all state functions at a state: a coordinate, its rate, a position of a frame, or a user function."""
     kinematics(system, work, t, q, s, work.zero)
     info, value = events.info, events.value
     for e in range(info.shape[0]):
@@ -61,9 +65,9 @@ def event_values(system, work, events, t, q, s):
 
 @part
 def crossings(events):
-    """Mark the state functions that have changed their sign in their direction since the last look.
+    """Mark the state functions that have changed their sign in their direction since the last evaluation.
 
-    Returns 1 if there are any, −1 where one gives no number, else 0.
+    Returns 1 if there are any, −1 where one is NaN, else 0.
     """
     found = 0
     for e in range(events.info.shape[0]):

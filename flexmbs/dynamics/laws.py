@@ -1,4 +1,12 @@
-"""Scalar laws of time and of (t, x, v), in compiled code; user functions are called by address (15 ns when compiled)."""
+"""Scalar laws of time f(t), with ḟ and f̈, in compiled code; user functions are called by address (15 ns when compiled).
+
+    ramp       f = f₀ + r (t − t₀) within t₀ … t₁, constant outside,
+    smooth     f = f₀ + (f₁ − f₀) (10 u³ − 15 u⁴ + 6 u⁵),  u = (t − t₀)/T: velocity and acceleration vanish at both ends,
+    sine       f = c + a sin(2π ν t + φ),
+    table      piecewise cubic, constant outside.
+
+Theory: docs/theory.md, sections 14 and 39, where drives and forces take them.
+"""
 
 import math
 
@@ -10,7 +18,7 @@ from flexmbs.system.records import (
 
 @called
 def law_of_time(laws, k, t, io):
-    """(f, ḟ, f̈)(t) of law k; ``io`` (2, 48) is scratch for user functions."""
+    """(f, ḟ, f̈)(t) of law k, in its unit, per s and per s²; ``io`` (2, 48) is scratch for user functions."""
     kind = laws.info[k, LAW_KIND]
     at = laws.info[k, LAW_AT]
     p = laws.value
@@ -49,7 +57,7 @@ def law_of_time(laws, k, t, io):
 
 @part
 def _table(p, at, t):
-    """Piecewise cubic: count, knots (n), coefficients (n−1, 4) from the highest power; constant outside."""
+    """Piecewise cubic (f, ḟ, f̈)(t): count, knots (n), coefficients (n−1, 4) from the highest power; constant outside."""
     n = int(p[at])
     knots = at + 1
     coefficients = knots + n

@@ -1,8 +1,14 @@
 """Closed loops over the articulated tree: S = G M⁻¹ Gᵀ by unit loads.
 
-Each schur row sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is its row of
-L⁻¹Gᵀ. Two rows meet in S at the bodies both paths share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ with a compliance
-of one, [A, Jᵀp; pᵀJ, −1]. S is kept by blocks, one node a cut joint or a coupling.
+    M = L Lᵀ,   S = (L⁻¹Gᵀ)ᵀ (L⁻¹Gᵀ),   λ = S⁻¹ (γ − G M⁻¹ k),   ṡ = L⁻ᵀ (L⁻¹ k + L⁻¹Gᵀ λ).
+
+Each row of the loop closure sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is
+its row of (L⁻¹Gᵀ)ᵀ. Two rows meet in S at the bodies that both paths share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ
+with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur complement is A + Jᵀ p pᵀ J. S is kept by blocks, one node a
+cut joint or a coupling.
+
+Theory: docs/theory.md, sections 25 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 8 (closed-loop systems);
+Bae and Haug (1987-88), Mech. Struct. Mach. 15, 481 (recursive formulation, closed loops).
 """
 
 import math
@@ -27,7 +33,7 @@ NEGLIGIBLE = 1e-12  # of a stiffness, below which a direction of a coupling has 
 
 @part
 def load_frame(frames, body, tau, m, Rm, xm, q, f, n):
-    """Add the wrench (f, n), frame axes, at frame m to the loads."""
+    """Add the wrench (f, n), frame axes, at frame m to the loads: Ad(X_m⁻¹)ᵀ (f, n) on its body, Φ_mᵀ (f, n) on the modes."""
     i = frames.info[m, F_BODY]
     if i >= 0:
         fb, nb = wrench_to_parent(Rm, xm, f, n)
@@ -38,7 +44,7 @@ def load_frame(frames, body, tau, m, Rm, xm, q, f, n):
 
 @part
 def set_loads(art, x):
-    """Generalized loads x, no wrenches."""
+    """Generalized loads x (ns,), no wrenches."""
     for a in range(art.velocity.shape[1]):
         art.velocity[TAU, a] = x[a]
     for i in range(art.body.shape[0]):
@@ -48,7 +54,11 @@ def set_loads(art, x):
 
 @called
 def schur_row(frames, art, schur, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
-    """Row r of node k from the covector (f, n) on the twist of frame b relative to frame a, axes of b."""
+    """Row r of node k of (L⁻¹Gᵀ)ᵀ from the covector (f, n) on the twist of frame b relative to frame a, axes of b.
+
+    A unit multiplier puts (f, n) on b and −Ad(X_rel⁻¹)ᵀ (f, n) on a; the inward sweep over the path solves with L (theory,
+    section 25).
+    """
     node, path, link, body = schur.node, schur.path, art.link, art.body
     tau = art.velocity[TAU]
     for h in range(node[k, PATH], node[k, PATH_END]):
@@ -70,7 +80,7 @@ def schur_row(frames, art, schur, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
 
 @called
 def cut_loads(frames, art, schur, cuts, cut, q):
-    """L⁻¹Gᵀ of all cut joints."""
+    """L⁻¹Gᵀ of all cut joints, by body of their paths (theory, section 25)."""
     for k in range(cuts.shape[0]):
         Ra, xa = load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA)
         Rb, xb = load9_at(cut, k, CUT_RB), load3_at(cut, k, CUT_XB)
@@ -83,13 +93,16 @@ def cut_loads(frames, art, schur, cuts, cut, q):
 
 @part
 def stiffness_factor(P):
-    """P (6×6) → columns p of P = Σ p pᵀ below its diagonal; directions without stiffness get zero columns."""
+    """P (6×6) → columns p of P = Σ p pᵀ below its diagonal, by Cholesky's method; directions without stiffness get zero
+    columns.
+    """
     for j in range(6):
         pivot = P[j, j]
         full = 0.0
         for c in range(j):
             full += P[j, c] * P[j, c]
             pivot -= P[j, c] * P[j, c]
+        # an indefinite stiffness loses its negative part here: the rows pᵀJ can only add stiffness
         inverse = 1.0 / math.sqrt(pivot) if pivot > NEGLIGIBLE * (full + pivot) and pivot > 0.0 else 0.0
         for r in range(j + 1, 6):
             x = P[r, j]
@@ -101,7 +114,9 @@ def stiffness_factor(P):
 
 @called
 def coupling_loads(frames, art, schur, first, couplings, motion, slopes, q, damping):
-    """Rows of springs, bushings and forces in cut joints, nodes ``first`` …."""
+    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, nodes ``first`` … (theory,
+    section 39).
+    """
     P = art.carried[0]
     for k in range(couplings.shape[0]):
         a = couplings[k, PAIR_A]
@@ -123,7 +138,7 @@ def coupling_loads(frames, art, schur, first, couplings, motion, slopes, q, damp
 
 @called
 def schur_complement(link, drive, A, velocity, schur, n_cuts):
-    """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows."""
+    """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows (theory, section 25)."""
     e, values, half = schur.elimination, schur.values, schur.half
     for a in range(values.shape[0]):
         values[a] = 0.0
@@ -145,6 +160,7 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
                 values[to + c] -= product
     for k in range(schur.node.shape[0]):
         n = e.node[k, SIZE]
+        # a row that is round-off altogether has no pivot to compare with: that of a row of ones stands in for it
         least = 0.0  # of the stiffness that rows of ones would have
         for h in range(schur.node[k, PATH], schur.node[k, PATH_END]):
             i = schur.path[h, PATH_BODY]
@@ -163,7 +179,10 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
 
 @called
 def loop_multipliers(link, drive, body, velocity, schur, n_cuts, x, ns):
-    """−λ of the schur rows from HALF and the wanted G ṡ in x[ns …], in place; their loads are added to HALF."""
+    """−λ of the rows of S from HALF = L⁻¹ k and the wanted γ = G ṡ in x[ns …], in place; L⁻¹Gᵀ λ is added to HALF.
+
+    −S y = γ − (L⁻¹Gᵀ)ᵀ HALF − (driven part), y = −λ; rows of couplings have γ = 0 (theory, section 25).
+    """
     node, path, half, solution = schur.node, schur.path, schur.half, schur.x
     for k in range(node.shape[0]):
         for r in range(node[k, ROWS]):

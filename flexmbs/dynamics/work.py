@@ -1,4 +1,9 @@
-"""Scratch memory of one evaluation, allocated once per run, with the path variables that it reads."""
+"""Workspace of one evaluation, allocated once per run, with the path variables that it reads.
+
+Path variables are all that a state (q, s, z) does not say of a motion: turns of the cut joints' angles, forces and modes of rigid
+contacts, the choice of independent coordinates, largest pivots. They change where steps are accepted, so that an evaluation is a
+function of state and path. Theory: docs/theory.md, sections 14, 28 and 33.
+"""
 
 import numpy as np
 
@@ -16,7 +21,7 @@ from flexmbs.system.records import (
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
-    """Path variables of a motion that begins with the coordinates ``beta`` of the cut joints."""
+    """Path variables of a motion that begins with the coordinates ``beta`` (m, rad) of the cut joints."""
     _, _, ns, nc, _ = (int(n) for n in system.layout)
     z, ncut, n = np.zeros, len(system.cuts), len(system.contacts.info)
     choice = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
@@ -27,12 +32,12 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
 
 
 def make_work(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
-    """Scratch that fits a system; ``beta``, or the path variables of a motion under way, are what evaluations start from."""
+    """Workspace that fits a system; ``beta``, or the path variables of a motion under way, are what evaluations start from."""
     return _connected(system, unconnected(system, beta, path=path))
 
 
 def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
-    """The scratch without the addresses of the shared kernels."""
+    """The workspace without the addresses of the shared kernels."""
     nb, _, ns, nc, nz = (int(n) for n in system.layout)
     F = system.bodies.matrices.shape[3]
     n = 6 + F
@@ -54,14 +59,14 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
 
 
 def _frames_now(frames: Frames) -> FramesNow:
-    """The frames with workspace for shapes that change, or with their constant ones."""
+    """The frames with workspace for shapes that change, φ − K0 q_f, or with their constant ones."""
     flat = frames.shape.reshape(len(frames.shape), -1)
     now = flat if len(frames.second) == 0 else np.zeros_like(flat)
     return FramesNow(frames.info, frames.place, flat, frames.second, now, np.zeros_like(flat))
 
 
 def _connected(system: System, work: Work) -> Work:
-    """The scratch with the addresses of the shared kernels and of its own record."""
+    """The workspace with the addresses of the shared kernels and of its own record."""
     remember(system)
     work = with_own_words(work, lambda work: Equations(system, work))
     remember(equations := Equations(system, work))
