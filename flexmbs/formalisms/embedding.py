@@ -9,7 +9,7 @@ and the constraint forces follow afterwards from the dependent rows of M ṡ = k
 constraints exactly, positions drift unless they are projected after each step.
 
 Theory: docs/theory.md, sections 16, 27, 29 and 36. Shabana, Computational Dynamics (2010), on the embedding technique; Shabana,
-Dynamics of Multibody Systems (2020), chapter 3; Blajer (2001), Multibody Syst. Dyn. 5, 265 (projection methods for constrained
+Dynamics of Multibody Systems (2020), chapter 3; Blajer (1997), Multibody Syst. Dyn. 1, 3 (projection of constrained
 systems); with quasi-velocities Appell (1904), Papastavridis (2002), Analytical Mechanics.
 """
 

@@ -1,16 +1,22 @@
 """The contact problem in numbers: impulses of unilateral contacts with Coulomb friction, laws of impact of Newton and of Poisson.
 
-Velocities U (3 rows per contact: normal, two tangents) after impulses p are U = U_free + D p, D the Delassus operator. By Newton
-    ξ_N = U_N + e_N U_N⁻ ≥ 0,  p_N ≥ 0,  ξ_N p_N = 0;   |p_T| ≤ μ p_N,  ξ_T = U_T + e_T U_T⁻ = −α p_T,  α ≥ 0,
+Velocities U (3 rows per contact: normal, two tangents) after impulses p are U⁺ = U_free + D p, D the Delassus operator. By Newton
+
+    ξ_N = U_N⁺ + e_N U_N⁻ ≥ 0,  p_N ≥ 0,  ξ_N p_N = 0;   |p_T| ≤ μ p_N,  ξ_T = U_T⁺ + e_T U_T⁻ = −α p_T,  α ≥ 0,
+
 where α > 0 only at |p_T| = μ p_N. By Poisson an impact has two phases: compression, the same with e = 0, of impulses p_C; then
 expansion from there, with impulses p_E of at least the part e_N of compression,
-    U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
-Both are ξ = D p + c with p_N ≥ b in place of p_N ≥ 0. Solved by sweeps over the contacts, each exactly; where these are slow, as
-for more contacts than freedoms, by `flexmbs.integrators.redundant_contacts`. Some problems have no solution: a drive that presses
-through a contact, a body wedged so that friction holds against every velocity that restitution demands.
 
-Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics; Pfeiffer and Glocker (1996), Multibody Dynamics
-with Unilateral Contacts, ch. 8; Acary and Brogliato (2008), Numerical Methods for Nonsmooth Dynamical Systems, ch. 4 and 13.
+    U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
+
+Both are ξ = D p + c with p_N ≥ b in place of p_N ≥ 0. Solved by sweeps over the contacts, each exactly; where these are slow, as
+for more contacts than degrees of freedom, by `flexmbs.integrators.redundant_contacts`. Some problems have no solution: a
+drive that presses through a contact, a body wedged so that friction holds against every velocity that restitution demands.
+
+Theory: docs/theory.md, sections 42 and 43. Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics;
+Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), chapter 8 (impacts with friction by Poisson's law);
+Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 13; Jean (1999), for sweeps over the
+contacts.
 """
 
 import math
@@ -33,7 +39,7 @@ UNKNOWN = -1.0  # in place of a given normal impulse
 
 @part
 def sticking(D, o, r0, r1, r2):
-    """p with A p + r = 0 for the block A of D at o; a tangent without motion is left out. p_N < 0 where A is singular."""
+    """p with A p + r = 0 for the block A (3×3) of D at o; a tangent without motion is left out. p_N < 0 where A is singular."""
     a00, a01, a02 = D[o, o], D[o, o + 1], D[o, o + 2]
     f1, f2 = D[o + 1, o] / a00, D[o + 2, o] / a00
     a11, a22 = D[o + 1, o + 1], D[o + 2, o + 2]
@@ -193,7 +199,9 @@ def dragged_contact(D, o, r0, drag, least, bound):
 
 @called
 def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x, r, rho):
-    """Block Gauss–Seidel from the given p, each contact solved exactly. Returns like `impulses`."""
+    """Block Gauss-Seidel from the given p: A_kk p_k + r_k = ξ_k of each contact solved exactly. Returns like `impulses`
+    (section 43).
+    """
     speed = largest_velocity(n, D, c, bound)
     worst = 0
     for sweep in range(sweeps):
@@ -206,6 +214,7 @@ def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x
                     r0 += D[o, b] * p[b]
                     r1 += D[o + 1, b] * p[b]
                     r2 += D[o + 2, b] * p[b]
+            # a contact that nothing can move must not demand an impulse for round-off: it would have no solution
             if -ROUNDED * speed <= r0 < 0.0 and D[o, o] <= least[k]:
                 r0 = 0.0
             if mu[k] > 0.0:
@@ -242,12 +251,13 @@ def round_off(n, rho, p):
 
 @called
 def impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace):
-    """Impulses p (3n,) of n contacts, normal ones of at least ``workspace.bound`` (n,), natural map within
-    ``tolerance`` of the velocities.
+    """Impulses p (3n,) in N s of n contacts, ξ = D p + c, p_N ≥ ``workspace.bound`` (n,), natural map within ``tolerance`` of the
+    velocities.
 
     Contacts with μ = 0 have p_T = p_N times ``workspace.drag`` (n, 2).
     Sweeps over the contacts from the given p; where these are slow, `redundant_contacts`, then more sweeps.
-    Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged.
+    Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged. Theory,
+    section 43.
     """
     drag, bound, x, r, rho = workspace.drag, workspace.bound, workspace.line[0], workspace.line[1], workspace.line[6, :n]
     first = min(sweeps, FIRST)
@@ -269,8 +279,7 @@ def impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace):
 def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
     """`impulses` p (3n,) with p_N ≥ 0, and where some ``expansion`` (n,), Poisson's e_N, is not zero their phase of expansion.
 
-    workspace: scratch from `make_workspace`. Returns like
-    `impulses`.
+    workspace: scratch from `make_workspace`. Returns like `impulses` (theory, section 42).
     """
     bound, later, more, drag = workspace.bound, workspace.line[10], workspace.line[11], workspace.drag
     for k in range(n):
@@ -295,7 +304,8 @@ def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
 
 @part
 def closed_forces(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, workspace):
-    """Forces f (3n,) of n closed contacts with accelerations D f + a: the law at accelerations.
+    """Forces f (3n,) in N of n closed contacts with accelerations A = D f + a: the law at accelerations (theory, sections 40
+    and 43).
 
     A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``slides`` (n,) not 0, along ``slip`` (n, 2): f_T = −μ f_N slip; others stick
     or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; workspace: scratch from `make_workspace`. Returns like

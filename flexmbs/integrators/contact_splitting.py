@@ -1,6 +1,10 @@
 """Redundant contacts by the alternating direction method of multipliers: slow and sure, for what the interior point leaves.
 
-Carpentier, Le Lidec and Montaut (2024), From compliant to rigid contact simulation.
+    (D + (η + ε)/ρ) x = z − c − s(z) + (ε/ρ) x + (η/ρ) y,   y = P(x − ρ z/η),   z ← z − (η/ρ)(x − y),   s = (μ |z_T|, 0, 0),
+
+with P the nearest point of the friction cone, s De Saxcé's correction, η a weight that balances both residuals. Theory:
+docs/theory.md, section 43. Carpentier, Le Lidec and Montaut (2024), From compliant to rigid contact simulation; De Saxcé and Feng
+(1998), Math. Comput. Modelling 28, 225.
 """
 
 from flexmbs._jit import called, part
@@ -38,7 +42,8 @@ def split_matrix(n, D, rho, weight, workspace):
 
 @called
 def splitting(n, D, c, mu, drag, bound, goal, iterations, p, workspace):
-    """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate: slow but sure. p becomes the best found.
+    """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate. p (3n,) becomes the best found
+    (section 43).
 
     Returns (largest entry of Φ/ρ, iterations).
     """

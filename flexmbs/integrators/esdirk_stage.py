@@ -1,6 +1,10 @@
 """A stage of the ESDIRK method by Newton's method, and the projection on the constraints with its factor.
 
-See `flexmbs.integrators.esdirk`; ``memory`` is its Memory.
+    s_i = base + hγ ṡ_i,   q_i = base + hγ H(q_i) s_i,   c = 1/(hγ),
+    [[c² M + c D + K, Gᵀ], [G, 0]] (δ, −δλ) = −(r, (G ṡ − γ)/c²),   δṡ = c² δ.
+
+``memory`` is the Memory of `flexmbs.integrators.esdirk`. Theory: docs/theory.md, section 47; Hairer and Wanner, Solving Ordinary
+Differential Equations II (1996), section IV.8 (simplified Newton iterations, their stopping criterion).
 """
 
 import math
@@ -85,7 +89,7 @@ def take_rates(memory, context, hg):
 
 @part
 def stage_correction(memory, context, hg):
-    """One Newton correction of ṡ and λ in ``state``, whose residual stands; its displacement stays in exchange.x."""
+    """One Newton correction of ṡ and λ in ``state``, whose residual stands: δṡ = c² δ; the displacement δ stays in exchange.x."""
     state, x, gs = context.state, context.exchange.x, context.exchange.gs
     ns = state.s.shape[0]
     for a in range(ns):
@@ -123,7 +127,11 @@ def longest(x, n):
 
 @called
 def close(memory, context, point, here, t):
-    """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left."""
+    """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left (m
+    or rad).
+
+    Newton's steps G δ = −g and G Δs = −(G s + γ̄), least in the norm of c² M + c D + K (theory, section 47).
+    """
     x, gs = context.exchange.x, context.exchange.gs
     ns, nc = here.s.shape[0], here.lam.shape[0]
     left = 0.0
@@ -153,7 +161,10 @@ def close(memory, context, point, here, t):
 @called
 def solve_stage(memory, context, i, h, t):
     """Newton's method for ṡ and λ of stage i in ``state``; the factorization is renewed where corrections contract slowly.
-    Returns a status of `RunContext`."""
+
+    It ends where size · rate/(1 − rate), what the corrections to come add up to, is below its share of the tolerance (Hairer and
+    Wanner 1996, section IV.8). Returns a status of `RunContext`.
+    """
     state, x = context.state, context.exchange.x
     hg = memory.tableau[i, i] * h
     unknowns = state.q.shape[0] + state.s.shape[0]

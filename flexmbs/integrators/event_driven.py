@@ -1,9 +1,16 @@
 """Integration from event to event for models with few rigid contacts: impacts are located and solved, closed contacts hold.
 
-Between events the equations of motion are integrated by Dormand & Prince's method, with forces of the closed contacts for which
-their accelerations obey a_N ≥ 0, F_N ≥ 0, a_N F_N = 0; F_T = −μ F_N γ_T/|γ_T| where they slip, |F_T| ≤ μ F_N with a_T = 0 where
-they stick. A gap that closes is an impact: U⁺ = U⁻ + D p with U_N⁺ = −e U_N⁻ and Coulomb's law of impulses.
-Pfeiffer and Glocker (1996), Multibody Dynamics with Unilateral Contacts, ch. 5 and 8; Acary and Brogliato (2008), ch. 8.
+Between events the equations of motion are integrated by Dormand and Prince's method, with forces of the closed contacts for which
+their accelerations obey
+
+    0 ≤ A_N ⊥ N ≥ 0;   T = −μ N γ_T/|γ_T| where they slip,   |T| ≤ μ N with A_T = 0 where they stick,
+
+each with the terms of `flexmbs.integrators.closed_contacts` that damp errors of gaps and velocities. A gap that closes is
+an impact: U⁺ = U⁻ + D p with U_N⁺ = −e U_N⁻ and Coulomb's law of impulses.
+
+Theory: docs/theory.md, section 43. Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapters on
+stick-slip transitions and on impacts; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 8
+(event-driven schemes); Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I (1993), section II.6.
 """
 
 import math
@@ -70,7 +77,7 @@ class EventDriven(Integrator):
     """Error-controlled steps of order 5 with ``rtol`` and ``atol`` between impacts that are located in time, for few contacts.
 
     settling: speed of approach (m/s or rad/s) below which a contact closes without rebound: so infinitely many impacts in a
-    finite time are passed; of a bouncing ball it neglects a time of 2 settling/(g (1 − e)).
+    finite time are passed; of a bouncing ball it neglects a time of 2 settling/(g (1 − e)). Theory, section 43.
     """
 
     rtol: float = 1e-9
@@ -246,7 +253,9 @@ def root(memory, context, k, low, high, h):
 
 @part
 def first_event(memory, context, h):
-    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts."""
+    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts (theory,
+    section 43).
+    """
     n, contact = memory.struck.shape[0], context.contact
     watched = False
     for k in range(n):
@@ -359,7 +368,7 @@ def crowded(memory, context, k, t):
 
 @part
 def collide(memory, context, t):
-    """Impact of the contacts that struck with all that are closed; they part, or stay closed. Returns a status."""
+    """Impact of the contacts that struck with all that are closed: s ← s + Y p; they part, or stay closed. Returns a status."""
     state, contact, closed = context.state, context.contact, memory.closed
     settling = memory.control[2]
     evaluate_contacts(context, STATE, t)

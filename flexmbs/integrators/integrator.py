@@ -2,6 +2,7 @@
 
 ``needs`` says what a formalism must provide for it, "residual" or "accelerations". Its step is a kernel that meets the
 formalism through the calls of `flexmbs.integrators.run_context`; a new method is one file and a line of `INTEGRATORS`.
+The methods and their orders: docs/theory.md, section 44.
 """
 
 import abc
@@ -31,10 +32,11 @@ class Facts(NamedTuple):
 
 
 class Control(NamedTuple):
-    """Of the step by its error: factor 0.9 error^(−exponent) within shrink … grow, kept between keep_above and keep_below.
+    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within shrink … grow; kept between
+    keep_above and keep_below.
 
-    steady: 0.96 error^(−0.7 exponent) before^(0.4 exponent) with the error of the step before (Gustafsson 1991, ACM Trans. Math.
-    Softw. 17, 533).
+    steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k) with the error of the step before (theory, section 44; Gustafsson
+    1991, ACM Trans. Math. Softw. 17, 533; Hairer and Wanner 1996, section IV.2, PI step size control).
     """
 
     exponent: float

@@ -1,12 +1,14 @@
 """Redundant contacts by an interior-point method.
 
 The law of `flexmbs.integrators.contact_problem`, p_N ≥ b, is followed along the path
+
     ξ_N = u,  u (p_N − b) = τ;   ξ_T = −λ w,  w = p_T/(μ p_N),  λ σ = τ,  σ = ½ μ p_N (1 − |w|²),   τ → 0,
+
 the path of the second-order cone program of De Saxcé's correction ξ_N + μ|ξ_T| but for a factor of 1 … 2 in τ. Its steps solve
 with D + B, B the barriers' block diagonal, regular where D is not. Near the end Newton's method on the natural map takes over.
 
-De Saxcé and Feng (1998) Math. Comput. Modelling 28, 225; Acary, Brémond and Huber (2018), On solving contact problems with
-Coulomb friction; Wright (1997), Primal-Dual Interior-Point Methods, ch. 6.
+Theory: docs/theory.md, section 43. De Saxcé and Feng (1998), Math. Comput. Modelling 28, 225; Acary, Brémond and Huber (2018), On
+solving contact problems with Coulomb friction; Wright, Primal-Dual Interior-Point Methods (1997), chapter 6.
 """
 
 from flexmbs._jit import called, part
@@ -34,7 +36,7 @@ TURN = 0.5  # of the direction of slip in such a step
 
 @part
 def edge(mu, p, o):
-    """σ of a contact, without cancellation."""
+    """σ = ½ μ p_N (1 − |w|²) of a contact, as ½ (μ p_N − |p_T|)(μ p_N + |p_T|)/(μ p_N): without cancellation."""
     radius = mu * p[o]
     size = (p[o + 1] * p[o + 1] + p[o + 2] * p[o + 2]) ** 0.5
     return max(0.5 * (radius - size) * (radius + size) / radius, 1e-17 * radius)
@@ -179,7 +181,8 @@ def moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1):
 
 @called
 def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, workspace):
-    """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p becomes the best found.
+    """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p (3n,) becomes the best found (theory,
+    section 43).
 
     Returns (largest entry of Φ/ρ, steps).
     """

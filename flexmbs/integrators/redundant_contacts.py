@@ -1,7 +1,7 @@
 """Impulses of redundant contacts: an interior-point method first, then splitting; a kernel of its own.
 
-Contacts on more points than a body has freedoms make D singular: impulses are not unique, and sweeps over the contacts converge
-slowly or turn in circles.
+Contacts on more points than a body has degrees of freedom make D = W M⁻¹ Wᵀ singular: impulses are not unique, and sweeps
+over the contacts converge slowly or cycle. Theory: docs/theory.md, section 43.
 """
 
 from typing import NamedTuple
@@ -52,7 +52,8 @@ def connected(workspace: Workspace) -> Workspace:
 
 @called
 def redundant(n, D, c, mu, drag, bound, goal, nearly, p, workspace):
-    """Impulses p with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off.
+    """Impulses p (3n,) with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off
+    (section 43).
 
     Returns (steps, or 0: not found; whether impulses exist).
     """

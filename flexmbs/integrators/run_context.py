@@ -1,8 +1,8 @@
 """What a method of integration works on: states as numbers, and the equations behind addresses.
 
-A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each, with views of their parts. The stepper holds three:
-``start`` and ``state``, the two ends of the last step, and ``at``, a state within it. A method accesses the mechanics only
-through the calls below.
+A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each, with views of their parts; ẏ = Ψ(y, t), or the
+residual M ṡ − k − Gᵀ λ and the matrix K_b. The stepper holds three: ``start`` and ``state``, the two ends of the last step, and
+``at``, a state within it. A method accesses the mechanics only through the calls below. Theory: docs/theory.md, section 33.
 """
 
 import itertools
@@ -174,7 +174,9 @@ def take(source, target):
 
 @part
 def derivative(context, point, t):
-    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body."""
+    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body
+    (section 33).
+    """
     context.counts[EVALUATIONS] += 1
     context.counts[FACTORIZATIONS] += 1
     return call(context.calls[DERIVATIVE], context.records[MODEL], context.records[point], context.records[point], t, 0.0, 0.0)
@@ -182,7 +184,7 @@ def derivative(context, point, t):
 
 @part
 def residual(context, point, t, slopes):
-    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its powers."""
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs = (g, G s + γ̄, G ṡ − γ) of a point, rates of its force states, its powers."""
     context.counts[EVALUATIONS] += 1
     call(
         context.calls[RESIDUAL],
@@ -197,7 +199,9 @@ def residual(context, point, t, slopes):
 
 @part
 def iteration_matrix(context, point, c_mass, c_damping):
-    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of `RunContext`."""
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of `RunContext` (theory,
+    section 26).
+    """
     context.counts[FACTORIZATIONS] += 1
     status = call(
         context.calls[MATRIX], context.records[MODEL], context.records[point], context.records[point], 0.0, c_mass, c_damping
@@ -211,13 +215,13 @@ def iteration_matrix(context, point, c_mass, c_damping):
 
 @part
 def correction(context, point):
-    """exchange.x ← K⁻¹ exchange.x with that factor."""
+    """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x with that factor."""
     call(context.calls[CORRECTION], context.records[MODEL], context.records[point], context.records[point], 0.0, 0.0, 0.0)
 
 
 @part
 def displace(context, point, base):
-    """q = q_base ⊕ d of a point."""
+    """q = q_base ⊕ d of a point (theory, section 2)."""
     call(context.calls[DISPLACE], context.records[COMMON], context.records[point], context.records[base], 0.0, 0.0, 0.0)
 
 

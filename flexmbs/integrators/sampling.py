@@ -1,7 +1,9 @@
 """What is kept of a run for its audit: states at ends of steps, and the work within some steps at points no method uses.
 
-The work of a step is integrated again with two points of Gauss, t + h (½ ± √3/6), on the method's own dense output: forces that
-change within the step, which the method does not see, differ there.
+    W_G = ½ h Σ± P(t + h (½ ± √3/6))
+
+is the work of a step by Gauss's rule with two points, on the method's own dense output: forces that change within the step, which
+the method does not see, differ there. Theory: docs/theory.md, section 54.
 """
 
 from flexmbs._jit import called, part
@@ -61,7 +63,9 @@ def keep_sample(context, k):
 
 @called
 def work_within(context, k):
-    """Works of the forces and of the losses in the last step, by the method and by Gauss's rule. ``at`` is scratch."""
+    """Works (J) of the forces and of the losses in the last step, by the method and by Gauss's rule. ``at`` is scratch
+    (section 54).
+    """
     clock, state, start, at = context.clock, context.state, context.start, context.at
     row = context.samples.work[k]
     begun, h = clock[BEGUN], clock[TIME] - clock[BEGUN]

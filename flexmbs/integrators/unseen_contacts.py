@@ -1,7 +1,11 @@
 """Contacts that close and open within a step: bodies that pass through each other between two evaluations of their gaps.
 
 A gap that shrinks at one evaluation and grows at the next has a minimum between them. The contact may have been closed there if
-its speed suffices for the way there and back: gap₀ + gap₁ ≤ v Δt. The time of the minimum is found from the sign of the rate.
+its speed v suffices for the way there and back,
+
+    g₀ + g₁ ≤ v Δt.
+
+The time of the minimum is found from the sign of the rate by bisection. Theory: docs/theory.md, section 43.
 """
 
 import math
