@@ -37,7 +37,7 @@ class State:
 
     q (nq,) and s (ns,): positions and velocities; sd (ns,) and lam (nc,): accelerations and multipliers; z (nz,): force states;
     beta: coordinates of the cut joints.  contact (n, 3): normal and tangential forces of rigid contacts, of a run; those with a
-    normal force are closed.  M ṡ = k + Gᵀλ, theory §4: accelerations without the forces of rigid contacts.
+    normal force are closed.  M ṡ = k + Gᵀλ, docs/theory.md, section 23: accelerations without the forces of rigid contacts.
     """
 
     compiled: Compiled = field(repr=False)

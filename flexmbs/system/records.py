@@ -90,7 +90,7 @@ POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 
 
 class Bodies(NamedTuple):
-    """Inertia shape integrals and modal matrices (theory §1) of u = x + φ q + ψ z, body axes.
+    """Inertia shape integrals and modal matrices (docs/theory.md, sections 4, 5 and 8) of u = x + φ q + ψ z, body axes.
 
     Columns F: modes φ, then second-order fields ψ; beside these the modes φ are without their part in ψ, see `second_order`.
     """
