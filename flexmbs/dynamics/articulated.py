@@ -10,7 +10,7 @@ the body whose modes they are, in its axes. From leaves to root the modes, then 
     N_i = C_iᵀ M*_i C_i + K_β,   Λ_i = 1 − M*_i C_i N_i⁻¹ C_iᵀ,
     M*_p = M_p + Σ_i [1 Ψ_i]ᵀ Ad(X_pi⁻¹)ᵀ Λ_i M*_i Ad(X_pi⁻¹) [1 Ψ_i],
 
-one joint velocity after the other, as Cholesky's method does it. What is left is the articulated inertia M*_i that the parent
+one joint velocity after the other, by Cholesky's method. What is left is the articulated inertia M*_i that the parent
 feels through the joint. Driven velocities are known, not eliminated. In iteration matrices M stands for c M + c' D + K.
 
 Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 7.1 to 7.3 (articulated-body

@@ -3,7 +3,7 @@
     A_ff = L Lᵀ,   Y = A_rf L⁻ᵀ,   A_rr ← A_rr − Y Yᵀ = A_rr − A_rf A_ff⁻¹ A_fr,
 
 the Schur complement of the elastic block. Two forms of L: a full one, and for diagonal modal matrices with one child on the modes
-a semiseparable one, diagonal plus the strictly lower triangle of a product of rank six, that costs O(nf) in place of O(nf³).
+a semiseparable one, diagonal plus the strictly lower triangle of a product of rank six, that costs O(nf) instead of O(nf³).
 
 Theory: docs/theory.md, sections 20 and 24. Jain and Rodriguez (1992), J. Guid. Control Dyn. 15, 1453, for the recursion with
 modes; Golub and Van Loan, Matrix Computations, the chapter on special linear systems, for Cholesky's method; Vandebril, Van Barel
@@ -21,7 +21,7 @@ def to_own_frame(A, Phi, i, n, T):
     """Modes that move the own frame, V = Ṽ − Φ̄ q̇_f: A_rf ← A_rf − A_rr Φ̄, A_ff ← A_ff − Φ̄ᵀ (A_rf − A_rr Φ̄) − A_fr Φ̄ (upper
     triangle).
 
-    The congruence [[1, −Φ̄], [0, 1]]ᵀ A [[1, −Φ̄], [0, 1]] of the matrix of body i; T (6, nf) is scratch.
+    The congruence [[1, −Φ̄], [0, 1]]ᵀ A [[1, −Φ̄], [0, 1]] of the matrix of body i; T (6, nf) is workspace.
     """
     for a in range(6):
         for k in range(n):
@@ -72,7 +72,7 @@ def modes_on_a_spring(A, modes, i, n, child, M, W):
 
     L = diag(l) + tril(Ψᵀ G, −1): u = P ψ_k, l_k² = d_k + ψ_k·u, g_k = u/l_k, P ← P − g_k g_kᵀ from P = M; Y = A_rf L⁻ᵀ:
     z = a_k − Wᵀψ_k, y_k = z/l_k, W ← W + g_k y_kᵀ from W = 0; A_rr −= y_k y_kᵀ. Row 6 + k of A keeps g_k and 1/l_k. L is
-    semiseparable: products with its inverse pass one wrench along the modes. ``W`` (6, 6) is scratch.
+    semiseparable: products with its inverse pass one wrench along the modes. ``W`` (6, 6) is workspace.
 
     One loop does all of it, so that the processor updates W and A_rr while it waits for the next pivot, which depends on the last
     through P alone: hence P in variables (its upper triangle), sums in pairs, no root among them.

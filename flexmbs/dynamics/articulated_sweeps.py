@@ -6,7 +6,7 @@ With the factors of `flexmbs.dynamics.articulated`, M = L Lᵀ of the whole tree
     outward:  η̇_i = L_i⁻ᵀ (h_i − U_iᵀ Ṽ_i),   V_i = Ṽ_i + C_i η̇_i,   f^p_i = Λ_i M*_i Ṽ_i − (f*_i − U_i h_i),   ṡ = L⁻ᵀ h,
 
 with N_i = L_i L_iᵀ and U_i = M*_i C_i L_i⁻ᵀ; modes likewise with L and Y of their elimination. V stands for the twist rates that
-belong to ṡ. The loads are −residual at ṡ = 0: they hold M ā already, so that no velocity products stand in the sweeps.
+belong to ṡ. The loads are −residual at ṡ = 0: they hold M ā already, so that no velocity products appear in the sweeps.
 
 Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3; Jain and Rodriguez (1992),
 J. Guid. Control Dyn. 15, 1453, where the mass matrix is factored into two sweeps.

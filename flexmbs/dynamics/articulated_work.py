@@ -30,9 +30,9 @@ OWN, CARRIER = 0, 6
 PIVOT, SLOPE, TAU, HALF = range(4)
 # columns of SchurComplement.node: its bodies in SchurComplement.path, first row of the Schur complement, number of rows
 PATH, PATH_END, ROW, ROWS = range(4)
-# columns of SchurComplement.path: body, its place in SchurComplement.half
+# columns of SchurComplement.path: body, its index in SchurComplement.half
 PATH_BODY, PATH_PLACE = range(2)
-# columns of SchurComplement.product: two nodes, body, places of its columns in their rows, place of the block that it adds to
+# columns of SchurComplement.product: two nodes, body, indices of its columns in their rows, index of the block that it adds to
 ONE, OTHER, SHARED, PLACE_ONE, PLACE_OTHER, TARGET = range(6)
 # columns of Rigid.body and kinds of joints
 B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S = range(6)

@@ -157,7 +157,7 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
     """factor · M(q) into the blocks: M_ji = E_jᵀ Xᵀ⋯Xᵀ 𝓜ᶜ_i E_i with composite bodies, leaves to root, pushed along the
     ancestors.
 
-    Theory, section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2. M (nb, 6+F, 6+F) is scratch for 𝓜ᶜ.
+    Theory, section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2. M (nb, 6+F, 6+F) is workspace for 𝓜ᶜ.
     """
     B1, B2, B3 = B[0], B[1], B[2]
     for i in range(tree.shape[0]):

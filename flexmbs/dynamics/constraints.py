@@ -126,7 +126,7 @@ def complement(cut, k, n):
 
 @part
 def directions(cuts, joints, cut, beta, k, o):
-    """C and C⁺ of cut joint k at its coordinates; returns Ċ η. The velocities η stand at cut[k, o…]."""
+    """C and C⁺ of cut joint k at its coordinates; returns Ċ η. The velocities η are at cut[k, o…]."""
     _, _, bv, bw = joint_directions(joints, cuts[k, CUT_JOINT], beta, cuts[k, CUT_BETA], cut[k], o, cut, k, DIRECTIONS)
     pseudo_inverse(cut, k, cuts[k, CUT_NV])
     return bv, bw
@@ -300,7 +300,7 @@ def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, l
 
 @part
 def drive_power(drives, rate, lam):
-    """Ẇ_drives = Σ λ ḟ (W): power that the drives put into the system; the rates ḟ stand (theory, section 49)."""
+    """Ẇ_drives = Σ λ ḟ (W): power that the drives put into the system; the rates ḟ are up to date (theory, section 49)."""
     power = 0.0
     for d in range(drives.shape[0]):
         power += lam[drives[d, DRIVE_ROW]] * rate[drives[d, DRIVE_ROW]]

@@ -19,7 +19,7 @@ POSITION, VELOCITY, CUT_POSITION, CUT_VELOCITY, COMPONENT, FUNCTION = range(6)  
 
 
 class Events(NamedTuple):
-    """State functions as records: kind, place and number within it, address of a user function; values after two steps."""
+    """State functions as records: kind, index and component, address of a user function; values after two steps."""
 
     info: np.ndarray  # (n, 4) int64
     level: np.ndarray  # (n,)

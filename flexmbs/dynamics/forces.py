@@ -231,7 +231,9 @@ def pair_slopes(rows, f, workspace, Rr, stiffness):
 
 @part
 def pair_differences(rows, f, workspace, columns):
-    """−∂(e + d)/∂(x, ϑ) and −∂(e + d)/∂(velocities) into workspace.out by central differences; ``columns`` (12, 6) is scratch."""
+    """−∂(e + d)/∂(x, ϑ) and −∂(e + d)/∂(velocities) into workspace.out by central differences; ``columns`` (12, 6) is
+    workspace.
+    """
     for c in range(12):
         x = workspace.x[1 + c]
         h = SLOPE_STEP * (1.0 + abs(x))

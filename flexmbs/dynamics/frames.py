@@ -1,6 +1,6 @@
 """Frames on bodies: pose, twist and twist rate of a frame that moves with the modes, and the dual maps.
 
-Frame m of a body stands at a node with the shapes φ (translations, m per unit of q_f) and ψ (rotations, rad per unit) and the
+Frame m of a body is at a node with the shapes φ (translations, m per unit of q_f) and ψ (rotations, rad per unit) and the
 geometric stiffness K0 of unit forces and moments on it (zero without second-order displacements):
 
     x_m = x + φ q_f − ½ q_fᵀ K0 q_f,   R_m = exp(ϑ̃) R_0,   ϑ = ψ q_f − ½ q_fᵀ K0 q_f,
@@ -94,7 +94,7 @@ def displacement(frames, m, row, q):
     a = modal3(frames.now, m, n, row, q, at)
     if frames.info[m, F_SECOND] < 0:
         return a
-    # the shapes that stand hold K0 q once, the quadratic part needs half of it: the mean with the constant shapes
+    # the present shapes contain K0 q once, the quadratic part needs half of it: the mean with the constant shapes
     return scale(0.5, add(a, modal3(frames.shape, m, n, row, q, at)))
 
 

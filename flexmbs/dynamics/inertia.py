@@ -226,7 +226,7 @@ def mass_matrix(bodies, tree, i, q, U, M):
 
 @part
 def mass_of_modes(bodies, i):
-    """Which of the matrices is the mass of the modes φ as they stand in the shape products: m_ff, or m_ff − mᵀm beside fields."""
+    """Which of the matrices is the mass of the modes φ as they are in the shape products: m_ff, or m_ff − mᵀm beside fields."""
     return M_FF if bodies.rigid[i, FIELDS] == 0.0 else M_REST
 
 

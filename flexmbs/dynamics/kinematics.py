@@ -26,10 +26,11 @@ from flexmbs.system.records import (
 
 @called
 def outward(tree, frames, joints, gravity, motion, q, s, sd):
-    """Fill ``motion`` with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for (q, s, ṡ); the shapes of the frames stand.
+    """Fill ``motion`` with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for (q, s, ṡ); the shapes of the frames are up
+    to date.
 
-    Bodies stand parents first. The columns C of each joint (child's frame, its axes) and the poses X_pm, X_J, X_cm are kept: the
-    inward sweep and the matrices need them. Theory, section 18.
+    Bodies are ordered parents first. The columns C of each joint (child's frame, its axes) and the poses X_pm, X_J, X_cm are
+    kept: the inward sweep and the matrices need them. Theory, section 18.
     """
     for i in range(tree.shape[0]):
         j = tree[i, JOINT]
@@ -60,7 +61,7 @@ def outward(tree, frames, joints, gravity, motion, q, s, sd):
         kv, kw = bracket(v, w, cv, cw)
         V, W = twist_to_parent(Rc, xc, sub(cv, v), sub(cw, w))
         Vd, Wd = twist_to_parent(Rc, xc, add(sub(av, vd), kv), add(sub(aw, wd), kw))
-        # the frame stands at A_cm = A R_cm in the world, hence A = A_cm R_cmᵀ
+        # the frame's rotation is A_cm = A R_cm in the world, hence A = A_cm R_cmᵀ
         A = matmul(A, (Rc[0], Rc[3], Rc[6], Rc[1], Rc[4], Rc[7], Rc[2], Rc[5], Rc[8]))
         store9_at(motion, i, ROT, A)
         store3_at(motion, i, POS, sub(r, mul(A, xc)))
@@ -87,7 +88,7 @@ def displace(tree, joints, q0, d, q):
 
 @part
 def midpoint(tree, joints, d):
-    """d ← what `displace` needs in its place for the midpoint rule, d the displacement of a step by velocities at its middle."""
+    """d ← the displacement with which `displace` is the midpoint rule, d given by velocities at the middle of a step."""
     for i in range(tree.shape[0]):
         midpoint_joint(joints, tree[i, JOINT], d, tree[i, S_AT])
 

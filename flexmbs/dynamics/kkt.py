@@ -52,7 +52,7 @@ def kkt_matrix(system, work, q, c_mass, c_damping):
 
 @part
 def kkt_blocks(system, work, q, c_mass):
-    """c_mass M and G of the positions whose kinematics stand into ``work.values``, not factored; of c_mass 0 G alone."""
+    """c_mass M and G of the positions of the last kinematics into ``work.values``, not factored; of c_mass 0 G alone."""
     here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
     call(work.calls[KKT], memory_of(work.memory, Equations(system, work)), here, here, 0.0, c_mass, -1.0)
 

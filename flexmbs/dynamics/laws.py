@@ -18,7 +18,7 @@ from flexmbs.system.records import (
 
 @called
 def law_of_time(laws, k, t, io):
-    """(f, ḟ, f̈)(t) of law k, in its unit, per s and per s²; ``io`` (2, 48) is scratch for user functions."""
+    """(f, ḟ, f̈)(t) of law k, in its unit, per s and per s²; ``io`` (2, 48) is workspace for user functions."""
     kind = laws.info[k, LAW_KIND]
     at = laws.info[k, LAW_AT]
     p = laws.value

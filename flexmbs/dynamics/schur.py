@@ -160,7 +160,7 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
                 values[to + c] -= product
     for k in range(schur.node.shape[0]):
         n = e.node[k, SIZE]
-        # a row that is round-off altogether has no pivot to compare with: that of a row of ones stands in for it
+        # a row that is round-off altogether has no pivot to compare with: that of a row of ones replaces it
         least = 0.0  # of the stiffness that rows of ones would have
         for h in range(schur.node[k, PATH], schur.node[k, PATH_END]):
             i = schur.path[h, PATH_BODY]

@@ -7,7 +7,7 @@ their part in ψ, φ ← φ − ψ m, which z has instead:
 
     J = [1; T],   M = Jᵀ M(η) J,   M_ff = m_ff − mᵀm + Tᵀ T,   forces Jᵀ r(η, η̇, η̈) = r_φ + Tᵀ r_ψ.
 
-Units: ψ in 1/√kg, z in m √kg. The scratch U of a body holds its shape products and the sums of its gyroscopic forces, c = ∫u dm
+Units: ψ in 1/√kg, z in m √kg. The workspace U of a body holds its shape products and the sums of its gyroscopic forces, c = ∫u dm
 and Θ, then η, η̇, η̈ and loads on η, then T and workspace of its size. Bodies without second order have η = q_f.
 
 Theory: docs/theory.md, sections 8 and 9. Wallrapp and Schwertassek (1991), Arch. Appl. Mech. 61, 428; Jain, Tiso, Rutzmoser and
@@ -19,7 +19,7 @@ from flexmbs.system.records import BEHIND, CENTRE, FIELDS, MOMENT, Bodies
 
 
 def scratch_width(bodies: Bodies) -> int:
-    """Length of the scratch U of a body."""
+    """Length of the workspace U of a body."""
     return (CENTRE + 4) * bodies.quadratic.shape[1] + BEHIND + 2 * bodies.mixed.shape[1]
 
 

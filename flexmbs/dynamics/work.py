@@ -1,6 +1,6 @@
 """Workspace of one evaluation, allocated once per run, with the path variables that it reads.
 
-Path variables are all that a state (q, s, z) does not say of a motion: turns of the cut joints' angles, forces and modes of rigid
+Path variables are all that a motion has beyond its state (q, s, z): turns of the cut joints' angles, forces and modes of rigid
 contacts, the choice of independent coordinates, largest pivots. They change where steps are accepted, so that an evaluation is a
 function of state and path. Theory: docs/theory.md, sections 14, 28 and 33.
 """

@@ -79,7 +79,9 @@ def kept(model, here, same, t, a, b):
 
 
 def matrix(model, here, same, t, c_mass, c_damping):
-    """Factor K_b of the iteration matrix at a point whose residual stands; pivots of constraint rows as if c_mass were 1."""
+    """Factor K_b of the iteration matrix at a point whose residual is up to date; pivots of constraint rows as if c_mass
+    were 1.
+    """
     work = model.work
     status = iteration_matrix(model.system, work, model.workspace, here.q, c_mass, c_damping)
     # a pivot is G_j (c M + …)⁻¹ G_jᵀ, about 1/c of that of M: only so can it be compared with others on the path

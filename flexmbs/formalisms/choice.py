@@ -34,7 +34,7 @@ VANISHING = 1e-5  # of the longest row: shorter rows are not made longer
 ELASTIC = 1e-2  # weight of elastic against reference coordinates
 REMEMBERED = 256  # choices kept for the notes
 
-# places in Choice.numbers
+# indices into Choice.numbers
 RANK, NAMED, MADE = range(3)  # rank of G_d, dependent coordinates the user left over, choices made
 
 
@@ -105,7 +105,7 @@ def choice_notes(compiled: Compiled, choice: Choice, names: tuple[str, ...] | No
 
 @part
 def recall(path, choice):
-    """The choice of the last accepted step into the scratch of an evaluation."""
+    """The choice of the last accepted step into the workspace of an evaluation."""
     nc, ns = choice.row.shape[0], choice.column.shape[0]
     made = path.choice[MADE] > 0
     for a in range(3):
@@ -134,14 +134,14 @@ def keep(choice, path):
 
 @called
 def constraint_matrix(system, work, q, c_mass, G):
-    """G (nc, ns) of the positions whose kinematics stand; c_mass M is left in ``work.values``."""
+    """G (nc, ns) of the positions of the last kinematics; c_mass M is left in ``work.values``."""
     kkt_blocks(system, work, q, c_mass)
     dense_constraints(system.elimination, work.values, G)
 
 
 @part
 def chosen_constraints(system, work, choice, q, c_mass):
-    """``choice.G`` of the positions whose kinematics stand, in the velocities that are chosen from: G, or G T (theory,
+    """``choice.G`` of the positions of the last kinematics, in the velocities that are chosen from: G, or G T (theory,
     section 34).
     """
     constraint_matrix(system, work, q, c_mass, choice.G)
@@ -333,7 +333,7 @@ def degraded(choice, limit):
 
 @called
 def maintain(system, work, choice, q, limit):
-    """The choice that serves at q, and its factor; kinematics of q stand. Returns whether it was re-selected."""
+    """The choice that serves at q, and its factor; kinematics of q are up to date. Returns whether it was re-selected."""
     chosen_constraints(system, work, choice, q, 0.0)
     if degraded(choice, limit):
         choose(system, work, choice, q)
@@ -343,7 +343,7 @@ def maintain(system, work, choice, q, limit):
 
 @called
 def settle_choice(system, work, choice, t, q, limit):
-    """The choice for the step to come, kept on the path; kinematics of q stand."""
+    """The choice for the step to come, kept on the path; kinematics of q are up to date."""
     recall(work.path, choice)
     if maintain(system, work, choice, q, limit):
         remember(choice, t)

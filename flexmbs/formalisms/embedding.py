@@ -57,7 +57,7 @@ LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
 
 
 class EmbeddingWorkspace(NamedTuple):
-    """Scratch of one run."""
+    """Workspace of one run."""
 
     options: np.ndarray  # (2,) of the stabilization
     limit: np.ndarray  # (1,)
@@ -74,7 +74,7 @@ def reduced_mass(choice, M, MB, H):
     """H (f, f) = M_ii = BᵀMB with B = [1; −X] over (independent; dependent) coordinates and X = G_d⁻¹G_i unscaled (theory,
     section 29).
 
-    M (ns, ns); MB (ns, ns) is scratch that keeps M B.
+    M (ns, ns); MB (ns, ns) is workspace that keeps M B.
     """
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n

@@ -38,7 +38,7 @@ def no_correction(system, work, workspace, q, x):
 
 
 class NoWorkspace(NamedTuple):
-    """A formalism without scratch of its own."""
+    """A formalism without a workspace of its own."""
 
     options: np.ndarray
 
@@ -51,7 +51,7 @@ class Formalism(abc.ABC):
         keeps. Leaves g and G s + γ̄ of the state in ``work.gs``.
     accepted(system, work, workspace, t, q, s) → largest |g| left (m or rad): corrects an accepted state.
     keep(system, work, workspace, t, q, s): writes the path variables of the formalism to ``work.path``, at the start and after
-        accepted steps; the other kernels only read them. Scratch is not used by later calls, except that of `iteration_matrix`
+        accepted steps; the other kernels only read them. Workspace is not used by later calls, except that of `iteration_matrix`
         by `correction`.
     iteration_matrix(system, work, workspace, q, c_mass, c_damping) → as above: factors
         K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (theory, section 26).
@@ -69,7 +69,9 @@ class Formalism(abc.ABC):
 
     @abc.abstractmethod
     def workspace(self, compiled: Compiled) -> Any:
-        """Scratch arrays and options of one run, a NamedTuple allocated once. Raises `InputError` for options that do not fit."""
+        """Workspace arrays and options of one run, a NamedTuple allocated once. Raises `InputError` for options that do not
+        fit.
+        """
 
     def fitting(self, compiled: Compiled, needs: str) -> "Formalism":
         """The formalism itself, or a shorter form of it for this model; ``needs``: the one of ``provides`` that is

@@ -56,7 +56,7 @@ GAP = 1e-8  # m or rad: more is not closed
 
 
 class PartitioningWorkspace(NamedTuple):
-    """Scratch and options of one run."""
+    """Workspace and options of one run."""
 
     options: np.ndarray  # (2,)
     choice: Choice

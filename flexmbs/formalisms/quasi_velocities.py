@@ -132,7 +132,7 @@ def rows_in_quasi_velocities(T, G, scratch):
 
 @called
 def mass_in_quasi_velocities(T, M, X):
-    """M ← TᵀM T (ns, ns); X (ns, ns) is scratch."""
+    """M ← TᵀM T (ns, ns); X (ns, ns) is workspace."""
     n = T.shape[0]
     for a in range(n):
         for c in range(n):

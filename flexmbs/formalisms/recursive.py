@@ -67,7 +67,7 @@ class Factors(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Scratch of one run."""
+    """Workspace of one run."""
 
     factors: Factors
     options: np.ndarray  # (2,) of the stabilization

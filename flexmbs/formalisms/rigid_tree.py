@@ -20,7 +20,7 @@ from flexmbs.system.records import NF, System
 
 
 class RigidWorkspace(NamedTuple):
-    """Scratch of one run."""
+    """Workspace of one run."""
 
     rigid: Rigid
 

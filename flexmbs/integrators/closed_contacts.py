@@ -43,7 +43,7 @@ GAINED = 1e-12  # of the energy that is round-off
 
 
 class Closed(NamedTuple):
-    """Scratch for the contacts that are closed."""
+    """Workspace for the contacts that are closed."""
 
     Y: np.ndarray  # (3n, ns)
     reaction: np.ndarray  # (3n, nc) multipliers of unit impulses
@@ -58,7 +58,7 @@ class Closed(NamedTuple):
 
 
 def make_closed(n: int, ns: int, nc: int, ny: int) -> Closed:
-    """Zeroed scratch."""
+    """Zeroed workspace."""
     z, problem = np.zeros, make_problem(n)
     return Closed(z((3 * n, ns)), z((3 * n, nc)), z(nc), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), solver_of(problem))
 
@@ -127,7 +127,7 @@ def operator(context, closed, t, m):
 @part
 def accelerations_of_contacts(context, closed, t, m):
     """``closed.problem.c``: a_N + 2κ γ_N + κ² g and a_T + κ γ_T of the contacts along the free motion from ``state``
-    (theory, section 43); ``closed.before``: their velocities. ``at`` is scratch.
+    (theory, section 43); ``closed.before``: their velocities. ``at`` is workspace.
 
     Differences of fourth order of γ along y + τ ẏ: the rates of the rows W need no formulas of their own.
     """
@@ -191,8 +191,8 @@ def held_forces(context, closed, t, m, mode, slip):
 
 @part
 def impulses_of_impact(context, closed, m, settling, share):
-    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` stand. Returns a
-    status."""
+    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` are up to date.
+    Returns a status."""
     contact = context.contact
     fast = False
     largest = 0.0

@@ -9,7 +9,7 @@ expansion from there, with impulses p_E of at least the part e_N of compression,
 
     U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
 
-Both are ξ = D p + c with p_N ≥ b in place of p_N ≥ 0. Solved by sweeps over the contacts, each exactly; where these are slow, as
+Both are ξ = D p + c with p_N ≥ b instead of p_N ≥ 0. Solved by sweeps over the contacts, each exactly; where these are slow, as
 for more contacts than degrees of freedom, by `flexmbs.integrators.redundant_contacts`. Some problems have no solution: a
 drive that presses through a contact, a body wedged so that friction holds against every velocity that restitution demands.
 
@@ -242,7 +242,7 @@ def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x
 
 @part
 def round_off(n, rho, p):
-    """Velocity below which the natural map cannot be told from zero."""
+    """Velocity below which the natural map is zero up to round-off."""
     most = 0.0
     for k in range(n):
         most = max(most, abs(p[3 * k]) / rho[k], abs(p[3 * k + 1]) / rho[k], abs(p[3 * k + 2]) / rho[k])
@@ -279,7 +279,7 @@ def impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace):
 def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
     """`impulses` p (3n,) with p_N ≥ 0, and where some ``expansion`` (n,), Poisson's e_N, is not zero their phase of expansion.
 
-    workspace: scratch from `make_workspace`. Returns like `impulses` (theory, section 42).
+    workspace: from `make_workspace`. Returns like `impulses` (theory, section 42).
     """
     bound, later, more, drag = workspace.bound, workspace.line[10], workspace.line[11], workspace.drag
     for k in range(n):
@@ -308,7 +308,7 @@ def closed_forces(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, worksp
     and 43).
 
     A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``slides`` (n,) not 0, along ``slip`` (n, 2): f_T = −μ f_N slip; others stick
-    or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; workspace: scratch from `make_workspace`. Returns like
+    or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; workspace: from `make_workspace`. Returns like
     `impulses`.
     """
     bound, drag, cone = workspace.bound, workspace.drag, workspace.cone

@@ -124,7 +124,7 @@ def error_norm(weights, h, k, y, y_new, n, rtol, atol):
 
 @part
 def local_error(weights, h, k, first, error):
-    """Error of the positions of a step, h times that of the velocities: h² Σ_j d_j k_j; velocities stand behind ``first``
+    """Error of the positions of a step, h times that of the velocities: h² Σ_j d_j k_j; velocities follow the first ``first``
     unknowns.
     """
     for i in range(error.shape[0]):
@@ -188,7 +188,7 @@ def step_at(memory, context, same, h, a, b):
         status = min(status, found)
         copy(state.yd, memory.k[j])
         independent = min(independent, context.exchange.gauge[INDEPENDENT])
-    # near a singular position noise of the state stands in ṡ over the square of the distance: steps must not follow it
+    # near a singular position noise of the state enters ṡ divided by the square of the distance: steps must not follow it
     atol = memory.control[1] + NOISE / independent
     error = error_norm(memory.weights, h, memory.k, start.y, state.y, state.y.shape[0] - 3, memory.control[0], atol)
     if not error < 1e30:

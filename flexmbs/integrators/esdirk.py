@@ -78,8 +78,8 @@ FAR = 0.3  # distances from a singular position that do not matter
 class ESDIRK(Integrator):
     """Implicit Runge-Kutta method of order 5 with an embedded order 4, L-stable: controlled steps with ``rtol`` and ``atol``.
 
-    For stiff and for smooth models, with constraints, in all coordinates (theory, section 47). step: fixed step (s), or None
-    for steps controlled by the error; of fixed steps rtol and atol say how far Newton's method goes. max_step: longest controlled
+    For stiff and for smooth models, with constraints, in all coordinates (theory, section 47). step: fixed step (s), or None for
+    steps controlled by the error; of fixed steps rtol and atol set the tolerance of Newton's method. max_step: longest controlled
     step (s).
     """
 

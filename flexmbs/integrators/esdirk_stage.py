@@ -89,7 +89,9 @@ def take_rates(memory, context, hg):
 
 @part
 def stage_correction(memory, context, hg):
-    """One Newton correction of ṡ and λ in ``state``, whose residual stands: δṡ = c² δ; the displacement δ stays in exchange.x."""
+    """One Newton correction of ṡ and λ in ``state``, whose residual is up to date: δṡ = c² δ; the displacement δ stays in
+    exchange.x.
+    """
     state, x, gs = context.state, context.exchange.x, context.exchange.gs
     ns = state.s.shape[0]
     for a in range(ns):
@@ -106,7 +108,7 @@ def stage_correction(memory, context, hg):
 
 @part
 def renewed(memory, context, h, hg):
-    """A new factorization at ``state``, whose residual with slopes stands. Returns a status of `RunContext`."""
+    """A new factorization at ``state``, whose residual with slopes is up to date. Returns a status of `RunContext`."""
     memory.last[1] = 0.0
     status = iteration_matrix(context, STATE, 1.0 / (hg * hg), 1.0 / hg)
     if status == DONE:
@@ -127,7 +129,7 @@ def longest(x, n):
 
 @called
 def close(memory, context, point, here, t):
-    """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left (m
+    """Positions and velocities of a point onto the constraints with the current factor; returns the largest |g| left (m
     or rad).
 
     Newton's steps G δ = −g and G Δs = −(G s + γ̄), least in the norm of c² M + c D + K (theory, section 47).
@@ -209,8 +211,8 @@ def solve_stage(memory, context, i, h, t):
 
 @called
 def settle_start(context, start, t):
-    """ṡ, λ, rates and powers of the start anew, by the factor of M and G: near a singular position those of the last stage are
-    off by what the projection moved, over the distance from it. Returns a status of `RunContext`."""
+    """ṡ, λ, rates and powers of the start, recomputed by the factor of M and G: near a singular position those of the last stage
+    are off by what the projection moved, over the distance from it. Returns a status of `RunContext`."""
     x = context.exchange.x
     ns = start.s.shape[0]
     for a in range(ns):

@@ -333,7 +333,7 @@ def step_at(memory, context, same, h, a_, b_):
 
 @part
 def touches(memory, context, k):
-    """Is contact k open, closed but for round-off, and not parting? Gaps and velocities stand."""
+    """Is contact k open, closed but for round-off, and not parting? Gaps and velocities are up to date."""
     contact = context.contact
     near = contact.gap[k] <= TOUCHING and contact.outside[k] == 0.0 and contact.rate[k, 0] <= memory.control[2]
     return near and contact.rigid[k] == 1 and contact.mode[k] == OPEN

@@ -79,7 +79,7 @@ SMOOTH = 2.0  # change of s̈ and κ in a step, over their size, above which the
 FADING = 0.8  # of a size from step to step
 SAME = 1e-6  # of a step: changes of its length that do not matter
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
-# places in Memory.last: length of the last step; how constant κ and s̈ were from step to step, 0 … 1; their sizes lately
+# indices into Memory.last: length of the last step; how constant κ and s̈ were from step to step, 0 … 1; their sizes lately
 LENGTH, CONSTANT, KAPPA, JERK, LAST = range(5)
 
 
@@ -246,7 +246,9 @@ class Memory(NamedTuple):
 
 @part
 def constancy(change, size):
-    """1 where what has this size changes by less than half of what says that it is not constant, 0 where by more than it."""
+    """1 where what has this size changes by less than half of the change that marks it as not constant, 0 where by more than
+    it.
+    """
     return min(max(2.0 - 2.0 * change / (SMOOTH * size + 1e-300), 0.0), 1.0)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from flexmbs._jit import part
 
 MOST_LOGGED = 1000
-# columns of the log; places in the counts
+# columns of the log; indices into the counts
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST, LOG_WIDTH = 0, 1, 2, 5, 6
 LOGGED, REDUCED, SWEEPS = range(3)
 

@@ -1,6 +1,6 @@
 """What an integrator is: a value with the options of a method.
 
-``needs`` says what a formalism must provide for it, "residual" or "accelerations". Its step is a kernel that meets the
+``needs`` states what a formalism must provide for it, "residual" or "accelerations". Its step is a kernel that meets the
 formalism through the calls of `flexmbs.integrators.run_context`; a new method is one file and a line of `INTEGRATORS`.
 The methods and their orders: docs/theory.md, section 44.
 """
@@ -60,10 +60,10 @@ class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
     stabilizations: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
-    contacts: does it know rigid contacts? sees_contacts: it looks within its steps for contacts that close and open. control: of
-    its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does. begins_with_jerk: it finds s̈ of
-    constrained motions in ``context.local`` when it begins. explicit: steps beyond a limit are unstable.
-    uses: places in `RunContext.calls` of the equations it calls.
+    contacts: whether it treats rigid contacts. sees_contacts: it looks within its steps for contacts that close and open.
+    control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does. begins_with_jerk: it finds s̈
+    of constrained motions in ``context.local`` when it begins. explicit: steps beyond a limit are unstable. uses: indices into
+    `RunContext.calls` of the equations it calls.
     """
 
     name: ClassVar[str]

@@ -205,7 +205,7 @@ def rows_of_contacts(context, point, t, m, rows):
 
 @part
 def delassus(memory, context, m, scale):
-    """D = W Y (1/kg) and the velocities Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ of unit impulses, with the factor that stands.
+    """D = W Y (1/kg) and the velocities Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ of unit impulses, with the current factor.
 
     ``scale``: velocity per displacement, 1/(θ²h²). G = ½ W_θ Y gives the work of the impulses (theory, section 42).
     """

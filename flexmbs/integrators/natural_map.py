@@ -131,7 +131,7 @@ def squares(n, r):
 
 @called
 def newton(n, D, c, mu, drag, bound, rho, goal, p, x, r, q, y, workspace):
-    """Newton's method on the natural map from p, which it improves; returns the largest entry of Φ/ρ. x, r, q, y: scratch.
+    """Newton's method on the natural map from p, which it improves; returns the largest entry of Φ/ρ. x, r, q, y: workspace.
 
     Steps are halved until |Φ/ρ|² falls (Armijo's rule); theory, section 43.
     """

@@ -94,7 +94,7 @@ class Rattle(Integrator):
 
 
 class Memory(NamedTuple):
-    """Options, and whether a factorization stands."""
+    """Options, and whether there is a factorization."""
 
     tolerance: float
     iterations: int
@@ -125,7 +125,7 @@ def start_gap(context):
 
 @part
 def settle(context, t):
-    """ṡ, λ and powers of ``state`` with the factor of M and G that stands: M ṡ = k + Gᵀ λ, G ṡ = γ."""
+    """ṡ, λ and powers of ``state`` with the current factor of M and G: M ṡ = k + Gᵀ λ, G ṡ = γ."""
     state, x = context.state, context.exchange.x
     ns = state.s.shape[0]
     for a in range(ns):

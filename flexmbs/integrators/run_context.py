@@ -60,7 +60,7 @@ class Point(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """Vectors that the equations and a method write in turn; shared with the scratch of the equations."""
+    """Vectors that the equations and a method write in turn; shared with the workspace of the equations."""
 
     r: np.ndarray  # (ns,) residual
     x: np.ndarray  # (ns + nc,) right-hand side and solution of corrections

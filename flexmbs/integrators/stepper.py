@@ -136,7 +136,7 @@ def method(context, which, t):
 @part
 def accept(context, h):
     """What follows the acceptance of the step: its end becomes the state, path variables and the method's memory are written.
-    Returns what the method says."""
+    Returns the status of the method."""
     clock = context.clock
     clock[BEGUN] = clock[TIME]
     clock[TIME] += h

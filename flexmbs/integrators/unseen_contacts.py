@@ -84,7 +84,7 @@ def may_dip(recent, k, length):
 
 @called
 def dips(context, k, low, high):
-    """Was contact k closed between the times ``low`` and ``high`` of the last step? ``at`` is scratch."""
+    """Was contact k closed between the times ``low`` and ``high`` of the last step? ``at`` is workspace."""
     contact, records = context.contact, context.records
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
