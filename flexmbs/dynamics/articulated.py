@@ -63,9 +63,7 @@ def frame_columns(frames, m, x, q, i, row, Psi):
 
 @called
 def joint_geometry(tree, frames, art, motion, i, q):
-    """Into ``art``: pose X_pi = X_pm X_J X_cm⁻¹ of body i in its parent, columns Ad(X_cm) C_i of its joint, modes Φ̄_i
-    and Ψ_i.
-    """
+    """Into ``art``: pose X_pi = X_pm X_J X_cm⁻¹ of body i in its parent, columns Ad(X_cm) C_i of its joint, modes Φ̄_i and Ψ_i."""
     body = art.body
     R, x = parent_to_child(motion, i)
     Rc = load9_at(motion, i, RC)
@@ -245,10 +243,10 @@ def carried_inertia(body, A, i, T):
 
 @called
 def hand_to_parent(body, A, modes, i, p, n, elastic, whole, B, T):
-    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i and the n modes Ψ of the parent's frame; B is left
-    in ``B``.
+    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i and the n modes Ψ of the parent's frame.
 
-    Without the modal block where it is not needed ``whole``: the semiseparable factor of the parent takes B and Ψ themselves.
+    B is left in ``B``. Without the modal block where it is not needed ``whole``: the semiseparable factor of the parent takes B
+    and Ψ themselves.
     """
     carried_inertia(body, A, i, B)
     for a in range(6):

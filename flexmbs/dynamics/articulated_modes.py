@@ -18,10 +18,10 @@ from flexmbs.dynamics.articulated_work import CARRIER, DENSE
 
 @called
 def to_own_frame(A, Phi, i, n, T):
-    """Modes that move the own frame, V = Ṽ − Φ̄ q̇_f: A_rf ← A_rf − A_rr Φ̄, A_ff ← A_ff − Φ̄ᵀ (A_rf − A_rr Φ̄) − A_fr Φ̄ (upper
-    triangle).
+    """Modes that move the own frame, V = Ṽ − Φ̄ q̇_f: the congruence [[1, −Φ̄], [0, 1]]ᵀ A [[1, −Φ̄], [0, 1]] of the matrix
+    of body i.
 
-    The congruence [[1, −Φ̄], [0, 1]]ᵀ A [[1, −Φ̄], [0, 1]] of the matrix of body i; T (6, nf) is workspace.
+    A_rf ← A_rf − A_rr Φ̄, A_ff ← A_ff − Φ̄ᵀ (A_rf − A_rr Φ̄) − A_fr Φ̄ (upper triangle); T (6, nf) is workspace.
     """
     for a in range(6):
         for k in range(n):

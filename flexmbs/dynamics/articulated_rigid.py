@@ -165,11 +165,10 @@ def general_joint(joints, rigid, i, q, s, R, d, wp):
 
 @part
 def rigid_inward(rigid, tau):
-    """Articulated inertias and bias wrenches from leaves to root under the joint forces τ. Returns 0, or −1 − body where
-    indefinite.
+    """Articulated inertias and bias wrenches from leaves to root under the joint forces τ. Returns 0, or −1 − body.
 
-    U = 𝓘 S, D = Sᵀ U, u = τ − Sᵀ p, 𝓘 ← 𝓘 − U D⁻¹ Uᵀ, p ← p + U D⁻¹ u; columns of a general joint one after the other.
-    Featherstone 2008, section 7.3.
+    U = 𝓘 S, D = Sᵀ U, u = τ − Sᵀ p, 𝓘 ← 𝓘 − U D⁻¹ Uᵀ, p ← p + U D⁻¹ u; columns of a general joint one after the other. −1 −
+    body where a pivot D is not positive. Featherstone 2008, section 7.3.
     """
     body, w = rigid.body, rigid.state
     for back in range(body.shape[0]):

@@ -63,8 +63,9 @@ class Articulated(NamedTuple):
 
 
 class Rigid(NamedTuple):
-    """Rigid trees without cut joints: constants and workspace of the articulated-body algorithm (Featherstone 2008,
-    section 7.3).
+    """Rigid trees without cut joints: constants and workspace of the articulated-body algorithm.
+
+    Featherstone 2008, section 7.3.
     """
 
     body: np.ndarray  # (nb, 6)
@@ -74,8 +75,9 @@ class Rigid(NamedTuple):
 
 
 class SchurComplement(NamedTuple):
-    """Rows of the loop closure, L⁻¹Gᵀ by the bodies of their paths to the root, and S = G M⁻¹ Gᵀ by blocks (theory,
-    section 25).
+    """Rows of the loop closure, L⁻¹Gᵀ by the bodies of their paths to the root, and S = G M⁻¹ Gᵀ by blocks.
+
+    Theory, section 25.
     """
 
     node: np.ndarray  # (nk, 4)

@@ -87,8 +87,9 @@ def adjoint_inverse(R, x, P):
 
 @part
 def own_velocities(tree, frames, motion, i, q, E, P, B):
-    """E_i (6+nf, n): (V, q̇_f) of body i per its own velocities (η, q̇_f), [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]] (theory,
-    section 18).
+    """E_i (6+nf, n): (V, q̇_f) of body i per its own velocities (η, q̇_f), [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]].
+
+    Theory, section 18.
     """
     nv = tree[i, NV]
     nf = tree[i, NF]
@@ -118,8 +119,9 @@ def own_velocities(tree, frames, motion, i, q, E, P, B):
 
 @part
 def parent_velocities(tree, frames, motion, i, q, X, P, B):
-    """X_i (6, 6+nf_p): twist V_i of body i per the parent's (V_p, q̇_f,p), [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm] (theory,
-    section 18).
+    """X_i (6, 6+nf_p): twist V_i of body i per the parent's (V_p, q̇_f,p), [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm].
+
+    Theory, section 18.
     """
     nf = tree[tree[i, PARENT], NF]
     R, x = parent_to_child(motion, i)
@@ -154,8 +156,7 @@ def transmission(tree, frames, motion, q, E, X, B):
 
 @called
 def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
-    """factor · M(q) into the blocks: M_ji = E_jᵀ Xᵀ⋯Xᵀ 𝓜ᶜ_i E_i with composite bodies, leaves to root, pushed along the
-    ancestors.
+    """factor · M(q) into the blocks: M_ji = E_jᵀ Xᵀ⋯Xᵀ 𝓜ᶜ_i E_i with the composite bodies, leaves to root.
 
     Theory, section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2. M (nb, 6+F, 6+F) is workspace for 𝓜ᶜ.
     """
@@ -240,8 +241,9 @@ def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, row
 
 @called
 def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb, Rr, xr, q, P, n, E, X, B, rows):
-    """rows[:n] = P ∂V_rel/∂s, V_rel = V_b − Ad(X_rel⁻¹) V_a in axes of b, over the bodies of the path (theory, sections 14
-    and 21).
+    """rows[:n] = P ∂V_rel/∂s, V_rel = V_b − Ad(X_rel⁻¹) V_a in axes of b, over the bodies of the path.
+
+    Theory, sections 14 and 21.
     """
     for k in range(first, last):
         i = paths[k]
@@ -295,8 +297,9 @@ def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, row
 
 @called
 def stiffness_blocks(tree, matrices, e, joint_force, joint_slope, values, damping):
-    """K_ff + damping · D_ff and the slopes −∂τ/∂β − damping · ∂τ/∂η of joint forces into the diagonal blocks (theory,
-    sections 7, 39).
+    """K_ff + damping · D_ff and the slopes −∂τ/∂β − damping · ∂τ/∂η of joint forces into the diagonal blocks.
+
+    Theory, sections 7, 39.
     """
     for i in range(tree.shape[0]):
         n = e.node[i, SIZE]

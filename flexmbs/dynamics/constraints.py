@@ -87,8 +87,9 @@ def pseudo_inverse(cut, k, n):
 
 @part
 def complement(cut, k, n):
-    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions, unit vectors with the largest
-    remainder first.
+    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions (theory, section 14).
+
+    By Gram-Schmidt from the unit vectors, those with the largest remainder first.
     """
     closed = 6 - n  # an orthonormal basis of the free directions goes behind the closed rows
     for a in range(n):
@@ -145,10 +146,10 @@ def constraint_covectors(cuts, drives, cut, k):
 
 @part
 def closest_coordinates(cuts, joints, start, cut, beta, k):
-    """β of cut joint k with X_J(β) closest to its relative pose X, found from ``start``; returns the error pose (Δx, θ) in m
-    and rad.
+    """β of cut joint k with X_J(β) closest to its relative pose X, found from ``start``.
 
-    Gauss-Newton: Δx = R_Jᵀ (x − x_J), θ = log(R_Jᵀ R), β ← β ⊕ C⁺ (Δx, θ), to 1e-13 (theory, section 14).
+    Returns the error pose (Δx, θ) in m and rad. Gauss-Newton: Δx = R_Jᵀ (x − x_J), θ = log(R_Jᵀ R), β ← β ⊕ C⁺ (Δx, θ), to 1e-13
+    (theory, section 14).
     """
     j = cuts[k, CUT_JOINT]
     at = cuts[k, CUT_BETA]
@@ -265,8 +266,9 @@ def velocity_gaps(cuts, gs, factor, b, at):
 
 @part
 def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
-    """Wrench (f, n) on the child's frame of cut joint k, its axes, with its reaction on the parent's frame (theory,
-    section 14).
+    """Wrench (f, n) on the child's frame of cut joint k, its axes, with its reaction on the parent's frame.
+
+    Theory, section 14.
     """
     apply_pair(
         frames, motion, force, cuts[k, CUT_P], load9_at(cut, k, CUT_RA), load3_at(cut, k, CUT_XA), cuts[k, CUT_C],

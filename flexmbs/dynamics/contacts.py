@@ -90,8 +90,9 @@ def bounded_coordinate(system, work, k, q, s):
 
 @called
 def contact_kinematics(system, work, q, s):
-    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) are up to date (theory, section
-    40).
+    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) are up to date.
+
+    Theory, section 40.
     """
     for k in range(system.contacts.info.shape[0]):
         if system.contacts.info[k, CO_SHAPE] < 0:
@@ -102,8 +103,9 @@ def contact_kinematics(system, work, q, s):
 
 @called
 def contact_force(system, work, k, q):
-    """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces: Σ_d F_d (d, c × d) on b; its
-    covectors are up to date.
+    """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces: Σ_d F_d (d, c × d) on b.
+
+    Its covectors are up to date.
     """
     info, contact = system.contacts.info, work.contact
     i = info[k, CO_BODY]
@@ -125,8 +127,9 @@ def contact_force(system, work, k, q):
 
 @part
 def law_forces(system, work, slopes):
-    """Forces of the contacts with laws into work.contact; their kinematics are up to date. That of a stop acts as a joint
-    force.
+    """Forces of the contacts with laws into work.contact; their kinematics are up to date.
+
+    That of a stop acts as a joint force.
     """
     info = system.contacts.info
     for k in range(info.shape[0]):
@@ -166,8 +169,9 @@ def apply_contact_forces(system, work, q, s, slopes):
 
 @called
 def contact_rows(system, work, k, q, rows):
-    """rows (3, ns) = W = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k; its covectors and the transmission of the bodies are up to date
-    (section 40).
+    """rows (3, ns) = W = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k.
+
+    Its covectors and the transmission of the bodies are up to date. Theory, section 40.
     """
     info, contact = system.contacts.info, work.contact
     for c in range(3):

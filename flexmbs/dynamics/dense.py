@@ -107,8 +107,9 @@ def row_rank(size: np.ndarray) -> int:
 
 
 class Partitioned(NamedTuple):
-    """M = [[M_rr, M_rf], [M_rfᵀ, M_ff]] and G = [G_r, G_f] of a state by reference (r) and elastic (f) velocities (theory,
-    section 24).
+    """M = [[M_rr, M_rf], [M_rfᵀ, M_ff]] and G = [G_r, G_f] of a state by reference (r) and elastic (f) velocities.
+
+    Theory, section 24.
     """
 
     reference: np.ndarray  # places of the velocities of joints and bodies in s
@@ -134,8 +135,9 @@ def partitioned_terms(system: System, work: Work, t: float, q: np.ndarray, s: np
 
 
 def multipliers_of_least_norm(G: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    """The smallest λ (nc,) with the same constraint forces Gᵀ λ: λ ← U_r U_rᵀ λ with the left singular vectors U_r of G
-    (section 31).
+    """The smallest λ (nc,) with the same constraint forces Gᵀ λ: λ ← U_r U_rᵀ λ with the left singular vectors U_r of G.
+
+    Theory, section 31.
     """
     u, size, _ = np.linalg.svd(G, full_matrices=False)
     u = u[:, : row_rank(size)]

@@ -80,8 +80,9 @@ def residual_at(model, here, none, t, slopes, gathered):
 
 @part
 def kinematics(system, work, t, q, s, sd):
-    """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ (three rows of work.gs, (3, nc)) of all constraints (theory,
-    section 13).
+    """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ (three rows of work.gs, (3, nc)) of all constraints.
+
+    Theory, section 13.
     """
     here = address_of(Evaluation(q, s, sd, work.zero, work.zero, work.zero))
     call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, t, 0.0, 0.0)

@@ -231,8 +231,9 @@ def pair_slopes(rows, f, workspace, Rr, stiffness):
 
 @part
 def pair_differences(rows, f, workspace, columns):
-    """−∂(e + d)/∂(x, ϑ) and −∂(e + d)/∂(velocities) into workspace.out by central differences; ``columns`` (12, 6) is
-    workspace.
+    """−∂(e + d)/∂(x, ϑ) and −∂(e + d)/∂(velocities) into workspace.out by central differences.
+
+    ``columns`` (12, 6) is workspace.
     """
     for c in range(12):
         x = workspace.x[1 + c]
@@ -251,8 +252,9 @@ def pair_differences(rows, f, workspace, columns):
 
 @part
 def apply_forces(system, work, t, q, s, z, slopes):
-    """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into work.power (theory,
-    section 39).
+    """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into work.power.
+
+    Theory, section 39.
     """
     forces = system.forces
     if slopes:

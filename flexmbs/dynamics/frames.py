@@ -56,8 +56,9 @@ def shapes_now(frames, q, s):
 
 @part
 def subtract_rows(Q, n, x, at, U):
-    """U −= Σ_l x[at + l] Q[l] for the n rows of Q (n, 6 F), four rows at a time, so that U is read and written a quarter
-    as often.
+    """U −= Σ_l x[at + l] Q[l] for the n rows of Q (n, 6 F).
+
+    Four rows at a time: U is read and written a quarter as often.
     """
     whole = n - n % 4
     for l in range(0, whole, 4):
@@ -142,8 +143,9 @@ def modal_motion(frames, m, Rm, q, s, sd):
 
 @part
 def modal_force(frames, m, Rm, q, f, t, out, factor):
-    """out[modal rows] += factor · Φ_mᵀ (f, t) for a wrench (N, N m) in the frame's axes: (φ − K0 q_f)ᵀ R_m f + (ψ − K0 q_f)ᵀ
-    Tᵀ R_0 t.
+    """out[modal rows] += factor · Φ_mᵀ (f, t) for a wrench (N, N m) in the frame's axes.
+
+    Φ_mᵀ (f, t) = (φ − K0 q_f)ᵀ R_m f + (ψ − K0 q_f)ᵀ T(ϑ)ᵀ R_0 t (theory, section 10).
     """
     if frames.info[m, F_ELASTIC] == 0:
         return
@@ -213,9 +215,7 @@ def world_pose(frames, motion, m, Rm, xm):
 
 @called
 def frame_twist(frames, motion, m, q, s):
-    """What forces need of frame m: its world pose, its pose in the body, and V_m = Ad(X_m⁻¹) V + Φ_m q̇_f, its axes
-    (m/s, rad/s).
-    """
+    """World pose of frame m, its pose in the body and its twist V_m = Ad(X_m⁻¹) V + Φ_m q̇_f (own axes): what forces need."""
     Rm, xm = frame_pose(frames, m, q)
     A, r = world_pose(frames, motion, m, Rm, xm)
     i = frames.info[m, F_BODY]
@@ -228,8 +228,9 @@ def frame_twist(frames, motion, m, q, s):
 
 @part
 def apply_wrench(frames, motion, force, m, Rm, xm, q, f, n):
-    """Add the wrench (f, n) (N, N m, frame axes) at frame m to its body, Ad(X_m⁻¹)ᵀ (f, n), and to its modal forces,
-    Φ_mᵀ (f, n).
+    """Add the wrench (f, n), frame axes, at frame m to the applied forces of its body.
+
+    Ad(X_m⁻¹)ᵀ (f, n) on the body, Φ_mᵀ (f, n) on its modes (N, N m; theory, section 10).
     """
     i = frames.info[m, F_BODY]
     if i < 0:
@@ -242,8 +243,9 @@ def apply_wrench(frames, motion, force, m, Rm, xm, q, f, n):
 
 @called
 def apply_pair(frames, motion, force, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
-    """Wrench W = (f, n), axes of b, on frame b and its reaction −Ad(X_rel⁻¹)ᵀ W on frame a, X_rel = (Rr, xr) the pose
-    of b in a.
+    """Wrench W = (f, n), axes of b, on frame b and its reaction −Ad(X_rel⁻¹)ᵀ W on frame a.
+
+    X_rel = (Rr, xr) is the pose of b in a.
     """
     apply_wrench(frames, motion, force, b, Rb, xb, q, f, n)
     fa, na = wrench_to_parent(Rr, xr, f, n)

@@ -26,11 +26,10 @@ from flexmbs.system.records import (
 
 @called
 def outward(tree, frames, joints, gravity, motion, q, s, sd):
-    """Fill ``motion`` with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for (q, s, ṡ); the shapes of the frames are up
-    to date.
+    """Fill ``motion`` with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for (q, s, ṡ).
 
-    Bodies are ordered parents first. The columns C of each joint (child's frame, its axes) and the poses X_pm, X_J, X_cm are
-    kept: the inward sweep and the matrices need them. Theory, section 18.
+    The shapes of the frames are up to date. Bodies are ordered parents first. The columns C of each joint (child's frame, its
+    axes) and the poses X_pm, X_J, X_cm are kept: the inward sweep and the matrices need them. Theory, section 18.
     """
     for i in range(tree.shape[0]):
         j = tree[i, JOINT]
@@ -95,8 +94,9 @@ def midpoint(tree, joints, d):
 
 @part
 def rates(tree, joints, q, s, qd):
-    """q̇ = H(q) s (nq,): ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, 1 elsewhere (theory,
-    section 3).
+    """q̇ = H(q) s (nq,): ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, 1 elsewhere.
+
+    Theory, section 3.
     """
     for i in range(tree.shape[0]):
         joint_rates(joints, tree[i, JOINT], q, tree[i, Q_AT], s, tree[i, S_AT], qd)

@@ -74,11 +74,10 @@ def independence(work, ns):
 
 @called
 def project(system, work, t, q, s, tolerance, iterations):
-    """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities onto G s + γ̄ = 0 (theory,
-    section 32).
+    """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities onto G s + γ̄ = 0.
 
     Near a singular position an error of g turns the velocities by its quotient with the square of the distance: g is brought
-    down further there, as far as round-off lets it. Returns the largest |g| left (m or rad).
+    down further there, as far as round-off lets it. Returns the largest |g| left (m or rad). Theory, section 32.
     """
     ns = s.shape[0]
     nc = work.gs.shape[1]

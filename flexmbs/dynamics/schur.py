@@ -93,8 +93,9 @@ def cut_loads(frames, art, schur, cuts, cut, q):
 
 @part
 def stiffness_factor(P):
-    """P (6×6) → columns p of P = Σ p pᵀ below its diagonal, by Cholesky's method; directions without stiffness get zero
-    columns.
+    """P (6×6) → columns p of P = Σ p pᵀ below its diagonal, by Cholesky's method.
+
+    Directions without stiffness get zero columns.
     """
     for j in range(6):
         pivot = P[j, j]
@@ -114,8 +115,9 @@ def stiffness_factor(P):
 
 @called
 def coupling_loads(frames, art, schur, first, couplings, motion, slopes, q, damping):
-    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, nodes ``first`` … (theory,
-    section 39).
+    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, nodes ``first`` ….
+
+    Theory, section 39.
     """
     P = art.carried[0]
     for k in range(couplings.shape[0]):

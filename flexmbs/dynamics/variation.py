@@ -49,8 +49,9 @@ def make_variation(nq: int, ns: int, nc: int) -> Variation:
 
 @part
 def coadjoint(v, w, f, n):
-    """ad*_V p = ad(V)ᵀ p = (f × ω, n × ω + f × v) of the momentum p = (f, n): the rate of a constant spatial momentum seen
-    from a body with the twist V = (v, w).
+    """ad*_V p = ad(V)ᵀ p = (f × ω, n × ω + f × v) of the momentum p = (f, n), V = (v, w).
+
+    The rate of a constant spatial momentum seen from a body with the twist V (theory, section 48).
     """
     return cross(f, w), add(cross(n, w), cross(f, v))
 

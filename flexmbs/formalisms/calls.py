@@ -50,8 +50,9 @@ class Model(NamedTuple):
 
 
 def derivative(model, here, same, t, a, b):
-    """ẏ and λ of a point, works with their powers; the formalism may move q and s onto the constraints it keeps (theory,
-    section 33).
+    """ẏ and λ of a point, works with their powers; the formalism may move q and s onto the constraints it keeps.
+
+    Theory, section 33.
     """
     work = model.work
     status = accelerations(model.system, work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
@@ -79,8 +80,9 @@ def kept(model, here, same, t, a, b):
 
 
 def matrix(model, here, same, t, c_mass, c_damping):
-    """Factor K_b of the iteration matrix at a point whose residual is up to date; pivots of constraint rows as if c_mass
-    were 1.
+    """Factor K_b of the iteration matrix at a point whose residual is up to date.
+
+    Pivots of constraint rows as if c_mass were 1.
     """
     work = model.work
     status = iteration_matrix(model.system, work, model.workspace, here.q, c_mass, c_damping)
@@ -158,8 +160,9 @@ def commit(common, here, same, t, a, b):
 
 @entry
 def watch(common, here, same, t, judged, b):
-    """Values of the state functions of events at a point; ``judged``: `STEPPED` where one changed sign, `NOT_FINITE` where
-    one is NaN.
+    """Values of the state functions of events at a point.
+
+    ``judged``: `STEPPED` where one changed sign, `NOT_FINITE` where one is NaN.
     """
     event_values(common.system, common.work, common.events, t, here.q, here.s)
     if judged == 0.0:
@@ -170,10 +173,9 @@ def watch(common, here, same, t, judged, b):
 
 @entry
 def vary(common, here, base, t, h, kind):
-    """e₀ and e₁ of a variational step h that ends at t, and its gap; kind 1: constant mass, −1: the gap in the start's
-    directions.
+    """e₀ and e₁ of a variational step h that ends at t, and its gap.
 
-    Theory, section 48.
+    Kind 1: constant mass, −1: the gap in the start's directions. Theory, section 48.
     """
     system, work, scratch, exchange = common.system, common.work, common.variation, common.exchange
     if kind < 0.0:

@@ -141,8 +141,9 @@ def constraint_matrix(system, work, q, c_mass, G):
 
 @part
 def chosen_constraints(system, work, choice, q, c_mass):
-    """``choice.G`` of the positions of the last kinematics, in the velocities that are chosen from: G, or G T (theory,
-    section 34).
+    """``choice.G`` of the positions of the last kinematics, in the velocities that are chosen from: G, or G T.
+
+    Theory, section 34.
     """
     constraint_matrix(system, work, q, c_mass, choice.G)
     if choice.T.shape[0] > 0:
@@ -262,10 +263,9 @@ def choose_at(equations, choice, here, t, a, b):
 
 @part
 def choose(system, work, choice, q):
-    """Dependent coordinates and rows of G_d by complete pivoting on Ĝ, and its factor; ``choice.G`` is that of q (theory,
-    section 28).
+    """Dependent coordinates and rows of G_d by complete pivoting on Ĝ, and its factor; ``choice.G`` is that of q.
 
-    Coordinates named by the user, where G_d is regular with them, are the first choice.
+    Coordinates named by the user, where G_d is regular with them, are the first choice. Theory, section 28.
     """
     here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
     call(choice.calls[0], memory_of(work.memory, Equations(system, work)), memory_of(choice.memory, choice), here, 0.0, 0.0, 0.0)
@@ -273,8 +273,9 @@ def choose(system, work, choice, q):
 
 @called
 def dependent_solution(choice, b, d):
-    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero: δ of positions, corrections of velocities
-    (section 27).
+    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero: δ of positions, corrections of velocities.
+
+    Theory, section 27.
     """
     n = choice.numbers[RANK]
     x = choice.x

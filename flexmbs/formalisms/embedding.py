@@ -71,10 +71,9 @@ class EmbeddingWorkspace(NamedTuple):
 
 @called
 def reduced_mass(choice, M, MB, H):
-    """H (f, f) = M_ii = BᵀMB with B = [1; −X] over (independent; dependent) coordinates and X = G_d⁻¹G_i unscaled (theory,
-    section 29).
+    """H (f, f) = M_ii = BᵀMB with B = [1; −X] over (independent; dependent) coordinates and X = G_d⁻¹G_i unscaled.
 
-    M (ns, ns); MB (ns, ns) is workspace that keeps M B.
+    M (ns, ns); MB (ns, ns) is workspace that keeps M B. Theory, section 29.
     """
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n
@@ -215,14 +214,13 @@ def keep(system, work, workspace, t, q, s):
 
 @dataclass(frozen=True)
 class Embedding(Formalism):
-    """Embedding with independent velocities chosen by pivoting on G, or with quasi-velocities of the user's choice (theory,
-    section 29).
+    """Embedding with independent velocities chosen by pivoting on G, or with quasi-velocities of the user's choice.
 
     stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another one.
     quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs; theory, sections 34 and 36), as many as the
     system has degrees of freedom: names of joint and body velocities (``crank.0``, ``hip.1``, ``cart.vx``, ``rod.mode2``),
     mappings {name: factor}, or a matrix (f, ns). Where they no longer determine the motion others of the full set are taken,
-    which the notes of the run report.
+    which the notes of the run report. Theory, section 29.
     """
 
     stabilization: Projection | None = None

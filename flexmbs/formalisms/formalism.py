@@ -69,13 +69,15 @@ class Formalism(abc.ABC):
 
     @abc.abstractmethod
     def workspace(self, compiled: Compiled) -> Any:
-        """Workspace arrays and options of one run, a NamedTuple allocated once. Raises `InputError` for options that do not
-        fit.
+        """Workspace arrays and options of one run, a NamedTuple allocated once.
+
+        Raises `InputError` for options that do not fit.
         """
 
     def fitting(self, compiled: Compiled, needs: str) -> "Formalism":
-        """The formalism itself, or a shorter form of it for this model; ``needs``: the one of ``provides`` that is
-        asked of it.
+        """The formalism itself, or a shorter form of it for this model.
+
+        ``needs``: the one of ``provides`` that is asked of it.
         """
         return self
 

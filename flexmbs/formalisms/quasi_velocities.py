@@ -37,11 +37,10 @@ class QuasiVelocities(NamedTuple):
 
 
 def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
-    """The set w of rows B_σ of the user: names of velocities, mappings {name: coefficient}, or a matrix (f, ns) (theory,
-    section 34).
+    """The set w of rows B_σ of the user: names of velocities, mappings {name: coefficient}, or a matrix (f, ns).
 
     T = [E; B_σ]⁻¹ with rows E of the unit matrix that pivoted QR of B_σ leaves as independent of it.
-    Raises `InputError` for unknown names, numbers that are not finite, and rows that depend on each other.
+    Raises `InputError` for unknown names, numbers that are not finite, and rows that depend on each other. Theory, section 34.
     """
     names = velocity_names(compiled)
     B, own = _rows(given, names)

@@ -225,8 +225,9 @@ def correction(system, work, workspace, q, x):
 
 @called
 def projected(system, work, workspace, t, q, s):
-    """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left
-    (section 32).
+    """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left.
+
+    Theory, section 32.
     """
     x = workspace.factors.art.x
     ns = s.shape[0]
@@ -258,10 +259,10 @@ def projected(system, work, workspace, t, q, s):
 
 @dataclass(frozen=True)
 class Recursive(Formalism):
-    """Recursive formalism in O(n) (theory, section 20). ``stabilization`` (explicit integrators): None, `Baumgarte` or
-    `Projection`.
+    """Recursive formalism in O(n). ``stabilization`` (explicit integrators): None, `Baumgarte` or `Projection`.
 
-    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the workspace, for rigid trees too.
+    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the workspace, for rigid trees too. Theory,
+    section 20.
     """
 
     stabilization: Stabilization = None

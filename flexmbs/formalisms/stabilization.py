@@ -78,8 +78,9 @@ def stabilization_options(formalism: str, given: Stabilization) -> np.ndarray:
 
 @part
 def projected(system, work, workspace, t, q, s):
-    """An accepted state is projected on the constraints where the formalism's options ask for it; returns the largest
-    |g| left.
+    """An accepted state is projected on the constraints where the formalism's options ask for it.
+
+    Returns the largest |g| left.
     """
     if workspace.options[TOLERANCE] > 0.0:
         return project(system, work, t, q, s, workspace.options[TOLERANCE], PROJECTION_STEPS)

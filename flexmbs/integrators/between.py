@@ -28,8 +28,9 @@ def part_of_step(context, t):
 
 @entry
 def between_ends(memory, context, same, t, a, b):
-    """The state at time t of the last step, into ``at``, by Hermite interpolation of s; ``state.d`` is hΔ. Powers are linear
-    in time.
+    """The state at time t of the last step, into ``at``, by Hermite interpolation of s; ``state.d`` is hΔ.
+
+    Powers are linear in time.
     """
     start, state, at = context.start, context.state, context.at
     x, h = part_of_step(context, t)

@@ -192,7 +192,9 @@ def held_forces(context, closed, t, m, mode, slip):
 @part
 def impulses_of_impact(context, closed, m, settling, share):
     """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` are up to date.
-    Returns a status."""
+
+    Returns a status.
+    """
     contact = context.contact
     fast = False
     largest = 0.0

@@ -199,8 +199,9 @@ def dragged_contact(D, o, r0, drag, least, bound):
 
 @called
 def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x, r, rho):
-    """Block Gauss-Seidel from the given p: A_kk p_k + r_k = ξ_k of each contact solved exactly. Returns like `impulses`
-    (section 43).
+    """Block Gauss-Seidel from the given p: A_kk p_k + r_k = ξ_k of each contact solved exactly. Returns like `impulses`.
+
+    Theory, section 43.
     """
     speed = largest_velocity(n, D, c, bound)
     worst = 0
@@ -304,12 +305,11 @@ def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
 
 @part
 def closed_forces(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, workspace):
-    """Forces f (3n,) in N of n closed contacts with accelerations A = D f + a: the law at accelerations (theory, sections 40
-    and 43).
+    """Forces f (3n,) in N of n closed contacts with accelerations A = D f + a: the law at accelerations.
 
     A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``slides`` (n,) not 0, along ``slip`` (n, 2): f_T = −μ f_N slip; others stick
     or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; workspace: from `make_workspace`. Returns like
-    `impulses`.
+    `impulses`. Theory, sections 40 and 43.
     """
     bound, drag, cone = workspace.bound, workspace.drag, workspace.cone
     for k in range(n):

@@ -42,10 +42,9 @@ def split_matrix(n, D, rho, weight, workspace):
 
 @called
 def splitting(n, D, c, mu, drag, bound, goal, iterations, p, workspace):
-    """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate. p (3n,) becomes the best found
-    (section 43).
+    """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate. p (3n,) becomes the best found.
 
-    Returns (largest entry of Φ/ρ, iterations).
+    Returns (largest entry of Φ/ρ, iterations). Theory, section 43.
     """
     line = workspace.line
     x, r, q, y, z, best = line[0], line[1], line[2], line[3], line[4], line[5]

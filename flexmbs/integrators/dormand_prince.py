@@ -68,8 +68,9 @@ ERROR_WEIGHTS = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 3392
 
 @dataclass(frozen=True)
 class DormandPrince(Integrator):
-    """Explicit Runge-Kutta of order 5: error-controlled steps with ``rtol`` and ``atol``, or a fixed ``step`` (s) (theory,
-    section 45).
+    """Explicit Runge-Kutta of order 5: error-controlled steps with ``rtol`` and ``atol``, or a fixed ``step`` (s).
+
+    Theory, section 45.
     """
 
     step: float | None = None
@@ -124,8 +125,9 @@ def error_norm(weights, h, k, y, y_new, n, rtol, atol):
 
 @part
 def local_error(weights, h, k, first, error):
-    """Error of the positions of a step, h times that of the velocities: h² Σ_j d_j k_j; velocities follow the first ``first``
-    unknowns.
+    """Error of the positions of a step, h times that of the velocities: h² Σ_j d_j k_j.
+
+    Velocities follow the first ``first`` unknowns.
     """
     for i in range(error.shape[0]):
         e = 0.0

@@ -226,8 +226,9 @@ def combine(memory, row, c, out):
 
 @called
 def error_of_step(memory, context, h):
-    """The filtered error of the step over its tolerance; that of positions, e'_q = e_q + hγ e'_s, in context.local (theory,
-    section 47).
+    """The filtered error of the step over its tolerance; that of positions, e'_q = e_q + hγ e'_s, in context.local.
+
+    Theory, section 47.
     """
     state, at, x = context.state, context.at, context.exchange.x
     ns, nz = state.s.shape[0], state.z.shape[0]
@@ -352,8 +353,9 @@ def polynomial(dense, j, x):
 
 @entry
 def within_at(memory, context, same, t, a, b):
-    """The state at time t of the last step, y_n + h Σ_j b_j(θ) ẏ_j of order 4, on the constraints; ṡ and λ by the
-    slopes of b_j.
+    """The state at time t of the last step, y_n + h Σ_j b_j(θ) ẏ_j of order 4, on the constraints.
+
+    ṡ and λ by the slopes of b_j.
     """
     start, state, at = context.start, context.state, context.at
     x, h = part_of_step(context, t)

@@ -89,8 +89,9 @@ def take_rates(memory, context, hg):
 
 @part
 def stage_correction(memory, context, hg):
-    """One Newton correction of ṡ and λ in ``state``, whose residual is up to date: δṡ = c² δ; the displacement δ stays in
-    exchange.x.
+    """One Newton correction of ṡ and λ in ``state``, whose residual is up to date: δṡ = c² δ.
+
+    The displacement δ stays in exchange.x.
     """
     state, x, gs = context.state, context.exchange.x, context.exchange.gs
     ns = state.s.shape[0]
@@ -129,10 +130,10 @@ def longest(x, n):
 
 @called
 def close(memory, context, point, here, t):
-    """Positions and velocities of a point onto the constraints with the current factor; returns the largest |g| left (m
-    or rad).
+    """Positions and velocities of a point onto the constraints with the current factor.
 
-    Newton's steps G δ = −g and G Δs = −(G s + γ̄), least in the norm of c² M + c D + K (theory, section 47).
+    Returns the largest |g| left (m or rad). Newton's steps G δ = −g and G Δs = −(G s + γ̄), least in the norm of c² M + c D + K
+    (theory, section 47).
     """
     x, gs = context.exchange.x, context.exchange.gs
     ns, nc = here.s.shape[0], here.lam.shape[0]

@@ -190,7 +190,8 @@ def watched_gap(memory, context, k):
 @called
 def dip(memory, context, k, low, high, h):
     """Part of the step between ``low`` and ``high`` at which contact k is closed, −1 where it stays open: where its gap is least,
-    or where it changes sign."""
+    or where it changes sign.
+    """
     contact = context.contact
     sinks = contact.recent[k, GAP_NOW] < 0.0
     for _ in range(60):
@@ -210,7 +211,8 @@ def dip(memory, context, k, low, high, h):
 @part
 def values(memory, context, x, h, out):
     """State functions of the contacts at the part x of the step: gap of open ones, speed along the direction of slip of slipping
-    ones; 1 where there is nothing to watch."""
+    ones; 1 where there is nothing to watch.
+    """
     contact = context.contact
     state_in_step(memory, context, x, h)
     evaluate_contacts(context, AT, context.clock[TIME] + x * h)
@@ -227,7 +229,8 @@ def values(memory, context, x, h, out):
 @part
 def root(memory, context, k, low, high, h):
     """Part of the step at which state function k, not negative at ``low``, becomes negative before ``high``: bisection and regula
-    falsi in turn."""
+    falsi in turn.
+    """
     values(memory, context, low, h, memory.last)
     a = memory.last[k]
     if a <= 0.0:
@@ -253,8 +256,9 @@ def root(memory, context, k, low, high, h):
 
 @part
 def first_event(memory, context, h):
-    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts (theory,
-    section 43).
+    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts.
+
+    Theory, section 43.
     """
     n, contact = memory.struck.shape[0], context.contact
     watched = False

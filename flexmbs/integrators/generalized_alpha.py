@@ -246,9 +246,7 @@ class Memory(NamedTuple):
 
 @part
 def constancy(change, size):
-    """1 where what has this size changes by less than half of the change that marks it as not constant, 0 where by more than
-    it.
-    """
+    """1 where ``change`` is less than half of SMOOTH ``size``, 0 where it is more than SMOOTH ``size``, linear between."""
     return min(max(2.0 - 2.0 * change / (SMOOTH * size + 1e-300), 0.0), 1.0)
 
 

@@ -32,11 +32,11 @@ class Facts(NamedTuple):
 
 
 class Control(NamedTuple):
-    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within shrink … grow; kept between
-    keep_above and keep_below.
+    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within shrink … grow.
 
-    steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k) with the error of the step before (theory, section 44; Gustafsson
-    1991, ACM Trans. Math. Softw. 17, 533; Hairer and Wanner 1996, section IV.2, PI step size control).
+    Kept between keep_above and keep_below. steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k) with the error of the step before
+    (theory, section 44; Gustafsson 1991, ACM Trans. Math. Softw. 17, 533; Hairer and Wanner 1996, section IV.2, PI step size
+    control).
     """
 
     exponent: float
@@ -49,7 +49,8 @@ class Control(NamedTuple):
 
 class MethodCalls(NamedTuple):
     """Kernels of a method, each called with (memory, context, context, t): the step of length t, what follows its acceptance, the
-    state at time t of the last step."""
+    state at time t of the last step.
+    """
 
     step: Entry
     finish: Entry = nothing_kept

@@ -181,10 +181,9 @@ def moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1):
 
 @called
 def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, workspace):
-    """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p (3n,) becomes the best found (theory,
-    section 43).
+    """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p (3n,) becomes the best found.
 
-    Returns (largest entry of Φ/ρ, steps).
+    Returns (largest entry of Φ/ρ, steps). Theory, section 43.
     """
     line = workspace.line
     x, r, q, step, y, best = line[0], line[1], line[2], line[3], line[4], line[5]

@@ -351,8 +351,9 @@ def velocities_with_impulses(memory, context, m, h, c_mass):
 
 @part
 def evaluate_middle(memory, context, h):
-    """``at``: q_θ = q₀ ⊕ θh v_θ, v_θ and force states at t₀ + θh of the iterate ``state``; accelerations (v − v₀)/h of
-    the step.
+    """``at``: q_θ = q₀ ⊕ θh v_θ, v_θ and force states at t₀ + θh of the iterate ``state``.
+
+    Accelerations (v − v₀)/h of the step.
     """
     state, start, at = context.state, context.start, context.at
     theta = memory.theta
@@ -371,10 +372,9 @@ def evaluate_middle(memory, context, h):
 
 @part
 def solve_step(memory, context, h, m):
-    """Newton's method on the smooth equations; in each iteration the impulses for the velocities that it would reach
-    (section 42).
+    """Newton's method on the smooth equations; in each iteration the impulses for the velocities that it would reach.
 
-    K_b has the factors 1/(θ²h²) of M and 1/(θh) of D_d; a displacement δ changes v by δ/(θ²h).
+    K_b has the factors 1/(θ²h²) of M and 1/(θh) of D_d; a displacement δ changes v by δ/(θ²h). Theory, section 42.
     """
     state, x = context.state, context.exchange.x
     ns, nc = state.s.shape[0], state.lam.shape[0]

@@ -57,13 +57,13 @@ STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
 
 @dataclass(frozen=True)
 class Rattle(Integrator):
-    """Variational method of order 2 with a fixed ``step`` (s) that keeps g = 0 and G s + γ̄ = 0 to round-off (theory,
-    section 48).
+    """Variational method of order 2 with a fixed ``step`` (s) that keeps g = 0 and G s + γ̄ = 0 to round-off.
 
     Symplectic, hence no drift of the energy over long times, where forces are conservative, constraints do not depend on time,
     and the step stays below 2/ω of the fastest vibration: in joint and in absolute coordinates, rigid and flexible, up to
     Newton's tolerance and the differences (fourth order, relative error 1e-12) by which the change of M along a step is taken.
     With damping, controllers, drives or other forces that depend on time or velocity it is symmetric to second order only.
+    Theory, section 48.
     """
 
     step: float | None = None

@@ -52,10 +52,9 @@ def connected(workspace: Workspace) -> Workspace:
 
 @called
 def redundant(n, D, c, mu, drag, bound, goal, nearly, p, workspace):
-    """Impulses p (3n,) with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off
-    (section 43).
+    """Impulses p (3n,) with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off.
 
-    Returns (steps, or 0: not found; whether impulses exist).
+    Returns (steps, or 0: not found; whether impulses exist). Theory, section 43.
     """
     kept = workspace.line[13]
     least = 1e300

@@ -174,8 +174,9 @@ def take(source, target):
 
 @part
 def derivative(context, point, t):
-    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body
-    (section 33).
+    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body.
+
+    Theory, section 33.
     """
     context.counts[EVALUATIONS] += 1
     context.counts[FACTORIZATIONS] += 1
@@ -199,8 +200,9 @@ def residual(context, point, t, slopes):
 
 @part
 def iteration_matrix(context, point, c_mass, c_damping):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of `RunContext` (theory,
-    section 26).
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of `RunContext`.
+
+    Theory, section 26.
     """
     context.counts[FACTORIZATIONS] += 1
     status = call(

@@ -63,8 +63,9 @@ def keep_sample(context, k):
 
 @called
 def work_within(context, k):
-    """Works (J) of the forces and of the losses in the last step, by the method and by Gauss's rule. ``at`` is workspace
-    (section 54).
+    """Works (J) of the forces and of the losses in the last step, by the method and by Gauss's rule. ``at`` is workspace.
+
+    Theory, section 54.
     """
     clock, state, start, at = context.clock, context.state, context.start, context.at
     row = context.samples.work[k]

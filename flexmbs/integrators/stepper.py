@@ -96,8 +96,10 @@ def next_corner(context):
 
 @part
 def next_step(context):
-    """The fixed or the proposed step, shortened so that the end of the stretch and corners of laws are met; the last steps before
-    them are made equal."""
+    """The fixed or the proposed step, shortened so that the end of the stretch and corners of laws are met.
+
+    The last steps before them are made equal.
+    """
     clock = context.clock
     if clock[FIXED] > 0.0:
         left = clock[STOP] - clock[TIME]
@@ -110,8 +112,8 @@ def next_step(context):
 
 @part
 def propose(clock, control, h, error):
-    """The next step after one of length h that was accepted with this error: h · 0.9 e^(−k), or h · 0.96 e^(−0.7 k)
-    e_before^(0.4 k).
+    """The next step after one of length h that was accepted with this error: h · 0.9 e^(−k), or h · 0.96 e^(−0.7 k) e_before^(0.4
+    k).
 
     Theory, section 44; Gustafsson 1991.
     """
@@ -136,7 +138,9 @@ def method(context, which, t):
 @part
 def accept(context, h):
     """What follows the acceptance of the step: its end becomes the state, path variables and the method's memory are written.
-    Returns the status of the method."""
+
+    Returns the status of the method.
+    """
     clock = context.clock
     clock[BEGUN] = clock[TIME]
     clock[TIME] += h
@@ -252,8 +256,10 @@ def advance_to(context, t):
 
 @entry
 def integrate(context, first_context, second_context, first, last, until):
-    """Steps until the outputs first … last−1 are there, and time ``until`` is reached; counts[REACHED]: number of
-    outputs written."""
+    """Steps until the outputs first … last−1 are there, and time ``until`` is reached.
+
+    Counts[REACHED]: number of outputs written.
+    """
     for i in range(int(first), int(last)):
         context.counts[REACHED] = i
         status = advance_to(context, context.times[i])
