@@ -100,6 +100,7 @@ def body_matrix(bodies, tree, A, i, U, c_mass, c_damping, diagonal):
     for k in range(n):
         for l in range(k, k + 1 if diagonal else n):
             x = c_mass * m[i, mass, k, l]
+            # a negative factor marks a matrix for accelerations, where the elastic forces are in k
             if c_damping >= 0.0:
                 x += m[i, K_FF, k, l] + c_damping * m[i, D_FF, k, l]
             A[i, 6 + k, 6 + l] = x
@@ -158,6 +159,7 @@ def eliminate_joint(link, drive, body, A, velocity, i):
             A[i, a, 3] -= x * n[0]
             A[i, a, 4] -= x * n[1]
             A[i, a, 5] -= x * n[2]
+    # only now: a driven velocity feels the inertia with all free velocities of the joint eliminated
     for k in range(nv):
         if drive[to + k] >= 0:
             f, n = inertia_times(A, i, load3_at(body, i, COLUMNS + 6 * k), load3_at(body, i, COLUMNS + 6 * k + 3))
@@ -278,6 +280,7 @@ def articulate(link, drive, body, A, modes, velocity, carried, T):
     Theory, section 20; Featherstone 2008, section 7.3; with modes Jain and Rodriguez (1992). O(nb) bodies; of a body with
     nf modes O(nf³), or O(nf) where its modal block is diagonal but for one child on its modes (`modes_on_a_spring`).
     """
+    # bodies are numbered parents first: backwards is from the leaves to the root
     for back in range(link.shape[0]):
         i = link.shape[0] - 1 - back
         n = link[i, L_NF]
@@ -295,6 +298,7 @@ def articulate(link, drive, body, A, modes, velocity, carried, T):
         p = link[i, L_PARENT]
         if p >= 0:
             whole = link[p, L_CHILD] == DENSE
+            # a parent with a semiseparable factor takes the inertia of its one child from its own row
             B = carried[p if link[p, L_CHILD] == i else i]
             hand_to_parent(body, A, modes, i, p, link[p, L_NF], link[i, L_CARRIER] == 1, whole, B, T)
     return 0

@@ -49,6 +49,7 @@ def eliminate_modes(A, i, n):
         if not pivot > 0.0:
             return False
         inverse = 1.0 / math.sqrt(pivot)
+        # the sweeps multiply by it: no division is left for them
         A[i, j, j] = inverse
         for c in range(j + 1, 6 + n):
             A[i, j, c] *= inverse

@@ -116,6 +116,7 @@ def rigid_outward(joints, rigid, q, s):
                 wi = add(wp, axis)
                 store3_at(w, i, A_CR, cross(wp, axis))
                 store3_at(w, i, A_CL, cross(wp, cross(wp, d)))
+                # a rotation about its own z axis changes two columns of R
                 R = (
                     c * R[0] + y * R[1], c * R[1] - y * R[0], R[2], c * R[3] + y * R[4], c * R[4] - y * R[3], R[5],
                     c * R[6] + y * R[7], c * R[7] - y * R[6], R[8],

@@ -128,6 +128,7 @@ def outward_solution(link, drive, body, A, modes, velocity, x, ns):
                 v = add(v, dv)
                 w = add(w, dw)
             v, w = twist_to_child(load9_at(body, i, POSE), load3_at(body, i, POSE + 9), v, w)
+        # A and the load are those after elimination: the wrench of the joint does not depend on what its free velocities become
         f, m = inertia_times(A, i, v, w)
         store3_at(body, i, JOINT_WRENCH, sub(f, load3_at(body, i, LOAD)))
         store3_at(body, i, JOINT_WRENCH + 3, sub(m, load3_at(body, i, LOAD + 3)))

@@ -167,10 +167,12 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
     free = [bool((art.drive[t[S_AT] : t[S_AT] + n] < 0).any()) for t, n in zip(tree, size)]
     ends = [(c[CUT_P], c[CUT_C], c[CUT_ROWS]) for c in system.cuts]
     ends += [(c[PAIR_A], c[PAIR_B], 6) for c in system.couplings] if coupled else []
+    # largest number first: each body before its ancestors, as the inward sweep needs them
     paths = [sorted({*_to_root(tree, info[a, F_BODY]), *_to_root(tree, info[b, F_BODY])}, reverse=True) for a, b, _ in ends]
     rows = np.array([n for _, _, n in ends], np.int64)
     moving = [{i for i in path if free[i]} for path in paths]
     shared = [(k, l) for l in range(len(paths)) for k in range(l) if moving[k] & moving[l]]
+    # −S is negative definite: all nodes have the sign −1
     e = symbolic(rows, np.full(len(rows), -1), shared, {})
     node: list[tuple[int, int, int, int]] = []
     bodies: list[tuple[int, int]] = []
@@ -184,6 +186,7 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
             used += int(rows[k] * size[i])
     products = [(k, k, i, place[k, i], place[k, i], int(e.node[k, DIAGONAL])) for k in range(len(paths)) for i in moving[k]]
     for k, l in shared:
+        # a block is stored with the node that is eliminated first
         a, b = (k, l) if e.node[k, POSITION] < e.node[l, POSITION] else (l, k)
         column = range(int(e.node[a, COLUMN]), int(e.node[a + 1, COLUMN]))
         target = next(int(e.block[p, PLACE]) for p in column if e.block[p, NEIGHBOUR] == b)

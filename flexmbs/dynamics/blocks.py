@@ -168,6 +168,7 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
         nk = 6 + tree[i, NF]
         n = e.node[i, SIZE]
         p = tree[i, PARENT]
+        # a body that hangs on the ground by a free joint at its origin: E = 1, no ancestors
         if tree[i, PLAIN] == 1:
             add_block(e, values, i, i, M[i], factor)
             continue
@@ -341,6 +342,7 @@ def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, 
                 P[r, c] = slopes[k, r, c] + damping * slopes[k, 6 + r, c]
         for h in range(first, last):
             j = paths[h]
+            # bodies of a path are sorted, and the matrix is symmetric: one triangle
             for l in range(first, h + 1):
                 i = paths[l]
                 rank_six(rows, tree[i, S_AT], e.node[i, SIZE], tree[j, S_AT], e.node[j, SIZE], P, B[0], B[1])

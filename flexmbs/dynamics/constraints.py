@@ -222,6 +222,7 @@ def cut_joint(
     for c in range(cuts[k, CUT_NV]):
         cut[k, ETA + c] = six_apply(cut, k, INVERSE + 6 * c, v, w)
     if cuts[k, CUT_CONSTANT] == 0:
+        # once more, now with η: Ċ η, and C at the last coordinates
         bv, bw = directions(cuts, joints, cut, beta, k, ETA)
         av = sub(av, bv)
         aw = sub(aw, bw)
@@ -231,6 +232,7 @@ def cut_joint(
         gs[G_POSITION, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, dx, th)
         gs[G_VELOCITY, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, v, w)
         gs[G_ACCELERATION, row + c] = six_apply(cut, k, CLOSED_ROWS + 6 * c, av, aw)
+    # β, η and their rates alone: `drive_values` subtracts f, ḟ and f̈
     for d in range(drives.shape[0]):
         if drives[d, DRIVE_CUT] == k:
             row = drives[d, DRIVE_ROW]

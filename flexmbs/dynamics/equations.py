@@ -66,6 +66,7 @@ def residual_at(model, here, none, t, slopes, gathered):
     if gathered != 0.0:
         apply_constraint_forces(tree, system.cuts, system.drives, work.frames, motion, work.force, work.cut, q, here.lam)
     for i in range(tree.shape[0]):
+        # shape products are kept by body: the factor of the recursion takes them from there
         inertia_force(system.bodies, tree, motion, i, q, s, sd, work.products[i], r)
         for a in range(6):
             motion[i, WRENCH + a] -= motion[i, APPLIED + a]

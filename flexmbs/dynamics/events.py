@@ -75,6 +75,7 @@ def crossings(events):
         if new != new:
             return -1
         rising = 1 if old < 0.0 else -1
+        # a zero that is met exactly counts once, when it is reached
         changed = old * new < 0.0 or (new == 0.0 and old != 0.0)
         events.crossed[e] = 0
         if changed and (events.direction[e] == 0 or events.direction[e] == rising):

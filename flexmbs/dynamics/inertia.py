@@ -265,6 +265,7 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     strain = 0.0
     if n > 0:
         _, rates, _, _, _, _ = places(bodies)
+        # no accelerations enter: the velocities serve as their argument
         shape_rates(bodies, i, n, s, s, to, U)
         columns = n + int(bodies.rigid[i, FIELDS])
         mass = mass_of_modes(bodies, i)

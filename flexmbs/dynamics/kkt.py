@@ -93,6 +93,7 @@ def project(system, work, t, q, s, tolerance, iterations):
         enough = left <= tolerance * independence(work, ns) or (it > 0 and left <= tolerance and left > 0.1 * before)
         velocities = enough or it >= iterations
         it += 1
+        # a new factor each time: G has to be that of q, or the last step on velocities would not meet G s + γ̄ = 0
         kkt_matrix(system, work, q, 1.0, -1.0)
         for a in range(ns):
             x[a] = 0.0

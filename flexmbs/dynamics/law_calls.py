@@ -103,6 +103,7 @@ def given_values(info, f, laws, workspace, io, n):
 @part
 def call_law(place, p, workspace, count, slopes):
     """out[:count] of the law with parameters p at an index of the workspace, or its slopes (``slopes`` 1.0) if it has some."""
+    # a law may leave entries out that are zero, and the last law has written there
     for a in range(count):
         workspace.out[a] = 0.0
     here = memory_of(workspace.words[place], LawArguments(p, workspace.u, workspace.x, workspace.out))

@@ -26,6 +26,7 @@ def law_of_time(laws, k, t, io):
         return p[at], 0.0, 0.0
     if kind == LAW_RAMP:
         value, rate, start, end = p[at], p[at + 1], p[at + 2], p[at + 3]
+        # right-continuous: a step that begins at a corner has the rate behind it
         if t < start:
             return value, 0.0, 0.0
         if t >= end:

@@ -67,6 +67,7 @@ def schur_row(frames, art, schur, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
             body[i, LOAD + c] = 0.0
         for c in range(link[i, L_S], link[i, L_S] + link[i, L_NV] + link[i, L_NF]):
             tau[c] = 0.0
+    # loads of bodies outside the path are not read: the sweep below visits the path alone
     load_frame(frames, body, tau, b, Rb, xb, q, f, n)
     f, n = wrench_to_parent(Rr, xr, f, n)
     load_frame(frames, body, tau, a, Ra, xa, q, neg(f), neg(n))
@@ -157,6 +158,7 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
                 y = schur.product[p, PLACE_OTHER] + c * n
                 product = 0.0
                 for b in range(n):
+                    # driven velocities are known and have no compliance
                     if b >= link[i, L_NV] or drive[link[i, L_S] + b] < 0:
                         product += half[x + b] * half[y + b]
                 values[to + c] -= product
@@ -174,6 +176,7 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
         for r in range(n):
             at = e.node[k, DIAGONAL] + r * (n + 1)
             if k >= n_cuts:
+                # the compliance of a row pᵀJ
                 values[at] -= 1.0
             schur.stiffness[schur.node[k, ROW] + r] = least - values[at]
     return eliminate(e, values, schur.stiffness)
@@ -210,6 +213,7 @@ def loop_multipliers(link, drive, body, velocity, schur, n_cuts, x, ns):
                 n = link[i, L_NV] + link[i, L_NF]
                 at = path[h, PATH_PLACE] + r * n
                 for b in range(n):
+                    # y = −λ: HALF becomes L⁻¹ (k + Gᵀ λ), from which the outward sweep makes ṡ
                     velocity[HALF, link[i, L_S] + b] -= y * half[at + b]
                 for c in range(6):
                     body[i, LOAD + c] -= y * schur.load[h, 6 * r + c]

@@ -62,6 +62,7 @@ def row_rates(p, laws, io, t, n, gs, row, R, x, v, w):
     f' ≈ (8 f(h) − 8 f(−h) − f(2h) + f(−2h))/(12 h), h τ-steps that move the pose by about `STEP`.
     """
     along = int(p[USER_ALONG]) if p[USER_VELOCITY] >= 0.0 else ROWS_ALONG
+    # the pose moves by about STEP, however fast the motion
     h = STEP / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
     if along == VALUES_ALONG:
         second_differences(p, laws, io, t, n, gs, row, R, x, v, w)

@@ -45,6 +45,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     width = max(n, int(system.elimination.node[:, SIZE].max()))
     path = make_path(system, beta) if path is None else path
     zero = z(max(ns, nc, 3))
+    # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
     return Work(
         path=path, frames=_frames_now(system.frames), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),

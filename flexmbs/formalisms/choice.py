@@ -247,11 +247,13 @@ def choose_at(equations, choice, here, t, a, b):
     row_lengths(choice.G, choice.weight, choice.length)
     ns = choice.column.shape[0]
     named = numbers[NAMED]
+    # names hold for the first choice only: afterwards the pivots decide
     numbers[NAMED] = 0
     numbers[RANK] = -1
     if named > 0:
         weighted(choice)
         numbers[RANK] = complete_pivots(choice.A, named, choice.row, choice.column, DEPENDENT)
+    # without names the rank is −1; with them G_d is singular here
     if numbers[RANK] < named:
         for c in range(ns):
             choice.column[c] = c

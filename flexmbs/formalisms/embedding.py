@@ -180,15 +180,18 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
     Returns the number of dependent rows or −1 − body where the reduced mass matrix is not definite.
     """
     choice = workspace.choice
+    # first: the forces of the residual depend on the corrected velocities
     velocity_constraints(system, work, choice, t, q, s, workspace.h)
     dense_mass(system.elimination, work.values, workspace.M)
     for a in range(lam.shape[0]):
         lam[a] = 0.0
     residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
     if choice.T.shape[0] > 0:
+        # G is in quasi-velocities since `velocity_constraints`
         mass_in_quasi_velocities(choice.T, workspace.M, workspace.MB)
         forces_in_quasi_velocities(choice.T, work.r, workspace.h)
     reduced_velocities(choice)
+    # gs has −γ at ṡ = 0, and the solution is of −b: G_d p_d = γ
     dependent_solution(choice, work.gs[G_ACCELERATION], sd)
     bad = reduced_accelerations(workspace, work.r, sd)
     if bad >= 0:

@@ -47,6 +47,7 @@ def bordered_accelerations(system, work, rate, t, q, s, z, sd, lam):
     """
     for a in range(lam.shape[0]):
         lam[a] = 0.0
+    # at ṡ = 0 and λ = 0 the residual is −k and the third row of gs −γ
     residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
     status = kkt_matrix(system, work, q, 1.0, -1.0)
     ns = s.shape[0]

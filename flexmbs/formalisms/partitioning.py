@@ -89,6 +89,7 @@ def dependent_state(system, work, choice, t, q, s, tolerance):
         size = max(left, rate)
         if size <= tolerance:
             return left
+        # also true for NaN
         if not size < 1e30:
             break
         if it > 0 and size > SLOW * before:
@@ -121,6 +122,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
         constraint_matrix(system, work, q, 0.0, choice.G)
         if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
             choose(system, work, choice, q)
+        # Newton's method may fail far from the constraints and leave the state anywhere
         if not dependent_state(system, work, choice, t, q, s, workspace.options[TOLERANCE]) <= GAP:
             for a in range(q.shape[0]):
                 q[a] = choice.q[a]

@@ -48,6 +48,7 @@ def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
     size = np.abs(np.diagonal(R))
     if len(B) > len(names) or not size.min(initial=np.inf) > DEPENDENT * size.max(initial=0.0):
         raise InputError(f"{WHERE}: its {len(B)} rows depend on each other; give independent combinations of {', '.join(names)}")
+    # unit rows on the columns that pivoting left over complete B_σ to a regular matrix
     others = np.sort(order[len(B) :])
     w = (*(names[c] for c in others), *own)
     T = np.linalg.inv(np.vstack([np.eye(len(names))[others], B]))

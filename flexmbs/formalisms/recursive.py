@@ -126,6 +126,7 @@ def solve_at(equations, factors, here, t, a, b):
     schur = factors.coupled if factors.with_couplings[0] == 1 else factors.cuts
     ns = art.velocity.shape[1]
     drives = system.drives
+    # the row of a drive on a primary joint prescribes the rate of that velocity
     for d in range(drives.shape[0]):
         i = drives[d, DRIVE_BODY]
         if i >= 0:
@@ -189,6 +190,7 @@ def general_accelerations(system, work, workspace, t, q, s, z, sd, lam):
     ns = sd.shape[0]
     rate = workspace.options[RATE]
     gs = work.gs
+    # forces of the single bodies: the sweeps gather them themselves, together with the inertias
     body_forces(system, work, t, q, s, z)
     status = factor(system, work, workspace, q, 1.0, -1.0, 1.0)
     if status < 0:
@@ -243,6 +245,7 @@ def projected(system, work, workspace, t, q, s):
         enough = left <= wanted * independence(work, ns) or (it > 0 and left <= wanted and left > 0.1 * before)
         velocities = enough or it >= PROJECTION_STEPS
         it += 1
+        # as `flexmbs.dynamics.kkt.project`, with the factor of the recursion
         iteration_matrix(system, work, workspace, q, 1.0, -1.0)
         for a in range(ns):
             x[a] = 0.0

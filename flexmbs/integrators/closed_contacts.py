@@ -78,6 +78,7 @@ def operator(context, closed, t, m):
     """
     state, contact = context.state, context.contact
     ns = state.s.shape[0]
+    # evaluations may move the state onto the constraints: the given one is kept and returns at the end
     no_forces(contact)
     for i in range(state.y.shape[0]):
         closed.y[i] = state.y[i]

@@ -97,6 +97,7 @@ def slip_among(D, o, r0, r1, r2, mu, given, arcs):
     start = math.atan2(r2 - D[o + 2, o] * f, r1 - D[o + 1, o] * f)
     width = 2.0 * math.pi / arcs
     for k in range(arcs):
+        # arcs in turn on both sides of the slip without friction: the direction is mostly near it
         j = (k + 1) // 2 if k % 2 == 1 else -(k // 2)
         low = start + (j - 0.5) * width
         high = low + width
@@ -173,6 +174,7 @@ def one_contact(D, o, r0, r1, r2, mu, least, bound):
 
     ``least``: normal compliance A_NN at or below which the contact cannot yield.
     """
+    # first the bound: an open contact, or one at its part of compression, needs no equation
     p1, p2, found = dragged(D, o, r1, r2, mu, bound)
     if found and r0 + D[o, o] * bound + D[o, o + 1] * p1 + D[o, o + 2] * p2 >= 0.0:
         return bound, p1, p2, True

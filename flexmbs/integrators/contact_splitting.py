@@ -86,6 +86,7 @@ def splitting(n, D, c, mu, drag, bound, goal, iterations, p, workspace):
                 z[a] -= f * (x[a] - new)
                 large = max(large, abs(new) / rho[k])
                 fast = max(fast, abs(z[a]))
+        # the natural map costs a product with D more: it is evaluated in every tenth iteration
         if it % 10 < 9:
             continue
         velocities(n, D, c, y, s)

@@ -298,6 +298,7 @@ def step_at(memory, context, same, h, a, b):
     position_rates(context, START)
     measure(memory, start, h)
     first_guess(memory, context, h)
+    # a step that fails leaves stages that are no guess for the next attempt; `finish_at` sets it again
     memory.last[0] = 0.0
     copy(start.yd, memory.k[0])
     copy(start.lam, memory.lam[0])

@@ -194,11 +194,13 @@ def solve_stage(memory, context, i, h, t):
         size = max(size, share_of_states(memory, state, state.zd, memory.zd, hg))
         if not size < 1e30:
             return NOT_FINITE
+        # the first correction of a stage has no ratio: that of earlier stages with this factor serves
         rate = size / before if before > 0.0 else memory.last[2]
         if before > 0.0:
             memory.last[2] = max(rate, 0.3 * memory.last[2])
         if rate < 1.0 and size * rate <= (NEWTON_NEAR if near else NEWTON) * (1.0 - rate):
             return DONE
+        # corrections that no longer shrink and are this small are round-off of the residual
         if rate > 0.5 and longest(x, state.s.shape[0]) <= STAGNATION:
             return DONE
         slow = rate > SLOW and before > 0.0

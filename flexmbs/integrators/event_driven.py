@@ -274,6 +274,7 @@ def first_event(memory, context, h):
     values(memory, context, 0.0, h, memory.first)
     note_gaps(contact)
     for i in range(EVALUATIONS_OF_GAPS):
+        # the first evaluations lie close to the start, where short flights end
         x = 0.02 if i == 0 else 0.1 if i == 1 else 0.1 + 0.15 * (i - 1)
         values(memory, context, x, h, memory.first)
         note_gaps(contact)

@@ -303,6 +303,7 @@ def solve_step(memory, context, h):
     for _ in range(memory.iterations):
         displace(context, STATE, START)
         for a in range(z.shape[0]):
+            # force states by the trapezoidal rule, of the order of the method
             z[a] = start.z[a] + 0.5 * h * (start.zd[a] + state.zd[a])
         renew = memory.factor[0] != h or slow
         residual(context, STATE, t1, renew)
@@ -331,6 +332,7 @@ def solve_step(memory, context, h):
         context.counts[ITERATIONS] += 1
         if not size < 1e30:
             return NOT_FINITE
+        # the second bound keeps accelerations accurate in short steps, where they change by δ/h²
         goal = memory.tolerance * min(largest(state.d), ACCELERATION_TOLERANCE * largest(sd) / c_sd) + ROUND_OFF
         if size <= 1e-3 * goal and change <= forces:
             return DONE
@@ -400,6 +402,7 @@ def finish_at(memory, context, same, h, a, b):
     size = 0.0
     change = 0.0
     for a in range(memory.kappa.shape[0]):
+        # what the end of a step leaves of G s + γ̄ is h² κ of the next one
         kappa = context.exchange.gs[1, a] / (h * h)
         size = max(size, abs(kappa))
         change = max(change, abs(kappa - memory.kappa[a]))

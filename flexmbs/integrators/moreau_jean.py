@@ -452,6 +452,7 @@ def step_at(memory, context, same, h, a_, b_):
     state.w[1] += lost_energy(memory, context)
     copy(at.zd, state.zd)
     copy(state.lam, at.lam)
+    # the equations hold at t₀ + θh, in ``at``: the audit evaluates there
     context.clock[HOLDS] = memory.theta
     if state.lam.shape[0] > 0:
         call(context.calls[PROJECT], context.records[COMMON], context.records[STATE], context.records[STATE], t0 + h, 0.0, 0.0)

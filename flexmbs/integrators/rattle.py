@@ -220,6 +220,7 @@ def step_at(memory, context, same, h, a_, b_):
         at.sd[a] = 0.0
     for a in range(state.lam.shape[0]):
         at.lam[a] = 0.0
+    # rates of force states depend on the states themselves: one correction of their trapezoidal rule
     for _ in range(2 if state.z.shape[0] > 0 else 1):
         for a in range(state.z.shape[0]):
             at.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + at.zd[a])
