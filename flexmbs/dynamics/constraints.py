@@ -26,7 +26,7 @@ from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.relations import relation_rows
 from flexmbs.dynamics.user_rows import user_rows
 from flexmbs.system.records import (
-    CHAIN_NQ, CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_KERNEL, CUT_NV, CUT_P, CUT_POSITIONS,
+    CHAIN_NQ, CLOSED_ROWS, CUT_BETA, CUT_C, CUT_CLOSED, CUT_CONSTANT, CUT_JOINT, CUT_KERNEL, CUT_NV, CUT_P,
     CUT_RA, CUT_RB, CUT_ROW, CUT_ROWS, CUT_RR, CUT_XA, CUT_XB, CUT_XR, DIRECTIONS, DRIVE_BODY, DRIVE_CUT, DRIVE_LAW,
     DRIVE_Q, DRIVE_ROW, DRIVE_V, ETA, G_ACCELERATION, G_POSITION, G_VELOCITY, INVERSE, OF_CHAIN, OF_FUNCTIONS, Q_AT, SPARE, S_AT,
 )  # fmt: skip
@@ -256,14 +256,6 @@ def drive_values(tree, drives, laws, io, gs, rate, t, q, s, sd):
         gs[G_POSITION, row] -= f
         gs[G_VELOCITY, row] -= fd
         gs[G_ACCELERATION, row] -= fdd
-
-
-@part
-def velocity_gaps(cuts, gs, factor, b, at):
-    """b[at + row] = −(G s + γ̄)/factor of the nonholonomic rows: δ with G δ = b and δs = factor δ puts velocities right."""
-    for k in range(cuts.shape[0]):
-        for row in range(cuts[k, CUT_ROW] + cuts[k, CUT_POSITIONS], cuts[k, CUT_ROW] + cuts[k, CUT_CLOSED]):
-            b[at + row] = -gs[G_VELOCITY, row] / factor
 
 
 @part
