@@ -68,7 +68,9 @@ class Choice(NamedTuple):
 
 
 def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
-    """Workspace for the choices of a run, among the velocities s or the quasi-velocities w, s = T w."""
+    """Workspace for the choices of a run, among the velocities s or the quasi-velocities w, s = T w (theory, sections 28
+    and 34).
+    """
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
     n, z = min(nc, ns), np.zeros
     start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
@@ -107,6 +109,7 @@ def choice_notes(compiled: Compiled, choice: Choice, names: tuple[str, ...] | No
 def recall(path, choice):
     """The choice of the last accepted step into the workspace of an evaluation."""
     nc, ns = choice.row.shape[0], choice.column.shape[0]
+    # evaluations begin with the choice of the path, whatever a rejected step has chosen since
     made = path.choice[MADE] > 0
     for a in range(3):
         choice.numbers[a] = path.choice[a] if made else choice.start[a]
@@ -175,6 +178,7 @@ def column_weights(system, work, q, weight):
             m = values[e.node[i, DIAGONAL] + a * (n + 1)]
             weight[e.node[i, OFFSET] + a] = 1.0 / m**0.5 if m > 0.0 else 1.0
         for k in range(system.tree[i, NF]):
+            # elastic coordinates are small and stiff: as dependent ones they would amplify errors of the others
             weight[system.tree[i, SF_AT] + k] *= ELASTIC
 
 
@@ -282,6 +286,7 @@ def dependent_solution(choice, b, d):
     n = choice.numbers[RANK]
     x = choice.x
     for a in range(n):
+        # Ĝ_d = diag(l) G_d diag(w): rows scale the right-hand side, columns the solution
         x[a] = -b[choice.row[a]] * choice.length[choice.row[a]]
     lu_solve(choice.factor, n, choice.order, x)
     for c in range(d.shape[0]):

@@ -93,6 +93,7 @@ def dependent_state(system, work, choice, t, q, s, tolerance):
         if not size < 1e30:
             break
         if it > 0 and size > SLOW * before:
+            # the factor of the start of the evaluation contracts too slowly: one of the present position
             constraint_matrix(system, work, q, 0.0, choice.G)
             if not factor_dependent(choice) > SINGULAR:
                 break
@@ -224,6 +225,7 @@ class Partitioning(Formalism):
                 f"partitioning.independent: {len(independent)} names for {freedoms} independent coordinates; "
                 f"name {freedoms} of {', '.join(velocity_names(compiled))}"
             )
+        # the columns of the dependent coordinates have to have the rank of G
         rest = np.delete(G, independent, axis=1)
         if rank and np.linalg.matrix_rank(rest, least) < rank:
             raise InputError(

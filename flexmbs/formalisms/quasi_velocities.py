@@ -66,6 +66,7 @@ def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
     others = len(own.T) - own.chosen
     if own.chosen != len(own.T) - rank:
         raise InputError(f"{WHERE}: {own.chosen} quasi-velocities for {len(own.T) - rank} freedoms; give {len(own.T) - rank}")
+    # [G; B_σ] is regular where the columns of the other velocities have the rank of G
     rest = (G @ own.T)[:, :others]
     if rank and not np.linalg.svd(rest, compute_uv=False)[rank - 1] > SINGULAR * np.abs(G).max():
         told = ", ".join(own.names[others:])

@@ -148,6 +148,7 @@ def factor(system, work, workspace, q, c_mass, c_damping, fresh):
     factors = memory_of(workspace.memory, workspace.factors)
     status = call(workspace.calls[FACTOR], equations, factors, here, fresh, c_mass, c_damping)
     schur = workspace.factors.coupled if c_damping >= 0.0 else workspace.factors.cuts
+    # loads of the loop closure pass through the factor of the tree: it comes first
     if status >= 0 and schur.node.shape[0] > 0:
         status = call(workspace.calls[SCHUR], equations, factors, here, 0.0, 0.0, c_damping)
     return status
@@ -173,7 +174,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
 
 @part
 def share_pivots(system, work, schur):
-    """Pivots of the rows of cut joints for `independence`; driven primary coordinates have none."""
+    """Pivots of the rows of cut joints, L of −S, for `independence`; driven primary coordinates have none."""
     node = schur.node
     ns = work.r.shape[0]
     for a in range(ns, work.stiffness.shape[0]):
@@ -200,6 +201,7 @@ def general_accelerations(system, work, workspace, t, q, s, z, sd, lam):
         x[ns + a] = -gs[G_ACCELERATION, a] - 2.0 * rate * gs[G_VELOCITY, a] - rate * rate * gs[G_POSITION, a]
     for a in range(ns):
         art.velocity[TAU, a] = -work.r[a]
+    # loads are minus the residual at ṡ = 0
     for i in range(system.tree.shape[0]):
         for a in range(6):
             art.body[i, LOAD + a] = -work.motion[i, WRENCH + a]

@@ -40,6 +40,7 @@ def between_ends(memory, context, same, t, a, b):
     for i in range(state.s.shape[0]):
         s0, s1, d0, d1 = start.s[i], state.s[i], h * start.sd[i], h * state.sd[i]
         whole = h * cubic_integral(s0, s1, d0, d1, 1.0)
+        # the cubic term brings the integral of s to hΔ: the dense output is continuous at the end of the step
         at.d[i] = h * cubic_integral(s0, s1, d0, d1, x) + x * x * x * (state.d[i] - whole)
         at.s[i] = cubic(s0, s1, d0, d1, x)
         at.sd[i] = start.sd[i] + x * (state.sd[i] - start.sd[i])

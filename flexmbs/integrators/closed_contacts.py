@@ -194,7 +194,7 @@ def held_forces(context, closed, t, m, mode, slip):
 def impulses_of_impact(context, closed, m, settling, share):
     """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` are up to date.
 
-    Returns a status.
+    c = U⁻ + e U⁻ of contacts that strike by Newton's law, Poisson's expansion e_N p_CN (theory, section 42). Returns a status.
     """
     contact = context.contact
     fast = False

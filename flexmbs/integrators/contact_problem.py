@@ -43,6 +43,7 @@ def sticking(D, o, r0, r1, r2):
     a00, a01, a02 = D[o, o], D[o, o + 1], D[o, o + 2]
     f1, f2 = D[o + 1, o] / a00, D[o + 2, o] / a00
     a11, a22 = D[o + 1, o + 1], D[o + 2, o + 2]
+    # in planar models nothing moves along the other tangent: A has a zero row there
     small = PLANAR * max(a11, a22)
     s11, s12, s21, s22 = a11 - f1 * a01, D[o + 1, o + 2] - f1 * a02, D[o + 2, o + 1] - f2 * a01, a22 - f2 * a02
     h1, h2 = r1 - f1 * r0, r2 - f2 * r0
@@ -65,7 +66,10 @@ def sticking(D, o, r0, r1, r2):
 
 @part
 def slip_at(D, o, r0, r1, r2, mu, d1, d2, given):
-    """(p_N, velocity along, velocity across) of slip in direction d: p_T = −μ p_N d, ξ_N = 0 or p_N given; p_N < 0: it jams."""
+    """(p_N, velocity along, velocity across) of slip in direction d: p_T = −μ p_N d, ξ_N = 0 or p_N given; p_N < 0: it jams.
+
+    With ξ_N = 0: p_N = −r₀/(A_00 − μ A_0T · d); a denominator ≤ 0 is a contact that friction jams.
+    """
     p0 = given
     if given < 0.0:
         stiffness = D[o, o] - mu * (D[o, o + 1] * d1 + D[o, o + 2] * d2)
@@ -92,7 +96,7 @@ def planar_slip(D, o, r0, r1, r2, mu, first, given):
 
 @called
 def slip_among(D, o, r0, r1, r2, mu, given, arcs):
-    """(p, found) of slip: the direction whose slip velocity is along it, by bisection, from slip without friction on."""
+    """(p, found) of slip: the direction d with ξ_T = α d, α ≥ 0, by bisection of its angle, from slip without friction on."""
     f = r0 / D[o, o] if given < 0.0 else -given
     start = math.atan2(r2 - D[o + 2, o] * f, r1 - D[o + 1, o] * f)
     width = 2.0 * math.pi / arcs
@@ -135,7 +139,7 @@ def slipping(D, o, r0, r1, r2, mu, given):
 
 @part
 def any_slip(D, o, r0, r1, r2, mu, given):
-    """(p, found) of slip, with the normal impulse ``given`` or `UNKNOWN` (then ξ_N = 0)."""
+    """(p, found) of slip, p_T = −μ p_N ξ_T/|ξ_T|, with the normal impulse ``given`` or `UNKNOWN` (then ξ_N = 0)."""
     least = PLANAR * max(D[o + 1, o + 1], D[o + 2, o + 2])
     if D[o + 1, o + 1] <= least or D[o + 2, o + 2] <= least:
         return planar_slip(D, o, r0, r1, r2, mu, D[o + 1, o + 1] > least, given)
@@ -144,7 +148,7 @@ def any_slip(D, o, r0, r1, r2, mu, given):
 
 @part
 def dragged(D, o, r1, r2, mu, given):
-    """(p_T1, p_T2, found) of a contact with the given normal impulse: sticking or slipping."""
+    """(p_T1, p_T2, found) of a contact with the given normal impulse: sticking, ξ_T = 0, or slipping, |p_T| = μ p_N."""
     if mu == 0.0 or given == 0.0:
         return 0.0, 0.0, True
     a11, a12, a21, a22 = D[o + 1, o + 1], D[o + 1, o + 2], D[o + 2, o + 1], D[o + 2, o + 2]
@@ -172,7 +176,7 @@ def dragged(D, o, r1, r2, mu, given):
 def one_contact(D, o, r0, r1, r2, mu, least, bound):
     """(p, found) of one contact with ξ = A p + r, A the block of D at o: p_N = bound, or ξ_N = 0 sticking or slipping.
 
-    ``least``: normal compliance A_NN at or below which the contact cannot yield.
+    ``least``: normal compliance A_NN (1/kg) at or below which the contact cannot yield. Theory, section 42.
     """
     # first the bound: an open contact, or one at its part of compression, needs no equation
     p1, p2, found = dragged(D, o, r1, r2, mu, bound)
@@ -238,6 +242,7 @@ def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x
         if largest <= tolerance * speed:
             compliances(n, D, rho)
             velocities(n, D, c, p, x)
+            # small changes may also be slow convergence: the law itself is judged
             if natural_map(n, x, mu, drag, bound, rho, p, r) <= tolerance * speed + round_off(n, rho, p):
                 return sweep + 1, worst
     return sweeps, worst
@@ -271,6 +276,7 @@ def impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace):
     steps, exists = solve_redundant(n, D, c, mu, tolerance * speed, NEARLY * speed, p, workspace)
     if steps > 0:
         return min(first + steps, sweeps - 1), worst
+    # impulses that grow without bound show that there is no solution: sweeps only confirm it
     last = sweeps if exists else min(sweeps, LAST)
     used, worst = sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, last, p, x, r, rho)
     if used >= last and not exists:

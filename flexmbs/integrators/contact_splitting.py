@@ -17,7 +17,7 @@ FIRST_WEIGHT, SPLIT_PROXIMAL = 0.01, 1e-6
 
 @part
 def nearest(m, b, f0, f1, f2):
-    """The point nearest to (f0, f1, f2) with p_N ≥ b and |p_T| ≤ μ p_N."""
+    """The point of {p_N ≥ b, |p_T| ≤ μ p_N} nearest to (f0, f1, f2), μ = ``m``."""
     size = (f1 * f1 + f2 * f2) ** 0.5
     normal, radius = f0, size
     if size > m * f0:
@@ -31,7 +31,7 @@ def nearest(m, b, f0, f1, f2):
 
 @part
 def split_matrix(n, D, rho, weight, workspace):
-    """Factors of D + (weight + PROXIMAL) diag(1/ρ); False where it has none."""
+    """Factors of D + (η + `SPLIT_PROXIMAL`) diag(1/ρ), η = ``weight``; False where it has none."""
     for k in range(n):
         for a in range(3 * k, 3 * k + 3):
             for b in range(3 * n):
@@ -115,6 +115,7 @@ def splitting(n, D, c, mu, drag, bound, goal, iterations, p, workspace):
         if least <= goal:
             break
         off, still = primal * fast, dual * large
+        # the weight balances what the constraint x = y and what the velocities are off by
         if off > 5.0 * still or still > 5.0 * off:
             weight *= 2.0 if off > still else 0.5
             fresh = False

@@ -177,7 +177,7 @@ def straddling(h, distance, rate):
 
 @entry
 def step_at(memory, context, same, h, a, b):
-    """A step of length h, or a shorter one that straddles a singular position."""
+    """A step of length h, or a shorter one that straddles a singular position (theory, sections 31 and 45)."""
     state, start, clock = context.state, context.start, context.clock
     if clock[FIXED] <= 0.0:
         h = straddling(h, memory.singular[0], memory.singular[1])
@@ -214,7 +214,7 @@ def finish_at(memory, context, same, h, a, b):
 
 @entry
 def within_at(memory, context, same, t, a, b):
-    """The state at time t of the last step, of order 4."""
+    """The state at time t of the last step by the continuous method of order 4."""
     x, h = part_of_step(context, t)
     if x == 1.0:
         take(context.state, context.at)

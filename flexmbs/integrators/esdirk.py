@@ -251,6 +251,7 @@ def error_of_step(memory, context, h):
         context.local[i] = memory.e_q[i] + x[i]
         at.d[i] = context.local[i]
     displace(context, AT, STATE)
+    # unfiltered velocities at a hundred times the tolerance: the filter hides those of stiff coordinates
     total = max(size_of_velocities(memory, x, c_s), size_of_velocities(memory, memory.e_s, 1.0 / STIFF))
     for i in range(state.q.shape[0]):
         total += ((at.q[i] - state.q[i]) / memory.near[i]) ** 2
@@ -295,6 +296,7 @@ def step_at(memory, context, same, h, a, b):
         memory.last[1] = 0.0
         if status != DONE:
             return status
+    # the first stage is explicit: its rates are those of the start
     position_rates(context, START)
     measure(memory, start, h)
     first_guess(memory, context, h)
@@ -342,7 +344,7 @@ def finish_at(memory, context, same, h, a, b):
 
 @part
 def polynomial(dense, j, x):
-    """(b_j(x), its derivative)"""
+    """(b_j(x), its derivative), b_j(x) = Σ_p B_jp x^(p+1), by Horner's rule."""
     value = 0.0
     slope = 0.0
     last = dense.shape[1] - 1

@@ -61,7 +61,7 @@ def share_of_states(memory, state, rate, other, c):
 
 @part
 def take_rates(memory, context, hg):
-    """Velocities, force states and positions of the stage from ṡ and ż in ``state``; q = q_base + hγ H(q) s by iteration.
+    """s, z and q of the stage from ṡ and ż in ``state``: s = base + hγ ṡ, z = base + hγ ż, q = base + hγ H(q) s by iteration.
 
     Returns the sum of squares of the change of q over its tolerances, negative where the iteration does not converge.
     """
@@ -148,6 +148,7 @@ def close(memory, context, point, here, t):
             for i in range(ns):
                 x[i] = 0.0
             for a in range(nc):
+                # nonholonomic rows have no positions: g of theirs is zero, and the correction may not move along them
                 holds = velocities == 1 or context.exchange.nonholonomic[a] == 0
                 x[ns + a] = -gs[velocities, a] if holds else 0.0
             correction(context, point)
@@ -197,6 +198,7 @@ def solve_stage(memory, context, i, h, t):
         # the first correction of a stage has no ratio: that of earlier stages with this factor serves
         rate = size / before if before > 0.0 else memory.last[2]
         if before > 0.0:
+            # one lucky ratio must not end the next stages too early
             memory.last[2] = max(rate, 0.3 * memory.last[2])
         if rate < 1.0 and size * rate <= (NEWTON_NEAR if near else NEWTON) * (1.0 - rate):
             return DONE

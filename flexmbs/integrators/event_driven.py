@@ -150,7 +150,7 @@ class Memory(NamedTuple):
 
 @part
 def derivative_with_forces(memory, context, t, mode, slip):
-    """ẏ of ``state`` with the forces of the closed contacts, which are left in contact.force. Returns a status."""
+    """ẏ of ``state`` with the forces (N) of the closed contacts, which are left in contact.force. Returns a status."""
     contact, closed, state = context.contact, memory.closed, context.state
     m = 0
     for k in range(mode.shape[0]):
@@ -170,6 +170,7 @@ def derivative_with_forces(memory, context, t, mode, slip):
             lost -= closed.problem.x[3 * b + c] * closed.before[b, c]
     if derivative(context, STATE, t) < 0:
         return INDEFINITE
+    # forces of contacts are no applied forces: their work counts as loss
     state.power[LOSS] += lost
     return DONE
 
@@ -443,6 +444,7 @@ def shortened(memory, context, t):
             u = memory.first[k]
             fall = (contact.rate[k, 0] - u) / DIFFERENCE
             if fall < 0.0 < u and contact.gap[k] <= TOUCHING + DIFFERENCE * abs(u) + DIFFERENCE:
+                # 2 u/fall is the time of the flight
                 context.clock[NEXT] = min(context.clock[NEXT], -2.2 * u / fall)
     return DONE
 
@@ -463,6 +465,7 @@ def change_modes(memory, context, t):
     for k in range(contact.mode.shape[0]):
         if contact.mode[k] == OPEN:
             continue
+        # a contact with a force must not open for the round-off of its velocity
         if (contact.rate[k, 0] > 1e-9 and contact.force[k, 0] <= 0.0) or contact.outside[k] != 0.0:
             contact.mode[k] = OPEN
         else:

@@ -176,7 +176,7 @@ def predict(p, h, s, sd, a, a_new, delta):
 
 @part
 def correct(c_sd, c_s, x, delta, s, sd):
-    """Apply the correction x to hΔ, s and ṡ; returns its size, NaN where one of x is."""
+    """hΔ ← hΔ + x, s ← s + γ/(βh) x, ṡ ← ṡ + (1 − α_m)/(βh² (1 − α_f)) x; returns the size of x, NaN where one of x is."""
     size = 0.0
     for i in range(s.shape[0]):
         delta[i] += x[i]
@@ -266,6 +266,7 @@ def suit(memory, context, h):
         memory.a0[i] = memory.a[i] + shift * memory.jerk[i]
     if not changed:
         return DONE
+    # the shift of s needs [[…, Gᵀ], [G, 0]]⁻¹: any factor near the state serves, as κ is small
     if memory.factor[0] == 0.0:
         residual(context, STATE, context.clock[TIME], True)
         c_sd, c_s = factors(memory.p, h)
@@ -355,7 +356,7 @@ def solve_step(memory, context, h):
 
 @entry
 def step_at(memory, context, same, h, a, b):
-    """The end of a step of length h in ``state``, its error over the tolerance in the clock."""
+    """The end of a step of length h in ``state``, its error over the tolerance in the clock (theory, section 46)."""
     state, start = context.state, context.start
     status = solve_step(memory, context, h)
     if status != DONE:
@@ -370,6 +371,7 @@ def step_at(memory, context, same, h, a, b):
     local_error(memory.p, h, memory.a1, memory.a0, context.local)
     if context.clock[FIXED] <= 0.0:
         context.clock[ERROR] = error_norm(context.local, memory.travel, memory.control[0], memory.control[1])
+    # after the norm: the step control uses the whole error, the audit leaves out vibrations that their amplitude bounds
     without_stiff(h, memory.a1, memory.a0, state.s, start.s, context.local)
     return DONE
 

@@ -1,4 +1,6 @@
-"""The log of impacts that a compiled method keeps until Python takes them."""
+"""The log of impacts that a compiled method keeps until Python takes them: time (s), impulse p (N s) and the energy −½ p ·
+(U⁻ + U⁺) (J) lost in each. Theory: docs/theory.md, sections 42 and 49.
+"""
 
 import numpy as np
 

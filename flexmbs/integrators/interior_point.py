@@ -44,7 +44,7 @@ def edge(mu, p, o):
 
 @part
 def mismatch(n, x, mu, p, u, lam):
-    """|(ξ_N − u, ξ_T + λ w)|²"""
+    """|(ξ_N − u, ξ_T + λ w)|² of all contacts: what is left of the equations of the path beside its products."""
     each = 0.0
     for k in range(n):
         o = 3 * k
@@ -76,7 +76,10 @@ def products(n, mu, bound, p, u, lam):
 
 @called
 def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, dsigma, workspace):
-    """Newton's step (step, du, dlam) towards τ, and the change dsigma of σ; returns False where it is not found."""
+    """Newton's step (step, du, dlam) towards τ, and the change dsigma of σ; returns False where it is not found.
+
+    Linearized: ξ_N = u, ξ_T = −λ w, u (p_N − b) = τ, λ σ = τ; u and λ eliminated, (D + B) Δp = −ξ + (τ/(p_N − b), −w τ/σ).
+    """
     J = workspace.matrix
     for k in range(n):
         o = 3 * k
@@ -212,6 +215,7 @@ def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, workspa
             attempt = LESS * worst
             for a in range(3 * n):
                 y[a] = p[a]
+            # Newton's method on the natural map converges quadratically where the path only approaches
             polished = newton(n, D, c, mu, drag, bound, rho, goal, y, x, r, q, step, workspace)
             if polished < least:
                 least = polished
@@ -239,6 +243,7 @@ def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, workspa
             p[a] = q[a]
         for k in range(n):
             u[k], lam[k] = u1[k], lam1[k]
+        # a step that reached far allows τ to fall fast: shrink is the part that the barriers cut off
         shrink = min(LARGEST_SHRINK, max(SHRINK, 1.0 - part_of))
     for a in range(3 * n):
         p[a] = best[a]

@@ -215,6 +215,7 @@ def delassus(memory, context, m, scale):
         for i in range(3 * m):
             memory.problem.D[i, j] = 0.0
             memory.G[i, j] = 0.0
+        # tangents without friction have no impulse: their columns stay zero
         if j % 3 > 0 and memory.problem.mu[j // 3] == 0.0:
             continue
         for a in range(ns):
@@ -328,6 +329,7 @@ def velocities_with_impulses(memory, context, m, h, c_mass):
     """The velocities ``memory.v`` without impulses become v + Y p with the impulses of the contacts that take part; λ by p/h."""
     state, start, at = context.state, context.start, context.at
     ns = memory.v.shape[0]
+    # forces act at q_θ, velocities count at the end of the step: D has two sets of rows
     rows_of_contacts(context, AT, context.clock[TIME] + memory.theta * h, m, memory.F)
     delassus(memory, context, m, c_mass)
     for j in range(3 * m):
@@ -386,6 +388,7 @@ def solve_step(memory, context, h, m):
         evaluate_middle(memory, context, h)
         if m > 0:
             rows_of_contacts(context, STATE, t0 + h, m, memory.W)
+        # slopes of forces and M change with q_θ: an old factor slows the iteration down before it fails
         renew = it == 0 or it % 4 == 3
         residual(context, AT, t0 + memory.theta * h, renew)
         context.counts[ITERATIONS] += 1
@@ -425,7 +428,7 @@ def solve_step(memory, context, h, m):
 
 @entry
 def step_at(memory, context, same, h, a_, b_):
-    """One step through its impacts."""
+    """One step through its impacts (theory, section 42)."""
     state, start, at, contact = context.state, context.start, context.at, context.contact
     t0 = context.clock[TIME]
     call(context.calls[CONTACTS], context.records[COMMON], context.records[START], context.records[START], t0, 0.0, 0.0)
@@ -455,6 +458,7 @@ def step_at(memory, context, same, h, a_, b_):
     # the equations hold at t₀ + θh, in ``at``: the audit evaluates there
     context.clock[HOLDS] = memory.theta
     if state.lam.shape[0] > 0:
+        # constraints hold on acceleration level in the step: what they drift by is taken out at its end
         call(context.calls[PROJECT], context.records[COMMON], context.records[STATE], context.records[STATE], t0 + h, 0.0, 0.0)
     for a in range(state.s.shape[0]):
         state.sd[a] = (state.s[a] - start.s[a]) / h
@@ -464,8 +468,9 @@ def step_at(memory, context, same, h, a_, b_):
 
 @part
 def local_error(memory, context, h):
-    """context.local, where the midpoint rule's is: error of the positions by the change of the mean accelerations too, and with
-    θ > ½ by these themselves. An impact changes velocities somewhere in its step."""
+    """context.local ← error of the positions: h² (1/12 Δṡ + (θ − ½) ṡ), beside that of the midpoint rule; 1/4 for 1/12 in
+    steps with impacts, which change velocities somewhere in their step.
+    """
     state, start = context.state, context.start
     strikes = memory.taking[0] > 0 or memory.taken[0] > 0
     share = WITHIN if strikes else SMOOTH_ERROR

@@ -19,7 +19,7 @@ POLISH, LESS = 1e-4, 0.1  # of the velocities: residual at which Newton's method
 
 @part
 def compliances(n, D, rho):
-    """ρ (n,) = 1/mean D_kk of each contact."""
+    """ρ (n,) = 1/mean D_kk (kg) of each contact: the scale that makes ρ ξ an impulse."""
     most = 0.0
     for a in range(3 * n):
         most = max(most, D[a, a])
@@ -42,7 +42,7 @@ def largest_velocity(n, D, c, bound):
 
 @part
 def velocities(n, D, c, p, x):
-    """x ← D p + c"""
+    """x ← ξ = D p + c (3n,)."""
     for a in range(3 * n):
         each = c[a]
         for b in range(3 * n):

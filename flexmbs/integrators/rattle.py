@@ -215,6 +215,7 @@ def step_at(memory, context, same, h, a_, b_):
     variation(context, h, memory)
     copy(state.q, at.q)
     copy(state.s, at.s)
+    # the first guess of the rates of the force states at the end
     copy(start.zd, at.zd)
     for a in range(ns):
         at.sd[a] = 0.0

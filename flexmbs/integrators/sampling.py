@@ -102,6 +102,7 @@ def sample(context):
     count = samples.work.shape[0]
     place, next_place = count * passed, count * (2.0 * context.clock[TIME] - context.clock[BEGUN]) / context.clock[END]
     k = min(int(place), count - 1)
+    # steps at equal times would meet periodic forces always in the same phase
     irregular = 0.8 * ((SPREAD * k) % 1.0)
     chosen = place >= k + irregular or next_place >= k + 1.0
     if chosen and samples.work[k, SAMPLED_H] == 0.0 and closed(context.contact) == 0:

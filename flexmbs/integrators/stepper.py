@@ -106,6 +106,7 @@ def next_step(context):
         return min(clock[FIXED], left) if left < clock[FIXED] * (1.0 - 1e-9) else clock[FIXED]
     left = next_corner(context) - clock[TIME]
     h = min(clock[NEXT], clock[LONGEST])
+    # equal steps up to the corner: no short last one, which would cost a factorization
     count = math.ceil(left / h * (1.0 - 1e-9))
     return left / max(count, 1.0) if count < 8.0 else h
 
@@ -187,6 +188,7 @@ def step(context):
                     propose(clock, context.control, h, error)
                 return accept(context, h)
             else:
+                # bodies passed through each other: half the step, by the same formula as for an error
                 error = 2.0 ** (1.0 / context.control[EXPONENT])  # half the step
         take(context.start, state)
         if fixed:

@@ -74,10 +74,13 @@ def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
 
 @part
 def may_dip(recent, k, length):
-    """May contact k, open at the last two evaluations, have been closed between? Or its gap changed sign outside its bounds."""
+    """May contact k, open at the last two evaluations, have been closed between, g₀ + g₁ ≤ v Δt? Or its gap changed sign
+    outside its bounds.
+    """
     a, b = recent[k, GAP_BEFORE], recent[k, GAP_NOW]
     if a > 0.0 > b:
         return True
+    # the speed between two evaluations may exceed that at both
     speed = FASTER * max(recent[k, SPEED_BEFORE], recent[k, SPEED_NOW])
     return recent[k, RATE_BEFORE] < 0.0 < recent[k, RATE_NOW] and a > 0.0 and b > 0.0 and a + b <= speed * length
 
