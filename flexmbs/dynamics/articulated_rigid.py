@@ -5,7 +5,7 @@
     η̇ = D⁻¹ (u − Uᵀ a'),   a = a' + S η̇,   a' = the parent's acceleration at the body's origin + c_i    outward.
 
 𝓘 = [[J, H], [Hᵀ, M]] acts on (α, a), wrenches (n, f) are n = J α + H a + p_n, f = Hᵀ α + M a + p_f, and c_i are the velocity
-products (A_CR, A_CL). Each body is described at the origin of its joint's frame, with classical accelerations a of that point:
+products of its joint. Each body is described at the origin of its joint's frame, with classical accelerations a of that point:
 articulated inertias are shifted, never turned, which makes a sweep three times cheaper than in body axes. Revolute and prismatic
 joints move about and along z of that frame.
 

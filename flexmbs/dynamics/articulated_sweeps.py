@@ -25,7 +25,7 @@ from flexmbs.dynamics.articulated_work import (
 
 @part
 def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at):
-    """half[at …] = L⁻¹ of the loads on body i (wrench in LOAD, generalized in TAU); passes the rest on to its parent.
+    """half[at …] = L⁻¹ of the loads on body i, a wrench f*_i and generalized loads τ_i; passes the rest on to its parent.
 
     At driven velocities the generalized load of what the body carries; ``known`` 1.0: they have the values ``given``, 0.0: none.
     Theory, section 20.
@@ -64,7 +64,7 @@ def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at
             if drive[to + k] >= 0:
                 c = COLUMNS + 6 * k
                 half[at + k] = velocity[TAU, to + k] + dot(load3_at(body, i, c), v) + dot(load3_at(body, i, c + 3), w)
-                # the load in HALF is without the motion of driven velocities: `outward_driven` subtracts what V makes there, with
+                # h_i is without the motion of driven velocities: `outward_driven` subtracts what V makes there, with
                 # all of them
                 x = known * given[to + k]
                 f = sub(f, scale(x, load3_at(body, i, PASSED + 6 * k)))
@@ -84,7 +84,7 @@ def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at
 
 @part
 def inward_loads(link, drive, body, A, modes, velocity, given):
-    """HALF = L⁻¹ k of all loads, leaves to root; ``given`` (ns,) holds the values of driven velocities."""
+    """h = L⁻¹ k of all loads, leaves to root; ``given`` (ns,) holds the values of driven velocities."""
     for back in range(link.shape[0]):
         i = link.shape[0] - 1 - back
         inward_body(link, drive, body, A, modes, velocity, i, given, 1.0, velocity[HALF], link[i, L_S])
@@ -108,9 +108,9 @@ def outward_driven(link, drive, body, velocity, i, v, w, x, ns):
 
 @part
 def outward_solution(link, drive, body, A, modes, velocity, x, ns):
-    """x[:ns] ← L⁻ᵀ HALF, root to leaves; driven entries are known, their multipliers −λ go to x[ns + row].
+    """x[:ns] ← L⁻ᵀ h, root to leaves; driven entries are known, their multipliers −λ go to x[ns + row].
 
-    JOINT_WRENCH becomes M*_i Ṽ_i minus what the loads pass on: the wrench f^p_i of the joint on body i for the rates x (theory,
+    The wrench of each joint becomes Λ_i M*_i Ṽ_i minus the load that is passed on: f^p_i of the joint on body i for the rates x (theory,
     section 20).
     """
     for i in range(link.shape[0]):

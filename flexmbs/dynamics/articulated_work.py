@@ -110,7 +110,7 @@ def make_articulated(system: System) -> Articulated:
 
 
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
-    """The column L_CHILD: the one child on the modes of a body, −1 for none, DENSE where its modal block is full."""
+    """Of each body the one child on its modes, −1 for none, −2 where its modal block is full."""
     found = np.full(len(own), -1, np.int64)
     rigid = system.bodies.rigid
     # a moving own frame, full modal matrices or second-order fields fill the modal block: the semiseparable factor does not serve

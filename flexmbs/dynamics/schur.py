@@ -184,9 +184,9 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
 
 @called
 def loop_multipliers(link, drive, body, velocity, schur, n_cuts, x, ns):
-    """−λ of the rows of S from HALF = L⁻¹ k and the wanted γ = G ṡ in x[ns …], in place; L⁻¹Gᵀ λ is added to HALF.
+    """−λ of the rows of S from h = L⁻¹ k and the wanted γ = G ṡ in x[ns …], in place; L⁻¹Gᵀ λ is added to h.
 
-    −S y = γ − (L⁻¹Gᵀ)ᵀ HALF − (driven part), y = −λ; rows of couplings have γ = 0 (theory, section 25).
+    −S y = γ − (L⁻¹Gᵀ)ᵀ h − (driven part), y = −λ; rows of couplings have γ = 0 (theory, section 25).
     """
     node, path, half, solution = schur.node, schur.path, schur.half, schur.x
     for k in range(node.shape[0]):
@@ -213,7 +213,7 @@ def loop_multipliers(link, drive, body, velocity, schur, n_cuts, x, ns):
                 n = link[i, L_NV] + link[i, L_NF]
                 at = path[h, PATH_PLACE] + r * n
                 for b in range(n):
-                    # y = −λ: HALF becomes L⁻¹ (k + Gᵀ λ), from which the outward sweep makes ṡ
+                    # y = −λ: h becomes L⁻¹ (k + Gᵀ λ), from which the outward sweep makes ṡ
                     velocity[HALF, link[i, L_S] + b] -= y * half[at + b]
                 for c in range(6):
                     body[i, LOAD + c] -= y * schur.load[h, 6 * r + c]

@@ -156,7 +156,7 @@ def factor(system, work, workspace, q, c_mass, c_damping, fresh):
 
 @part
 def solve(system, work, workspace, x):
-    """x ← solution of K_b for the loads in LOAD and TAU and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
+    """x ← solution of K_b for the loads f* and τ in the factors and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
     here = address_of(Evaluation(work.zero, work.zero, work.zero, work.zero, work.zero, x))
     equations = memory_of(work.memory, Equations(system, work))
     call(workspace.calls[SOLVE], equations, memory_of(workspace.memory, workspace.factors), here, 0.0, 0.0, 0.0)
