@@ -110,8 +110,8 @@ def outward_driven(link, drive, body, velocity, i, v, w, x, ns):
 def outward_solution(link, drive, body, A, modes, velocity, x, ns):
     """x[:ns] ← L⁻ᵀ h, root to leaves; driven entries are known, their multipliers −λ go to x[ns + row].
 
-    The wrench of each joint becomes Λ_i M*_i Ṽ_i minus the load that is passed on: f^p_i of the joint on body i for the rates x (theory,
-    section 20).
+    The wrench of each joint becomes f^p_i = Λ_i M*_i Ṽ_i minus the load that is passed on: that of the joint on body i for the
+    rates x (theory, section 20).
     """
     for i in range(link.shape[0]):
         to = link[i, L_S]
