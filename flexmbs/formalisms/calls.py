@@ -30,7 +30,7 @@ PROJECTIONS = 4
 
 
 class Common(NamedTuple):
-    """What the kernels of all formalisms work on."""
+    """Records that the kernels of all formalisms work on."""
 
     system: System
     work: Work
@@ -41,7 +41,7 @@ class Common(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What the kernels of one formalism work on."""
+    """Records that the kernels of one formalism work on."""
 
     system: System
     work: Work
@@ -74,7 +74,7 @@ def put_right(model, here, same, t, a, b):
 
 
 def kept(model, here, same, t, a, b):
-    """What the formalism keeps on the path after an accepted step."""
+    """The formalism's path variables after an accepted step."""
     keep(model.system, model.work, model.workspace, t, here.q, here.s)
     return 0
 
@@ -114,7 +114,9 @@ def residual(common, here, same, t, slopes, b):
 
 @entry
 def displace(common, here, base, t, by_midpoint, b):
-    """q = q_base ⊕ d; ``by_midpoint``: d of free motions becomes first what the midpoint rule needs."""
+    """q = q_base ⊕ d; ``by_midpoint``: d of free motions is first replaced by that of the midpoint rule (theory, sections 2
+    and 42).
+    """
     if by_midpoint != 0.0:
         midpoint(common.system.tree, common.system.joints, here.d)
     displaced(common.system.tree, common.system.joints, base.q, here.d, here.q)
@@ -250,8 +252,8 @@ def of_formalism(formalism: type[Formalism]) -> tuple[Entry | None, ...]:
 
 
 def keep(system, work, workspace, t, q, s):
-    """Stands for what a formalism keeps, which is bound."""
+    """A placeholder for the kernel of a formalism, which is bound."""
 
 
 def accepted(system, work, workspace, t, q, s):
-    """Stands for a formalism's correction, which is bound."""
+    """A placeholder for the kernel of a formalism, which is bound."""

@@ -86,7 +86,7 @@ class Formalism(abc.ABC):
         return
 
     def notes(self, compiled: Compiled, workspace: Any) -> list[str]:
-        """What the user should know after a run, one line each."""
+        """Notes for the user after a run, one line each."""
         return []
 
     @property

@@ -125,7 +125,7 @@ class EventDriven(Integrator):
 
 
 class Memory(NamedTuple):
-    """Coefficients and options, slopes of the last step, modes of the contacts during it, what happened at its end."""
+    """Integrator state: coefficients and options, slopes of the last step, modes of the contacts in it, events at its end."""
 
     tableau: np.ndarray
     nodes: np.ndarray
@@ -184,7 +184,7 @@ def state_in_step(memory, context, x, h):
 
 @part
 def watched_gap(memory, context, k):
-    """Is contact k rigid and open in this step?"""
+    """True where contact k is rigid and open in this step."""
     return context.contact.rigid[k] == 1 and memory.mode[k] == OPEN
 
 
@@ -211,9 +211,7 @@ def dip(memory, context, k, low, high, h):
 
 @part
 def values(memory, context, x, h, out):
-    """State functions of the contacts at the part x of the step: gap of open ones, speed along the direction of slip of slipping
-    ones; 1 where there is nothing to watch.
-    """
+    """State functions of the contacts at the part x of the step: gap of open ones, γ_T · slip of slipping ones; 1 elsewhere."""
     contact = context.contact
     state_in_step(memory, context, x, h)
     evaluate_contacts(context, AT, context.clock[TIME] + x * h)
@@ -229,8 +227,9 @@ def values(memory, context, x, h, out):
 
 @part
 def root(memory, context, k, low, high, h):
-    """Part of the step at which state function k, not negative at ``low``, becomes negative before ``high``: bisection and regula
-    falsi in turn.
+    """Part of the step at which state function k, not negative at ``low``, becomes negative before ``high``.
+
+    Bisection and regula falsi in turn.
     """
     values(memory, context, low, h, memory.last)
     a = memory.last[k]
@@ -306,7 +305,7 @@ def first_event(memory, context, h):
 
 @entry
 def step_at(memory, context, same, h, a_, b_):
-    """A step to its end or to the first event in it."""
+    """A step to its end or to the first event in it (theory, sections 43 and 45)."""
     state, start, clock, contact = context.state, context.start, context.clock, context.contact
     t = clock[TIME]
     for k in range(memory.mode.shape[0]):
@@ -339,7 +338,7 @@ def step_at(memory, context, same, h, a_, b_):
 
 @part
 def touches(memory, context, k):
-    """Is contact k open, closed but for round-off, and not parting? Gaps and velocities are up to date."""
+    """True where contact k is open, its gap closed up to round-off, and it does not part; gaps and velocities are up to date."""
     contact = context.contact
     near = contact.gap[k] <= TOUCHING and contact.outside[k] == 0.0 and contact.rate[k, 0] <= memory.control[2]
     return near and contact.rigid[k] == 1 and contact.mode[k] == OPEN
@@ -347,7 +346,7 @@ def touches(memory, context, k):
 
 @part
 def set_mode(contact, k, parts, u, v):
-    """Mode of contact k with the slip (u, v)."""
+    """Mode of contact k: open where it ``parts``, else sticking or slipping with the slip velocity (u, v) (m/s)."""
     speed = math.sqrt(u * u + v * v)
     contact.mode[k] = OPEN if parts else SLIPS if speed > SLIPPING else STICKS
     if contact.mode[k] == SLIPS:
@@ -364,7 +363,7 @@ def note_event(memory, t):
 
 @part
 def crowded(memory, context, k, t):
-    """Have the last events, this one of contact k, no time between them?"""
+    """True where the last `CROWD` events, this one of contact k, have no time between them."""
     if memory.crowd[0] < CROWD or t - memory.recent[memory.crowd[0] % CROWD] >= CROWDED * (1.0 + t):
         return False
     context.exchange.status[0] = k
@@ -428,7 +427,7 @@ def collide(memory, context, t):
 
 @part
 def shortened(memory, context, t):
-    """The next step is no longer than the flights that begin, so that gaps are seen before they close again."""
+    """The next step is no longer than the flights that begin, so that gaps are evaluated before they close again."""
     state, at, contact = context.state, context.at, context.contact
     status = derivative_with_forces(memory, context, t, contact.mode, contact.slip)
     if status != DONE:

@@ -225,7 +225,7 @@ def error_norm(error, travel, rtol, atol):
 
 
 class Memory(NamedTuple):
-    """What the method keeps: its coefficients and options, algorithmic accelerations, distances travelled, the factor's step."""
+    """Integrator state: coefficients and options, algorithmic accelerations, distances travelled, the factor's step."""
 
     p: np.ndarray  # (4,) α_m, α_f, β, γ
     tolerance: float

@@ -19,7 +19,7 @@ RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
 
 
 class Facts(NamedTuple):
-    """What a method may know of the equations: numbers of positions, velocities, force states, constraint rows and contacts."""
+    """Facts of the equations for a method: numbers of positions, velocities, force states, constraint rows and contacts."""
 
     nq: int
     ns: int
@@ -48,8 +48,8 @@ class Control(NamedTuple):
 
 
 class MethodCalls(NamedTuple):
-    """Kernels of a method, each called with (memory, context, context, t): the step of length t, what follows its acceptance, the
-    state at time t of the last step.
+    """Kernels of a method, each called with (memory, context, context, t): the step of length t, the actions after its
+    acceptance, the state at time t of the last step.
     """
 
     step: Entry
@@ -84,7 +84,7 @@ class Integrator(abc.ABC):
 
     @abc.abstractmethod
     def memory(self, facts: Facts) -> Any:
-        """Options and what is kept between steps beyond the state, a NamedTuple of arrays and numbers."""
+        """Options and the integrator state beyond q, s, z, a NamedTuple of arrays and numbers."""
 
     def begin(self, memory: Any, context: RunContext) -> None:
         """The memory at the consistent initial state ``context.state``."""
@@ -100,7 +100,7 @@ class Integrator(abc.ABC):
         return []
 
     def notes(self, memory: Any) -> list[str]:
-        """What the user should know after a run, one line each."""
+        """Notes for the user after a run, one line each."""
         return []
 
     @property

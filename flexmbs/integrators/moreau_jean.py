@@ -195,7 +195,7 @@ def foreseen(memory, contact, h):
 
 @part
 def rows_of_contacts(context, point, t, m, rows):
-    """Rows of the contacts that take part, at a point."""
+    """rows (3m, ns) ← W of the contacts that take part, at a point."""
     records = context.records
     call(context.calls[ROWS], records[COMMON], records[point], records[point], t, 1.0 * m, 0.0)
     for j in range(3 * m):
@@ -265,7 +265,9 @@ def restitution(memory, contact, m, h, share):
 
 @part
 def solve_contacts(memory, context, m, h, share):
-    """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its size)."""
+    """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its
+    size) (J).
+    """
     contact = context.contact
     restitution(memory, contact, m, h, share)
     used, worst = solve(memory.solver[0], memory.problem, IMPACT, m, memory.impulse_tolerance, memory.sweeps)
@@ -287,7 +289,7 @@ def solve_contacts(memory, context, m, h, share):
 
 @part
 def restituted(memory, m):
-    """Does restitution matter in this step?"""
+    """True where restitution matters in this step."""
     change = 0.0
     speed = 0.0
     for j in range(3 * m):

@@ -75,7 +75,7 @@ ROUND_OFF = 1e-12
 
 @part
 def ahead(clock, t):
-    """Is time t still ahead? A step that ends at t but for round-off is set to it."""
+    """True where time t is still ahead; a step that ends at t up to round-off is set to it."""
     near = ROUND_OFF * (1.0 + abs(t)) + 1e-9 * clock[FIXED]
     if clock[TIME] < t - near:
         return True
@@ -138,7 +138,7 @@ def method(context, which, t):
 
 @part
 def accept(context, h):
-    """What follows the acceptance of the step: its end becomes the state, path variables and the method's memory are written.
+    """The accepted step: its end becomes the state, path variables and the method's memory are written.
 
     Returns the status of the method.
     """
@@ -202,7 +202,7 @@ def step(context):
 
 @part
 def record(context, i, t):
-    """Output i at time t: the state within the last step, its accelerations and multipliers, what is left of the constraints."""
+    """Output i at time t: the state within the last step, its accelerations and multipliers, residuals of the constraints."""
     at, out, exchange = context.at, context.out, context.exchange
     told = t
     if t < context.clock[TIME] <= t + ROUND_OFF * (1.0 + abs(t)):  # behind a jump of a law at t

@@ -74,8 +74,9 @@ def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
 
 @part
 def may_dip(recent, k, length):
-    """May contact k, open at the last two evaluations, have been closed between, g₀ + g₁ ≤ v Δt? Or its gap changed sign
-    outside its bounds.
+    """True where contact k, open at the last two evaluations, may have been closed between: g₀ + g₁ ≤ v Δt.
+
+    Also where its gap changed sign outside its bounds.
     """
     a, b = recent[k, GAP_BEFORE], recent[k, GAP_NOW]
     if a > 0.0 > b:
@@ -87,7 +88,7 @@ def may_dip(recent, k, length):
 
 @called
 def dips(context, k, low, high):
-    """Was contact k closed between the times ``low`` and ``high`` of the last step? ``at`` is workspace."""
+    """True where contact k was closed between the times ``low`` and ``high`` of the last step; ``at`` is workspace."""
     contact, records = context.contact, context.records
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
@@ -108,7 +109,7 @@ def dips(context, k, low, high):
 
 @part
 def given_impulses(context, k):
-    """Has the step given contact k impulses?"""
+    """True where the step has given contact k impulses."""
     found = False
     for b in range(context.counts[TAKING]):
         found = found or context.contact.row[b] == k
