@@ -1,10 +1,21 @@
-"""Articulated inertia of a tree of rigid and flexible bodies (theory §3).
+"""Articulated inertia of a tree of rigid and flexible bodies.
 
-Body i moves by V_i = Ṽ_i + C s_η − Φ̄ q̇_f, Ṽ_i = Ad(X_pi⁻¹)(V_p + Ψ q̇_p): C are the columns of its joint, Φ̄ the modes of its own
-frame, Ψ those of the parent's frame, all as twists at the origin of the body whose modes they are, in its axes. From leaves to
-root the modes, then the joint velocities are eliminated, N_i = Eᵀ M*_i E = L Lᵀ; what is left is the articulated inertia M*_i
-that the parent feels through the joint (Featherstone 2008, ch. 7; with modes Jain & Rodriguez 1992). Driven velocities are known,
-not eliminated.
+Body i moves by
+
+    V_i = Ṽ_i + C_i η_i − Φ̄_i q̇_f,i,   Ṽ_i = Ad(X_pi⁻¹) (V_p + Ψ_i q̇_f,p):
+
+C_i are the columns of its joint, Φ̄_i the modes of its own frame, Ψ_i those of the parent's frame, all as twists at the origin of
+the body whose modes they are, in its axes. From leaves to root the modes, then the joint velocities are eliminated,
+
+    N_i = C_iᵀ M*_i C_i + K_β,   Λ_i = 1 − M*_i C_i N_i⁻¹ C_iᵀ,
+    M*_p = M_p + Σ_i [1 Ψ_i]ᵀ Ad(X_pi⁻¹)ᵀ Λ_i M*_i Ad(X_pi⁻¹) [1 Ψ_i],
+
+one joint velocity after the other, by Cholesky's method. What is left is the articulated inertia M*_i that the parent
+feels through the joint. Driven velocities are known, not eliminated. In iteration matrices M stands for c M + c' D + K.
+
+Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 7.1 to 7.3 (articulated-body
+inertia and algorithm); Bae and Haug (1987), Mech. Struct. Mach. 15, 359 (recursive formulation, open loops); with modes Jain and
+Rodriguez (1992), J. Guid. Control Dyn. 15, 1453.
 """
 
 import math
@@ -25,7 +36,11 @@ from flexmbs.dynamics.second_order import add_field_mass
 
 @part
 def frame_columns(frames, m, x, q, i, row, Psi):
-    """Psi[i, row:row+6] (6, nf): twists of frame m at the body's origin by its modes, v = φ + x×w, w = T(ψq)ᵀ ψ; body axes."""
+    """Psi[i, row:row+6] (6, nf): twists at the body's origin, its axes, of frame m by its modes: [φ + x̃ w; w] with w = T(ϑ)ᵀ ψ.
+
+    That is Ad(X_m) Φ_m: R_m = exp(ϑ̃) R_0 turns R_0ᵀ T(ϑ) ψ into exp(ϑ̃) T(ϑ) ψ = T(ϑ)ᵀ ψ. ``x`` is the position of the
+    frame (m).
+    """
     th = displacement(frames, m, 3, q)
     h = frames.current
     F = h.shape[1] // 6
@@ -47,7 +62,7 @@ def frame_columns(frames, m, x, q, i, row, Psi):
 
 @called
 def joint_geometry(tree, frames, art, motion, i, q):
-    """Pose of body i in its parent, columns of its joint and modes of both frames."""
+    """Into ``art``: pose X_pi = X_pm X_J X_cm⁻¹ of body i in its parent, columns Ad(X_cm) C_i of its joint, modes Φ̄_i and Ψ_i."""
     body = art.body
     R, x = parent_to_child(motion, i)
     Rc = load9_at(motion.Rc, i, 0)
@@ -70,7 +85,8 @@ def joint_geometry(tree, frames, art, motion, i, q):
 def body_matrix(bodies, tree, A, i, U, c_mass, c_damping, diagonal):
     """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block (none for c_damping < 0).
 
-    Filled are the rows of the twist and the upper triangle of the modal block, or its diagonal alone.
+    𝓜_i of theory section 5, in (V, q̇_f). Filled are the rows of the twist and the upper triangle of the modal block, or its
+    ``diagonal`` alone.
     """
     n = tree.nf[i]
     rigid_mass_rows(bodies, tree, i, U, A)
@@ -81,6 +97,7 @@ def body_matrix(bodies, tree, A, i, U, c_mass, c_damping, diagonal):
     for k in range(n):
         for l in range(k, k + 1 if diagonal else n):
             x = c_mass * bodies.m_rest[i, k, l]
+            # a negative factor marks a matrix for accelerations, where the elastic forces are in k
             if c_damping >= 0.0:
                 x += bodies.k_ff[i, k, l] + c_damping * bodies.d_ff[i, k, l]
             A[i, 6 + k, 6 + l] = x
@@ -90,7 +107,7 @@ def body_matrix(bodies, tree, A, i, U, c_mass, c_damping, diagonal):
 
 @part
 def inertia_times(A, i, v, w):
-    """A_rr (v, w)"""
+    """Wrench M* V = A[i, :6, :6] (v, w) as (f, n)."""
     f = (
         A[i, 0, 0] * v[0] + A[i, 0, 1] * v[1] + A[i, 0, 2] * v[2] + A[i, 0, 3] * w[0] + A[i, 0, 4] * w[1] + A[i, 0, 5] * w[2],
         A[i, 1, 0] * v[0] + A[i, 1, 1] * v[1] + A[i, 1, 2] * v[2] + A[i, 1, 3] * w[0] + A[i, 1, 4] * w[1] + A[i, 1, 5] * w[2],
@@ -106,7 +123,12 @@ def inertia_times(A, i, v, w):
 
 @called
 def eliminate_joint(link, drive, body, A, velocity, i):
-    """One joint velocity after the other: U = M* c/√D, D = c·M* c + κ, M* −= U Uᵀ; for driven ones U = M* c of what is left."""
+    """Eliminate the joint velocities of body i one after the other; False where a pivot is not positive.
+
+    With the column c of velocity k: D = cᵀ M* c + κ, U = M* c/√D, M* ← M* − U Uᵀ, from the last velocity to the first; κ is
+    the slope of forces on the coordinate. For driven velocities U = M* c of what is left. Theory, section 20; Featherstone 2008,
+    section 7.3.
+    """
     to = link[i, L_S]
     nv = link[i, L_NV]
     for back in range(nv):
@@ -117,6 +139,7 @@ def eliminate_joint(link, drive, body, A, velocity, i):
         w = load3_at(body, i, COLUMNS + 6 * k + 3)
         f, n = inertia_times(A, i, v, w)
         pivot = dot(v, f) + dot(w, n) + velocity[SLOPE, to + k]
+        # also true for NaN: a model with one must not pass as definite
         if not pivot > 0.0:
             return False
         inverse = 1.0 / math.sqrt(pivot)
@@ -133,6 +156,7 @@ def eliminate_joint(link, drive, body, A, velocity, i):
             A[i, a, 3] -= x * n[0]
             A[i, a, 4] -= x * n[1]
             A[i, a, 5] -= x * n[2]
+    # only now: a driven velocity feels the inertia with all free velocities of the joint eliminated
     for k in range(nv):
         if drive[to + k] >= 0:
             f, n = inertia_times(A, i, load3_at(body, i, COLUMNS + 6 * k), load3_at(body, i, COLUMNS + 6 * k + 3))
@@ -143,7 +167,7 @@ def eliminate_joint(link, drive, body, A, velocity, i):
 
 @part
 def load_block(A, i, a, b):
-    """3×3 block of A[i] at (a, b)."""
+    """3×3 block of A[i] at (a, b), nine numbers by rows."""
     return (
         A[i, a, b], A[i, a, b + 1], A[i, a, b + 2], A[i, a + 1, b], A[i, a + 1, b + 1], A[i, a + 1, b + 2],
         A[i, a + 2, b], A[i, a + 2, b + 1], A[i, a + 2, b + 2],
@@ -184,7 +208,11 @@ def difference(A, B):
 
 @part
 def carried_inertia(body, A, i, T):
-    """T[:, :6] = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹): the articulated inertia in the axes of the parent body, at its origin."""
+    """T[:, :6] = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹), X = X_pi: the articulated inertia in the axes of the parent body, at its origin.
+
+    With the blocks M, H, J of M*_i turned by R and d = x: G = H − M x̃ and J − Hᵀ x̃ + x̃ G (Featherstone 2008, chapter 2, on
+    spatial inertia, in the order force, moment).
+    """
     R = load9_at(body, i, POSE)
     x = load3_at(body, i, POSE + 9)
     M = turned_block(R, A, i, 0, 0)
@@ -214,9 +242,10 @@ def carried_inertia(body, A, i, T):
 
 @called
 def hand_to_parent(body, A, modes, i, p, n, elastic, whole, B, T):
-    """A[p] += [1 Ψ]ᵀ M [1 Ψ] with the inertia M of body i and the n modes Ψ of the parent's frame; M is left in B.
+    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i and the n modes Ψ of the parent's frame.
 
-    Without the modal block where it is not needed ``whole``.
+    B is left in ``B``. Without the modal block where it is not needed ``whole``: the semiseparable factor of the parent takes B
+    and Ψ themselves.
     """
     carried_inertia(body, A, i, B)
     for a in range(6):
@@ -243,7 +272,12 @@ def hand_to_parent(body, A, modes, i, p, n, elastic, whole, B, T):
 
 @part
 def articulate(link, drive, body, A, modes, velocity, carried, T):
-    """Eliminate all bodies from leaves to root; A holds their matrices. Returns 0, or −1 − body where one is indefinite."""
+    """Eliminate all bodies from leaves to root; A holds their matrices. Returns 0, or −1 − body where one is indefinite.
+
+    Theory, section 20; Featherstone 2008, section 7.3; with modes Jain and Rodriguez (1992). O(nb) bodies; of a body with
+    nf modes O(nf³), or O(nf) where its modal block is diagonal but for one child on its modes (`modes_on_a_spring`).
+    """
+    # bodies are numbered parents first: backwards is from the leaves to the root
     for back in range(link.shape[0]):
         i = link.shape[0] - 1 - back
         n = link[i, L_NF]
@@ -261,6 +295,7 @@ def articulate(link, drive, body, A, modes, velocity, carried, T):
         p = link[i, L_PARENT]
         if p >= 0:
             whole = link[p, L_CHILD] == DENSE
+            # a parent with a semiseparable factor takes the inertia of its one child from its own row
             B = carried[p if link[p, L_CHILD] == i else i]
             hand_to_parent(body, A, modes, i, p, link[p, L_NF], link[i, L_CARRIER] == 1, whole, B, T)
     return 0

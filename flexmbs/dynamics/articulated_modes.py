@@ -1,6 +1,13 @@
-"""Elimination of the modes of one body: A_ff = L Lᵀ, Y = A_rf L⁻ᵀ, A_rr −= Y Yᵀ, and products with L⁻¹ and L⁻ᵀ.
+"""Elimination of the modes of one body and products with the factor of its modal block:
 
-Two forms of L: a full one, and for diagonal modal matrices with one child on the modes a semiseparable one, that costs O(n).
+    A_ff = L Lᵀ,   Y = A_rf L⁻ᵀ,   A_rr ← A_rr − Y Yᵀ = A_rr − A_rf A_ff⁻¹ A_fr,
+
+the Schur complement of the elastic block. Two forms of L: a full one, and for diagonal modal matrices with one child on the modes
+a semiseparable one, diagonal plus the strictly lower triangle of a product of rank six, that costs O(nf) instead of O(nf³).
+
+Theory: docs/theory.md, sections 20 and 24. Jain and Rodriguez (1992), J. Guid. Control Dyn. 15, 1453, for the recursion with
+modes; Golub and Van Loan, Matrix Computations, the chapter on special linear systems, for Cholesky's method; Vandebril, Van Barel
+and Mastronardi, Matrix Computations and Semiseparable Matrices I (2008), for factors of this structure.
 """
 
 import math
@@ -11,7 +18,11 @@ from flexmbs.dynamics.articulated_work import CARRIER, DENSE
 
 @called
 def to_own_frame(A, Phi, i, n, T):
-    """Modes that move the own frame: A_rf −= A_rr Φ̄, A_ff −= Φ̄ᵀ(A_rf − A_rr Φ̄) + A_fr Φ̄ (upper triangle)."""
+    """Modes that move the own frame, V = Ṽ − Φ̄ q̇_f: the congruence [[1, −Φ̄], [0, 1]]ᵀ A [[1, −Φ̄], [0, 1]] of the matrix
+    of body i.
+
+    A_rf ← A_rf − A_rr Φ̄, A_ff ← A_ff − Φ̄ᵀ (A_rf − A_rr Φ̄) − A_fr Φ̄ (upper triangle); T (6, nf) is workspace.
+    """
     for a in range(6):
         for k in range(n):
             T[a, k] = A[i, a, 6 + k]
@@ -32,12 +43,13 @@ def to_own_frame(A, Phi, i, n, T):
 
 @called
 def eliminate_modes(A, i, n):
-    """A_ff = L Lᵀ (Lᵀ above the diagonal, reciprocal pivots on it), Y = A_rf L⁻ᵀ, A_rr −= Y Yᵀ; False where indefinite."""
+    """A_ff = L Lᵀ (Lᵀ above the diagonal, reciprocal pivots on it), Y = A_rf L⁻ᵀ, A_rr ← A_rr − Y Yᵀ; False where indefinite."""
     for j in range(6, 6 + n):
         pivot = A[i, j, j]
         if not pivot > 0.0:
             return False
         inverse = 1.0 / math.sqrt(pivot)
+        # the sweeps multiply by it: no division is left for them
         A[i, j, j] = inverse
         for c in range(j + 1, 6 + n):
             A[i, j, c] *= inverse
@@ -57,11 +69,11 @@ def eliminate_modes(A, i, n):
 
 @called
 def modes_on_a_spring(A, modes, i, n, child, M, W):
-    """As `eliminate_modes` for A_ff = D + Ψᵀ M Ψ with a diagonal D and the inertia M (6×6) of one child, in O(n).
+    """As `eliminate_modes` for A_ff = D + Ψᵀ M Ψ with a diagonal D and the inertia M (6×6) of one child, in O(nf).
 
     L = diag(l) + tril(Ψᵀ G, −1): u = P ψ_k, l_k² = d_k + ψ_k·u, g_k = u/l_k, P ← P − g_k g_kᵀ from P = M; Y = A_rf L⁻ᵀ:
     z = a_k − Wᵀψ_k, y_k = z/l_k, W ← W + g_k y_kᵀ from W = 0; A_rr −= y_k y_kᵀ. Row 6 + k of A keeps g_k and 1/l_k. L is
-    semiseparable: products with its inverse pass one wrench along the modes. ``W`` (6, 6) is scratch.
+    semiseparable: products with its inverse pass one wrench along the modes. ``W`` (6, 6) is workspace.
 
     One loop does all of it, so that the processor updates W and A_rr while it waits for the next pivot, which depends on the last
     through P alone: hence P in variables (its upper triangle), sums in pairs, no root among them.
@@ -119,7 +131,7 @@ def modes_on_a_spring(A, modes, i, n, child, M, W):
 
 @part
 def less_square_of(w, k):
-    """A_rr −= y yᵀ with the column y = w[:6, k], whose numbers stay in registers."""
+    """A_rr ← A_rr − y yᵀ with the column y = w[:6, k], whose numbers stay in registers."""
     y0, y1, y2, y3, y4, y5 = w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k]
     for r in range(6):
         f = w[r, k]
@@ -133,7 +145,7 @@ def less_square_of(w, k):
 
 @part
 def modal_load(P, i, row, k, f, n):
-    """P[i, row:row+6, k] · (f, n)"""
+    """Generalized load P[i, row:row+6, k] · (f, n) of mode k by a wrench (f, n)."""
     return (
         P[i, row, k] * f[0] + P[i, row + 1, k] * f[1] + P[i, row + 2, k] * f[2]
         + P[i, row + 3, k] * n[0] + P[i, row + 4, k] * n[1] + P[i, row + 5, k] * n[2]
@@ -142,7 +154,7 @@ def modal_load(P, i, row, k, f, n):
 
 @part
 def inward_modes(A, i, n, half, at):
-    """half[at …] ← L⁻¹ half; returns the wrench Y half that goes on."""
+    """half[at …] ← L⁻¹ half by forward substitution; returns the wrench Y L⁻¹ half that is taken from the load passed on."""
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     y = at - 6
     for j in range(6, 6 + n):
@@ -161,7 +173,7 @@ def inward_modes(A, i, n, half, at):
 
 @part
 def inward_along_modes(A, modes, i, n, child, half, at):
-    """As `inward_modes` with the semiseparable L."""
+    """As `inward_modes` with the semiseparable L: the wrench Σ_l g_l x_l of the modes before is passed along, O(nf)."""
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     f = (0.0, 0.0, 0.0)
     t = (0.0, 0.0, 0.0)
@@ -185,7 +197,7 @@ def inward_along_modes(A, modes, i, n, child, half, at):
 
 @part
 def modal_twist(P, i, row, n, x, at):
-    """Σ_k P[i, row:row+6, k] x[at + k]"""
+    """Twist Σ_k P[i, row:row+6, k] x[at + k] of a frame by its modes, as (v, ω)."""
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(n):
         f = x[at + k]
@@ -200,7 +212,7 @@ def modal_twist(P, i, row, n, x, at):
 
 @part
 def outward_along_modes(A, modes, i, n, child, x, at):
-    """x[at …] ← L⁻ᵀ x with the semiseparable L."""
+    """x[at …] ← L⁻ᵀ x with the semiseparable L: the twist Σ_l ψ_l x_l of the modes behind is passed along, O(nf)."""
     v = (0.0, 0.0, 0.0)
     t = (0.0, 0.0, 0.0)
     w = A[i]
@@ -218,7 +230,7 @@ def outward_along_modes(A, modes, i, n, child, x, at):
 
 @part
 def outward_modes(A, modes, i, n, child, v, w, half, x, at):
-    """x[at …] = L⁻ᵀ(half − Yᵀ V)"""
+    """x[at …] = L⁻ᵀ (half − Yᵀ V) with the twist V = (v, w) of the frame: the accelerations of the modes."""
     for k in range(n):
         x[at + k] = half[at + k] - (
             A[i, 0, 6 + k] * v[0] + A[i, 1, 6 + k] * v[1] + A[i, 2, 6 + k] * v[2]

@@ -1,8 +1,16 @@
-"""Articulated-body algorithm of rigid trees with joint forces (Featherstone 2008, §7.3), in world axes.
+"""Articulated-body algorithm of rigid trees with joint forces, in world axes:
 
-Each body is described at the origin of its joint's frame, with classical accelerations: articulated inertias are shifted, never
-turned, which makes a sweep three times cheaper than in body axes.
-Wrenches (n, f) with n = J α + H a + p_n, f = Hᵀα + M a + p_f. Revolute and prismatic joints move about and along z of that frame.
+    J, H, M ← inertia of the body,   p_n = ω × J ω,   p_f = ω × (ω × c)                              outward, with ω and poses,
+    U = 𝓘 S,   D = Sᵀ U,   u = τ − Sᵀ p,   𝓘 ← 𝓘 − U D⁻¹ Uᵀ,   p ← p + 𝓘 c_i + U D⁻¹ u                inward,
+    η̇ = D⁻¹ (u − Uᵀ a'),   a = a' + S η̇,   a' = the parent's acceleration at the body's origin + c_i    outward.
+
+𝓘 = [[J, H], [Hᵀ, M]] acts on (α, a), wrenches (n, f) are n = J α + H a + p_n, f = Hᵀ α + M a + p_f, and c_i are the velocity
+products of its joint. Each body is described at the origin of its joint's frame, with classical accelerations a of that point:
+articulated inertias are shifted, never turned, which makes a sweep three times cheaper than in body axes. Revolute and prismatic
+joints move about and along z of that frame.
+
+Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3 (there in body coordinates
+and with spatial accelerations).
 """
 
 import math
@@ -20,7 +28,7 @@ from flexmbs.dynamics.joints import joint_directions, joint_pose
 
 @part
 def load6_at(a, i, o):
-    """Entries o … o+5 of row i."""
+    """Entries o … o+5 of row i: a symmetric matrix (xx, xy, xz, yy, yz, zz)."""
     return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3], a[i, o + 4], a[i, o + 5])
 
 
@@ -45,7 +53,7 @@ def symmetric_mul(S, x):
 
 @part
 def turned_symmetric(R, S):
-    """R S Rᵀ"""
+    """R S Rᵀ of a symmetric matrix (xx, xy, xz, yy, yz, zz)."""
     b = matmul(R, (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5]))
     return (
         b[0] * R[0] + b[1] * R[1] + b[2] * R[2], b[0] * R[3] + b[1] * R[4] + b[2] * R[5], b[0] * R[6] + b[1] * R[7] + b[2] * R[8],
@@ -80,7 +88,11 @@ def less_full_dyad(H, u, v):
 
 @part
 def rigid_outward(joints, rigid, q, s):
-    """Motion of all bodies, their inertias and bias wrenches."""
+    """Rotations, angular velocities and velocity products of all bodies, their inertias (world axes) and bias wrenches.
+
+    Revolute: c_i = (ω_p × S η, ω_p × (ω_p × d)); prismatic: c_i = (0, ω_p × (ω_p × d + 2 S η)), d from the parent's origin to
+    the own.
+    """
     body, place, w = rigid.body, rigid.place, rigid.state
     for i in range(body.shape[0]):
         p = body[i, B_PARENT]
@@ -104,6 +116,7 @@ def rigid_outward(joints, rigid, q, s):
                 wi = add(wp, axis)
                 store3_at(w, i, A_CR, cross(wp, axis))
                 store3_at(w, i, A_CL, cross(wp, cross(wp, d)))
+                # a rotation about its own z axis changes two columns of R
                 R = (
                     c * R[0] + y * R[1], c * R[1] - y * R[0], R[2], c * R[3] + y * R[4], c * R[4] - y * R[3], R[5],
                     c * R[6] + y * R[7], c * R[7] - y * R[6], R[8],
@@ -120,6 +133,7 @@ def rigid_outward(joints, rigid, q, s):
         J = turned_symmetric(R, load6_at(place, i, P_INERTIA))
         c = mul(R, load3_at(place, i, P_FIRST))
         store6_at(w, i, A_J, J)
+        # n has the part c × a, f the part α × c = c̃ᵀ α: H = c̃ with the first moment c about the body's origin
         store9_at(w, i, A_H, (0.0, -c[2], c[1], c[2], 0.0, -c[0], -c[1], c[0], 0.0))
         store6_at(w, i, A_M, (m, 0.0, 0.0, m, 0.0, m))
         store3_at(w, i, A_PN, cross(wi, symmetric_mul(J, wi)))
@@ -128,7 +142,10 @@ def rigid_outward(joints, rigid, q, s):
 
 @part
 def general_joint(joints, rigid, i, q, s, R, d, wp):
-    """Any chain: its columns in world axes, velocity-product accelerations; returns (R, d, ω) of body i."""
+    """Any chain: its columns in world axes as (ω, v), velocity products c_i; returns (R, d, ω) of body i.
+
+    The rates Ċ η of `joint_directions` are of spatial kind; ω_rel × v_rel and 2 ω_p × v_rel make the acceleration of the origin.
+    """
     body, column, w = rigid.body, rigid.column, rigid.state
     j = body[i, B_JOINT]
     Rj, xj = joint_pose(joints, j, q, body[i, B_Q])
@@ -149,7 +166,11 @@ def general_joint(joints, rigid, i, q, s, R, d, wp):
 
 @part
 def rigid_inward(rigid, tau):
-    """Articulated inertias and bias wrenches from leaves to root. Returns 0, or −1 − body where one is indefinite."""
+    """Articulated inertias and bias wrenches from leaves to root under the joint forces τ. Returns 0, or −1 − body.
+
+    U = 𝓘 S, D = Sᵀ U, u = τ − Sᵀ p, 𝓘 ← 𝓘 − U D⁻¹ Uᵀ, p ← p + U D⁻¹ u; columns of a general joint one after the other. −1 −
+    body where a pivot D is not positive. Featherstone 2008, section 7.3.
+    """
     body, w = rigid.body, rigid.state
     for back in range(body.shape[0]):
         i = body.shape[0] - 1 - back
@@ -216,7 +237,10 @@ def rigid_inward(rigid, tau):
 
 @part
 def shift_to_parent(w, i, p, J, H, M, n, f):
-    """Articulated inertia and bias wrench of body i onto body p, moved by d: H' = H + d̃M, J' = J − H d̃ + d̃ H'ᵀ."""
+    """Articulated inertia and bias wrench of body i onto body p, moved by d: H' = H + d̃ M, J' = J − H d̃ + d̃ H'ᵀ, M' = M.
+
+    Before it p ← p + 𝓘 c_i with the velocity products of the joint; the moment gets d × f.
+    """
     cr = load3_at(w, i, A_CR)
     cl = load3_at(w, i, A_CL)
     d = load3_at(w, i, A_D)
@@ -250,7 +274,7 @@ def shift_to_parent(w, i, p, J, H, M, n, f):
 
 @part
 def rigid_rates(rigid, gravity, sd):
-    """ṡ from root to leaves; gravity enters as the acceleration −g of the ground."""
+    """ṡ from root to leaves, η̇ = D⁻¹ (u − Uᵀ a'), a = a' + S η̇; gravity enters as the acceleration −g of the ground."""
     body, w, column = rigid.body, rigid.state, rigid.column
     ground = (-gravity[0], -gravity[1], -gravity[2])
     for i in range(body.shape[0]):
@@ -285,7 +309,10 @@ def rigid_rates(rigid, gravity, sd):
 
 @part
 def rigid_accelerations(joints, rigid, gravity, q, s, tau, sd):
-    """ṡ of a rigid tree under joint forces τ. Returns 0, or −1 − body where M is indefinite."""
+    """ṡ (ns,) of a rigid tree under joint forces τ (ns,). Returns 0, or −1 − body where M is indefinite.
+
+    The three sweeps of Featherstone 2008, section 7.3; O(nb).
+    """
     rigid_outward(joints, rigid, q, s)
     status = rigid_inward(rigid, tau)
     if status == 0:

@@ -1,4 +1,16 @@
-"""Sweeps over the eliminated tree: loads inward, velocities or rates outward (see `articulated`)."""
+"""Sweeps over the eliminated tree: loads inward, velocities or rates outward.
+
+With the factors of `flexmbs.dynamics.articulated`, M = L Lᵀ of the whole tree without ever forming L,
+
+    inward:   h_i = L_i⁻¹ (τ_i + C_iᵀ f*_i),   f*_p ← f*_p + Ad(X_pi⁻¹)ᵀ (f*_i − U_i h_i),               h = L⁻¹ k,
+    outward:  η̇_i = L_i⁻ᵀ (h_i − U_iᵀ Ṽ_i),   V_i = Ṽ_i + C_i η̇_i,   f^p_i = Λ_i M*_i Ṽ_i − (f*_i − U_i h_i),   ṡ = L⁻ᵀ h,
+
+with N_i = L_i L_iᵀ and U_i = M*_i C_i L_i⁻ᵀ; modes likewise with L and Y of their elimination. V stands for the twist rates that
+belong to ṡ. The loads are −residual at ṡ = 0: they hold M ā already, so that no velocity products appear in the sweeps.
+
+Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3; Jain and Rodriguez (1992),
+J. Guid. Control Dyn. 15, 1453, where the mass matrix is factored into two sweeps.
+"""
 
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import twist_to_child, wrench_to_parent
@@ -13,9 +25,10 @@ from flexmbs.dynamics.articulated_work import (
 
 @part
 def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at):
-    """half[at …] = L⁻¹ of the loads on body i (wrench in LOAD, generalized in TAU); hands the rest to its parent.
+    """half[at …] = L⁻¹ of the loads on body i, a wrench f*_i and generalized loads τ_i; passes the rest on to its parent.
 
     At driven velocities the generalized load of what the body carries; ``known`` 1.0: they have the values ``given``, 0.0: none.
+    Theory, section 20.
     """
     to = link[i, L_S]
     nv = link[i, L_NV]
@@ -51,6 +64,8 @@ def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at
             if drive[to + k] >= 0:
                 c = COLUMNS + 6 * k
                 half[at + k] = velocity[TAU, to + k] + dot(load3_at(body, i, c), v) + dot(load3_at(body, i, c + 3), w)
+                # h_i is without the motion of driven velocities: `outward_driven` subtracts what V makes there, with
+                # all of them
                 x = known * given[to + k]
                 f = sub(f, scale(x, load3_at(body, i, PASSED + 6 * k)))
                 m = sub(m, scale(x, load3_at(body, i, PASSED + 6 * k + 3)))
@@ -69,7 +84,7 @@ def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at
 
 @part
 def inward_loads(link, drive, body, A, modes, velocity, given):
-    """HALF = L⁻¹ of all loads; ``given`` holds the values of driven velocities."""
+    """h = L⁻¹ k of all loads, leaves to root; ``given`` (ns,) holds the values of driven velocities."""
     for back in range(link.shape[0]):
         i = link.shape[0] - 1 - back
         inward_body(link, drive, body, A, modes, velocity, i, given, 1.0, velocity[HALF], link[i, L_S])
@@ -77,7 +92,7 @@ def inward_loads(link, drive, body, A, modes, velocity, given):
 
 @part
 def outward_driven(link, drive, body, velocity, i, v, w, x, ns):
-    """Adds the driven velocities to V = (v, w); their multipliers −λ go to x[ns + row]."""
+    """Adds the driven velocities to V = (v, w); their multipliers −λ go to x[ns + row]: row of M ṡ − k at the driven velocity."""
     to = link[i, L_S]
     for k in range(link[i, L_NV]):
         if drive[to + k] >= 0:
@@ -93,9 +108,10 @@ def outward_driven(link, drive, body, velocity, i, v, w, x, ns):
 
 @part
 def outward_solution(link, drive, body, A, modes, velocity, x, ns):
-    """x[:ns] ← L⁻ᵀ HALF, outward; driven entries are known, their multipliers −λ go to x[ns + row].
+    """x[:ns] ← L⁻ᵀ h, root to leaves; driven entries are known, their multipliers −λ go to x[ns + row].
 
-    JOINT_WRENCH becomes M*_i Ṽ_i minus what the loads pass on: the wrench of the joint on body i for the rates x.
+    The wrench of each joint becomes f^p_i = Λ_i M*_i Ṽ_i minus the load that is passed on: that of the joint on body i for the
+    rates x (theory, section 20).
     """
     for i in range(link.shape[0]):
         to = link[i, L_S]
@@ -112,6 +128,7 @@ def outward_solution(link, drive, body, A, modes, velocity, x, ns):
                 v = add(v, dv)
                 w = add(w, dw)
             v, w = twist_to_child(load9_at(body, i, POSE), load3_at(body, i, POSE + 9), v, w)
+        # A and the load are those after elimination: the wrench of the joint does not depend on what its free velocities become
         f, m = inertia_times(A, i, v, w)
         store3_at(body, i, JOINT_WRENCH, sub(f, load3_at(body, i, LOAD)))
         store3_at(body, i, JOINT_WRENCH + 3, sub(m, load3_at(body, i, LOAD + 3)))

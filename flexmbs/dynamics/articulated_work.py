@@ -1,4 +1,8 @@
-"""Scratch and factors of the recursive formalism, allocated once per run."""
+"""Workspace and factors of the recursive formalism, allocated once per run.
+
+What the arrays hold is stated with the columns below; the equations are those of `flexmbs.dynamics.articulated`,
+`flexmbs.dynamics.articulated_rigid` and `flexmbs.dynamics.schur`. Theory: docs/theory.md, sections 20 and 25.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,9 +27,9 @@ OWN, CARRIER = 0, 6
 PIVOT, SLOPE, TAU, HALF = range(4)
 # columns of SchurComplement.node: its bodies in SchurComplement.path, first row of the Schur complement, number of rows
 PATH, PATH_END, ROW, ROWS = range(4)
-# columns of SchurComplement.path: body, its place in SchurComplement.half
+# columns of SchurComplement.path: body, its index in SchurComplement.half
 PATH_BODY, PATH_PLACE = range(2)
-# columns of SchurComplement.product: two nodes, body, places of its columns in their rows, place of the block that it adds to
+# columns of SchurComplement.product: two nodes, body, indices of its columns in their rows, index of the block that it adds to
 ONE, OTHER, SHARED, PLACE_ONE, PLACE_OTHER, TARGET = range(6)
 # columns of Rigid.body and kinds of joints
 B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S = range(6)
@@ -42,7 +46,7 @@ C_U, C_DINV, C_WIDTH = 36, 72, 84
 
 
 class Articulated(NamedTuple):
-    """Articulated matrices and the loads and solutions that pass through them."""
+    """Articulated matrices and the loads and solutions that pass through them (theory, section 20)."""
 
     link: np.ndarray  # (nb, 7) int64
     drive: np.ndarray  # (ns,) constraint row that drives a velocity, or −1
@@ -56,7 +60,10 @@ class Articulated(NamedTuple):
 
 
 class Rigid(NamedTuple):
-    """Rigid trees without cut joints: constants and scratch of the articulated-body algorithm."""
+    """Rigid trees without cut joints: constants and workspace of the articulated-body algorithm.
+
+    Featherstone 2008, section 7.3.
+    """
 
     body: np.ndarray  # (nb, 6)
     place: np.ndarray  # (nb, 22)
@@ -65,7 +72,10 @@ class Rigid(NamedTuple):
 
 
 class SchurComplement(NamedTuple):
-    """Rows that close loops, L⁻¹Gᵀ by the bodies of their paths to the root, and their Schur complement."""
+    """Rows of the loop closure, L⁻¹Gᵀ by the bodies of their paths to the root, and S = G M⁻¹ Gᵀ by blocks.
+
+    Theory, section 25.
+    """
 
     node: np.ndarray  # (nk, 4)
     path: np.ndarray  # (n, 2) bodies by node, outermost first
@@ -79,7 +89,7 @@ class SchurComplement(NamedTuple):
 
 
 def make_articulated(system: System) -> Articulated:
-    """Zeroed factors that fit a system."""
+    """Zeroed factors and workspace that fit a system."""
     nb, _, ns, nc, _ = (int(n) for n in system.layout)
     F = system.bodies.m_ff.shape[2]
     z = np.zeros
@@ -97,9 +107,10 @@ def make_articulated(system: System) -> Articulated:
 
 
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
-    """The column L_CHILD."""
+    """Of each body the one child on its modes, −1 for none, −2 where its modal block is full."""
     found = np.full(len(own), -1, np.int64)
     bodies = system.bodies
+    # a moving own frame, full modal matrices or second-order fields fill the modal block: the semiseparable factor does not serve
     found[(own == 1) | (bodies.diagonal == 0) | (bodies.n_fields > 0)] = DENSE
     for i, p in enumerate(system.tree.parent):
         if carrier[i] == 1 and p >= 0:
@@ -108,7 +119,10 @@ def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarra
 
 
 def make_rigid(system: System) -> Rigid:
-    """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute or prismatic joint."""
+    """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute or prismatic joint.
+
+    Inertia about that origin: ∫x xᵀ dm − x_c cᵀ − c x_cᵀ + m x_c x_cᵀ (parallel axes), then tr(P) 1 − P.
+    """
     tree, frames, joints = system.tree, system.frames, system.joints
     nb = len(tree.parent)
     rigid = Rigid(np.zeros((nb, 6), np.int64), np.zeros((nb, P_WIDTH)), np.zeros((nb, A_WIDTH)), np.zeros((nb, C_WIDTH)))
@@ -141,16 +155,21 @@ def _axes_about(axis: np.ndarray) -> np.ndarray:
 
 
 def make_schur(system: System, art: Articulated, coupled: bool) -> SchurComplement:
-    """Symbolic Schur complement of the cut joints and, when ``coupled``, of the couplings behind them."""
+    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints and, when ``coupled``, of the couplings behind them.
+
+    Two nodes are coupled where the paths of their frames to the root share a body with a free velocity.
+    """
     tree, body = system.tree, system.frames.body
     size = tree.nv + tree.nf
     free = [bool((art.drive[at : at + n] < 0).any()) for at, n in zip(tree.s_at, size)]
     ends = list(zip(system.cuts.frame_p, system.cuts.frame_c, system.cuts.rows))
     ends += [(a, b, 6) for a, b in zip(system.couplings.a, system.couplings.b)] if coupled else []
+    # largest number first: each body before its ancestors, as the inward sweep needs them
     paths = [sorted({*_to_root(tree, body[a]), *_to_root(tree, body[b])}, reverse=True) for a, b, _ in ends]
     rows = np.array([n for _, _, n in ends], np.int64)
     moving = [{i for i in path if free[i]} for path in paths]
     shared = [(k, l) for l in range(len(paths)) for k in range(l) if moving[k] & moving[l]]
+    # −S is negative definite: all nodes have the sign −1
     e = symbolic(rows, np.full(len(rows), -1), shared, {})
     node: list[tuple[int, int, int, int]] = []
     bodies: list[tuple[int, int]] = []
@@ -164,6 +183,7 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
             used += int(rows[k] * size[i])
     products = [(k, k, i, place[k, i], place[k, i], int(e.node[k, DIAGONAL])) for k in range(len(paths)) for i in moving[k]]
     for k, l in shared:
+        # a block is stored with the node that is eliminated first
         a, b = (k, l) if e.node[k, POSITION] < e.node[l, POSITION] else (l, k)
         column = range(int(e.node[a, COLUMN]), int(e.node[a + 1, COLUMN]))
         target = next(int(e.block[p, PLACE]) for p in column if e.block[p, NEIGHBOUR] == b)

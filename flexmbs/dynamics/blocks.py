@@ -1,7 +1,15 @@
-"""Blocks of the KKT matrix: mass M, stiffness K, damping D and constraint rows G, each pushed along the tree.
+"""Blocks of the bordered matrix: mass M, stiffness K, damping D and constraint rows G, each pushed along the tree.
 
-E_i maps a body's own coordinates to its (V, q̇_f), X_i the parent's (V_p, q̇_p) to V_i. Then M(j, i) = E_jᵀ X…Xᵀ 𝓜_i E_i with the
-composite mass matrix 𝓜_i of body i and all it carries (composite-rigid-body algorithm, Featherstone 2008 ch. 6, with modes).
+E_i maps a body's own velocities to its y_i = (V_i, q̇_f,i), X_i those of its parent to V_i:
+
+    y_i = X_i y_p + E_i s_i,   E_i = [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]],   X_i = [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm],
+    M_ji = E_jᵀ X_jkᵀ ⋯ X_iᵀ 𝓜ᶜ_i E_i,   𝓜ᶜ_p = 𝓜_p + Σ_i X_iᵀ 𝓜ᶜ_i X_i,
+
+with the composite mass matrix 𝓜ᶜ_i of body i and all that it carries. A row of G is a covector on the relative twist of two
+frames, carried to their bodies by Ad and on along the tree by X_iᵀ and E_iᵀ in the same way.
+
+Theory: docs/theory.md, sections 18, 21, 22 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.2 (composite-
+rigid-body algorithm) and section 8.2 (loop constraint equations); Walker and Orin (1982), J. Dyn. Syst. Meas. Control 104, 205.
 """
 
 from flexmbs._jit import called, part
@@ -16,7 +24,7 @@ from flexmbs.dynamics.kinematics import parent_to_child
 
 @part
 def times(A, B, rows, inner, columns, out):
-    """out = A B"""
+    """out[:rows, :columns] = A B."""
     for a in range(rows):
         for c in range(columns):
             out[a, c] = 0.0
@@ -29,7 +37,7 @@ def times(A, B, rows, inner, columns, out):
 
 @part
 def transposed_times(A, B, rows, inner, columns, out):
-    """out = Aᵀ B"""
+    """out[:rows, :columns] = Aᵀ B."""
     for a in range(rows):
         for c in range(columns):
             out[a, c] = 0.0
@@ -49,7 +57,7 @@ def unit(b):
 
 @part
 def adjoint(R, x, factor, P):
-    """P (6×6) = factor · Ad(X): v' = R v + x×(R ω), ω' = R ω."""
+    """P (6×6) = factor · Ad(X): v' = R v + x × (R ω), ω' = R ω (theory, section 2)."""
     for b in range(3):
         v, w = twist_to_parent(R, x, ZERO3, unit(b))
         for a in range(3):
@@ -61,7 +69,7 @@ def adjoint(R, x, factor, P):
 
 @part
 def adjoint_inverse(R, x, P):
-    """P (6×6) = Ad(X⁻¹): v' = Rᵀ(v + ω×x), ω' = Rᵀω."""
+    """P (6×6) = Ad(X⁻¹): v' = Rᵀ (v + ω × x), ω' = Rᵀ ω (theory, section 2)."""
     for b in range(3):
         c = tmul(R, unit(b))
         m = tmul(R, cross(unit(b), x))
@@ -74,7 +82,10 @@ def adjoint_inverse(R, x, P):
 
 @part
 def own_velocities(tree, frames, motion, i, q, E, P, B):
-    """E: (V, q̇_f) of body i per its own coordinates (η, q̇_f): [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]]."""
+    """E_i (6+nf, n): (V, q̇_f) of body i per its own velocities (η, q̇_f), [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]].
+
+    Theory, section 18.
+    """
     nv = tree.nv[i]
     nf = tree.nf[i]
     Rc = load9_at(motion.Rc, i, 0)
@@ -103,7 +114,10 @@ def own_velocities(tree, frames, motion, i, q, E, P, B):
 
 @part
 def parent_velocities(tree, frames, motion, i, q, X, P, B):
-    """X: body twist V_i per the parent's (V_p, q̇_p): [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm]."""
+    """X_i (6, 6+nf_p): twist V_i of body i per the parent's (V_p, q̇_f,p), [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm].
+
+    Theory, section 18.
+    """
     nf = tree.nf[tree.parent[i]]
     R, x = parent_to_child(motion, i)
     Rc = load9_at(motion.Rc, i, 0)
@@ -127,7 +141,7 @@ def parent_velocities(tree, frames, motion, i, q, X, P, B):
 
 @called
 def transmission(tree, frames, motion, q, E, X, B):
-    """E and X of all bodies (where the velocities are the twist, E = 1 is not used)."""
+    """E and X of all bodies; where the velocities of a body are its twist, E = 1 is not formed."""
     for i in range(tree.parent.shape[0]):
         if tree.plain[i] == 0:
             own_velocities(tree, frames, motion, i, q, E[i], B[0], B[1])
@@ -137,7 +151,10 @@ def transmission(tree, frames, motion, q, E, X, B):
 
 @called
 def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
-    """factor · M(q) into the KKT blocks: composite bodies, leaves to root, each pushed along its ancestors."""
+    """factor · M(q) into the blocks: M_ji = E_jᵀ Xᵀ⋯Xᵀ 𝓜ᶜ_i E_i with the composite bodies, leaves to root.
+
+    Theory, section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2. M (nb, 6+F, 6+F) is workspace for 𝓜ᶜ.
+    """
     B1, B2, B3 = B[0], B[1], B[2]
     for i in range(tree.parent.shape[0]):
         mass_matrix(bodies, tree, i, q, U, M)
@@ -146,6 +163,7 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
         nk = 6 + tree.nf[i]
         n = e.node[i, SIZE]
         p = tree.parent[i]
+        # a body that hangs on the ground by a free joint at its origin: E = 1, no ancestors
         if tree.plain[i] == 1:
             add_block(e, values, i, i, M[i], factor)
             continue
@@ -178,7 +196,10 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
 
 @part
 def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, rows):
-    """rows += sign P dV_m/ds for n covectors P on the twist of frame m, up to the body ``top``."""
+    """rows[:n] += sign · P ∂V_m/∂s for n covectors P (n, 6) on the twist of frame m, its axes, up to the body ``top``.
+
+    P Ad(X_m⁻¹) and P Φ_m at the body, then P E_i into the rows and P ← P X_i to the parent (theory, section 21).
+    """
     i = frames.body[m]
     if i < 0:
         return
@@ -201,6 +222,7 @@ def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, row
                     else:
                         for c in range(e.node[i, SIZE]):
                             rows[r, at + c] += f * E[i, b, c]
+        # above the common ancestor of two frames their parts cancel: its own share is the last
         if i == top:
             return
         p = tree.parent[i]
@@ -215,7 +237,10 @@ def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, row
 
 @called
 def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb, Rr, xr, q, P, n, E, X, B, rows):
-    """rows[:n] = P · d(twist of frame b relative to frame a, axes of b)/ds over the bodies of the path."""
+    """rows[:n] = P ∂V_rel/∂s, V_rel = V_b − Ad(X_rel⁻¹) V_a in axes of b, over the bodies of the path.
+
+    Theory, sections 14 and 21.
+    """
     for k in range(first, last):
         i = paths[k]
         for r in range(n):
@@ -232,7 +257,7 @@ def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb
 
 @part
 def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
-    """rows = G of cut joint k over its path."""
+    """rows (n, ns) = G of cut joint k over its path: 𝒯 ∂V_rel/∂s with the closed directions 𝒯 (theory, section 21)."""
     n = cuts.rows[k]
     P = B[3]
     for r in range(n):
@@ -247,7 +272,7 @@ def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
 
 @called
 def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, rows, values):
-    """G of all cut joints and drives into the KKT blocks."""
+    """G of all cut joints and drives into the blocks; a drive of a primary joint has the single entry 1 (theory, section 14)."""
     B1 = B[0]
     for k in range(cuts.row.shape[0]):
         cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows)
@@ -268,7 +293,10 @@ def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, row
 
 @called
 def stiffness_blocks(tree, bodies, e, joint_forces, joint_slope, values, damping):
-    """K + damping · D of modes and joint forces into the KKT blocks."""
+    """K_ff + damping · D_ff and the slopes −∂τ/∂β − damping · ∂τ/∂η of joint forces into the diagonal blocks.
+
+    Theory, sections 7, 39.
+    """
     for i in range(tree.parent.shape[0]):
         n = e.node[i, SIZE]
         first = e.node[i, DIAGONAL] + tree.nv[i] * (n + 1)
@@ -279,12 +307,14 @@ def stiffness_blocks(tree, bodies, e, joint_forces, joint_slope, values, damping
         i = joint_forces.body[f]
         if i >= 0:
             slope = joint_slope[f, 0] + damping * joint_slope[f, 1]
+            # negative slopes would take the definiteness that the factorization without pivoting needs; Newton's method does
+            # without them
             values[e.node[i, DIAGONAL] + joint_forces.v[f] * (e.node[i, SIZE] + 1)] += max(slope, 0.0)
 
 
 @called
 def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, B, rows, values, damping):
-    """Jᵀ (K + damping D) J of springs, bushings and forces in cut joints; J the relative twist of their frames."""
+    """Jᵀ (K + damping · D) J of springs, bushings and forces in cut joints; J (6, ns) the relative twist of their frames."""
     P = B[3]
     for k in range(couplings.a.shape[0]):
         a = couplings.a[k]
@@ -305,6 +335,7 @@ def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, 
                 P[r, c] = slopes[k, r, c] + damping * slopes[k, 6 + r, c]
         for h in range(first, last):
             j = paths[h]
+            # bodies of a path are sorted, and the matrix is symmetric: one triangle
             for l in range(first, h + 1):
                 i = paths[l]
                 rank_six(rows, tree.s_at[i], e.node[i, SIZE], tree.s_at[j], e.node[j, SIZE], P, B[0], B[1])
@@ -313,7 +344,7 @@ def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, 
 
 @part
 def rank_six(rows, i, ni, j, nj, P, KJ, out):
-    """out = J_iᵀ P J_j for the columns i … i+n_i and j … j+n_j of the six rows J."""
+    """out (n_i, n_j) = J_iᵀ P J_j for the columns i … i+n_i and j … j+n_j of the six rows J; P (6, 6)."""
     for a in range(6):
         for c in range(nj):
             x = 0.0

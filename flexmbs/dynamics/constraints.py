@@ -1,9 +1,17 @@
 """Cut joints and drives: constraint equations, their rates, rows and wrenches.
 
 A cut joint is described by the same chain as a primary one. Its coordinates β are those whose pose X_J(β) is closest to the
-actual relative pose X of its frames (Gauss–Newton from those of the last accepted step, so that angles count turns). With e the
-remaining error pose, C the free directions and T their orthogonal complement (T C = 0):
-g = T e,  ġ = T V_rel,  g̈ = T (V̇_rel − Ċ η),  η = C⁺ V_rel.  A driven coordinate adds the row β_k − f(t).
+actual relative pose X of its frames (Gauss-Newton from those of the last accepted step, so that angles count turns). With the
+remaining error pose e = (Δx, log ΔR), the free directions C and an orthonormal basis 𝒯 of their complement, 𝒯 C = 0,
+
+    g = 𝒯 e,   ġ = 𝒯 V_rel,   g̈ = 𝒯 (V̇_rel − Ċ η),   η = C⁺ V_rel,   V_rel = V_b − Ad(X⁻¹) V_a,
+
+in the axes of the child's frame b. A driven coordinate adds the row g = β_k − f(t) with γ̄ = −ḟ, γ = f̈. Multipliers make
+the wrench 𝒯ᵀ λ on b and its reaction on a; that of a drive is its force or torque (N, N m).
+
+Theory: docs/theory.md, sections 13 and 14. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 8.2 (loop constraint
+equations) and 8.4 (loop joint forces); Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), for joints as
+constraint equations and their right-hand sides.
 """
 
 import math
@@ -49,13 +57,16 @@ def six_normalize(a, i, o):
 
 @part
 def six_apply(a, i, o, v, w):
-    """a[i, o…] · (v, w)"""
+    """Value a[i, o…] · (v, w) of a covector on a twist."""
     return a[i, o] * v[0] + a[i, o + 1] * v[1] + a[i, o + 2] * v[2] + a[i, o + 3] * w[0] + a[i, o + 4] * w[1] + a[i, o + 5] * w[2]
 
 
 @part
 def pseudo_inverse(directions, inverse, k, n):
-    """C⁺ = (CᵀC)⁻¹ Cᵀ of the n free directions by Gauss–Jordan on its rows (n ≤ 6 unit directions, well conditioned)."""
+    """C⁺ = (CᵀC)⁻¹ Cᵀ (n, 6) of the n free directions, by Gauss-Jordan elimination on its rows (theory, section 14).
+
+    The columns of a joint are unit twists of at most six motions, well conditioned: no pivoting.
+    """
     for a in range(6 * n):
         inverse[k, a] = directions[k, a]
     for a in range(n):
@@ -71,7 +82,10 @@ def pseudo_inverse(directions, inverse, k, n):
 
 @part
 def complement(directions, covectors, k, n):
-    """T (6−n rows): an orthonormal basis orthogonal to the n free directions, unit vectors with the largest remainder first."""
+    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions (theory, section 14).
+
+    By Gram-Schmidt from the unit vectors, those with the largest remainder first.
+    """
     closed = 6 - n  # an orthonormal basis of the free directions goes behind the closed rows
     for a in range(n):
         row = 6 * (closed + a)
@@ -90,6 +104,8 @@ def complement(directions, covectors, k, n):
             for b in range(6):
                 if b >= closed or b < a:
                     left -= covectors[k, 6 * b + e] ** 2
+            # equal remainders take the first unit vector in every evaluation: round-off must not exchange the rows of a
+            # symmetric joint
             if left > most + 1e-9:
                 most = left
                 best = e
@@ -106,7 +122,7 @@ def complement(directions, covectors, k, n):
 
 @part
 def directions(cuts, joints, cut, beta, k):
-    """C, C⁺ of cut joint k at its coordinates; (V_J, Ċ η) with the velocities cut.eta."""
+    """C and C⁺ of cut joint k at its coordinates; returns Ċ η. The velocities η are at cut[k, o…]."""
     _, _, bv, bw = joint_directions(joints, cuts.joint[k], beta, cuts.beta_at[k], cut.eta[k], 0, cut.directions, k)
     pseudo_inverse(cut.directions, cut.inverse, k, cuts.nv[k])
     return bv, bw
@@ -114,8 +130,9 @@ def directions(cuts, joints, cut, beta, k):
 
 @part
 def constraint_covectors(cuts, drives, cut, k):
-    """Rows of T, then the covectors of the driven coordinates."""
+    """Rows of 𝒯, then the rows of C⁺ of the driven coordinates, for which η_k = (C⁺ V_rel)_k."""
     complement(cut.directions, cut.covectors, k, cuts.nv[k])
+    # β, η and their rates alone: `drive_values` subtracts f, ḟ and f̈
     for d in range(drives.row.shape[0]):
         if drives.cut[d] == k:
             to = 6 * (drives.row[d] - cuts.row[k])
@@ -125,7 +142,11 @@ def constraint_covectors(cuts, drives, cut, k):
 
 @part
 def closest_coordinates(cuts, joints, start, cut, beta, k):
-    """Joint coordinates of cut joint k closest to its relative pose, found from ``start``; returns the error pose (dx, θ)."""
+    """β of cut joint k with X_J(β) closest to its relative pose X, found from ``start``.
+
+    Returns the error pose (Δx, θ) in m and rad. Gauss-Newton: Δx = R_Jᵀ (x − x_J), θ = log(R_Jᵀ R), β ← β ⊕ C⁺ (Δx, θ), to 1e-13
+    (theory, section 14).
+    """
     j = cuts.joint[k]
     at = cuts.beta_at[k]
     n = cuts.nv[k]
@@ -158,7 +179,11 @@ def closest_coordinates(cuts, joints, start, cut, beta, k):
 def cut_joint(
     cuts, constant, drives, frames, joints, relations, laws, workspace, path, io, gravity, motion, cut, beta, gs, k, t, q, s, sd
 ):  # fmt: skip
-    """Kinematics and constraint values of cut joint k."""
+    """Kinematics of cut joint k and its constraint values g = 𝒯 e, 𝒯 V_rel, 𝒯 (V̇_rel − Ċ η) into ``gs`` (theory, section 14).
+
+    V̇_rel = V̇_b − Ad(X⁻¹) V̇_a + ad(V_rel) Ad(X⁻¹) V_a; at ṡ = 0 the third is −γ. Relations and user functions have kernels of
+    their own.
+    """
     a = cuts.frame_p[k]
     b = cuts.frame_c[k]
     Ra, xa = frame_pose(frames, a, q)
@@ -185,6 +210,7 @@ def cut_joint(
     if cuts.kernel[k] != OF_CHAIN:
         relation_rows(cuts, relations, path.kept, workspace, cut, gs, k, t, Rr, tmul(Rr, xr), v, w, av, aw)
         return
+    # C, C⁺ and 𝒯 of hinges, slides and fixed joints do not depend on β: taken from the compiled model
     if cuts.constant[k] == 1:
         for c in range(36):
             cut.directions[k, c] = constant.directions[k, c]
@@ -194,6 +220,7 @@ def cut_joint(
     for c in range(cuts.nv[k]):
         cut.eta[k, c] = six_apply(cut.inverse, k, 6 * c, v, w)
     if cuts.constant[k] == 0:
+        # once more, now with η: Ċ η, and C at the last coordinates
         bv, bw = directions(cuts, joints, cut, beta, k)
         av = sub(av, bv)
         aw = sub(aw, bw)
@@ -213,7 +240,7 @@ def cut_joint(
 
 @called
 def drive_values(tree, drives, laws, io, gs, rate, t, q, s, sd):
-    """Rows β − f(t) of the drives, their rates, and the rates ḟ."""
+    """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ (theory, section 14)."""
     for d in range(drives.row.shape[0]):
         row = drives.row[d]
         i = drives.body[d]
@@ -229,16 +256,11 @@ def drive_values(tree, drives, laws, io, gs, rate, t, q, s, sd):
 
 
 @part
-def velocity_gaps(cuts, gs, factor, b, at):
-    """b[at + row] = −(G s + γ̄)/factor of the nonholonomic rows: δ with G δ = b and δs = factor δ puts velocities right."""
-    for k in range(cuts.row.shape[0]):
-        for row in range(cuts.row[k] + cuts.positions[k], cuts.row[k] + cuts.closed[k]):
-            b[at + row] = -gs.velocity[row] / factor
-
-
-@part
 def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
-    """Wrench (f, n) across cut joint k, axes of the child's frame."""
+    """Wrench (f, n) on the child's frame of cut joint k, its axes, with its reaction on the parent's frame.
+
+    Theory, section 14.
+    """
     apply_pair(
         frames, motion, force, cuts.frame_p[k], load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0), cuts.frame_c[k],
         load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0), load9_at(cut.R, k, 0), load3_at(cut.x, k, 0), q, f, n,
@@ -247,7 +269,7 @@ def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
 
 @part
 def constraint_wrench(cuts, cut, k, lam):
-    """(f, n) = Tᵀ λ of cut joint k, driven coordinates included, axes of the child's frame."""
+    """(f, n) = 𝒯ᵀ λ of cut joint k, driven coordinates included, axes of the child's frame (N, N m)."""
     f = ZERO3
     n = ZERO3
     for a in range(cuts.rows[k]):
@@ -259,7 +281,7 @@ def constraint_wrench(cuts, cut, k, lam):
 
 @called
 def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, lam):
-    """Add Gᵀ λ to the applied forces."""
+    """Add Gᵀ λ to the applied wrenches and generalized forces: λ (nc,) of cut joints and drives (theory, section 22)."""
     for k in range(cuts.row.shape[0]):
         f, n = constraint_wrench(cuts, cut, k, lam)
         cut_wrench(cuts, frames, motion, force, cut, k, q, f, n)
@@ -271,7 +293,7 @@ def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, l
 
 @part
 def drive_power(drives, rate, lam):
-    """Σ λ ḟ : power the drives put into the system; the rates ḟ stand."""
+    """Ẇ_drives = Σ λ ḟ (W): power that the drives put into the system; the rates ḟ are up to date (theory, section 49)."""
     power = 0.0
     for d in range(drives.row.shape[0]):
         power += lam[drives.row[d]] * rate[drives.row[d]]

@@ -1,4 +1,13 @@
-"""Contact forces by laws: their power and slopes, whatever the law."""
+"""Contact forces by laws: their power and slopes, whatever the law.
+
+A law gives N(g, γ_N), of which N_el is elastic, and T(γ_T, N) from the gap g, its rate and the slip velocities:
+
+    P_forces = N_el γ_N,   P_loss = (N_el − N) γ_N − T · γ_T,
+    K = k_g n nᵀ,   D = k_r n nᵀ + k_∥ p pᵀ + k_⊥ c cᵀ,
+
+with the covectors n, p, c of the normal and of the directions along and across the slip. Theory: docs/theory.md, sections
+40 and 41. Hunt and Crossley (1975), J. Appl. Mech. 42, 440; Johnson, Contact Mechanics (1985), chapter 4, for Hertz' stiffness.
+"""
 
 import math
 
@@ -9,8 +18,10 @@ from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 @part
 def law_force(contacts, contact, workspace, power, k):
-    """Force (N, T₁, T₂) of contact k by its law into ``contact``, its power into the account; workspace.x keeps what the law was
-    given."""
+    """Force (N, T₁, T₂) (N) of contact k by its law into ``contact``, its power (W) into the account (theory, section 41).
+
+    ``workspace.x`` keeps what the law was given: (g, γ_N, γ_T1, γ_T2, μ).
+    """
     x, out = workspace.x, workspace.out
     rate = contact.velocity[k, 0]
     u, v = contact.velocity[k, 1], contact.velocity[k, 2]
@@ -30,12 +41,13 @@ def law_force(contacts, contact, workspace, power, k):
 
 @part
 def law_slopes(contacts, contact, workspace, slopes, k):
-    """Stiffness and damping of contact k, just evaluated, on the relative twist of its frames, of their coupling."""
+    """K and D (6×6) of contact k, just evaluated, on the relative twist of its frames, into the slopes of their coupling."""
     call_law(contacts.law_index[k], contacts.law[k], workspace, 4, 1.0)
     kg, kr, along, across = workspace.out[0], workspace.out[1], workspace.out[2], workspace.out[3]
     at = contacts.coupling[k]
     u, v = contact.velocity[k, 1], contact.velocity[k, 2]
     speed = math.sqrt(u * u + v * v)
+    # at rest friction by tanh has the same slope in all directions: any one serves
     u, v = (u / speed, v / speed) if speed > 0.0 else (1.0, 0.0)
     for i in range(6):
         n, t, b = contact.covectors[k, i], contact.covectors[k, 6 + i], contact.covectors[k, 12 + i]

@@ -1,9 +1,14 @@
 """Contacts: gaps, their rates, rows and forces.
 
-Between two frames a contact is three covectors on their relative twist V (axes of frame b): with the direction d (normal n,
-tangents t₁, t₂) and the place c of the contact point on b, γ_d = d·(v + ω × c), hence the covector (d, c × d). The gap g has the
-rate γ_N, and a force (N, T₁, T₂) the wrench Σ F_d (d, c × d) on b with its reaction on a. A bound of a joint coordinate β is
-g = ±(β − bound) with γ = ±η. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), ch. 3.
+Between two frames a contact is three covectors on their relative twist V_rel (axes of frame b): with the direction d (normal n,
+tangents t₁, t₂) and the position c of the contact point on b,
+
+    γ_d = d · (v + ω × c) = (d, c × d) · V_rel = W_d s,   ġ = γ_N,   wrench on b: Σ_d F_d (d, c × d),
+
+and its reaction on a, for a force (N, T₁, T₂). A bound of a joint coordinate β is g = ±(β − bound) with γ = ±η.
+
+Theory: docs/theory.md, section 40. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 3;
+Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapter on contact kinematics.
 """
 
 from flexmbs._jit import called, part
@@ -20,8 +25,10 @@ from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 @called
 def between_frames(contacts, frames, motion, workspace, contact, k, q, s):
-    """Gap, velocities and covectors of a contact between frames by the kernel of its geometry
-    (`flexmbs.model.contacts.contact.FrameContact`)."""
+    """Gap (m), velocities (γ_N, γ_T1, γ_T2) (m/s) and covectors (d, c × d) of contact k between frames (theory, section 40).
+
+    The kernel of its geometry (`flexmbs.model.contacts.contact.FrameContact`) gives g, n, t₁ and c in axes of a; t₂ = n × t₁.
+    """
     a = contacts.a[k]
     b = contacts.b[k]
     RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
@@ -54,7 +61,7 @@ def between_frames(contacts, frames, motion, workspace, contact, k, q, s):
 
 @called
 def bounded_coordinate(system, work, k, q, s):
-    """Gap and its rate of a bounded coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
+    """Gap ±(β − bound) and its rate ±η of a bounded coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
     contacts, contact, cut = system.contacts, work.contact, work.cut
     i = contacts.body[k]
     sign = system.contacts.sign[k]
@@ -79,7 +86,10 @@ def bounded_coordinate(system, work, k, q, s):
 
 @called
 def contact_kinematics(system, work, q, s):
-    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) stand."""
+    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) are up to date.
+
+    Theory, section 40.
+    """
     for k in range(system.contacts.a.shape[0]):
         if system.contacts.geometry_kernel[k] < 0:
             bounded_coordinate(system, work, k, q, s)
@@ -89,7 +99,10 @@ def contact_kinematics(system, work, q, s):
 
 @called
 def contact_force(system, work, k, q):
-    """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces; its covectors stand."""
+    """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces: Σ_d F_d (d, c × d) on b.
+
+    Its covectors are up to date.
+    """
     contacts, contact = system.contacts, work.contact
     i = contacts.body[k]
     if i >= 0:
@@ -110,13 +123,17 @@ def contact_force(system, work, k, q):
 
 @part
 def law_forces(system, work, slopes):
-    """Forces of the contacts with laws into work.contact; their kinematics stand. A stop's acts as a joint force."""
+    """Forces of the contacts with laws into work.contact; their kinematics are up to date.
+
+    That of a stop acts as a joint force.
+    """
     contacts = system.contacts
     for k in range(contacts.a.shape[0]):
         if contacts.law_kernel[k] >= 0:
             forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
             law_force(system.contacts, work.contact, work.laws, work.power, k)
             if contacts.geometry_kernel[k] < 0:
+                # the joint force of a stop enters the account itself, in `flexmbs.dynamics.forces.joint_forces`
                 work.power[POWER_FORCES] = forces
                 work.power[POWER_LOSS] = loss
             elif slopes:
@@ -148,7 +165,10 @@ def apply_contact_forces(system, work, q, s, slopes):
 
 @called
 def contact_rows(system, work, k, q, rows):
-    """rows (3, ns) = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k; its covectors and the transmission of the bodies stand."""
+    """rows (3, ns) = W = ∂(γ_N, γ_T1, γ_T2)/∂s of contact k.
+
+    Its covectors and the transmission of the bodies are up to date. Theory, section 40.
+    """
     contacts, contact = system.contacts, work.contact
     for c in range(3):
         for a in range(rows.shape[1]):

@@ -1,4 +1,10 @@
-"""Dense M, G and k of a state: for diagnosis, for views, and as the oracle of the block-sparse solver."""
+"""Dense M, G and k of a state, M ṡ = k + Gᵀ λ, G ṡ = γ: for diagnosis, for views, and as the oracle of the block-sparse solver.
+
+    k = −residual at ṡ = 0, λ = 0,   γ = −(G ṡ − γ) at ṡ = 0,   [[M_rr, M_rf], [M_rfᵀ, M_ff]],   [G_r, G_f].
+
+Theory: docs/theory.md, sections 13, 22, 24 and 31. Shabana, Dynamics of Multibody Systems (2020), chapter 5, for the partition by
+reference and elastic coordinates.
+"""
 
 from typing import NamedTuple
 
@@ -36,7 +42,7 @@ def dense_constraints(e, values, G):
 
 @called
 def dense_mass(e, values, M):
-    """M (ns, ns) of blocks that are not factored."""
+    """M (ns, ns), symmetric, of blocks that are not factored."""
     for a in range(M.shape[0]):
         for c in range(M.shape[1]):
             M[a, c] = 0.0
@@ -66,7 +72,7 @@ def dense_terms(system, work, t, q, s, z, zero, lam0, M, G):
 
 @part
 def dense_equations(system, work, t, q, s, z, zero, lam0, M, G):
-    """M and G, −k into work.r, constraint values of ṡ = 0 into work.gs."""
+    """M (ns, ns) and G (nc, ns), −k into work.r, constraint values of ṡ = 0 into work.gs (theory, section 23)."""
     residual(system, work, t, q, s, zero, lam0, z, False, work.r)
     kkt_blocks(system, work, q, 1.0)
     dense_mass(system.elimination, work.values, M)
@@ -74,7 +80,7 @@ def dense_equations(system, work, t, q, s, z, zero, lam0, M, G):
 
 
 class Terms(NamedTuple):
-    """M ṡ = k + Gᵀλ, G ṡ = γ, with g and ġ = G s + γ̄ of a state."""
+    """M ṡ = k + Gᵀ λ, G ṡ = γ, with g and ġ = G s + γ̄ of a state (theory, sections 13 and 23)."""
 
     M: np.ndarray  # (ns, ns) symmetric positive definite
     k: np.ndarray  # (ns,) applied, elastic, damping and quadratic velocity forces
@@ -85,7 +91,7 @@ class Terms(NamedTuple):
 
 
 def terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None) -> Terms:
-    """The equations of motion of a state (t, q, s, force states z) in dense form."""
+    """The equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state (t, q, s, force states z) in dense form (theory, section 23)."""
     ns, nc, nz = (int(n) for n in system.layout[2:])
     M, G = np.zeros((ns, ns)), np.zeros((nc, ns))
     dense_terms(system, work, t, q, s, np.zeros(nz) if z is None else z, np.zeros(ns), np.zeros(nc), M, G)
@@ -93,12 +99,18 @@ def terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z:
 
 
 def row_rank(size: np.ndarray) -> int:
-    """Number of singular values of G (descending; m or rad per unit of a coordinate) that are not zero up to round-off."""
+    """rank(G) from its singular values (descending; m or rad per unit of a coordinate): those that are not zero up to round-off.
+
+    Above max(1e-10 σ_max, 1e-12) (theory, section 31).
+    """
     return int((size > max(1e-10 * float(size.max(initial=0.0)), 1e-12)).sum())
 
 
 class Partitioned(NamedTuple):
-    """M = [[M_rr, M_rf], [M_rfᵀ, M_ff]] and G = [G_r, G_f] of a state by reference (r) and elastic (f) velocity coordinates."""
+    """M = [[M_rr, M_rf], [M_rfᵀ, M_ff]] and G = [G_r, G_f] of a state by reference (r) and elastic (f) velocities.
+
+    Theory, section 24.
+    """
 
     reference: np.ndarray  # places of the velocities of joints and bodies in s
     elastic: np.ndarray  # places of the elastic velocities in s
@@ -110,12 +122,12 @@ class Partitioned(NamedTuple):
 
 
 def elastic_velocities(system: System) -> np.ndarray:
-    """Places of the elastic velocity coordinates of all bodies in s."""
+    """Indices of the elastic velocities q̇_f of all bodies in s."""
     return np.concatenate([np.zeros(0, np.int64), *(np.arange(at, at + nf) for at, nf in zip(system.tree.sf_at, system.tree.nf))])
 
 
 def partitioned_terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray) -> Partitioned:
-    """The blocks of M and G of a state by reference and elastic coordinates (Shabana, Dynamics of Multibody Systems, ch. 5)."""
+    """The blocks of M and G of a state by reference and elastic coordinates (theory, section 24; Shabana 2020, chapter 5)."""
     M, _, G, *_ = terms(system, work, t, q, s)
     f = elastic_velocities(system)
     r = np.setdiff1d(np.arange(len(M)), f)
@@ -123,7 +135,10 @@ def partitioned_terms(system: System, work: Work, t: float, q: np.ndarray, s: np
 
 
 def multipliers_of_least_norm(G: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    """The smallest λ with the same constraint forces Gᵀλ: its projection on the range of G."""
+    """The smallest λ (nc,) with the same constraint forces Gᵀ λ: λ ← U_r U_rᵀ λ with the left singular vectors U_r of G.
+
+    Theory, section 31.
+    """
     u, size, _ = np.linalg.svd(G, full_matrices=False)
     u = u[:, : row_rank(size)]
     return np.asarray(u @ (u.T @ lam))

@@ -1,7 +1,15 @@
-"""The equations of motion by sweeps: residual M ṡ − k − Gᵀλ.
+"""The equations of motion by sweeps: the residual r = M ṡ − k − Gᵀ λ (ns,).
 
-Inward sweep: the wrench W on a body frame passes through its joint, W_cm = Ad(X_cm)ᵀ W, gives Cᵀ W_cm to the joint
-velocities, −Φ_cmᵀ W_cm to the body's own modes, Φ_pmᵀ and Ad(X_pm⁻¹)ᵀ of it to the parent.
+Inward sweep over bodies i, leaves to root, with the wrench W of inertia less applied forces on the body frame:
+
+    W_cm = Ad(X_cm)ᵀ W,   r_η += Cᵀ W_cm,   r_f,i −= Φ_cmᵀ W_cm,   W_pm = Ad(X_J⁻¹)ᵀ W_cm,   r_f,p += Φ_pmᵀ W_pm,
+    W_p += Ad(X_pm⁻¹)ᵀ W_pm,
+
+the dual of the outward sweep. At ṡ = 0 and λ = 0 the residual is −k, with Q_v, elastic forces, damping and gravity in it.
+
+Theory: docs/theory.md, sections 19, 22 and 23. Featherstone, Rigid Body Dynamics Algorithms (2008), section 5.3 (recursive
+Newton-Euler algorithm); Luh, Walker and Paul (1980), J. Dyn. Syst. Meas. Control 102, 69; Shabana, Dynamics of Multibody Systems
+(2020), chapter 5, for the equations of a flexible body.
 """
 
 from flexmbs._jit import called, part
@@ -19,7 +27,10 @@ from flexmbs.system.records import KINEMATICS, POWER_DRIVES, POWER_LOSS, RESIDUA
 
 @entry
 def kinematics_at(model, here, none, t, bodies_alone, weightless):
-    """`kinematics` by address, or `body_motion`, or that without gravity."""
+    """`kinematics` by address: poses, V and V̇ of all bodies, then g, G s + γ̄ and G ṡ − γ of all constraints.
+
+    ``bodies_alone``: without the constraints; ``weightless``: without the acceleration −g of the ground.
+    """
     system, work = model.system, model.work
     q, s, sd = here.q, here.s, here.sd
     gravity = work.zero if weightless != 0.0 else system.gravity
@@ -52,6 +63,7 @@ def residual_at(model, here, none, t, slopes, gathered):
     if gathered != 0.0:
         apply_constraint_forces(tree, system.cuts, system.drives, work.frames, motion, work.force, work.cut, q, here.lam)
     for i in range(tree.parent.shape[0]):
+        # shape products are kept by body: the factor of the recursion takes them from there
         inertia_force(system.bodies, tree, motion, i, q, s, sd, work.products[i], r)
         for a in range(6):
             motion.wrench[i, a] -= motion.applied[i, a]
@@ -66,14 +78,17 @@ def residual_at(model, here, none, t, slopes, gathered):
 
 @part
 def kinematics(system, work, t, q, s, sd):
-    """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ of all constraints."""
+    """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ (three rows of work.gs, (3, nc)) of all constraints.
+
+    Theory, section 13.
+    """
     here = address_of(Evaluation(q, s, sd, work.zero, work.zero, work.zero))
     call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, t, 0.0, 0.0)
 
 
 @part
 def body_motion(system, work, q, s, sd):
-    """Motion of all bodies."""
+    """Motion of all bodies: r, A, V and V̇ of (q, s, ṡ) into work.motion."""
     motion_of_bodies(system, work, q, s, sd, 0.0)
 
 
@@ -86,7 +101,10 @@ def motion_of_bodies(system, work, q, s, sd, weightless):
 
 @part
 def residual(system, work, t, q, s, sd, lam, z, slopes, r):
-    """r = M ṡ − k − Gᵀ λ; fills kinematics, constraint values, joint wrenches and the power account on the way."""
+    """r = M ṡ − k − Gᵀ λ (ns,); fills kinematics, constraint values, joint wrenches and the power account on the way.
+
+    Theory, sections 19 and 23; recursive Newton-Euler algorithm, Featherstone 2008, section 5.3.
+    """
     here = address_of(Evaluation(q, s, sd, lam, z, r))
     call(
         work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), here, here, t, 1.0 if slopes else 0.0, 1.0
@@ -95,7 +113,10 @@ def residual(system, work, t, q, s, sd, lam, z, slopes, r):
 
 @part
 def body_forces(system, work, t, q, s, z):
-    """Wrenches WRENCH and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape products by body."""
+    """Wrenches and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape products by body.
+
+    They are what the articulated sweeps take as loads: M ā less applied, elastic and quadratic velocity forces.
+    """
     here = address_of(Evaluation(q, s, work.zero, work.zero, z, work.r))
     call(work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), here, here, t, 0.0, 0.0)
 
@@ -114,7 +135,10 @@ def clear_energies(system, work):
 
 @called
 def inward(tree, frames, motion, q, r):
-    """Gather body wrenches into the generalized residual r, leaves to root."""
+    """Gather body wrenches into the generalized residual r, leaves to root: Jᵀ W by the dual of the outward sweep.
+
+    W_cm, the wrench that passes through the primary joint, stays in ``motion``: the reaction of the joint. Theory, section 19.
+    """
     for back in range(tree.parent.shape[0]):
         i = tree.parent.shape[0] - 1 - back
         Rc = load9_at(motion.Rc, i, 0)
@@ -137,7 +161,7 @@ def inward(tree, frames, motion, q, r):
 
 @part
 def modal_dissipation(tree, bodies, s):
-    """q̇ᵀ D_ff q̇ of all bodies."""
+    """Ḋ = q̇_fᵀ D_ff q̇_f of all bodies (W) (theory, sections 7 and 49)."""
     power = 0.0
     for i in range(tree.parent.shape[0]):
         at = tree.sf_at[i]

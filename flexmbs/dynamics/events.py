@@ -1,4 +1,8 @@
-"""State functions of events: their values at a state, and which of them have changed their sign since the last look."""
+"""State functions of events: their values f(t, q, s) − level at a state, and which of them have changed their sign.
+
+Roots are located in the dense output of the step: Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I (1993),
+section II.6. Theory: docs/theory.md, section 43.
+"""
 
 from typing import NamedTuple
 
@@ -14,7 +18,7 @@ POSITION, VELOCITY, CUT_POSITION, CUT_VELOCITY, COMPONENT, FUNCTION = range(6)  
 
 
 class Events(NamedTuple):
-    """State functions as records: kind, place and number within it, address of a user function; values after two steps."""
+    """State functions as records: kind, index and component, address of a user function; values after two steps."""
 
     info: np.ndarray  # (n, 4) int64
     level: np.ndarray  # (n,)
@@ -26,7 +30,7 @@ class Events(NamedTuple):
 
 @part
 def event_values(system, work, events, t, q, s):
-    """Values of all state functions at a state."""
+    """f(t, q, s) − level of all state functions at a state: a coordinate, its rate, a position of a frame, or a user function."""
     kinematics(system, work, t, q, s, work.zero)
     info, value = events.info, events.value
     for e in range(info.shape[0]):
@@ -60,9 +64,9 @@ def event_values(system, work, events, t, q, s):
 
 @part
 def crossings(events):
-    """Mark the state functions that have changed their sign in their direction since the last look.
+    """Mark the state functions that have changed their sign in their direction since the last evaluation.
 
-    Returns 1 if there are any, −1 where one gives no number, else 0.
+    Returns 1 if there are any, −1 where one is NaN, else 0.
     """
     found = 0
     for e in range(events.info.shape[0]):
@@ -70,6 +74,7 @@ def crossings(events):
         if new != new:
             return -1
         rising = 1 if old < 0.0 else -1
+        # a zero that is met exactly counts once, when it is reached
         changed = old * new < 0.0 or (new == 0.0 and old != 0.0)
         events.crossed[e] = 0
         if changed and (events.direction[e] == 0 or events.direction[e] == rising):

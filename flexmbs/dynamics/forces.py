@@ -1,7 +1,15 @@
-"""Applied forces: one loop for each kind of place where a force acts; no kind of force is named here.
+"""Applied forces: one loop for each kind of element on which a force acts; no kind of force is named here.
 
-A loop finds the motion of the place, calls the law of the force (`flexmbs.dynamics.law_calls`), adds its result to the applied
-wrenches and to the power account and, when ``slopes`` is asked for, its stiffness and damping, which the iteration matrix uses.
+A loop finds the motion, calls the law of the force (`flexmbs.dynamics.law_calls`), adds its result to the applied wrenches and to
+the power account and, when ``slopes`` is asked for, its stiffness and damping, which the iteration matrix uses:
+
+    joint coordinate   τ(t, β, η, z) to the generalized force, or the wrench C⁺ᵀ τ across a cut joint,
+    frame              F(t, r, A, v, ω) in world axes,
+    line               tension F along u from a to b: −F u on b, F u on a;   K = k u uᵀ + (F/l) (1 − u uᵀ),  D = c u uᵀ,
+    two frames         force e_x and moment n = T(ϑ)⁻ᵀ e_ϑ on b, conjugate to the displacement x and rotation vector ϑ of b in a.
+
+Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics (2014), for force elements; Géradin and Cardona,
+Flexible Multibody Dynamics (2001), for the tangent operator T of rotations.
 """
 
 import math
@@ -20,7 +28,7 @@ SLOPE_STEP = 1e-6
 
 @part
 def scalar_law(rows, laws, workspace, io, f, t, x, v, z):
-    """(force, its dissipative part, rate of the force state) of force f at coordinate x with rate v."""
+    """(force, its dissipative part, rate of the force state) of force f at coordinate x with rate v and force state z."""
     workspace.x[0] = t
     workspace.x[1] = x
     workspace.x[2] = v
@@ -32,7 +40,7 @@ def scalar_law(rows, laws, workspace, io, f, t, x, v, z):
 
 @part
 def scalar_slopes(rows, laws, workspace, io, f, t, x, v, z, sign):
-    """``sign`` (∂F/∂x, ∂F/∂v), which the law gives itself, or by central differences."""
+    """``sign`` · (∂F/∂x, ∂F/∂v), which the law gives itself (with its sign), or by central differences."""
     if rows.law.has_slopes[f] == 1:
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2, 1.0)
         return workspace.out[0], workspace.out[1]
@@ -47,7 +55,7 @@ def scalar_slopes(rows, laws, workspace, io, f, t, x, v, z, sign):
 
 @part
 def joint_force_value(rows, laws, workspace, io, force_rate, f, t, x, v, z):
-    """(τ, dissipative part of τ) of joint force f at coordinate x and rate v; the rate of its state into force_rate."""
+    """(τ, dissipative part of τ) of joint force f at coordinate x and rate v; the rate ż of its state into force_rate."""
     state = rows.state[f]
     tau, loss, rate = scalar_law(rows, laws, workspace, io, f, t, x, v, z[state] if state >= 0 else 0.0)
     if state >= 0:
@@ -57,7 +65,10 @@ def joint_force_value(rows, laws, workspace, io, force_rate, f, t, x, v, z):
 
 @called
 def joint_forces(system, work, t, q, s, z, slopes):
-    """Generalized forces τ on joint coordinates; across a cut joint the wrench (C⁺)ᵀ τ."""
+    """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ (theory, section 39).
+
+    Slopes −∂τ/∂β and −∂τ/∂η by joint; of a cut joint C⁺ᵀ (…) C⁺ (6×6) on the relative twist of its frames.
+    """
     rows = system.forces.joint
     cut = work.cut
     for f in range(rows.body.shape[0]):
@@ -96,7 +107,7 @@ def joint_forces(system, work, t, q, s, z, slopes):
 
 @called
 def frame_forces(rows, laws, workspace, frames, motion, generalized, io, power, t, q, s):
-    """Forces and torques F(t, r, A, v, ω) on frames, in world axes."""
+    """Forces and torques F(t, r, A, v, ω) on frames, in world axes (N, N m) (theory, section 39)."""
     for f in range(rows.coupling.shape[0]):
         m = rows.a[f]
         A, r, Rm, xm, v, w = frame_twist(frames, motion, m, q, s)
@@ -121,7 +132,7 @@ def frame_forces(rows, laws, workspace, frames, motion, generalized, io, power, 
 
 @called
 def line_forces(rows, laws, workspace, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
-    """Tension along the line between two frames: its reaction acts at the other end, no moments."""
+    """Tension F(t, l − l₀, l̇) along the line between two frames: −F u on b, F u on a, no moments (theory, section 39)."""
     for f in range(rows.coupling.shape[0]):
         a = rows.a[f]
         b = rows.b[f]
@@ -143,6 +154,7 @@ def line_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
         if slopes:
             k, c = scalar_slopes(rows, laws, workspace, io, f, t, x, rate, 0.0, 1.0)
             at = rows.coupling[f]
+            # tension also holds the line straight; pressure would bend it out, and the matrix has to stay definite
             across = max(tension, 0.0) / length
             for i in range(3):
                 for j in range(3):
@@ -153,10 +165,11 @@ def line_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
 
 @called
 def pair_forces(rows, laws, workspace, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
-    """Force and torque on frame b in axes of a: elastic e conjugate to the displacement x and rotation vector θ of b in a,
-    dissipative d conjugate to the velocities.
+    """Force and torque on frame b in axes of a: elastic e conjugate to the displacement x and rotation vector ϑ of b in a,
+    dissipative d conjugate to the velocities (theory, section 39).
 
-    The elastic moment is T(θ)⁻ᵀ e_θ: the gradient of a potential of (x, θ) is conservative at large rotations.
+    The elastic moment is T(ϑ)⁻ᵀ e_ϑ: with ω = T ϑ̇, n · ω = e_ϑ · ϑ̇, so that the gradient of a potential of (x, ϑ) is
+    conservative at large rotations.
     """
     for f in range(rows.coupling.shape[0]):
         a = rows.a[f]
@@ -193,7 +206,7 @@ def pair_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
 
 @part
 def pair_slopes(rows, f, workspace, Rr, stiffness):
-    """Stiffness and damping of a force between frames, axes of b, from the law's own or central differences in axes of a."""
+    """Stiffness and damping (6×6) of a force between frames, turned to axes of b, from the law's own or central differences."""
     if rows.law.has_slopes[f] == 1:
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 72, 1.0)
     else:
@@ -214,7 +227,10 @@ def pair_slopes(rows, f, workspace, Rr, stiffness):
 
 @part
 def pair_differences(rows, f, workspace, columns):
-    """−∂(e + d)/∂(x, θ) and −∂(e + d)/∂(velocities) into workspace.out by central differences; ``columns`` (12, 6) is scratch."""
+    """−∂(e + d)/∂(x, ϑ) and −∂(e + d)/∂(velocities) into workspace.out by central differences.
+
+    ``columns`` (12, 6) is workspace.
+    """
     for c in range(12):
         x = workspace.x[1 + c]
         h = SLOPE_STEP * (1.0 + abs(x))
@@ -232,7 +248,10 @@ def pair_differences(rows, f, workspace, columns):
 
 @part
 def apply_forces(system, work, t, q, s, z, slopes):
-    """All applied forces into the bodies' wrenches and the generalized forces, their power into work.power."""
+    """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into work.power.
+
+    Theory, section 39.
+    """
     forces = system.forces
     if slopes:
         for k in range(work.slopes.shape[0]):

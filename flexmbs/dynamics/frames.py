@@ -1,10 +1,17 @@
 """Frames on bodies: pose, twist and twist rate of a frame that moves with the modes, and the dual maps.
 
-Position x + φ q, orientation exp(ψ q) R. In the frame's own axes V_m = Ad(X_m⁻¹) V + v with v = Φ q̇,
-Φ = [R_mᵀ φ; Rᵀ T(ψq) ψ], and V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + Φ q̈ + Φ̇ q̇.
+Frame m of a body is at a node with the shapes φ (translations, m per unit of q_f) and ψ (rotations, rad per unit) and the
+geometric stiffness K0 of unit forces and moments on it (zero without second-order displacements):
 
-With geometric stiffness K0 of a unit force or moment on the frame, its displacement is φ q − ½ qᵀ K0 q, with the shapes
-φ − K0 q and their rate −K0 q̇; likewise its rotation vector. The transposed shapes make K0 λ a stiffness under a load λ.
+    x_m = x + φ q_f − ½ q_fᵀ K0 q_f,   R_m = exp(ϑ̃) R_0,   ϑ = ψ q_f − ½ q_fᵀ K0 q_f,
+    V_m = Ad(X_m⁻¹) V + v,   v = Φ_m q̇_f,   Φ_m = [R_mᵀ (φ − K0 q_f); R_0ᵀ T(ϑ) (ψ − K0 q_f)],
+    V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + Φ_m q̈_f + Φ̇_m q̇_f,
+
+all in the frame's own axes. A wrench W at the frame acts as Ad(X_m⁻¹)ᵀ W on the body and as Φ_mᵀ W on its modes. Under a load λ
+the transposed shapes φᵀ − (K0 q_f)ᵀ make K0 λ a stiffness: the geometric stiffening by forces on the frame.
+
+Theory: docs/theory.md, sections 2, 3 and 10. Shabana, Dynamics of Multibody Systems (2020), chapter 5; Wallrapp (1994), Mech.
+Struct. Mach. 22, 283, for the data of a node, Wallrapp and Schwertassek (1991), Arch. Appl. Mech. 61, 428, for K0.
 """
 
 import numpy as np
@@ -17,7 +24,7 @@ from flexmbs.system.records import Frames
 
 
 def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
-    """Positions (…, 3) of frame m in its body at elastic coordinates (…, nf): x + φ q − ½ qᵀ K0 q."""
+    """x_m = x + φ q_f − ½ q_fᵀ K0 q_f: positions (…, 3) in m of frame m in its body at elastic coordinates ``q`` (…, nf)."""
     n, j = int(frames.nf[m]), int(frames.second_at[m])
     x = frames.x[m] + q @ frames.shape[m, :3, :n].T
     if j < 0:
@@ -28,7 +35,10 @@ def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
 
 @part
 def shapes_now(frames, q, s):
-    """Shapes φ − K0 q and ψ − K0 q of all frames and their rates −K0 q̇, where some have second-order displacements."""
+    """frames.now ← (φ − K0 q_f, ψ − K0 q_f) and frames.rate ← −(K0 q̇_f) of all frames (6 nf numbers each), theory section 10.
+
+    Nothing is to be done where no body has second-order displacements: ``frames.now`` is the constant array of shapes then.
+    """
     if frames.second.shape[0] == 0:
         return
     width = frames.current.shape[1]
@@ -46,7 +56,10 @@ def shapes_now(frames, q, s):
 
 @part
 def subtract_rows(Q, n, x, at, U):
-    """U −= Σ_l x[at + l] Q[l], four rows at a time"""
+    """U −= Σ_l x[at + l] Q[l] for the n rows of Q (n, 6 F).
+
+    Four rows at a time: U is read and written a quarter as often.
+    """
     whole = n - n % 4
     for l in range(0, whole, 4):
         a, b, c, d = x[at + l], x[at + l + 1], x[at + l + 2], x[at + l + 3]
@@ -60,7 +73,7 @@ def subtract_rows(Q, n, x, at, U):
 
 @part
 def modal3(shape, m, n, row, x, at):
-    """Σ_k shape[m, row:row+3, k] x[at + k] of flat rows; row 0 translations φ, row 3 rotations ψ."""
+    """Σ_k shape[m, row:row+3, k] x[at + k], three numbers from flat rows (6 F); ``row`` 0: translations φ, 3: rotations ψ."""
     F = shape.shape[1] // 6
     o = row * F
     a = 0.0
@@ -76,24 +89,25 @@ def modal3(shape, m, n, row, x, at):
 
 @part
 def displacement(frames, m, row, q):
-    """φ q − ½ qᵀ K0 q (row 0) or ψ q − ½ qᵀ K0 q (row 3)"""
+    """φ q_f − ½ q_fᵀ K0 q_f in m (``row`` 0) or ϑ = ψ q_f − ½ q_fᵀ K0 q_f in rad (``row`` 3), axes of the body."""
     n = frames.nf[m]
     at = frames.qf_at[m]
     a = modal3(frames.current, m, n, row, q, at)
     if frames.second_at[m] < 0:
         return a
+    # the present shapes contain K0 q once, the quadratic part needs half of it: the mean with the constant shapes
     return scale(0.5, add(a, modal3(frames.shape, m, n, row, q, at)))
 
 
 @part
 def velocity(frames, m, row, s):
-    """(φ − K0 q) q̇ (row 0) or (ψ − K0 q) q̇ (row 3)"""
+    """(φ − K0 q_f) q̇_f in m/s (``row`` 0) or ϑ̇ = (ψ − K0 q_f) q̇_f in rad/s (``row`` 3), axes of the body."""
     return modal3(frames.current, m, frames.nf[m], row, s, frames.sf_at[m])
 
 
 @part
 def acceleration(frames, m, row, s, sd):
-    """(φ − K0 q) q̈ − q̇ᵀ K0 q̇ (row 0) or the same of ψ (row 3)"""
+    """(φ − K0 q_f) q̈_f − q̇_fᵀ K0 q̇_f in m/s² (``row`` 0) or ϑ̈ in rad/s² (``row`` 3), axes of the body."""
     a = velocity(frames, m, row, sd)
     if frames.second_at[m] < 0:
         return a
@@ -102,7 +116,7 @@ def acceleration(frames, m, row, s, sd):
 
 @part
 def frame_pose(frames, m, q):
-    """Pose of frame m in its body."""
+    """Pose (R_m, x_m) of frame m in its body: R_m = exp(ϑ̃) R_0 (nine numbers, by rows), x_m = x + φ q_f − ½ q_fᵀ K0 q_f (m)."""
     R = load9_at(frames.R, m, 0)
     x = load3_at(frames.x, m, 0)
     if frames.elastic[m] == 0:
@@ -112,7 +126,10 @@ def frame_pose(frames, m, q):
 
 @part
 def modal_motion(frames, m, Rm, q, s, sd):
-    """v = Φ q̇ and v̇ = Φ q̈ + Φ̇ q̇ in the frame's axes."""
+    """v = Φ_m q̇_f and v̇ = Φ_m q̈_f + Φ̇_m q̇_f of frame m, its axes, as (v, ω, v̇, ω̇) in m/s, rad/s, m/s², rad/s².
+
+    v = R_mᵀ u̇ and v̇ = R_mᵀ ü − ω × v with u = φ q_f − ½ q_fᵀ K0 q_f; ω = R_0ᵀ T(ϑ) ϑ̇ and ω̇ = R_0ᵀ (T(ϑ) ϑ̈ + Ṫ ϑ̇).
+    """
     if frames.elastic[m] == 0:
         return ZERO3, ZERO3, ZERO3, ZERO3
     th = displacement(frames, m, 3, q)
@@ -126,7 +143,10 @@ def modal_motion(frames, m, Rm, q, s, sd):
 
 @part
 def modal_force(frames, m, Rm, q, f, t, out, factor):
-    """out[modal rows] += factor Φᵀ (f, t) for a wrench in the frame's axes."""
+    """out[modal rows] += factor · Φ_mᵀ (f, t) for a wrench (N, N m) in the frame's axes.
+
+    Φ_mᵀ (f, t) = (φ − K0 q_f)ᵀ R_m f + (ψ − K0 q_f)ᵀ T(ϑ)ᵀ R_0 t (theory, section 10).
+    """
     if frames.elastic[m] == 0:
         return
     at = frames.sf_at[m]
@@ -144,7 +164,7 @@ def modal_force(frames, m, Rm, q, f, t, out, factor):
 
 @part
 def modal_rows(frames, m, Rm, q, P, n, B):
-    """B[:n, 6:6+nf] += P Φ for n covectors P (n, 6) in the frame's axes."""
+    """B[:n, 6:6+nf] += P Φ_m for n covectors P (n, 6) on the twist of frame m, in its axes."""
     if frames.elastic[m] == 0:
         return
     th = displacement(frames, m, 3, q)
@@ -163,13 +183,16 @@ def modal_rows(frames, m, Rm, q, P, n, B):
 
 @part
 def ground_acceleration(gravity, Rm):
-    """Twist rate of a frame at rest on the ground: −gravity in the frame's axes."""
+    """V̇ of a frame at rest on the ground: −R_mᵀ g (m/s²), so that gravity acts on all bodies through the outward sweep."""
     return neg(tmul(Rm, (gravity[0], gravity[1], gravity[2])))
 
 
 @part
 def frame_rates(frames, gravity, motion, m, Rm, xm, q, s, sd):
-    """Twist and twist rate of frame m, own axes, the rate including −gravity."""
+    """Twist V_m and rate V̇_m of frame m, its axes, as (v, ω, v̇, ω̇); the rate holds the −g of the ground.
+
+    V_m = Ad(X_m⁻¹) V + v,  V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + v̇  (theory, sections 2 and 10).
+    """
     i = frames.body[m]
     if i < 0:
         return ZERO3, ZERO3, ground_acceleration(gravity, Rm), ZERO3
@@ -182,7 +205,7 @@ def frame_rates(frames, gravity, motion, m, Rm, xm, q, s, sd):
 
 @part
 def world_pose(frames, motion, m, Rm, xm):
-    """World pose of frame m from its pose in the body."""
+    """Pose (A R_m, r + A x_m) of frame m in the inertial frame from its pose in the body."""
     i = frames.body[m]
     if i < 0:
         return Rm, xm
@@ -192,7 +215,7 @@ def world_pose(frames, motion, m, Rm, xm):
 
 @called
 def frame_twist(frames, motion, m, q, s):
-    """World pose, pose in the body and twist (own axes) of frame m: what forces need."""
+    """World pose of frame m, its pose in the body and its twist V_m = Ad(X_m⁻¹) V + Φ_m q̇_f (own axes): what forces need."""
     Rm, xm = frame_pose(frames, m, q)
     A, r = world_pose(frames, motion, m, Rm, xm)
     i = frames.body[m]
@@ -205,7 +228,10 @@ def frame_twist(frames, motion, m, q, s):
 
 @part
 def apply_wrench(frames, motion, force, m, Rm, xm, q, f, n):
-    """Add the wrench (f, n), frame axes, at frame m to the applied wrench of its body and to its modal forces."""
+    """Add the wrench (f, n), frame axes, at frame m to the applied forces of its body.
+
+    Ad(X_m⁻¹)ᵀ (f, n) on the body, Φ_mᵀ (f, n) on its modes (N, N m; theory, section 10).
+    """
     i = frames.body[m]
     if i < 0:
         return
@@ -217,7 +243,10 @@ def apply_wrench(frames, motion, force, m, Rm, xm, q, f, n):
 
 @called
 def apply_pair(frames, motion, force, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
-    """Wrench (f, n), axes of b, on frame b and its reaction on frame a."""
+    """Wrench W = (f, n), axes of b, on frame b and its reaction −Ad(X_rel⁻¹)ᵀ W on frame a.
+
+    X_rel = (Rr, xr) is the pose of b in a.
+    """
     apply_wrench(frames, motion, force, b, Rb, xb, q, f, n)
     fa, na = wrench_to_parent(Rr, xr, f, n)
     apply_wrench(frames, motion, force, a, Ra, xa, q, neg(fa), neg(na))

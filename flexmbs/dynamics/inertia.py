@@ -1,15 +1,27 @@
-"""Inertia of one body from its shape integrals (theory §1; Shabana 2020, ch. 5; Wallrapp 1994).
+"""Inertia of one body from its shape integrals.
 
-With u = x + φ q in body axes: U[(3a+b) F + k] = ∫u_a φ_bk dm carries everything that depends on q:
-P = ∫u uᵀ dm, Θ = tr(P) 1 − P, Īf = ∫ũ φ dm, N = ∫u u̇ᵀ dm. No loop over nodes.
+With u = x + φ q_f in body axes, c = ∫u dm, P = ∫u uᵀ dm and 𝒩 = ∫u u̇ᵀ dm, the mass matrix in y = (v, ω, q̇_f) is
 
-Geometric stiffness makes it u = x + φ q + ½ γ(q, q): the second-order displacement that goes with q (a bent beam is shorter).
-In a few fields ψ it is u = x + φ q + ψ z(q), with z quadratic in q: the body moves on a quadratic manifold in the space of the
-modes [φ ψ]. All terms are those of a linear body with these modes at η = (q, z), projected by J = ∂η/∂q, M = Jᵀ M(η) J: a Gram
-matrix, and positive definite, at any deflection (`second_order`). All forces follow from this kinetic energy by Lagrange's
-equations, hence the energy balance is exact. Sums over k below are over all columns [φ ψ].
-Sources: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428, for the second-order displacements; Jain, Tiso,
-Rutzmoser and Rixen, Computers & Structures 188 (2017) 80, for equations of motion projected on a quadratic manifold.
+    𝓜 = [[m 1, −c̃, S̄], [c̃, Θ, Ī_f], [S̄ᵀ, Ī_fᵀ, m_ff]],  Θ = tr(P) 1 − P,  S̄ = ∫φ dm,  Ī_f = ∫ũ φ dm,  m_ff = ∫φᵀφ dm,
+
+and the inertia wrench (f, n) and modal forces r are, with a = v̇ + ω × v,
+
+    f   = m a + ω̇ × c + ω × (ω × c) + 2 ω × S̄ q̇_f + S̄ q̈_f,
+    n   = c × a + Θ ω̇ + ω × Θ ω + 2 (tr(𝒩) ω − 𝒩ᵀ ω) + Ī_f q̈_f,
+    r_k = S̄_k · a + Ī_fk · ω̇ + ∫φ_k · (ω × (ω × u)) dm + 2 ∫φ_k · (ω × u̇) dm + (m_ff q̈_f)_k.
+
+Without the terms of v̇, ω̇ and q̈_f these are −Q_v, the quadratic velocity vector. All that depends on q_f is in the products
+U[(3a+b) F + k] = ∫u_a φ_bk dm = ∫x_a φ_bk dm + Σ_l q_l ∫φ_al φ_bk dm, formed once per evaluation: no loop over nodes.
+
+Second-order displacements make it u = x + φ q_f + ψ z(q_f), with z quadratic in q_f: the body moves on a quadratic manifold in
+the space of the modes [φ ψ]. All terms are those of a linear body with these modes at η = (q_f, z), projected by J = ∂η/∂q_f,
+M = Jᵀ M(η) J and r = Jᵀ r(η): a Gram matrix, and positive definite, at any deflection (`flexmbs.dynamics.second_order`). The
+forces are Lagrange's of this kinetic energy, hence the energy balance is exact. Sums over k below are over all columns [φ ψ].
+
+Theory: docs/theory.md, sections 4 to 8. Shabana, Dynamics of Multibody Systems (2020), chapter 5 (mass matrix and quadratic
+velocity vector of the floating frame of reference); Wallrapp (1994), Mech. Struct. Mach. 22, 283 (shape integrals); Wallrapp
+and Schwertassek (1991), Arch. Appl. Mech. 61, 428 (second-order displacements); Jain, Tiso, Rutzmoser and Rixen (2017),
+Computers & Structures 188, 80 (equations of motion projected on a quadratic manifold).
 """
 
 from flexmbs._jit import part
@@ -22,7 +34,10 @@ from flexmbs.system.records import CENTRE, GYROSCOPIC, MOMENT
 
 @part
 def shape_products(bodies, i, n, q, at, U):
-    """η, U[(3a+b) F + k] = ∫u_a φ_bk dm for all columns φ, c = ∫u dm and Θ"""
+    """U ← η, then U[(3a+b) F + k] = ∫u_a φ_bk dm for all columns [φ ψ], c = ∫u dm (kg m) and Θ = tr(P) 1 − P (kg m²) of body i.
+
+    ``q`` holds the n elastic coordinates from q[at] on. Theory, sections 5 and 8.
+    """
     F = bodies.quadratic.shape[1]
     c = load3_at(bodies.first, i, 0)
     P = load9_at(bodies.second, i, 0)
@@ -47,7 +62,11 @@ def shape_products(bodies, i, n, q, at, U):
 
 @part
 def moments(bodies, i, columns, eta, U, c, P):
-    """c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm"""
+    """c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm, the moments of order one and two of u.
+
+    P = ∫(x + w)(x + w)ᵀ dm with w = Σ_k η_k φ_k: half the sum of the products with x and with u = x + w gives x wᵀ, w xᵀ
+    and w wᵀ.
+    """
     F = bodies.quadratic.shape[1]
     xx, xy, xz, _, yy, yz, _, _, zz = P
     c0, c1, c2 = c
@@ -68,7 +87,7 @@ def moments(bodies, i, columns, eta, U, c, P):
 
 @part
 def centre_and_inertia(bodies, U):
-    """c = ∫u dm and Θ of the shape products"""
+    """c = ∫u dm (3) in kg m and Θ (nine numbers, by rows) in kg m², as `shape_products` left them in U."""
     o = CENTRE * bodies.quadratic.shape[1]
     theta = (U[o + 3], U[o + 4], U[o + 5], U[o + 6], U[o + 7], U[o + 8], U[o + 9], U[o + 10], U[o + 11])
     return (U[o], U[o + 1], U[o + 2]), theta
@@ -76,7 +95,7 @@ def centre_and_inertia(bodies, U):
 
 @part
 def shape_rates(bodies, i, n, s, sd, to, U):
-    """η̇, η̈, the sums Σ_l η̇_l ∫φ_l × φ_k dm, and the loads of the fields' own mass"""
+    """η̇ and η̈ into U, the sums Σ_l η̇_l ∫φ_l × φ_k dm that gyroscopic forces need, and the loads of the fields' own mass."""
     F = bodies.quadratic.shape[1]
     _, rates, accelerations, loads, _, _ = places(bodies)
     for k in range(n):
@@ -93,7 +112,7 @@ def shape_rates(bodies, i, n, s, sd, to, U):
 
 @part
 def modal_matrices(bodies, i, n, q, at, s, sd, to, r):
-    """r += m_ff q̈ + D_ff q̇ + K_ff q of body i"""
+    """r += m_ff q̈_f + D_ff q̇_f + K_ff q_f of body i, the matrices (nf, nf) symmetric (theory, section 7)."""
     if bodies.diagonal[i] == 1:
         for k in range(n):
             r[to + k] += bodies.m_ff[i, k, k] * sd[to + k] + bodies.d_ff[i, k, k] * s[to + k] + bodies.k_ff[i, k, k] * q[at + k]
@@ -105,10 +124,13 @@ def modal_matrices(bodies, i, n, q, at, s, sd, to, r):
 
 @part
 def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
-    """Inertial wrench W[i] and modal forces r of body i: M (V̇, q̈) − Q_v, plus elastic K_ff q + D_ff q̇.
+    """Inertia wrench (f, n) into ``motion`` and modal forces r of body i: 𝓜 (V̇, q̈_f) − Q_v, plus elastic K_ff q_f + D_ff q̇_f.
 
-    f = m a + ω̇×c + ω×(ω×c) + 2ω×Sq̇ + Sq̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(N)ω − Nᵀω) + Īf q̈,
-    r_k = S_k·a + Īf_k·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ all in η, and Jᵀ r.
+    f = m a + ω̇×c + ω×(ω×c) + 2ω×S̄q̇ + S̄q̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(𝒩)ω − 𝒩ᵀω) + Ī_f q̈,
+    r_k = S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ all in η, and Jᵀ r.
+
+    N and N m about the origin of the body frame, body axes; v̇ holds the −g of the ground, so that weight is in f, n and
+    r. Theory, sections 6 to 8; Shabana, Dynamics of Multibody Systems (2020), chapter 5.
     """
     at = tree.qf_at[i]
     to = tree.sf_at[i]
@@ -125,6 +147,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
         _, rates, accelerations, loads, _, _ = places(bodies)
         shape_rates(bodies, i, n, s, sd, to, U)
         w2 = dot(w, w)
+        # ω × (ω × u) = (ω ωᵀ − ω² 1) u: one symmetric matrix serves the centrifugal forces of all modes
         xx, xy, xz = w[0] * w[0] - w2, w[0] * w[1], w[0] * w[2]
         yy, yz, zz = w[1] * w[1] - w2, w[1] * w[2], w[2] * w[2] - w2
         n0, n1, n2, n3, n4, n5, n6, n7, n8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -159,10 +182,12 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
                 + xy * (U[1 * F + k] + U[3 * F + k]) + xz * (U[2 * F + k] + U[6 * F + k]) + yz * (U[5 * F + k] + U[7 * F + k])
             )  # fmt: skip
             g = GYROSCOPIC * F + k
+            # ∫φ_k·(ω × u̇) dm = ω · ∫u̇ × φ_k dm, the sums that `shape_rates` has formed
             turning = 2.0 * (w[0] * U[g] + w[1] * U[g + F] + w[2] * U[g + 2 * F])
             U[loads + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal + turning
         for k in range(n):
             r[to + k] += U[loads + k]
+        # loads on the fields act on the modes through z(q): Jᵀ r = r_φ + Tᵀ r_ψ
         if bodies.n_fields[i] > 0:
             folded(bodies, i, n, U, loads + n, r, to)
         modal_matrices(bodies, i, n, q, at, s, sd, to, r)
@@ -176,7 +201,11 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
 
 @part
 def mass_matrix(bodies, tree, i, q, U, M):
-    """M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S], [c̃, Θ, Īf], [Sᵀ, Īfᵀ, m_ff]]"""
+    """𝓜 of body i, M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S̄], [c̃, Θ, Ī_f], [S̄ᵀ, Ī_fᵀ, m_ff]] (theory, section 5).
+
+    With second-order displacements M_ff = m_ff − mᵀm + TᵀT and the coupling to the twist M[:6, φ] + M[:6, ψ] T (theory,
+    section 8).
+    """
     n = tree.nf[i]
     shape_products(bodies, i, n, q, tree.qf_at[i], U)
     rigid_mass_rows(bodies, tree, i, U, M)
@@ -192,7 +221,7 @@ def mass_matrix(bodies, tree, i, q, U, M):
 
 @part
 def rigid_mass_rows(bodies, tree, i, U, M):
-    """The six upper rows of the mass matrix of body i from its shape products U."""
+    """The six upper rows of 𝓜 of body i, [m 1, −c̃, S̄] and [c̃, Θ, Ī_f], from its shape products U (theory, section 5)."""
     n = tree.nf[i]
     c, theta = centre_and_inertia(bodies, U)
     for a in range(3):
@@ -213,7 +242,7 @@ def rigid_mass_rows(bodies, tree, i, U, M):
 
 @part
 def body_energy(bodies, tree, gravity, motion, i, q, s, U):
-    """Kinetic, strain and gravity energy of body i."""
+    """Kinetic, strain and gravity energy (J) of body i: T = ½ yᵀ𝓜 y, ½ q_fᵀ K_ff q_f and −g·(m r + A c) (theory, section 7)."""
     at = tree.qf_at[i]
     to = tree.sf_at[i]
     n = tree.nf[i]
@@ -225,6 +254,7 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     strain = 0.0
     if n > 0:
         _, rates, _, _, _, _ = places(bodies)
+        # no accelerations enter: the velocities serve as their argument
         shape_rates(bodies, i, n, s, s, to, U)
         columns = n + bodies.n_fields[i]
         for k in range(columns):

@@ -1,7 +1,13 @@
 """Joints as chains of elementary motions: pose, free directions, velocity-product terms, coordinate updates.
 
-Pose X_J(β) = X_1 X_2 …; twist of the child's frame relative to the parent's, child axes: V_J = C(β) η, column k of C is
-Ad(X_tail⁻¹) S_k with X_tail the motions behind it; Ċ η = −Σ_k ad(V_tail,k) C_k η_k  (Featherstone 2008, §4.4).
+    X_J(β) = X_1 X_2 …,   V_rel = C(β) η,   C_k = Ad(X_tail⁻¹) S_k,   Ċ η = −Σ_k ad(V_tail,k) C_k η_k,   β̇ = H(β) η,
+
+in the axes of the child's frame: S_k is the unit twist of motion k, X_tail the pose of the motions behind it, V_tail,k their
+twist. Elementary motions are a turn (rad), a slide (m), a screw (rad, with a pitch in m/rad), a ball (Euler parameters and ω) and
+a free motion (position in the parent's axes, Euler parameters; twist in its own axes).
+
+Theory: docs/theory.md, sections 2, 3 and 11. Featherstone, Rigid Body Dynamics Algorithms (2008), section 4.4 (joint models);
+Brüls, Cardona and Arnold (2012), Mech. Mach. Theory 48, 121, for the update q ⊕ d on the group.
 """
 
 import math
@@ -15,7 +21,7 @@ from flexmbs.system.records import BALL, FREE, ROTATE, FIXED_TRANSLATION, SLIDE,
 
 @part
 def motion_pose(joints, m, q, at):
-    """Pose (R, x) of elementary motion m, positions from q[at]; number of positions and velocities used."""
+    """Pose (R, x) of elementary motion m, positions from q[at] on; number of positions and velocities that it uses."""
     code = joints.code[m]
     axis = load3_at(joints.axis, m, 0)
     if code == ROTATE:
@@ -33,7 +39,7 @@ def motion_pose(joints, m, q, at):
 
 @part
 def unit_twist(joints, m, k):
-    """S_k of elementary motion m."""
+    """S_k = (v, ω) of elementary motion m, its own axes: the k-th column of its free directions."""
     code = joints.code[m]
     axis = load3_at(joints.axis, m, 0)
     if code == ROTATE:
@@ -50,7 +56,7 @@ def unit_twist(joints, m, k):
 
 @part
 def joint_pose(joints, j, q, at):
-    """X_J(β)"""
+    """X_J(β) = X_1 X_2 … as (R, x), the pose of the child's frame in the parent's; β from q[at] on."""
     R = EYE3
     x = ZERO3
     for m in range(joints.first[j], joints.end[j]):
@@ -63,7 +69,11 @@ def joint_pose(joints, j, q, at):
 
 @part
 def joint_directions(joints, j, q, q_at, s, s_at, out, i):
-    """Columns of C as six-vectors into out[i], and (V_J, Ċ η), child axes; velocities from s[s_at]."""
+    """Columns C_k = Ad(X_tail⁻¹) S_k as six-vectors from out[i, o] on; returns C η and Ċ η, child axes; η from s[s_at] on.
+
+    The chain is walked from its end, so that the pose and the twist of what lies behind a motion are known: Ċ η collects
+    −ad(V_tail) C_k η_k. Theory, section 11; Featherstone 2008, section 4.4.
+    """
     Rt = EYE3  # pose of the child's frame in the frame behind the motion at hand
     xt = ZERO3
     v = ZERO3
@@ -96,6 +106,7 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
             rate = s[s_at + k + a]
             dv = add(dv, scale(rate, sv))
             dw = add(dw, scale(rate, sw))
+        # the columns of one motion turn with the motions behind it alone: its own share of the twist is added after the bracket
         cv, cw = bracket(v, w, dv, dw)
         bv = add(bv, scale(-1.0, cv))
         bw = add(bw, scale(-1.0, cw))
@@ -110,7 +121,10 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
 
 @part
 def displace_joint(joints, j, q0, q, at, d, d_at):
-    """q[at…] = q0[at…] ⊕ d : sums for angles and lengths, group products for rotations and free motions."""
+    """q[at…] = q₀[at…] ⊕ d: sums for angles and lengths, p ∘ exp(½ d) for rotations, X exp(d) of the twist d for free motions.
+
+    Theory, sections 2 and 3; Brüls, Cardona and Arnold (2012).
+    """
     for m in range(joints.first[j], joints.end[j]):
         code = joints.code[m]
         if code == BALL:
@@ -143,10 +157,11 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
 
 @part
 def midpoint_joint(joints, j, d, at):
-    """d[at…] of a free motion ← what `displace_joint` needs for the midpoint rule: R = R₀ cay(w), x = x₀ + R₀ exp(½φ) v.
+    """d of a free motion ← what `displace_joint` needs for the midpoint rule: R = R₀ cay(w), x = x₀ + R₀ exp(½φ) v, d = (v, w).
 
     φ = 2 atan(½|w|) about w. With body-axes velocities, v₁ + ½ w×v₁ = v₀ − ½ w×v₀, it keeps linear momentum, and uniform gravity
-    at half the rotation does the work of the displacement (Austin, Krishnaprasad and Wang 1993, J. Comput. Phys. 107, 105).
+    at half the rotation does the work of the displacement. Theory, section 42; Austin, Krishnaprasad and Wang (1993), J. Comput.
+    Phys. 107, 105.
     """
     for m in range(joints.first[j], joints.end[j]):
         code = joints.code[m]
@@ -157,6 +172,8 @@ def midpoint_joint(joints, j, d, at):
             if t2 > 0.0:
                 t = math.sqrt(t2)
                 shorter = 2.0 * math.atan(0.5 * t) / t
+                # what is stored is the logarithm of the wanted motion: exp of it gives the chord exp(½φ) v, whose part along w
+                # stays as it is
                 longer = shorter * math.sqrt(1.0 + 0.25 * t2)
                 along = (1.0 - longer) * dot(w, v) / t2
                 for a in range(3):
@@ -171,7 +188,7 @@ def midpoint_joint(joints, j, d, at):
 
 @part
 def normalize(q, at):
-    """Unit length of the Euler parameters at q[at]."""
+    """p ← p/|p| of the Euler parameters q[at : at + 4]."""
     n = math.sqrt(q[at] ** 2 + q[at + 1] ** 2 + q[at + 2] ** 2 + q[at + 3] ** 2)
     for a in range(4):
         q[at + a] /= n
@@ -179,7 +196,7 @@ def normalize(q, at):
 
 @part
 def joint_rates(joints, j, q, at, s, s_at, qd):
-    """β̇ = H(β) η; for Euler parameters ṗ = ½ p ∘ (0, ω)."""
+    """β̇ = H(β) η into qd[at…]: ṙ = R v and ṗ = ½ p ∘ (0, ω) of free motions and balls, β̇ = η elsewhere (theory, section 3)."""
     for m in range(joints.first[j], joints.end[j]):
         code = joints.code[m]
         if code == FREE:
@@ -205,7 +222,7 @@ def joint_rates(joints, j, q, at, s, s_at, qd):
 
 @part
 def normalize_joint(joints, j, q, at):
-    """Unit Euler parameters of the joint's rotations."""
+    """Unit Euler parameters of the rotations of joint j, positions from q[at] on."""
     for m in range(joints.first[j], joints.end[j]):
         code = joints.code[m]
         if code == BALL:
@@ -220,13 +237,13 @@ def normalize_joint(joints, j, q, at):
 
 @part
 def relative_pose(Ra, ra, Rb, rb):
-    """Pose of frame b in frame a from poses in a common frame."""
+    """X_ab = (R_aᵀ R_b, R_aᵀ (r_b − r_a)), the pose of frame b in frame a, from poses in a common frame."""
     d = (rb[0] - ra[0], rb[1] - ra[1], rb[2] - ra[2])
     return tmatmul(Ra, Rb), tmul(Ra, d)
 
 
 @part
 def relative_twist(Rr, xr, va, wa, vb, wb):
-    """V_b − Ad(X_ab⁻¹) V_a in axes of b, and the carried twist of a."""
+    """V_rel = V_b − Ad(X_ab⁻¹) V_a in axes of b, and the carried Ad(X_ab⁻¹) V_a, as (v, ω, v_a, ω_a) (theory, section 14)."""
     ca, cw = twist_to_child(Rr, xr, va, wa)
     return (vb[0] - ca[0], vb[1] - ca[1], vb[2] - ca[2]), (wb[0] - cw[0], wb[1] - cw[1], wb[2] - cw[2]), ca, cw

@@ -1,8 +1,17 @@
 """Outward sweep over the tree: poses, twists and twist rates of all bodies.
 
-V_cm = Ad(X_J⁻¹) V_pm + C η,  V̇_cm = Ad(X_J⁻¹) V̇_pm − ad(C η) Ad(X_J⁻¹) V_pm + C η̇ + Ċ η, between the parent's and the
-child's frames (pm, cm) of the primary joint; both frames may move with the modes. Gravity enters as the acceleration −g of the
-ground.
+Between the parent's and the child's frames (pm, cm) of the primary joint, which may both move with the modes,
+
+    V_cm = Ad(X_J⁻¹) V_pm + C η,   V̇_cm = Ad(X_J⁻¹) V̇_pm − ad(C η) Ad(X_J⁻¹) V_pm + C η̇ + Ċ η,
+
+and from the frame back to its body, with v = Φ_cm q̇_f,
+
+    V = Ad(X_cm) (V_cm − v),   V̇ = Ad(X_cm) (V̇_cm − v̇ + ad(v) V_cm).
+
+Gravity enters as the acceleration −g of the ground. At η̇ = q̈_f = 0 the rates are ā = J̇ s of V̇ = J ṡ + ā, with gravity.
+
+Theory: docs/theory.md, sections 2, 11 and 18. Featherstone, Rigid Body Dynamics Algorithms (2008), section 5.3 (the outward
+sweep of the recursive Newton-Euler algorithm, where gravity is the acceleration of the base as well).
 """
 
 from flexmbs._jit import called, part
@@ -14,7 +23,11 @@ from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose
 
 @called
 def outward(tree, frames, joints, gravity, motion, q, s, sd):
-    """Fill ``motion`` with the kinematics of state (q, s) and accelerations ṡ; the shapes of the frames stand."""
+    """Fill ``motion`` with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for (q, s, ṡ).
+
+    The shapes of the frames are up to date. Bodies are ordered parents first. The columns C of each joint (child's frame, its
+    axes) and the poses X_pm, X_J, X_cm are kept: the inward sweep and the matrices need them. Theory, section 18.
+    """
     for i in range(tree.parent.shape[0]):
         j = tree.joint[i]
         fp = tree.frame_p[i]
@@ -44,6 +57,7 @@ def outward(tree, frames, joints, gravity, motion, q, s, sd):
         kv, kw = bracket(v, w, cv, cw)
         V, W = twist_to_parent(Rc, xc, sub(cv, v), sub(cw, w))
         Vd, Wd = twist_to_parent(Rc, xc, add(sub(av, vd), kv), add(sub(aw, wd), kw))
+        # the frame's rotation is A_cm = A R_cm in the world, hence A = A_cm R_cmᵀ
         A = matmul(A, (Rc[0], Rc[3], Rc[6], Rc[1], Rc[4], Rc[7], Rc[2], Rc[5], Rc[8]))
         store9_at(motion.A, i, 0, A)
         store3_at(motion.x, i, 0, sub(r, mul(A, xc)))
@@ -61,7 +75,7 @@ def outward(tree, frames, joints, gravity, motion, q, s, sd):
 
 @part
 def displace(tree, joints, q0, d, q):
-    """q = q0 ⊕ d, with d in velocity coordinates (a displacement over unit time)."""
+    """q = q₀ ⊕ d (theory, section 2); d (ns,) in velocity coordinates is a displacement, a velocity times a unit of time."""
     for i in range(tree.parent.shape[0]):
         displace_joint(joints, tree.joint[i], q0, q, tree.q_at[i], d, tree.s_at[i])
         for k in range(tree.nf[i]):
@@ -70,14 +84,17 @@ def displace(tree, joints, q0, d, q):
 
 @part
 def midpoint(tree, joints, d):
-    """Displacement d of a step by velocities at its middle ← what `displace` needs to keep momentum (`midpoint_joint`)."""
+    """d ← the displacement with which `displace` is the midpoint rule, d given by velocities at the middle of a step."""
     for i in range(tree.parent.shape[0]):
         midpoint_joint(joints, tree.joint[i], d, tree.s_at[i])
 
 
 @part
 def rates(tree, joints, q, s, qd):
-    """q̇ = H(q) s"""
+    """q̇ = H(q) s (nq,): ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, 1 elsewhere.
+
+    Theory, section 3.
+    """
     for i in range(tree.parent.shape[0]):
         joint_rates(joints, tree.joint[i], q, tree.q_at[i], s, tree.s_at[i], qd)
         for k in range(tree.nf[i]):
@@ -86,13 +103,13 @@ def rates(tree, joints, q, s, qd):
 
 @part
 def normalize_positions(tree, joints, q):
-    """Unit Euler parameters everywhere."""
+    """p ← p/|p| for all Euler parameters in q (nq,): pᵀp = 1 is kept by the update but for round-off (theory, section 3)."""
     for i in range(tree.parent.shape[0]):
         normalize_joint(joints, tree.joint[i], q, tree.q_at[i])
 
 
 @part
 def parent_to_child(motion, i):
-    """Pose of the child's joint frame in the parent body: X_pm X_J."""
+    """Pose X_pm X_J of the child's joint frame in the parent body."""
     Rp = load9_at(motion.Rp, i, 0)
     return matmul(Rp, load9_at(motion.Rj, i, 0)), add(load3_at(motion.xp, i, 0), mul(Rp, load3_at(motion.xj, i, 0)))

@@ -1,4 +1,13 @@
-"""The bordered matrix [[c M + K + c' D, Gᵀ], [G, 0]] of a state, and the projection on the constraints by it."""
+"""The bordered matrix of a state and the projection on the constraints by it:
+
+    K_b = [[c M + c' D + K, Gᵀ], [G, 0]],
+    [[M, Gᵀ], [G, 0]] (δ, *) = (0, −g),  q ← q ⊕ δ;     [[M, Gᵀ], [G, 0]] (Δs, *) = (0, −(G s + γ̄)),  s ← s + Δs,
+
+the changes of positions and velocities that are least in the mass matrix.
+
+Theory: docs/theory.md, sections 23, 26 and 32. Hairer and Wanner, Solving Ordinary Differential Equations II (1996),
+section VII.2 (projection methods); Vanderbei (1995), SIAM J. Optim. 5, 100, for the factorization of K_b without pivoting.
+"""
 
 from flexmbs.algebra.small import largest
 from flexmbs._jit import called, part
@@ -33,7 +42,7 @@ def kkt_at(model, here, none, factored, c_mass, c_damping):
 
 @part
 def kkt_matrix(system, work, q, c_mass, c_damping):
-    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0 leaves K out too.
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (ns + nc); c_damping < 0 leaves K out too (theory, section 26).
 
     Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
     """
@@ -43,15 +52,18 @@ def kkt_matrix(system, work, q, c_mass, c_damping):
 
 @part
 def kkt_blocks(system, work, q, c_mass):
-    """c_mass M and G of the positions whose kinematics stand into ``work.values``, not factored; of c_mass 0 G alone."""
+    """c_mass M and G of the positions of the last kinematics into ``work.values``, not factored; of c_mass 0 G alone."""
     here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
     call(work.calls[KKT], memory_of(work.memory, Equations(system, work)), here, here, 0.0, c_mass, -1.0)
 
 
 @part
 def independence(work, ns):
-    """Smallest pivot of a constraint row at the last factorization as a part of the largest it had so far on the path, dependent
-    rows left out; it falls to 0 with the square of the distance from a singular position."""
+    """min_j pivot_j / (its largest so far on the path) of the constraint rows at the last factorization, dependent rows left out.
+
+    A pivot is what earlier rows leave of G_j M⁻¹ G_jᵀ: it falls to 0 with the square of the distance from a singular position
+    (theory, section 31).
+    """
     least = 1.0
     for a in range(ns, work.stiffness.shape[0]):
         pivot = work.stiffness[a]
@@ -65,7 +77,7 @@ def project(system, work, t, q, s, tolerance, iterations):
     """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities onto G s + γ̄ = 0.
 
     Near a singular position an error of g turns the velocities by its quotient with the square of the distance: g is brought
-    down further there, as far as round-off lets it. Returns the largest |g| left.
+    down further there, as far as round-off lets it. Returns the largest |g| left (m or rad). Theory, section 32.
     """
     ns = s.shape[0]
     nc = work.gs.position.shape[0]
@@ -77,9 +89,11 @@ def project(system, work, t, q, s, tolerance, iterations):
         kinematics(system, work, t, q, s, work.zero)
         before = left
         left = largest(work.gs.position)
+        # a g that no longer falls by ten is round-off: nothing is gained by further steps, though independence asks for less
         enough = left <= tolerance * independence(work, ns) or (it > 0 and left <= tolerance and left > 0.1 * before)
         velocities = enough or it >= iterations
         it += 1
+        # a new factor each time: G has to be that of q, or the last step on velocities would not meet G s + γ̄ = 0
         kkt_matrix(system, work, q, 1.0, -1.0)
         for a in range(ns):
             x[a] = 0.0

@@ -1,4 +1,8 @@
-"""Kernels of laws (`flexmbs.law_kernel`) by address: each is compiled where a model has it, for no other kernel's sake."""
+"""Kernels of laws (`flexmbs.law_kernel`) by address, out = value(p, u, x): each is compiled where a model has it.
+
+p are the parameters of the law, u what laws of time and functions of the user give, x time and motion. The compiled
+kernels of the equations name no law, so that a new one compiles itself alone. Theory: docs/theory.md, sections 39 and 41.
+"""
 
 import functools
 
@@ -33,7 +37,7 @@ def _with_slopes(given, none, same, t, slopes, b):
 
 @functools.cache
 def _entry(number: int) -> Entry:
-    """The kernel of a law."""
+    """The compiled kernel of law ``number``, with its derivatives where it has some."""
     law = LAW_KERNELS[number]
     name = f"{law.value.__module__}_{law.value.__name__}"
     parts = {"value": as_part(law.value)}
@@ -53,7 +57,7 @@ def compile_laws() -> None:
 
 
 def make_law_workspace(system: System) -> LawWorkspace:
-    """Workspace for the kernels of a system."""
+    """Workspace for the kernels of a system: addresses, their arguments, and room for u, x and out."""
     forces, contacts, cuts = system.forces, system.contacts, system.cuts
     most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in forces)
     u, x, out = np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH)
@@ -77,7 +81,7 @@ def make_law_workspace(system: System) -> LawWorkspace:
 
 @part
 def given_values(law_rows, f, laws, workspace, io, n):
-    """u of force f: its laws of time, and functions of the user of the first n arguments in workspace.x."""
+    """u of force f: its laws of time (f, ḟ), and functions of the user of the first n arguments in workspace.x."""
     gives = law_rows.gives[f]
     for k in range(law_rows.n_given[f]):
         law = law_rows.first[f] + k
@@ -96,7 +100,8 @@ def given_values(law_rows, f, laws, workspace, io, n):
 
 @part
 def call_law(place, p, workspace, count, slopes):
-    """out[:count] of the law with parameters p at a place of the workspace, or its slopes (1.0) if it has some."""
+    """out[:count] of the law with parameters p at an index of the workspace, or its slopes (``slopes`` 1.0) if it has some."""
+    # a law may leave entries out that are zero, and the last law has written there
     for a in range(count):
         workspace.out[a] = 0.0
     here = memory_of(workspace.words[place], LawArguments(p, workspace.u, workspace.x, workspace.out))

@@ -1,4 +1,12 @@
-"""Scalar laws of time and of (t, x, v), in compiled code; user functions are called by address (15 ns when compiled)."""
+"""Scalar laws of time f(t), with ḟ and f̈, in compiled code; user functions are called by address (15 ns when compiled).
+
+    ramp       f = f₀ + r (t − t₀) within t₀ … t₁, constant outside,
+    smooth     f = f₀ + (f₁ − f₀) (10 u³ − 15 u⁴ + 6 u⁵),  u = (t − t₀)/T: velocity and acceleration vanish at both ends,
+    sine       f = c + a sin(2π ν t + φ),
+    table      piecewise cubic, constant outside.
+
+Theory: docs/theory.md, sections 14 and 39, where drives and forces take them.
+"""
 
 import math
 
@@ -8,7 +16,7 @@ from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SIN
 
 @called
 def law_of_time(laws, k, t, io):
-    """(f, ḟ, f̈)(t) of law k; ``io`` (2, 48) is scratch for user functions."""
+    """(f, ḟ, f̈)(t) of law k, in its unit, per s and per s²; ``io`` (2, 48) is workspace for user functions."""
     kind = laws.kind[k]
     at = laws.at[k]
     p = laws.value
@@ -16,6 +24,7 @@ def law_of_time(laws, k, t, io):
         return p[at], 0.0, 0.0
     if kind == LAW_RAMP:
         value, rate, start, end = p[at], p[at + 1], p[at + 2], p[at + 3]
+        # right-continuous: a step that begins at a corner has the rate behind it
         if t < start:
             return value, 0.0, 0.0
         if t >= end:
@@ -47,7 +56,7 @@ def law_of_time(laws, k, t, io):
 
 @part
 def _table(p, at, t):
-    """Piecewise cubic: count, knots (n), coefficients (n−1, 4) from the highest power; constant outside."""
+    """Piecewise cubic (f, ḟ, f̈)(t): count, knots (n), coefficients (n−1, 4) from the highest power; constant outside."""
     n = int(p[at])
     knots = at + 1
     coefficients = knots + n
@@ -68,16 +77,3 @@ def _table(p, at, t):
     if outside:
         return f, 0.0, 0.0
     return f, (3.0 * p[c] * u + 2.0 * p[c + 1]) * u + p[c + 2], 6.0 * p[c] * u + 2.0 * p[c + 1]
-
-
-@part
-def force_law(laws, k, t, position, velocity, io):
-    """Force F(t, x, v) of law k; a law of time ignores x and v."""
-    if laws.kind[k] == LAW_FUNCTION:
-        io[0, 0] = t
-        io[0, 1] = position
-        io[0, 2] = velocity
-        call_address(laws.address[k], io[0], io[1])
-        return io[1, 0]
-    f, _, _ = law_of_time(laws, k, t, io)
-    return f

@@ -1,4 +1,10 @@
-"""Relations: constraint equations between two frames that are not the complement of a joint's freedoms; no kind is named here."""
+"""Relations: constraint equations between two frames that are not the complement of a joint's free directions.
+
+    g = g(X, t),   ġ = a · V_rel + a₀,   g̈ = a · V̇_rel + b,
+
+with covector a, a₀ and b from the kernel of the relation (knife edge, rolling, gear, …); no kind is named here. Theory:
+docs/theory.md, sections 13, 15 and 37. Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972), for rolling.
+"""
 
 from flexmbs._jit import part
 from flexmbs.algebra.small import dot, load3_at
@@ -8,9 +14,10 @@ from flexmbs.law_kernel import KEPT, ROW
 
 @part
 def relation_rows(cuts, relations, kept, workspace, cut, gs, k, t, R, x, v, w, av, aw):
-    """Covectors a, values g, a · V + a₀ and rates a · V̇ + b of the rows of cut k by the kernel of its relation
-    (`flexmbs.model.relations.relation.Relation`); pose (R, x) of the child, its twist V and the rate of that relative to the
-    parent, all in the child's axes."""
+    """Covectors a, values g, ġ = a · V_rel + a₀ and g̈ = a · V̇_rel + b of the rows of cut k by the kernel of its relation
+    (`flexmbs.model.relations.relation.Relation`); pose (R, x) of the child, its twist (v, w) and the rate (av, aw) of that
+    relative to the parent, all in the child's axes (theory, section 37).
+    """
     workspace.x[0] = t
     for c in range(3):
         workspace.x[1 + c] = x[c]

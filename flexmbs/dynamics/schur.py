@@ -1,8 +1,14 @@
 """Closed loops over the articulated tree: S = G M⁻¹ Gᵀ by unit loads.
 
-Each schur row sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is its row of
-L⁻¹Gᵀ. Two rows meet in S at the bodies both paths share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ with a compliance
-of one, [A, Jᵀp; pᵀJ, −1]. S is kept by blocks, one node a cut joint or a coupling.
+    M = L Lᵀ,   S = (L⁻¹Gᵀ)ᵀ (L⁻¹Gᵀ),   λ = S⁻¹ (γ − G M⁻¹ k),   ṡ = L⁻ᵀ (L⁻¹ k + L⁻¹Gᵀ λ).
+
+Each row of the loop closure sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is
+its row of (L⁻¹Gᵀ)ᵀ. Two rows meet in S at the bodies that both paths share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ
+with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur complement is A + Jᵀ p pᵀ J. S is kept by blocks, one node a
+cut joint or a coupling.
+
+Theory: docs/theory.md, sections 25 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 8 (closed-loop systems);
+Bae and Haug (1987-88), Mech. Struct. Mach. 15, 481 (recursive formulation, closed loops).
 """
 
 import math
@@ -24,7 +30,7 @@ NEGLIGIBLE = 1e-12  # of a stiffness, below which a direction of a coupling has 
 
 @part
 def load_frame(frames, body, tau, m, Rm, xm, q, f, n):
-    """Add the wrench (f, n), frame axes, at frame m to the loads."""
+    """Add the wrench (f, n), frame axes, at frame m to the loads: Ad(X_m⁻¹)ᵀ (f, n) on its body, Φ_mᵀ (f, n) on the modes."""
     i = frames.body[m]
     if i >= 0:
         fb, nb = wrench_to_parent(Rm, xm, f, n)
@@ -35,7 +41,7 @@ def load_frame(frames, body, tau, m, Rm, xm, q, f, n):
 
 @part
 def set_loads(art, x):
-    """Generalized loads x, no wrenches."""
+    """Generalized loads x (ns,), no wrenches."""
     for a in range(art.velocity.shape[1]):
         art.velocity[TAU, a] = x[a]
     for i in range(art.body.shape[0]):
@@ -45,7 +51,11 @@ def set_loads(art, x):
 
 @called
 def schur_row(frames, art, schur, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
-    """Row r of node k from the covector (f, n) on the twist of frame b relative to frame a, axes of b."""
+    """Row r of node k of (L⁻¹Gᵀ)ᵀ from the covector (f, n) on the twist of frame b relative to frame a, axes of b.
+
+    A unit multiplier puts (f, n) on b and −Ad(X_rel⁻¹)ᵀ (f, n) on a; the inward sweep over the path solves with L (theory,
+    section 25).
+    """
     node, path, link, body = schur.node, schur.path, art.link, art.body
     tau = art.velocity[TAU]
     for h in range(node[k, PATH], node[k, PATH_END]):
@@ -54,6 +64,7 @@ def schur_row(frames, art, schur, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
             body[i, LOAD + c] = 0.0
         for c in range(link[i, L_S], link[i, L_S] + link[i, L_NV] + link[i, L_NF]):
             tau[c] = 0.0
+    # loads of bodies outside the path are not read: the sweep below visits the path alone
     load_frame(frames, body, tau, b, Rb, xb, q, f, n)
     f, n = wrench_to_parent(Rr, xr, f, n)
     load_frame(frames, body, tau, a, Ra, xa, q, neg(f), neg(n))
@@ -67,7 +78,7 @@ def schur_row(frames, art, schur, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
 
 @called
 def cut_loads(frames, art, schur, cuts, cut, q):
-    """L⁻¹Gᵀ of all cut joints."""
+    """L⁻¹Gᵀ of all cut joints, by body of their paths (theory, section 25)."""
     for k in range(cuts.row.shape[0]):
         Ra, xa = load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0)
         Rb, xb = load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0)
@@ -80,13 +91,17 @@ def cut_loads(frames, art, schur, cuts, cut, q):
 
 @part
 def stiffness_factor(P):
-    """P (6×6) → columns p of P = Σ p pᵀ below its diagonal; directions without stiffness get zero columns."""
+    """P (6×6) → columns p of P = Σ p pᵀ below its diagonal, by Cholesky's method.
+
+    Directions without stiffness get zero columns.
+    """
     for j in range(6):
         pivot = P[j, j]
         full = 0.0
         for c in range(j):
             full += P[j, c] * P[j, c]
             pivot -= P[j, c] * P[j, c]
+        # an indefinite stiffness loses its negative part here: the rows pᵀJ can only add stiffness
         inverse = 1.0 / math.sqrt(pivot) if pivot > NEGLIGIBLE * (full + pivot) and pivot > 0.0 else 0.0
         for r in range(j + 1, 6):
             x = P[r, j]
@@ -98,7 +113,10 @@ def stiffness_factor(P):
 
 @called
 def coupling_loads(frames, art, schur, first, couplings, motion, slopes, q, damping):
-    """Rows of springs, bushings and forces in cut joints, nodes ``first`` …."""
+    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, nodes ``first`` ….
+
+    Theory, section 39.
+    """
     P = art.carried[0]
     for k in range(couplings.a.shape[0]):
         a = couplings.a[k]
@@ -120,7 +138,7 @@ def coupling_loads(frames, art, schur, first, couplings, motion, slopes, q, damp
 
 @called
 def schur_complement(link, drive, A, velocity, schur, n_cuts):
-    """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows."""
+    """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows (theory, section 25)."""
     e, values, half = schur.elimination, schur.values, schur.half
     for a in range(values.shape[0]):
         values[a] = 0.0
@@ -137,11 +155,13 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
                 y = schur.product[p, PLACE_OTHER] + c * n
                 product = 0.0
                 for b in range(n):
+                    # driven velocities are known and have no compliance
                     if b >= link[i, L_NV] or drive[link[i, L_S] + b] < 0:
                         product += half[x + b] * half[y + b]
                 values[to + c] -= product
     for k in range(schur.node.shape[0]):
         n = e.node[k, SIZE]
+        # a row that is round-off altogether has no pivot to compare with: that of a row of ones replaces it
         least = 0.0  # of the stiffness that rows of ones would have
         for h in range(schur.node[k, PATH], schur.node[k, PATH_END]):
             i = schur.path[h, PATH_BODY]
@@ -153,6 +173,7 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
         for r in range(n):
             at = e.node[k, DIAGONAL] + r * (n + 1)
             if k >= n_cuts:
+                # the compliance of a row pᵀJ
                 values[at] -= 1.0
             schur.stiffness[schur.node[k, ROW] + r] = least - values[at]
     return eliminate(e, values, schur.stiffness)
@@ -160,7 +181,10 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
 
 @called
 def loop_multipliers(link, drive, body, velocity, schur, n_cuts, x, ns):
-    """−λ of the schur rows from HALF and the wanted G ṡ in x[ns …], in place; their loads are added to HALF."""
+    """−λ of the rows of S from h = L⁻¹ k and the wanted γ = G ṡ in x[ns …], in place; L⁻¹Gᵀ λ is added to h.
+
+    −S y = γ − (L⁻¹Gᵀ)ᵀ h − (driven part), y = −λ; rows of couplings have γ = 0 (theory, section 25).
+    """
     node, path, half, solution = schur.node, schur.path, schur.half, schur.x
     for k in range(node.shape[0]):
         for r in range(node[k, ROWS]):
@@ -186,6 +210,7 @@ def loop_multipliers(link, drive, body, velocity, schur, n_cuts, x, ns):
                 n = link[i, L_NV] + link[i, L_NF]
                 at = path[h, PATH_PLACE] + r * n
                 for b in range(n):
+                    # y = −λ: h becomes L⁻¹ (k + Gᵀ λ), from which the outward sweep makes ṡ
                     velocity[HALF, link[i, L_S] + b] -= y * half[at + b]
                 for c in range(6):
                     body[i, LOAD + c] -= y * schur.load[h, 6 * r + c]

@@ -1,14 +1,17 @@
-"""Second-order displacements ψ z(q) of one body: its coordinates η = (q, z) in the space of the modes [φ ψ].
+"""Second-order displacements ψ z(q_f) of one body: its coordinates η = (q_f, z) in the space of the modes [φ ψ].
 
-The fields ψ are orthonormal over the mass, and the modes φ that stand beside them are those of the body less their part in ψ,
-which z has instead:
+The fields ψ are orthonormal over the mass, ∫ψ_r·ψ_s dm = δ_rs, and the modes φ that stand beside them are those of the body less
+their part in ψ, φ ← φ − ψ m, which z has instead:
 
     z_r = m_r·q + ½ qᵀ C_r q,   T_rk = ∂z_r/∂q_k = m_rk + (C_r q)_k,   ż = T q̇,   z̈ = T q̈ + q̇ᵀ C q̇,   m_rk = ∫ψ_r·φ_k dm,
 
-    J = [1; T],   M = Jᵀ M(η) J,   M_ff = m_ff − mᵀm + Tᵀ T,   forces Jᵀ r(η, η̇, η̈).
+    J = [1; T],   M = Jᵀ M(η) J,   M_ff = m_ff − mᵀm + Tᵀ T,   forces Jᵀ r(η, η̇, η̈) = r_φ + Tᵀ r_ψ.
 
-The scratch U of a body holds its shape products and the sums of its gyroscopic forces, c = ∫u dm and Θ, then η, η̇, η̈ and loads on
-η, then T and workspace of its size. Bodies without second order have η = q.
+Units: ψ in 1/√kg, z in m √kg. The workspace U of a body holds its shape products and the sums of its gyroscopic forces, c = ∫u dm
+and Θ, then η, η̇, η̈ and loads on η, then T and workspace of its size. Bodies without second order have η = q_f.
+
+Theory: docs/theory.md, sections 8 and 9. Wallrapp and Schwertassek (1991), Arch. Appl. Mech. 61, 428; Jain, Tiso, Rutzmoser and
+Rixen (2017), Computers & Structures 188, 80.
 """
 
 from flexmbs._jit import called, part
@@ -16,13 +19,13 @@ from flexmbs.system.records import BEHIND, CENTRE, MOMENT, Bodies
 
 
 def scratch_width(bodies: Bodies) -> int:
-    """Length of the scratch U of a body."""
+    """Length of the workspace U of a body."""
     return (CENTRE + 4) * bodies.quadratic.shape[1] + BEHIND + 2 * bodies.mixed.shape[1]
 
 
 @part
 def places(bodies):
-    """Where η, η̇, η̈, the loads, T and the workspace behind it begin in U."""
+    """Where η, η̇, η̈, the loads on η, T (fields, N) and the workspace behind it begin in U."""
     F = bodies.quadratic.shape[1]
     eta = CENTRE * F + BEHIND
     return eta, eta + F, eta + 2 * F, eta + 3 * F, eta + 4 * F, eta + 4 * F + bodies.mixed.shape[1]
@@ -48,7 +51,7 @@ def add_rows(Q, row, n, x, first, low, high, U, to):
 
 @part
 def folded(bodies, i, n, U, first, out, to):
-    """out[to + k] += Σ_r T_rk U[first + r], three fields at a time"""
+    """out[to + k] += Σ_r T_rk U[first + r], the product Tᵀ r_ψ of the n modes, three fields at a time."""
     N = bodies.m_ff.shape[2]
     _, _, _, _, slopes, _ = places(bodies)
     fields = bodies.n_fields[i]
@@ -67,7 +70,7 @@ def folded(bodies, i, n, U, first, out, to):
 
 @called
 def field_amounts(bodies, i, n, U):
-    """T = m + C q and z = ½ (m + T) q"""
+    """T = m + C q (fields, n) and z = ½ (m + T) q = m q + ½ qᵀ C q (fields,) of body i into U."""
     eta, _, _, _, slopes, _ = places(bodies)
     fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
     for j in range(fields * N):
@@ -83,7 +86,10 @@ def field_amounts(bodies, i, n, U):
 
 @called
 def field_rates(bodies, i, n, U):
-    """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇; the loads z̈, and on q what m_ff q̈ has too much: −mᵀ m q̈"""
+    """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇ into U; loads: z̈ on the fields, whose mass is 1, and −mᵀ m q̈ on the modes.
+
+    The modes beside the fields have the mass m_ff − mᵀm; `flexmbs.dynamics.inertia.modal_matrices` adds m_ff q̈ later.
+    """
     _, rates, accelerations, loads, slopes, workspace = places(bodies)
     fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
     for j in range(fields * N):
@@ -106,7 +112,7 @@ def field_rates(bodies, i, n, U):
 
 @called
 def fold_rigid_rows(bodies, i, n, M, U):
-    """M[i, :6, 6:6+n] += M[i, :6, ψ] T"""
+    """M[i, :6, 6:6+n] += M[i, :6, ψ] T: the coupling of the twist to the fields, projected by J = [1; T]."""
     _, _, _, loads, _, _ = places(bodies)
     for a in range(6):
         for r in range(bodies.n_fields[i]):
@@ -116,7 +122,7 @@ def fold_rigid_rows(bodies, i, n, M, U):
 
 @part
 def rigid_coupling(bodies, i, a, k, U):
-    """Entry (a, k) of [∫φ dm; ∫u × φ dm] from the shape products"""
+    """Entry (a, k) of [S̄; Ī_f] = [∫φ dm; ∫ũ φ dm] (6, columns) from the shape products U; columns [φ ψ]."""
     F = bodies.quadratic.shape[1]
     if a < 3:
         return bodies.linear[i, (MOMENT + a) * F + k]
@@ -129,7 +135,7 @@ def rigid_coupling(bodies, i, a, k, U):
 
 @called
 def add_field_mass(bodies, i, n, factor, U, A):
-    """A_ff += factor Tᵀ T (upper triangle), six fields at a time"""
+    """A_ff += factor · Tᵀ T (upper triangle) of body i, six fields at a time."""
     _, _, _, _, t, _ = places(bodies)
     N = bodies.m_ff.shape[2]
     fields = bodies.n_fields[i]

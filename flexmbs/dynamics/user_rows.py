@@ -1,7 +1,12 @@
-"""Constraint rows of user functions: A(pose, t) V + a₀(pose, t) = 0 and g(pose, t) = 0 on the relative pose and twist.
+"""Constraint rows of user functions: A(X, t) V_rel + a₀(X, t) = 0 and g(X, t) = 0 on the relative pose X and twist V_rel.
 
-The rate of a row is A V̇ + d/dt (A V + a₀) with V held, by differences of fourth order along the motion X exp(τ V), t + τ. Where
-the rows are the derivatives of g, A V + a₀ is ġ along that motion, and its rate g̈.
+    ġ = A V_rel + a₀,   g̈ = A V̇_rel + d/dτ (A V_rel + a₀) along X exp(τ V_rel), t + τ, with V_rel held,
+
+by central differences of fourth order. Where the rows are the derivatives of g, A V_rel + a₀ is ġ along that motion, and the last
+term is d²g/dτ².
+
+Theory: docs/theory.md, sections 13 and 15. Featherstone, Rigid Body Dynamics Algorithms (2008), section 8.2 (loop constraint
+equations); Fornberg (1988), Math. Comput. 51, 699, for the weights of the differences.
 """
 
 import math
@@ -17,7 +22,7 @@ STEP_OF_VALUES = 4e-3  # where they are differenced twice
 
 @part
 def call_with_pose(laws, law, t, R, x, io):
-    """Results of the user function ``law`` at a pose, in io[1]."""
+    """Results of the user function ``law`` of (t, x, R) in io[1]."""
     io[0, 0] = t
     store3_at(io, 0, 1, x)
     for a in range(9):
@@ -27,7 +32,7 @@ def call_with_pose(laws, law, t, R, x, io):
 
 @part
 def load_rows(p, laws, n, t, R, x, io):
-    """Rows (A | a₀) of parameters p, 7 numbers each, into io[1]; True where they are told in the parent's axes."""
+    """Rows (A | a₀) of parameters p, 7 numbers each, into io[1]; True where they are given in the parent's axes."""
     law = int(p[USER_VELOCITY])
     if law >= 0:
         call_with_pose(laws, law, t, R, x, io)
@@ -39,7 +44,7 @@ def load_rows(p, laws, n, t, R, x, io):
 
 @part
 def covector(io, r, in_parent, R):
-    """Row r on the twist in the child's axes."""
+    """Row r on V_rel in the child's axes, as two 3-vectors: A, or (Rᵀ d, Rᵀ m) of a row (d, m) in the parent's axes."""
     d = load3_at(io, 1, 7 * r)
     m = load3_at(io, 1, 7 * r + 3)
     if in_parent:
@@ -49,8 +54,12 @@ def covector(io, r, in_parent, R):
 
 @part
 def row_rates(p, laws, io, t, n, gs, row, R, x, v, w):
-    """Add d/dt (A V + a₀) with V held to the rates of the rows."""
+    """Add d/dτ (A V_rel + a₀), V_rel held along X exp(τ V_rel), t + τ, to the rates g̈ of the n rows (theory, section 15).
+
+    f' ≈ (8 f(h) − 8 f(−h) − f(2h) + f(−2h))/(12 h), h τ-steps that move the pose by about `STEP`.
+    """
     along = int(p[USER_ALONG]) if p[USER_VELOCITY] >= 0.0 else ROWS_ALONG
+    # the pose moves by about STEP, however fast the motion
     h = STEP / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
     if along == VALUES_ALONG:
         second_differences(p, laws, io, t, n, gs, row, R, x, v, w)
@@ -71,6 +80,7 @@ def row_rates(p, laws, io, t, n, gs, row, R, x, v, w):
             for r in range(n):
                 gs.acceleration[row + r] += weight / h * io[1, r]
         else:
+            # rows in the parent's axes turn with the motion: each point of the difference takes its own pose
             in_parent = load_rows(p, laws, n, t + factor * h, S, y, io)
             for r in range(n):
                 d, m = covector(io, r, in_parent, S)
@@ -79,7 +89,7 @@ def row_rates(p, laws, io, t, n, gs, row, R, x, v, w):
 
 @part
 def second_differences(p, laws, io, t, n, gs, row, R, x, v, w):
-    """Add d²/dτ² g(X exp(τ V), t + τ) by differences of fourth order to the rates of the rows."""
+    """Add d²/dτ² g(X exp(τ V_rel), t + τ) to the rates of the rows: (−f(2h) + 16 f(h) − 30 f(0) + 16 f(−h) − f(−2h))/(12 h²)."""
     law = int(p[USER_POSITION])
     h = STEP_OF_VALUES / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
     for c in range(5):
@@ -93,7 +103,10 @@ def second_differences(p, laws, io, t, n, gs, row, R, x, v, w):
 
 @part
 def user_rows(p, laws, io, t, n, cut, gs, k, row, R, x, v, w, av, aw):
-    """The n rows of cut k; pose (R, x) of the child, its twist and the rate of that in its axes."""
+    """g, A V_rel + a₀, A V̇_rel + d/dτ (A V_rel + a₀) of the n rows of cut k, and their covectors A (theory, section 15).
+
+    Pose (R, x) of the child, its twist (v, w) and the rate of that (av, aw), all relative to the parent and in the child's axes.
+    """
     in_parent = load_rows(p, laws, n, t, R, x, io)
     for r in range(n):
         d, m = covector(io, r, in_parent, R)

@@ -1,8 +1,15 @@
 """Terms of a variational step on the group: momenta, the part of their change that the mass matrix makes, gaps at its two ends.
 
 The discrete Lagrangian of the trapezoidal rule on a Lie group with a mass matrix that depends on the configuration needs, besides
-the forces of both ends, e₀ = d − ½ h D M₀ Δ + B and e₁ = d − ½ h D M₁ Δ − B with p = M s, d = ½ (M₁ − M₀) Δ, D the derivative
-along Δ with Δ kept, B = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d, x = ad*_{hΔ} (see `flexmbs.integrators.rattle`).
+the forces of both ends,
+
+    e₀ = d − ½ h 𝒟M₀ Δ + b,   e₁ = d − ½ h 𝒟M₁ Δ − b,   d = ½ (M₁ − M₀) Δ,
+    b = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d,   x = ad*_{hΔ},
+
+with the derivative 𝒟 along Δ, Δ kept, and p = M s. `flexmbs.integrators.rattle` has the step.
+
+Theory: docs/theory.md, section 48. Hante and Arnold (2021), J. Comput. Appl. Math. 387, 112492 (RATTLE on Lie groups); Hairer,
+Lubich and Wanner, Geometric Numerical Integration (2006), section VI.6 (variational integrators).
 """
 
 from typing import NamedTuple
@@ -20,7 +27,7 @@ DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth 
 
 
 class Variation(NamedTuple):
-    """Scratch."""
+    """Workspace of a variational step."""
 
     d: np.ndarray  # (ns,)
     p: np.ndarray  # (ns,)
@@ -32,20 +39,26 @@ class Variation(NamedTuple):
 
 
 def make_variation(nq: int, ns: int, nc: int) -> Variation:
-    """Zeroed scratch."""
+    """Zeroed workspace."""
     z = np.zeros
     return Variation(z(ns), z(ns), z(ns), z(ns), z(nq), z(nc), z((nc, 6)))
 
 
 @part
 def coadjoint(v, w, f, n):
-    """ad*_V p = (f × w, n × w + f × v), the rate of a constant spatial momentum seen from a body with the twist V."""
+    """ad*_V p = ad(V)ᵀ p = (f × ω, n × ω + f × v) of the momentum p = (f, n), V = (v, w).
+
+    The rate of a constant spatial momentum seen from a body with the twist V (theory, section 48).
+    """
     return cross(f, w), add(cross(n, w), cross(f, v))
 
 
 @part
 def group_term(v, w, f, n, df, dn):
-    """B = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V, by Bernoulli's series to x¹⁰; p = (f, n), d = (df, dn)."""
+    """b = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V, by Bernoulli's series to x¹⁰; p = (f, n), d = (df, dn).
+
+    ½ x coth ½ x = 1 + x²/12 − x⁴/720 + x⁶/30240 − x⁸/1209600 + x¹⁰/47900160 − … (theory, section 48).
+    """
     bf, bn = coadjoint(v, w, df, dn)
     bf, bn = scale(-0.5, bf), scale(-0.5, bn)
     for j in range(5):
@@ -67,7 +80,7 @@ def group_term(v, w, f, n, df, dn):
 
 @called
 def momentum(system, work, q, s, p):
-    """p = M(q) s by sweeps: inertia forces of the accelerations s at rest, without weight and elastic forces."""
+    """p = M(q) s (ns,) by sweeps: inertia forces of the accelerations s at rest, without weight and elastic forces."""
     tree = system.tree
     for a in range(p.shape[0]):
         p[a] = 0.0
@@ -77,13 +90,14 @@ def momentum(system, work, q, s, p):
         to = tree.sf_at[i]
         for k in range(tree.nf[i]):
             for l in range(tree.nf[i]):
+                # `inertia_force` has K_ff q_f in it, which is no momentum
                 p[to + k] -= system.bodies.k_ff[i, l, k] * q[tree.qf_at[i] + l]
     inward(tree, work.frames, work.motion, q, p)
 
 
 @part
 def group_terms(system, delta, p, d, e0, e1):
-    """e₀ += B, e₁ −= B for the motions of all joints that do not commute."""
+    """e₀ += b, e₁ −= b for the motions of all joints that do not commute: balls and free motions."""
     tree, joints = system.tree, system.joints
     for i in range(tree.parent.shape[0]):
         at = tree.s_at[i]
@@ -114,7 +128,10 @@ def group_terms(system, delta, p, d, e0, e1):
 
 @part
 def variation(system, work, scratch, start, end, h, constant, e0, e1):
-    """e₀ and e₁ of the step h from the positions of ``start`` to those of ``end`` with the velocity Δ = end.s, hΔ = end.d."""
+    """e₀ and e₁ (ns,) of the step h from the positions of ``start`` to those of ``end`` with the velocity Δ = end.s, hΔ = end.d.
+
+    Theory, section 48; the derivative along Δ by differences of fourth order. ``constant``: M does not depend on q, e = ±b.
+    """
     speed = end.s
     ns = speed.shape[0]
     for a in range(ns):
@@ -135,6 +152,7 @@ def variation(system, work, scratch, start, end, h, constant, e0, e1):
     size = largest(speed)
     if size == 0.0:
         return
+    # the points of the difference lie at equal distances along the motion, so that its errors do not depend on the speed
     time = DISPLACEMENT / size
     for side in range(2):
         base = start.q if side == 0 else end.q
@@ -154,7 +172,7 @@ def variation(system, work, scratch, start, end, h, constant, e0, e1):
 
 @part
 def keep_gap(cuts, cut, gs, gap, rows):
-    """g at the end of the step, and the closed directions T that it is told in."""
+    """g at the end of the step, and the closed directions 𝒯 that it is given in."""
     for a in range(gap.shape[0]):
         gap[a] = gs.position[a]
     for k in range(cuts.row.shape[0]):
@@ -165,7 +183,7 @@ def keep_gap(cuts, cut, gs, gap, rows):
 
 @part
 def gap_at_start(cuts, cut, gap, rows, gs):
-    """That gap in the closed directions at the start, T₀ T₁ᵀ g: the basis may be another one at the end of the step."""
+    """That gap in the closed directions at the start, 𝒯₀ 𝒯₁ᵀ g: the basis may be another one at the end of the step."""
     for a in range(gap.shape[0]):
         gs.position[a] = gap[a]
     for k in range(cuts.row.shape[0]):

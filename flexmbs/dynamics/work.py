@@ -1,4 +1,9 @@
-"""Scratch memory of one evaluation, allocated once per run, with the path variables that it reads."""
+"""Workspace of one evaluation, allocated once per run, with the path variables that it reads.
+
+Path variables are all that a motion has beyond its state (q, s, z): turns of the cut joints' angles, forces and modes of rigid
+contacts, the choice of independent coordinates, largest pivots. They change where steps are accepted, so that an evaluation is a
+function of state and path. Theory: docs/theory.md, sections 14, 28 and 33.
+"""
 
 import numpy as np
 
@@ -26,7 +31,7 @@ CONTACT = {"gap": 0, "velocity": 3, "force": 3, "beside": 0, **ENDS, "covectors"
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
-    """Path variables of a motion that begins with the coordinates ``beta`` of the cut joints."""
+    """Path variables of a motion that begins with the coordinates ``beta`` (m, rad) of the cut joints."""
     _, _, ns, nc, _ = (int(n) for n in system.layout)
     z, ncut, n = np.zeros, len(system.cuts.row), len(system.contacts.a)
     choice = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
@@ -37,12 +42,12 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
 
 
 def make_work(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
-    """Scratch that fits a system; ``beta``, or the path variables of a motion under way, are what evaluations start from."""
+    """Workspace that fits a system; ``beta``, or the path variables of a motion under way, are what evaluations start from."""
     return _connected(system, unconnected(system, beta, path=path))
 
 
 def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
-    """The scratch without the addresses of the shared kernels."""
+    """The workspace without the addresses of the shared kernels."""
     nb, _, ns, nc, nz = (int(n) for n in system.layout)
     F = system.bodies.m_ff.shape[2]
     n = 6 + F
@@ -50,6 +55,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     width = max(n, int(system.elimination.node[:, SIZE].max()))
     path = make_path(system, beta) if path is None else path
     zero = z(max(ns, nc, 3))
+    # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
     return Work(
         path=path, frames=_frames_now(system.frames), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
@@ -70,14 +76,14 @@ def _zeros(n: int, widths: dict[str, int]) -> dict[str, np.ndarray]:
 
 
 def _frames_now(frames: Frames) -> CurrentFrames:
-    """The frames with workspace for shapes that change, or with their constant ones."""
+    """The frames with workspace for shapes that change, φ − K0 q_f, or with their constant ones."""
     flat = frames.shape.reshape(len(frames.shape), -1)
     now = flat if len(frames.second) == 0 else np.zeros_like(flat)
     return CurrentFrames(**frames._replace(shape=flat)._asdict(), current=now, rate=np.zeros_like(flat))
 
 
 def _connected(system: System, work: Work) -> Work:
-    """The scratch with the addresses of the shared kernels and of its own record."""
+    """The workspace with the addresses of the shared kernels and of its own record."""
     remember(system)
     work = with_own_words(work, lambda work: Equations(system, work))
     remember(equations := Equations(system, work))

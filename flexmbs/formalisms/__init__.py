@@ -1,4 +1,4 @@
-"""Formalisms: ways to combine the terms of the equations of motion."""
+"""Formalisms: ways to combine the terms of M ṡ = k + Gᵀ λ, G ṡ = γ (docs/theory.md, sections 27 to 36)."""
 
 from flexmbs.formalisms.embedding import Embedding
 from flexmbs.formalisms.formalism import Formalism

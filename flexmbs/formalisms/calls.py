@@ -1,6 +1,9 @@
 """The equations as a method of integration meets them: kernels called by address, each compiled once.
 
-Those of a formalism are given (`Model`, point, point, t, a, b), those that all share (`Common`, point, point, t, a, b).
+    ẏ = Ψ(y, t),  y = (q, s, z, w);   r = M ṡ − k − Gᵀ λ with g, G s + γ̄, G ṡ − γ;   x ← K_b⁻¹ x;   q = q₀ ⊕ d.
+
+Those of a formalism are given (`Model`, point, point, t, a, b), those that all share (`Common`, point, point, t, a, b). Theory:
+docs/theory.md, sections 26 and 33.
 """
 
 import functools
@@ -27,7 +30,7 @@ PROJECTIONS = 4
 
 
 class Common(NamedTuple):
-    """What the kernels of all formalisms work on."""
+    """Records that the kernels of all formalisms work on."""
 
     system: System
     work: Work
@@ -38,7 +41,7 @@ class Common(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What the kernels of one formalism work on."""
+    """Records that the kernels of one formalism work on."""
 
     system: System
     work: Work
@@ -47,7 +50,10 @@ class Model(NamedTuple):
 
 
 def derivative(model, here, same, t, a, b):
-    """ẏ and λ of a point; the formalism may move its positions and velocities onto the constraints it keeps."""
+    """ẏ and λ of a point, works with their powers; the formalism may move q and s onto the constraints it keeps.
+
+    Theory, section 33.
+    """
     work = model.work
     status = accelerations(model.system, work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
     rates(model.system.tree, model.system.joints, here.q, here.s, here.qd)
@@ -60,7 +66,7 @@ def derivative(model, here, same, t, a, b):
 
 
 def put_right(model, here, same, t, a, b):
-    """An accepted state with the formalism's correction."""
+    """The formalism's correction of an accepted state; largest |g| left into exchange.gauge."""
     normalize_positions(model.system.tree, model.system.joints, here.q)
     model.exchange.gauge[LEFT] = accepted(model.system, model.work, model.workspace, t, here.q, here.s)
     model.exchange.gauge[INDEPENDENT] = independence(model.work, here.s.shape[0])
@@ -68,15 +74,19 @@ def put_right(model, here, same, t, a, b):
 
 
 def kept(model, here, same, t, a, b):
-    """What the formalism keeps on the path after an accepted step."""
+    """The formalism's path variables after an accepted step."""
     keep(model.system, model.work, model.workspace, t, here.q, here.s)
     return 0
 
 
 def matrix(model, here, same, t, c_mass, c_damping):
-    """Factor of the iteration matrix at a point whose residual stands; pivots of constraint rows as if c_mass were 1."""
+    """Factor K_b of the iteration matrix at a point whose residual is up to date.
+
+    Pivots of constraint rows as if c_mass were 1.
+    """
     work = model.work
     status = iteration_matrix(model.system, work, model.workspace, here.q, c_mass, c_damping)
+    # a pivot is G_j (c M + …)⁻¹ G_jᵀ, about 1/c of that of M: only so can it be compared with others on the path
     if c_mass > 0.0:
         for a in range(here.s.shape[0], work.stiffness.shape[0]):
             work.stiffness[a] *= c_mass
@@ -85,14 +95,14 @@ def matrix(model, here, same, t, c_mass, c_damping):
 
 
 def corrected(model, here, same, t, a, b):
-    """exchange.x ← K⁻¹ exchange.x"""
+    """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x."""
     correction(model.system, model.work, model.workspace, here.q, model.exchange.x)
     return 0
 
 
 @entry
 def residual(common, here, same, t, slopes, b):
-    """exchange.r, g, gd and gdd of a point, rates of its force states, its powers."""
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its powers."""
     work = common.work
     residual_of(common.system, work, t, here.q, here.s, here.sd, here.lam, here.z, slopes != 0.0, common.exchange.r)
     for i in range(here.zd.shape[0]):
@@ -104,7 +114,9 @@ def residual(common, here, same, t, slopes, b):
 
 @entry
 def displace(common, here, base, t, by_midpoint, b):
-    """q = q_base ⊕ d; ``by_midpoint``: d of free motions becomes first what the midpoint rule needs."""
+    """q = q_base ⊕ d; ``by_midpoint``: d of free motions is first replaced by that of the midpoint rule (theory, sections 2
+    and 42).
+    """
     if by_midpoint != 0.0:
         midpoint(common.system.tree, common.system.joints, here.d)
     displaced(common.system.tree, common.system.joints, base.q, here.d, here.q)
@@ -120,14 +132,14 @@ def position_rates(common, here, same, t, a, b):
 
 @entry
 def normalize(common, here, same, t, a, b):
-    """Unit Euler parameters of a point."""
+    """Unit Euler parameters of a point: pᵀp = 1."""
     normalize_positions(common.system.tree, common.system.joints, here.q)
     return 0
 
 
 @entry
 def evaluate_constraints(common, here, same, t, a, b):
-    """exchange.g, gd, gdd and the coordinates of the cut joints at a point."""
+    """exchange.gs and the coordinates of the cut joints at a point."""
     kinematics(common.system, common.work, t, here.q, here.s, common.work.zero)
     return 0
 
@@ -150,8 +162,10 @@ def commit(common, here, same, t, a, b):
 
 @entry
 def watch(common, here, same, t, judged, b):
-    """Values of the state functions of events at a point; ``judged``: `STEPPED` where one changed sign, `NOT_FINITE` where one
-    gives no number."""
+    """Values of the state functions of events at a point.
+
+    ``judged``: `STEPPED` where one changed sign, `NOT_FINITE` where one is NaN.
+    """
     event_values(common.system, common.work, common.events, t, here.q, here.s)
     if judged == 0.0:
         return 0
@@ -161,7 +175,10 @@ def watch(common, here, same, t, judged, b):
 
 @entry
 def vary(common, here, base, t, h, kind):
-    """Terms of a variational step h that ends at t, and its gap; kind 1: constant mass, −1: the gap in the start's directions."""
+    """e₀ and e₁ of a variational step h that ends at t, and its gap.
+
+    Kind 1: constant mass, −1: the gap in the start's directions. Theory, section 48.
+    """
     system, work, scratch, exchange = common.system, common.work, common.variation, common.exchange
     if kind < 0.0:
         gap_at_start(system.cuts, work.cut, scratch.gap, scratch.rows, work.gs)
@@ -174,7 +191,7 @@ def vary(common, here, base, t, h, kind):
 
 @entry
 def evaluate_contacts(common, here, same, t, a, b):
-    """Gaps and velocities of the contacts at a point."""
+    """Gaps g and velocities (γ_N, γ_T1, γ_T2) of the contacts at a point (theory, section 40)."""
     work, contact = common.work, common.contact
     kinematics(common.system, work, t, here.q, here.s, work.zero)
     contact_kinematics(common.system, work, here.q, here.s)
@@ -188,7 +205,7 @@ def evaluate_contacts(common, here, same, t, a, b):
 
 @entry
 def rows_of_contacts(common, here, same, t, m, b):
-    """Rows of the velocities of the first m contacts that take part, at a point."""
+    """Rows W (3m, ns) of the velocities of the first m contacts that take part, at a point (theory, section 40)."""
     system, work, contact = common.system, common.work, common.contact
     kinematics(system, work, t, here.q, here.s, work.zero)
     contact_kinematics(system, work, here.q, here.s)
@@ -200,7 +217,7 @@ def rows_of_contacts(common, here, same, t, m, b):
 
 @entry
 def close(common, here, same, t, a, b):
-    """Positions and velocities of a point onto the constraints."""
+    """Positions and velocities of a point onto g = 0 and G s + γ̄ = 0 (theory, section 32)."""
     common.exchange.gauge[LEFT] = project(common.system, common.work, t, here.q, here.s, CLOSED, PROJECTIONS)
     return 0
 
@@ -235,8 +252,8 @@ def of_formalism(formalism: type[Formalism]) -> tuple[Entry | None, ...]:
 
 
 def keep(system, work, workspace, t, q, s):
-    """Stands for what a formalism keeps, which is bound."""
+    """A placeholder for the kernel of a formalism, which is bound."""
 
 
 def accepted(system, work, workspace, t, q, s):
-    """Stands for a formalism's correction, which is bound."""
+    """A placeholder for the kernel of a formalism, which is bound."""

@@ -1,8 +1,14 @@
 """Independent and dependent coordinates: the choice by complete pivoting on G, and the factor of G_d that follows from it.
 
-G s + γ̄ = 0 splits into G_d s_d = −G_i s_i − γ̄ with a regular G_d of as many rows as G has rank (Wehage and Haug 1982). Rows have
-length one and columns the scale of their inertia, so that neither units nor sizes decide; elastic coordinates depend on
-others only where the rigid ones do not suffice. Rows that depend on others are left out.
+    G_d s_d = −G_i s_i − γ̄,   Ĝ_rc = l_r G_rc w_c,   w_c = M_cc^(−½) (× 10⁻² for elastic coordinates),   l_r = 1/|G_r w|,
+
+with a regular G_d of as many rows as G has rank. Rows have length one and columns the scale of their inertia, so that neither
+units nor sizes decide; elastic coordinates depend on others only where the rigid ones do not suffice. Rows that depend on others
+are left out. The choice is re-selected where a pivot of Ĝ_d falls below 1e-10, an entry of X = Ĝ_d⁻¹Ĝ_i exceeds the limit, or a
+row that was left out becomes independent again, |Ĝ_r,i − Ĝ_r,d X| > 1e-6.
+
+Theory: docs/theory.md, sections 27 and 28. Wehage and Haug (1982), J. Mech. Des. 104, 247; Golub and Van Loan, Matrix
+Computations, the chapter on general linear systems (complete pivoting).
 """
 
 from typing import NamedTuple
@@ -28,12 +34,12 @@ VANISHING = 1e-5  # of the longest row: shorter rows are not made longer
 ELASTIC = 1e-2  # weight of elastic against reference coordinates
 REMEMBERED = 256  # choices kept for the notes
 
-# places in Choice.numbers
+# indices into Choice.numbers
 RANK, NAMED, MADE = range(3)  # rank of G_d, dependent coordinates the user left over, choices made
 
 
 class Choice(NamedTuple):
-    """The choice of an evaluation, the factor of G_d, and the history of choices that accepted steps made.
+    """The choice of an evaluation, the factor of G_d, and the history of choices that accepted steps made (theory, section 28).
 
     start and T are constants; time, rank and independent are the history.
     """
@@ -62,7 +68,9 @@ class Choice(NamedTuple):
 
 
 def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
-    """Workspace for the choices of a run, among the velocities s or the quasi-velocities w, s = T w."""
+    """Workspace for the choices of a run, among the velocities s or the quasi-velocities w, s = T w (theory, sections 28
+    and 34).
+    """
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
     n, z = min(nc, ns), np.zeros
     start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
@@ -99,8 +107,9 @@ def choice_notes(compiled: Compiled, choice: Choice, names: tuple[str, ...] | No
 
 @part
 def recall(path, choice):
-    """The choice of the last accepted step into the scratch of an evaluation."""
+    """The choice of the last accepted step into the workspace of an evaluation."""
     nc, ns = choice.row.shape[0], choice.column.shape[0]
+    # evaluations begin with the choice of the path, whatever a rejected step has chosen since
     made = path.choice[MADE] > 0
     for a in range(3):
         choice.numbers[a] = path.choice[a] if made else choice.start[a]
@@ -114,7 +123,7 @@ def recall(path, choice):
 
 @called
 def keep(choice, path):
-    """The choice at hand for the steps to come."""
+    """The present choice for the steps to come."""
     nc, ns = choice.row.shape[0], choice.column.shape[0]
     for a in range(3):
         path.choice[a] = choice.numbers[a]
@@ -128,14 +137,17 @@ def keep(choice, path):
 
 @called
 def constraint_matrix(system, work, q, c_mass, G):
-    """G of the positions whose kinematics stand; c_mass M is left in ``work.values``."""
+    """G (nc, ns) of the positions of the last kinematics; c_mass M is left in ``work.values``."""
     kkt_blocks(system, work, q, c_mass)
     dense_constraints(system.elimination, work.values, G)
 
 
 @part
 def chosen_constraints(system, work, choice, q, c_mass):
-    """``choice.G`` of the positions whose kinematics stand, in the velocities that are chosen from."""
+    """``choice.G`` of the positions of the last kinematics, in the velocities that are chosen from: G, or G T.
+
+    Theory, section 34.
+    """
     constraint_matrix(system, work, q, c_mass, choice.G)
     if choice.T.shape[0] > 0:
         rows_in_quasi_velocities(choice.T, choice.G, choice.d)
@@ -143,7 +155,7 @@ def chosen_constraints(system, work, choice, q, c_mass):
 
 @called
 def quasi_weights(T, weight, scratch):
-    """Weights of quasi-velocities from those of the velocities: 1/√Σ (T_ac/weight_a)²."""
+    """Weights of quasi-velocities from those of the velocities: w_c ← 1/√Σ_a (T_ac/w_a)²."""
     n = T.shape[0]
     for a in range(n):
         scratch[a] = weight[a]
@@ -156,7 +168,7 @@ def quasi_weights(T, weight, scratch):
 
 @called
 def column_weights(system, work, q, weight):
-    """1/√M_cc, times `ELASTIC` for elastic coordinates."""
+    """w_c = 1/√M_cc (ns,), times `ELASTIC` for elastic coordinates (theory, section 28)."""
     e = system.elimination
     values = work.values
     kkt_blocks(system, work, q, 1.0)
@@ -166,12 +178,13 @@ def column_weights(system, work, q, weight):
             m = values[e.node[i, DIAGONAL] + a * (n + 1)]
             weight[e.node[i, OFFSET] + a] = 1.0 / m**0.5 if m > 0.0 else 1.0
         for k in range(system.tree.nf[i]):
+            # elastic coordinates are small and stiff: as dependent ones they would amplify errors of the others
             weight[system.tree.sf_at[i] + k] *= ELASTIC
 
 
 @called
 def row_lengths(G, weight, length):
-    """Reciprocal lengths of the weighted rows; those that all but vanish stay short, and 0 for those that are round-off."""
+    """l_r = 1/|G_r w| (nc,); rows that all but vanish stay short, and 0 for those that are round-off (theory, section 28)."""
     longest = 0.0
     for r in range(G.shape[0]):
         size = 0.0
@@ -183,12 +196,13 @@ def row_lengths(G, weight, length):
         longest = max(longest, length[r])
     for r in range(G.shape[0]):
         if length[r] > 0.0:
+            # scaling a vanishing row to length one would make its round-off a constraint
             length[r] = 1.0 / max(length[r], VANISHING * longest)
 
 
 @called
 def weighted(choice):
-    """A: the weighted G in the order of the coordinates at hand."""
+    """A (nc, ns): Ĝ_rc = l_r G_rc w_c in the present order of the coordinates."""
     for r in range(choice.G.shape[0]):
         choice.row[r] = r
         for c in range(choice.G.shape[1]):
@@ -198,7 +212,7 @@ def weighted(choice):
 
 @called
 def remember(choice, t):
-    """The choice into the history, where it is another one than the last."""
+    """The choice into the history, where it differs from the last one."""
     made = choice.numbers[MADE]
     if made >= choice.time.shape[0]:
         choice.numbers[MADE] += 1
@@ -217,7 +231,7 @@ def remember(choice, t):
 
 @called
 def factor_dependent(choice):
-    """L and U of G_d of ``choice.G``; returns the smallest |pivot|, infinite for rank 0."""
+    """L and U of Ĝ_d of ``choice.G``; returns the smallest |pivot|, infinite for rank 0."""
     n = choice.numbers[RANK]
     for a in range(n):
         r = choice.row[a]
@@ -237,11 +251,13 @@ def choose_at(equations, choice, here, t, a, b):
     row_lengths(choice.G, choice.weight, choice.length)
     ns = choice.column.shape[0]
     named = numbers[NAMED]
+    # names hold for the first choice only: afterwards the pivots decide
     numbers[NAMED] = 0
     numbers[RANK] = -1
     if named > 0:
         weighted(choice)
         numbers[RANK] = complete_pivots(choice.A, named, choice.row, choice.column, DEPENDENT)
+    # without names the rank is −1; with them G_d is singular here
     if numbers[RANK] < named:
         for c in range(ns):
             choice.column[c] = c
@@ -253,18 +269,24 @@ def choose_at(equations, choice, here, t, a, b):
 
 @part
 def choose(system, work, choice, q):
-    """Dependent coordinates and rows of G_d by complete pivoting, and its factor; ``choice.G`` is that of q. Coordinates named by
-    the user, where G_d is regular with them, are the first choice."""
+    """Dependent coordinates and rows of G_d by complete pivoting on Ĝ, and its factor; ``choice.G`` is that of q.
+
+    Coordinates named by the user, where G_d is regular with them, are the first choice. Theory, section 28.
+    """
     here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
     call(choice.calls[0], memory_of(work.memory, Equations(system, work)), memory_of(choice.memory, choice), here, 0.0, 0.0, 0.0)
 
 
 @called
 def dependent_solution(choice, b, d):
-    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero."""
+    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero: δ of positions, corrections of velocities.
+
+    Theory, section 27.
+    """
     n = choice.numbers[RANK]
     x = choice.x
     for a in range(n):
+        # Ĝ_d = diag(l) G_d diag(w): rows scale the right-hand side, columns the solution
         x[a] = -b[choice.row[a]] * choice.length[choice.row[a]]
     lu_solve(choice.factor, n, choice.order, x)
     for c in range(d.shape[0]):
@@ -273,7 +295,7 @@ def dependent_solution(choice, b, d):
 
 @called
 def dependence(choice):
-    """X = G_d⁻¹ G_i (rank, ns − rank) in the weighted scale; returns its largest |entry|."""
+    """X = Ĝ_d⁻¹ Ĝ_i (rank, ns − rank) in the weighted scale; returns its largest |entry| (theory, section 28)."""
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n
     for a in range(n):
@@ -291,7 +313,7 @@ def dependence(choice):
 
 @called
 def remainder(choice):
-    """Largest |entry| of the rows left out that those of G_d do not explain: A_r,i − A_r,d X."""
+    """max |Ĝ_r,i − Ĝ_r,d X| over the rows r left out: what those of G_d do not explain (theory, section 28)."""
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n
     size = 0.0
@@ -311,7 +333,7 @@ def remainder(choice):
 
 @called
 def degraded(choice, limit):
-    """True when G_d is (nearly) singular, when an entry of G_d⁻¹ G_i passes the limit, or when rows left out count again."""
+    """True when G_d is (nearly) singular, an entry of X passes the limit, or rows left out are independent again (section 28)."""
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
         return True
     return dependence(choice) > limit or remainder(choice) > DEPENDENT
@@ -319,7 +341,7 @@ def degraded(choice, limit):
 
 @called
 def maintain(system, work, choice, q, limit):
-    """The choice that serves at q, and its factor; kinematics of q stand. Returns whether it was made anew."""
+    """The choice that serves at q, and its factor; kinematics of q are up to date. Returns whether it was re-selected."""
     chosen_constraints(system, work, choice, q, 0.0)
     if degraded(choice, limit):
         choose(system, work, choice, q)
@@ -329,7 +351,7 @@ def maintain(system, work, choice, q, limit):
 
 @called
 def settle_choice(system, work, choice, t, q, limit):
-    """The choice for the step to come, kept on the path; kinematics of q stand."""
+    """The choice for the step to come, kept on the path; kinematics of q are up to date."""
     recall(work.path, choice)
     if maintain(system, work, choice, q, limit):
         remember(choice, t)

@@ -1,12 +1,16 @@
-"""Embedding of the constraints: BᵀMB σ̇ = Bᵀ(k − M p), as many equations as the system has freedoms (theory §4).
+"""Embedding of the constraints: as many equations as the system has degrees of freedom.
 
-The independent velocities are σ = s_i. With G B = 0 and G p = γ,
+With the independent velocities σ = s_i, G B = 0 and G p = γ,
 
-    B = [1; −G_d⁻¹G_i],  s = B σ + b with G b = −γ̄,  ṡ = B σ̇ + p,
+    B = [1; −G_d⁻¹G_i],   s = B σ + b with G b = −γ̄,   ṡ = B σ̇ + p,
+    BᵀMB σ̇ = Bᵀ (k − M p),   M_ii = BᵀMB,   Q_i = Bᵀ (k − M p),
 
-and the constraint forces follow afterwards from the dependent rows of M ṡ = k + Gᵀλ: G_dᵀ λ = (M ṡ − k)_d. Velocities fulfil the
-constraints exactly, positions drift unless they are projected after each step (the
-embedding technique of Shabana, Computational Dynamics).
+and the constraint forces follow afterwards from the dependent rows of M ṡ = k + Gᵀ λ: G_dᵀ λ = (M ṡ − k)_d. Velocities fulfil the
+constraints exactly, positions drift unless they are projected after each step.
+
+Theory: docs/theory.md, sections 16, 27, 29 and 36. Shabana, Computational Dynamics (2010), on the embedding technique; Shabana,
+Dynamics of Multibody Systems (2020), chapter 3; Blajer (1997), Multibody Syst. Dyn. 1, 3 (projection of constrained
+systems); with quasi-velocities Appell (1904), Papastavridis (2002), Analytical Mechanics.
 """
 
 from dataclasses import dataclass
@@ -53,7 +57,7 @@ LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
 
 
 class EmbeddingWorkspace(NamedTuple):
-    """Scratch of one run."""
+    """Workspace of one run."""
 
     options: np.ndarray  # (2,) of the stabilization
     limit: np.ndarray  # (1,)
@@ -67,7 +71,10 @@ class EmbeddingWorkspace(NamedTuple):
 
 @called
 def reduced_mass(choice, M, MB, H):
-    """H = BᵀMB (f, f) with B = [1; −X] over (independent; dependent) coordinates and X = G_d⁻¹G_i unscaled."""
+    """H (f, f) = M_ii = BᵀMB with B = [1; −X] over (independent; dependent) coordinates and X = G_d⁻¹G_i unscaled.
+
+    M (ns, ns); MB (ns, ns) is workspace that keeps M B. Theory, section 29.
+    """
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n
     column, X = choice.column, choice.X
@@ -92,7 +99,7 @@ def reduced_mass(choice, M, MB, H):
 
 @part
 def reduced_velocities(choice):
-    """X = G_d⁻¹G_i in the units of the coordinates."""
+    """X = G_d⁻¹G_i (rank, ns − rank) in the units of the coordinates: s_d = −X s_i − G_d⁻¹ γ̄ (theory, section 27)."""
     n = choice.numbers[RANK]
     dependence(choice)
     for a in range(n):
@@ -102,9 +109,9 @@ def reduced_velocities(choice):
 
 @called
 def reduced_accelerations(workspace, r, sd):
-    """ṡ from BᵀMB σ̇ = Bᵀ(k − M p), ṡ = B σ̇ + p; r = −k, and sd enters as p.
+    """ṡ from BᵀMB σ̇ = Bᵀ (k − M p), ṡ = B σ̇ + p; r = −k, and sd enters as p (theory, section 29).
 
-    Returns −1, or the place in σ where BᵀMB is not definite.
+    Returns −1, or the index in σ where BᵀMB is not definite.
     """
     choice, M, h, sigma = workspace.choice, workspace.M, workspace.h, workspace.sigma
     n = choice.numbers[RANK]
@@ -134,7 +141,7 @@ def reduced_accelerations(workspace, r, sd):
 
 @called
 def constraint_forces(workspace, r, sd, lam):
-    """λ of the rows of G_d from G_dᵀ λ = (M ṡ − k)_d; of the rows left out 0."""
+    """λ (nc,) of the rows of G_d from G_dᵀ λ = (M ṡ − k)_d; of the rows left out 0 (theory, section 29)."""
     choice, M = workspace.choice, workspace.M
     n = choice.numbers[RANK]
     x = choice.x
@@ -153,7 +160,7 @@ def constraint_forces(workspace, r, sd, lam):
 
 @called
 def velocity_constraints(system, work, choice, t, q, s, scratch):
-    """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹(G_i s_i + γ̄) in place; M is left in ``work.values``."""
+    """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹ (G_i s_i + γ̄) in place; M is left in ``work.values``."""
     recall(work.path, choice)
     kinematics(system, work, t, q, s, work.zero)
     chosen_constraints(system, work, choice, q, 1.0)
@@ -168,20 +175,23 @@ def velocity_constraints(system, work, choice, t, q, s, scratch):
 
 @part
 def accelerations(system, work, workspace, t, q, s, z, sd, lam):
-    """ṡ and λ of the embedded equations; dependent velocities are corrected in place.
+    """ṡ and λ of the embedded equations; dependent velocities are corrected in place (theory, sections 29 and 34).
 
     Returns the number of dependent rows or −1 − body where the reduced mass matrix is not definite.
     """
     choice = workspace.choice
+    # first: the forces of the residual depend on the corrected velocities
     velocity_constraints(system, work, choice, t, q, s, workspace.h)
     dense_mass(system.elimination, work.values, workspace.M)
     for a in range(lam.shape[0]):
         lam[a] = 0.0
     residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
     if choice.T.shape[0] > 0:
+        # G is in quasi-velocities since `velocity_constraints`
         mass_in_quasi_velocities(choice.T, workspace.M, workspace.MB)
         forces_in_quasi_velocities(choice.T, work.r, workspace.h)
     reduced_velocities(choice)
+    # gs has −γ at ṡ = 0, and the solution is of −b: G_d p_d = γ
     dependent_solution(choice, work.gs.acceleration, sd)
     bad = reduced_accelerations(workspace, work.r, sd)
     if bad >= 0:
@@ -210,9 +220,10 @@ class Embedding(Formalism):
     """Embedding with independent velocities chosen by pivoting on G, or with quasi-velocities of the user's choice.
 
     stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another one.
-    quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs), as many as the system has freedoms: names of joint
-    and body velocities (``crank.0``, ``hip.1``, ``cart.vx``, ``rod.mode2``), mappings {name: factor}, or a matrix (f, ns). Where
-    they no longer determine the motion others of the full set are taken, which the notes of the run tell.
+    quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs; theory, sections 34 and 36), as many as the
+    system has degrees of freedom: names of joint and body velocities (``crank.0``, ``hip.1``, ``cart.vx``, ``rod.mode2``),
+    mappings {name: factor}, or a matrix (f, ns). Where they no longer determine the motion others of the full set are taken,
+    which the notes of the run report. Theory, section 29.
     """
 
     stabilization: Projection | None = None

@@ -1,8 +1,12 @@
-"""What a formalism is: the way in which the terms of the equations of motion are combined at a state.
+"""What a formalism is: the way in which the terms M, k, G, γ of the equations of motion
 
-A formalism is a value with options. Its kernels are `part`s of one signature each, bound into the time loops; it states what
-it provides ("residual" for implicit methods, "accelerations" for explicit ones) and in which coordinates it works. A new one is
-a class of this kind in a file of its own and a line in `flexmbs.formalisms.FORMALISMS`.
+    M ṡ = k + Gᵀ λ,   G ṡ = γ;   ẋ = Ψ(x, t),   x = (q, s, z),   q̇ = H(q) s
+
+are combined at a state. A formalism is a value with options. Its kernels are `part`s of one signature each, bound into the time
+loops; it states what it provides ("residual" for implicit methods, "accelerations" for explicit ones) and in which coordinates it
+works. A new one is a class of this kind in a file of its own and a line in `flexmbs.formalisms.FORMALISMS`.
+
+Theory: docs/theory.md, sections 23, 26 and 33.
 """
 
 import abc
@@ -34,24 +38,24 @@ def no_correction(system, work, workspace, q, x):
 
 
 class NoWorkspace(NamedTuple):
-    """A formalism without scratch of its own."""
+    """A formalism without a workspace of its own."""
 
     options: np.ndarray
 
 
 class Formalism(abc.ABC):
-    """Combination of M, k, G, γ to accelerations and multipliers: M ṡ = k + Gᵀλ, G ṡ = γ (theory §4).
+    """Combination of M, k, G, γ to accelerations and multipliers: M ṡ = k + Gᵀ λ, G ṡ = γ (theory, sections 23 and 33).
 
     accelerations(system, work, workspace, t, q, s, z, sd, lam) → number of dependent rows, or −1 − body where M is not definite.
-        Fills ṡ and λ, the rates of the force states and the power account; may move q and s onto the constraints it keeps.
-        Leaves g and G s + γ̄ of the state in ``work.gs``.
-    accepted(system, work, workspace, t, q, s) → largest |g| left: puts an accepted state right.
+        Fills ṡ (ns,) and λ (nc,), the rates of the force states and the power account; may move q and s onto the constraints it
+        keeps. Leaves g and G s + γ̄ of the state in ``work.gs``.
+    accepted(system, work, workspace, t, q, s) → largest |g| left (m or rad): corrects an accepted state.
     keep(system, work, workspace, t, q, s): writes the path variables of the formalism to ``work.path``, at the start and after
-        accepted steps; the other kernels only read them. Scratch is not used by later calls, except that of `iteration_matrix`
+        accepted steps; the other kernels only read them. Workspace is not used by later calls, except that of `iteration_matrix`
         by `correction`.
     iteration_matrix(system, work, workspace, q, c_mass, c_damping) → as above: factors
-        [[c_mass M + K + c_damping D, Gᵀ], [G, 0]].
-    correction(system, work, workspace, q, x): x (ns + nc,) ← K⁻¹ x with that factor.
+        K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (theory, section 26).
+    correction(system, work, workspace, q, x): x (ns + nc,) ← K_b⁻¹ x with that factor.
     """
 
     name: ClassVar[str]
@@ -65,10 +69,16 @@ class Formalism(abc.ABC):
 
     @abc.abstractmethod
     def workspace(self, compiled: Compiled) -> Any:
-        """Scratch arrays and options of one run, a NamedTuple allocated once. Raises `InputError` for options that do not fit."""
+        """Workspace arrays and options of one run, a NamedTuple allocated once.
+
+        Raises `InputError` for options that do not fit.
+        """
 
     def fitting(self, compiled: Compiled, needs: str) -> "Formalism":
-        """It, or a form of it that is shorter for this model; ``needs``: the one of ``provides`` that is asked of it."""
+        """The formalism itself, or a shorter form of it for this model.
+
+        ``needs``: the one of ``provides`` that is asked of it.
+        """
         return self
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
@@ -76,7 +86,7 @@ class Formalism(abc.ABC):
         return
 
     def notes(self, compiled: Compiled, workspace: Any) -> list[str]:
-        """What the user should know after a run, one line each."""
+        """Notes for the user after a run, one line each."""
         return []
 
     @property

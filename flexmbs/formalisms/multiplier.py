@@ -1,10 +1,18 @@
-"""Lagrange multipliers: [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), in joint or absolute coordinates (theory §4).
+"""Lagrange multipliers, in joint or absolute coordinates:
 
-Index 3 for implicit methods: residual M ṡ − k − Gᵀλ = 0 with g = 0, iteration matrix T = c M + K + c' D bordered by G.
+    [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ − 2α (G s + γ̄) − α² g).
+
+Index 3 for implicit methods: residual M ṡ − k − Gᵀ λ = 0 with g = 0, iteration matrix c M + K + c' D bordered by G.
 Index 1 for explicit methods: accelerations and multipliers at a state, in one of the classical numerical schemes:
-(1) integrate everything (``stabilization=None``, the drift is visible), (1b) with Baumgarte's stabilization (`Baumgarte`),
-(3) predictor–corrector: projection of positions and velocities after each step (`Projection`). Scheme (2), partitioning of the
-coordinates, is the formalism `Partitioning`.
+(1) integrate everything (``stabilization=None``, the drift is visible), (1b) with Baumgarte's stabilization (`Baumgarte`,
+rate α), (3) predictor–corrector: projection of positions and velocities after each step (`Projection`). Scheme (2),
+partitioning of the coordinates, is the formalism `Partitioning`. With nonholonomic rows these are the equations of Routh
+and Voss.
+
+Theory: docs/theory.md, sections 23, 25, 32 and 35. Shabana, Dynamics of Multibody Systems (2020), chapters 3 and 5 (Lagrange
+multipliers, augmented formulation); Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989); Hairer and Wanner,
+Solving Ordinary Differential Equations II (1996), sections VII.1 and VII.2 (index and its reduction); Baumgarte (1972), Comput.
+Methods Appl. Mech. Eng. 1, 1.
 """
 
 from dataclasses import dataclass
@@ -33,9 +41,13 @@ from flexmbs.system.records import POWER_DRIVES
 
 @part
 def bordered_accelerations(system, work, rate, t, q, s, z, sd, lam):
-    """ṡ and λ of index 1 with Baumgarte's rate (0: none). Returns the number of dependent rows or −1 − node."""
+    """ṡ (ns,) and λ (nc,) of M ṡ = k + Gᵀ λ, G ṡ = γ − 2α (G s + γ̄) − α² g with Baumgarte's rate α (1/s; 0: none).
+
+    Returns the number of dependent rows or −1 − node of an indefinite mass matrix (theory, sections 23 and 32).
+    """
     for a in range(lam.shape[0]):
         lam[a] = 0.0
+    # at ṡ = 0 and λ = 0 the residual is −k and the third row of gs −γ
     residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
     status = kkt_matrix(system, work, q, 1.0, -1.0)
     ns = s.shape[0]
@@ -56,8 +68,10 @@ def bordered_accelerations(system, work, rate, t, q, s, z, sd, lam):
 
 @part
 def accelerations(system, work, workspace, t, q, s, z, sd, lam):
-    """ṡ and λ of the bordered equations; with a stabilization, near a singular position, where errors come out divided by
-    the distance, those of the projected state."""
+    """ṡ and λ of the bordered equations; with a stabilization, near a singular position those of the projected state.
+
+    There errors of the state appear in ṡ divided by the distance from the position (theory, section 31).
+    """
     status = bordered_accelerations(system, work, workspace.options[RATE], t, q, s, z, sd, lam)
     treated = workspace.options[TOLERANCE] > 0.0 or workspace.options[RATE] > 0.0
     if status >= 0 and treated and independence(work, s.shape[0]) < NEAR:
@@ -68,13 +82,13 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
 
 @part
 def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
-    """Factor of the bordered matrix by blocks."""
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] by blocks (theory, section 26)."""
     return kkt_matrix(system, work, q, c_mass, c_damping)
 
 
 @part
 def correction(system, work, workspace, q, x):
-    """x ← K⁻¹ x"""
+    """x (ns + nc,) ← K_b⁻¹ x."""
     solve(system.elimination, work.values, x)
 
 
@@ -104,7 +118,7 @@ class Multiplier(Formalism):
 
 @packed(int)
 def consistent(system, work, t, q, s, z, tolerance, iterations, sd, lam, left):
-    """Positions and velocities onto the constraints, then ṡ and λ; left[0]: the largest |g| left.
+    """Positions and velocities onto the constraints, then ṡ and λ; left[0]: the largest |g| left (theory, sections 32 and 50).
 
     Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
     """

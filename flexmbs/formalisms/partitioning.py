@@ -1,9 +1,14 @@
-"""Generalized-coordinate partitioning: only independent coordinates are integrated freely (Wehage and Haug 1982).
+"""Generalized-coordinate partitioning: only independent coordinates are integrated freely.
 
-At every state the dependent positions follow from g(q, t) = 0 by Newton's method with corrections q ⊕ δ, δ_i = 0,
-G_d δ_d = −g, the dependent velocities from G s + γ̄ = 0; then ṡ and λ from the bordered equations of the multiplier form.
-The independent coordinates are chosen by complete pivoting on G, or named by the user; they are chosen anew, between two steps,
-when G_d becomes ill-conditioned.
+At every state the dependent positions follow from g(q, t) = 0 by Newton's method, the dependent velocities from G s + γ̄ = 0,
+
+    q ← q ⊕ δ,  δ_i = 0,  G_d δ_d = −g;   s_d ← s_d − G_d⁻¹ (G s + γ̄),
+
+then ṡ and λ from the bordered equations of the multiplier form. The independent coordinates are chosen by complete pivoting on G,
+or named by the user; they are re-selected, between two steps, when G_d becomes ill-conditioned.
+
+Theory: docs/theory.md, sections 27, 28 and 30. Wehage and Haug (1982), J. Mech. Des. 104, 247; Haug, Computer Aided Kinematics
+and Dynamics of Mechanical Systems (1989), on generalized coordinate partitioning.
 """
 
 from collections.abc import Sequence
@@ -51,7 +56,7 @@ GAP = 1e-8  # m or rad: more is not closed
 
 
 class PartitioningWorkspace(NamedTuple):
-    """Scratch and options of one run."""
+    """Workspace and options of one run."""
 
     options: np.ndarray  # (2,)
     choice: Choice
@@ -59,7 +64,7 @@ class PartitioningWorkspace(NamedTuple):
 
 @part
 def largest_of_rows(choice, b):
-    """Largest |b| on the rows of G_d."""
+    """Largest |b| on the rows of G_d, NaN where one is."""
     size = 0.0
     for a in range(choice.numbers[RANK]):
         each = abs(b[choice.row[a]])
@@ -72,7 +77,8 @@ def largest_of_rows(choice, b):
 def dependent_state(system, work, choice, t, q, s, tolerance):
     """Dependent positions and velocities of the independent ones in place; returns the largest |g| left on the rows of G_d.
 
-    The factor of G_d of the state given, which stands, serves as long as it contracts well.
+    q ← q ⊕ δ, δ_i = 0, G_d δ_d = −g; s_d ← s_d − G_d⁻¹ (G s + γ̄), until |g| and |G s + γ̄|/(1 + |s|) are below the tolerance.
+    The factor of G_d of the state given serves as long as it contracts by 0.2 or better (theory, section 30).
     """
     before = 1e300
     size = 1e300
@@ -83,9 +89,11 @@ def dependent_state(system, work, choice, t, q, s, tolerance):
         size = max(left, rate)
         if size <= tolerance:
             return left
+        # also true for NaN
         if not size < 1e30:
             break
         if it > 0 and size > SLOW * before:
+            # the factor of the start of the evaluation contracts too slowly: one of the present position
             constraint_matrix(system, work, q, 0.0, choice.G)
             if not factor_dependent(choice) > SINGULAR:
                 break
@@ -100,7 +108,7 @@ def dependent_state(system, work, choice, t, q, s, tolerance):
 
 @part
 def accelerations(system, work, workspace, t, q, s, z, sd, lam):
-    """ṡ and λ at the independent coordinates of (q, s), whose dependent ones are put right in place.
+    """ṡ and λ at the independent coordinates of (q, s), whose dependent ones are corrected in place (theory, section 30).
 
     A state whose dependent coordinates cannot be found keeps those it has: `accepted` judges the step that it serves.
     """
@@ -115,6 +123,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
         constraint_matrix(system, work, q, 0.0, choice.G)
         if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
             choose(system, work, choice, q)
+        # Newton's method may fail far from the constraints and leave the state anywhere
         if not dependent_state(system, work, choice, t, q, s, workspace.options[TOLERANCE]) <= GAP:
             for a in range(q.shape[0]):
                 q[a] = choice.q[a]
@@ -125,7 +134,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
 
 @part
 def accepted(system, work, workspace, t, q, s):
-    """The state put right by the choice that serves there. Returns the largest |g| left."""
+    """The state corrected with the choice that serves there. Returns the largest |g| left (m or rad)."""
     choice = workspace.choice
     if work.gs.position.shape[0] == 0:
         return 0.0
@@ -155,7 +164,7 @@ def keep(system, work, workspace, t, q, s):
 
 
 def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
-    """Places in s of coordinates named by the user. Raises `InputError` that lists the names there are."""
+    """Indices in s of coordinates named by the user. Raises `InputError` that lists the existing names."""
     known = velocity_names(compiled)
     names = [full_name(name, known) for name in names]
     problems = [f"no coordinate '{name}'; there are {', '.join(known)}" for name in dict.fromkeys(names) if name not in known]
@@ -167,7 +176,7 @@ def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True)
 class Partitioning(Formalism):
-    """Partitioning into independent and dependent coordinates.
+    """Partitioning into independent and dependent coordinates (theory, section 30; Wehage and Haug 1982).
 
     independent: names of the independent coordinates of the start (``crank.0``, ``hip.1``, ``rod.mode2``, ``rod.vx``), or None:
     chosen by complete pivoting on G.  tolerance: |g| of the dependent positions (m or rad).
@@ -216,6 +225,7 @@ class Partitioning(Formalism):
                 f"partitioning.independent: {len(independent)} names for {freedoms} independent coordinates; "
                 f"name {freedoms} of {', '.join(velocity_names(compiled))}"
             )
+        # the columns of the dependent coordinates have to have the rank of G
         rest = np.delete(G, independent, axis=1)
         if rank and np.linalg.matrix_rank(rest, least) < rank:
             raise InputError(

@@ -1,8 +1,13 @@
 """Quasi-velocities σ = B_σ s of the user's choice, completed to a full set w of velocities: s = T w with a constant regular T.
 
-In w the equations are Tᵀ M T ẇ = Tᵀ k + (G T)ᵀ λ, G T w + γ̄ = 0 with the same λ, and embedding with the σ as independent
-velocities is the method of Appell and Gibbs, Cᵀ M C σ̇ = Cᵀ (k − M (Ċ σ + ċ)) with s = C σ + c (Papastavridis, Analytical
-Mechanics, 2002, ch. 3).
+    TᵀM T ẇ = Tᵀ k + (G T)ᵀ λ,   G T w + γ̄ = 0
+
+has the same λ, and embedding with the σ as independent velocities is the method of Appell and Gibbs, with s = B σ + b:
+
+    BᵀMB σ̇ = Bᵀ (k − M (Ḃ σ + ḃ)),   G B = 0,   B_σ B = 1,   G b = −γ̄,   B_σ b = 0.
+
+Theory: docs/theory.md, sections 34 and 36. Papastavridis, Analytical Mechanics (2002), chapter 3; Lurie, Analytical Mechanics
+(2002); Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +29,7 @@ DEPENDENT = 1e-9  # of the largest pivot of B_σ: rows below are combinations of
 
 
 class QuasiVelocities(NamedTuple):
-    """A full set of velocities w that ends with the chosen σ."""
+    """A full set of velocities w, s = T w, that ends with the chosen σ (theory, section 34)."""
 
     T: np.ndarray  # (ns, ns) s = T w
     names: tuple[str, ...]  # of w
@@ -32,9 +37,10 @@ class QuasiVelocities(NamedTuple):
 
 
 def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
-    """The set w of rows of the user: names of velocities, mappings {name: coefficient}, or a matrix (f, ns).
+    """The set w of rows B_σ of the user: names of velocities, mappings {name: coefficient}, or a matrix (f, ns).
 
-    Raises `InputError` for unknown names, numbers that are not finite, and rows that depend on each other.
+    T = [E; B_σ]⁻¹ with rows E of the unit matrix that pivoted QR of B_σ leaves as independent of it.
+    Raises `InputError` for unknown names, numbers that are not finite, and rows that depend on each other. Theory, section 34.
     """
     names = velocity_names(compiled)
     B, own = _rows(given, names)
@@ -42,6 +48,7 @@ def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
     size = np.abs(np.diagonal(R))
     if len(B) > len(names) or not size.min(initial=np.inf) > DEPENDENT * size.max(initial=0.0):
         raise InputError(f"{WHERE}: its {len(B)} rows depend on each other; give independent combinations of {', '.join(names)}")
+    # unit rows on the columns that pivoting left over complete B_σ to a regular matrix
     others = np.sort(order[len(B) :])
     w = (*(names[c] for c in others), *own)
     T = np.linalg.inv(np.vstack([np.eye(len(names))[others], B]))
@@ -49,11 +56,17 @@ def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
 
 
 def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
-    """Raise `InputError` where the σ are not as many as the freedoms left by G, or do not determine the other velocities."""
+    """Raise `InputError` where the σ are not as many as the degrees of freedom left by G, or do not determine the other
+    velocities.
+
+    [G; B_σ] has to be regular on the independent rows of G (theory, section 34): rank of the columns of G T of the other
+    velocities.
+    """
     rank = np.linalg.matrix_rank(G, ROUND_OFF * max(1.0, float(np.abs(G).max(initial=0.0)))) if len(G) else 0
     others = len(own.T) - own.chosen
     if own.chosen != len(own.T) - rank:
         raise InputError(f"{WHERE}: {own.chosen} quasi-velocities for {len(own.T) - rank} freedoms; give {len(own.T) - rank}")
+    # [G; B_σ] is regular where the columns of the other velocities have the rank of G
     rest = (G @ own.T)[:, :others]
     if rank and not np.linalg.svd(rest, compute_uv=False)[rank - 1] > SINGULAR * np.abs(G).max():
         told = ", ".join(own.names[others:])
@@ -76,7 +89,7 @@ def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
 
 
 def _combination(row: str | Mapping[Any, Any], names: tuple[str, ...]) -> np.ndarray:
-    """One row of B_σ from a name or a mapping of names to factors."""
+    """One row of B_σ (ns,) from a name or a mapping of names to factors."""
     given = {row: 1.0} if isinstance(row, str) else row
     terms = {full_name(name, names) if isinstance(name, str) else name: factor for name, factor in given.items()}
     if len(terms) < len(given):
@@ -105,7 +118,7 @@ def _numbers(row: Any, i: int, count: int) -> np.ndarray:
 
 @called
 def rows_in_quasi_velocities(T, G, scratch):
-    """G ← G T"""
+    """G ← G T (nc, ns)."""
     n = T.shape[0]
     for r in range(G.shape[0]):
         for c in range(n):
@@ -120,7 +133,7 @@ def rows_in_quasi_velocities(T, G, scratch):
 
 @called
 def mass_in_quasi_velocities(T, M, X):
-    """M ← Tᵀ M T; X (ns, ns) is scratch."""
+    """M ← TᵀM T (ns, ns); X (ns, ns) is workspace."""
     n = T.shape[0]
     for a in range(n):
         for c in range(n):
@@ -143,7 +156,7 @@ def mass_in_quasi_velocities(T, M, X):
 
 @called
 def forces_in_quasi_velocities(T, r, scratch):
-    """r ← Tᵀ r"""
+    """r ← Tᵀ r (ns,)."""
     n = T.shape[0]
     for a in range(n):
         scratch[a] = r[a]
@@ -155,7 +168,7 @@ def forces_in_quasi_velocities(T, r, scratch):
 
 @called
 def velocities_of(T, w, scratch):
-    """w ← T w, the velocities s"""
+    """w ← T w (ns,), the velocities s."""
     n = T.shape[0]
     for a in range(n):
         scratch[a] = w[a]

@@ -1,9 +1,15 @@
-"""Recursive formalism: O(n) sweeps over the tree, loops by the Schur complement on the cut joints (theory §3).
+"""Recursive formalism: O(n) sweeps over the tree, loops by the Schur complement on the cut joints.
+
+    N_i = C_iᵀ M*_i C_i,   M*_p = M_p + Σ_i Ad(X_pi⁻¹)ᵀ Λ_i M*_i Ad(X_pi⁻¹),   ṡ = L⁻ᵀ (L⁻¹ k + L⁻¹Gᵀ λ),   M = L Lᵀ,
+    S λ = γ − G M⁻¹ k,   S = G M⁻¹ Gᵀ.
 
 Outward: motion of all bodies and their forces at ṡ = 0. Inward: articulated inertias, joint and modal velocities eliminated
-together, and what the loads leave at each joint. With cut joints G M⁻¹Gᵀ by the same sweeps with unit loads, then λ. Outward: ṡ
+together, and what the loads leave at each joint. With cut joints S by the same sweeps with unit loads, then λ. Outward: ṡ
 and the wrenches of the joints. Rigid trees under joint forces take the shortest way, the articulated-body algorithm: see
 `rigid_tree`.
+
+Theory: docs/theory.md, sections 20, 24, 25 and 32. Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3 and chapter
+8; Bae and Haug (1987-88), Mech. Struct. Mach. 15, 359 and 481; Jain and Rodriguez (1992), J. Guid. Control Dyn. 15, 1453.
 """
 
 from dataclasses import dataclass
@@ -45,7 +51,7 @@ class Factors(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Scratch of one run."""
+    """Workspace of one run."""
 
     factors: Factors
     options: np.ndarray  # (2,) of the stabilization
@@ -55,7 +61,7 @@ class Workspace(NamedTuple):
 
 @called
 def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
-    """Articulated matrices of c_mass M + K + c_damping D; ``fresh``: the shape products belong to q."""
+    """Articulated matrices of c_mass M + K + c_damping D; ``fresh``: the shape products belong to q (theory, section 20)."""
     tree = system.tree
     for i in range(tree.parent.shape[0]):
         joint_geometry(tree, work.frames, art, work.motion, i, q)
@@ -68,7 +74,7 @@ def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
 
 @entry
 def factor_at(equations, factors, here, fresh, c_mass, c_damping):
-    """The factor of the tree; it, `schur_at` and `solve_at` are called from several kernels and compiled once."""
+    """The factor L of the tree; it, `schur_at` and `solve_at` are called from several kernels and compiled once."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     forces = system.forces.joint
     for a in range(art.velocity.shape[1]):
@@ -77,6 +83,7 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
         for f in range(forces.body.shape[0]):
             if forces.body[f] >= 0:
                 slope = work.joint_slope[f, 0] + c_damping * work.joint_slope[f, 1]
+                # as in the block factorization, negative slopes are left out: pivots have to stay positive
                 art.velocity[SLOPE, system.tree.s_at[forces.body[f]] + forces.v[f]] += max(slope, 0.0)
     factors.with_couplings[0] = 1 if c_damping >= 0.0 else 0
     return eliminate_tree(system, work, art, q, c_mass, c_damping, fresh != 0.0)
@@ -84,7 +91,7 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
 
 @entry
 def schur_at(equations, factors, here, t, a, c_damping):
-    """The Schur complement of the closed loops on the factor of the tree, and its factor."""
+    """The Schur complement S = G M⁻¹ Gᵀ of the closed loops on the factor of the tree, and its factor (theory, section 25)."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     n_cuts = system.cuts.row.shape[0]
     schur = factors.coupled if c_damping >= 0.0 else factors.cuts
@@ -103,6 +110,7 @@ def solve_at(equations, factors, here, t, a, b):
     schur = factors.coupled if factors.with_couplings[0] == 1 else factors.cuts
     ns = art.velocity.shape[1]
     drives = system.drives
+    # the row of a drive on a primary joint prescribes the rate of that velocity
     for d in range(drives.row.shape[0]):
         i = drives.body[d]
         if i >= 0:
@@ -116,13 +124,15 @@ def solve_at(equations, factors, here, t, a, b):
 
 @part
 def factor(system, work, workspace, q, c_mass, c_damping, fresh):
-    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone; ``fresh``: 1.0 where the shape
-    products belong to q. Returns the number of dependent rows or −1 − body."""
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone; ``fresh``: 1.0 where the shape
+    products belong to q. Returns the number of dependent rows or −1 − body (theory, sections 20, 25 and 26).
+    """
     here = address_of(Evaluation(q, work.zero, work.zero, work.zero, work.zero, work.r))
     equations = memory_of(work.memory, Equations(system, work))
     factors = memory_of(workspace.memory, workspace.factors)
     status = call(workspace.calls[FACTOR], equations, factors, here, fresh, c_mass, c_damping)
     schur = workspace.factors.coupled if c_damping >= 0.0 else workspace.factors.cuts
+    # loads of the loop closure pass through the factor of the tree: it comes first
     if status >= 0 and schur.node.shape[0] > 0:
         status = call(workspace.calls[SCHUR], equations, factors, here, 0.0, 0.0, c_damping)
     return status
@@ -130,7 +140,7 @@ def factor(system, work, workspace, q, c_mass, c_damping, fresh):
 
 @part
 def solve(system, work, workspace, x):
-    """x ← solution for the loads in LOAD and TAU and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
+    """x ← solution of K_b for the loads f* and τ in the factors and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
     here = address_of(Evaluation(work.zero, work.zero, work.zero, work.zero, work.zero, x))
     equations = memory_of(work.memory, Equations(system, work))
     call(workspace.calls[SOLVE], equations, memory_of(workspace.memory, workspace.factors), here, 0.0, 0.0, 0.0)
@@ -148,7 +158,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
 
 @part
 def share_pivots(system, work, schur):
-    """Pivots of the rows of cut joints for `independence`; driven primary coordinates have none."""
+    """Pivots of the rows of cut joints, L of −S, for `independence`; driven primary coordinates have none."""
     node = schur.node
     ns = work.r.shape[0]
     for a in range(ns, work.stiffness.shape[0]):
@@ -160,11 +170,12 @@ def share_pivots(system, work, schur):
 
 @called
 def general_accelerations(system, work, workspace, t, q, s, z, sd, lam):
-    """ṡ, λ and the wrenches of the primary joints of any tree with any loops."""
+    """ṡ (ns,), λ (nc,) and the wrenches of the primary joints of any tree with any loops (theory, sections 20, 25 and 32)."""
     art = workspace.factors.art
     ns = sd.shape[0]
     rate = workspace.options[RATE]
     gs = work.gs
+    # forces of the single bodies: the sweeps gather them themselves, together with the inertias
     body_forces(system, work, t, q, s, z)
     status = factor(system, work, workspace, q, 1.0, -1.0, 1.0)
     if status < 0:
@@ -174,6 +185,7 @@ def general_accelerations(system, work, workspace, t, q, s, z, sd, lam):
         x[ns + a] = -gs.acceleration[a] - 2.0 * rate * gs.velocity[a] - rate * rate * gs.position[a]
     for a in range(ns):
         art.velocity[TAU, a] = -work.r[a]
+    # loads are minus the residual at ṡ = 0
     for i in range(system.tree.parent.shape[0]):
         for a in range(6):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
@@ -188,20 +200,23 @@ def general_accelerations(system, work, workspace, t, q, s, z, sd, lam):
 
 @part
 def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
-    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone."""
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone (theory, section 26)."""
     return factor(system, work, workspace, q, c_mass, c_damping, 0.0)
 
 
 @part
 def correction(system, work, workspace, q, x):
-    """x ← [[c M + K + c' D, Gᵀ], [G, 0]]⁻¹ x with the last factor."""
+    """x (ns + nc,) ← K_b⁻¹ x with the last factor."""
     set_loads(workspace.factors.art, x)
     solve(system, work, workspace, x)
 
 
 @called
 def projected(system, work, workspace, t, q, s):
-    """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left."""
+    """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left.
+
+    Theory, section 32.
+    """
     x = workspace.factors.art.x
     ns = s.shape[0]
     nc = work.gs.position.shape[0]
@@ -216,6 +231,7 @@ def projected(system, work, workspace, t, q, s):
         enough = left <= wanted * independence(work, ns) or (it > 0 and left <= wanted and left > 0.1 * before)
         velocities = enough or it >= PROJECTION_STEPS
         it += 1
+        # as `flexmbs.dynamics.kkt.project`, with the factor of the recursion
         iteration_matrix(system, work, workspace, q, 1.0, -1.0)
         for a in range(ns):
             x[a] = 0.0
@@ -234,7 +250,8 @@ def projected(system, work, workspace, t, q, s):
 class Recursive(Formalism):
     """Recursive formalism in O(n). ``stabilization`` (explicit integrators): None, `Baumgarte` or `Projection`.
 
-    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the workspace, for rigid trees too.
+    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the workspace, for rigid trees too. Theory,
+    section 20.
     """
 
     stabilization: Stabilization = None

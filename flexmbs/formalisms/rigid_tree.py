@@ -1,6 +1,8 @@
-"""The recursion of rigid trees under gravity and joint forces: the articulated-body algorithm (Featherstone 2008, §7.3).
+"""The recursion of rigid trees under gravity and joint forces: the articulated-body algorithm, M ṡ = τ + k in O(n).
 
-`Recursive` takes it where nothing else acts (`is_rigid_tree`) and an explicit method asks for accelerations.
+`Recursive` takes it where nothing else acts (`is_rigid_tree`) and an explicit method asks for accelerations. Equations:
+`flexmbs.dynamics.articulated_rigid`. Theory: docs/theory.md, section 20; Featherstone, Rigid Body Dynamics Algorithms (2008),
+section 7.3.
 """
 
 from collections.abc import Iterator
@@ -18,14 +20,14 @@ from flexmbs.system.records import System
 
 
 class RigidWorkspace(NamedTuple):
-    """Scratch of one run."""
+    """Workspace of one run."""
 
     rigid: Rigid
 
 
 @part
 def accelerations(system, work, workspace, t, q, s, z, sd, lam):
-    """ṡ of a rigid tree. Returns 0, or −1 − body."""
+    """ṡ (ns,) of a rigid tree under gravity and joint forces (theory, section 20). Returns 0, or −1 − body."""
     for a in range(s.shape[0]):
         work.force[a] = 0.0
     for a in range(3):

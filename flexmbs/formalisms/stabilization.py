@@ -1,4 +1,11 @@
-"""Treatments of the drift of constraints that are only kept on the acceleration level."""
+"""Treatments of the drift of constraints that are kept on the acceleration level only:
+
+    Baumgarte    g̈ + 2α ġ + α² g = 0,
+    projection   min |δ|_M with G δ = −g, q ← q ⊕ δ;   min |Δs|_M with G Δs = −(G s + γ̄), after each step.
+
+Theory: docs/theory.md, section 32. Baumgarte (1972), Comput. Methods Appl. Mech. Eng. 1, 1; Hairer and Wanner, Solving Ordinary
+Differential Equations II (1996), section VII.2 (index reduction, projection methods).
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -28,7 +35,7 @@ def checked_option(item: str, value: object, least: float) -> None:
 
 @dataclass(frozen=True)
 class Baumgarte:
-    """g̈ + 2α ġ + α² g = 0 with the rate α (1/s) (Baumgarte 1972)."""
+    """g̈ + 2α ġ + α² g = 0 with the rate α (1/s): both roots at −α (Baumgarte 1972; theory, section 32)."""
 
     rate: float = 20.0
     name: ClassVar[str] = "baumgarte"
@@ -39,9 +46,10 @@ class Baumgarte:
 
 @dataclass(frozen=True)
 class Projection:
-    """After each step: positions on g = 0, velocities on G s + γ̄ = 0 by the least mass-weighted change.
+    """After each step: positions on g = 0, velocities on G s + γ̄ = 0 by the least mass-weighted change (theory, section 32).
 
-    Nonholonomic rows hold for velocities, and for the correction of positions too: it does not slip.
+    tolerance: |g| left (m or rad). Nonholonomic rows hold for velocities, and for the correction of positions too: it does
+    not slip.
     """
 
     tolerance: float = 1e-11
@@ -58,7 +66,7 @@ STABILIZATIONS: dict[str, type[Baumgarte] | type[Projection] | None] = {
 
 
 def stabilization_options(formalism: str, given: Stabilization) -> np.ndarray:
-    """(rate, tolerance) for the kernels, 0 where unused. Raises `InputError` for anything else."""
+    """(α, tolerance) for the kernels, 0 where unused. Raises `InputError` for anything else."""
     if given is None:
         return np.zeros(2)
     if isinstance(given, Baumgarte):
@@ -70,7 +78,10 @@ def stabilization_options(formalism: str, given: Stabilization) -> np.ndarray:
 
 @part
 def projected(system, work, workspace, t, q, s):
-    """An accepted state is projected on the constraints where the formalism's options say so."""
+    """An accepted state is projected on the constraints where the formalism's options ask for it.
+
+    Returns the largest |g| left.
+    """
     if workspace.options[TOLERANCE] > 0.0:
         return project(system, work, t, q, s, workspace.options[TOLERANCE], PROJECTION_STEPS)
     return 0.0

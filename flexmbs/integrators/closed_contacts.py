@@ -1,6 +1,13 @@
 """Forces of closed contacts and impulses of impacts, from the formalism's accelerations under given contact forces.
 
-ṡ is affine in them, Y_j = ṡ(e_j) − ṡ(0), hence the Delassus operator D = W Y with the rows W of the contacts' velocities.
+ṡ is affine in them, with the rows W of the contacts' velocities,
+
+    Y_j = ṡ(e_j) − ṡ(0),   D = W Y,   A = D F + a,
+    0 ≤ A_N + 2κ γ_N + κ² g ⊥ N ≥ 0,   A_T + κ γ_T = −α T where a contact sticks or begins to slip,   κ = 20 1/s.
+
+Theory: docs/theory.md, sections 42 and 43. Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapters
+on stick-slip transitions and on impacts; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008),
+chapter 8.
 """
 
 from typing import NamedTuple
@@ -36,7 +43,7 @@ GAINED = 1e-12  # of the energy that is round-off
 
 
 class Closed(NamedTuple):
-    """Scratch for the contacts that are closed."""
+    """Workspace for the contacts that are closed."""
 
     Y: np.ndarray  # (3n, ns)
     reaction: np.ndarray  # (3n, nc) multipliers of unit impulses
@@ -51,7 +58,7 @@ class Closed(NamedTuple):
 
 
 def make_closed(n: int, ns: int, nc: int, ny: int) -> Closed:
-    """Zeroed scratch."""
+    """Zeroed workspace."""
     z, problem = np.zeros, make_problem(n)
     return Closed(z((3 * n, ns)), z((3 * n, nc)), z(nc), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), solver_of(problem))
 
@@ -67,9 +74,11 @@ def no_forces(contact):
 @part
 def operator(context, closed, t, m):
     """ẏ of ``state`` without contact forces into ``closed.free``, Y and D of the m contacts in contact.row; rows of tangents
-    without friction are zero. Returns a status."""
+    without friction are zero. Returns a status (theory, section 43).
+    """
     state, contact = context.state, context.contact
     ns = state.s.shape[0]
+    # evaluations may move the state onto the constraints: the given one is kept and returns at the end
     no_forces(contact)
     for i in range(state.y.shape[0]):
         closed.y[i] = state.y[i]
@@ -118,8 +127,11 @@ def operator(context, closed, t, m):
 
 @part
 def accelerations_of_contacts(context, closed, t, m):
-    """``closed.problem.c``: accelerations of the contacts along the free motion from ``state``, with terms that damp errors of
-    gaps and velocities; ``closed.before``: their velocities. ``at`` is scratch."""
+    """``closed.problem.c``: a_N + 2κ γ_N + κ² g and a_T + κ γ_T of the contacts along the free motion from ``state``
+    (theory, section 43); ``closed.before``: their velocities. ``at`` is workspace.
+
+    Differences of fourth order of γ along y + τ ẏ: the rates of the rows W need no formulas of their own.
+    """
     state, at, contact = context.state, context.at, context.contact
     for j in range(3 * m):
         closed.problem.c[j] = 0.0
@@ -145,7 +157,7 @@ def accelerations_of_contacts(context, closed, t, m):
 
 @part
 def held_forces(context, closed, t, m, mode, slip):
-    """Forces ``closed.problem.x`` of the m closed contacts in contact.row, sticking or slipping.
+    """Forces ``closed.problem.x`` (N) of the m closed contacts in contact.row, sticking or slipping (theory, section 43).
 
     ``closed.before``: their velocities. Slipping contacts keep the direction ``slip`` (n, 2) while they turn back. Returns a
     status.
@@ -180,8 +192,10 @@ def held_forces(context, closed, t, m, mode, slip):
 
 @part
 def impulses_of_impact(context, closed, m, settling, share):
-    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` stand. Returns a
-    status."""
+    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` are up to date.
+
+    c = U⁻ + e U⁻ of contacts that strike by Newton's law, Poisson's expansion e_N p_CN (theory, section 42). Returns a status.
+    """
     contact = context.contact
     fast = False
     largest = 0.0
@@ -214,7 +228,7 @@ def impulses_of_impact(context, closed, m, settling, share):
 
 @part
 def gain_of_impact(closed, m):
-    """Energy that the impulses add, ½ p·(U⁻ + U⁺), and the size of its terms."""
+    """Energy that the impulses add, ½ p · (U⁻ + U⁺) (J), and the size of its terms (theory, section 49)."""
     total = 0.0
     size = 0.0
     for i in range(3 * m):
@@ -229,8 +243,9 @@ def gain_of_impact(closed, m):
 
 @part
 def solve_impact(context, closed, counts, t, m, settling):
-    """Impulses ``closed.problem.x`` of an impact of the m contacts in contact.row at ``state``; where restitution with friction
-    would add energy it is reduced until none is added, and counted. Returns a status."""
+    """Impulses ``closed.problem.x`` (N s) of an impact of the m contacts in contact.row at ``state``; where restitution with
+    friction would add energy it is reduced until none is added, and counted. Returns a status (theory, section 42).
+    """
     contact = context.contact
     status = operator(context, closed, t, m)
     if status != DONE:

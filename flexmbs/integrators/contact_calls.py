@@ -1,4 +1,6 @@
-"""The contact problem behind an address: the solvers are long, and compiled once for all methods."""
+"""The contact problem ξ = D p + c of `flexmbs.integrators.contact_problem` behind an address: the solvers are long, and
+compiled once for all methods. Theory: docs/theory.md, section 43.
+"""
 
 from typing import NamedTuple
 
@@ -59,7 +61,10 @@ def solver_of(problem: Problem) -> np.ndarray:
 
 @part
 def solve(address, problem, kind, m, tolerance, sweeps):
-    """The problem of the first m contacts by the kernel at an address. Returns (sweeps or `NO_SOLUTION`, the worst contact)."""
+    """The problem of the first m contacts by the kernel at an address, impulses (N s) or forces (N) in ``problem.x``.
+
+    Returns (sweeps or `NO_SOLUTION`, the worst contact).
+    """
     place = address_of(problem)
     problem.kind[0] = kind
     call(address, place, place, place, 1.0 * m, tolerance, 1.0 * sweeps)

@@ -1,16 +1,22 @@
 """The contact problem in numbers: impulses of unilateral contacts with Coulomb friction, laws of impact of Newton and of Poisson.
 
-Velocities U (3 rows per contact: normal, two tangents) after impulses p are U = U_free + D p, D the Delassus operator. By Newton
-    ξ_N = U_N + e_N U_N⁻ ≥ 0,  p_N ≥ 0,  ξ_N p_N = 0;   |p_T| ≤ μ p_N,  ξ_T = U_T + e_T U_T⁻ = −α p_T,  α ≥ 0,
+Velocities U (3 rows per contact: normal, two tangents) after impulses p are U⁺ = U_free + D p, D the Delassus operator. By Newton
+
+    ξ_N = U_N⁺ + e_N U_N⁻ ≥ 0,  p_N ≥ 0,  ξ_N p_N = 0;   |p_T| ≤ μ p_N,  ξ_T = U_T⁺ + e_T U_T⁻ = −α p_T,  α ≥ 0,
+
 where α > 0 only at |p_T| = μ p_N. By Poisson an impact has two phases: compression, the same with e = 0, of impulses p_C; then
 expansion from there, with impulses p_E of at least the part e_N of compression,
-    U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
-Both are ξ = D p + c with p_N ≥ b in place of p_N ≥ 0. Solved by sweeps over the contacts, each exactly; where these are slow, as
-for more contacts than freedoms, by `flexmbs.integrators.redundant_contacts`. Some problems have no solution: a drive that presses
-through a contact, a body wedged so that friction holds against every velocity that restitution demands.
 
-Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics; Pfeiffer and Glocker (1996), Multibody Dynamics
-with Unilateral Contacts, ch. 8; Acary and Brogliato (2008), Numerical Methods for Nonsmooth Dynamical Systems, ch. 4 and 13.
+    U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
+
+Both are ξ = D p + c with p_N ≥ b instead of p_N ≥ 0. Solved by sweeps over the contacts, each exactly; where these are slow, as
+for more contacts than degrees of freedom, by `flexmbs.integrators.redundant_contacts`. Some problems have no solution: a
+drive that presses through a contact, a body wedged so that friction holds against every velocity that restitution demands.
+
+Theory: docs/theory.md, sections 42 and 43. Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics;
+Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), chapter 8 (impacts with friction by Poisson's law);
+Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 13; Jean (1999), for sweeps over the
+contacts.
 """
 
 import math
@@ -33,10 +39,11 @@ UNKNOWN = -1.0  # in place of a given normal impulse
 
 @part
 def sticking(D, o, r0, r1, r2):
-    """p with A p + r = 0 for the block A of D at o; a tangent without motion is left out. p_N < 0 where A is singular."""
+    """p with A p + r = 0 for the block A (3×3) of D at o; a tangent without motion is left out. p_N < 0 where A is singular."""
     a00, a01, a02 = D[o, o], D[o, o + 1], D[o, o + 2]
     f1, f2 = D[o + 1, o] / a00, D[o + 2, o] / a00
     a11, a22 = D[o + 1, o + 1], D[o + 2, o + 2]
+    # in planar models nothing moves along the other tangent: A has a zero row there
     small = PLANAR * max(a11, a22)
     s11, s12, s21, s22 = a11 - f1 * a01, D[o + 1, o + 2] - f1 * a02, D[o + 2, o + 1] - f2 * a01, a22 - f2 * a02
     h1, h2 = r1 - f1 * r0, r2 - f2 * r0
@@ -59,7 +66,10 @@ def sticking(D, o, r0, r1, r2):
 
 @part
 def slip_at(D, o, r0, r1, r2, mu, d1, d2, given):
-    """(p_N, velocity along, velocity across) of slip in direction d: p_T = −μ p_N d, ξ_N = 0 or p_N given; p_N < 0: it jams."""
+    """(p_N, velocity along, velocity across) of slip in direction d: p_T = −μ p_N d, ξ_N = 0 or p_N given; p_N < 0: it jams.
+
+    With ξ_N = 0: p_N = −r₀/(A_00 − μ A_0T · d); a denominator ≤ 0 is a contact that friction jams.
+    """
     p0 = given
     if given < 0.0:
         stiffness = D[o, o] - mu * (D[o, o + 1] * d1 + D[o, o + 2] * d2)
@@ -86,11 +96,12 @@ def planar_slip(D, o, r0, r1, r2, mu, first, given):
 
 @called
 def slip_among(D, o, r0, r1, r2, mu, given, arcs):
-    """(p, found) of slip: the direction whose slip velocity is along it, by bisection, from slip without friction on."""
+    """(p, found) of slip: the direction d with ξ_T = α d, α ≥ 0, by bisection of its angle, from slip without friction on."""
     f = r0 / D[o, o] if given < 0.0 else -given
     start = math.atan2(r2 - D[o + 2, o] * f, r1 - D[o + 1, o] * f)
     width = 2.0 * math.pi / arcs
     for k in range(arcs):
+        # arcs in turn on both sides of the slip without friction: the direction is mostly near it
         j = (k + 1) // 2 if k % 2 == 1 else -(k // 2)
         low = start + (j - 0.5) * width
         high = low + width
@@ -128,7 +139,7 @@ def slipping(D, o, r0, r1, r2, mu, given):
 
 @part
 def any_slip(D, o, r0, r1, r2, mu, given):
-    """(p, found) of slip, with the normal impulse ``given`` or `UNKNOWN` (then ξ_N = 0)."""
+    """(p, found) of slip, p_T = −μ p_N ξ_T/|ξ_T|, with the normal impulse ``given`` or `UNKNOWN` (then ξ_N = 0)."""
     least = PLANAR * max(D[o + 1, o + 1], D[o + 2, o + 2])
     if D[o + 1, o + 1] <= least or D[o + 2, o + 2] <= least:
         return planar_slip(D, o, r0, r1, r2, mu, D[o + 1, o + 1] > least, given)
@@ -137,7 +148,7 @@ def any_slip(D, o, r0, r1, r2, mu, given):
 
 @part
 def dragged(D, o, r1, r2, mu, given):
-    """(p_T1, p_T2, found) of a contact with the given normal impulse: sticking or slipping."""
+    """(p_T1, p_T2, found) of a contact with the given normal impulse: sticking, ξ_T = 0, or slipping, |p_T| = μ p_N."""
     if mu == 0.0 or given == 0.0:
         return 0.0, 0.0, True
     a11, a12, a21, a22 = D[o + 1, o + 1], D[o + 1, o + 2], D[o + 2, o + 1], D[o + 2, o + 2]
@@ -165,8 +176,9 @@ def dragged(D, o, r1, r2, mu, given):
 def one_contact(D, o, r0, r1, r2, mu, least, bound):
     """(p, found) of one contact with ξ = A p + r, A the block of D at o: p_N = bound, or ξ_N = 0 sticking or slipping.
 
-    ``least``: normal compliance A_NN at or below which the contact cannot yield.
+    ``least``: normal compliance A_NN (1/kg) at or below which the contact cannot yield. Theory, section 42.
     """
+    # first the bound: an open contact, or one at its part of compression, needs no equation
     p1, p2, found = dragged(D, o, r1, r2, mu, bound)
     if found and r0 + D[o, o] * bound + D[o, o + 1] * p1 + D[o, o + 2] * p2 >= 0.0:
         return bound, p1, p2, True
@@ -193,7 +205,10 @@ def dragged_contact(D, o, r0, drag, least, bound):
 
 @called
 def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x, r, rho):
-    """Block Gauss–Seidel from the given p, each contact solved exactly. Returns like `impulses`."""
+    """Block Gauss-Seidel from the given p: A_kk p_k + r_k = ξ_k of each contact solved exactly. Returns like `impulses`.
+
+    Theory, section 43.
+    """
     speed = largest_velocity(n, D, c, bound)
     worst = 0
     for sweep in range(sweeps):
@@ -206,6 +221,7 @@ def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x
                     r0 += D[o, b] * p[b]
                     r1 += D[o + 1, b] * p[b]
                     r2 += D[o + 2, b] * p[b]
+            # a contact that nothing can move must not demand an impulse for round-off: it would have no solution
             if -ROUNDED * speed <= r0 < 0.0 and D[o, o] <= least[k]:
                 r0 = 0.0
             if mu[k] > 0.0:
@@ -226,6 +242,7 @@ def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x
         if largest <= tolerance * speed:
             compliances(n, D, rho)
             velocities(n, D, c, p, x)
+            # small changes may also be slow convergence: the law itself is judged
             if natural_map(n, x, mu, drag, bound, rho, p, r) <= tolerance * speed + round_off(n, rho, p):
                 return sweep + 1, worst
     return sweeps, worst
@@ -233,7 +250,7 @@ def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x
 
 @part
 def round_off(n, rho, p):
-    """Velocity below which the natural map cannot be told from zero."""
+    """Velocity below which the natural map is zero up to round-off."""
     most = 0.0
     for k in range(n):
         most = max(most, abs(p[3 * k]) / rho[k], abs(p[3 * k + 1]) / rho[k], abs(p[3 * k + 2]) / rho[k])
@@ -242,12 +259,13 @@ def round_off(n, rho, p):
 
 @called
 def impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace):
-    """Impulses p (3n,) of n contacts, normal ones of at least ``workspace.bound`` (n,), natural map within
-    ``tolerance`` of the velocities.
+    """Impulses p (3n,) in N s of n contacts, ξ = D p + c, p_N ≥ ``workspace.bound`` (n,), natural map within ``tolerance`` of the
+    velocities.
 
     Contacts with μ = 0 have p_T = p_N times ``workspace.drag`` (n, 2).
     Sweeps over the contacts from the given p; where these are slow, `redundant_contacts`, then more sweeps.
-    Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged.
+    Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged. Theory,
+    section 43.
     """
     drag, bound, x, r, rho = workspace.drag, workspace.bound, workspace.line[0], workspace.line[1], workspace.line[6, :n]
     first = min(sweeps, FIRST)
@@ -258,6 +276,7 @@ def impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace):
     steps, exists = solve_redundant(n, D, c, mu, tolerance * speed, NEARLY * speed, p, workspace)
     if steps > 0:
         return min(first + steps, sweeps - 1), worst
+    # impulses that grow without bound show that there is no solution: sweeps only confirm it
     last = sweeps if exists else min(sweeps, LAST)
     used, worst = sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, last, p, x, r, rho)
     if used >= last and not exists:
@@ -269,8 +288,7 @@ def impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace):
 def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
     """`impulses` p (3n,) with p_N ≥ 0, and where some ``expansion`` (n,), Poisson's e_N, is not zero their phase of expansion.
 
-    workspace: scratch from `make_workspace`. Returns like
-    `impulses`.
+    workspace: from `make_workspace`. Returns like `impulses` (theory, section 42).
     """
     bound, later, more, drag = workspace.bound, workspace.line[10], workspace.line[11], workspace.drag
     for k in range(n):
@@ -295,11 +313,11 @@ def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
 
 @part
 def closed_forces(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, workspace):
-    """Forces f (3n,) of n closed contacts with accelerations D f + a: the law at accelerations.
+    """Forces f (3n,) in N of n closed contacts with accelerations A = D f + a: the law at accelerations.
 
     A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``slides`` (n,) not 0, along ``slip`` (n, 2): f_T = −μ f_N slip; others stick
-    or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; workspace: scratch from `make_workspace`. Returns like
-    `impulses`.
+    or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; workspace: from `make_workspace`. Returns like
+    `impulses`. Theory, sections 40 and 43.
     """
     bound, drag, cone = workspace.bound, workspace.drag, workspace.cone
     for k in range(n):

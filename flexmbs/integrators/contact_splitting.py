@@ -1,6 +1,10 @@
 """Redundant contacts by the alternating direction method of multipliers: slow and sure, for what the interior point leaves.
 
-Carpentier, Le Lidec and Montaut (2024), From compliant to rigid contact simulation.
+    (D + (η + ε)/ρ) x = z − c − s(z) + (ε/ρ) x + (η/ρ) y,   y = P(x − ρ z/η),   z ← z − (η/ρ)(x − y),   s = (μ |z_T|, 0, 0),
+
+with P the nearest point of the friction cone, s De Saxcé's correction, η a weight that balances both residuals. Theory:
+docs/theory.md, section 43. Carpentier, Le Lidec and Montaut (2024), From compliant to rigid contact simulation; De Saxcé and Feng
+(1998), Math. Comput. Modelling 28, 225.
 """
 
 from flexmbs._jit import called, part
@@ -13,7 +17,7 @@ FIRST_WEIGHT, SPLIT_PROXIMAL = 0.01, 1e-6
 
 @part
 def nearest(m, b, f0, f1, f2):
-    """The point nearest to (f0, f1, f2) with p_N ≥ b and |p_T| ≤ μ p_N."""
+    """The point of {p_N ≥ b, |p_T| ≤ μ p_N} nearest to (f0, f1, f2), μ = ``m``."""
     size = (f1 * f1 + f2 * f2) ** 0.5
     normal, radius = f0, size
     if size > m * f0:
@@ -27,7 +31,7 @@ def nearest(m, b, f0, f1, f2):
 
 @part
 def split_matrix(n, D, rho, weight, workspace):
-    """Factors of D + (weight + PROXIMAL) diag(1/ρ); False where it has none."""
+    """Factors of D + (η + `SPLIT_PROXIMAL`) diag(1/ρ), η = ``weight``; False where it has none."""
     for k in range(n):
         for a in range(3 * k, 3 * k + 3):
             for b in range(3 * n):
@@ -38,9 +42,9 @@ def split_matrix(n, D, rho, weight, workspace):
 
 @called
 def splitting(n, D, c, mu, drag, bound, goal, iterations, p, workspace):
-    """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate: slow but sure. p becomes the best found.
+    """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate. p (3n,) becomes the best found.
 
-    Returns (largest entry of Φ/ρ, iterations).
+    Returns (largest entry of Φ/ρ, iterations). Theory, section 43.
     """
     line = workspace.line
     x, r, q, y, z, best = line[0], line[1], line[2], line[3], line[4], line[5]
@@ -82,6 +86,7 @@ def splitting(n, D, c, mu, drag, bound, goal, iterations, p, workspace):
                 z[a] -= f * (x[a] - new)
                 large = max(large, abs(new) / rho[k])
                 fast = max(fast, abs(z[a]))
+        # the natural map costs a product with D more: it is evaluated in every tenth iteration
         if it % 10 < 9:
             continue
         velocities(n, D, c, y, s)
@@ -110,6 +115,7 @@ def splitting(n, D, c, mu, drag, bound, goal, iterations, p, workspace):
         if least <= goal:
             break
         off, still = primal * fast, dual * large
+        # the weight balances what the constraint x = y and what the velocities are off by
         if off > 5.0 * still or still > 5.0 * off:
             weight *= 2.0 if off > still else 0.5
             fresh = False

@@ -1,4 +1,12 @@
-"""Explicit Runge–Kutta method of Dormand & Prince (1980), order 5 with an embedded order 4 and a continuous order 4."""
+"""Explicit Runge-Kutta method of Dormand and Prince, order 5 with an embedded order 4 and a continuous order 4.
+
+    k_j = ẏ(t + c_j h, y + h Σ_l a_jl k_l),   j = 1 … 7,   y_new = y + h Σ_j b_j k_j,   y = (q, s, z, w),
+    e = √(1/n Σ_i (h Σ_j d_j k_ji / (atol + rtol max(|y_i|, |y_new,i|)))²),   d = b − b̂,   works w not counted,
+    y(t + θh) = y + h Σ_j k_j Σ_p D_jp θ^p.
+
+Theory: docs/theory.md, section 45. Dormand and Prince (1980), J. Comput. Appl. Math. 6, 19; Hairer, Nørsett and Wanner, Solving
+Ordinary Differential Equations I (1993), sections II.4 to II.6 (error estimate, DOPRI5, dense output).
+"""
 
 import math
 from dataclasses import dataclass
@@ -60,7 +68,10 @@ ERROR_WEIGHTS = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 3392
 
 @dataclass(frozen=True)
 class DormandPrince(Integrator):
-    """Explicit Runge–Kutta of order 5: error-controlled steps with ``rtol`` and ``atol``, or a fixed ``step`` (s)."""
+    """Explicit Runge-Kutta of order 5: error-controlled steps with ``rtol`` and ``atol``, or a fixed ``step`` (s).
+
+    Theory, section 45.
+    """
 
     step: float | None = None
     rtol: float = RTOL
@@ -91,7 +102,7 @@ class DormandPrince(Integrator):
 
 @part
 def stage(tableau, j, h, y, k, out):
-    """out = y + h Σ_l A[j, l] k_l"""
+    """out = y + h Σ_l a_jl k_l, l < j: the argument of stage j."""
     for i in range(y.shape[0]):
         f = 0.0
         for l in range(j):
@@ -101,7 +112,7 @@ def stage(tableau, j, h, y, k, out):
 
 @part
 def error_norm(weights, h, k, y, y_new, n, rtol, atol):
-    """RMS over the first n unknowns of the difference of the two orders."""
+    """e: root of the mean square of h Σ_j d_j k_j over atol + rtol max(|y|, |y_new|), first n unknowns (theory, section 45)."""
     total = 0.0
     for i in range(n):
         e = 0.0
@@ -114,7 +125,10 @@ def error_norm(weights, h, k, y, y_new, n, rtol, atol):
 
 @part
 def local_error(weights, h, k, first, error):
-    """Error of the positions of a step: h times that of the velocities, which stand behind the first ``first`` unknowns."""
+    """Error of the positions of a step, h times that of the velocities: h² Σ_j d_j k_j.
+
+    Velocities follow the first ``first`` unknowns.
+    """
     for i in range(error.shape[0]):
         e = 0.0
         for j in range(k.shape[0]):
@@ -124,7 +138,7 @@ def local_error(weights, h, k, first, error):
 
 @part
 def within(dense, h, x, y, k, out):
-    """out = y(t + x h) of the continuous method, 0 ≤ x ≤ 1."""
+    """out = y(t + x h) = y + h Σ_j k_j Σ_p D_jp x^p of the continuous method, 0 ≤ x ≤ 1."""
     for i in range(y.shape[0]):
         f = 0.0
         for j in range(k.shape[0]):
@@ -163,7 +177,7 @@ def straddling(h, distance, rate):
 
 @entry
 def step_at(memory, context, same, h, a, b):
-    """A step of length h, or a shorter one that straddles a singular position."""
+    """A step of length h, or a shorter one that straddles a singular position (theory, sections 31 and 45)."""
     state, start, clock = context.state, context.start, context.clock
     if clock[FIXED] <= 0.0:
         h = straddling(h, memory.singular[0], memory.singular[1])
@@ -176,6 +190,7 @@ def step_at(memory, context, same, h, a, b):
         status = min(status, found)
         copy(state.yd, memory.k[j])
         independent = min(independent, context.exchange.gauge[INDEPENDENT])
+    # near a singular position noise of the state enters ṡ divided by the square of the distance: steps must not follow it
     atol = memory.control[1] + NOISE / independent
     error = error_norm(memory.weights, h, memory.k, start.y, state.y, state.y.shape[0] - 3, memory.control[0], atol)
     if not error < 1e30:
@@ -199,7 +214,7 @@ def finish_at(memory, context, same, h, a, b):
 
 @entry
 def within_at(memory, context, same, t, a, b):
-    """The state at time t of the last step, of order 4."""
+    """The state at time t of the last step by the continuous method of order 4."""
     x, h = part_of_step(context, t)
     if x == 1.0:
         take(context.state, context.at)

@@ -1,16 +1,22 @@
-"""Implicit Runge–Kutta method of order 5 on the index-1 equations, error-controlled: an ESDIRK pair (Kennedy & Carpenter 2019).
+"""Implicit Runge-Kutta method of order 5 on the index-1 equations, error-controlled: an ESDIRK pair.
 
-Stage i has positions, velocities and force states y_i = y_n + h Σ_j a_ij ẏ_j, ẏ = (H(q) s, ṡ, ż), where ṡ_i and λ_i fulfil
-M ṡ − k − Gᵀλ = 0 and G ṡ = γ at (t_i, y_i): the order is that of an ordinary differential equation. The constraints themselves
-are met by a projection at the end of each step, nearest in the norm of the iteration matrix, which moves stiff coordinates least.
-The unknown of Newton's method is a displacement δ: δṡ = c² δ, δs = c δ with c = 1/(h γ), and its matrix is [[c² M + c D + K, Gᵀ],
-[G, 0]] in every stage. Rates of force states and Euler parameters are found by fixed-point iteration beside it.
+    y_i = y_n + h Σ_j a_ij ẏ_j,   ẏ = (H(q) s, ṡ, ż),   M ṡ_i − k − Gᵀ λ_i = 0,  G ṡ_i = γ  at (t_i, y_i):
 
-Error: the difference e of the two orders, in positions e_q and velocities e_s, stiff parts taken out by the same matrix
-(Shampine, BIT 24 (1984) 558; Hairer & Wanner 1996, IV.8): (M + hγ D + h²γ² K) e'_s = M e_s − hγ K e_q, e'_q = e_q + hγ e'_s.
+the order is that of an ordinary differential equation. The constraints themselves are met by a projection at the end of each
+step, nearest in the norm of the iteration matrix, which moves stiff coordinates least. The unknown of Newton's method is a
+displacement δ: δṡ = c² δ, δs = c δ with c = 1/(γh), and its matrix is [[c² M + c D + K, Gᵀ], [G, 0]] in every stage. Rates
+of force states and Euler parameters are found by fixed-point iteration beside it.
+
+Error: the difference e of the two orders, in positions e_q and velocities e_s, stiff parts taken out by the same matrix,
+
+    (M + hγ D + h²γ² K) e'_s = M e_s − hγ K e_q,   e'_q = e_q + hγ e'_s.
+
 Of a coordinate held by a spring much faster than the step, positions keep their order, velocities have order two and forces one
-(Lubich, ZAMP 44 (1993) 1022), and the filter hides it: velocities are watched unfiltered too, and so is the work of forces.
-Numbers in, numbers out.
+(Lubich 1993), and the filter hides it: velocities are watched unfiltered too, and so is the work of forces.
+
+Theory: docs/theory.md, section 47. Kennedy and Carpenter (2019), Appl. Numer. Math. 146, 221; Hairer and Wanner, Solving Ordinary
+Differential Equations II (1996), sections IV.6 (diagonally implicit methods) and IV.8 (implementation, filtered error); Shampine
+(1984), BIT 24, 558; Lubich (1993), ZAMP 44, 1022.
 """
 
 import math
@@ -70,10 +76,11 @@ FAR = 0.3  # distances from a singular position that do not matter
 
 @dataclass(frozen=True)
 class ESDIRK(Integrator):
-    """Implicit Runge–Kutta method of order 5 with an embedded order 4, L-stable: controlled steps with ``rtol`` and ``atol``.
+    """Implicit Runge-Kutta method of order 5 with an embedded order 4, L-stable: controlled steps with ``rtol`` and ``atol``.
 
-    For stiff and for smooth models, with constraints, in all coordinates. step: fixed step (s), or None for steps controlled by
-    the error; of fixed steps rtol and atol say how far Newton's method goes. max_step: longest controlled step (s).
+    For stiff and for smooth models, with constraints, in all coordinates (theory, section 47). step: fixed step (s), or None for
+    steps controlled by the error; of fixed steps rtol and atol set the tolerance of Newton's method. max_step: longest controlled
+    step (s).
     """
 
     step: float | None = None
@@ -197,7 +204,7 @@ def guess(memory, context, i):
 
 @part
 def set_base(memory, context, i, h):
-    """y of stage i without its own rate."""
+    """y_n + h Σ_j a_ij ẏ_j, j < i: y of stage i without its own rate."""
     y = context.start.y
     for m in range(y.shape[0]):
         f = 0.0
@@ -208,7 +215,7 @@ def set_base(memory, context, i, h):
 
 @part
 def combine(memory, row, c, out):
-    """out = c Σ_j w_j ṡ_j with a row of the weights."""
+    """out = c Σ_j w_j ṡ_j with a row of the weights: b − b̂ for velocities, (b − b̂) A for displacements."""
     at = memory.k.shape[1] - 3 - memory.zd.shape[0] - out.shape[0]
     for i in range(out.shape[0]):
         f = 0.0
@@ -219,7 +226,10 @@ def combine(memory, row, c, out):
 
 @called
 def error_of_step(memory, context, h):
-    """The filtered error of the step over its tolerance; that of positions in context.local."""
+    """The filtered error of the step over its tolerance; that of positions, e'_q = e_q + hγ e'_s, in context.local.
+
+    Theory, section 47.
+    """
     state, at, x = context.state, context.at, context.exchange.x
     ns, nz = state.s.shape[0], state.z.shape[0]
     c_s = 1.0 / (memory.tableau[1, 1] * h)
@@ -230,6 +240,7 @@ def error_of_step(memory, context, h):
         at.d[i] = -memory.e_q[i]
         at.sd[i] = state.sd[i] + c_s * memory.e_s[i]
     displace(context, AT, STATE)
+    # at q ⊕ (−e_q) and ṡ + c e_s the residual is M c e_s − K e_q to first order: the filter needs no product with K
     residual(context, AT, context.clock[TIME] + h, False)
     for i in range(ns):
         x[i] = context.exchange.r[i]
@@ -240,6 +251,7 @@ def error_of_step(memory, context, h):
         context.local[i] = memory.e_q[i] + x[i]
         at.d[i] = context.local[i]
     displace(context, AT, STATE)
+    # unfiltered velocities at a hundred times the tolerance: the filter hides those of stiff coordinates
     total = max(size_of_velocities(memory, x, c_s), size_of_velocities(memory, memory.e_s, 1.0 / STIFF))
     for i in range(state.q.shape[0]):
         total += ((at.q[i] - state.q[i]) / memory.near[i]) ** 2
@@ -273,7 +285,7 @@ def straddling(h, distance, rate):
 
 @entry
 def step_at(memory, context, same, h, a, b):
-    """The end of a step of length h in ``state``, its error over the tolerance in the clock."""
+    """The end of a step of length h in ``state``, its error over the tolerance in the clock (theory, section 47)."""
     state, start, clock = context.state, context.start, context.clock
     t = clock[TIME]
     if clock[FIXED] <= 0.0:
@@ -284,9 +296,11 @@ def step_at(memory, context, same, h, a, b):
         memory.last[1] = 0.0
         if status != DONE:
             return status
+    # the first stage is explicit: its rates are those of the start
     position_rates(context, START)
     measure(memory, start, h)
     first_guess(memory, context, h)
+    # a step that fails leaves stages that are no guess for the next attempt; `finish_at` sets it again
     memory.last[0] = 0.0
     copy(start.yd, memory.k[0])
     copy(start.lam, memory.lam[0])
@@ -330,7 +344,7 @@ def finish_at(memory, context, same, h, a, b):
 
 @part
 def polynomial(dense, j, x):
-    """(b_j(x), its derivative)"""
+    """(b_j(x), its derivative), b_j(x) = Σ_p B_jp x^(p+1), by Horner's rule."""
     value = 0.0
     slope = 0.0
     last = dense.shape[1] - 1
@@ -342,7 +356,10 @@ def polynomial(dense, j, x):
 
 @entry
 def within_at(memory, context, same, t, a, b):
-    """The state at time t of the last step, of order 4, on the constraints; ṡ and λ by the slopes of the polynomials."""
+    """The state at time t of the last step, y_n + h Σ_j b_j(θ) ẏ_j of order 4, on the constraints.
+
+    ṡ and λ by the slopes of b_j.
+    """
     start, state, at = context.start, context.state, context.at
     x, h = part_of_step(context, t)
     if x == 1.0:

@@ -1,6 +1,10 @@
 """A stage of the ESDIRK method by Newton's method, and the projection on the constraints with its factor.
 
-See `flexmbs.integrators.esdirk`; ``memory`` is its Memory.
+    s_i = base + hγ ṡ_i,   q_i = base + hγ H(q_i) s_i,   c = 1/(hγ),
+    [[c² M + c D + K, Gᵀ], [G, 0]] (δ, −δλ) = −(r, (G ṡ − γ)/c²),   δṡ = c² δ.
+
+``memory`` is the Memory of `flexmbs.integrators.esdirk`. Theory: docs/theory.md, section 47; Hairer and Wanner, Solving Ordinary
+Differential Equations II (1996), section IV.8 (simplified Newton iterations, their stopping criterion).
 """
 
 import math
@@ -57,7 +61,7 @@ def share_of_states(memory, state, rate, other, c):
 
 @part
 def take_rates(memory, context, hg):
-    """Velocities, force states and positions of the stage from ṡ and ż in ``state``; q = q_base + hγ H(q) s by iteration.
+    """s, z and q of the stage from ṡ and ż in ``state``: s = base + hγ ṡ, z = base + hγ ż, q = base + hγ H(q) s by iteration.
 
     Returns the sum of squares of the change of q over its tolerances, negative where the iteration does not converge.
     """
@@ -85,7 +89,10 @@ def take_rates(memory, context, hg):
 
 @part
 def stage_correction(memory, context, hg):
-    """One Newton correction of ṡ and λ in ``state``, whose residual stands; its displacement stays in exchange.x."""
+    """One Newton correction of ṡ and λ in ``state``, whose residual is up to date: δṡ = c² δ.
+
+    The displacement δ stays in exchange.x.
+    """
     state, x, gdd = context.state, context.exchange.x, context.exchange.gdd
     ns = state.s.shape[0]
     for a in range(ns):
@@ -102,7 +109,7 @@ def stage_correction(memory, context, hg):
 
 @part
 def renewed(memory, context, h, hg):
-    """A new factorization at ``state``, whose residual with slopes stands. Returns a status of `RunContext`."""
+    """A new factorization at ``state``, whose residual with slopes is up to date. Returns a status of `RunContext`."""
     memory.last[1] = 0.0
     status = iteration_matrix(context, STATE, 1.0 / (hg * hg), 1.0 / hg)
     if status == DONE:
@@ -123,7 +130,11 @@ def longest(x, n):
 
 @called
 def close(memory, context, point, here, t):
-    """Positions and velocities of a point onto the constraints with the factor that stands; returns the largest |g| left."""
+    """Positions and velocities of a point onto the constraints with the current factor.
+
+    Returns the largest |g| left (m or rad). Newton's steps G δ = −g and G Δs = −(G s + γ̄), least in the norm of c² M + c D + K
+    (theory, section 47).
+    """
     x, g, gd = context.exchange.x, context.exchange.g, context.exchange.gd
     ns, nc = here.s.shape[0], here.lam.shape[0]
     left = 0.0
@@ -137,6 +148,7 @@ def close(memory, context, point, here, t):
             for i in range(ns):
                 x[i] = 0.0
             for a in range(nc):
+                # nonholonomic rows have no positions: g of theirs is zero, and the correction may not move along them
                 holds = velocities == 1 or context.exchange.nonholonomic[a] == 0
                 x[ns + a] = -(gd[a] if velocities == 1 else g[a]) if holds else 0.0
             correction(context, point)
@@ -153,7 +165,10 @@ def close(memory, context, point, here, t):
 @called
 def solve_stage(memory, context, i, h, t):
     """Newton's method for ṡ and λ of stage i in ``state``; the factorization is renewed where corrections contract slowly.
-    Returns a status of `RunContext`."""
+
+    It ends where size · rate/(1 − rate), what the corrections to come add up to, is below its share of the tolerance (Hairer and
+    Wanner 1996, section IV.8). Returns a status of `RunContext`.
+    """
     state, x = context.state, context.exchange.x
     hg = memory.tableau[i, i] * h
     unknowns = state.q.shape[0] + state.s.shape[0]
@@ -180,11 +195,14 @@ def solve_stage(memory, context, i, h, t):
         size = max(size, share_of_states(memory, state, state.zd, memory.zd, hg))
         if not size < 1e30:
             return NOT_FINITE
+        # the first correction of a stage has no ratio: that of earlier stages with this factor serves
         rate = size / before if before > 0.0 else memory.last[2]
         if before > 0.0:
+            # one lucky ratio must not end the next stages too early
             memory.last[2] = max(rate, 0.3 * memory.last[2])
         if rate < 1.0 and size * rate <= (NEWTON_NEAR if near else NEWTON) * (1.0 - rate):
             return DONE
+        # corrections that no longer shrink and are this small are round-off of the residual
         if rate > 0.5 and longest(x, state.s.shape[0]) <= STAGNATION:
             return DONE
         slow = rate > SLOW and before > 0.0
@@ -198,8 +216,8 @@ def solve_stage(memory, context, i, h, t):
 
 @called
 def settle_start(context, start, t):
-    """ṡ, λ, rates and powers of the start anew, by the factor of M and G: near a singular position those of the last stage are
-    off by what the projection moved, over the distance from it. Returns a status of `RunContext`."""
+    """ṡ, λ, rates and powers of the start, recomputed by the factor of M and G: near a singular position those of the last stage
+    are off by what the projection moved, over the distance from it. Returns a status of `RunContext`."""
     x = context.exchange.x
     ns = start.s.shape[0]
     for a in range(ns):

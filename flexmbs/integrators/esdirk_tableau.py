@@ -1,7 +1,11 @@
-"""Coefficients of ESDIRK5(4)7L[2]SA2: seven stages, the first explicit, the others with one diagonal entry.
+"""Coefficients of ESDIRK5(4)7L[2]SA2: seven stages, the first explicit, the others with one diagonal entry γ = 23/125.
 
-Order 5 with an embedded order 4, stage order 2, stiffly accurate, L-stable (Kennedy & Carpenter, Appl. Numer. Math. 146 (2019)
-221; NASA/TM-2016-219173). First entries of the rows of A follow from the nodes, that of b̂ from Σ b̂ = 1.
+    Σ_j a_ij = c_i,   Σ_j a_ij c_j = ½ c_i²  (stage order 2),   a_7j = b_j  (stiffly accurate),   Σ b̂ = 1:
+
+order 5 with an embedded order 4, L-stable. First entries of the rows of A follow from the nodes, that of b̂ from Σ b̂ = 1.
+
+Theory: docs/theory.md, section 47. Kennedy and Carpenter (2019), Appl. Numer. Math. 146, 221, and NASA/TM-2016-219173; order
+conditions: Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I (1993), chapter II.
 """
 
 from fractions import Fraction
@@ -39,7 +43,7 @@ _EMBEDDED = (  # b̂ from its second entry
 
 
 def _matrix() -> np.ndarray:
-    """A, its first column from the nodes."""
+    """A (7, 7), its first column from the nodes: a_i1 = c_i − Σ_{j>1} a_ij."""
     A = np.zeros((STAGES, STAGES))
     for i in range(1, STAGES):
         later = [*_ROWS[i], Fraction(23, 125)]
@@ -67,6 +71,7 @@ def _continuous(A: np.ndarray, c: np.ndarray) -> np.ndarray:
         for j in range(STAGES):
             rows.append(np.outer(np.arange(STAGES) == j, weights).ravel())
             values.append(wanted[j])
+    # more coefficients than conditions: those of least norm, which amplify errors of the rates least
     found, *_ = np.linalg.lstsq(np.array(rows, float), np.array(values), rcond=None)
     return np.ascontiguousarray(found.reshape(STAGES, DEGREE))
 

@@ -1,9 +1,16 @@
 """Integration from event to event for models with few rigid contacts: impacts are located and solved, closed contacts hold.
 
-Between events the equations of motion are integrated by Dormand & Prince's method, with forces of the closed contacts for which
-their accelerations obey a_N ≥ 0, F_N ≥ 0, a_N F_N = 0; F_T = −μ F_N γ_T/|γ_T| where they slip, |F_T| ≤ μ F_N with a_T = 0 where
-they stick. A gap that closes is an impact: U⁺ = U⁻ + D p with U_N⁺ = −e U_N⁻ and Coulomb's law of impulses.
-Pfeiffer and Glocker (1996), Multibody Dynamics with Unilateral Contacts, ch. 5 and 8; Acary and Brogliato (2008), ch. 8.
+Between events the equations of motion are integrated by Dormand and Prince's method, with forces of the closed contacts for which
+their accelerations obey
+
+    0 ≤ A_N ⊥ N ≥ 0;   T = −μ N γ_T/|γ_T| where they slip,   |T| ≤ μ N with A_T = 0 where they stick,
+
+each with the terms of `flexmbs.integrators.closed_contacts` that damp errors of gaps and velocities. A gap that closes is
+an impact: U⁺ = U⁻ + D p with U_N⁺ = −e U_N⁻ and Coulomb's law of impulses.
+
+Theory: docs/theory.md, section 43. Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapters on
+stick-slip transitions and on impacts; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 8
+(event-driven schemes); Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I (1993), section II.6.
 """
 
 import math
@@ -70,7 +77,7 @@ class EventDriven(Integrator):
     """Error-controlled steps of order 5 with ``rtol`` and ``atol`` between impacts that are located in time, for few contacts.
 
     settling: speed of approach (m/s or rad/s) below which a contact closes without rebound: so infinitely many impacts in a
-    finite time are passed; of a bouncing ball it neglects a time of 2 settling/(g (1 − e)).
+    finite time are passed; of a bouncing ball it neglects a time of 2 settling/(g (1 − e)). Theory, section 43.
     """
 
     rtol: float = 1e-9
@@ -118,7 +125,7 @@ class EventDriven(Integrator):
 
 
 class Memory(NamedTuple):
-    """Coefficients and options, slopes of the last step, modes of the contacts during it, what happened at its end."""
+    """Integrator state: coefficients and options, slopes of the last step, modes of the contacts in it, events at its end."""
 
     tableau: np.ndarray
     nodes: np.ndarray
@@ -143,7 +150,7 @@ class Memory(NamedTuple):
 
 @part
 def derivative_with_forces(memory, context, t, mode, slip):
-    """ẏ of ``state`` with the forces of the closed contacts, which are left in contact.force. Returns a status."""
+    """ẏ of ``state`` with the forces (N) of the closed contacts, which are left in contact.force. Returns a status."""
     contact, closed, state = context.contact, memory.closed, context.state
     m = 0
     for k in range(mode.shape[0]):
@@ -163,6 +170,7 @@ def derivative_with_forces(memory, context, t, mode, slip):
             lost -= closed.problem.x[3 * b + c] * closed.before[b, c]
     if derivative(context, STATE, t) < 0:
         return INDEFINITE
+    # forces of contacts are no applied forces: their work counts as loss
     state.power[LOSS] += lost
     return DONE
 
@@ -176,14 +184,15 @@ def state_in_step(memory, context, x, h):
 
 @part
 def watched_gap(memory, context, k):
-    """Is contact k rigid and open in this step?"""
+    """True where contact k is rigid and open in this step."""
     return context.contact.rigid[k] == 1 and memory.mode[k] == OPEN
 
 
 @called
 def dip(memory, context, k, low, high, h):
     """Part of the step between ``low`` and ``high`` at which contact k is closed, −1 where it stays open: where its gap is least,
-    or where it changes sign."""
+    or where it changes sign.
+    """
     contact = context.contact
     sinks = contact.recent[k, GAP_NOW] < 0.0
     for _ in range(60):
@@ -202,8 +211,7 @@ def dip(memory, context, k, low, high, h):
 
 @part
 def values(memory, context, x, h, out):
-    """State functions of the contacts at the part x of the step: gap of open ones, speed along the direction of slip of slipping
-    ones; 1 where there is nothing to watch."""
+    """State functions of the contacts at the part x of the step: gap of open ones, γ_T · slip of slipping ones; 1 elsewhere."""
     contact = context.contact
     state_in_step(memory, context, x, h)
     evaluate_contacts(context, AT, context.clock[TIME] + x * h)
@@ -219,8 +227,10 @@ def values(memory, context, x, h, out):
 
 @part
 def root(memory, context, k, low, high, h):
-    """Part of the step at which state function k, not negative at ``low``, becomes negative before ``high``: bisection and regula
-    falsi in turn."""
+    """Part of the step at which state function k, not negative at ``low``, becomes negative before ``high``.
+
+    Bisection and regula falsi in turn.
+    """
     values(memory, context, low, h, memory.last)
     a = memory.last[k]
     if a <= 0.0:
@@ -246,7 +256,10 @@ def root(memory, context, k, low, high, h):
 
 @part
 def first_event(memory, context, h):
-    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts."""
+    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts.
+
+    Theory, section 43.
+    """
     n, contact = memory.struck.shape[0], context.contact
     watched = False
     for k in range(n):
@@ -261,6 +274,7 @@ def first_event(memory, context, h):
     values(memory, context, 0.0, h, memory.first)
     note_gaps(contact)
     for i in range(EVALUATIONS_OF_GAPS):
+        # the first evaluations lie close to the start, where short flights end
         x = 0.02 if i == 0 else 0.1 if i == 1 else 0.1 + 0.15 * (i - 1)
         values(memory, context, x, h, memory.first)
         note_gaps(contact)
@@ -291,7 +305,7 @@ def first_event(memory, context, h):
 
 @entry
 def step_at(memory, context, same, h, a_, b_):
-    """A step to its end or to the first event in it."""
+    """A step to its end or to the first event in it (theory, sections 43 and 45)."""
     state, start, clock, contact = context.state, context.start, context.clock, context.contact
     t = clock[TIME]
     for k in range(memory.mode.shape[0]):
@@ -324,7 +338,7 @@ def step_at(memory, context, same, h, a_, b_):
 
 @part
 def touches(memory, context, k):
-    """Is contact k open, closed but for round-off, and not parting? Gaps and velocities stand."""
+    """True where contact k is open, its gap closed up to round-off, and it does not part; gaps and velocities are up to date."""
     contact = context.contact
     near = contact.gap[k] <= TOUCHING and contact.outside[k] == 0.0 and contact.rate[k, 0] <= memory.control[2]
     return near and contact.rigid[k] == 1 and contact.mode[k] == OPEN
@@ -332,7 +346,7 @@ def touches(memory, context, k):
 
 @part
 def set_mode(contact, k, parts, u, v):
-    """Mode of contact k with the slip (u, v)."""
+    """Mode of contact k: open where it ``parts``, else sticking or slipping with the slip velocity (u, v) (m/s)."""
     speed = math.sqrt(u * u + v * v)
     contact.mode[k] = OPEN if parts else SLIPS if speed > SLIPPING else STICKS
     if contact.mode[k] == SLIPS:
@@ -349,7 +363,7 @@ def note_event(memory, t):
 
 @part
 def crowded(memory, context, k, t):
-    """Have the last events, this one of contact k, no time between them?"""
+    """True where the last `CROWD` events, this one of contact k, have no time between them."""
     if memory.crowd[0] < CROWD or t - memory.recent[memory.crowd[0] % CROWD] >= CROWDED * (1.0 + t):
         return False
     context.exchange.status[0] = k
@@ -359,7 +373,7 @@ def crowded(memory, context, k, t):
 
 @part
 def collide(memory, context, t):
-    """Impact of the contacts that struck with all that are closed; they part, or stay closed. Returns a status."""
+    """Impact of the contacts that struck with all that are closed: s ← s + Y p; they part, or stay closed. Returns a status."""
     state, contact, closed = context.state, context.contact, memory.closed
     settling = memory.control[2]
     evaluate_contacts(context, STATE, t)
@@ -413,7 +427,7 @@ def collide(memory, context, t):
 
 @part
 def shortened(memory, context, t):
-    """The next step is no longer than the flights that begin, so that gaps are seen before they close again."""
+    """The next step is no longer than the flights that begin, so that gaps are evaluated before they close again."""
     state, at, contact = context.state, context.at, context.contact
     status = derivative_with_forces(memory, context, t, contact.mode, contact.slip)
     if status != DONE:
@@ -429,6 +443,7 @@ def shortened(memory, context, t):
             u = memory.first[k]
             fall = (contact.rate[k, 0] - u) / DIFFERENCE
             if fall < 0.0 < u and contact.gap[k] <= TOUCHING + DIFFERENCE * abs(u) + DIFFERENCE:
+                # 2 u/fall is the time of the flight
                 context.clock[NEXT] = min(context.clock[NEXT], -2.2 * u / fall)
     return DONE
 
@@ -449,6 +464,7 @@ def change_modes(memory, context, t):
     for k in range(contact.mode.shape[0]):
         if contact.mode[k] == OPEN:
             continue
+        # a contact with a force must not open for the round-off of its velocity
         if (contact.rate[k, 0] > 1e-9 and contact.force[k, 0] <= 0.0) or contact.outside[k] != 0.0:
             contact.mode[k] = OPEN
         else:

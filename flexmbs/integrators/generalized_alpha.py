@@ -1,11 +1,20 @@
-"""Generalized-α on a Lie group, index 3 (Chung & Hulbert 1993; Arnold & Brüls 2007; Brüls, Cardona & Arnold 2012).
+"""Generalized-α on a Lie group, index 3:
 
-q_{n+1} = q_n ⊕ h Δ,  Δ = s_n + h ((½ − β) a_n + β a_{n+1}),  s_{n+1} = s_n + h ((1 − γ) a_n + γ a_{n+1}),
-(1 − α_m) a_{n+1} + α_m a_n = (1 − α_f) ṡ_{n+1} + α_f ṡ_n, with the equations of motion and g(q) = 0 fulfilled at t_{n+1}.
-With constraints a_n approximates ṡ(t_n + Δ h) with Δ = α_m − α_f, and G s_n leaves its exact value by h² κ, so that the step from
+    q_{n+1} = q_n ⊕ hΔ,   Δ = s_n + h ((½ − β) a_n + β a_{n+1}),   s_{n+1} = s_n + h ((1 − γ) a_n + γ a_{n+1}),
+    (1 − α_m) a_{n+1} + α_m a_n = (1 − α_f) ṡ_{n+1} + α_f ṡ_n,
+    α_m = (2ρ∞ − 1)/(ρ∞ + 1),   α_f = ρ∞/(ρ∞ + 1),   γ = ½ + α_f − α_m,   β = ¼ (γ + ½)²,
+
+with M ṡ = k + Gᵀ λ and g(q) = 0 (nonholonomic rows: G s + γ̄ = 0) fulfilled at t_{n+1}. Newton's unknown is δ, the change of hΔ;
+δs = γ/(βh) δ, δṡ = (1 − α_m)/(βh² (1 − α_f)) δ, and K_b (δ, −δλ) = −(r, g).
+
+With constraints a_n approximates ṡ(t_n + (α_m − α_f) h), and G s_n leaves its exact value by h² κ, so that the step from
 there ends on g = 0. Both start so and are shifted where the step changes, else multipliers and accelerations have errors of order
-h at first that fade slowly (order reduction: Arnold, Brüls & Cardona, Multibody Syst. Dyn. 34 (2015) 53).
-Unknown of Newton's method is δ = δ(hΔ); then δs = (γ/βh) δ and δṡ = (1 − α_m)/(βh²(1 − α_f)) δ. Numbers in, numbers out.
+h at first that fade slowly (order reduction). Local error: h² (β − 1/6) (a_{n+1} − a_n).
+
+Theory: docs/theory.md, section 46. Chung and Hulbert (1993), J. Appl. Mech. 60, 371 (parameters); Arnold and Brüls (2007),
+Multibody Syst. Dyn. 18, 185 (index 3, convergence); Brüls, Cardona and Arnold (2012), Mech. Mach. Theory 48, 121 (Lie group);
+Arnold, Brüls and Cardona (2015), Multibody Syst. Dyn. 34, 53 (order reduction); Zienkiewicz and Xie (1991), Earthquake
+Eng. Struct. Dyn. 20, 871 (error); Géradin and Cardona, Flexible Multibody Dynamics (2001), on time integration.
 """
 
 import math
@@ -70,13 +79,13 @@ SMOOTH = 2.0  # change of s̈ and κ in a step, over their size, above which the
 FADING = 0.8  # of a size from step to step
 SAME = 1e-6  # of a step: changes of its length that do not matter
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
-# places in Memory.last: length of the last step; how constant κ and s̈ were from step to step, 0 … 1; their sizes lately
+# indices into Memory.last: length of the last step; how constant κ and s̈ were from step to step, 0 … 1; their sizes lately
 LENGTH, CONSTANT, KAPPA, JERK, LAST = range(5)
 
 
 @dataclass(frozen=True)
 class GeneralizedAlpha(Integrator):
-    """Implicit method of order 2 on the index-3 equations with numerical dissipation.
+    """Implicit method of order 2 on the index-3 equations with numerical dissipation (theory, section 46).
 
     rho_inf: spectral radius at infinite frequency, 1 no dissipation … 0 asymptotic annihilation.
     step: fixed step (s), or None for steps controlled by the local error, so that errors of the run follow ``rtol``, ``atol``.
@@ -133,12 +142,16 @@ class GeneralizedAlpha(Integrator):
 
     def tolerances(self) -> np.ndarray:
         """(rtol, atol) of a step. With a tolerance τ for the local error, of order h³, the error over a run is of order τ^(2/3):
-        for one that falls with a share r of rtol itself, τ = r √(r/1e-4)."""
+        for one that falls with a share r of rtol itself, τ = r √(r/1e-4) (theory, section 46).
+        """
         share = SHARE * math.sqrt(min(SHARE * self.rtol / SAME_TOLERANCE, 1.0))
         return share * np.array([self.rtol, self.atol])
 
     def parameters(self) -> np.ndarray:
-        """(α_m, α_f, β, γ) of Chung and Hulbert for the wanted ρ∞."""
+        """(α_m, α_f, β, γ) for the wanted ρ∞: α_m = (2ρ∞ − 1)/(ρ∞ + 1), α_f = ρ∞/(ρ∞ + 1), γ = ½ + α_f − α_m, β = ¼ (γ + ½)².
+
+        Second order, unconditional stability and most dissipation of high frequencies (Chung and Hulbert 1993).
+        """
         r = self.rho_inf
         am, af = (2.0 * r - 1.0) / (r + 1.0), r / (r + 1.0)
         gamma = 0.5 + af - am
@@ -147,13 +160,13 @@ class GeneralizedAlpha(Integrator):
 
 @part
 def factors(p, h):
-    """(∂ṡ/∂δ, ∂s/∂δ)"""
+    """(∂ṡ/∂δ, ∂s/∂δ) = ((1 − α_m)/(βh² (1 − α_f)), γ/(βh)), the factors of M and D in K_b (1/s², 1/s)."""
     return (1.0 - p[0]) / (h * h * p[2] * (1.0 - p[1])), p[3] / (h * p[2])
 
 
 @part
 def predict(p, h, s, sd, a, a_new, delta):
-    """First guess of the step with ṡ kept: a_{n+1}, s_{n+1} in place, hΔ."""
+    """First guess of the step with ṡ kept: a_{n+1} = (ṡ_n − α_m a_n)/(1 − α_m), s_{n+1} in place, hΔ (theory, section 46)."""
     am, af, beta, gamma = p[0], p[1], p[2], p[3]
     for i in range(s.shape[0]):
         a_new[i] = ((1.0 - af) * sd[i] + af * sd[i] - am * a[i]) / (1.0 - am)
@@ -163,7 +176,7 @@ def predict(p, h, s, sd, a, a_new, delta):
 
 @part
 def correct(c_sd, c_s, x, delta, s, sd):
-    """Apply the correction x to hΔ, s and ṡ; returns its size, NaN where one of x is."""
+    """hΔ ← hΔ + x, s ← s + γ/(βh) x, ṡ ← ṡ + (1 − α_m)/(βh² (1 − α_f)) x; returns the size of x, NaN where one of x is."""
     size = 0.0
     for i in range(s.shape[0]):
         delta[i] += x[i]
@@ -177,7 +190,7 @@ def correct(c_sd, c_s, x, delta, s, sd):
 
 @part
 def finish(p, sd, sd_old, a):
-    """a ← a_{n+1} from the converged ṡ."""
+    """a ← a_{n+1} = ((1 − α_f) ṡ_{n+1} + α_f ṡ_n − α_m a_n)/(1 − α_m) from the converged ṡ."""
     am, af = p[0], p[1]
     for i in range(a.shape[0]):
         a[i] = ((1.0 - af) * sd[i] + af * sd_old[i] - am * a[i]) / (1.0 - am)
@@ -185,15 +198,16 @@ def finish(p, sd, sd_old, a):
 
 @part
 def local_error(p, h, a_new, a_old, error):
-    """h² (β − 1/6) (a_{n+1} − a_n) (Zienkiewicz & Xie 1991)"""
+    """h² (β − 1/6) (a_{n+1} − a_n), error of the displacements of a step (Zienkiewicz and Xie 1991; theory, section 46)."""
     for i in range(error.shape[0]):
         error[i] = h * h * (p[2] - 1.0 / 6.0) * (a_new[i] - a_old[i])
 
 
 @part
 def without_stiff(h, a_new, a_old, s_new, s_old, error):
-    """The error over 1 + (h ω)²/4 with ω = |Δa|/|Δs|: vibrations faster than the step jump in their accelerations, but are off
-    by their small amplitude at most (Shampine, BIT 24 (1984) 558)."""
+    """The error over 1 + (hω)²/4 with ω = |Δa|/|Δs|: vibrations faster than the step jump in their accelerations, but are off
+    by their small amplitude at most (Shampine 1984, BIT 24, 558).
+    """
     for i in range(error.shape[0]):
         jump = h * abs(a_new[i] - a_old[i])
         change = abs(s_new[i] - s_old[i])
@@ -202,7 +216,7 @@ def without_stiff(h, a_new, a_old, s_new, s_old, error):
 
 @part
 def error_norm(error, travel, rtol, atol):
-    """RMS of the local error over atol + rtol · distance travelled."""
+    """e: root of the mean square of the local error over atol + rtol · distance travelled."""
     total = 0.0
     for i in range(error.shape[0]):
         e = error[i] / (atol + rtol * travel[i])
@@ -211,7 +225,7 @@ def error_norm(error, travel, rtol, atol):
 
 
 class Memory(NamedTuple):
-    """What the method keeps: its coefficients and options, algorithmic accelerations, distances travelled, the factor's step."""
+    """Integrator state: coefficients and options, algorithmic accelerations, distances travelled, the factor's step."""
 
     p: np.ndarray  # (4,) α_m, α_f, β, γ
     tolerance: float
@@ -232,13 +246,17 @@ class Memory(NamedTuple):
 
 @part
 def constancy(change, size):
-    """1 where what has this size changes by less than half of what says that it is not constant, 0 where by more than it."""
+    """1 where ``change`` is less than half of SMOOTH ``size``, 0 where it is more than SMOOTH ``size``, linear between."""
     return min(max(2.0 - 2.0 * change / (SMOOTH * size + 1e-300), 0.0), 1.0)
 
 
 @part
 def suit(memory, context, h):
-    """The start of a step, in ``state`` and memory.a0, as steps of length h have it. Returns a status of `RunContext`."""
+    """The start of a step, in ``state`` and memory.a0, as steps of length h have it. Returns a status of `RunContext`.
+
+    a_n + (α_m − α_f)(h − h_last) s̈, and s_n + Δs with G Δs = (h² − h_last²) κ (theory, section 46; Arnold, Brüls and
+    Cardona 2015).
+    """
     state, x = context.state, context.exchange.x
     ns, nc, last = state.s.shape[0], state.lam.shape[0], memory.last[LENGTH]
     share = memory.last[CONSTANT]
@@ -248,6 +266,7 @@ def suit(memory, context, h):
         memory.a0[i] = memory.a[i] + shift * memory.jerk[i]
     if not changed:
         return DONE
+    # the shift of s needs [[…, Gᵀ], [G, 0]]⁻¹: any factor near the state serves, as κ is small
     if memory.factor[0] == 0.0:
         residual(context, STATE, context.clock[TIME], True)
         c_sd, c_s = factors(memory.p, h)
@@ -266,8 +285,9 @@ def suit(memory, context, h):
 
 @part
 def solve_step(memory, context, h):
-    """Newton's method for the end of the step, in ``state``; the factorization is kept while the corrections converge well and
-    the step does not change. Returns a status of `RunContext`."""
+    """Newton's method for the end of the step, in ``state``, K_b (δ, −δλ) = −(r, g); the factorization is kept while the
+    corrections converge well and the step does not change. Returns a status of `RunContext` (theory, section 46).
+    """
     state, start, exchange = context.state, context.start, context.exchange
     x = exchange.x
     s, sd, lam, z = state.s, state.sd, state.lam, state.z
@@ -285,6 +305,7 @@ def solve_step(memory, context, h):
     for _ in range(memory.iterations):
         displace(context, STATE, START)
         for a in range(z.shape[0]):
+            # force states by the trapezoidal rule, of the order of the method
             z[a] = start.z[a] + 0.5 * h * (start.zd[a] + state.zd[a])
         renew = memory.factor[0] != h or slow
         residual(context, STATE, t1, renew)
@@ -301,6 +322,7 @@ def solve_step(memory, context, h):
         for a in range(ns):
             x[a] = -context.exchange.r[a]
         for a in range(lam.shape[0]):
+            # a nonholonomic row has no g: G s + γ̄ = 0 is met through δs = c_s δ
             x[ns + a] = -exchange.g[a] if exchange.nonholonomic[a] == 0 else -exchange.gd[a] / c_s
         correction(context, STATE)
         size = correct(c_sd, c_s, x, state.d, s, sd)
@@ -312,6 +334,7 @@ def solve_step(memory, context, h):
         context.counts[ITERATIONS] += 1
         if not size < 1e30:
             return NOT_FINITE
+        # the second bound keeps accelerations accurate in short steps, where they change by δ/h²
         goal = memory.tolerance * min(largest(state.d), ACCELERATION_TOLERANCE * largest(sd) / c_sd) + ROUND_OFF
         if size <= 1e-3 * goal and change <= forces:
             return DONE
@@ -334,7 +357,7 @@ def solve_step(memory, context, h):
 
 @entry
 def step_at(memory, context, same, h, a, b):
-    """The end of a step of length h in ``state``, its error over the tolerance in the clock."""
+    """The end of a step of length h in ``state``, its error over the tolerance in the clock (theory, section 46)."""
     state, start = context.state, context.start
     status = solve_step(memory, context, h)
     if status != DONE:
@@ -349,13 +372,17 @@ def step_at(memory, context, same, h, a, b):
     local_error(memory.p, h, memory.a1, memory.a0, context.local)
     if context.clock[FIXED] <= 0.0:
         context.clock[ERROR] = error_norm(context.local, memory.travel, memory.control[0], memory.control[1])
+    # after the norm: the step control uses the whole error, the audit leaves out vibrations that their amplitude bounds
     without_stiff(h, memory.a1, memory.a0, state.s, start.s, context.local)
     return DONE
 
 
 @entry
 def begin_at(memory, context, same, h, a, b):
-    """κ at the start, ``state``: a step of length h with exact velocities would end at g, one with G s off by −g/h ends at 0."""
+    """κ at the start, ``state``: a step of length h with exact velocities would end at g, one with G s off by −g/h ends at 0.
+
+    κ = −g/h³ (theory, section 46).
+    """
     state, at, p = context.state, context.at, memory.p
     ahead = (p[0] - p[1]) * h
     for i in range(state.s.shape[0]):
@@ -378,6 +405,7 @@ def finish_at(memory, context, same, h, a, b):
     size = 0.0
     change = 0.0
     for a in range(memory.kappa.shape[0]):
+        # what the end of a step leaves of G s + γ̄ is h² κ of the next one
         kappa = context.exchange.gd[a] / (h * h)
         size = max(size, abs(kappa))
         change = max(change, abs(kappa - memory.kappa[a]))

@@ -1,11 +1,13 @@
-"""The log of impacts that a compiled method keeps until Python takes them."""
+"""The log of impacts that a compiled method keeps until Python takes them: time (s), impulse p (N s) and the energy −½ p ·
+(U⁻ + U⁺) (J) lost in each. Theory: docs/theory.md, sections 42 and 49.
+"""
 
 import numpy as np
 
 from flexmbs._jit import part
 
 MOST_LOGGED = 1000
-# columns of the log; places in the counts
+# columns of the log; indices into the counts
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST, LOG_WIDTH = 0, 1, 2, 5, 6
 LOGGED, REDUCED, SWEEPS = range(3)
 

@@ -1,7 +1,8 @@
 """What an integrator is: a value with the options of a method.
 
-``needs`` says what a formalism must provide for it, "residual" or "accelerations". Its step is a kernel that meets the
+``needs`` states what a formalism must provide for it, "residual" or "accelerations". Its step is a kernel that meets the
 formalism through the calls of `flexmbs.integrators.run_context`; a new method is one file and a line of `INTEGRATORS`.
+The methods and their orders: docs/theory.md, section 44.
 """
 
 import abc
@@ -18,7 +19,7 @@ RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
 
 
 class Facts(NamedTuple):
-    """What a method may know of the equations: numbers of positions, velocities, force states, constraint rows and contacts."""
+    """Facts of the equations for a method: numbers of positions, velocities, force states, constraint rows and contacts."""
 
     nq: int
     ns: int
@@ -31,10 +32,11 @@ class Facts(NamedTuple):
 
 
 class Control(NamedTuple):
-    """Of the step by its error: factor 0.9 error^(−exponent) within shrink … grow, kept between keep_above and keep_below.
+    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within shrink … grow.
 
-    steady: 0.96 error^(−0.7 exponent) before^(0.4 exponent) with the error of the step before (Gustafsson 1991, ACM Trans. Math.
-    Softw. 17, 533).
+    Kept between keep_above and keep_below. steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k) with the error of the step before
+    (theory, section 44; Gustafsson 1991, ACM Trans. Math. Softw. 17, 533; Hairer and Wanner 1996, section IV.2, PI step size
+    control).
     """
 
     exponent: float
@@ -46,8 +48,9 @@ class Control(NamedTuple):
 
 
 class MethodCalls(NamedTuple):
-    """Kernels of a method, each called with (memory, context, context, t): the step of length t, what follows its acceptance, the
-    state at time t of the last step."""
+    """Kernels of a method, each called with (memory, context, context, t): the step of length t, the actions after its
+    acceptance, the state at time t of the last step.
+    """
 
     step: Entry
     finish: Entry = nothing_kept
@@ -58,10 +61,10 @@ class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
     stabilizations: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be nonholonomic.
-    contacts: does it know rigid contacts? sees_contacts: it looks within its steps for contacts that close and open. control: of
-    its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does. begins_with_jerk: it finds s̈ of
-    constrained motions in ``context.local`` when it begins. explicit: steps beyond a limit are unstable.
-    uses: places in `RunContext.calls` of the equations it calls.
+    contacts: whether it treats rigid contacts. sees_contacts: it looks within its steps for contacts that close and open.
+    control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does. begins_with_jerk: it finds s̈
+    of constrained motions in ``context.local`` when it begins. explicit: steps beyond a limit are unstable. uses: indices into
+    `RunContext.calls` of the equations it calls.
     """
 
     name: ClassVar[str]
@@ -81,7 +84,7 @@ class Integrator(abc.ABC):
 
     @abc.abstractmethod
     def memory(self, facts: Facts) -> Any:
-        """Options and what is kept between steps beyond the state, a NamedTuple of arrays and numbers."""
+        """Options and the integrator state beyond q, s, z, a NamedTuple of arrays and numbers."""
 
     def begin(self, memory: Any, context: RunContext) -> None:
         """The memory at the consistent initial state ``context.state``."""
@@ -97,7 +100,7 @@ class Integrator(abc.ABC):
         return []
 
     def notes(self, memory: Any) -> list[str]:
-        """What the user should know after a run, one line each."""
+        """Notes for the user after a run, one line each."""
         return []
 
     @property

@@ -1,12 +1,14 @@
 """Redundant contacts by an interior-point method.
 
 The law of `flexmbs.integrators.contact_problem`, p_N ≥ b, is followed along the path
+
     ξ_N = u,  u (p_N − b) = τ;   ξ_T = −λ w,  w = p_T/(μ p_N),  λ σ = τ,  σ = ½ μ p_N (1 − |w|²),   τ → 0,
+
 the path of the second-order cone program of De Saxcé's correction ξ_N + μ|ξ_T| but for a factor of 1 … 2 in τ. Its steps solve
 with D + B, B the barriers' block diagonal, regular where D is not. Near the end Newton's method on the natural map takes over.
 
-De Saxcé and Feng (1998) Math. Comput. Modelling 28, 225; Acary, Brémond and Huber (2018), On solving contact problems with
-Coulomb friction; Wright (1997), Primal-Dual Interior-Point Methods, ch. 6.
+Theory: docs/theory.md, section 43. De Saxcé and Feng (1998), Math. Comput. Modelling 28, 225; Acary, Brémond and Huber (2018), On
+solving contact problems with Coulomb friction; Wright, Primal-Dual Interior-Point Methods (1997), chapter 6.
 """
 
 from flexmbs._jit import called, part
@@ -34,7 +36,7 @@ TURN = 0.5  # of the direction of slip in such a step
 
 @part
 def edge(mu, p, o):
-    """σ of a contact, without cancellation."""
+    """σ = ½ μ p_N (1 − |w|²) of a contact, as ½ (μ p_N − |p_T|)(μ p_N + |p_T|)/(μ p_N): without cancellation."""
     radius = mu * p[o]
     size = (p[o + 1] * p[o + 1] + p[o + 2] * p[o + 2]) ** 0.5
     return max(0.5 * (radius - size) * (radius + size) / radius, 1e-17 * radius)
@@ -42,7 +44,7 @@ def edge(mu, p, o):
 
 @part
 def mismatch(n, x, mu, p, u, lam):
-    """|(ξ_N − u, ξ_T + λ w)|²"""
+    """|(ξ_N − u, ξ_T + λ w)|² of all contacts: what is left of the equations of the path beside its products."""
     each = 0.0
     for k in range(n):
         o = 3 * k
@@ -74,7 +76,10 @@ def products(n, mu, bound, p, u, lam):
 
 @called
 def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, dsigma, workspace):
-    """Newton's step (step, du, dlam) towards τ, and the change dsigma of σ; returns False where it is not found."""
+    """Newton's step (step, du, dlam) towards τ, and the change dsigma of σ; returns False where it is not found.
+
+    Linearized: ξ_N = u, ξ_T = −λ w, u (p_N − b) = τ, λ σ = τ; u and λ eliminated, (D + B) Δp = −ξ + (τ/(p_N − b), −w τ/σ).
+    """
     J = workspace.matrix
     for k in range(n):
         o = 3 * k
@@ -179,9 +184,9 @@ def moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1):
 
 @called
 def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, workspace):
-    """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p becomes the best found.
+    """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p (3n,) becomes the best found.
 
-    Returns (largest entry of Φ/ρ, steps).
+    Returns (largest entry of Φ/ρ, steps). Theory, section 43.
     """
     line = workspace.line
     x, r, q, step, y, best = line[0], line[1], line[2], line[3], line[4], line[5]
@@ -210,6 +215,7 @@ def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, workspa
             attempt = LESS * worst
             for a in range(3 * n):
                 y[a] = p[a]
+            # Newton's method on the natural map converges quadratically where the path only approaches
             polished = newton(n, D, c, mu, drag, bound, rho, goal, y, x, r, q, step, workspace)
             if polished < least:
                 least = polished
@@ -237,6 +243,7 @@ def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, workspa
             p[a] = q[a]
         for k in range(n):
             u[k], lam[k] = u1[k], lam1[k]
+        # a step that reached far allows τ to fall fast: shrink is the part that the barriers cut off
         shrink = min(LARGEST_SHRINK, max(SHRINK, 1.0 - part_of))
     for a in range(3 * n):
         p[a] = best[a]

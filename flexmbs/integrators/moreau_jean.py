@@ -1,14 +1,19 @@
 """Time stepping of Moreau and Jean for unilateral contacts with friction and impacts.
 
-Over a step h, with v_θ = θ v + (1 − θ) v₀ and q_θ = q₀ ⊕ θ h v_θ, velocities and impulses p of the contacts obey
-    M(q_θ) (v − v₀) = h k(t₀ + θh, q_θ, v_θ) + h Gᵀλ + Wᵀ p,   q = q₀ ⊕ h v_θ.
-A contact takes part where its gap, foreseen by half a step, is closed: g₀ + ½ h γ₀ ≤ 0. The impulses p solve the contact problem
-(`flexmbs.integrators.contact_problem`) with D = W (M + θhD + θ²h²K)⁻¹ Wᵀ. Velocities are those at the end of the step, forces act
-at q_θ like all others: forces of closed contacts then balance weights without error of order h. For free motions ⊕ is the
+Over a step h, with v_θ = θ v + (1 − θ) v₀ and q_θ = q₀ ⊕ θh v_θ, velocities and impulses p of the contacts obey
+
+    M(q_θ) (v − v₀) = h k(t₀ + θh, q_θ, v_θ) + h Gᵀ λ + W_θᵀ p,   q = q₀ ⊕ h v_θ,   U = W v,
+    U⁺ = U_free + D p,   D = W (M + θh D_d + θ²h² K)⁻¹ W_θᵀ,
+
+with the rows W of the contacts at the end of the step, W_θ those at q_θ and the damping D_d; constraint rows G border the inverse
+on acceleration level. A contact takes part where its gap, foreseen by half a step, is closed: g₀ + ½ h γ_N ≤ 0. The
+impulses p solve the contact problem (`flexmbs.integrators.contact_problem`). Velocities are those at the end of the step, forces
+act at q_θ like all others: forces of closed contacts then balance weights without error of order h. For free motions ⊕ is the
 midpoint rule's (Cayley's map): with θ = ½ free flight keeps energy, and momentum where no weight acts, whatever the spin.
 
-Jean (1999) Comput. Methods Appl. Mech. Eng. 177, 235; Acary and Brogliato (2008), Numerical Methods for Nonsmooth Dynamical
-Systems, ch. 10 and 13; Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics.
+Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics; Jean (1999),
+Comput. Methods Appl. Mech. Eng. 177, 235; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapters
+10 (time stepping for mechanical systems) and 13 (frictional contact problem).
 """
 
 from dataclasses import dataclass, field
@@ -83,7 +88,7 @@ WITHIN = 0.25  # of a step: how far from where it is taken an impact is in the m
 
 @dataclass(frozen=True)
 class MoreauJean(Integrator):
-    """Time stepping with a fixed ``step`` (s) through impacts, for rigid contacts and joint limits.
+    """Time stepping with a fixed ``step`` (s) through impacts, for rigid contacts and joint limits (theory, section 42).
 
     theta: ½ (order 2 where smooth, keeps the energy of linear vibrations) … 1 (damps them). Impacts are passed, not located:
     errors are of order h; the overlap of a contact stays below h times its speed of approach.
@@ -169,7 +174,7 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
 
 @part
 def foreseen(memory, contact, h):
-    """Contacts that take part in the step: g + ½ h γ ≤ 0. Returns their number.
+    """Contacts that take part in the step: g + ½ h γ_N ≤ 0. Returns their number (theory, section 42).
 
     One that carried an impulse takes part up to the gap that weight would close within the step, else round-off opens it and it
     falls into an overlap.
@@ -190,7 +195,7 @@ def foreseen(memory, contact, h):
 
 @part
 def rows_of_contacts(context, point, t, m, rows):
-    """Rows of the contacts that take part, at a point."""
+    """rows (3m, ns) ← W of the contacts that take part, at a point."""
     records = context.records
     call(context.calls[ROWS], records[COMMON], records[point], records[point], t, 1.0 * m, 0.0)
     for j in range(3 * m):
@@ -200,13 +205,17 @@ def rows_of_contacts(context, point, t, m, rows):
 
 @part
 def delassus(memory, context, m, scale):
-    """D = W Y and the velocities Y of unit impulses, with the factor that stands; ``scale``: velocity per displacement."""
+    """D = W Y (1/kg) and the velocities Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ of unit impulses, with the current factor.
+
+    ``scale``: velocity per displacement, 1/(θ²h²). G = ½ W_θ Y gives the work of the impulses (theory, section 42).
+    """
     x = context.exchange.x
     ns = memory.W.shape[1]
     for j in range(3 * m):
         for i in range(3 * m):
             memory.problem.D[i, j] = 0.0
             memory.G[i, j] = 0.0
+        # tangents without friction have no impulse: their columns stay zero
         if j % 3 > 0 and memory.problem.mu[j // 3] == 0.0:
             continue
         for a in range(ns):
@@ -232,8 +241,8 @@ def delassus(memory, context, m, scale):
 
 @part
 def restitution(memory, contact, m, h, share):
-    """What the laws of impact demand, their coefficients times ``share``: c of Newton's, the expansion of Poisson's, this in
-    steps in which a contact approaches faster than weight makes it within the step.
+    """What the laws of impact demand, their coefficients times ``share``: c of Newton's, U_free + e U⁻, and the expansion of
+    Poisson's, this in steps in which a contact approaches faster than weight makes it within the step.
 
     Tangents have restitution in impacts only: in contacts that stay closed it would turn the slip back in every step.
     """
@@ -256,7 +265,9 @@ def restitution(memory, contact, m, h, share):
 
 @part
 def solve_contacts(memory, context, m, h, share):
-    """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its size)."""
+    """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its
+    size) (J).
+    """
     contact = context.contact
     restitution(memory, contact, m, h, share)
     used, worst = solve(memory.solver[0], memory.problem, IMPACT, m, memory.impulse_tolerance, memory.sweeps)
@@ -278,7 +289,7 @@ def solve_contacts(memory, context, m, h, share):
 
 @part
 def restituted(memory, m):
-    """Does restitution matter in this step?"""
+    """True where restitution matters in this step."""
     change = 0.0
     speed = 0.0
     for j in range(3 * m):
@@ -293,7 +304,8 @@ def restituted(memory, m):
 @part
 def impulses_of_step(memory, context, m, h):
     """Impulses of the step. Where restitution with friction would add energy (Kane and Levinson 1985), restitution is
-    reduced until none is added. Returns the status."""
+    reduced until none is added. Returns the status (theory, section 42).
+    """
     status, gain, size = solve_contacts(memory, context, m, h, 1.0)
     if status != DONE or gain <= GAINED * size or not restituted(memory, m):
         return status
@@ -304,6 +316,7 @@ def impulses_of_step(memory, context, m, h):
         status, gain, size = solve_contacts(memory, context, m, h, share)
         if status != DONE:
             return status
+        # the part with e = 0 never adds energy, so that the interval always holds an answer
         if gain > 0.0:
             high = share
         else:
@@ -315,9 +328,10 @@ def impulses_of_step(memory, context, m, h):
 
 @part
 def velocities_with_impulses(memory, context, m, h, c_mass):
-    """The velocities ``memory.v`` without impulses become those with the impulses of the contacts that take part."""
+    """The velocities ``memory.v`` without impulses become v + Y p with the impulses of the contacts that take part; λ by p/h."""
     state, start, at = context.state, context.start, context.at
     ns = memory.v.shape[0]
+    # forces act at q_θ, velocities count at the end of the step: D has two sets of rows
     rows_of_contacts(context, AT, context.clock[TIME] + memory.theta * h, m, memory.F)
     delassus(memory, context, m, c_mass)
     for j in range(3 * m):
@@ -341,7 +355,10 @@ def velocities_with_impulses(memory, context, m, h, c_mass):
 
 @part
 def evaluate_middle(memory, context, h):
-    """``at``: positions, velocities and force states at t + θh of the iterate ``state``; accelerations of the step."""
+    """``at``: q_θ = q₀ ⊕ θh v_θ, v_θ and force states at t₀ + θh of the iterate ``state``.
+
+    Accelerations (v − v₀)/h of the step.
+    """
     state, start, at = context.state, context.start, context.at
     theta = memory.theta
     for a in range(state.s.shape[0]):
@@ -359,7 +376,10 @@ def evaluate_middle(memory, context, h):
 
 @part
 def solve_step(memory, context, h, m):
-    """Newton's method on the smooth equations; in each iteration the impulses for the velocities that it would reach."""
+    """Newton's method on the smooth equations; in each iteration the impulses for the velocities that it would reach.
+
+    K_b has the factors 1/(θ²h²) of M and 1/(θh) of D_d; a displacement δ changes v by δ/(θ²h). Theory, section 42.
+    """
     state, x = context.state, context.exchange.x
     ns, nc = state.s.shape[0], state.lam.shape[0]
     t0 = context.clock[TIME]
@@ -370,6 +390,7 @@ def solve_step(memory, context, h, m):
         evaluate_middle(memory, context, h)
         if m > 0:
             rows_of_contacts(context, STATE, t0 + h, m, memory.W)
+        # slopes of forces and M change with q_θ: an old factor slows the iteration down before it fails
         renew = it == 0 or it % 4 == 3
         residual(context, AT, t0 + memory.theta * h, renew)
         context.counts[ITERATIONS] += 1
@@ -409,7 +430,7 @@ def solve_step(memory, context, h, m):
 
 @entry
 def step_at(memory, context, same, h, a_, b_):
-    """One step through its impacts."""
+    """One step through its impacts (theory, section 42)."""
     state, start, at, contact = context.state, context.start, context.at, context.contact
     t0 = context.clock[TIME]
     call(context.calls[CONTACTS], context.records[COMMON], context.records[START], context.records[START], t0, 0.0, 0.0)
@@ -436,8 +457,10 @@ def step_at(memory, context, same, h, a_, b_):
     state.w[1] += lost_energy(memory, context)
     copy(at.zd, state.zd)
     copy(state.lam, at.lam)
+    # the equations hold at t₀ + θh, in ``at``: the audit evaluates there
     context.clock[HOLDS] = memory.theta
     if state.lam.shape[0] > 0:
+        # constraints hold on acceleration level in the step: what they drift by is taken out at its end
         call(context.calls[PROJECT], context.records[COMMON], context.records[STATE], context.records[STATE], t0 + h, 0.0, 0.0)
     for a in range(state.s.shape[0]):
         state.sd[a] = (state.s[a] - start.s[a]) / h
@@ -447,8 +470,9 @@ def step_at(memory, context, same, h, a_, b_):
 
 @part
 def local_error(memory, context, h):
-    """context.local, where the midpoint rule's is: error of the positions by the change of the mean accelerations too, and with
-    θ > ½ by these themselves. An impact changes velocities somewhere in its step."""
+    """context.local ← error of the positions: h² (1/12 Δṡ + (θ − ½) ṡ), beside that of the midpoint rule; 1/4 for 1/12 in
+    steps with impacts, which change velocities somewhere in their step.
+    """
     state, start = context.state, context.start
     strikes = memory.taking[0] > 0 or memory.taken[0] > 0
     share = WITHIN if strikes else SMOOTH_ERROR
@@ -458,7 +482,7 @@ def local_error(memory, context, h):
 
 @part
 def lost_energy(memory, context):
-    """Energy that the impulses of the step take."""
+    """Energy that the impulses of the step take: −½ p · (W_θ (v + v₀)) (J) (theory, section 49)."""
     lost = 0.0
     for j in range(3 * memory.taking[0]):
         for a in range(context.state.s.shape[0]):

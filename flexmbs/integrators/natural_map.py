@@ -1,9 +1,12 @@
 """The law of contact and friction as an equation: its natural map, and Newton's method on it.
 
 For impulses p with velocities ξ = D p + c,
-    Φ = p − P(p − ρ ξ),  P_N = max(b, ·),  P_T onto the disc of radius μ max(b, p_N),   ρ = 1/mean D_kk,
-is zero where p obeys the law of `flexmbs.integrators.contact_problem` (Alart and Curnier 1991, Comput. Methods Appl. Mech. Eng.
-92, 353). A contact with μ = 0 has p_T = p_N times a given ``drag`` (2,), that of a slip whose direction is known.
+
+    Φ = p − P(p − ρ ξ),   P_N = max(b, ·),   P_T onto the disc of radius μ max(b, p_N),   ρ = 1/mean D_kk,
+
+is zero where p obeys the law of `flexmbs.integrators.contact_problem`. A contact with μ = 0 has p_T = p_N times a given ``drag``
+(2,), that of a slip whose direction is known. Theory: docs/theory.md, section 43. Alart and Curnier (1991), Comput. Methods Appl.
+Mech. Eng. 92, 353; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 13.
 """
 
 from flexmbs._jit import called, part
@@ -16,7 +19,7 @@ POLISH, LESS = 1e-4, 0.1  # of the velocities: residual at which Newton's method
 
 @part
 def compliances(n, D, rho):
-    """ρ (n,) = 1/mean D_kk of each contact."""
+    """ρ (n,) = 1/mean D_kk (kg) of each contact: the scale that makes ρ ξ an impulse."""
     most = 0.0
     for a in range(3 * n):
         most = max(most, D[a, a])
@@ -39,7 +42,7 @@ def largest_velocity(n, D, c, bound):
 
 @part
 def velocities(n, D, c, p, x):
-    """x ← D p + c"""
+    """x ← ξ = D p + c (3n,)."""
     for a in range(3 * n):
         each = c[a]
         for b in range(3 * n):
@@ -49,7 +52,7 @@ def velocities(n, D, c, p, x):
 
 @called
 def natural_map(n, x, mu, drag, bound, rho, p, r):
-    """r ← Φ(p)/ρ for the velocities x of p; returns its largest entry, a velocity."""
+    """r ← Φ(p)/ρ (3n,) for the velocities x = ξ of p; returns its largest entry, a velocity (theory, section 43)."""
     worst = 0.0
     for k in range(n):
         o = 3 * k
@@ -82,7 +85,7 @@ def dragged_rows(o, size, drag, n, J):
 
 @called
 def derivative(n, D, x, mu, drag, bound, rho, p, J):
-    """J ← ∂(Φ/ρ)/∂p with the proximal term."""
+    """J (3n, 3n) ← ∂(Φ/ρ)/∂p with the proximal term (generalized derivative of Alart and Curnier 1991)."""
     for k in range(n):
         o = 3 * k
         s = rho[k]
@@ -128,7 +131,10 @@ def squares(n, r):
 
 @called
 def newton(n, D, c, mu, drag, bound, rho, goal, p, x, r, q, y, workspace):
-    """Newton's method on the natural map from p, which it improves; returns the largest entry of Φ/ρ. x, r, q, y: scratch."""
+    """Newton's method on the natural map from p, which it improves; returns the largest entry of Φ/ρ. x, r, q, y: workspace.
+
+    Steps are halved until |Φ/ρ|² falls (Armijo's rule); theory, section 43.
+    """
     velocities(n, D, c, p, x)
     worst = natural_map(n, x, mu, drag, bound, rho, p, r)
     for _ in range(NEWTON):

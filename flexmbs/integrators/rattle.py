@@ -1,15 +1,21 @@
 """RATTLE on a Lie group with a configuration-dependent mass matrix: a variational integrator with constraints, order 2.
 
-Discrete Lagrangian of the trapezoidal rule, L_d(q₀, q₁) = h/2 (L(q₀, Δ) + L(q₁, Δ)) with q₁ = q₀ ⊕ hΔ. For vector
-coordinates and constant M these are the equations of Andersen (1983); for constant M on a group those of RATTLie (Hante &
-Arnold 2021). With p = M s the momentum, d = ½ (M₁ − M₀) Δ, D the derivative along Δ with Δ kept, c the gyroscopic terms and
+Discrete Lagrangian of the trapezoidal rule, L_d(q₀, q₁) = ½ h (L(q₀, Δ) + L(q₁, Δ)) with q₁ = q₀ ⊕ hΔ. With d = ½ (M₁ − M₀)
+Δ, 𝒟 the derivative along Δ with Δ kept, c the gyroscopic terms and
 
-    e₀ = d − ½ h D M₀ Δ + B,  e₁ = d − ½ h D M₁ Δ − B,  B = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d,  x = ad*_{hΔ},
+    e₀ = d − ½ h 𝒟M₀ Δ + b,   e₁ = d − ½ h 𝒟M₁ Δ − b,   b = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d,   x = ad*_{hΔ},
 
-a step is                 M₀ (Δ − s₀) + ½ h (c(q₀, Δ) − f(q₀)) + e₀ = ½ h G₀ᵀ λ₀⁺,  g(q₁) = 0,
-and                       M₁ (s₁ − Δ) + ½ h (c(q₁, Δ) − f(q₁)) + e₁ = ½ h G₁ᵀ λ₁⁻,  G₁ s₁ = 0.
+a step is
 
-Without e₀ and e₁ the method is of order 2 and symmetric only; e is of order h². Numbers in, numbers out.
+    M₀ (Δ − s₀) + ½ h (c(q₀, Δ) − f(q₀)) + e₀ = ½ h G₀ᵀ λ₀⁺,   g(q₁) = 0,
+    M₁ (s₁ − Δ) + ½ h (c(q₁, Δ) − f(q₁)) + e₁ = ½ h G₁ᵀ λ₁⁻,   G₁ s₁ + γ̄ = 0.
+
+For vector coordinates and constant M these are the equations of Andersen (1983); for constant M on a group those of Hante and
+Arnold (2021). Without e₀ and e₁ the method is of order 2 and symmetric only; e is of order h².
+
+Theory: docs/theory.md, section 48. Andersen (1983), J. Comput. Phys. 52, 24; Hante and Arnold (2021), J. Comput. Appl. Math. 387,
+112492; Hairer, Lubich and Wanner, Geometric Numerical Integration (2006), sections VI.6 (variational integrators) and VII.1
+(constrained mechanical systems); Hairer and Wanner, Solving Ordinary Differential Equations II (1996), section VII.8.
 """
 
 from dataclasses import dataclass, field
@@ -51,12 +57,13 @@ STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
 
 @dataclass(frozen=True)
 class Rattle(Integrator):
-    """Variational method of order 2 with a fixed ``step`` (s) that keeps g = 0 and G s = 0 to round-off.
+    """Variational method of order 2 with a fixed ``step`` (s) that keeps g = 0 and G s + γ̄ = 0 to round-off.
 
     Symplectic, hence no drift of the energy over long times, where forces are conservative, constraints do not depend on time,
     and the step stays below 2/ω of the fastest vibration: in joint and in absolute coordinates, rigid and flexible, up to
     Newton's tolerance and the differences (fourth order, relative error 1e-12) by which the change of M along a step is taken.
     With damping, controllers, drives or other forces that depend on time or velocity it is symmetric to second order only.
+    Theory, section 48.
     """
 
     step: float | None = None
@@ -87,7 +94,7 @@ class Rattle(Integrator):
 
 
 class Memory(NamedTuple):
-    """Options, and whether a factorization stands."""
+    """Options, and whether there is a factorization."""
 
     tolerance: float
     iterations: int
@@ -118,7 +125,7 @@ def start_gap(context):
 
 @part
 def settle(context, t):
-    """ṡ, λ and powers of ``state`` with the factor of M and G that stands, ṡ = 0 and λ = 0 before."""
+    """ṡ, λ and powers of ``state`` with the current factor of M and G: M ṡ = k + Gᵀ λ, G ṡ = γ."""
     state, x = context.state, context.exchange.x
     ns = state.s.shape[0]
     for a in range(ns):
@@ -140,7 +147,10 @@ def settle(context, t):
 
 @part
 def middle(memory, context, h):
-    """Newton's method for the velocity Δ of the step and the multipliers of its start: Δ in ``state.s``, q in ``state.q``."""
+    """Newton's method for the velocity Δ of the step and the multipliers λ₀⁺ of its start: Δ in ``state.s``, q₁ in ``state.q``.
+
+    The residual at (q₀, Δ) with ṡ = 2 (Δ − s₀)/h, plus 2 e₀/h, vanishes; the matrix is [[M, Gᵀ], [G, 0]] (theory, section 48).
+    """
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
     t0 = context.clock[TIME]
@@ -162,6 +172,7 @@ def middle(memory, context, h):
         context.counts[ITERATIONS] += 1
         for a in range(ns):
             x[a] = -context.exchange.r[a] - 2.0 / h * context.exchange.e0[a]
+        # rows of G₀ are those of the factor: g(q₁) has to be given in the closed directions at the start
         start_gap(context)
         for a in range(state.lam.shape[0]):
             x[ns + a] = -2.0 / (h * h) * context.exchange.g[a]
@@ -184,7 +195,7 @@ def middle(memory, context, h):
 
 @entry
 def step_at(memory, context, same, h, a_, b_):
-    """A step of length h: Δ, then the velocities of its end, then accelerations and multipliers there."""
+    """A step of length h: Δ, then the velocities s₁ of its end, then accelerations and multipliers there (theory, section 48)."""
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
     t0 = context.clock[TIME]
@@ -204,11 +215,13 @@ def step_at(memory, context, same, h, a_, b_):
     variation(context, h, memory)
     copy(state.q, at.q)
     copy(state.s, at.s)
+    # the first guess of the rates of the force states at the end
     copy(start.zd, at.zd)
     for a in range(ns):
         at.sd[a] = 0.0
     for a in range(state.lam.shape[0]):
         at.lam[a] = 0.0
+    # rates of force states depend on the states themselves: one correction of their trapezoidal rule
     for _ in range(2 if state.z.shape[0] > 0 else 1):
         for a in range(state.z.shape[0]):
             at.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + at.zd[a])

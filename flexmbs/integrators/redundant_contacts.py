@@ -1,7 +1,7 @@
 """Impulses of redundant contacts: an interior-point method first, then splitting; a kernel of its own.
 
-Contacts on more points than a body has freedoms make D singular: impulses are not unique, and sweeps over the contacts converge
-slowly or turn in circles.
+Contacts on more points than a body has degrees of freedom make D = W M⁻¹ Wᵀ singular: impulses are not unique, and sweeps
+over the contacts converge slowly or cycle. Theory: docs/theory.md, section 43.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ ENOUGH = 1e-3  # of what is nearly solved: not worth the slow iteration
 
 
 class Workspace(NamedTuple):
-    """Scratch of the contact problem, and the problem of redundant contacts that is handed over."""
+    """Workspace of the contact problem, and the problem of redundant contacts that is passed on."""
 
     drag: np.ndarray  # (n, 2)
     cone: np.ndarray  # (n,)
@@ -35,7 +35,7 @@ class Workspace(NamedTuple):
 
 
 def make_workspace(n: int) -> Workspace:
-    """Scratch for n contacts."""
+    """Workspace for n contacts."""
     z = np.zeros
     return Workspace(
         z((n, 2)), z(n), z(n), z((14, 3 * n)), z((3 * n, 3 * n)), z(3 * n, np.int64), z((3 * n, 3 * n)), z(3 * n), z(n), z(3 * n),
@@ -52,9 +52,9 @@ def connected(workspace: Workspace) -> Workspace:
 
 @called
 def redundant(n, D, c, mu, drag, bound, goal, nearly, p, workspace):
-    """Impulses p with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off.
+    """Impulses p (3n,) with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off.
 
-    Returns (steps, or 0: not found; whether impulses exist).
+    Returns (steps, or 0: not found; whether impulses exist). Theory, section 43.
     """
     kept = workspace.line[13]
     least = 1e300
@@ -81,7 +81,7 @@ def redundant(n, D, c, mu, drag, bound, goal, nearly, p, workspace):
 
 @seldom_entry
 def redundant_at(workspace, first, second, m, goal, nearly):
-    """`redundant` on the problem of the first m contacts that was handed over."""
+    """`redundant` on the problem of the first m contacts that was passed on."""
     steps, exists = redundant(
         int(m), workspace.D, workspace.c, workspace.mu, workspace.drag, workspace.bound, goal, nearly, workspace.p, workspace
     )

@@ -1,8 +1,8 @@
 """What a method of integration works on: states as numbers, and the equations behind addresses.
 
-A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each, with views of their parts. The stepper holds three:
-``start`` and ``state``, the two ends of the last step, and ``at``, a state within it. A method accesses the mechanics only
-through the calls below.
+A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each, with views of their parts; ẏ = Ψ(y, t), or the
+residual M ṡ − k − Gᵀ λ and the matrix K_b. The stepper holds three: ``start`` and ``state``, the two ends of the last step, and
+``at``, a state within it. A method accesses the mechanics only through the calls below. Theory: docs/theory.md, section 33.
 """
 
 import itertools
@@ -60,7 +60,7 @@ class Point(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """Vectors that the equations and a method write in turn; shared with the scratch of the equations."""
+    """Vectors that the equations and a method write in turn; shared with the workspace of the equations."""
 
     r: np.ndarray  # (ns,) residual
     x: np.ndarray  # (ns + nc,) right-hand side and solution of corrections
@@ -176,7 +176,10 @@ def take(source, target):
 
 @part
 def derivative(context, point, t):
-    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body."""
+    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body.
+
+    Theory, section 33.
+    """
     context.counts[EVALUATIONS] += 1
     context.counts[FACTORIZATIONS] += 1
     return call(context.calls[DERIVATIVE], context.records[MODEL], context.records[point], context.records[point], t, 0.0, 0.0)
@@ -184,7 +187,7 @@ def derivative(context, point, t):
 
 @part
 def residual(context, point, t, slopes):
-    """exchange.r = M ṡ − k − Gᵀ λ and exchange.g, gd, gdd of a point, rates of its force states, its powers."""
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs = (g, G s + γ̄, G ṡ − γ) of a point, rates of its force states, its powers."""
     context.counts[EVALUATIONS] += 1
     call(
         context.calls[RESIDUAL],
@@ -199,7 +202,10 @@ def residual(context, point, t, slopes):
 
 @part
 def iteration_matrix(context, point, c_mass, c_damping):
-    """Factor of [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of `RunContext`."""
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of `RunContext`.
+
+    Theory, section 26.
+    """
     context.counts[FACTORIZATIONS] += 1
     status = call(
         context.calls[MATRIX], context.records[MODEL], context.records[point], context.records[point], 0.0, c_mass, c_damping
@@ -213,13 +219,13 @@ def iteration_matrix(context, point, c_mass, c_damping):
 
 @part
 def correction(context, point):
-    """exchange.x ← K⁻¹ exchange.x with that factor."""
+    """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x with that factor."""
     call(context.calls[CORRECTION], context.records[MODEL], context.records[point], context.records[point], 0.0, 0.0, 0.0)
 
 
 @part
 def displace(context, point, base):
-    """q = q_base ⊕ d of a point."""
+    """q = q_base ⊕ d of a point (theory, section 2)."""
     call(context.calls[DISPLACE], context.records[COMMON], context.records[point], context.records[base], 0.0, 0.0, 0.0)
 
 
@@ -243,5 +249,5 @@ def normalize(context, point):
 
 @part
 def evaluate_constraints(context, point, t):
-    """exchange.g, gd, gdd and exchange.beta of a point."""
+    """exchange.gs and exchange.beta of a point."""
     call(context.calls[CONSTRAINTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)

@@ -1,7 +1,9 @@
 """What is kept of a run for its audit: states at ends of steps, and the work within some steps at points no method uses.
 
-The work of a step is integrated again with two points of Gauss, t + h (½ ± √3/6), on the method's own dense output: forces that
-change within the step, which the method does not see, differ there.
+    W_G = ½ h Σ± P(t + h (½ ± √3/6))
+
+is the work of a step by Gauss's rule with two points, on the method's own dense output: forces that change within the step, which
+the method does not see, differ there. Theory: docs/theory.md, section 54.
 """
 
 from flexmbs._jit import called, part
@@ -61,7 +63,10 @@ def keep_sample(context, k):
 
 @called
 def work_within(context, k):
-    """Works of the forces and of the losses in the last step, by the method and by Gauss's rule. ``at`` is scratch."""
+    """Works (J) of the forces and of the losses in the last step, by the method and by Gauss's rule. ``at`` is workspace.
+
+    Theory, section 54.
+    """
     clock, state, start, at = context.clock, context.state, context.start, context.at
     row = context.samples.work[k]
     begun, h = clock[BEGUN], clock[TIME] - clock[BEGUN]
@@ -97,6 +102,7 @@ def sample(context):
     count = samples.work.shape[0]
     place, next_place = count * passed, count * (2.0 * context.clock[TIME] - context.clock[BEGUN]) / context.clock[END]
     k = min(int(place), count - 1)
+    # steps at equal times would meet periodic forces always in the same phase
     irregular = 0.8 * ((SPREAD * k) % 1.0)
     chosen = place >= k + irregular or next_place >= k + 1.0
     if chosen and samples.work[k, SAMPLED_H] == 0.0 and closed(context.contact) == 0:

@@ -1,7 +1,11 @@
 """Contacts that close and open within a step: bodies that pass through each other between two evaluations of their gaps.
 
 A gap that shrinks at one evaluation and grows at the next has a minimum between them. The contact may have been closed there if
-its speed suffices for the way there and back: gap₀ + gap₁ ≤ v Δt. The time of the minimum is found from the sign of the rate.
+its speed v suffices for the way there and back,
+
+    g₀ + g₁ ≤ v Δt.
+
+The time of the minimum is found from the sign of the rate by bisection. Theory: docs/theory.md, section 43.
 """
 
 import math
@@ -70,17 +74,21 @@ def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
 
 @part
 def may_dip(recent, k, length):
-    """May contact k, open at the last two evaluations, have been closed between? Or its gap changed sign outside its bounds."""
+    """True where contact k, open at the last two evaluations, may have been closed between: g₀ + g₁ ≤ v Δt.
+
+    Also where its gap changed sign outside its bounds.
+    """
     a, b = recent[k, GAP_BEFORE], recent[k, GAP_NOW]
     if a > 0.0 > b:
         return True
+    # the speed between two evaluations may exceed that at both
     speed = FASTER * max(recent[k, SPEED_BEFORE], recent[k, SPEED_NOW])
     return recent[k, RATE_BEFORE] < 0.0 < recent[k, RATE_NOW] and a > 0.0 and b > 0.0 and a + b <= speed * length
 
 
 @called
 def dips(context, k, low, high):
-    """Was contact k closed between the times ``low`` and ``high`` of the last step? ``at`` is scratch."""
+    """True where contact k was closed between the times ``low`` and ``high`` of the last step; ``at`` is workspace."""
     contact, records = context.contact, context.records
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
@@ -101,7 +109,7 @@ def dips(context, k, low, high):
 
 @part
 def given_impulses(context, k):
-    """Has the step given contact k impulses?"""
+    """True where the step has given contact k impulses."""
     found = False
     for b in range(context.counts[TAKING]):
         found = found or context.contact.row[b] == k

@@ -18,7 +18,8 @@ from flexmbs.system.sizes import displacement_sizes
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """M ṡ = k + Gᵀλ, G ṡ = γ, ġ = G s + γ̄ and the velocity transformations of a model at a state (theory §2–4).
+    """M ṡ = k + Gᵀλ, G ṡ = γ, ġ = G s + γ̄ and the velocity transformations of a model at a state (docs/theory.md,
+    sections 16, 23 and 27).
 
     velocities: names of the columns.  constraints: joint or drive of each row.  M (ns, ns), k (ns,), G (nc, ns), gamma (nc,),
     g (nc,), gamma_bar (nc,).
