@@ -32,7 +32,7 @@ def wind(t, r, A, v, w):
 
 
 def model():
-    """A driven crank and rocker over a soft rod, with a pendulum, controllers, springs, a bushing and functions of the user."""
+    """A driven crank and rocker over a soft rod, with a pendulum, controllers, springs, a bushing and user functions."""
     from rods import rod
 
     m = fm.Model("everything", frames={"far": (0.8, 0, 0)})

@@ -10,7 +10,7 @@ from flexmbs._jit import COMPILED, parts
 pytestmark = pytest.mark.skipif(not COMPILED, reason="needs Numba's compiler")
 
 
-def test_both_work_with_the_numba_at_hand_and_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_work_with_the_numba_available_and_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(parts.compilers(str(tmp_path)))
     (kept,) = tmp_path.iterdir()
     assert kept.read_text() == "11"

@@ -44,7 +44,7 @@ def test_what_is_made_is_closed_to_others(base: Path, mask: int) -> None:
 
 @pytest.mark.parametrize("level", ["", "flexmbs-kernels", "flexmbs-kernels/0123"])
 @pytest.mark.parametrize("mode", [0o777, 0o707, 0o1777])
-def test_folders_open_to_others_are_refused(base: Path, level: str, mode: int) -> None:
+def test_folders_open_to_others_are_rejected(base: Path, level: str, mode: int) -> None:
     made = private_folder(base, *NAMES)
     assert made is not None
     (base / level).chmod(mode)
@@ -70,7 +70,7 @@ def test_groups_count_unless_they_are_of_one_user(base: Path, monkeypatch: pytes
     assert refused(base) == str(made)
 
 
-def test_folders_of_another_user_are_refused(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_of_another_user_are_rejected(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert private_folder(base, *NAMES) is not None
     monkeypatch.setattr(cache, "_user", lambda: os.geteuid() + 1)
     assert refused(base).startswith(str(base))

@@ -87,12 +87,12 @@ def test_61_a_solution_that_cannot_be_written_at_the_end_is_kept_elsewhere(
     assert first.startswith(f"error: {path.with_suffix('.h5')}: cannot be written (No space left on device)")
     assert first.endswith(f"saved as {kept} instead")
     assert second.startswith(f"error: {tmp_path}/out.html: cannot be written (No space left on device)")
-    assert told.out.splitlines()[-1] == "PASS"  # the numbers are told all the same
+    assert told.out.splitlines()[-1] == "PASS"  # the numbers are reported all the same
     np.testing.assert_allclose(fm.Solution.load(kept).t, np.arange(6) * 0.01, atol=1e-15)
 
 
 def test_61_nothing_is_hidden_by_a_draft_that_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a read-only file system even removing what is not there fails."""
+    """On a read-only file system even removing what is missing fails."""
 
     def readonly(*given: object, **options: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -158,7 +158,7 @@ def test_62_file_names_that_are_no_text(tmp_path: Path) -> None:
 
 
 @FLOCK
-def test_66_a_file_that_another_run_writes_is_refused(tmp_path: Path, capsys: Captured) -> None:
+def test_66_a_file_that_another_run_writes_is_rejected(tmp_path: Path, capsys: Captured) -> None:
     path = saved(pendulum(), tmp_path)
     output = path.with_suffix(".h5")
     code = (

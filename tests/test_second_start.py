@@ -38,7 +38,7 @@ print([name for name in "{heavy}".split() if name in sys.modules])
     assert run(code, NUMBA_DISABLE_JIT="1").strip() == "[]"
 
 
-def test_public_names_are_told_without_imports() -> None:
+def test_public_names_are_listed_without_imports() -> None:
     code = "import sys, flexmbs; names = dir(flexmbs); print('simulate' in names, 'numpy' in sys.modules)"
     assert run(code).split() == ["True", "False"]
 
@@ -119,7 +119,7 @@ class Reader:
 
 
 @pytest.mark.parametrize("age", [0.0, 1000.0])
-def test_a_body_is_read_once_and_anew_when_its_file_changes(tmp_path: Path, age: float) -> None:
+def test_a_body_is_read_once_and_again_when_its_file_changes(tmp_path: Path, age: float) -> None:
     """Just written, and long ago; the change keeps size and times of the file."""
     path, kept, read = tmp_path / "part.h5", KeptBodies(), Reader()
     body().save(path)

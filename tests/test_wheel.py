@@ -21,7 +21,7 @@ def done(*command: object, folder: Path, **environment: str) -> str:
 
 @pytest.mark.slow
 def test_the_demo_runs_from_an_installed_wheel(tmp_path: Path) -> None:
-    """Compiles everything anew: some minutes."""
+    """Compiles everything again: some minutes."""
     done(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT, folder=tmp_path)
     (wheel,) = tmp_path.glob("flexmbs-*.whl")
     done(sys.executable, "-m", "venv", "--without-pip", "fresh", folder=tmp_path)

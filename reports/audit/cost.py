@@ -1,8 +1,8 @@
-"""What the audit costs: the time from the end of a run to its verdict, beside that of the run.
+"""Cost of the audit: the time from the end of a run to its verdict, and the time of the run.
 
     python reports/audit/cost.py        -> cost.json, which study.py puts into README.md
 
-The least of five calls of `simulate`; kernels are compiled before. For a machine on which nothing else runs.
+The minimum of five calls of `simulate`; kernels are compiled in advance. For a machine without other load.
 """
 
 import json

@@ -1,11 +1,11 @@
-"""What the audit says of runs against what they are off by: random models, all methods, coarse and fine steps.
+"""Verdicts of the audit against actual errors: random models, all methods, coarse and fine steps.
 
     python reports/audit/study.py --models 200 --minutes 30 --jobs 2     -> found.jsonl.gz, README.md, verdicts.png
     python reports/audit/study.py --only SEED                            one model, a line for each run
 
 Models draw from every registry (`tests/contract/any_models.py`). Each run is compared with one of tolerance 1e-10 that passes its
-own audit: the largest difference of the bodies' positions over the largest way of any of them, and of their rotations likewise.
-A study that is called again goes on with the seeds that are not there.
+own audit: the largest difference of the bodies' positions over the largest displacement of any of them, and of their rotations
+likewise. A study that is run again continues with the missing seeds.
 """
 
 import argparse
@@ -34,11 +34,11 @@ from any_models import any_model  # noqa: E402
 import flexmbs as fm  # noqa: E402
 
 T_END = 0.2
-BROKEN = """## Runs broken on purpose
+BROKEN = """## Manipulated runs
 
-`tests/audit/test_broken_runs.py` gives the equations other records than those of the model (gravity turned, a force left out, a
-mass 3 % off …) under three pairs, breaks runs by steps, units, aliased forces and path variables, and changes results: each is
-caught. `tests/audit/test_audit.py` has what is caught by one check alone.
+`tests/audit/test_broken_runs.py` uses equations with wrong records (rotated gravity, a missing force, a mass with an error of
+3 % …) under three pairs, unsuitable steps, wrong units, aliased forces and wrong path variables, and modifies results: each is
+detected. `tests/audit/test_audit.py` contains the cases detected by a single check.
 """
 GOOD, BAD = differential.GOOD, differential.BAD
 FIXED = (5e-3, 1e-3, 2e-4)
@@ -47,7 +47,7 @@ STATUS = ("PASS", "WARN", "FAIL")
 
 
 def simulated(model: fm.Model, pair: differential.Pair, **given: Any) -> fm.Solution | None:
-    """A run, or None where it is refused or stops."""
+    """A run, or None if it is rejected or stops."""
     method = differential.INTEGRATORS[pair.integrator](**given)
     try:
         return fm.simulate(model, t_end=T_END, output_step=T_END / 40, **differential.options(pair, method))
@@ -63,7 +63,7 @@ def levels(pair: differential.Pair) -> list[dict[str, float]]:
 
 
 def runs(seed: int) -> Iterator[dict[str, Any]]:
-    """What each run of a model is off by, its verdict and the checks that are not PASS; nothing where there is no reference."""
+    """Error of each run of a model, its verdict and the checks that are not PASS; empty without a reference."""
     warnings.simplefilter("ignore")
     try:
         model = any_model(seed).model
@@ -93,7 +93,7 @@ def one(seed: int) -> dict[str, Any]:
 
 
 def known() -> dict[int, Any]:
-    """The lines of `PACKED` and `FOUND`, the last of each seed."""
+    """The lines of `PACKED` and `FOUND`, the last one of each seed."""
     lines = gzip.decompress(PACKED.read_bytes()).decode().splitlines() if PACKED.is_file() else []
     lines += FOUND.read_text().splitlines() if FOUND.is_file() else []
     return {each["seed"]: each for each in map(json.loads, lines)}
@@ -124,11 +124,11 @@ def study(models: int, minutes: float, jobs: int) -> None:
 
 
 def report() -> None:
-    """README.md and the picture from what was found."""
+    """Write README.md and the picture from the results."""
     lines = [line for line in known().values() if line["runs"]]
     found = [run | {"seed": line["seed"]} for line in lines for run in line["runs"]]
     classes = {f"below {GOOD:g}": (0.0, GOOD), f"{GOOD:g} … {BAD:g}": (GOOD, BAD), f"above {BAD:g}": (BAD, np.inf)}
-    table = ["| off by, of the motion | runs | " + " | ".join(STATUS) + " |", "|---|---|---|---|---|"]
+    table = ["| error, relative to the motion | runs | " + " | ".join(STATUS) + " |", "|---|---|---|---|---|"]
     for name, (low, high) in classes.items():
         inside = [run["verdict"] for run in found if low <= run["off"] < high or (run["off"] == high == np.inf)]
         table.append(f"| {name} | {len(inside)} | " + " | ".join(str(inside.count(status)) for status in STATUS) + " |")
@@ -140,31 +140,31 @@ def report() -> None:
     levels_text = f"{', '.join(f'{1e3 * h:g}' for h in FIXED)} ms or tolerances {', '.join(f'{r:g}' for r in CONTROLLED)}"
     by = f" (by {', '.join(f'{name} {n}' for name, n in causes.most_common())})" if false else ""
     text = [
-        "# What the audit says of a run, and what the run is off by\n",
+        "# Verdicts of the audit against actual errors\n",
         f"`study.py`: {len(lines)} random models, {len(found)} runs of {T_END:g} s under all combinations with",
         f"steps of {levels_text}, against runs of tolerance 1e-10.",
         f"Commits (models): {', '.join(f'{name} ({n})' for name, n in commits.items())}.\n",
         *table,
-        f"\nPASS on a result that is off by more than {BAD:g}: **{len(wrong)}**.",
-        f"FAIL on one that is off by less than {GOOD:g}: **{len(false)}**{by}.\n",
-        f"Checks that speak of runs off by more than {BAD:g}: {', '.join(f'{name} {n}' for name, n in sees.most_common())}.\n",
+        f"\nPASS with an error above {BAD:g}: **{len(wrong)}**.",
+        f"FAIL with an error below {GOOD:g}: **{len(false)}**{by}.\n",
+        f"Findings in runs with errors above {BAD:g}: {', '.join(f'{name} {n}' for name, n in sees.most_common())}.\n",
         "![verdicts](verdicts.png)\n",
         BROKEN,
     ]
     if wrong:
-        text += ["| seed | run | level | off by |", "|---|---|---|---|"]
+        text += ["| seed | run | level | error |", "|---|---|---|---|"]
         text += [f"| {run['seed']} | {run['pair']} | {run['level']} | {run['off']:.2g} |" for run in wrong]
     (HERE / "README.md").write_text("\n".join([*text, *cost()]) + "\n", encoding="utf-8")
     picture(found)
 
 
 def cost() -> list[str]:
-    """The table of `cost.py`, where it was run."""
+    """The table of `cost.py`, if it was run."""
     if not COST.is_file():
         return []
     head = [
-        "\n## What it costs\n",
-        "`cost.py`: milliseconds of a run and of its audit, allowed are 20 or a twentieth of the run.\n",
+        "\n## Cost\n",
+        "`cost.py`: milliseconds of a run and of its audit; the limit is 20 ms or 5 % of the run.\n",
     ]
     rows = ["| model, length of the run | steps | run | audit |", "|---|---:|---:|---:|"]
     for name, row in json.loads(COST.read_text(encoding="utf-8")).items():
@@ -173,7 +173,7 @@ def cost() -> list[str]:
 
 
 def picture(found: list[dict[str, Any]]) -> None:
-    """Shares of the verdicts over what runs are off by."""
+    """Shares of the verdicts over the errors."""
     import matplotlib.pyplot as plt
 
     edges = np.logspace(-8, 1, 19)
@@ -181,7 +181,7 @@ def picture(found: list[dict[str, Any]]) -> None:
     figure, axes = plt.subplots(figsize=(7, 3.2), constrained_layout=True)
     colours = ["#4477aa", "#ccbb44", "#cc6677"]
     axes.hist([values[status] for status in STATUS], bins=edges, stacked=True, label=STATUS, color=colours)  # type: ignore[arg-type]
-    axes.set(xscale="log", xlabel="off by, of the motion", ylabel="runs")
+    axes.set(xscale="log", xlabel="error, relative to the motion", ylabel="runs")
     for limit in (GOOD, BAD):
         axes.axvline(limit, color="0.4", lw=0.8, ls=":")
     axes.legend(frameon=False)

@@ -30,7 +30,7 @@ SMALL = 1e-4  # angles of the linear toy over those of the real one
 
 
 def woodpecker(small: float, sleeve: float, bird: float) -> fm.Model:
-    """Sleeve and woodpecker of rigid bodies on the pole; with levers 1/small times as long, kinematics become linear."""
+    """Rigid sleeve and woodpecker on the pole; with levers 1/small times as long, kinematics become linear."""
     k, beak, play = 1.0 / small, L_SLEEVE + L_BIRD - L_BEAK - R_POLE, R_SLEEVE - R_POLE
     sides = {"side": (R_SLEEVE * k - play, 0, 0), "bark": ((L_SLEEVE + L_BIRD - L_BEAK) * k - beak, 0, 0)}
     model = fm.Model("woodpecker", gravity=(0, -G, 0), frames=sides)
@@ -66,7 +66,7 @@ class Peck(NamedTuple):
 
 
 def pecking(small: float, sleeve: float = -0.1036, bird: float = -0.2788, t_end: float = 0.3) -> Peck:
-    """A run with the reference's step of 2e-5 s."""
+    """A run with the step of the reference, 2e-5 s."""
     run = fm.simulate(woodpecker(small, sleeve, bird), t_end=t_end, step=2e-5, output_step=2e-4, integrator="moreau-jean")
     pole, spring = run.joint("pole"), run.joint("spring")
     angle, rate = pole.position[:, 1] / small, pole.velocity[:, 1] / small
@@ -153,7 +153,7 @@ def ball_study() -> tuple[Figure, dict[str, object]]:
 
 
 def arm_study() -> tuple[Figure, dict[str, object]]:
-    """A steel arm, 1 m × 20 mm × 20 mm, falls from the horizontal on a stop under its tip, 0.2 rad lower."""
+    """A steel arm, 1 m × 20 mm × 20 mm, falls from the horizontal onto a stop under its tip, 0.2 rad lower."""
     mesh = pp.box_mesh((1.0, 0.02, 0.02), (20, 1, 1), "hex20", origin=(0.0, -0.01, -0.01))
     steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
     faces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
@@ -185,10 +185,10 @@ def arm_study() -> tuple[Figure, dict[str, object]]:
     axes[2].plot(run.t[::every], energy.dissipated[::every], label="dissipated, impacts included")
     axes[2].legend(loc="center right")
     axes[2].set_title("Energies (J)")
-    axes[3].plot(run.t[pick], momentum, label="moment of momentum about the hinge")
+    axes[3].plot(run.t[pick], momentum, label="angular momentum about the hinge")
     axes[3].plot(run.t[::every], gained[::every], "--", linewidth=1.0, label="impulses of stop and weight about it")
     axes[3].legend(loc="lower right")
-    axes[3].set_title("Moment of momentum (kg m²/s)")
+    axes[3].set_title("Angular momentum (kg m²/s)")
     axes[3].set_xlabel("time (s)")
     facts = {
         "modes": data.nf, "impacts": len(stop.impacts), "first_impact": stop.impacts[0].t,

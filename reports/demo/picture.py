@@ -1,6 +1,6 @@
 """The picture of the README: a two-link arm swinging over its shoulder, the links as their deformed finite-element meshes.
 
-python reports/demo/picture.py             writes arm.png beside it
+python reports/demo/picture.py             writes arm.png
 """
 
 import itertools
@@ -79,7 +79,7 @@ def swing() -> fm.Solution:
 
 
 def draw_pose(ax, solution, t, order):
-    """The tool and both links at time ``t``; returns the points drawn, as the eye sees them."""
+    """The tool and both links at time ``t``; returns the projected points."""
     k = int(np.searchsorted(solution.t, t))
     ends = np.array([solution.frame(name).position[k] for name in ("tool/base", "tool/point")]) @ AXES.T
     ax.plot(ends[:, 0], ends[:, 1], color=INK, linewidth=4.5, solid_capstyle="butt", zorder=order + 6)
@@ -96,7 +96,7 @@ def draw_pose(ax, solution, t, order):
 
 
 def draw_surface(ax, nodes, triangles, colours, order):
-    """Shaded triangles that face the eye and their sharp edges, far ones first."""
+    """Shaded triangles facing the viewer and their sharp edges, far ones first."""
     corners, seen = nodes[triangles], (nodes @ AXES.T)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.linalg.norm(normals, axis=1)[:, None]
@@ -123,7 +123,7 @@ def draw_surface(ax, nodes, triangles, colours, order):
 
 
 def sharp_edges(triangles, normals, facing):
-    """Node pairs of edges between faces that meet at an angle, one of them turned to the eye."""
+    """Node pairs of edges between faces that meet at an angle, one of them facing the viewer."""
     owners: dict[tuple[int, int], list[int]] = {}
     for number, triangle in enumerate(triangles):
         for pair in itertools.combinations(sorted(triangle.tolist()), 2):

@@ -1,6 +1,6 @@
 """Reference numbers of ``flexmbs demo``: a finer mesh, twice the modes, steps 25 times shorter, the other coordinates.
 
-python reports/demo/reference.py            (about a minute; paste what it prints into flexmbs/studies/demo.py)
+python reports/demo/reference.py            (about a minute; copy the output to flexmbs/studies/demo.py)
 """
 
 import subprocess

@@ -1,10 +1,10 @@
 """Random models under every formalism × coordinates × integrator, compared with each other.
 
     python reports/differential/study.py --models 2000 --minutes 30 --jobs 2     -> README.md
-    python reports/differential/study.py --only SEED                            one model, told in full
+    python reports/differential/study.py --only SEED                            one model, reported in detail
 
-What each seed gave is kept (found.jsonl.gz): a study that is called again goes on with the seeds that are not there.
-The models draw from every registry (`tests/contract/any_models.py`), what is compared is in `tests/contract/differential.py`.
+The results of each seed are stored (found.jsonl.gz): a study that is run again continues with the missing seeds.
+The models draw from every registry (`tests/contract/any_models.py`), the comparisons are in `tests/contract/differential.py`.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
-FOUND = HERE / "found.jsonl"  # what each seed gave; a study that is called again goes on from it and from the packed ones
+FOUND = HERE / "found.jsonl"  # results of each seed; a study that is run again continues from it and from the packed ones
 PACKED = HERE / "found.jsonl.gz"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 from any_models import any_model, contents, described, registered  # noqa: E402
@@ -32,19 +32,21 @@ from differential import BAD, FLOOR, GOOD, SAME, STEP, T_END, Pair, Report, exam
 BEGIN = """# Random models under every combination
 
 `study.py` makes random models that draw from every registry: bodies, joints, relations, forces, laws of time and of joints,
-contacts (rigid and with a law), drives, cuts of the user; trees, closed loops, redundant planar loops. Each model is examined so:
+contacts (rigid and with force laws), drives, user-defined cuts; trees, closed loops, redundant planar loops. Checks of each
+model:
 
-* At its initial state and at two states of a run, accelerations of all bodies and reactions of all joints where they are unique,
+* At its initial state and at two states of a run, accelerations of all bodies and unique reactions of all joints,
   under every formalism × coordinates, against Udwadia and Kalaba's formula on the dense terms: relative difference below
   {same:g}.
-* The first of these states evaluated again after the last gives bitwise the same numbers.
+* A repeated evaluation of the first state after the last one gives bitwise identical results.
 * Runs of {t_end:g} s under every formalism × coordinates × integrator against a run with tolerance 1e-10: relative difference of
-  positions, rotations, velocities and elastic coordinates below {floor:g}, or no more than twice what half the step (first
-  {step:g} s), or a hundredth of the tolerance (first 1e-7), changes.
-* The verdict of each run's audit against what the run is off by, of the largest change of positions or rotations: PASS on
-  {bad:g} or more is a failure.
-* A run read from its file is the run, and so are its states.
-* What cannot be run is refused by an `InputError` or `SolverError` with one line per problem; warnings are those of the package.
+  positions, rotations, velocities and elastic coordinates below {floor:g}, or at most twice the change by half the step (first
+  {step:g} s), or by a hundredth of the tolerance (first 1e-7).
+* The verdict of each run's audit against its error relative to the largest change of positions or rotations: PASS with an error
+  of {bad:g} or more is a failure.
+* A run loaded from its file is identical, and so are its states.
+* Unsupported combinations are rejected by an `InputError` or `SolverError` with one line per problem; warnings are those of the
+package.
 
 `python reports/differential/study.py --only SEED` repeats one model.
 """
@@ -80,7 +82,7 @@ class Tally:
 
 
 class Found(NamedTuple):
-    """What one seed gave: the kinds drawn, the tries given up and the report; no report where no model was found."""
+    """Results of one seed: the kinds drawn, the abandoned tries and the report; no report if no model was found."""
 
     seed: int
     drawn: Counter[str]
@@ -97,7 +99,7 @@ class Found(NamedTuple):
 
     @classmethod
     def of(cls, line: dict[str, Any]) -> "Found":
-        """What `line` wrote."""
+        """Inverse of `line`."""
         kept = line["report"]
         report = kept and Report(
             Counter({Pair(*names): count for *names, count in kept["runs"]}),
@@ -149,7 +151,7 @@ def tally(lines: Iterable[dict[str, Any]]) -> Tally:
 
 
 def search(seeds: Iterable[int], minutes: float, without: tuple[str, ...], jobs: int) -> None:
-    """As many seeds as fit the time, in processes side by side; each is kept in `FOUND`. ``without``: integrators left out."""
+    """As many seeds as fit the time, in processes side by side; each is stored in `FOUND`. ``without``: omitted integrators."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True).stdout.strip()
     end = time.time() + 60.0 * minutes
     with ProcessPoolExecutor(jobs) as pool, FOUND.open("a", encoding="utf-8") as file:
@@ -174,11 +176,11 @@ def page(found: Tally) -> str:
     """The README."""
     lines = [BEGIN.format(same=SAME, t_end=T_END, floor=FLOOR, step=STEP, bad=BAD)]
     total, refused = sum(found.runs.values()), sum(found.refused.values())
-    lines += [f"{found.models} models, {total} runs, {refused} refusals, {len(found.failures)} failures."]
+    lines += [f"{found.models} models, {total} runs, {refused} rejected combinations, {len(found.failures)} failures."]
     lines += ["Models by commit: " + ", ".join(f"{commit} {count}" for commit, count in found.commits.items()) + "."]
     lines += ["", "## Runs", "", "| formalism | coordinates | integrator | runs |", "|---|---|---|---:|"]
     lines += [f"| {pair.formalism} | {pair.coordinates} | {pair.integrator} | {found.runs[pair]} |" for pair in pairs()]
-    lines += ["", "## Verdicts", "", "| off by, of the motion | PASS | WARN | FAIL |", "|---|---:|---:|---:|"]
+    lines += ["", "## Verdicts", "", "| error, relative to the motion | PASS | WARN | FAIL |", "|---|---:|---:|---:|"]
     sizes = {"good": f"below {GOOD:g}", "between": f"{GOOD:g} … {BAD:g}", "bad": f"{BAD:g} and more"}
     for size, name in sizes.items():
         lines += [
@@ -188,10 +190,10 @@ def page(found: Tally) -> str:
     lines += [f"| {what} | {value:.1e} | {seed} |" for what, (value, seed) in sorted(found.worst.items())]
     lines += ["", "## Failures", "", "| seed | what |", "|---:|---|"]
     lines += [f"| {seed} | {text} |" for seed, text in found.failures] or ["| | none |"]
-    lines += _counts("Drawn", Counter({kind: found.drawn[kind] for kind in registered()}))
-    lines += _counts("Refused", found.refused)
-    lines += _counts("Warned", found.warned)
-    lines += _counts("Tries given up before a model was found", found.given_up)
+    lines += _counts("Sample", Counter({kind: found.drawn[kind] for kind in registered()}))
+    lines += _counts("Rejected", found.refused)
+    lines += _counts("Warnings", found.warned)
+    lines += _counts("Abandoned tries before a model was found", found.given_up)
     return "\n".join(lines) + "\n"
 
 
@@ -202,8 +204,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=1e6)
     parser.add_argument("--only", type=int)
-    parser.add_argument("--without", nargs="*", default=[], help="integrators to leave out")
-    parser.add_argument("--again", action="store_true", help="seeds that were examined before too")
+    parser.add_argument("--without", nargs="*", default=[], help="integrators to omit")
+    parser.add_argument("--again", action="store_true", help="include seeds that were examined before")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     if given.only is not None:

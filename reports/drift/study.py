@@ -2,9 +2,9 @@
 
     python reports/drift/study.py        -> drift.png, drift.json
 
-A crank turns freely at 20 rad/s, no gravity, no damping: the energy stays what it was. Position and velocity errors |g| and
-|G s + γ̄| of: (1) everything integrated, (1b) with Baumgarte's stabilization, (2) coordinate partitioning, (3) projection of
-positions and velocities after each step; all by Dormand–Prince with one fixed step; and generalized-α for comparison.
+A crank turns freely at 20 rad/s, no gravity, no damping: the energy is constant. Position and velocity errors |g| and
+|G s + γ̄| of: (1) index-1 equations integrated, (1b) with Baumgarte's stabilization, (2) coordinate partitioning, (3) projection
+of positions and velocities after each step; all by Dormand–Prince with one fixed step; and generalized-α for comparison.
 """
 
 import json
@@ -68,7 +68,7 @@ def run(scheme: str) -> fm.Solution:
 
 
 def draw(runs: dict[str, fm.Solution]) -> Figure:
-    """|g|, |G s + γ̄| and the missing energy over time."""
+    """|g|, |G s + γ̄| and the energy error over time."""
     figure, (g, gd, energy) = panels(3, height=2.4)
     for scheme, solution in runs.items():
         for axes, values in ((g, solution.drift[:, 0]), (gd, solution.drift[:, 1]), (energy, np.abs(solution.energy.balance))):

@@ -1,8 +1,8 @@
-"""Frequencies of one mesh by CalculiX and by this program, element type by element type.
+"""Frequencies of one mesh by CalculiX and by flexmbs, for each element type.
 
     python reports/elements/calculix.py        -> calculix.json (needs ccx, seconds)
 
-A box 0.5 x 0.1 x 0.08 m, bent and tapered, clamped at one end, ten frequencies. CalculiX prints seven digits.
+A box 0.5 x 0.1 x 0.08 m, curved and tapered, clamped at one end, ten frequencies. CalculiX prints seven digits.
 """
 
 import json
@@ -29,7 +29,7 @@ STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
 SIZE, COUNT = (0.5, 0.1, 0.08), 10
 SAME, FULL, FOUR = Formulation(), Formulation(hex8="full"), Formulation(mass_rule="stiffness")
 AXIS = gauss_wedge(triangle_1(), 2)
-# Element type of CalculiX: ours, divisions, formulation, what else is taken over from CalculiX.
+# Element type of CalculiX: that of flexmbs, divisions, formulation, quadratures of CalculiX.
 CASES = {
     "C3D4": ("tet4", (6, 2, 2), SAME, {"mass_rule": tetrahedron_1()}),
     "C3D10": ("tet10", (5, 2, 1), FOUR, {}),
@@ -46,7 +46,7 @@ CASES = {
 
 
 def bent_box(name: str, divisions: tuple[int, int, int]) -> Mesh:
-    """Box bent and tapered by a smooth map."""
+    """Box, curved and tapered by a smooth map."""
     taper = 0.4 / SIZE[0]
     return box_mesh(SIZE, divisions, name).moved(
         lambda x: (
@@ -78,7 +78,7 @@ def by_calculix(text: str) -> np.ndarray:
 
 
 def by_us(mesh: Mesh, formulation: Formulation, rules: Mapping[str, Quadrature]) -> np.ndarray:
-    """Our frequencies in Hz; rules: quadratures in the place of the element's own."""
+    """Frequencies of flexmbs in Hz; rules: quadratures that replace those of the element."""
     (name,) = mesh.blocks
     own = ELEMENTS[name]
     ELEMENTS[name] = replace(own, **rules)

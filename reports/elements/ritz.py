@@ -1,7 +1,7 @@
-"""Frequencies of a free elastic box by the method of Ritz with products of Legendre polynomials.
+"""Frequencies of a free elastic box by Ritz's method with products of Legendre polynomials.
 
-The reflections in the three middle planes split the problem into eight: a displacement component that is even or odd in x, y, z
-goes with the others in one way. Source: Demarest, J. Acoust. Soc. Am. 49 (1971) 768; Leissa and Zhang, ibid. 73 (1983) 2013.
+The reflections in the three middle planes split the problem into eight: the parity of one displacement component in x, y, z
+determines that of the others. Source: Demarest, J. Acoust. Soc. Am. 49 (1971) 768; Leissa and Zhang, ibid. 73 (1983) 2013.
 """
 
 import itertools

@@ -39,7 +39,7 @@ CURVES = {
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A published problem: box, what its faces hold (name of the set → components), frequencies in Hz, their source."""
+    """A published problem: box, supports of its faces (name of the set → components), frequencies in Hz, their source."""
 
     size: tuple[float, float, float]
     held: dict[str, tuple[int, ...]]
@@ -94,7 +94,7 @@ def tapered(x: np.ndarray) -> np.ndarray:
 
 
 def held_dofs(mesh: Mesh, problem: Benchmark) -> np.ndarray:
-    """Degrees of freedom that the supports hold."""
+    """Degrees of freedom fixed by the supports."""
     bottom = np.intersect1d(mesh.node_set("z0"), np.concatenate([mesh.node_set(side) for side in ("x0", "x1", "y0", "y1")]))
     places = dict(mesh.node_sets) | {"edges": bottom}
     held = [(3 * places[name][:, None] + list(components)).ravel() for name, components in problem.held.items()]

@@ -3,7 +3,7 @@
     python reports/formalisms/study.py        -> cost.png, study.json
 
 Chains of n = 1 … 200 links on revolute joints about alternating axes: rigid, flexible with 4 and with 16 modes. The time is that
-of one evaluation of the accelerations inside compiled code, the least of several batches. Slopes are those of log(time) over
+of one evaluation of the accelerations inside compiled code, the minimum of several batches. Slopes are those of log(time) over
 log(n).
 """
 
@@ -37,7 +37,7 @@ LENGTH, SIDE, RHO, E = 1.0, 0.03, 2700.0, 70e9
 
 
 def often(model, here, same, t, count, none):
-    """``count`` evaluations; the velocities change a little with the result, so that none is left out."""
+    """``count`` evaluations; the velocities change a little with the result, so that none is optimized away."""
     for _ in range(int(count)):
         accelerations(model.system, model.work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
         here.s[0] += 1e-12 * here.sd[0]
@@ -50,7 +50,7 @@ def kernel(formalism: type[Formalism]) -> Entry:
 
 
 def seconds(compiled: Compiled, form: Formalism) -> float:
-    """Least time of one evaluation."""
+    """Minimum time of one evaluation."""
     _, nq, ns, *_ = (int(n) for n in compiled.system.layout)
     rng = np.random.default_rng(1)
     q, s = np.zeros(nq), 0.1 * rng.standard_normal(ns)
@@ -73,7 +73,7 @@ def seconds(compiled: Compiled, form: Formalism) -> float:
 
 
 def beam(modes: int) -> fm.FlexibleBodyData:
-    """A clamped–free beam with the shapes (1 − cos((k − ½)πξ)) in two planes by turns; integrals by Gauss's rule."""
+    """A clamped–free beam with the shapes (1 − cos((k − ½)πξ)) alternately in two planes; integrals by Gauss's rule."""
     x, w = np.polynomial.legendre.leggauss(60)
     x, w = 0.5 * (x + 1.0), 0.5 * w
     mass = RHO * SIDE**2 * LENGTH
@@ -103,7 +103,7 @@ def beam(modes: int) -> fm.FlexibleBodyData:
 
 
 def chain(n: int, modes: int) -> fm.Model:
-    """n links in series, revolute about z and y by turns."""
+    """n links in series, revolute alternately about z and y."""
     model = fm.Model(f"chain of {n}")
     data = beam(modes) if modes else None
     mass = RHO * SIDE**2 * LENGTH
@@ -158,7 +158,7 @@ def draw(found: dict[str, dict[str, list[list[float]]]], slopes: dict[str, dict[
         for name, curve in found[modes].items():
             n, t = np.array(curve).T
             axes.loglog(n, 1e6 * t, "o-", markersize=3, label=f"{name}  n^{slopes[modes][name]:.2f}")
-        axes.set_title("rigid" if modes == "0" else f"{modes} modes a link")
+        axes.set_title("rigid" if modes == "0" else f"{modes} modes per link")
         decades(axes.xaxis)
         decades(axes.yaxis)
         axes.set_xlabel("number of links n")

@@ -52,7 +52,7 @@ def flexible_arm() -> fm.Model:
 
 
 def chain() -> fm.Model:
-    """Ten bars on hinges in turn about y and z fall from the horizontal: chaotic, over a short time."""
+    """Ten bars on hinges alternately about y and z fall from the horizontal: chaotic, over a short time."""
     model = fm.Model("chain", gravity=DOWN)
     end: fm.FrameRef = model.ground
     for i in range(10):
@@ -63,7 +63,7 @@ def chain() -> fm.Model:
 
 
 def four_bar() -> fm.Model:
-    """A spatial loop: a crank, a coupler on a ball and a universal joint, a rocker; the crank turns by its own speed."""
+    """A spatial loop: a crank, a coupler on a ball and a universal joint, a rocker; the crank rotates freely."""
     model = fm.Model("four bars", gravity=DOWN, frames={"far": (0.8, 0, 0)})
     shape = {"mass": 0.5, "inertia": (1e-3, 1e-2, 1e-2)}
     crank = model.add(fm.RigidBody("crank", com=(0, 0, 0.1), frames={"end": (0, 0, 0.2)}, **shape))

@@ -1,10 +1,10 @@
-"""Work and precision of the controlled integrators on ten models.
+"""Work and precision of the error-controlled integrators on ten models.
 
     python reports/integrators/study.py        -> study.json, precision.png, work.png, the table of README.md
 
 Error: largest distance of a body's origin or of a direction of its axes from the reference, over the largest distance moved;
-asked are rtol and atol = rtol/100. Time: seconds of the run alone, the least of two. The reference is Dormand–Prince with rtol
-1e-12, which methods of another kind approach as far as their errors fall.
+tolerances are rtol and atol = rtol/100. Time: seconds of the run, the minimum of two. The reference is Dormand–Prince with rtol
+1e-12, to which the other methods converge.
 """
 
 import json
@@ -63,7 +63,7 @@ def measured(case: Case, model: fm.Model, exact: np.ndarray, options: dict[str, 
 
 
 def study(names: list[str]) -> dict[str, Any]:
-    """All methods with all tolerances on the models named."""
+    """All methods with all tolerances on the named models."""
     table: dict[str, Any] = {}
     for name in names:
         case = CASES[name]
@@ -81,7 +81,7 @@ def study(names: list[str]) -> dict[str, Any]:
 
 
 def draw(table: dict[str, Any], across: str) -> Figure:
-    """One panel per model: error over the tolerance asked, or over the time."""
+    """One panel per model: error over the tolerance, or over the time."""
     figure = Figure(figsize=(WIDTH, 11.0))
     panels = figure.subplots(5, 2, sharex=across == "rtol").ravel()
     for axes, (name, rows) in zip(panels, table.items()):

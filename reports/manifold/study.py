@@ -2,9 +2,9 @@
 
     python reports/manifold/study.py [parts] [beams] [fields]        -> study.json, parts.png (about three minutes)
 
-Parts: 50 random solid beams and blocks × 3 body frames × 9 to 46 modes, bent at random: smallest eigenvalue of M(q) in units of
-M(0), with second-order displacements on the manifold, and with terms up to the second order in q alone. Beams: a slender beam
-swings on a hinge, as one flexible body or cut into 2 and 4, softer and softer, against an inextensible beam of any deflection.
+Parts: 50 random solid beams and blocks × 3 body frames × 9 to 46 modes, with random deflections: smallest eigenvalue of M(q) in
+units of M(0), with second-order displacements on the manifold, and with terms up to the second order in q only. Beams: a slender
+beam swings on a hinge, as one flexible body or divided into 2 and 4, for three moduli, against an inextensible beam.
 Fields: the same and a spin-up of `reports/stiffening` with finer fields than the affine ones, from the responses to unit loads.
 """
 
@@ -62,7 +62,7 @@ def on_the_manifold(d: fm.FlexibleBodyData, q: np.ndarray, fields: SecondOrderFi
 
 
 def to_second_order(d: fm.FlexibleBodyData, q: np.ndarray) -> np.ndarray:
-    """M(q) of u = x + φ q + ½ γ(q, q) without the terms of third order in q, which need more of γ than its moments."""
+    """M(q) of u = x + φ q + ½ γ(q, q) without the terms of third order in q, which are not determined by the moments of γ."""
     K0 = d.geometric
     assert K0 is not None
     D, A = K0.second_moments, K0.acceleration
@@ -145,9 +145,9 @@ def beams() -> list[dict[str, Any]]:
 
 
 def finer_fields(d: fm.FlexibleBodyData, mesh: pp.Mesh, material: pp.Isotropic, share: float) -> SecondOrderFields:
-    """Affine fields and, besides, the largest principal fields of Galerkin's solution in the span of the static responses u_p.
+    """Affine fields and the largest principal fields of Galerkin's solution in the span of the static responses u_p.
 
-    γ = −Σ u_p E⁻¹ K0_r with E_pr = u_pᵀ K u_r has the displacements conjugate to all unit loads, −K0; what of it is not affine
+    γ = −Σ u_p E⁻¹ K0_r with E_pr = u_pᵀ K u_r has the displacements conjugate to all unit loads, −K0; its non-affine part
     has no moments. The frame of the body is that of the mesh. ``share``: of the largest field, at modes of one strain energy.
     """
     K0, own = d.geometric, second_order_fields(d)
@@ -188,7 +188,7 @@ def solid(length: float, side: float, divisions: int, E: float, rho: float) -> t
 
 
 def fields() -> list[dict[str, Any]]:
-    """Swinging beam and spin-up with more and more fields."""
+    """Swinging beam and spin-up with an increasing number of fields."""
     theory = load("elastica", HERE.parents[1] / "tests" / "references" / "test_hinged_elastica.py")
     stiffening = load("stiffening", HERE.parent / "stiffening" / "study.py")
     spinning, speed = stiffening.SPIN_UPS["wuhaug6"]
@@ -231,7 +231,7 @@ def draw(found: dict[str, Any]) -> Figure:
         ax.set_xticks([], minor=True)
         ax.set_xticks([100.0 * each for each in AMOUNTS], [f"{100.0 * each:g}" for each in AMOUNTS])
         ax.set_ylim(-1.5, 1.1)
-        ax.set_title({"second order": "terms up to second order alone", "manifold": "on the manifold"}[name])
+        ax.set_title({"second order": "terms up to second order only", "manifold": "on the manifold"}[name])
         ax.set_xlabel("deflection (% of the length)")
     axes[0].set_ylabel("smallest eigenvalue of M(q) in M(0)")
     return figure

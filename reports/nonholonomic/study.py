@@ -3,7 +3,7 @@
     python reports/nonholonomic/study.py        -> bicycle.png, cart.png, disc.png, study.json
 
 Eigenvalues are those of `linearize` about steady motions of the models: of the bicycle over its speed with the published points,
-of a rolling disc over its spin with the closed form, of a circling shopping cart with the closed form; beside them runs that
+of a rolling disc over its spin with the closed form, of a circling shopping cart with the closed form; and runs that
 start near the steady motion.
 """
 
@@ -127,7 +127,7 @@ def disc_figure() -> tuple[Figure, dict[str, float]]:
 
 
 def cart_figure() -> tuple[Figure, dict[str, float]]:
-    """Path of the wheel near a steady circle; forward speed and turning rate at v = 0, a centre, and at v > 0, a focus."""
+    """Path of the wheel near a steady circle; forward speed and yaw rate at v = 0, a centre, and at v > 0, a focus."""
     figure = Figure(figsize=(8.6, 4.0))
     figure.set_layout_engine("constrained")
     path, plane = figure.subplots(1, 2)
@@ -144,7 +144,7 @@ def cart_figure() -> tuple[Figure, dict[str, float]]:
         plane.plot(forward, s[:, 2], linewidth=1.0, label=f"v = {v:g} m/s")
     path.set(xlabel="x (m)", ylabel="y (m)", aspect="equal")
     path.set_title("Path of the wheel")
-    plane.set(xlabel="forward speed (m/s)", ylabel="turning rate (rad/s)")
+    plane.set(xlabel="forward speed (m/s)", ylabel="yaw rate (rad/s)")
     plane.set_title("Quasi-velocities σ₁, σ₂")
     plane.margins(0.05)
     plane.legend()

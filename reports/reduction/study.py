@@ -1,9 +1,9 @@
 """Reductions of three parts against their full finite-element models: frequencies, frequency responses, estimated errors.
 
-    python reports/reduction/study.py        -> link.png, plate.png, crank.png, reduction.json, tables on the screen
+    python reports/reduction/study.py        -> link.png, plate.png, crank.png, reduction.json, tables on stdout
 
-The full models are solved apart from the reductions: ARPACK with SuperLU for the frequencies, and the sum of many modes and of
-six moments of the rest for the responses, which direct solutions at two frequencies confirm.
+The full models are solved independently of the reductions: ARPACK with SuperLU for the frequencies, and the sum of many modes and
+of six moments of the remainder for the responses, verified by direct solutions at two frequencies.
 """
 
 import json
@@ -49,8 +49,8 @@ def methods(part: Part) -> dict[str, Reduction]:
 
 
 class Full(NamedTuple):
-    """Full model: frequencies [Hz] of the free and of the held body, the receptance (points,) of the held one where it is loaded,
-    and the largest deviation of that from direct solutions."""
+    """Full model: frequencies [Hz] of the free and of the held body, the receptance (points,) of the held one at the loaded
+    interface, and its largest deviation from direct solutions."""
 
     free: Array
     held: Array
@@ -71,7 +71,7 @@ class Reduced(NamedTuple):
 
 
 def allowed(part: Part, bound: list[BoundInterface], held: bool) -> sp.csr_matrix:
-    """Displacements (3N, n) that rigid interfaces allow, the first of them held if said."""
+    """Displacements (3N, n) admissible for rigid interfaces, optionally with the first of them held."""
     size = 3 * len(part.fe.nodes)
     driven = np.concatenate([(3 * b.nodes[:, None] + np.arange(3)).ravel() for b in bound if b.drives_nodes])
     columns = [sp.eye(size, format="csc")[:, np.setdiff1d(np.arange(size), driven)]]
@@ -119,7 +119,7 @@ def _sorted(omega2: Array, modes: Array) -> tuple[Array, Array]:
 
 
 def _full_response(pairs: tuple[Array, Array], solve: Any, M: sp.csc_matrix, f: Array, shift: float, frequency: Array) -> Array:
-    """fᵀ (K (1 + iη) − ω² M)⁻¹ f: the modes summed, the rest by its moments about −shift."""
+    """fᵀ (K (1 + iη) − ω² M)⁻¹ f: the sum of the modes, the remainder by its moments about −shift."""
     omega2, modes = pairs
     terms, X = [], f
     for _ in range(MOMENTS):
@@ -202,7 +202,7 @@ def facts(full: Full, each: Reduced, inside: NDArray[np.bool_]) -> dict[str, Any
 
 
 def automatic(part: Part, statics: InterfaceStatics, full: Full) -> list[dict[str, Any]]:
-    """Numbers of modes that modes="auto" takes, and the errors that they give."""
+    """Numbers of modes selected by modes="auto", and their errors."""
     rows = []
     for method, tolerances in ((pp.CraigBampton, (1e-2, 1e-3)), (pp.Rubin, (1e-2, 1e-3, 1e-4))):
         for tolerance in tolerances:

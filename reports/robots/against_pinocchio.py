@@ -1,4 +1,4 @@
-"""Kinematics and dynamics of one URDF file here and in Pinocchio (Carpentier et al., IEEE SII 2019).
+"""Kinematics and dynamics of one URDF file in flexmbs and Pinocchio (Carpentier et al., IEEE SII 2019).
 
     python reports/robots/against_pinocchio.py        -> pinocchio.json        (needs the package `pin`)
 

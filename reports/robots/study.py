@@ -2,8 +2,9 @@
 
     python reports/robots/study.py        -> scara.png, puma.png, study.json
 
-The SCARA's arms are solid aluminium bars, meshed and reduced here; its controller adds the torques of the rigid robot's path. The
-PUMA follows a Cartesian line with a payload that its controllers know or not. Inverse kinematics: 1000 random poses of each.
+The SCARA's arms are solid aluminium bars, meshed and reduced here; its controller adds the inverse dynamics of the rigid robot.
+The PUMA follows a Cartesian line with a payload that is known or unknown to its controllers. Inverse kinematics: 1000 random
+poses of each.
 """
 
 import json
@@ -62,7 +63,7 @@ def bar_link(size: tuple[float, float, float], alpha: float = 0.0) -> Link:
 
 
 def scara(flexible: bool) -> fm.Robot:
-    """Shoulder, elbow, spindle that slides and turns; 1.5 kg at the tool."""
+    """Shoulder, elbow, spindle with translation and rotation; 1.5 kg at the tool."""
     spindle = Link(joint="prismatic", mass=0.4, com=(0.0, 0.0, -0.05), inertia=(4e-4, 4e-4, 4e-5))
     wrist = Link(mass=0.1, inertia=(2e-5, 2e-5, 2e-5))
     links = {
@@ -75,7 +76,7 @@ def scara(flexible: bool) -> fm.Robot:
 
 
 class Run(NamedTuple):
-    """Times and distances (m) of the tool from its reference and from where it will rest."""
+    """Times and distances (m) of the tool from its reference and from its final position."""
 
     t: np.ndarray
     error: np.ndarray
@@ -84,13 +85,13 @@ class Run(NamedTuple):
 
 
 def at_rest(robot: fm.Robot, controller: Controller, q: np.ndarray) -> np.ndarray:
-    """Where the tool rests under control and weight."""
+    """Equilibrium position of the tool under control and weight."""
     found: np.ndarray = fm.statics(controlled(robot.started(q), controller)).solution.frame(robot.tool).position[0]
     return found
 
 
 def moved(robot: fm.Robot, controller: Controller, path: JointPath, t_end: float, goal: np.ndarray) -> Run:
-    """A run from static equilibrium; ``goal``: where the tool will rest."""
+    """A run from static equilibrium; ``goal``: final position of the tool."""
     model = controlled(robot.started(path.at(0.0).q), controller)
     begun = time.perf_counter()
     run = fm.simulate(model, t_end=t_end, step=STEP, start=fm.statics(model))
@@ -109,7 +110,7 @@ def vibrations(robot: fm.Robot, controller: Controller, q: np.ndarray) -> list[t
 
 
 def scara_study() -> tuple[dict[str, Run], dict[str, object]]:
-    """The same motion with the rigid and the flexible arm, as it is and shaped."""
+    """The same motion with the rigid and the flexible arm, unshaped and shaped."""
     rigid, soft = scara(False), scara(True)
     plain = Trapezoid(START, GOAL, rate=(4.0, 4.0, 0.5, 8.0), acceleration=(20.0, 20.0, 4.0, 60.0))
 
@@ -152,9 +153,9 @@ def puma_study() -> tuple[dict[str, Run], dict[str, object]]:
     path = Line(bare, q0, last, 0.8)
     kp, kd = np.array([4e3, 4e3, 2e3, 200.0, 200.0, 100.0]), np.array([300.0, 300.0, 150.0, 8.0, 8.0, 4.0])
     controllers = {
-        "computed torque, knows the load": ComputedTorque(loaded, path, 900.0, 60.0),
-        "computed torque, does not": ComputedTorque(bare, path, 900.0, 60.0),
-        "PD + gravity, knows the load": PDGravity(loaded, path, kp, kd),
+        "computed torque, load known": ComputedTorque(loaded, path, 900.0, 60.0),
+        "computed torque, load unknown": ComputedTorque(bare, path, 900.0, 60.0),
+        "PD + gravity, load known": PDGravity(loaded, path, kp, kd),
     }
     runs = {name: moved(loaded, controller, path, 1.2, last[:3, 3]) for name, controller in controllers.items()}
     return runs, {name: {"largest_error_mm": 1e3 * float(run.error.max()), "seconds": run.seconds} for name, run in runs.items()}
@@ -176,7 +177,7 @@ def inverse_study(robot: fm.Robot) -> dict[str, object]:
 
 
 def draw(runs: dict[str, Run], *, goal: bool) -> Figure:
-    """Tracking error, and the distance from the goal where asked for."""
+    """Tracking error and, optionally, the distance from the goal."""
     figure, axes = panels(2 if goal else 1, height=2.6, share=False)
     for name, run in runs.items():
         axes[0].plot(run.t, 1e3 * run.error, label=name, linewidth=1.2)
@@ -186,7 +187,7 @@ def draw(runs: dict[str, Run], *, goal: bool) -> Figure:
     axes[0].set_xlabel("time (s)")
     axes[0].legend(loc="upper right")
     if goal:
-        axes[1].set_title("Distance of the tool from where it will rest (mm)")
+        axes[1].set_title("Distance of the tool from its final position (mm)")
         axes[1].set_xlabel("time after the end of the path (s)")
         axes[1].set_xlim(-0.1, AFTER)
         axes[1].set_ylim(1e-4, 1e2)

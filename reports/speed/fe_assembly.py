@@ -1,10 +1,10 @@
-"""Assembly of stiffness and mass: this package against scikit-fem, one thread, in one process.
+"""Assembly of stiffness and mass: flexmbs against scikit-fem, one thread, in one process.
 
-    python reports/speed/fe_assembly.py        writes fe_assembly.json beside it and prints the table
+    python reports/speed/fe_assembly.py        writes fe_assembly.json and prints the table
 
 Both assemble K and the nodal mass m (M = m ⊗ 1₃, so that scikit-fem too needs the scalar form only) of the same box with the
-same quadrature; the best of the repetitions counts, the two programs taking turns. The matrices are compared by their products
-with a random vector. scikit-fem's time includes its bases (shape functions at the quadrature points), as ours does.
+same quadrature; the minimum of alternating repetitions is reported. The matrices are compared by their products
+with a random vector. scikit-fem's time includes its bases (shape functions at the quadrature points), as that of flexmbs does.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def peer(mesh, name, scalar):
 
 
 def places(mesh, basis):
-    """Our row of each of scikit-fem's degrees of freedom."""
+    """Row in flexmbs of each degree of freedom of scikit-fem."""
     node = cKDTree(mesh.nodes).query(basis.doflocs.T)[1]
     n = basis.N // len(mesh.nodes)
     component = np.zeros(basis.N, dtype=int)
@@ -77,7 +77,7 @@ def study(name, repetitions):
     divisions, scalar = CASES[name]
     mesh = box_mesh((1.0, 1.0, 1.0), (divisions,) * 3, name)
     run_peer = peer(mesh, name, scalar)
-    assemble(box_mesh((1.0, 1.0, 1.0), (1, 1, 1), name), STEEL)  # compiles, or loads what is compiled
+    assemble(box_mesh((1.0, 1.0, 1.0), (1, 1, 1), name), STEEL)  # compiles, or loads cached kernels
     ours, theirs = [], []
     for _ in range(repetitions):
         seconds, fe = timed(lambda: assemble(mesh, STEEL))

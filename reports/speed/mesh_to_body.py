@@ -4,13 +4,13 @@
     python reports/speed/mesh_to_body.py --sizes 1M --programs flexmbs     one size, one program
     python reports/speed/mesh_to_body.py --sizes 300k --programs flexmbs,scikit-fem --patience 480
 
-Each program runs in a process of its own on two threads; its wall time is that of the whole process, start and end included. The
-programs take turns. Sizes and programs that are not run again keep their figures in the .json. A program that is not done
-within the patience (s) is ended; ratios to it are then upper bounds.
+Each program runs in a separate process on two threads; its wall time is that of the whole process, start and end included. The
+programs alternate. Sizes and programs that are not run again keep their results in the .json. A program that does not end
+within the patience (s) is stopped; ratios to it are then upper bounds.
 
 flexmbs: reads the .inp, 20 fixed-interface modes, 2 x 6 constraint modes, reference, all shape integrals, writes the .h5.
-CalculiX: the same .inp with both interfaces fixed, *FREQUENCY for 20 modes, nothing else.
-scikit-fem: assembly of K and M of the same elements, interfaces taken out, scipy.sparse.linalg.eigsh(K, 20, M, sigma=0).
+CalculiX: the same .inp with both interfaces fixed, *FREQUENCY for 20 modes only.
+scikit-fem: assembly of K and M of the same elements, interfaces removed, scipy.sparse.linalg.eigsh(K, 20, M, sigma=0).
 """
 
 import argparse
@@ -66,7 +66,7 @@ def write_deck(path, nodes, table, sets):
 
 
 def run_flexmbs(deck):
-    """Times of the steps [s] and frequencies [Hz]; its own process."""
+    """Times of the steps [s] and frequencies [Hz]; in a separate process."""
     import preprocess as pp
     from preprocess.elements.formulation import Formulation
 
@@ -119,7 +119,7 @@ RUNS = {"flexmbs": run_flexmbs, "CalculiX": run_calculix, "scikit-fem": run_scik
 
 
 def in_process(program, deck, threads, patience):
-    """One run: wall and CPU time [s], peak memory [GB] and what the run returns; without frequencies where it took too long."""
+    """One run: wall and CPU time [s], peak memory [GB] and what the run returns; without frequencies if it took too long."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CCX_NPROC_EQUATION_SOLVER", "NUMBER_OF_CPUS")
     environment = os.environ | dict.fromkeys(names, str(threads))
     start = time.perf_counter()
@@ -141,14 +141,14 @@ def in_process(program, deck, threads, patience):
 
 
 def alone(program, deck):
-    """What a process of its own prints."""
+    """Output of a separate process."""
     found = RUNS[program](deck)
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print(json.dumps(found | {"memory [GB]": peak / 1e6}))
 
 
 def study(size, programs, repetitions, threads, patience, folder):
-    """The quickest run of each program on one size."""
+    """The fastest run of each program for one size."""
     nodes, table, sets = hook(CELLS[size])
     deck = pathlib.Path(folder) / f"hook_{size}.inp"
     write_deck(deck, nodes, table, sets)
@@ -190,7 +190,7 @@ def verdicts(table):
                 held = found["wall ratio below"] <= limit
                 good = good and held
                 lines.append(
-                    f"{size:5s} / {program:10s} time below {found['wall ratio below']:.3f} (at most {limit}), it was ended: "
+                    f"{size:5s} / {program:10s} time below {found['wall ratio below']:.3f} (at most {limit}), it was stopped: "
                     f"{'PASS' if held else 'FAIL'}"
                 )
                 continue
@@ -224,7 +224,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         programs = options.programs.split(",")
         if "flexmbs" in programs:
-            study("10k", ["flexmbs"], 1, options.threads, options.patience, folder)  # compiles, or loads what is compiled
+            study("10k", ["flexmbs"], 1, options.threads, options.patience, folder)  # compiles, or loads cached kernels
         for size in options.sizes.split(","):
             kept[size] = kept.get(size, {}) | study(
                 size, programs, options.repetitions, options.threads, options.patience, folder

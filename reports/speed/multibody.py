@@ -1,13 +1,13 @@
 """Speed of the multibody core: steps against Exudyn, long chains, user forces, start and compilation.
 
-    python reports/speed/multibody.py          writes multibody.json beside it and prints the table
+    python reports/speed/multibody.py          writes multibody.json and prints the table
 
 The chains are flexible steel beams (1 m × 40 mm × 40 mm, 24 × 2 × 2 hexahedra of 27 nodes) in series, revolute joints about z,
-that fall from the horizontal for one second. Both programs get the same mode shapes and run one thread of the same process by
-turns: generalized-α with the same spectral radius and step, modified Newton. The least CPU time of the repetitions counts,
-without assembling, initial conditions and compilation. Exudyn is given its cheaper variants: the joint sits on the node of the
-floating frame where it can, the other marker takes the four corner nodes of the (rigid) face, the faster of its dense and sparse
-solvers is used.
+that fall from the horizontal for one second. Both programs use the same mode shapes and alternate in one thread of the same
+process: generalized-α with the same spectral radius and step, modified Newton. The minimum CPU time of the repetitions is
+reported, without assembly, initial conditions and compilation. Exudyn uses its faster variants: the joint is attached to the node
+of the floating frame if possible, the other marker uses the four corner nodes of the (rigid) face, the faster of its dense and
+sparse solvers is used.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import time
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 if "--fast-build" in sys.argv:
-    sys.exudynFast = True  # Exudyn's build with AVX2 and without range checks; to be said before its import
+    sys.exudynFast = True  # Exudyn's build with AVX2 and without range checks; to be set before its import
 
 import exudyn  # noqa: E402
 import exudyn.itemInterface as items  # noqa: E402
@@ -44,14 +44,15 @@ from flexmbs.studies.warmup import pairs  # noqa: E402
 
 SIZES = [(n, modes) for n in (2, 6, 10) for modes in (4, 16)]
 STEP, RHO, GRAVITY = 1e-3, 0.8, (0.0, -9.81, 0.0)
-DEFAULT, RELAXED = 1e-8, 1e-5  # Exudyn's relative tolerances of the residual: its default; as exact as ours in the tip
+# Exudyn's relative tolerances of the residual: its default; with the accuracy of flexmbs at the tip
+DEFAULT, RELAXED = 1e-8, 1e-5
 OURS = {
     "absolute": {"formalism": "multiplier", "coordinates": "absolute"},
     "joint": {"formalism": "multiplier", "coordinates": "joint"},
     "recursive": {"formalism": "recursive"},
-    "unasked": {},  # what simulate takes by itself
+    "unasked": {},  # the default of simulate
 }  # fmt: skip
-FASTEST = [0.09, 0.07, 0.055, 0.045, 0.05, 0.045]  # limits of the fastest of ours, in the order of the sizes
+FASTEST = [0.09, 0.07, 0.055, 0.045, 0.05, 0.045]  # limits of the fastest formalism of flexmbs, in the order of the sizes
 LIMITS = {
     "step": 0.12, "unasked": 1.1, "tip": 1e-4, "chain": 12.0, "jitted": 50e-9, "python": 2e-6, "start": 0.9, "compilation": 40.0,
     "pair": 6.0,
@@ -77,7 +78,7 @@ def truncated(body, modes):
 
 
 def chain(body, n, gravity=GRAVITY, rates=None):
-    """Our model of n beams in series; ``rates``: initial angular velocities of the beams, rad/s."""
+    """Model of n beams in series; ``rates``: initial angular velocities of the beams, rad/s."""
     model = fm.Model("chain", gravity=gravity)
     speeds = np.diff(np.zeros(n) if rates is None else rates, prepend=0.0)
     end = model.ground
@@ -97,7 +98,7 @@ def clocked(model, t_end, **options):
 
 
 def our_run(body, n, way, steps=1000, step=STEP, tolerance=None, **motion):
-    """CPU seconds a step, tip at the end, Newton iterations a step."""
+    """CPU seconds per step, tip at the end, Newton iterations per step."""
     exact = {} if tolerance is None else {"newton_tolerance": tolerance}
     method = fm.GeneralizedAlpha(rho_inf=RHO, step=step, **exact)
     seconds, solution = clocked(chain(body, n, **motion), steps * step, integrator=method, **OURS[way])
@@ -115,7 +116,7 @@ def peer_beams(fe, body, modes):
 
 
 def peer_chain(fe, body, n, modes, gravity=GRAVITY, rates=None, force=0):
-    """Exudyn's system of n beams in series and the sensor of its tip; ``force``: generalized force of the user on every beam."""
+    """Exudyn's system of n beams in series and the sensor of its tip; ``force``: user-defined generalized force on every beam."""
     system, beams = exudyn.SystemContainer().AddSystem(), peer_beams(fe, body, modes)
     rates = np.zeros(n) if rates is None else np.asarray(rates)
     corners = [int(k) for k in fe.node_sets["x1"] if np.allclose(np.abs(fe.nodes[k, 1:]), 0.02)]
@@ -141,7 +142,7 @@ def peer_chain(fe, body, n, modes, gravity=GRAVITY, rates=None, force=0):
 
 
 def peer_run(fe, body, n, modes, solver, tolerance, steps=1000, step=STEP, **motion):
-    """CPU seconds a step, tip at the end, Newton iterations a step."""
+    """CPU seconds per step, tip at the end, Newton iterations per step."""
     system, sensor = peer_chain(fe, body, n, modes, **motion)
     settings = exudyn.SimulationSettings()
     settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = steps, steps * step
@@ -182,7 +183,7 @@ def step_case(fe, body, n, modes, repetitions):
         "Exudyn relaxed": lambda **o: peer_run(fe, body, n, modes, solver, **{"tolerance": RELAXED, **o}),
     }
     for key in OURS:
-        runs[key](steps=10)  # compiles, or loads what is compiled
+        runs[key](steps=10)  # compiles, or loads cached kernels
     rounds = [{key: run() for key, run in runs.items()} for _ in range(repetitions)]
     row = {"bodies": n, "modes": modes, "solver of Exudyn": str(solver).rpartition(".")[2]}
     for key in runs:
@@ -196,10 +197,10 @@ def step_case(fe, body, n, modes, repetitions):
 
 
 def exactness(runs, tips):
-    """Errors of the tips that ending Newton's method leaves, and distances of the tips with a finer step."""
+    """Errors of the tips by the residual of Newton's method, and distances of the tips with a smaller step."""
     fine = {key: runs[key](steps=4000, step=STEP / 4, tolerance=1e-11)[1] for key in ("absolute", "joint", "Exudyn")}
     errors = {f"{key}, Newton error [m]": distance(tips[key], run(tolerance=1e-11)[1]) for key, run in runs.items()}
-    ours = ("absolute", "joint")  # the recursion is another way to solve the equations in joint coordinates
+    ours = ("absolute", "joint")  # the recursive formalism solves the same equations in joint coordinates
     return errors | {f"{key}, tip from Exudyn, step / 4 [m]": distance(fine[key], fine["Exudyn"]) for key in ours}
 
 
@@ -210,7 +211,7 @@ def steps(repetitions):
 
 
 def scaling(repetitions):
-    """Step of 100 beams over step of 10, by turns."""
+    """Step of 100 beams relative to 10, alternating."""
     _, body = beam()
     table = []
     for modes in (4, 16):
@@ -252,7 +253,7 @@ def address_of(make, function):
 
 @numba.njit
 def call_often(address, count, x, out):
-    """Calls as the time loop makes them; the sum keeps the compiler from leaving anything out."""
+    """Calls as in the time loop; the sum prevents the compiler from removing them."""
     total = 0.0
     for k in range(count):
         x[0] = 1e-3 * k
@@ -272,7 +273,7 @@ def call_time(make, function, count):
 
 
 def call_case(make, function, arguments, repetitions):
-    """Seconds a call of a user function from the compiled loop, jitted and as plain Python beyond its body."""
+    """Seconds per call of a user function from the compiled loop, jitted and as plain Python minus its body."""
     compiled = numba.njit(function)
     rounds = [
         [call_time(make, compiled, 10_000_000), call_time(make, function, 100_000), body_time(function, arguments)]
@@ -330,12 +331,13 @@ def child(command, environment=None):
 
 
 def start(repetitions):
-    """Cold compilation of the demo's path, start of a fresh process when all is compiled, and what each other pair adds."""
+    """Cold compilation of the demo's path, start of a new process with all kernels cached, and the additional time of each other
+    pair."""
     with tempfile.TemporaryDirectory() as folder:
         file, cache = str(pathlib.Path(folder) / "beam.h5"), pathlib.Path(folder) / "cache"
         beam()[1].save(file)
         command = [sys.executable, "-c", FIRST_STEP, file]
-        environment = {"NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": ""}  # as it is with users
+        environment = {"NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": ""}  # as for users
         cold = child(command, environment)
         warm = [child(command, environment) for _ in range(repetitions)]
         wall, cpu = (min(w[k] for w in warm) for k in (0, 1))
@@ -357,7 +359,7 @@ PARTS = {"steps": steps, "scaling": scaling, "calls": calls, "start": start}
 
 
 def in_child(part, repetitions, *flags):
-    """One part in a fresh process."""
+    """One part in a new process."""
     command = [sys.executable, __file__, "--part", part, "--repetitions", str(repetitions), *flags]
     return json.loads(child(command)[2].splitlines()[-1])
 
@@ -368,8 +370,8 @@ def verdicts(found):
     for row, limit in zip(found["steps"], FASTEST):
         what, best = f"{row['bodies']} bodies, {row['modes']} modes", min(row[f"{way} [s]"] for way in OURS)
         rows += [(f"step / Exudyn, {what}, absolute", row["absolute / Exudyn"], LIMITS["step"])]
-        rows += [(f"step / Exudyn, {what}, the fastest of ours", best / row["Exudyn [s]"], limit)]
-        rows += [(f"step unasked / fastest, {what}", row["unasked [s]"] / best, LIMITS["unasked"])]
+        rows += [(f"step / Exudyn, {what}, fastest formalism", best / row["Exudyn [s]"], limit)]
+        rows += [(f"default step / fastest, {what}", row["unasked [s]"] / best, LIMITS["unasked"])]
     rows += [("largest distance of the tips [m]", max(r["absolute, tip from Exudyn [m]"] for r in found["steps"]), LIMITS["tip"])]
     rows += [(f"100 bodies / 10, {r['modes']} modes, {r['coordinates']}", r["ratio"], LIMITS["chain"]) for r in found["scaling"]]
     for kind, row in found["calls"].items():
@@ -387,8 +389,11 @@ TIPS = "absolute, tip from Exudyn [m]", "absolute, tip from Exudyn, step / 4 [m]
 
 def show(rows):
     """Table of the chains."""
-    print("bodies modes | µs a step: ours absolute, joint, recursive, unasked; Exudyn, relaxed | ratio of ours (to relaxed)")
-    print("             | tips apart absolute, with step / 4 (m) | Newton error of the tip (m), in the order of the times")
+    print(
+        "bodies modes | µs per step: flexmbs absolute, joint, recursive, default; Exudyn, "
+        "relaxed | ratios of flexmbs (to relaxed)"
+    )
+    print("             | distance of tips absolute, with step / 4 (m) | Newton error of the tip (m), in the order of the times")
     for r in rows:
         times = " ".join(f"{1e6 * r[f'{key} [s]']:7.1f}" for key in RUNS)
         ratios = " ".join(f"{r[f'{key} / Exudyn']:.3f} ({r[f'{key} / Exudyn relaxed']:.3f})" for key in OURS)

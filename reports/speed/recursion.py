@@ -4,9 +4,9 @@
     python reports/speed/recursion.py        -> recursion.json, and a table with PASS or FAIL for every limit
 
 Serial chains of n links with random placements and inertias, revolute joints and every third one prismatic; the same numbers
-in all programs, which must agree on the accelerations. Our time is that of one evaluation in a compiled loop. Pinocchio's ABA
-is called from Python; the time of the same call on an empty model is subtracted. MuJoCo takes its steps (Euler, no contacts)
-in a loop of its own. CPU seconds of one thread, the programs take turns, the least of the repetitions counts.
+in all programs, which must agree on the accelerations. The time of flexmbs is that of one evaluation in a compiled loop.
+Pinocchio's ABA is called from Python; the time of the same call on an empty model is subtracted. MuJoCo steps (Euler, no
+contacts) in its own loop. CPU seconds of one thread, minimum of alternating repetitions.
 """
 
 import argparse
@@ -44,7 +44,7 @@ BATCH, CELLS = 0.1, (10, 20, 40)
 
 
 def often(model, here, same, t, count, none):
-    """``count`` evaluations; the velocities change a little with the result, so that none is left out."""
+    """``count`` evaluations; the velocities change a little with the result, so that none is optimized away."""
     for _ in range(int(count)):
         accelerations(model.system, model.work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
         here.s[0] += 1e-12 * here.sd[0]
@@ -57,7 +57,7 @@ def kernel(form):
 
 
 def least(call, count, repetitions):
-    """Least CPU seconds of one of ``count`` things that ``call`` does."""
+    """Minimum CPU seconds of one of the ``count`` operations of ``call``."""
     best = np.inf
     for _ in range(repetitions):
         start = time.process_time()
@@ -81,7 +81,7 @@ def links(n):
 
 
 def our_chain(parts):
-    """The chain as a model of ours."""
+    """The chain as a model of flexmbs."""
     model = fm.Model("chain", gravity=GRAVITY, frames={"end": fm.Frame(position=tuple(parts[0][1]), rotation=parts[0][0])})
     end = model.ground["end"]
     for i, (_, _, mass, com, inertia, kind) in enumerate(parts):
@@ -135,7 +135,7 @@ def our_time(compiled, q, s, repetitions, beta=None):
 
 
 def rigid_case(n, repetitions):
-    """One row: our, Pinocchio's and MuJoCo's times, differences of accelerations."""
+    """One row: times of flexmbs, Pinocchio and MuJoCo, differences of accelerations."""
     parts = links(n)
     rng = np.random.default_rng(3)
     q, v = rng.uniform(-1.0, 1.0, n), rng.uniform(-1.0, 1.0, n)

@@ -2,11 +2,12 @@
 
     python reports/stiffening/study.py [frequencies] [spin-up]        -> frequencies.png, spin_up.png, study.json
 
-Frequencies: a slender solid beam on a hub (radius R = 0 and L) that turns at a constant rate; steady motion, linearised there;
-flapwise μ = ω √(m L⁴/EI) over γ = Ω √(m L⁴/EI) against the uniform Euler–Bernoulli beam (Wright, Smith, Thresher, Wang, Journal
-of Applied Mechanics 49 (1982) 197). Spin-up: the beams of Simo and Vu-Quoc (1986) and of Wu and Haug (1988) clamped to a shaft
-that speeds up from rest to Ω in 15 s; lateral deflection of the tip in the hub's frame, with the body frame at the clamped end,
-in mean axes and of two parts, against the elastica (inextensible, any deflection) and against beam equations to second order.
+Frequencies: a slender solid beam on a hub (radius R = 0 and L) that rotates at a constant rate; steady motion and linearization
+about it; flapwise μ = ω √(m L⁴/EI) over γ = Ω √(m L⁴/EI) against the uniform Euler–Bernoulli beam (Wright, Smith, Thresher, Wang,
+Journal of Applied Mechanics 49 (1982) 197). Spin-up: the beams of Simo and Vu-Quoc (1986) and of Wu and Haug (1988) clamped to a
+shaft that accelerates from rest to Ω in 15 s; lateral deflection of the tip in the hub's frame, with the body frame at the
+clamped end, in mean axes and of two parts, against the elastica (inextensible, arbitrary deflection) and against beam equations
+to second order.
 """
 
 import json
@@ -56,7 +57,7 @@ def body(beam: Beam, *, divisions: int, element: str = "hex20", modes: int = 8, 
 def on_a_hub(
     data: fm.FlexibleBodyData, motion: Any, *, radius: float = 0.0, stiffening: bool = True, parts: int = 1
 ) -> fm.Model:  # fmt: skip
-    """A beam, of equal ``parts``, clamped to a hub that turns about z by a given motion."""
+    """A beam, of equal ``parts``, clamped to a hub with a prescribed rotation about z."""
     model = fm.Model("beam on a hub", gravity=(0.0, 0.0, 0.0))
     hub = model.add(fm.RigidBody("hub", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"rim": (radius, 0.0, 0.0)}))
     model.add(fm.Revolute("shaft", model.ground, hub))
@@ -70,7 +71,7 @@ def on_a_hub(
 
 
 def flap_frequencies(data: fm.FlexibleBodyData, speed: float, *, radius: float = 0.0, stiffening: bool = True) -> np.ndarray:
-    """Flapwise angular frequencies (rad/s) about the steady rotation, ascending; none where there is no steady rotation."""
+    """Flapwise angular frequencies (rad/s) about the steady rotation, ascending; empty if there is no steady rotation."""
     model = on_a_hub(data, fm.Ramp(0.0, speed), radius=radius, stiffening=stiffening)
     try:
         modes = fm.linearize(model, at=fm.statics(model, steady=True)).modes
@@ -167,7 +168,7 @@ def _slope_and_curvature(k: int, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def run(data: fm.FlexibleBodyData, speed: float, *, stiffening: bool, parts: int = 1) -> tuple[fm.Solution, str]:
-    """The spin-up as far as it goes, and why it ended."""
+    """The spin-up up to its end, and the reason of the end."""
     model = on_a_hub(data, spin_up(speed), stiffening=stiffening, parts=parts)
     try:
         integrator = fm.GeneralizedAlpha(step=STEP, rho_inf=0.9)
@@ -193,7 +194,7 @@ def largest(t: np.ndarray, deflection: np.ndarray) -> tuple[float, float]:
 
 
 def spin_ups() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Largest deflections and where the unstiffened beam goes; the histories for the picture."""
+    """Largest deflections, divergence of the unstiffened beam, and histories for the plot."""
     table, curves = {}, {}
     for name, (beam, speed) in SPIN_UPS.items():
         wanted = REFERENCE["spin_up"][name]
@@ -222,7 +223,7 @@ def spin_ups() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def draw_frequencies(found: dict[str, Any]) -> Figure:
-    """μ over γ: beam theory, the program, and the program with the switch off."""
+    """μ over γ: beam theory, the program, and the program without stiffening."""
     figure = Figure(figsize=(8.6, 5.2))
     axes = figure.subplots(1, 2, sharey=True)
     for ax, radius in zip(axes, (0, 1)):

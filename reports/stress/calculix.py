@@ -16,7 +16,7 @@ _LAST = 16  # numbers in a line
 
 
 def rigid_tip(mesh: pp.Mesh, force: Sequence[float]) -> tuple[list[str], list[str]]:
-    """A bar held at x0 whose face x1 is rigid, pulled at its centre: cards of the model and of the step."""
+    """A bar fixed at x0 with the rigid face x1 loaded at its centre: cards of the model and of the step."""
     reference, turn = len(mesh.nodes) + 1, len(mesh.nodes) + 2
     at = ", ".join(f"{x:.15g}" for x in mesh.nodes[mesh.node_set("x1")].mean(axis=0))
     held = ["*BOUNDARY", *(f"{n + 1}, 1, 3" for n in mesh.node_set("x0"))]
@@ -33,7 +33,7 @@ def spinning(speed: float) -> list[str]:
 
 
 def nodal_stress(mesh: pp.Mesh, model: Sequence[str], step: Sequence[str]) -> np.ndarray:
-    """Stress (N, 6) xx yy zz xy yz zx that ccx writes at the nodes, five digits."""
+    """Stress (N, 6) xx yy zz xy yz zx at the nodes by ccx, five digits."""
     with tempfile.TemporaryDirectory() as folder:
         return _nodal(_run(mesh, [*model, *_STEP, *step, "*EL FILE", "S"], Path(folder)) / "part.frd", len(mesh.nodes))
 

@@ -1,4 +1,5 @@
-"""The parts of the study: a straight bar, a disc with a bore, a waisted bar; each is bent or spun by the complete program."""
+"""The parts of the study: a straight bar, a disc with a bore, a waisted bar; each in bending or rotation by the complete
+program."""
 
 from collections.abc import Mapping
 
@@ -10,7 +11,7 @@ import preprocess as pp
 STEEL = pp.Isotropic(E=210e9, nu=0.3, rho=7850.0, yield_stress=355e6)
 LENGTH, WIDTH, HEIGHT = 0.5, 0.03, 0.02
 BORE, RIM, THICKNESS = 0.03, 0.15, 0.01
-WAIST, WAVE = 0.45, 0.05  # how much thinner in the middle, and over which length, m
+WAIST, WAVE = 0.45, 0.05  # reduction of the width in the middle, and its length, m
 
 
 def straight_bar(element: str = "hex20", divisions: tuple[int, int, int] = (40, 3, 2)) -> pp.Mesh:
@@ -46,7 +47,7 @@ def bar_body(mesh: pp.Mesh, modes: int) -> fm.FlexibleBodyData:
 
 
 def disc_body(mesh: pp.Mesh, modes: int) -> fm.FlexibleBodyData:
-    """Disc whose hub follows the mean motion of the bore and does not hold it."""
+    """Disc whose hub follows the mean motion of the bore without constraining it."""
     hub = {"hub": pp.Averaged("bore", position=(0.0, 0.0, 0.0))}
     return pp.reduce(mesh, STEEL, interfaces=hub, method=pp.CraigBampton(modes=modes), reference="hub", name="disc")
 

@@ -1,4 +1,5 @@
-"""Stress of bent and spun parts by the complete program (mesh, reduction, equilibrium, stress) against closed forms and CalculiX.
+"""Stress of bent and spinning parts by the complete program (mesh, reduction, equilibrium, stress) against closed forms and
+CalculiX.
 
 python reports/stress/study.py        -> stress.json, bar.png, disc.png, waist.png (about a minute; needs ccx)
 """
@@ -46,13 +47,14 @@ Numbers = dict[str, object]
 
 
 def clamped(mesh: pp.Mesh, modes: int) -> fm.FlexibleBodyData:
-    """Straight bar with the clamped–free modes alone: none of them is the static shape of a load."""
+    """Straight bar with the clamped–free modes only: none of them is the static shape of a load."""
     ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     return pp.reduce(mesh, STEEL, interfaces=ends, method=pp.ClampedModes(modes=modes, at="root"), reference="root", name="bar")
 
 
 def straight(numbers: Numbers) -> None:
-    """Error of σ_xx from 20 to 80 % of the length, with and without static correction, by the number of modes; and its course."""
+    """Error of σ_xx from 20 to 80 % of the length, with and without static correction, by the number of modes, and its
+    distribution."""
     mesh = straight_bar()
     found: dict[str, dict[str, list[float]]] = {}
     courses = {}
@@ -139,7 +141,7 @@ def spinning_disc(numbers: Numbers) -> None:
 
 
 def waisted(numbers: Numbers) -> None:
-    """The waisted bar, bent and spun, node by node against CalculiX on the same mesh."""
+    """The waisted bar in bending and rotation, node by node against CalculiX on the same mesh."""
     pictures = []
     for element in ("tet10", "hex20"):
         mesh = waisted_bar(element)
@@ -187,7 +189,7 @@ def _against(solution: fm.Solution, body: str, reference: np.ndarray) -> Numbers
 
 
 def _at_points(mesh: pp.Mesh, data: fm.FlexibleBodyData) -> Numbers:
-    """Stress at the integration points of K, each element's sorted by size: both programs before any extrapolation."""
+    """Stress at the integration points of K, sorted by magnitude in each element: both programs before any extrapolation."""
     assert data.surface is not None
     solution = bent(data, PULL)
     u = data.surface.phi @ solution.body("bar").elastic[0]
@@ -206,7 +208,7 @@ def _at_points(mesh: pp.Mesh, data: fm.FlexibleBodyData) -> Numbers:
 
 
 def _fine() -> Numbers:
-    """Hot spots on a mesh of eight times as many elements."""
+    """Hot spots on a mesh with eight times as many elements."""
     data = bar_body(waisted_bar("hex20", (60, 8, 6)), 6)
     return {
         "nodes": int(data.provenance["nodes"]),
@@ -216,7 +218,7 @@ def _fine() -> Numbers:
 
 
 def _side_by_side(pictures: list[Figure]) -> None:
-    """The pictures of the reports in one."""
+    """The pictures of the reports in one figure."""
     images = []
     for picture in pictures:
         buffer = io.BytesIO()

@@ -1,9 +1,9 @@
-"""How the code is built: lengths, parameters, circles of imports, and where kinds are named outside their own file.
+"""Structure of the code: lengths, parameters, import cycles, and kinds named outside of their own file.
 
     python reports/structure/study.py                     prints the table beside the one in before.json
-    python reports/structure/study.py --save before.json  of the tree that stands
+    python reports/structure/study.py --save before.json  of the current tree
 
-It reads the sources alone, nothing of the packages is imported. `grimp` comes with import-linter (the extra dev).
+It reads the sources only, without importing the packages. `grimp` comes with import-linter (the extra dev).
 """
 
 import argparse
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("flexmbs", "preprocess")
 KERNELS = {"part", "called", "entry", "kernel", "packed"}
 LONG_FILE, LONG_FUNCTION, LONGEST_FUNCTION, MANY, MOST = 300, 40, 60, 6, 8
-REGISTRIES = {  # where the kinds of a family are declared, and the class that they follow from
+REGISTRIES = {  # where the kinds of a family are declared, and their base class
     "joints": ("model/joints.py", "Joint"),
     "relations": ("model/relations", "Relation"),
     "elementary motions": ("model/motions.py", "Motion"),
@@ -147,8 +147,8 @@ def measured() -> dict[str, Any]:
         f"kernels with more than {MOST} parameters": sum(parameters(k) > MOST for _, k in kernels),
         "most parameters of a kernel": f"{parameters(widest[1])} ({widest[1].name})",
         "comment lines": f"{sum(map(comment_lines, trees)) / sum(lines.values()):.1%}",
-        "circles of imports": len(real),
-        "files in circles": sum(map(len, real)),
+        "import cycles": len(real),
+        "files in import cycles": sum(map(len, real)),
         "imports inside functions": sum(map(inner_imports, trees.values())),
         "integers that name columns of records": record_columns(trees),
         **{f"{family} named elsewhere": text for family, text in kinds(trees).items()},

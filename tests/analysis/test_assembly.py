@@ -138,7 +138,7 @@ def test_locked_speeds_that_contradict_are_named():
         fm.assemble(four_bar(0.7, rod - 0.7, rocker - rod, v0=2.0), locked=("main", "pin"))
 
 
-def test_loop_that_cannot_close_tells_the_gap():
+def test_loop_that_cannot_close_reports_the_gap():
     """Stretched out, the bars leave 2 − (0.3 + 0.8 + 0.6) = 0.3 m."""
     with pytest.raises(fm.InputError, match=r"joints\.foot: the loop does not close, residual gap") as told:
         fm.assemble(four_bar(0.1, 0.1, 0.1, ground=2.0))
@@ -163,7 +163,7 @@ def test_drive_that_contradicts_is_named():
         ({"weights": {"pin": (1.0, 2.0)}}, "initial.weights.pin: 2 numbers for 1 degrees of freedom"),
     ],
 )
-def test_slips_are_told(options, message):
+def test_slips_are_reported(options, message):
     with pytest.raises(fm.InputError, match=message.replace("(", r"\(")):
         fm.assemble(four_bar(), **options)
 

@@ -55,7 +55,7 @@ def test_command_prints_rows_and_takes_its_end_time_from_the_model(tmp_path, cap
     assert all(row["outcome"] == "finished" for row in found["rows"])
 
 
-def test_unknown_names_are_told() -> None:
+def test_unknown_names_are_reported() -> None:
     with pytest.raises(fm.InputError, match="integrators: unknown 'euler'; known: generalized-alpha"):
         fm.compare(slider_crank(), t_end=0.1, integrators=("euler",))
     with pytest.raises(fm.InputError, match="formalism: unknown 'magic'; known: multiplier"):

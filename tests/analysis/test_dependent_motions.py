@@ -1,4 +1,4 @@
-"""Joints whose motions depend on each other in a position are refused by name, by every study; rods have an axis to avoid it."""
+"""Joints whose motions depend on each other in a position are rejected by name, by every study; rods have an axis to avoid it."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ STUDIES = {
 
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.parametrize("make", [lambda: chain("zyz"), lambda: chain("zz"), lambda: rod("x", (0, np.pi / 2, 1, 0, 0, 0))])
-def test_refused(make, study):
+def test_rejected(make, study):
     with pytest.raises(fm.InputError, match=r"joints\.[jd]: its motions are dependent in this position"):
         STUDIES[study](make())
 
@@ -85,6 +85,6 @@ def test_a_rod_that_hangs_down(formalism, coordinates):
     assert frequency[-3] < 1e-3
 
 
-def test_an_equilibrium_at_the_pole_of_angles_is_refused():
+def test_an_equilibrium_at_the_pole_of_angles_is_rejected():
     with pytest.raises(fm.InputError, match="set its axis along the rod"):
         fm.statics(rod("x", (0, 0.3, 1, 0, 0, 0)), allow_indifferent=True)

@@ -185,7 +185,7 @@ def test_undeclared_joints_follow_a_drive_without_a_word() -> None:
         check_start(fm.assemble(model, strict=True))
 
 
-def test_contradictions_are_told_by_run_and_check() -> None:
+def test_contradictions_are_reported_by_run_and_check() -> None:
     right = closed(AT)
     model = four_bar(right | {"foot": right["foot"] + 0.01})
     told = [warning for warning in model.check().warnings if "the declared value had to change by" in warning]
@@ -220,7 +220,7 @@ def clamped(stretch: float) -> fm.Model:
 
 
 def test_bodies_bend_only_where_asked() -> None:
-    """A misfit of 0.1 mm: refused, or strained with the least energy, which is the equilibrium without loads."""
+    """A misfit of 0.1 mm: rejected, or strained with the least energy, which is the equilibrium without loads."""
     model = clamped(1e-4)
     with pytest.raises(
         fm.InputError, match=r"joints\.(left|right): the loop does not close, residual gap 0\.0001 .*Assemble\(elastic=True\)"
@@ -364,7 +364,8 @@ def chain(rng: np.random.Generator, n: int, flexible: bool) -> tuple[fm.Model, n
 @pytest.mark.parametrize("flexible", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_random_loops(seed: int, flexible: bool) -> None:
-    """Two freedoms: two declared coordinates and two declared velocities are kept; nothing declared; all declared wrongly."""
+    """Two degrees of freedom: two declared coordinates and two declared velocities are kept; nothing declared; all declared
+    wrongly."""
     rng = np.random.default_rng(seed)
     model, q = chain(rng, 7, flexible)
     model.cuts = (f"j{rng.integers(8)}",)

@@ -128,7 +128,7 @@ def test_times_must_increase(times: list[float]) -> None:
         fm.kinematics(driven(), times)
 
 
-def test_loops_without_actuators_are_refused() -> None:
+def test_loops_without_actuators_are_rejected() -> None:
     with pytest.raises(fm.InputError, match="actuators: the model has closed loops and no drives"):
         fm.inverse_dynamics(fm.state(slider_crank()))
     with pytest.raises(fm.InputError, match="joint 'mian' is not in the model"):

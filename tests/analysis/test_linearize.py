@@ -1,4 +1,4 @@
-"""Linearised motion against closed forms, differentiated equations of one freedom, and runs."""
+"""Linearised motion against closed forms, differentiated equations of one degree of freedom, and runs."""
 
 import numpy as np
 import pytest
@@ -231,7 +231,7 @@ def turning(s: np.ndarray) -> np.ndarray:
 
 
 def spatial_linkage(cut: str) -> fm.Model:
-    """Crank about z, rod on a ball, universal joint, rocker about x: one freedom."""
+    """Crank about z, rod on a ball, universal joint, rocker about x: one degree of freedom."""
     arm, d = (0.0, 0.0, 0.5), (0.8, 0.3, 0.5)
     model = fm.Model("linkage", gravity=(0.5, -1.0, -G), frames={"crank": (0, 0, 0), "rocker": (1.0, 0.3, 0.0)}, cuts=[cut])
     inertia = (0.02, 0.03, 0.04)

@@ -26,7 +26,7 @@ def test_constraints_are_orthogonal_to_the_motion_they_allow(model: fm.Model) ->
     np.testing.assert_allclose(joint.J.T @ absolute.M @ joint.J, joint.M, atol=1e-14)
 
 
-def test_explicit_closing_conditions() -> None:
+def test_explicit_loop_closure() -> None:
     """J^l = [1; −G_d⁻¹ G_i], s̄ = [0; −G_d⁻¹ γ̄], H̄ = 1 where joints turn and slide."""
     model = slider_crank()
     model.add(fm.Drive("motor", "main", fm.Ramp(0.5, 3.0)))

@@ -1,4 +1,4 @@
-"""Singular positions that a motion passes are told with their times and joints; reactions of redundant joints are marked."""
+"""Singular positions that a motion passes are reported with their times and joints; reactions of redundant joints are marked."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def parallelogram(n, t_end):
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
-def test_aligned_links_are_told_with_times_and_joints(coordinates):
+def test_aligned_links_are_reported_with_times_and_joints(coordinates):
     """Crossing with the fixed steps of generalized-α: the motion follows the parallelogram, its flat positions are noted."""
     solution = fm.simulate(cells(2), t_end=1.5, step=1e-3, output_step=0.01, coordinates=coordinates)
     angle, times = parallelogram(2, 1.5)

@@ -46,7 +46,7 @@ def test_accelerations_close_the_loop() -> None:
     assert np.abs(needed.remainder).max() < 1e-12
 
 
-def test_a_start_that_the_drives_move_is_told() -> None:
+def test_a_start_that_the_drives_move_is_reported() -> None:
     model = linkages.pendulum(0.1)
     model.add(fm.Drive("motor", "hinge", fm.Ramp(0.1, 1.0)))
     solution = fm.simulate(model, t_end=0.02, step=0.01, start=fm.state(model, t=1.0))
@@ -73,7 +73,7 @@ def test_springs_without_length_are_unloaded_where_the_model_is_at_the_start() -
     np.testing.assert_allclose(forces, 10.0, rtol=1e-9)
 
 
-def test_a_model_without_freedoms() -> None:
+def test_a_model_without_degrees_of_freedom() -> None:
     model = fm.Model("block")
     block = model.add(fm.RigidBody("block", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     model.add(fm.Fixed("weld", model.ground, block))
@@ -97,7 +97,7 @@ def test_a_state_at_given_positions_feels_the_contacts() -> None:
     np.testing.assert_allclose(accelerations, 1e5 * 1e-3**1.5 / 2.0, rtol=1e-9)
 
 
-def test_a_start_of_another_time_is_told_where_laws_of_time_begin_anew() -> None:
+def test_a_start_of_another_time_is_reported_where_laws_of_time_restart() -> None:
     model = linkages.pendulum(0.1)
     run = fm.simulate(model, t_end=0.02, step=0.01)
     with warnings.catch_warnings():

@@ -115,7 +115,7 @@ def test_free_body(gravity: tuple[float, ...], text: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_hinge_that_nothing_holds() -> None:
+def test_hinge_that_is_unsupported() -> None:
     model = pendulum(0.3, gravity=0.0)
     with pytest.raises(fm.SolverError, match=r"unsupported: 'hinge\.0'; support it by"):
         fm.statics(model)
@@ -124,7 +124,7 @@ def test_hinge_that_nothing_holds() -> None:
     assert found.state.q[0] == pytest.approx(0.3)
 
 
-def test_start_of_another_model_is_refused() -> None:
+def test_start_of_another_model_is_rejected() -> None:
     with pytest.raises(fm.InputError, match="start: it belongs to a model with other bodies or joints"):
         fm.simulate(slider_crank(), t_end=0.1, start=fm.statics(pendulum(0.0)))
 
@@ -137,7 +137,7 @@ def test_nothing_can_move() -> None:
 
 
 def test_door_on_two_hinges() -> None:
-    """Redundant: the sum of the forces is the weight, their parts are told not to be unique."""
+    """Redundant: the sum of the forces is the weight, their parts are reported not to be unique."""
     model = fm.Model("door", gravity=(0.0, 0.0, -G), frames={"low": (0, 0, 0), "high": (0, 0, 1)})
     ends = {"low": (0, 0, 0), "high": (0, 0, 1)}
     door = model.add(fm.RigidBody("door", mass=3.0, inertia=(0.1, 0.1, 0.1), com=(0.4, 0, 0.5), frames=ends))
@@ -156,7 +156,7 @@ def test_function_without_a_number_is_named() -> None:
         fm.statics(model)
 
 
-def test_what_is_no_state_is_refused() -> None:
+def test_other_objects_than_states_are_rejected() -> None:
     model = pendulum(-1.0)
     run = fm.simulate(model, t_end=0.1, step=1e-2)
     with pytest.raises(fm.InputError, match="at: Solution is not a state; use state"):

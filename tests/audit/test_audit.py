@@ -201,8 +201,8 @@ def test_a_file_keeps_the_audit(tmp_path):
     assert fm.Solution.load(tmp_path / "run.h5").audit == solution.audit
 
 
-def test_a_function_that_fails_afterwards_is_told():
-    """Evaluations of the audit that a user's function refuses do not end a run that is done."""
+def test_a_function_that_fails_afterwards_is_reported():
+    """Evaluations of the audit that a user's function rejects do not end a run that is done."""
     calls = []
 
     def force(t, x, v):

@@ -1,6 +1,6 @@
-"""Deliberately broken runs: none of them is a PASS. Each is refused, stops, or its audit finds it.
+"""Deliberately broken runs: none of them is a PASS. Each is rejected, stops, or its audit finds it.
 
-Broken records stand for terms that a faster path drops and for parameters that get lost; the model that the audit compiles anew
+Broken records stand for terms that a faster path drops and for parameters that get lost; the model that the audit compiles again
 has them. Such runs keep their own energy, and their steps are small: only other equations, or what acted, show them.
 """
 
@@ -240,7 +240,7 @@ def test_results_that_were_changed(monkeypatch, make, place):
 
 
 def test_force_states_that_were_lost():
-    """A controller whose integral begins anew: another motion than the model's."""
+    """A controller whose integral restarts: another motion than the model's."""
     model = oscillator()
     model.add(fm.JointTorque("control", "guide", fm.PID(10.0, 200.0, 1.0, reference=0.2)))
     solution = fm.simulate(model, t_end=0.5)

@@ -1,4 +1,4 @@
-"""A body whose modes cannot follow the loads that act on it is told; with the modes of inertia loads it deforms rightly."""
+"""A body whose modes cannot follow the loads that act on it is reported; with the modes of inertia loads it deforms rightly."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def elongation(solution):
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
-def test_a_bar_that_cannot_stretch_is_told():
+def test_a_bar_that_cannot_stretch_is_reported():
     solution = spun(bar())
     check = next(check for check in solution.audit if check.title == "Modes of bar")
     assert abs(elongation(solution)) < 0.01 * RHO * SPEED**2 * LENGTH**3 / (3 * E)
@@ -80,7 +80,7 @@ def pushed(data, frequency):
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
-def test_loads_faster_than_the_modes_are_told():
+def test_loads_faster_than_the_modes_are_reported():
     mesh = pp.box_mesh((LENGTH, 0.02, 0.02), (16, 2, 2), "hex20", origin=(0, -0.01, -0.01))
     faces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     data = pp.reduce(

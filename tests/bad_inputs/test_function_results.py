@@ -1,4 +1,4 @@
-"""Row 31: functions of the user whose results are no numbers."""
+"""Row 31: user functions whose results are no numbers."""
 
 import numpy as np
 import pytest

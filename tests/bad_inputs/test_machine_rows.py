@@ -65,7 +65,7 @@ def test_39_interrupt_inside_a_function_keeps_what_was_computed(tmp_path: Path, 
     np.testing.assert_allclose(solution.t, [0.0, 0.01, 0.02])
 
 
-def test_42_outputs_beyond_the_memory_are_refused_with_the_estimate(
+def test_42_outputs_beyond_the_memory_are_rejected_with_the_estimate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     monkeypatch.setattr("flexmbs.time_stepping.run.memory", lambda: 1e6)

@@ -30,7 +30,7 @@ def test_23_dependent_constraints_are_named_and_their_reactions_marked(tmp_path:
 
 
 @pytest.mark.parametrize("command", ["check", "run"])
-def test_24_25_loop_that_cannot_close_tells_the_gap(command: str, tmp_path: Path, capsys: Captured) -> None:
+def test_24_25_loop_that_cannot_close_reports_the_gap(command: str, tmp_path: Path, capsys: Captured) -> None:
     """The bars reach 1.7 m; the pivots are 2.5 m apart, so at least 0.8 m is left."""
     path = saved(four_bar(2.5), tmp_path)
     assert call(command, path) == 2
@@ -42,14 +42,14 @@ def test_24_25_loop_that_cannot_close_tells_the_gap(command: str, tmp_path: Path
     assert not path.with_suffix(".h5").exists()
 
 
-def test_25_drive_against_a_loop_is_refused() -> None:
+def test_25_drive_against_a_loop_is_rejected() -> None:
     model = slider_crank(0.5)
     model.add(fm.Drive("puller", "guide", 3 * HALF))
     with pytest.raises(fm.InputError, match=r"joints\.wrist: the loop does not close|drives\.puller: its motion contradicts"):
         fm.simulate(model, t_end=0.1)
 
 
-def test_26_inconsistent_start_is_projected_and_told() -> None:
+def test_26_inconsistent_start_is_projected_and_reported() -> None:
     """The crank alone is declared to move; rod and slider must follow: pin by −2 of the crank's rate (isosceles triangle)."""
     model = slider_crank(0.5)
     object.__setattr__(model.joints["main"], "v0", (1.0,))
@@ -62,7 +62,7 @@ def test_26_inconsistent_start_is_projected_and_told() -> None:
     assert abs(crank) > 0.1
 
 
-def test_27_singular_start_is_told_with_its_joint(tmp_path: Path, capsys: Captured) -> None:
+def test_27_singular_start_is_reported_with_its_joint(tmp_path: Path, capsys: Captured) -> None:
     path = saved(slider_crank(math.pi / 2), tmp_path)
     assert call("check", path) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "singular" in line)
@@ -99,7 +99,7 @@ def test_27_run_from_a_singular_position_stops_cleanly(coordinates: str) -> None
 
 
 @pytest.mark.parametrize(("frequency", "warned"), [(15.0, False), (17.0, True)])
-def test_34_load_above_the_modes_is_told(frequency: float, warned: bool) -> None:
+def test_34_load_above_the_modes_is_reported(frequency: float, warned: bool) -> None:
     """One mode of 100 rad/s, 15.9 Hz."""
     nf, zero = 1, np.zeros((3, 1))
     SS = np.zeros((3, 3, nf, nf))

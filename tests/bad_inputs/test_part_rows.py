@@ -1,4 +1,4 @@
-"""Rows of meshes, materials, part files and body files: what is wrong is named, and nothing else than a refusal escapes."""
+"""Rows of meshes, materials, part files and body files: what is wrong is named, and nothing else than a rejection escapes."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -105,7 +105,7 @@ def wrongly(mesh: pp.Mesh, fe: pp.FEModel, value: Any) -> Iterator[tuple[str, Ca
 
 
 @pytest.mark.parametrize("value", JUNK, ids=repr)
-def test_13_to_33_wrong_kinds_of_values_are_refused_in_one_line_each(mesh: pp.Mesh, value: Any) -> None:
+def test_13_to_33_wrong_kinds_of_values_are_rejected_in_one_line_each(mesh: pp.Mesh, value: Any) -> None:
     fe = pp.assemble(mesh, STEEL)
     for what, act in wrongly(mesh, fe, value):
         problems = refusal(act)
@@ -133,20 +133,20 @@ def test_13_equal_materials_have_equal_axes() -> None:
     assert len({plain, across}) == 2
 
 
-def test_15_boxes_of_absurd_size_are_refused_before_they_are_made() -> None:
+def test_15_boxes_of_absurd_size_are_rejected_before_they_are_made() -> None:
     with pytest.raises(InputError, match=r"divisions: .*at most 1e.07 cells"):
         pp.box_mesh((1, 1, 1), (10**5, 10**5, 10**5))
     with pytest.raises(InputError, match=r"size: .* is not a box"):
         pp.box_mesh((1, 0, 1), (1, 1, 1))
 
 
-def test_16_springs_that_feed_energy_are_refused() -> None:
+def test_16_springs_that_feed_energy_are_rejected() -> None:
     for option in ("k", "c"):
         with pytest.raises(InputError, match=f"{option}: must be >= 0, not -1"):
             fm.PointSpring("spring", "a/tip", "b/tip", **{option: -1.0})
 
 
-def test_45_pickled_shapes_and_matrices_are_refused(tmp_path: Path, capsys: Captured) -> None:
+def test_45_pickled_shapes_and_matrices_are_rejected(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "link.msh").write_bytes(MESH.read_bytes())
     part = tmp_path / "link.toml"
     part.write_text(PART)
@@ -192,7 +192,7 @@ def test_44_hostile_part_files(content: bytes, message: str, tmp_path: Path, cap
 
 
 @pytest.mark.parametrize("command", ["inspect", "compare", "report"])
-def test_46_hostile_bodies_are_refused_by_every_command(command: str, tmp_path: Path, capsys: Captured) -> None:
+def test_46_hostile_bodies_are_rejected_by_every_command(command: str, tmp_path: Path, capsys: Captured) -> None:
     body = tmp_path / "body.h5"
     with h5py.File(body, "w") as file:
         file["elastic"] = h5py.ExternalLink("/etc/passwd", "/")
@@ -225,6 +225,6 @@ def test_48_every_file_of_a_part_stays_in_its_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x", "", ".", "a/b", "nul\0"])
-def test_50_interfaces_named_like_paths_are_refused(name: str, mesh: pp.Mesh) -> None:
+def test_50_interfaces_named_like_paths_are_rejected(name: str, mesh: pp.Mesh) -> None:
     with pytest.raises(FlexmbsError, match="not a frame name"):
         pp.reduce(mesh, STEEL, interfaces={name: pp.Rigid("x0"), "right": pp.Rigid("x1")}, reference="right")

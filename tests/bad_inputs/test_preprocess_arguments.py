@@ -1,4 +1,4 @@
-"""Arguments of the preprocessor: each misuse is one line with the item, its value and the mend."""
+"""Arguments of the preprocessor: each misuse is one line with the item, its value and the correct."""
 
 from collections.abc import Callable
 from typing import Any
@@ -87,7 +87,7 @@ def test_an_error_within_a_call_is_not_taken_for_a_misspelt_one() -> None:
         reduced(pp.assemble(MESH, STEEL), progress=lambda: None)
 
 
-def test_absurd_frequencies_are_refused_before_the_work(fe: FEModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absurd_frequencies_are_rejected_before_the_work(fe: FEModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """All modes of a small part lie below: two rigid faces and twelve nodes between them."""
     monkeypatch.setattr(krylov, "MOST_BELOW", 20)
     monkeypatch.setattr(normal_modes, "MAX_MODES", 20)

@@ -32,7 +32,7 @@ def test_43_modes_that_do_not_converge_are_counted(monkeypatch: pytest.MonkeyPat
     assert stopped.value.exit_code == 3
 
 
-def test_43_iteration_that_gives_up_tells_the_shift(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_43_iteration_that_gives_up_reports_the_shift(monkeypatch: pytest.MonkeyPatch) -> None:
     def giving_up(*given: object, **options: object) -> None:
         raise scipy.sparse.linalg.ArpackNoConvergence("no", np.ones(3), np.ones((9, 3)))
 

@@ -36,7 +36,7 @@ def stop(model: fm.Model, **options: object) -> tuple[str, fm.Solution]:
 
 
 @named
-def test_28_end_of_reach_tells_time_and_joint(options: dict) -> None:
+def test_28_end_of_reach_reports_time_and_joint(options: dict) -> None:
     """The slider is pulled until crank and rod are in line, at a time known from 0.6 cos φ = x."""
     model, reached = pulled()
     explicit = options.get("integrator") == "dormand-prince"
@@ -208,7 +208,7 @@ def test_60_leaving_python_is_an_error_of_the_function(
         assert len(fm.Solution.load(path.with_suffix(".h5")).t) == kept
 
 
-def test_60_leaving_python_while_a_constraint_is_looked_at(tmp_path: Path, capsys: Captured) -> None:
+def test_60_leaving_python_while_a_constraint_is_evaluated(tmp_path: Path, capsys: Captured) -> None:
     path = with_torque(tmp_path, "return 0.0")
     module = next(tmp_path.glob("torque_*.py"))
     module.write_text(module.read_text() + "\n\ndef g(t, x, A):\n    raise SystemExit(0)\n")
@@ -220,7 +220,7 @@ def test_60_leaving_python_while_a_constraint_is_looked_at(tmp_path: Path, capsy
         assert "joints.rod.function: raises SystemExit" in told.out + told.err
 
 
-def test_31_wrong_number_of_results_is_told() -> None:
+def test_31_wrong_number_of_results_is_reported() -> None:
     model = pendulum()
     model.add(fm.UserForce("wind", "rod/end", lambda t, r, A, v, w: (1.0, 2.0)))
     with pytest.raises((ValueError, IndexError)) as raised:

@@ -1,4 +1,4 @@
-"""Random contact problems with more contacts than freedoms: boxes on planes, in wedges, stacked; random rows."""
+"""Random contact problems with more contacts than degrees of freedom: boxes on planes, in wedges, stacked; random rows."""
 
 from typing import NamedTuple
 

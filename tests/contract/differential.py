@@ -1,4 +1,4 @@
-"""One model under every formalism × coordinates × integrator: what they refuse, and where they differ."""
+"""One model under every formalism × coordinates × integrator: what they reject, and where they differ."""
 
 import contextlib
 import re

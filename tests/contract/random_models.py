@@ -52,7 +52,7 @@ def random_model(recipe: Recipe, seed: int) -> tuple[fm.Model, dict[str, Instant
 
 
 def regular(now: Instant, drives: int) -> bool:
-    """Constraints clearly dependent or independent, drives independent of the joints, at least one freedom left."""
+    """Constraints clearly dependent or independent, drives independent of the joints, at least one degree of freedom left."""
     t = now.terms()
     size = svdvals(scaled_constraints(t)[1]) if len(t.gamma) else np.zeros(0)
     clear = not ((size > DEPENDENT) & (size < WELL_CONDITIONED * size.max(initial=0.0))).any()

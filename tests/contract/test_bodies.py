@@ -311,7 +311,7 @@ def test_mass_and_forces_of_a_stiffened_body_are_sums_over_the_nodes_of_its_mani
 
 @pytest.mark.parametrize("size", [0.01, 0.1, 1.0, 10.0, 100.0])
 def test_mass_matrix_is_positive_definite_at_any_deflection(size):
-    """Also of geometric stiffness that is told in an attached frame, whose second-order displacements carry momentum."""
+    """Also of geometric stiffness that is reported in an attached frame, whose second-order displacements carry momentum."""
     compiled, first, _, _ = stiffened_body(3, 4, cloud)
     work, rng = make_work(compiled.system, first.beta), np.random.default_rng(7)
     for _ in range(20):

@@ -60,7 +60,7 @@ def violation(D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray, bound
 
 @st.composite
 def problems(draw, most: int = 3):
-    """Masses and rows of random contacts of a body system with n freedoms; friction below jamming."""
+    """Masses and rows of random contacts of a body system with n degrees of freedom; friction below jamming."""
     n, contacts = draw(st.integers(3, 7)), draw(st.integers(1, most))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     A = rng.normal(size=(n, n))
@@ -149,7 +149,7 @@ def test_two_blocks_of_closed_form() -> None:
     np.testing.assert_allclose(solved(D, np.array([1.0, 3.0, 4.0]), mu), 0.0)
 
 
-def test_more_contacts_than_freedoms() -> None:
+def test_more_contacts_than_degrees_of_freedom() -> None:
     """A table on four legs: the sum of the impulses and their moments are determined, each impulse is not."""
     places = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     rows = np.zeros((12, 3))

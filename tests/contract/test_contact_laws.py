@@ -45,7 +45,7 @@ def test_forces_are_those_of_the_law(seed: int, coordinates: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_power_is_that_of_the_account(seed: int) -> None:
+def test_power_is_that_of_the_balance(seed: int) -> None:
     model = pressed(seed)
     contacts = dict(model.contacts)
     model.contacts.clear()

@@ -1,4 +1,4 @@
-"""Random models that draw from every registry: formalisms, coordinates and integrators agree or refuse in one line.
+"""Random models that draw from every registry: formalisms, coordinates and integrators agree or reject in one line.
 
 `reports/differential/study.py` does the same with many more models and all pairs.
 """

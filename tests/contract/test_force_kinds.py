@@ -1,5 +1,5 @@
 """What every kind of force keeps: its generalized forces are those of its potential or its virtual power, it does the power it
-accounts for, and it acts alike in joint and absolute coordinates, as built-in law or as function of the user."""
+accounts for, and it acts alike in joint and absolute coordinates, as built-in law or as user function."""
 
 import dataclasses
 
@@ -129,7 +129,7 @@ def test_a_spring_without_a_length_is_unloaded_at_first():
 
 
 @pytest.mark.parametrize("given", [{"k": 90.0, "length": 0.3}, {"law": lambda t, e, rate: 5.0}])
-def test_point_spring_between_coinciding_points_is_refused(given):
+def test_point_spring_between_coinciding_points_is_rejected(given):
     """Its tension would have the direction of round-off; one that is unloaded there acts as k times the displacement."""
     model = fm.Model("pin")
     bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(1, 1, 1), com=(0.5, 0, 0)))

@@ -36,7 +36,8 @@ def test_the_random_models_have_everything() -> None:
             seen.update([f"redundant: {bool(found['joint'].solution(found['joint'].nothing()).run.redundant)}"])
     kinds = {name.split()[0] for name in JOINTS}
     wanted = {f"{kind} {role}" for kind in kinds for role in ("primary", "cut")}
-    wanted -= {f"{kind} cut" for kind in ("fixed", "prismatic", "revolute", "screw")}  # the tree keeps joints of few freedoms
+    # the tree keeps joints of few degrees of freedom
+    wanted -= {f"{kind} cut" for kind in ("fixed", "prismatic", "revolute", "screw")}
     wanted |= {f"{kind} body" for kind in Body.kinds} | set(Force.kinds)
     wanted |= {f"{what}: {each}" for what in ("reversed", "driven cut", "redundant") for each in (True, False)}
     assert wanted <= set(seen), sorted(wanted - set(seen))

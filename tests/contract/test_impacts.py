@@ -1,4 +1,4 @@
-"""Runs through impacts: energy never grows, the overlap is bounded, stops hold in both coordinates, one line for a refusal."""
+"""Runs through impacts: energy never grows, the overlap is bounded, stops hold in both coordinates, one line for a rejection."""
 
 import hypothesis
 import numpy as np
@@ -97,7 +97,8 @@ def test_central_impact_of_two_balls(restitution) -> None:
 
 
 def test_a_box_slides_on_four_corners_as_on_a_plane() -> None:
-    """More contacts than freedoms: deceleration μ g, no tilt, no overlap, the normal forces carry the weight and its moment."""
+    """More contacts than degrees of freedom: deceleration μ g, no tilt, no overlap, the normal forces carry the weight and its
+    moment."""
     size, friction, step = 0.1, 0.6, 5e-3
     model = fm.Model("box", gravity=(0, 0, -9.81))
     corners = {f"corner {k}": (size * (-1) ** k, size * (-1) ** (k // 2), -size) for k in range(4)}

@@ -62,7 +62,7 @@ def steered(t, x, A):
 
 
 def relations(new: ModuleType) -> tuple[list[Joint], list[Joint]]:
-    """The new relations, and the same by functions of the user."""
+    """The new relations, and the same by user functions."""
     made = [new.RollingInBowl("bowl", *ENDS, radius=RADIUS, bowl=BOWL), new.SteeredEdge("edge", *ENDS, rate=RATE)]
     return made, [
         fm.Holonomic("bowl", *ENDS, depth, jacobian=depth_rows),

@@ -99,7 +99,7 @@ def test_it_runs_under_every_formalism(new: ModuleType, formalism: str, coordina
         solution = fm.simulate(
             model, t_end=0.004, output_step=0.002, formalism=formalism, coordinates=coordinates, integrator=METHODS[needs]
         )  # fmt: skip
-        forces, dissipated, _ = solution.trajectory.work.T  # functions of the user do not tell what is dissipated
+        forces, dissipated, _ = solution.trajectory.work.T  # user functions do not tell what is dissipated
         ends.append(np.concatenate([*solution.trajectory.q, *solution.trajectory.s, forces - dissipated]))
     assert np.abs(ends[0]).max() > 0.1
     assert np.abs(ends[0] - ends[1]).max() < 1e-9 * np.abs(ends[1]).max()

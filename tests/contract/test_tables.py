@@ -101,7 +101,7 @@ def test_reference_of_a_controller(curve, formalism, integral) -> None:
 
 
 def test_characteristic_of_a_spring(curve, formalism) -> None:
-    """A table is a law of time; as tension over elongation it stands within a function of the user."""
+    """A table is a law of time; as tension over elongation it stands within a user function."""
     law, scipy = curve
     with pytest.raises(fm.InputError, match=r"forces.rubber.law: the function must be f\(t, elongation, rate\)"):
         fm.PointSpring("rubber", "ground", "mass", law=law)

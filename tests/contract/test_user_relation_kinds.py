@@ -1,4 +1,4 @@
-"""What constraints of the user's own keep between flexible bodies: rows and rates, the same accelerations by every formalism."""
+"""What user-defined constraints keep between flexible bodies: rows and rates, the same accelerations by every formalism."""
 
 import math
 

@@ -30,7 +30,7 @@ def test_energy_and_reactions_of_a_run(coordinates):
     assert np.abs(found.lam - other.lam).max() < 1e-5 * np.abs(other.lam).max()
 
 
-def test_baumgarte_is_refused():
+def test_baumgarte_is_rejected():
     with pytest.raises(fm.InputError, match=r"embedding.stabilization: Baumgarte\(rate=20.0\); its velocities need none"):
         fm.Embedding(stabilization=fm.Baumgarte())
     with pytest.raises(fm.InputError, match=r"embedding\.stabilization"):

@@ -1,4 +1,4 @@
-"""Runs by partitioning against the equation of motion of one freedom; choices of independent coordinates."""
+"""Runs by partitioning against the equation of motion of one degree of freedom; choices of independent coordinates."""
 
 import math
 

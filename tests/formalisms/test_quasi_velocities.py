@@ -1,4 +1,4 @@
-"""Embedding with quasi-velocities of the user's choice (Appell–Gibbs): the equations in closed form, and what is refused."""
+"""Embedding with quasi-velocities of the user's choice (Appell–Gibbs): the equations in closed form, and what is rejected."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_equations_of_appell(sigma) -> None:
         (["motion.0", "motion.1"], "motion.0, motion.1 do not determine the other velocities at the start; choose others"),
     ],
 )
-def test_refused(sigma, message) -> None:
+def test_rejected(sigma, message) -> None:
     with pytest.raises(fm.InputError) as error:
         fm.simulate(rod_on_a_wheel(), t_end=0.01, formalism=Embedding(quasi_velocities=sigma), integrator="dormand-prince")
     assert str(error.value).startswith(f"embedding.quasi_velocities: {message}")

@@ -1,4 +1,4 @@
-"""Runs with constraints of the user's own, plain and compiled by Numba, against the joints they stand for."""
+"""Runs with user-defined constraints, plain and compiled by Numba, against the joints they stand for."""
 
 import sys
 from pathlib import Path

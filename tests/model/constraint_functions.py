@@ -1,4 +1,4 @@
-"""Functions of relative poses for constraints of the user's own."""
+"""Functions of relative poses for user-defined constraints."""
 
 import numpy as np
 

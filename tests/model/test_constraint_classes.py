@@ -1,4 +1,4 @@
-"""The classes of constraints in the report of a check, and the counts of freedoms that go with them."""
+"""The classes of constraints in the report of a check, and the counts of degrees of freedom that go with them."""
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def test_a_point_on_two_rods() -> None:
     assert "point masses alone: f = 3·1 − 2 = 1 (3n − b)" in report(model)["freedoms"]
 
 
-def test_nonholonomic_rows_lower_the_freedoms_in_velocity_alone() -> None:
+def test_nonholonomic_rows_lower_the_degrees_of_freedom_in_velocity_alone() -> None:
     model = fm.Model("sleigh", gravity=(0.0, 0.0, 0.0))
     model.add(fm.RigidBody("sleigh", **UNIT))
     model.add(fm.Planar("floor", "ground", "sleigh"))

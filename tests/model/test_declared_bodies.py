@@ -1,4 +1,4 @@
-"""Bodies and frames: what is kept of what the user gives, and what is refused."""
+"""Bodies and frames: what is kept of what the user gives, and what is rejected."""
 
 import dataclasses
 

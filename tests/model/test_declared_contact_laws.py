@@ -56,7 +56,7 @@ def test_contacts_whose_law_cannot_be(given: dict[str, object], message: str) ->
     assert str(refused.value).endswith(message)
 
 
-def test_hertz_stiffness_is_refused_for_what_is_no_material() -> None:
+def test_hertz_stiffness_rejects_unphysical_materials() -> None:
     assert fm.HuntCrossley.hertz(210e9, 0.3, 210e9, 0.3, 0.02) == pytest.approx(4 / 3 * (210e9 / 0.91 / 2) * math.sqrt(0.02))
     with pytest.raises(fm.InputError, match=r"modulus or radius must be > 0, not -1"):
         fm.HuntCrossley.hertz(-1.0, 0.3, 210e9, 0.3, 0.02)

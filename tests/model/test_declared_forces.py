@@ -32,7 +32,7 @@ def test_friction_that_cannot_be(given: dict[str, float], message: str) -> None:
     assert str(refused.value) == message
 
 
-def test_friction_without_a_coordinate_and_a_hidden_peak_are_told() -> None:
+def test_friction_without_a_coordinate_and_a_hidden_peak_are_reported() -> None:
     model = fm.Model("ball")
     model.add(fm.Spherical("socket", model.ground, model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))))
     model.add(fm.JointFriction("rub", "socket", **CURVE, regularization=0.2))

@@ -1,4 +1,4 @@
-"""Joints are chains of motions; freedoms, initial values, and a joint of the user's own."""
+"""Joints are chains of motions; degrees of freedom, initial values, and a joint of the user's own."""
 
 import dataclasses
 
@@ -14,7 +14,8 @@ from flexmbs.motions import Ball, FixedRotation, FixedTranslation, ScrewMotion
 
 ENDS = ("j", "ground", "b/end")
 
-# freedoms of the lower pairs and of the other joints: Wittenburg, Dynamics of Multibody Systems, table 4.1; Shabana, chapter 2
+# degrees of freedom of the lower pairs and of the other joints: Wittenburg, Dynamics of Multibody Systems, table 4.1; Shabana,
+# chapter 2
 FREEDOMS = [
     (fm.Fixed(*ENDS), 0, 0),
     (fm.Revolute(*ENDS), 1, 1),
@@ -32,7 +33,7 @@ FREEDOMS = [
 
 
 @pytest.mark.parametrize(("joint", "nq", "nv"), FREEDOMS, ids=lambda value: getattr(value, "kind", ""))
-def test_freedoms(joint, nq, nv) -> None:
+def test_degrees_of_freedom(joint, nq, nv) -> None:
     assert (joint.nq, joint.nv) == (nq, nv)
     assert (len(joint.initial_position), len(joint.initial_velocity)) == (nq, nv)
 
@@ -53,7 +54,7 @@ def test_initial_values() -> None:
     assert fm.Cylindrical(*ENDS, v0=(1, 2)).v0 == (1.0, 2.0)
 
 
-def test_what_is_given_is_told_from_what_is_not() -> None:
+def test_given_and_default_values_are_distinguished() -> None:
     """Zero that is declared is kept where loops close, the zero of no declaration is not."""
     plain, declared = fm.Revolute(*ENDS), fm.Revolute(*ENDS, q0=0, v0=0)
     assert (plain.q0, plain.v0) == (None, None)
@@ -147,7 +148,7 @@ def test_a_kind_is_registered_once() -> None:
             motions = property(lambda self: (Rotate("z"),))
 
 
-def test_a_motion_of_the_users_own_in_a_chain() -> None:
+def test_a_user_defined_motion_in_a_chain() -> None:
     chain = fm.Chain(*ENDS, motions=[Crank(0.1), {"kind": "crank", "radius": 0.2}])
     assert [motion.radius for motion in chain.motions] == [0.1, 0.2]
     assert chain.nv == 2

@@ -1,4 +1,4 @@
-"""Knife edges and rolling contacts as declared: their equations, what is refused, files, checks and what they lack."""
+"""Knife edges and rolling contacts as declared: their equations, what is rejected, files, checks and what they lack."""
 
 import dataclasses
 
@@ -71,7 +71,7 @@ def test_a_wheel_off_its_plane_is_assembled(height) -> None:
     assert [moved.joint for moved in found.moved] == ["motion"]
 
 
-def test_a_wheel_that_lies_flat_is_refused() -> None:
+def test_a_wheel_that_lies_flat_is_rejected() -> None:
     with pytest.raises(fm.InputError, match=r"^joints\.contact: the wheel is flat on its plane .* correct axis or normal$"):
         fm.simulate(wheel(fm.RollingDisc(*ENDS, radius=0.3, axis="z")), t_end=0.1)
 
@@ -84,12 +84,12 @@ def test_a_wheel_that_falls_flat_stops_the_run(method) -> None:
     assert error.value.solution.drift.max() < 1e-2
 
 
-def test_kinematics_are_refused() -> None:
+def test_kinematics_are_rejected() -> None:
     with pytest.raises(fm.InputError, match=r"^kinematics: joint 'contact' constrains velocities, .*; use simulate$"):
         fm.kinematics(wheel(fm.KnifeEdge(*ENDS)), [0.0, 1.0])
 
 
-def test_rattle_is_refused_with_what_works() -> None:
+def test_rattle_is_rejected_with_what_works() -> None:
     with pytest.raises(fm.InputError) as error:
         fm.simulate(wheel(fm.KnifeEdge(*ENDS)), t_end=0.1, step=0.01, integrator="rattle")
     assert str(error.value) == (

@@ -182,7 +182,7 @@ def test_a_pendulum_of_a_point_mass() -> None:
     assert errors(model) == []
 
 
-def test_free_bodies_are_told() -> None:
+def test_free_bodies_are_reported() -> None:
     model = chain(1)
     model.add(fm.RigidBody("stone", **UNIT))
     model.add(fm.RigidBody("moon", **UNIT))
@@ -240,7 +240,7 @@ def test_overdamped_modes_are_noticed() -> None:
         (5, (fm.Revolute,) * 6, 0, 1),  # six revolutes: rigid in general
     ],
 )
-def test_count_of_freedoms_of_closed_chains(links, kinds, f, loops) -> None:
+def test_count_of_degrees_of_freedom_of_closed_chains(links, kinds, f, loops) -> None:
     model = fm.Model("loop", frames={"end": (1, 0, 0)})
     names = ["ground", *(f"b{i}" for i in range(links)), "ground/end"]
     for name in names[1:-1]:

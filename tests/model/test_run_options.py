@@ -52,7 +52,7 @@ def test_one_set_of_tolerances() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_does_not_go_together_is_said(options: dict, message: str) -> None:
+def test_what_does_not_go_together_is_reported(options: dict, message: str) -> None:
     with pytest.raises(fm.InputError) as refused:
         fm.simulate(pendulum(), **options)
     assert str(refused.value).startswith(message)

@@ -29,7 +29,7 @@ def cells(n, order="as built"):
 
 
 def graph(edges, n):
-    """A model of n bodies "1" … with joints of given freedoms between them; "0" is the ground. Names tell the ends."""
+    """A model of n bodies "1" … with joints of given degrees of freedom between them; "0" is the ground. Names tell the ends."""
     makes = {0: fm.Fixed, 1: fm.Revolute, 2: fm.Cylindrical, 3: fm.Spherical, 5: lambda *a: fm.Distance(*a, length=1.0)}
     model = fm.Model("graph", frames={str(i): (0, 0, i) for i in range(len(edges))})
     for i in range(1, n + 1):
@@ -68,7 +68,7 @@ def test_factor_of_cells_grows_linearly(coordinates):
 
 
 def least_freedoms(edges, n):
-    """Fewest freedoms of a spanning tree, by trying all sets of n joints."""
+    """Fewest degrees of freedom of a spanning tree, by trying all sets of n joints."""
     best = np.inf
     for chosen in itertools.combinations(edges, n):
         reached = {0}
@@ -80,7 +80,7 @@ def least_freedoms(edges, n):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_tree_has_the_fewest_freedoms(seed):
+def test_tree_has_the_fewest_degrees_of_freedom(seed):
     rng = np.random.default_rng(seed)
     n = 5
     edges = [(int(rng.integers(i)), i, int(rng.choice([0, 1, 2, 3, 5]))) for i in range(1, n + 1)]
@@ -160,7 +160,7 @@ def test_slide_along_the_axis_of_rotation_is_no_plane():
     assert not any(line.startswith("planar") for line in diagnose(model)[0])
 
 
-def test_bodies_that_keep_their_joints_in_absolute_coordinates_are_told():
+def test_bodies_that_keep_their_joints_in_absolute_coordinates_are_reported():
     """A point mass on a joint has that joint's coordinate always; free ones and rigid bodies have absolute ones."""
     model = fm.Model("strings")
     for name in ("low", "high", "free"):

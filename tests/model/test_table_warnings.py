@@ -30,7 +30,7 @@ def turning(*items: object, run: fm.Run | None = None) -> list[str]:
         (lambda law: fm.FrameForce("push", "wheel", torque=(0, 0, law)), "forces.push.torque.2"),
     ],
 )
-def test_a_spline_that_overshoots_beyond_its_points_is_told(item, place) -> None:
+def test_a_spline_that_overshoots_beyond_its_points_is_reported(item, place) -> None:
     """Worst interval and size against the densely evaluated spline."""
     law = fm.Table(**STEEP, interpolation="spline")
     lowest = min(law(t) for t in np.linspace(0, 1, 20001))
@@ -42,12 +42,12 @@ def test_a_spline_that_overshoots_beyond_its_points_is_told(item, place) -> None
     assert turning(item(fm.Table(**STEEP, interpolation="linear"))) == []
 
 
-def test_a_spline_through_a_finely_cut_curve_is_not_told() -> None:
+def test_a_spline_through_a_finely_cut_curve_is_not_reported() -> None:
     times = np.linspace(0.0, 2.0, 41)
     assert turning(fm.JointTorque("push", "axle", fm.Table(times, np.sin(2 * np.pi * times), interpolation="spline"))) == []
 
 
-def test_a_driven_table_tells_its_jumps() -> None:
+def test_a_driven_table_reports_its_jumps() -> None:
     """Rate and acceleration on both sides of the points, from the law itself."""
     rising = {"times": (0, 0.4, 1, 2), "values": (0, 1, 2, 2)}
     drive = lambda **options: turning(fm.Drive("motor", "axle", fm.Table(**rising, **options)))  # noqa: E731
@@ -62,7 +62,7 @@ def test_a_driven_table_tells_its_jumps() -> None:
     assert not any("jumps at the points" in line for line in drive(interpolation="spline"))
 
 
-def test_a_driven_table_tells_where_it_starts_or_stops_at_once() -> None:
+def test_a_driven_table_reports_where_it_starts_or_stops_at_once() -> None:
     law = fm.Table((0.5, 1.0), (0.0, 1.0))
     begins, ends = turning(fm.Drive("motor", "axle", law))
     assert (
@@ -76,7 +76,7 @@ def test_a_driven_table_tells_where_it_starts_or_stops_at_once() -> None:
     assert turning(fm.Drive("motor", "axle", law), run=fm.Run(t_end=1.0)) == [begins]
 
 
-def test_the_splines_of_a_path_that_rests_at_its_ends_are_not_told() -> None:
+def test_the_splines_of_a_path_that_rests_at_its_ends_are_not_reported() -> None:
     from flexmbs.robots.paths import Quintic
 
     (law,) = Quintic([0.0], [math.pi], 1.0).tables(0.01)

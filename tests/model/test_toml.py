@@ -188,7 +188,7 @@ def test_bad_file(tmp_path, text, problem) -> None:
     assert problems(tmp_path, text)[0].startswith(problem)
 
 
-def test_one_problem_is_told_once(tmp_path) -> None:
+def test_one_problem_is_reported_once(tmp_path) -> None:
     assert len(problems(tmp_path, HEAD + BODY + JOINT + "axis = 3")) == 1
 
 

@@ -1,4 +1,4 @@
-"""Hostile and random model files: refused quickly, and only by `InputError`."""
+"""Hostile and random model files: rejected quickly, and only by `InputError`."""
 
 import time
 
@@ -36,7 +36,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_text_is_refused_quickly(tmp_path, text) -> None:
+def test_hostile_text_is_rejected_quickly(tmp_path, text) -> None:
     start = time.process_time()
     found = problems(tmp_path, text)
     assert time.process_time() - start < 5.0

@@ -15,7 +15,7 @@ def flexible(file: str) -> str:
 
 
 @pytest.mark.parametrize("file", ["../rod.h5", "/etc/passwd", "../../etc/passwd", "sub/../../rod.h5", "link.h5"])
-def test_files_outside_the_folder_are_refused(tmp_path, file) -> None:
+def test_files_outside_the_folder_are_rejected(tmp_path, file) -> None:
     rod().save(tmp_path / "rod.h5")
     folder = tmp_path / "model"
     (folder / "sub").mkdir(parents=True)
@@ -109,7 +109,7 @@ def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside(tmp_pat
     assert "another module 'user_functions' is loaded" in problem
 
 
-def test_a_module_that_fails_is_told(tmp_path) -> None:
+def test_a_module_that_fails_is_reported(tmp_path) -> None:
     (tmp_path / "failing_module.py").write_text("import sys\nsys.exit(3)\n")
     (problem,) = problems(tmp_path, driven("failing_module:f"), allow_code=True)
     assert "module 'failing_module' cannot be imported: SystemExit" in problem

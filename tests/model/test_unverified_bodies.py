@@ -1,4 +1,4 @@
-"""Bodies whose data have no equations of motion are refused by name, unless the user takes them as they are."""
+"""Bodies whose data have no equations of motion are rejected by name, unless the user takes them as they are."""
 
 import dataclasses
 
@@ -41,7 +41,7 @@ def indefinite():
 
 
 @pytest.mark.parametrize("data, statement", [(wrong_gram, "form a Gram matrix"), (indefinite, "K_ff is positive definite")])
-def test_refused(data, statement):
+def test_rejected(data, statement):
     with pytest.raises(fm.InputError, match=rf"bodies\.beam\.data: its data fail the check .*{statement}"):
         fm.simulate(hinged(data()), t_end=0.1)
     assert any(statement in line for line in hinged(data()).check().errors)

@@ -117,7 +117,7 @@ def test_rows_with_a_rate_of_their_own() -> None:
     assert [line.split(":")[0] for line in told] == ["joints.belt", "joints.spin"]
 
 
-def test_derivatives_not_given_are_told() -> None:
+def test_derivatives_not_given_are_reported() -> None:
     model = body()
     model.add(fm.Holonomic(*ENDS, function=given.rod))
     assert any(
@@ -171,7 +171,7 @@ def test_wrong_declarations(make, message) -> None:
     assert message in str(error.value)
 
 
-def test_contradicting_velocities_are_refused() -> None:
+def test_contradicting_velocities_are_rejected() -> None:
     """No velocity keeps both rows, nor a drive and the blade across its motion."""
     model = body()
     model.add(fm.VelocityRows("still", "ground", "body", covectors=(0, 1, 0, 0, 0, 0)))

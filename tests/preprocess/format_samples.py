@@ -92,7 +92,7 @@ def dmig(fe: pp.FEModel, path: Path, *, wide: bool = True) -> Path:
 
 
 def op4(fe: pp.FEModel, path: Path, *, sparse: bool = False, each: int = 3) -> Path:
-    """Matrices as ASCII OUTPUT4, dense or sparse (short strings); with 6 freedoms to a node the rotations are empty."""
+    """Matrices as ASCII OUTPUT4, dense or sparse (short strings); with 6 degrees of freedom to a node the rotations are empty."""
     lines = []
     rows = (each * np.arange(len(fe.nodes))[:, None] + np.arange(3)).ravel()
     n = each * len(fe.nodes)
@@ -134,7 +134,7 @@ def binary_op4(fe: pp.FEModel, path: Path) -> Path:
 
 
 def superelement_of(body: FlexibleBodyData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """K, M and labels of the body's superelement: nodes 11, 12, …, its modes as freedoms 1 … 6 of nodes from 900."""
+    """K, M and labels of the body's superelement: nodes 11, 12, …, its modes as degrees of freedom 1 … 6 of nodes from 900."""
     from preprocess.formats.exporters.simscape import superelement
 
     K, M, _ = superelement(body)

@@ -1,6 +1,6 @@
 """Andrews' squeezing mechanism (Test Set for IVP Solvers, andrews.f 1.2; reference solution by PSIDE at 1e-14).
 
-Seven bodies in a plane, one freedom, three loops that close in the point E; 15.8 rad of the driven crank in 30 ms.
+Seven bodies in a plane, one degree of freedom, three loops that close in the point E; 15.8 rad of the driven crank in 30 ms.
 """
 
 import json

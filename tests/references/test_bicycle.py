@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 import flexmbs as fm
 
 
-def test_freedoms() -> None:
+def test_degrees_of_freedom() -> None:
     """Four bodies: 24 − 3·5 − 2 holonomic equations, 4 nonholonomic ones."""
     report = bicycle(5.0).check()
     assert report.sections["freedoms"][0].startswith("f = 6·4 − 17 = 7 ")

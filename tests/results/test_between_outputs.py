@@ -53,7 +53,7 @@ def test_outputs_are_met_and_files_serve_too(tmp_path):
     assert np.abs(read.energy.balance).max() < 1e-3 * read.energy.scale
 
 
-def test_times_outside_are_refused():
+def test_times_outside_are_rejected():
     solution = fm.simulate(hanging(), t_end=0.1)
     with pytest.raises(fm.InputError, match=r"times: 0\.2 s is outside of the solution, which has 0 … 0\.1 s"):
         solution.at(0.2)

@@ -82,7 +82,7 @@ def test_verdicts() -> None:
     assert {check.title: check.status for check in checks(loose)}["Position drift"] == WARN
 
 
-def test_large_deflection_is_told_with_its_time() -> None:
+def test_large_deflection_is_reported_with_its_time() -> None:
     solution = fm.simulate(flexible_pendulum(), t_end=0.05, step=0.005)
     late = solution.trajectory.q.copy()
     late[-1, 1] = 0.2  # 0.3 m at the tip of a beam of 1 m

@@ -129,7 +129,7 @@ def record(file: h5py.File, **changes: object) -> None:
         (lambda f: f.attrs.__setitem__("format", np.bytes_("flexmbs-solution/9")), "this version reads 'flexmbs-solution/1'"),
     ],
 )
-def test_damaged_files_are_refused(file: Path, damage: object, message: str) -> None:
+def test_damaged_files_are_rejected(file: Path, damage: object, message: str) -> None:
     with h5py.File(file, "r+") as opened:
         damage(opened)  # type: ignore[operator]
     with pytest.raises(fm.InputError, match=message) as error:
@@ -138,7 +138,7 @@ def test_damaged_files_are_refused(file: Path, damage: object, message: str) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"t,x\n0,1\n", b"\x89HDF\r\n\x1a\n" + b"\0" * 100])
-def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+def test_other_files_are_rejected(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.h5").write_bytes(content)
     with pytest.raises(fm.InputError, match=r"x\.h5"):
         Solution.load(tmp_path / "x.h5")
@@ -159,7 +159,7 @@ def test_text_of_the_model_never_runs_code(file: Path) -> None:
     assert "antigravity" not in sys.modules
 
 
-def test_constraints_of_the_users_own_never_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_constraints_never_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither does the function of a constraint, and solutions of unnamed ones load as well."""
     model = fm.Model("bead")
     model.add(fm.RigidBody("bead", mass=1.0, inertia=(1.0, 1.0, 1.0)))

@@ -1,4 +1,4 @@
-"""A solution read from its file has the whole model: the same views, states and continued runs, or one line that refuses."""
+"""A solution read from its file has the whole model: the same views, states and continued runs, or one line that rejects."""
 
 import dataclasses
 import math
@@ -132,7 +132,7 @@ def test_efforts_of_a_prescribed_motion_are_the_same(tmp_path: Path) -> None:
 
 
 def test_functions_are_missed_by_name(tmp_path: Path) -> None:
-    """All views are there; what would call the function is refused, and works with the model of the run."""
+    """All views are there; what would call the function is rejected, and works with the model of the run."""
     model = flexible_pendulum()
     solution = fm.simulate(model, t_end=0.05, step=0.005)
     solution.save(tmp_path / "beam.h5")
@@ -157,7 +157,7 @@ def test_functions_are_missed_by_name(tmp_path: Path) -> None:
     same(fm.state_of(with_model, 0.05).sd, fm.state_of(solution, 0.05).sd)
 
 
-def test_another_model_is_refused_by_item(tmp_path: Path) -> None:
+def test_another_model_is_rejected_by_item(tmp_path: Path) -> None:
     solution = fm.simulate(flexible_pendulum(), t_end=0.01, step=0.005)
     solution.save(tmp_path / "beam.h5")
     other = flexible_pendulum(rate=1.0)
@@ -168,7 +168,7 @@ def test_another_model_is_refused_by_item(tmp_path: Path) -> None:
     assert [text.partition(" differs")[0] for text in texts] == ["model: bodies.beam", "model: forces.push"]
 
 
-def test_constraints_of_the_users_own_are_missed_by_name(tmp_path: Path) -> None:
+def test_missing_user_constraints_are_named(tmp_path: Path) -> None:
     model = fm.Model("bead")
     model.add(fm.RigidBody("bead", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     model.add(fm.Translation("anywhere", model.ground, "bead", q0=(0.3, 0, 0.4)))

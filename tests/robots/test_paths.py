@@ -231,7 +231,7 @@ def test_friction_of_every_coordinate_of_a_joint() -> None:
 
 @final
 class Faulty(Controller):
-    """Gives what it is told, or fails."""
+    """Gives what it is reported, or fails."""
 
     def __init__(self, robot: fm.Robot) -> None:
         self.robot = robot
@@ -274,7 +274,7 @@ def beam(length: float, mass: float) -> fm.FlexibleBodyData:
     )  # fmt: skip
 
 
-def test_flexible_link_in_the_place_of_a_rigid_one() -> None:
+def test_flexible_link_replaces_a_rigid_one() -> None:
     """Undeformed it has the terms of the rigid robot; the joints keep their axes on interfaces with other axes."""
     L, m, twist = 0.5, 1.2, 0.7
     moments = np.diag([2e-4, m * L**2 / 12.0 + 1e-4, m * L**2 / 12.0 + 1e-4])

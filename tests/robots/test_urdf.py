@@ -159,7 +159,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_files_are_refused_in_one_line(case: str, tmp_path: Path) -> None:
+def test_wrong_files_are_rejected_in_one_line(case: str, tmp_path: Path) -> None:
     text, message = WRONG[case]
     file = tmp_path / "robot.urdf"
     file.write_text(text)

@@ -272,7 +272,7 @@ def test_options() -> None:
         fm.ESDIRK(max_step=-1.0)
 
 
-def test_rigid_contacts_are_refused() -> None:
+def test_rigid_contacts_are_rejected() -> None:
     model = fm.Model("drop")
     ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.1,) * 3))
     model.add(fm.Prismatic("guide", model.ground, ball, axis="z", q0=1.0))
@@ -290,14 +290,14 @@ def test_rigid_contacts_are_refused() -> None:
         ({"formalism": fm.Embedding()}, "dormand-prince", "which is compatible with this formalism"),
     ],
 )
-def test_the_integrator_chosen_is_told(options: dict[str, Any], name: str, why: str) -> None:
+def test_the_integrator_chosen_is_reported(options: dict[str, Any], name: str, why: str) -> None:
     run = fm.simulate(top(), t_end=0.02, **options).run
     assert run.options["integrator"] == name
     assert f"integrator: '{name}', {why}, by default" in run.notes
 
 
 @pytest.mark.parametrize(("options", "name"), [({"integrator": "esdirk"}, "esdirk"), ({"step": 1e-2}, "generalized-alpha")])
-def test_what_is_named_or_plain_is_not_told(options: dict[str, Any], name: str) -> None:
+def test_what_is_named_or_plain_is_not_reported(options: dict[str, Any], name: str) -> None:
     run = fm.simulate(top(), t_end=0.02, **options).run
     assert run.options["integrator"] == name
     assert not any("by default" in note for note in run.notes)

@@ -1,4 +1,4 @@
-"""From event to event: impacts at their times, rest, friction that sticks and slips, rocking, stops, and what is refused."""
+"""From event to event: impacts at their times, rest, friction that sticks and slips, rocking, stops, and what is rejected."""
 
 import dataclasses
 import math
@@ -126,7 +126,7 @@ def test_stop_of_a_pendulum_in_both_coordinates():
     np.testing.assert_allclose(*times, atol=1e-8)
 
 
-def test_what_is_refused():
+def test_what_is_rejected():
     with pytest.raises(fm.InputError, match=r"integrator\.settling: 0\.0 is not positive; give a speed"):
         fm.EventDriven(settling=0.0)
     slot = fm.Model("slot", gravity=(0, 0, 0))

@@ -158,7 +158,7 @@ def test_a_function_that_fails_stops_the_run():
         ({"frame": "ball", "function": lambda t: t}, "events.stop: the function must be function(t, r, A, v, w)"),
     ],
 )
-def test_what_is_wrong_with_an_event_is_said(given, message):
+def test_what_is_wrong_with_an_event_is_reported(given, message):
     with pytest.raises(fm.InputError) as refused:
         fm.simulate(falling(), t_end=1.0, events=[fm.Event("stop", **given)])
     assert str(refused.value).startswith(message)
@@ -167,6 +167,6 @@ def test_what_is_wrong_with_an_event_is_said(given, message):
 @pytest.mark.parametrize(
     ("key", "value"), [("coordinate", "x"), ("coordinate", np.nan), ("coordinate", 0.7), ("direction", np.array([1, 1]))]
 )
-def test_odd_numbers_are_refused_by_name(key: str, value: object) -> None:
+def test_odd_numbers_are_rejected_by_name(key: str, value: object) -> None:
     with pytest.raises(fm.InputError, match=rf"events\.turn\.{key}"):
         fm.Event("turn", joint="hinge", **{key: value})

@@ -131,7 +131,7 @@ def test_no_controlled_step_passes_over_a_contact(seed, integrator):
     np.testing.assert_allclose(solution.frame("second").velocity[-1], expected, atol=0.05 * speed)
 
 
-def test_a_contact_that_no_step_sees_is_told():
+def test_a_contact_that_no_step_sees_is_reported():
     """By a fixed step, which cannot be taken back."""
     model, _, t_end, _ = struck(3)
     solution = fm.simulate(model, t_end=t_end, step=t_end / 30)

@@ -45,7 +45,7 @@ def test_short_motion_of_a_reference(integrator, law):
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
-def test_a_fixed_step_that_passes_over_a_law_is_told():
+def test_a_fixed_step_that_passes_over_a_law_is_reported():
     law = fm.Table((0.0, 5.03, 5.032, 5.034, 10.0), (0, 0, 500.0, 0, 0))
     audit = fm.simulate(slider(law), t_end=10.0, step=0.01).audit
     told = [f"{check.status} {check.found}" for check in audit if check.title == "Pieces of laws"]
@@ -64,7 +64,7 @@ def test_rates_of_plain_functions_are_the_same_at_all_times(t, frequency):
     assert a == pytest.approx(-w * w * math.sin(w * t + 1.0), abs=1e-5 * w * w + 1e-3)
 
 
-def test_constant_laws_do_not_begin_anew(recwarn):
+def test_constant_laws_do_not_restart(recwarn):
     model = slider()
     model.add(fm.JointTorque("control", "guide", fm.PD(kp=1.0, reference=0.3)))
     first = fm.simulate(model, t_end=0.1)

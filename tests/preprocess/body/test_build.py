@@ -1,4 +1,4 @@
-"""From mesh to body: published frequencies, mode table, damping, provenance, and what reduce refuses."""
+"""From mesh to body: published frequencies, mode table, damping, provenance, and what reduce rejects."""
 
 from dataclasses import replace
 
@@ -193,12 +193,12 @@ def test_bad_input_is_named(change: dict, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_material_beside_matrices_is_refused() -> None:
+def test_material_beside_matrices_is_rejected() -> None:
     with pytest.raises(InputError, match="material: given together with matrices"):
         reduce(assemble(small(), STEEL), STEEL, interfaces=FACES, reference="base")
 
 
-def test_grounded_matrices_are_refused() -> None:
+def test_grounded_matrices_are_rejected() -> None:
     """A stiffness with a support left in it has fewer than six rigid-body modes."""
     fe = assemble(small(), STEEL)
     spring = sp.csr_matrix(([1e9], ([60], [60])), shape=fe.K.shape)
@@ -206,7 +206,7 @@ def test_grounded_matrices_are_refused() -> None:
         reduce(replace(fe, K=(fe.K + spring).tocsr()), interfaces=FACES, reference="base")
 
 
-def test_two_separate_parts_are_refused() -> None:
+def test_two_separate_parts_are_rejected() -> None:
     """Two bars, each with one rigid face, so that the factorization passes: twelve rigid-body modes."""
     fe = assemble(small(), STEEL)
     n = len(fe.nodes)

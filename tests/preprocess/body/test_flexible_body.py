@@ -108,7 +108,7 @@ def test_wrong_fields_are_named(change: dict, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_shapes_without_mass_are_refused() -> None:
+def test_shapes_without_mass_are_rejected() -> None:
     zero = {"S_bar": np.zeros((3, 1)), "xS": np.zeros((3, 3, 1)), "SS": np.zeros((3, 3, 1, 1))}
     with pytest.raises(InputError, match="must be independent and have mass"):
         FlexibleBodyData.from_integrals("b", mass=1, first_moment=np.zeros(3), second_moment=np.eye(3), K_ff=[[1.0]], **zero)
@@ -257,7 +257,7 @@ def edited_surface(file: h5py.File) -> None:
         (edited_surface, "sha256_surface: does not match the data"),
     ],
 )
-def test_reader_refuses(tmp_path, damage, message: str) -> None:
+def test_reader_rejects(tmp_path, damage, message: str) -> None:
     path = tmp_path / "rod.h5"
     rod().save(path)
     with h5py.File(path, "r+") as file:
@@ -268,7 +268,7 @@ def test_reader_refuses(tmp_path, damage, message: str) -> None:
     assert all(line.startswith(str(path)) for line in str(caught.value).splitlines())
 
 
-def test_reader_refuses_bad_values_under_a_right_digest(tmp_path) -> None:
+def test_reader_rejects_bad_values_under_a_right_digest(tmp_path) -> None:
     path = tmp_path / "rod.h5"
     for spoil, message in (
         (lambda body: object.__setattr__(body, "mass", np.nan), "rod.mass: has 1 values that are not finite"),
@@ -283,7 +283,7 @@ def test_reader_refuses_bad_values_under_a_right_digest(tmp_path) -> None:
         assert str(caught.value) == f"{path}: {message}"
 
 
-def test_reader_refuses_what_is_no_body_file(tmp_path) -> None:
+def test_reader_rejects_what_is_no_body_file(tmp_path) -> None:
     path = tmp_path / "rod.h5"
     with pytest.raises(InputError, match="no such file"):
         FlexibleBodyData.load(path)
@@ -349,7 +349,7 @@ def test_second_moments_of_the_geometric_stiffness() -> None:
         np.testing.assert_allclose(D[a, b] + D[b, a], geometric.rotation[3 + a], atol=1e-14)
 
 
-def test_wrong_geometric_stiffness_is_refused() -> None:
+def test_wrong_geometric_stiffness_is_rejected() -> None:
     zero, six = np.zeros((3, 2, 2)), np.zeros((6, 2, 2))
     with pytest.raises(InputError, match=r"geometric.rotation: has shape \(3, 2, 2\)"):
         GeometricStiffness(zero, zero, zero)

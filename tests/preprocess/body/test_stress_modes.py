@@ -291,7 +291,7 @@ def test_file_keeps_stress_and_reads_it_when_needed(
     assert (tmp_path / "again.h5").stat().st_size == (tmp_path / "bar.h5").stat().st_size
 
 
-def test_stress_modes_that_do_not_fit_are_refused(bar: FlexibleBodyData) -> None:
+def test_stress_modes_that_do_not_fit_are_rejected(bar: FlexibleBodyData) -> None:
     assert bar.stress is not None
     with pytest.raises(InputError, match=r"stress\.correction: has shape \(\d+, 6, 24\); it must be \(\d+, 6, 18\)"):
         replace(bar.stress, interfaces=("root",))
@@ -314,7 +314,7 @@ def test_stress_modes_that_do_not_fit_are_refused(bar: FlexibleBodyData) -> None
         ("correction", None, "stress/correction: is missing"),
     ],
 )  # fmt: skip
-def test_damaged_stress_is_refused(tmp_path: Path, item: str, change, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_damaged_stress_is_rejected(tmp_path: Path, item: str, change, message: str) -> None:  # type: ignore[no-untyped-def]
     mesh = box_mesh((0.2, 0.1, 0.1), (1, 1, 1), "hex20")
     file = tmp_path / "bar.h5"
     reduce(mesh, STEEL, interfaces={"a": Rigid("x0")}, method=CraigBampton(modes=1), reference="a").save(file)

@@ -77,7 +77,7 @@ def test_reference_conditions_do_not_change_the_body(tmp_path: Path, capsys: Cap
         assert found["compliance"][0]["error"] < 1e-8
 
 
-def test_modes_that_the_body_does_not_have_are_told(tmp_path: Path, capsys: Captured) -> None:
+def test_modes_that_the_body_does_not_have_are_reported(tmp_path: Path, capsys: Captured) -> None:
     part = bar(tmp_path)
     assert call("reduce", part) == 0
     capsys.readouterr()

@@ -88,7 +88,7 @@ def test_mass_product_is_the_product_with_m():
     np.testing.assert_allclose(fe.mass_product(u[:, 0]), fe.M @ u[:, 0], rtol=1e-13)
 
 
-def test_too_large_a_model_is_refused_before_work(monkeypatch):
+def test_too_large_a_model_is_rejected_before_work(monkeypatch):
     monkeypatch.setattr("preprocess.solve.memory.free_memory", lambda: 1e5)
     mesh = box_mesh((1, 1, 1), (4, 4, 4), "hex8")
     with pytest.raises(InputError, match=r"375 degrees of freedom need about .* GB .*--allow-large"):
@@ -126,7 +126,7 @@ def spoiled(A, row, column, value):
     return B.tocsr()
 
 
-def test_matrices_that_are_no_free_solid_are_refused():
+def test_matrices_that_are_no_free_solid_are_rejected():
     fe = assemble(uneven_box("hex8"), STEEL)
     K, M, x = fe.K, fe.M, fe.nodes
     cases = {
@@ -145,7 +145,7 @@ def test_matrices_that_are_no_free_solid_are_refused():
             FEModel.from_matrices(*arguments)
 
 
-def test_hostile_matrix_files_are_refused(tmp_path):
+def test_hostile_matrix_files_are_rejected(tmp_path):
     fe = assemble(uneven_box("hex8"), STEEL)
     paths = written(tmp_path, fe, "npy")
     claims = tmp_path / "huge.mtx"

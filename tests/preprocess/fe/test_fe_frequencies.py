@@ -111,7 +111,7 @@ FREE_BOX = [2794.9393, 2947.0276, 4211.7034, 5855.0362, 6210.3753, 6375.1963]  #
      ("hex8", (12, 6, 3), 0.035)],
 )  # fmt: skip
 def test_free_box(element, divisions, tolerance):
-    """0.4 x 0.2 x 0.1 m: six elastic frequencies by the method of Ritz with Legendre polynomials, good to 1e-6."""
+    """0.4 x 0.2 x 0.1 m: six elastic frequencies by Ritz's method with Legendre polynomials, good to 1e-6."""
     fe = assemble(box_mesh((0.4, 0.2, 0.1), divisions, element), STEEL)
     found = eigenmodes(fe.K, fe.M, 12, shift=-((2 * np.pi * 500.0) ** 2)).frequencies
     assert found[:6].max() < 1.0

@@ -23,7 +23,7 @@ PINE = {"E": (12e9, 0.9e9, 0.6e9), "nu": (0.37, 0.45, 0.42), "G": (0.7e9, 0.65e9
         ({"rho": -7850.0}, r"rho = -7850 is not positive"),
     ],
 )
-def test_unstable_isotropic_constants_are_refused(changed, message):
+def test_unstable_isotropic_constants_are_rejected(changed, message):
     with pytest.raises(InputError, match=message):
         Isotropic(**{"E": 210e9, "nu": 0.3, "rho": 7850.0, **changed})
 
@@ -45,7 +45,7 @@ def test_all_problems_come_at_once():
         ({"axes": [[2, 0, 0], [0, 1, 0], [0, 0, 1]]}, r"orthonormal"),
     ],
 )
-def test_unstable_orthotropic_constants_are_refused(changed, message):
+def test_unstable_orthotropic_constants_are_rejected(changed, message):
     with pytest.raises(InputError, match=message):
         Orthotropic(**{**PINE, **changed})
 

@@ -96,7 +96,7 @@ def test_a_cantilever_with_a_tip_body_vibrates_as_its_closed_form():
         ({"mass": 1.0, "position": (1.0, np.nan, 0.0)}, "is not a point"),
     ],
 )
-def test_masses_that_no_body_has_are_refused(options, message):
+def test_unphysical_masses_are_rejected(options, message):
     with pytest.raises(InputError, match=message):
         PointMass("x1", **options)
 

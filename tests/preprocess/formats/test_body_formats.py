@@ -109,7 +109,7 @@ def samples_inertia(block, q: np.ndarray) -> np.ndarray:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def test_public_sid_file_is_read_and_its_faults_are_told(tmp_path) -> None:
+def test_public_sid_file_is_read_and_its_faults_are_reported(tmp_path) -> None:
     part, report = importers.read(PUBLIC)
     assert isinstance(part, FlexibleBodyData)
     assert part.mass == 7.84999999999e-01
@@ -448,4 +448,4 @@ def test_every_format_is_one_entry_with_its_own_suffix(formats) -> None:
         assert all(suffix.startswith(".") for suffix in entry.suffixes)
         assert type(entry).__doc__
     rivals = [entry for entry in formats.values() if ".mtx" in entry.suffixes]
-    assert sum(not entry.signature for entry in rivals) <= 1  # the others are told apart by what they begin with
+    assert sum(not entry.signature for entry in rivals) <= 1  # the others are reported apart by what they begin with

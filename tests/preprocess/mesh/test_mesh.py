@@ -78,7 +78,7 @@ def test_physical_group_without_a_name_is_called_by_its_number(tmp_path):
     np.testing.assert_array_equal(read_mesh(tmp_path / "box.msh", unit="mm").node_set("physical 7"), box.node_set("x1"))
 
 
-def test_the_link_is_what_its_readme_says():
+def test_the_link_agrees_with_its_readme():
     mesh = read_mesh(LINK, unit="mm")
     assert {name: len(block.ids) for name, block in mesh.blocks.items()} == {"hex20": 556}
     assert 3 * len(mesh.nodes) == 10833

@@ -94,7 +94,7 @@ def test_a_surface_named_like_a_set_is_kept_beside_it(tmp_path):
         ),
     ],
 )
-def test_what_would_be_lost_is_refused(tmp_path, text, message):
+def test_content_that_would_be_lost_is_rejected(tmp_path, text, message):
     path = tmp_path / "lost.inp"
     path.write_text(text + BRICK)
     with pytest.raises(InputError, match=message):

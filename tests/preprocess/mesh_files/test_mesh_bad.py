@@ -1,4 +1,4 @@
-"""What users get wrong with meshes: each ends in one InputError line that names the thing and the mend, or in one warning."""
+"""What users get wrong with meshes: each ends in one InputError line that names the thing and the correct, or in one warning."""
 
 import pathlib
 import random
@@ -88,7 +88,7 @@ def test_truncation_names_the_line_and_the_section(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".msh", "_binary.msh", "_41.msh", ".inp", ".vtu", ".bdf"])
 def test_damaged_files_never_escape_as_anything_else(tmp_path, capfd, suffix):
-    """Files cut and altered at many random places are read or refused with InputError; nothing else, and nothing is printed."""
+    """Files cut and altered at many random places are read or rejected with InputError; nothing else, and nothing is printed."""
     path = tmp_path / f"part{suffix}"
     formats = {".msh": ("gmsh22", False), "_binary.msh": ("gmsh22", True), "_41.msh": ("gmsh", False)}
     options = dict(zip(("file_format", "binary"), formats[suffix])) if suffix in formats else {}
@@ -121,7 +121,7 @@ def test_positions_that_are_no_positions(tmp_path, suffix, value):
     expect_refusal(path, rf"1 node\(s\) not finite or beyond 1e\+09 m: node {3 if suffix == '.vtu' else 4} at \(")
 
 
-# 3 references to nodes that are not there
+# 3 references to nodes that are missing
 
 
 def test_missing_nodes_are_named(tmp_path):
@@ -205,7 +205,7 @@ def test_coincident_nodes_in_one_part_are_only_doubtful():
         Mesh.from_arrays(doubled, {"hex8": bricks})
 
 
-def test_neighbours_of_unlike_order_are_expect_refusal():
+def test_neighbours_of_unlike_order_are_rejected():
     """A hanging middle: one element of two has its own node in the middle of a common edge."""
     mesh = box_mesh((2.0, 1.0, 1.0), (2, 1, 1), "hex20")
     table = mesh.blocks["hex20"].connectivity.copy()
@@ -286,7 +286,7 @@ def test_foreign_abaqus_and_nastran_elements_are_counted(tmp_path):
     "version, section", [("gmsh22", "Nodes"), ("gmsh22", "Elements"), ("gmsh", "Nodes"), ("gmsh", "Elements")]
 )
 @pytest.mark.parametrize("binary", [False, True])
-def test_absurd_counts_are_refused_before_anything_is_allocated(tmp_path, version, section, binary):
+def test_absurd_counts_are_rejected_before_anything_is_allocated(tmp_path, version, section, binary):
     path = saved(tmp_path / "part.msh", file_format=version, binary=binary)
     data = path.read_bytes()
     start = data.index(b"$" + section.encode() + b"\n") + len(section) + 2
@@ -314,7 +314,7 @@ def test_absurd_vtu_and_abaqus_claims(tmp_path):
     expect_refusal(deck, "set 'all' claims 99999999999 members")
 
 
-def test_compressed_data_that_could_fill_the_memory_are_expect_refusal(tmp_path, monkeypatch):
+def test_compressed_data_that_could_fill_the_memory_are_rejected(tmp_path, monkeypatch):
     path = saved(tmp_path / "part.vtu", compression="zlib")
     assert read_mesh(path, unit="m").size > 0
     monkeypatch.setattr("preprocess.mesh_files.vtu.free_memory", lambda: 1000.0 * path.stat().st_size)
@@ -330,7 +330,7 @@ def test_vtu_claims_in_other_words(tmp_path):
     expect_refusal(path, "claims NumberOfPoints=100000000000 in a file of")
 
 
-def test_document_types_are_expect_refusal(tmp_path):
+def test_document_types_are_rejected(tmp_path):
     path = saved(tmp_path / "part.vtu")
     bomb = b'<?xml version="1.0"?>\n<!DOCTYPE lolz [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
     path.write_bytes(bomb + path.read_bytes().split(b"?>", 1)[1])

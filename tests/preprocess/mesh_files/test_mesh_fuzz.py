@@ -1,4 +1,4 @@
-"""Damaged mesh files: whatever is done to their bytes, they are read or refused with InputError, soon and in little memory.
+"""Damaged mesh files: whatever is done to their bytes, they are read or rejected with InputError, soon and in little memory.
 
 FLEXMBS_FUZZ=5000 python -m pytest tests/preprocess/mesh_files/test_mesh_fuzz.py      more examples for each format
 """
@@ -121,7 +121,7 @@ def sample(request, tmp_path_factory):
 
 @FUZZ
 @given(changes=CHANGES)
-def test_damaged_files_are_read_or_refused(sample, changes):
+def test_damaged_files_are_read_or_rejected(sample, changes):
     path, data = sample
     path.write_bytes(changed(data, changes))
     problems: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Part files: what they say equals the Python calls; everything wrong with one is told at once, by line."""
+"""Part files: what they say equals the Python calls; everything wrong with one is reported at once, by line."""
 
 import dataclasses
 import shutil
@@ -187,7 +187,7 @@ def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
 
 
 def test_files_beside_the_matrices_are_inputs_too(tmp_path: Path) -> None:
-    """CalculiX writes stiffness, mass and freedoms in files of one name; any of them changes the digest."""
+    """CalculiX writes stiffness, mass and degrees of freedom in files of one name; any of them changes the digest."""
     for suffix in (".inp", ".sti", ".mas", ".dof"):
         shutil.copy(calculix_jobs.DATA / f"calculix_hex20{suffix}", tmp_path / f"job{suffix}")
     path = tmp_path / "job.toml"

@@ -1,4 +1,4 @@
-"""What sets the reductions apart: moments, spans, dependent shapes, automatic numbers of modes, and what they refuse."""
+"""What sets the reductions apart: moments, spans, dependent shapes, automatic numbers of modes, and what they reject."""
 
 import functools
 

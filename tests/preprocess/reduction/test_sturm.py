@@ -49,7 +49,7 @@ def test_number_of_modes_below_a_value(bar: FEModel, kinds: tuple, held: tuple[i
         assert modes_below(statics, 0.5 * (values[count - 1] + values[count]), held) == count
 
 
-def test_a_missed_mode_is_told(bar: FEModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missed_mode_is_reported(bar: FEModel, monkeypatch: pytest.MonkeyPatch) -> None:
     statics = bound(bar, Rigid, Rigid)
 
     def forgetful(*arguments: object, **options: object):  # type: ignore[no-untyped-def]

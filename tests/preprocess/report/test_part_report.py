@@ -56,6 +56,6 @@ def test_bodies_without_surface_or_stress(body: FlexibleBodyData) -> None:
     assert "Every check passed." in text
 
 
-def test_failed_checks_are_told(body: FlexibleBodyData) -> None:
+def test_failed_checks_are_reported(body: FlexibleBodyData) -> None:
     text = page(replace(body, second_moment=body.second_moment + np.triu(np.ones((3, 3)), 1)))
     assert "A check failed; do not use this body." in text

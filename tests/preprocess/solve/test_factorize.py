@@ -40,7 +40,7 @@ def test_solution_has_no_residual(cantilever):
         assert np.linalg.norm(K @ u - loads) < 1e-9 * np.linalg.norm(loads)
 
 
-def test_tip_load_bends_as_timoshenko_says(cantilever):
+def test_tip_load_bends_as_timoshenko_predicts(cantilever):
     """P L³/3EI + P L/κGA with κ = 5/6 and the clamped face free of Saint-Venant effects: within 1 % for L/h = 10."""
     K, _, x = cantilever
     tip = np.flatnonzero(x[:, 0] > 1 - 1e-9)
@@ -131,7 +131,7 @@ def test_a_missed_mode_is_noticed(cantilever, monkeypatch):
         eigenmodes(K, M, 5, verify=True)
 
 
-def test_impossible_numbers_of_modes_are_refused(cantilever):
+def test_impossible_numbers_of_modes_are_rejected(cantilever):
     K, M, _ = cantilever
     for n in (0, K.shape[0]):
         with pytest.raises(InputError, match=f"{n} requested of {K.shape[0]} degrees of freedom"):

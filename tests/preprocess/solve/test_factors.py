@@ -111,7 +111,7 @@ def test_a_matrix_without_the_blocks_of_a_mesh():
     np.testing.assert_allclose(factorize(K).solve(b), np.linalg.solve(K.toarray(), b), rtol=1e-10)
 
 
-def test_unknown_and_missing_backends_are_told(block, monkeypatch):
+def test_unknown_and_missing_backends_are_reported(block, monkeypatch):
     with pytest.raises(InputError, match="backend: 'mumps' is unknown; choose one of cholesky, superlu, pardiso"):
         factorize(block[0], backend="mumps")
     monkeypatch.setitem(__import__("sys").modules, "pypardiso", None)
@@ -119,7 +119,7 @@ def test_unknown_and_missing_backends_are_told(block, monkeypatch):
         BACKENDS["pardiso"](None)
 
 
-def test_too_little_memory_is_told_before_the_work(block, monkeypatch):
+def test_too_little_memory_is_reported_before_the_work(block, monkeypatch):
     monkeypatch.setattr("preprocess.solve.memory.free_memory", lambda: 1e6)
     with pytest.raises(MachineError, match=r"the factor of 1470 degrees of freedom needs 0\.\d\d GB, 0\.00 GB are free; coarsen"):
         factorize(block[0])
