@@ -20,7 +20,7 @@ def instant(value: Any, key: str = "t") -> float:
         raise InputError(f"{key}: the time in seconds {error}") from None
 
 
-def freedom(value: Any, key: str) -> int:
+def coordinate_index(value: Any, key: str) -> int:
     """The index of a coordinate of a joint. Raises `InputError`."""
     try:
         return index(value)

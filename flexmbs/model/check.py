@@ -10,7 +10,7 @@ from flexmbs.model.check_frequencies import frequency_warnings
 from flexmbs.model.check_functions import missing_functions
 from flexmbs.model.check_references import FrameNames, reference_problems
 from flexmbs.model.check_tables import table_warnings
-from flexmbs.model.check_topology import freedom_lines, topology_problems, topology_warnings
+from flexmbs.model.check_topology import degree_of_freedom_lines, topology_problems, topology_warnings
 from flexmbs.model.model import ModelData
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def declaration_report(model: ModelData) -> Report:
         "contacts": [_titled(contact.name, contact.kind) for contact in model.contacts.values()],
     }
     if not report.errors:
-        report.sections["freedoms"] = freedom_lines(model, modes)
+        report.sections["degrees of freedom"] = degree_of_freedom_lines(model, modes)
         report.warnings += map(str, (*topology_warnings(model), *frequency_warnings(model, highest)))
     return report
 

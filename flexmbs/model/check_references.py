@@ -48,11 +48,11 @@ def _coordinate_problems(path: tuple[str, ...], use: CoordinateUse, joints: "dic
     joint = joints.get(use.joint)
     if joint is None:
         yield Problem((*path, "joint"), f"no joint '{use.joint}'; {close_names(use.joint, joints)}")
-    elif use.freedom >= joint.nv:
-        freedoms = f"0 … {joint.nv - 1}" if joint.nv else "none"
-        yield Problem((*path, "coordinate"), f"joint '{use.joint}' has no coordinate {use.freedom}; it has: {freedoms}")
-    elif not has_position(joint, use.freedom):
-        text = f"coordinate {use.freedom} of joint '{use.joint}' ({joint.kind}) has a velocity but no position"
+    elif use.coordinate >= joint.nv:
+        known = f"0 … {joint.nv - 1}" if joint.nv else "none"
+        yield Problem((*path, "coordinate"), f"joint '{use.joint}' has no coordinate {use.coordinate}; it has: {known}")
+    elif not has_position(joint, use.coordinate):
+        text = f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) has a velocity but no position"
         yield Problem((*path, "coordinate"), f"{text}; use a joint or a chain of single motions (revolute, prismatic, ...)")
 
 

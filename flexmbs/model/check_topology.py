@@ -97,7 +97,7 @@ def topology_warnings(model: "ModelData") -> Iterator[Problem]:
         yield Problem(("bodies",), f"not connected to the ground by joints: {shown}; they move freely, statics is impossible")
 
 
-def freedom_lines(model: "ModelData", modes: int) -> list[str]:
+def degree_of_freedom_lines(model: "ModelData", modes: int) -> list[str]:
     """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, elastic coordinates, loops."""
     n = len(model.bodies)
     held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
@@ -108,7 +108,7 @@ def freedom_lines(model: "ModelData", modes: int) -> list[str]:
         held_back = sum(
             3 - _translations_of_child(joint) if joint.carries else joint.position_rows for joint in model.joints.values()
         )
-        lines.append(f"point masses alone: f = 3·{n} − {held_back} = {3 * n - held_back} (3n − b)")
+        lines.append(f"point masses only: f = 3·{n} − {held_back} = {3 * n - held_back} (3n − b)")
     if lone_points:
         lines.append(f"point masses without a joint have 3 translations: {', '.join(body.name for body in lone_points)}")
     kappa = sum(joint.rows - joint.position_rows for joint in model.joints.values())

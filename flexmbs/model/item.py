@@ -13,7 +13,7 @@ class CoordinateUse(NamedTuple):
     """A degree of freedom of a joint, with its position coordinate, that an item refers to."""
 
     joint: str
-    freedom: int
+    coordinate: int
 
 
 class Item(Declaration):

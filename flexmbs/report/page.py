@@ -9,7 +9,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.files.output import write_text
-from flexmbs.model.check_topology import freedom_lines
+from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
 from flexmbs.report.plots import Plots
@@ -127,7 +127,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
             for name, item in table.get(section, {}).items()
         ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
-        "freedoms": [*freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
+        "degrees_of_freedom": [*degree_of_freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
         "tree": str(compiled.topology),
         "limit": ROWS_LISTED,
     }

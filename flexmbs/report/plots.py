@@ -157,27 +157,26 @@ class Plots:
         if spread == 0.0 and not logarithmic:
             ax.margins(y=0.4)
 
-    def _freedoms(self) -> list[tuple[str, str, int, int, str]]:
+    def _scalar_coordinates(self) -> list[tuple[str, str, int, int, str]]:
         """(joint, coordinate name, position, velocity, unit) of rotations and translations about or along an axis."""
         found = []
         for name, joint in self.solution.compiled.model.joints.items():
             q = v = 0
-            single = joint.nv == 1
             for motion in joint.motions:
                 if isinstance(motion, (Rotate, ScrewMotion, Slide)):
                     unit = METRE if isinstance(motion, Slide) else RAD
-                    found.append((name, name if single else f"{name} {v + 1}", q, v, unit))
+                    found.append((name, f"{name}.{v}", q, v, unit))
                 q, v = q + motion.nq, v + motion.nv
         return found
 
     def _coordinates(self, unit: str, kind: str) -> Curves:
-        place = 2 if kind == "position" else 3
-        chosen = [freedom for freedom in self._freedoms() if freedom[4] == unit]
-        return {freedom[1]: getattr(self.solution.joint(freedom[0]), kind)[:, freedom[place]] for freedom in chosen}
+        index = 2 if kind == "position" else 3
+        chosen = [each for each in self._scalar_coordinates() if each[4] == unit]
+        return {each[1]: getattr(self.solution.joint(each[0]), kind)[:, each[index]] for each in chosen}
 
     def _efforts(self, unit: str) -> Curves:
         found = {}
-        for joint, name, _, v, kind in self._freedoms():
+        for joint, name, _, v, kind in self._scalar_coordinates():
             effort = self.solution.joint(joint).effort[:, v]
             if kind == unit and np.abs(effort).max() > 1e-7 * max(np.abs(self.solution.joint(joint).wrench).max(), 1e-9):
                 found[name] = effort

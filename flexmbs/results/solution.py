@@ -302,11 +302,11 @@ def _known(what: str, name: str, names: Iterable[str]) -> None:
         raise InputError(f"{what} '{name}' is not in the solution; {close_names(name, known)}")
 
 
-def _position_of(compiled: Compiled, joint: str, freedom: int) -> int:
+def _position_of(compiled: Compiled, joint: str, index: int) -> int:
     """Index of the position of a degree of freedom among the declared joint's coordinates."""
     v = q = 0
     for motion in compiled.model.joints[joint].motions:
-        if v == freedom:
+        if v == index:
             break
         v, q = v + motion.nv, q + motion.nq
     return q

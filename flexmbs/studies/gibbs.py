@@ -59,7 +59,7 @@ def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str]
     here = state_about(model, at)
     known, names = dense(here), velocity_names(here.compiled)
     N, P = free_directions(known.M, known.G)
-    chosen = partition(N, names, velocities, displacement_sizes(here.compiled))
+    chosen = partition(N, names, velocities, displacement_sizes(here.compiled), key="velocities")
     C = N @ np.linalg.inv(N[chosen])
     d = P @ known.gamma
     d = d - C @ d[chosen]

@@ -83,20 +83,23 @@ def frame_number(compiled: Compiled, frame: str | FrameRef) -> int:
     return compiled.frames[ref]
 
 
-def partition(N: np.ndarray, names: Sequence[str], chosen: str | Sequence[str], sizes: np.ndarray) -> list[int]:
-    """Independent velocities of the free directions N (ns, f): those chosen, or the best by pivoted QR. Raises `InputError`."""
+def partition(
+    N: np.ndarray, names: Sequence[str], chosen: str | Sequence[str], sizes: np.ndarray, *, key: str = "independent"
+) -> list[int]:
+    """Independent velocities of the free directions N (ns, f): the chosen ones, or the best by pivoted QR.
+
+    key: name of the argument ``chosen`` in messages. Raises `InputError`.
+    """
     from scipy.linalg import qr
 
-    f, chosen = N.shape[1], arguments.names(chosen, "independent") if chosen is not None else ()
+    f, chosen = N.shape[1], arguments.names(chosen, key) if chosen is not None else ()
     if not chosen:
         return sorted(int(k) for k in qr(N.T / sizes, mode="r", pivoting=True)[1][:f])
     chosen = tuple(full_name(name, names) for name in chosen)
     unknown = [name for name in chosen if name not in names]
     if unknown:
-        raise InputError(*(f"independent: no coordinate '{name}'; {close_names(name, names)}" for name in unknown))
+        raise InputError(*(f"{key}: no coordinate '{name}'; {close_names(name, names)}" for name in unknown))
     rows = [names.index(name) for name in chosen]
     if len(rows) != f or (f and np.linalg.cond(N[rows]) > 1e9):
-        raise InputError(
-            f"independent: {', '.join(chosen)} do not determine the {f} degrees of freedom; choose {f} others or none"
-        )
+        raise InputError(f"{key}: {', '.join(chosen)} do not determine the {f} degrees of freedom; choose {f} others or none")
     return rows

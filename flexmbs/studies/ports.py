@@ -11,7 +11,7 @@ import numpy as np
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.initial.arguments import freedom
+from flexmbs.initial.arguments import coordinate_index
 from flexmbs.results.state import State
 from flexmbs.studies.jacobians import AXES, frame_jacobian, joint_row
 from flexmbs.studies.tangent import Tangents
@@ -111,11 +111,11 @@ def _label(port: Port) -> str:
 def _joint(state: State, port: Port) -> np.ndarray:
     if len(port) > 3:
         raise InputError(f"{port!r}: give a joint and the index of one of its coordinates")
-    return joint_row(state, str(port[1]), _freedom(port))
+    return joint_row(state, str(port[1]), _coordinate(port))
 
 
-def _freedom(port: Port) -> int:
-    return freedom(port[2], f"{port!r}") if len(port) > 2 else 0
+def _coordinate(port: Port) -> int:
+    return coordinate_index(port[2], f"{port!r}") if len(port) > 2 else 0
 
 
 def _frame(state: State, port: Port, row: int) -> np.ndarray:
@@ -129,7 +129,7 @@ def _cut_slope(state: State, port: Port, slopes: Tangents) -> np.ndarray:
     place = state.compiled.places.get(str(port[1]))
     if place is None or place.cut < 0:
         return np.zeros(len(state.s))
-    return np.asarray(slopes.q.eta[:, place.cut, _freedom(port)])
+    return np.asarray(slopes.q.eta[:, place.cut, _coordinate(port)])
 
 
 def _skew(w: np.ndarray) -> np.ndarray:

@@ -154,7 +154,7 @@ def test_state_of_a_solution(coordinates: str) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"inputs": [("push", "main")]}, "inputs: ('push', 'main') is no input"),
+        ({"inputs": [("push", "main")]}, "inputs: unknown input ('push', 'main')"),
         ({"inputs": [("effort", "mian")]}, "joint 'mian' is not in the model"),
         ({"inputs": [("force", "crank/c", "x")]}, "frame 'crank/c' is not in the model"),
         ({"inputs": [("force", "crank/b", "w")]}, "one of the world axes"),

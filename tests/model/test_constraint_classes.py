@@ -63,9 +63,9 @@ def test_points_in_a_plane_and_in_space() -> None:
     """2 n_p − b and 3 n_p − b with the one equation of the rod."""
     plane = report(points(planar=True))
     assert "points in a plane: f = 2·2 − 1 = 3 (2n_p − b)" in plane["system"]
-    assert "point masses alone: f = 3·2 − 3 = 3 (3n − b)" in plane["freedoms"]
+    assert "point masses only: f = 3·2 − 3 = 3 (3n − b)" in plane["degrees of freedom"]
     space = report(points(planar=False))
-    assert "point masses alone: f = 3·2 − 1 = 5 (3n − b)" in space["freedoms"]
+    assert "point masses only: f = 3·2 − 1 = 5 (3n − b)" in space["degrees of freedom"]
     assert not any("plane" in line for line in space["system"])
 
 
@@ -78,7 +78,7 @@ def test_a_point_on_two_rods() -> None:
     mend = "its joints leave its rotation free; add a translation joint to the ground, or use a rigid body with inertia"
     assert model.check().errors == [f"bodies.point: has no rotational inertia, and {mend}"]
     model.add(fm.Translation("place", "ground", "point", q0=(0.5, -np.sqrt(0.75), 0.0)))
-    assert "point masses alone: f = 3·1 − 2 = 1 (3n − b)" in report(model)["freedoms"]
+    assert "point masses only: f = 3·1 − 2 = 1 (3n − b)" in report(model)["degrees of freedom"]
 
 
 def test_nonholonomic_rows_lower_the_degrees_of_freedom_in_velocity_alone() -> None:
@@ -87,8 +87,8 @@ def test_nonholonomic_rows_lower_the_degrees_of_freedom_in_velocity_alone() -> N
     model.add(fm.Planar("floor", "ground", "sleigh"))
     model.add(fm.KnifeEdge("blade", "ground", "sleigh"))
     sections = report(model)
-    assert sections["freedoms"][0].startswith("f = 6·1 − 3 = 3 ")
-    assert sections["freedoms"][1] == "κ = 1 nonholonomic equation: 2 velocity degrees of freedom"
+    assert sections["degrees of freedom"][0].startswith("f = 6·1 − 3 = 3 ")
+    assert sections["degrees of freedom"][1] == "κ = 1 nonholonomic equation: 2 velocity degrees of freedom"
     assert "blade  knife-edge  1 row   nonholonomic  scleronomic  bilateral  implicit" in sections["constraints"]
     assert "3 degrees of freedom in position, 2 in velocity" in sections["system"]
     assert "planar motion: f = 3·1 − 0 = 3 (3n − b), 2 in velocity" in sections["system"]

@@ -117,9 +117,9 @@ def test_check_counts_the_equations_and_names_dependent_ones() -> None:
     report = model.check()
     assert not report.errors
     assert "left wheel, rolling-disc, ground → left, 3 equations" in report.sections["joints"]
-    assert report.sections["freedoms"][0].startswith("f = 6·3 − 12 = 6 ")
-    assert "κ = 4 nonholonomic equations: 2 velocity degrees of freedom" in report.sections["freedoms"]
-    assert "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies" in report.sections["freedoms"]
+    assert report.sections["degrees of freedom"][0].startswith("f = 6·3 − 12 = 6 ")
+    assert "κ = 4 nonholonomic equations: 2 velocity degrees of freedom" in report.sections["degrees of freedom"]
+    assert "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies" in report.sections["degrees of freedom"]
     assert "8 joint velocities + 0 modes − 6 constraints + 1 redundant = 3 degrees of freedom" in report.sections["system"]
     assert sum("1 constraint depends on the others" in line for line in report.warnings) == 1
 

@@ -41,9 +41,9 @@ def test_the_script_of_the_documentation(tmp_path) -> None:
     report = arm.check()
     assert not report.errors
     assert not report.warnings
-    assert report.sections["freedoms"][0].startswith("f = 6·3 − 16 = 2 ")
-    assert report.sections["freedoms"][1] == "2 elastic coordinates"
-    assert report.sections["freedoms"][-1] == "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies"
+    assert report.sections["degrees of freedom"][0].startswith("f = 6·3 − 16 = 2 ")
+    assert report.sections["degrees of freedom"][1] == "2 elastic coordinates"
+    assert report.sections["degrees of freedom"][-1] == "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies"
     assert "  elbow, revolute, upper/tip → fore/hub, 1 degree of freedom" in report.lines
     assert str(report).endswith("ready to run")
     arm.save(tmp_path / "arm.toml")
@@ -247,7 +247,7 @@ def test_count_of_degrees_of_freedom_of_closed_chains(links, kinds, f, loops) ->
         model.add(fm.RigidBody(name, frames={"end": (1, 0, 0)}, **UNIT))
     for i, make in enumerate(kinds):
         model.add(make(f"j{i}", names[i], names[i + 1]))
-    lines = model.check().sections["freedoms"]
+    lines = model.check().sections["degrees of freedom"]
     assert f"= {f} rigid-body" in lines[0]
     assert lines[-1].startswith(f"{loops} closed loop:")
 
@@ -256,7 +256,7 @@ def test_point_masses_and_drives_in_the_count() -> None:
     model = chain(1)
     model.add(fm.PointMass("bob", mass=1.0))
     model.add(fm.Drive("turn", "j0", 1.0))
-    lines = model.check().sections["freedoms"]
+    lines = model.check().sections["degrees of freedom"]
     assert "= 4 rigid-body" in lines[0]
     assert lines[1:3] == ["point masses without a joint have 3 translations: bob", "1 prescribed by drives, 3 left"]
 

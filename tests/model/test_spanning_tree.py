@@ -116,7 +116,7 @@ def test_named_cuts_are_kept():
 
 def test_check_shows_loops_and_counts():
     report = cells(2).check()
-    assert report.sections["freedoms"][-1] == "2 closed loops: n_h = n_c − n = 7 joints − 5 bodies"
+    assert report.sections["degrees of freedom"][-1] == "2 closed loops: n_h = n_c − n = 7 joints − 5 bodies"
     system = report.sections["system"]
     assert "loop 1: knee0 – foot1 – foot0 – pin0 – knee0" in system
     assert "planar motion: f = 3·5 − 14 = 1 (3n − b)" in system
@@ -128,8 +128,8 @@ def test_floating_parts_and_points_in_the_count():
     for i in range(2):
         model.add(fm.PointMass(f"p{i}", mass=1.0))
     model.add(fm.Prismatic("rail", "ground", "p0"))
-    lines = model.check().sections["freedoms"]
-    assert "point masses alone: f = 3·2 − 2 = 4 (3n − b)" in lines
+    lines = model.check().sections["degrees of freedom"]
+    assert "point masses only: f = 3·2 − 2 = 4 (3n − b)" in lines
     assert lines[-1] == "0 closed loops: n_h = n_c − n = 2 joints with 1 free − 2 bodies"
 
 

@@ -13,8 +13,8 @@ import flexmbs as fm
 def test_degrees_of_freedom() -> None:
     """Four bodies: 24 − 3·5 − 2 holonomic equations, 4 nonholonomic ones."""
     report = bicycle(5.0).check()
-    assert report.sections["freedoms"][0].startswith("f = 6·4 − 17 = 7 ")
-    assert "κ = 4 nonholonomic equations: 3 velocity degrees of freedom" in report.sections["freedoms"]
+    assert report.sections["degrees of freedom"][0].startswith("f = 6·4 − 17 = 7 ")
+    assert "κ = 4 nonholonomic equations: 3 velocity degrees of freedom" in report.sections["degrees of freedom"]
     assert "7 degrees of freedom in position, 3 in velocity" in report.sections["system"]
     assert "front contact  rolling-disc  2 rows  nonholonomic  scleronomic  bilateral  implicit" in report.sections["constraints"]
 

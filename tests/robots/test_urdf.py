@@ -134,7 +134,7 @@ WRONG = {
     "missing link": (robot(AB[0], joint("j", "fixed", "a", "c")), ":3: joint 'j'.child: there is no link 'c'"),
     "link twice": (robot(AB[0], AB[0]), "link 'a' is defined twice, first in line 2"),
     "two parents": (robot(*AB, FIXED, link("c"), joint("k", "fixed", "c", "b")), "link 'b' has two parents"),
-    "ring": (robot(*AB, FIXED, *CD, joint("k", "fixed", "c", "d"), joint("m", "fixed", "d", "c")), "c → d → c carry"),
+    "ring": (robot(*AB, FIXED, *CD, joint("k", "fixed", "c", "d"), joint("m", "fixed", "d", "c")), "c → d → c form"),
     "two roots": (robot(*AB), "2 links have no parent: a, b; join them to one"),
     "joint type": (robot(*AB, joint("j", "ball", "a", "b")), "joint 'j': type 'ball' is unknown; it is one of revolute"),
     "mimic": (robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="k"/>')), "joint 'j': <mimic> is not supported"),
