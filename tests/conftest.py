@@ -1,4 +1,4 @@
-"""The interpreted tests, the longest of all files, begin first: they run beside the compilation of the kernels."""
+"""The interpreted tests, the longest of all, start first: they run during the compilation of the kernels."""
 
 import os
 

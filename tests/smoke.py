@@ -1,4 +1,4 @@
-"""A swinging rod against its closed form, compiled: a quick look at whether this Python and this Numba will do.
+"""A swinging rod against its closed form, compiled: a quick check that this Python and this Numba work.
 
 python tests/smoke.py
 """
@@ -24,7 +24,7 @@ def swing(t: np.ndarray) -> np.ndarray:
 
 
 def main() -> int:
-    """0 where the motion is right."""
+    """0 if the motion is correct."""
     begun = time.perf_counter()
     model = fm.Model("rod", gravity=(0, 0, -G))
     inertia = MASS * LENGTH**2 / 12.0

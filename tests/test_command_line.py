@@ -100,7 +100,7 @@ def test_check(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model.write_text(MODEL.replace('"rod"', '"rot"').replace("mass = 1.0", "mas = 1.0"))
     assert call("check", model) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 3  # the unknown key, the missing mass, the unknown body: all at once
+    assert len(lines) == 3  # the unknown key, the missing mass, the unknown body: all together
     assert all(line.startswith(f"error: {model}") for line in lines)
     assert any("mas: unknown key; did you mean 'mass'?" in line for line in lines)
     assert call("check", model, "--json") == 2
@@ -218,7 +218,7 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
 
 
 def test_a_wrong_result_ends_with_exit_code_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A light ball on a stiff floor with a step that is far too long: energy comes from nowhere."""
+    """A light ball on a stiff floor with a step that is far too long: the energy grows."""
     model = fm.Model("ball", gravity=(0.0, 0.0, -9.81))
     ball = model.add(fm.RigidBody("ball", mass=0.01, inertia=(1e-6,) * 3, frames={"centre": (0, 0, 0)}))
     model.add(fm.Free("flight", model.ground, ball, q0=(0, 0, 0.05, 1, 0, 0, 0)))

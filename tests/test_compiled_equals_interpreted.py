@@ -61,7 +61,7 @@ def model():
 
 def results(name):
     given = dict(RUNS[name])
-    if "controlled" in name:  # rounding grows from step to step where errors decide on their length
+    if "controlled" in name:  # round-off is amplified by error control of the steps
         given |= {"t_end": 0.012, "output_step": 0.004}
     solution = fm.simulate(model(), **({"t_end": 0.02} | given))
     energy = solution.energy

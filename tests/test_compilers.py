@@ -1,4 +1,4 @@
-"""Parts and seldom kernels fall back to ordinary kernels where Numba's inside is not what they reach into."""
+"""Parts and rarely used kernels fall back to ordinary kernels if Numba's internals differ from the expected ones."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ def test_both_work_with_the_numba_available_and_the_verdict_is_kept(tmp_path: Pa
     assert all(parts.compilers(str(tmp_path)))
     (kept,) = tmp_path.iterdir()
     assert kept.read_text() == "11"
-    monkeypatch.setattr(parts, "_tried", None)  # not asked again
+    monkeypatch.setattr(parts, "_tried", None)  # not tested again
     assert all(parts.compilers(str(tmp_path)))
     kept.write_text("01")
     assert parts.compilers(str(tmp_path))[0] is None
 
 
 def test_seldom_kernels_fall_back_where_passes_come_without_a_builder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So did Numba 0.60 and 0.61."""
+    """As in Numba 0.60 and 0.61."""
     given = codegen.CPUCodegen._module_pass_manager
     monkeypatch.setattr(codegen.CPUCodegen, "_module_pass_manager", lambda self, **options: given(self, **options)[0])
     monkeypatch.setattr(codegen.JITCodeLibrary, "_optimize_final_module", lambda self: None)

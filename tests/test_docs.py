@@ -46,7 +46,7 @@ def test_what_the_theory_page_names_exists():
     missing = [
         f"{path}: {name}" for path, name in dict.fromkeys(named(PAGE)) if not (ROOT / path).is_file() or name not in defined(path)
     ]
-    assert not missing, "docs/theory.md names what is not there:\n" + "\n".join(missing)
+    assert not missing, "docs/theory.md names missing code:\n" + "\n".join(missing)
 
 
 def test_sections_are_numbered_and_references_to_them_lead_somewhere():

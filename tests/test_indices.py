@@ -1,4 +1,4 @@
-"""Indices of kernels are compiled as they are: none of our kernels counts from the end of an array."""
+"""Indices of kernels are compiled without wraparound: no kernel counts from the end of an array."""
 
 import ast
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def kernels(source: str) -> Iterator[ast.FunctionDef]:
 
 @pytest.mark.parametrize("package", [flexmbs, preprocess])
 def test_no_index_counts_from_the_end(package) -> None:
-    """A slice may: Numba's own functions make it."""
+    """Slices may: they are handled by Numba's functions."""
     checked = 0
     for path in Path(package.__file__).parent.rglob("*.py"):
         for function in kernels(path.read_text(encoding="utf-8")):

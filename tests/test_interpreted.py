@@ -1,4 +1,4 @@
-"""The tests of kernel parts, in a process of interpreted Python."""
+"""The tests of kernel parts, in a separate process with interpreted Python."""
 
 import os
 import pathlib

@@ -62,7 +62,7 @@ print(value, len(list(Path(CACHE, "parts").iterdir())) if Path(CACHE, "parts").e
 
 @pytest.fixture(name="compute")
 def compute_in_new_process(tmp_path: Path):
-    """Value of an expression and the number of parts on the disk after it, from a process of its own."""
+    """Value of an expression and the number of parts on the disk after it, from a separate process."""
     (tmp_path / "of_test.py").write_text(SOURCE)
 
     def compute(expression: str) -> tuple[float, int]:
@@ -91,7 +91,7 @@ def test_a_damaged_file_is_made_anew(compute, tmp_path: Path) -> None:
 
 
 def test_functions_within_functions_are_not_kept(compute) -> None:
-    """Nothing on the disk tells them apart."""
+    """Nothing on disk distinguishes them."""
     assert compute("local(2.0)(1.0) + 10.0 * local(3.0)(1.0)") == (32.0, 0)
 
 
@@ -144,7 +144,7 @@ print(started)
 
 
 def test_the_second_process_is_started_for_the_first_run_of_a_pair(tmp_path: Path) -> None:
-    """Without a ``__main__`` of its own in the user's script, and once."""
+    """Without running the ``__main__`` of the user's script, and once."""
     program = "from pathlib import Path; from flexmbs._jit import CACHE; import shutil; shutil.rmtree(Path(CACHE, 'pairs'), True)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", program + "\n" + STARTED]

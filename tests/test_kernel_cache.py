@@ -1,4 +1,4 @@
-"""Compiled kernels are read from a folder of this user's alone, for to read them is to run them."""
+"""Compiled kernels are read only from a folder of this user, because reading them means running them."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def refused(base: Path) -> str:
-    """The folder that is doubted."""
+    """The folder that is rejected."""
     with pytest.warns(RuntimeWarning, match="another user could write in") as caught:
         assert private_folder(base, *NAMES) is None
     return str(caught[0].message).partition("write in ")[2].partition(";")[0]
@@ -39,7 +39,7 @@ def test_what_is_made_is_closed_to_others(base: Path, mask: int) -> None:
         os.umask(before)
     assert found == base.joinpath(*NAMES)
     assert {folder.stat().st_mode & 0o777 for folder in (base, found.parent, found)} == {0o700}
-    assert private_folder(base, *NAMES) == found  # and is taken again
+    assert private_folder(base, *NAMES) == found  # and is accepted again
 
 
 @pytest.mark.parametrize("level", ["", "flexmbs-kernels", "flexmbs-kernels/0123"])
@@ -48,7 +48,7 @@ def test_folders_open_to_others_are_rejected(base: Path, level: str, mode: int) 
     made = private_folder(base, *NAMES)
     assert made is not None
     (base / level).chmod(mode)
-    if not level and mode == 0o1777:  # like /tmp: nobody exchanges a folder of another's in it
+    if not level and mode == 0o1777:  # like /tmp: a folder cannot be replaced by another user
         assert private_folder(base, *NAMES) == made
     else:
         assert refused(base) == str(base / level)
@@ -84,7 +84,7 @@ def test_a_link_is_not_followed(base: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_folder_nothing_is_shared(tmp_path: Path) -> None:
-    """No home that can be written: no cache, and nothing in the temporary folder, whose names others could guess."""
+    """No writable home: no cache, and nothing in the temporary folder, whose names are predictable."""
     (tmp_path / "no folder").touch()
     nowhere = str(tmp_path / "no folder" / "x")
     environment = {key: value for key, value in os.environ.items() if key not in ("NUMBA_DISABLE_JIT", "NUMBA_CACHE_DIR")}

@@ -1,4 +1,4 @@
-"""Outputs of the command line: where they go, who else writes them, and what the terminal can show."""
+"""Outputs of the command line: paths, locks, and encodings of the terminal."""
 
 import errno
 import io
@@ -111,7 +111,7 @@ def test_61_results_that_the_disk_does_not_take(tmp_path: Path) -> None:
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[bytes]:
-    """The command line in a process of its own."""
+    """The command line in a separate process."""
     command = [sys.executable, "-m", "flexmbs", *map(str, arguments)]
     return subprocess.run(command, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})  # type: ignore[call-overload]
 
@@ -176,7 +176,7 @@ def test_66_a_file_that_another_run_writes_is_rejected(tmp_path: Path, capsys: C
         assert line.endswith("wait for it, or choose another file with -o")
         assert call("run", path, "-o", tmp_path / "other.h5") == 0
     finally:
-        other.kill()  # however it ends, its lock ends with it
+        other.kill()  # the lock is released however the process ends
         other.wait()
     assert (tmp_path / ".model.h5.lock").exists()
     assert call("run", path) == 0

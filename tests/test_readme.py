@@ -1,4 +1,4 @@
-"""The README stays true: its example runs as typed, and what it points to exists."""
+"""The README stays true: its example runs as typed, and its links exist."""
 
 import pathlib
 import re
@@ -29,7 +29,7 @@ def test_the_example_runs_and_ends_in_equilibrium(tmp_path, monkeypatch, capsys)
     turn = np.cumsum([solution.joint(name).position[-1, 0] for name in ("shoulder", "elbow")])
     length = link.frames["tip"].x[0]
     x, z = length * np.cumsum(np.cos(turn)), -length * np.cumsum(np.sin(turn))
-    assert solution.frame("fore/tip").position[-1] == pytest.approx([x[1], 0.0, z[1]], abs=2e-4)  # links bend by less
+    assert solution.frame("fore/tip").position[-1] == pytest.approx([x[1], 0.0, z[1]], abs=2e-4)  # links deform by less
     tool_x = x[1] + TOOL_HEIGHT * np.sin(turn[1])
     about_shoulder = link.mass * (x[0] / 2 + (x[0] + x[1]) / 2) + TOOL_MASS * tool_x
     about_elbow = link.mass * (x[1] - x[0]) / 2 + TOOL_MASS * (tool_x - x[0])

@@ -1,4 +1,4 @@
-"""What a second start spares: imports, the set-up of the compiler, reading of bodies, compilation of the user's functions."""
+"""Work avoided at a second start: imports, the set-up of the compiler, reading of bodies, compilation of the user's functions."""
 
 import gc
 import os
@@ -20,7 +20,7 @@ compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
 
 def run(code: str, folder: Path | None = None, **environment: str) -> str:
-    """What Python prints for a code, in a process of its own."""
+    """Output of Python code in a separate process."""
     given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -44,7 +44,7 @@ def test_public_names_are_listed_without_imports() -> None:
 
 
 def test_declarations_import_no_compiler() -> None:
-    """Their kernels stand beside them as plain functions."""
+    """Their kernels are plain functions in the same file."""
     code = """
 import sys, flexmbs as fm
 fm.Model("m").add(fm.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 1.0)))
@@ -120,7 +120,7 @@ class Reader:
 
 @pytest.mark.parametrize("age", [0.0, 1000.0])
 def test_a_body_is_read_once_and_again_when_its_file_changes(tmp_path: Path, age: float) -> None:
-    """Just written, and long ago; the change keeps size and times of the file."""
+    """Recently written, and long ago; the change keeps size and times of the file."""
     path, kept, read = tmp_path / "part.h5", KeptBodies(), Reader()
     body().save(path)
     found = path.stat()
@@ -188,7 +188,7 @@ def test_a_model_reads_its_file_once(tmp_path: Path, monkeypatch) -> None:
 
 
 def force(scale: float):
-    """A function of Numba's with a number of its own."""
+    """A Numba function with its own number."""
     import numba
 
     @numba.njit

@@ -1,4 +1,4 @@
-"""The program as users install it: a wheel, in an environment of its own, far from the source."""
+"""The program as users install it: a wheel, in a separate environment, without the source."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def done(*command: object, folder: Path, **environment: str) -> str:
-    """What a command tells; it must not fail."""
+    """Output of a command, which must not fail."""
     plain = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | environment
     run = subprocess.run([*map(str, command)], cwd=folder, env=plain, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -21,7 +21,7 @@ def done(*command: object, folder: Path, **environment: str) -> str:
 
 @pytest.mark.slow
 def test_the_demo_runs_from_an_installed_wheel(tmp_path: Path) -> None:
-    """Compiles everything again: some minutes."""
+    """Compiles everything again: several minutes."""
     done(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT, folder=tmp_path)
     (wheel,) = tmp_path.glob("flexmbs-*.whl")
     done(sys.executable, "-m", "venv", "--without-pip", "fresh", folder=tmp_path)

@@ -1,6 +1,6 @@
 """These tests call the parts of kernels, which only interpreted Python can: `tests/test_interpreted.py` runs them so.
 
-By hand: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/algebra``.
+Manually: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/algebra``.
 """
 
 from flexmbs._jit import COMPILED

@@ -64,7 +64,7 @@ def test_frequencies_are_those_of_the_full_model(arm: Arm) -> None:
 
 
 def test_arm_bends_under_its_weight_and_swings_about_there(arm: Arm) -> None:
-    """On a driven hinge: bent statically, and a run that starts there stays."""
+    """On a driven hinge: static deflection, and a run that starts there remains at rest."""
     model = fm.Model("arm", gravity=(0.0, 0.0, -9.81))
     body = model.add(fm.FlexibleBody("arm", data=arm.data))
     model.add(fm.Revolute("hinge", model.ground, body["base"], axis="y"))

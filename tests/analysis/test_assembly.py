@@ -56,7 +56,7 @@ def test_cut_joint_chooses_the_branch(sign):
 
 @pytest.mark.parametrize("off", [-1.05, 1.05])
 def test_from_afar(off):
-    """A slider-crank declared with the rod 60° from where it closes: sin of the rod's angle is −r/l sin φ."""
+    """A slider-crank declared with the rod 60° from its closed position: sin of the rod's angle is −r/l sin φ."""
     model = fm.Model("slider-crank")
     crank, rod = model.add(bar("crank", 0.2)), model.add(bar("rod", 0.5))
     slider = model.add(fm.RigidBody("slider", mass=1.0, inertia=(1e-3, 1e-3, 1e-3)))
@@ -108,7 +108,7 @@ def test_least_weighted_change(weights):
 
 
 def test_locked_joint_keeps_its_speed():
-    """With the crank locked at 2 rad/s, the others turn as the velocity polygon of the four-bar says."""
+    """With the crank locked at 2 rad/s, the other velocities are those of the velocity polygon of the four-bar."""
     rod, rocker = closed(0.7, 1)
     found = fm.assemble(four_bar(0.7, rod - 0.7 + 0.2, rocker - rod, v0=2.0), locked=("main",))
     a, b, c = 0.7, *closed(0.7, 1)
@@ -198,7 +198,7 @@ def test_what_is_declared_closed_is_not_searched_for(error, monkeypatch):
 
 @pytest.mark.parametrize("place", [1e3, -1e6])
 def test_a_drive_may_prescribe_a_place_far_away(place):
-    """A sliding arm on a long rail, in millimetres say."""
+    """A sliding arm on a long rail, as in millimetres."""
     model = fm.Model("cart")
     cart = model.add(fm.RigidBody("cart", mass=1, inertia=(1, 1, 1), frames={"tip": (0, 0, 1)}))
     arm = model.add(fm.RigidBody("arm", mass=1, inertia=(1, 1, 1)))

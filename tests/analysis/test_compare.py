@@ -1,4 +1,4 @@
-"""One model under all formalisms: the rows agree, wrong input is named, a run that stops is a row that says so."""
+"""One model under all formalisms: the rows agree, wrong input is named, a run that stops is a row with its outcome."""
 
 import json
 
@@ -93,7 +93,7 @@ def test_coordinates_that_cannot_hold_a_model_are_a_row() -> None:
 
 
 def test_round_off_of_a_model_at_rest_is_no_difference() -> None:
-    """A body held by its joint: accelerations are zero, differences count against gravity and weight."""
+    """A body fixed by its joint: accelerations are zero, differences count against gravity and weight."""
     model = fm.Model("shelf", gravity=(0.0, 0.0, -9.81))
     model.add(fm.Fixed("wall", model.ground, model.add(fm.RigidBody("shelf", com=(0.2, 0.0, 0.0), **BAR))))
     found = fm.compare(model, t_end=0.02, formalisms=["multiplier", "recursive"], integrators=["dormand-prince"])
@@ -111,7 +111,7 @@ def test_one_name_is_no_list(key: str) -> None:
 
 
 def test_no_reaction_is_unique_and_none_is_compared() -> None:
-    """Two bars that hold a body twice: all reactions are open, and no number claims that they agree."""
+    """Two bars that constrain a body redundantly: no reaction is unique, and none is compared."""
     model = fm.Model("twice held", frames={"far": (1.0, 0.0, 0.0)})
     table = model.add(fm.RigidBody("table", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"far": (1.0, 0.0, 0.0)}))
     model.add(fm.Prismatic("near rail", model.ground, table))

@@ -1,4 +1,4 @@
-"""Joints whose motions depend on each other in a position are rejected by name, by every study; rods have an axis to avoid it."""
+"""Joints with dependent motions in a position are rejected by name, by every study; the axis of a rod avoids this."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_a_run_that_comes_to_such_a_position_says_so(integrator):
 
 @pytest.mark.parametrize("axis", ["x", "y", "-z", (1, 1, 1), (0.1, -0.2, 0.97)])
 def test_axis_of_a_rod(axis):
-    """The rod stands along the axis at q = 0, where its angles are as far from their pole as they can be."""
+    """The rod is along the axis at q = 0, where its angles are farthest from their pole."""
     model = rod(axis)
     e = np.array(model.joints["d"].axis)
     assert fm.simulate(model, t_end=1e-3).frame("b").position[0] == pytest.approx(e, abs=1e-14)
@@ -66,7 +66,7 @@ def test_axis_of_a_rod(axis):
     "formalism, coordinates", [("recursive", "joint"), ("multiplier", "absolute"), ("embedding", "absolute")]
 )
 def test_a_rod_that_hangs_down(formalism, coordinates):
-    """A force to the side on a spherical pendulum at rest: x'' = f − λ x with |x| = 1; both swing modes √(g/l)."""
+    """A force to the side on a spherical pendulum at rest: x'' = f − λ x with |x| = 1; both modes have the frequency √(g/l)."""
     force = np.array([1.0, 3.0, 0.0])
     load = force + [0, 0, -G]
 

@@ -1,4 +1,4 @@
-"""The function of Gibbs and quasi-forces against closed forms and applied forces that are known."""
+"""The function of Gibbs and quasi-forces against closed forms and known applied forces."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def flexible(*, stiffened: bool) -> fm.FlexibleBodyData:
 
 @pytest.mark.parametrize("stiffened", [False, True])
 def test_flexible_body(stiffened: bool) -> None:
-    """A free bar that turns and vibrates: quasi-forces are those of its springs and dampers, −K q − D q̇, and nothing else."""
+    """A free bar that rotates and vibrates: quasi-forces are those of its springs and dampers only, −K q − D q̇."""
     model = fm.Model("bar", gravity=(0.0, 0.0, 0.0))
     qf, rate = np.array([0.02, -0.03]), np.array([0.4, 0.7])
     model.add(fm.FlexibleBody("bar", data=flexible(stiffened=stiffened), qf0=qf, qf_dot0=rate))

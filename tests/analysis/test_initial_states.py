@@ -1,4 +1,4 @@
-"""The start of machines declared as engineers do it: roughly, or a crank alone; bodies stay as they are, joints move."""
+"""Initial states of mechanisms declared approximately, or with the crank only; bodies are not deformed, joints move."""
 
 import functools
 import warnings
@@ -116,7 +116,7 @@ def test_a_crank_alone_is_declared(angle: float, flexible: str, cut: str) -> Non
 
 
 def test_what_is_ready_starts_and_runs() -> None:
-    """The first flexible machine one tries: a crank at 10 rad/s, the rest follows; its angles are those of the closed form."""
+    """A typical flexible mechanism: a crank at 10 rad/s determines the others; its angles are those of the closed form."""
     model = four_bar({"main": AT}, flexible="rod", v0=10.0)
     assert str(model.check()).endswith("ready to run")
     for coordinates in ("joint", "absolute"):
@@ -125,7 +125,7 @@ def test_what_is_ready_starts_and_runs() -> None:
         assert not solution.body("rod").elastic[0].any()
         assert abs(solution.joint("main").position[-1, 0] - AT - 0.02) < 2e-3
     tip = CRANK * np.array([np.cos(AT), np.sin(AT)])
-    line = np.arctan2(-tip[1], GROUND - tip[0])  # to the foot, about which the two closings are mirrored
+    line = np.arctan2(-tip[1], GROUND - tip[0])  # to the foot, about which the two closed positions are mirrored
     above = closed(AT)["pin"]
     pin = float(position(fm.assemble(model), "pin")[0])
     assert min(abs(np.angle(np.exp(1j * (pin - angle)))) for angle in (above, 2 * (line - AT) - above)) < 1e-9
@@ -198,7 +198,7 @@ def test_contradictions_are_reported_by_run_and_check() -> None:
 
 
 def test_what_cannot_start_is_not_ready() -> None:
-    """A crank without mass, on the way to a block that is fixed."""
+    """A massless crank connected to a fixed block."""
     model = fm.Model("no inertia", frames={"far": (1, 0, 0)})
     crank = model.add(fm.RigidBody("crank", mass=0.0, inertia=(0, 0, 0), frames={"end": (1, 0, 0)}))
     block = model.add(bar("block", 0.5))
@@ -220,7 +220,7 @@ def clamped(stretch: float) -> fm.Model:
 
 
 def test_bodies_bend_only_where_asked() -> None:
-    """A misfit of 0.1 mm: rejected, or strained with the least energy, which is the equilibrium without loads."""
+    """An incompatibility of 0.1 mm: rejected, or closed with least strain energy, the equilibrium without loads."""
     model = clamped(1e-4)
     with pytest.raises(
         fm.InputError, match=r"joints\.(left|right): the loop does not close, residual gap 0\.0001 .*Assemble\(elastic=True\)"
@@ -243,7 +243,7 @@ def test_bodies_that_need_not_bend_do_not() -> None:
 
 
 def rssr() -> tuple[fm.Model, dict[str, tuple[float, ...]]]:
-    """Crank about z, coupler with a ball at each end, rocker about y; closed at the coordinates that come with it."""
+    """Crank about z, coupler with a ball at each end, rocker about y; closed at the returned coordinates."""
     model = fm.Model("RSSR", frames={"far": (0.9, 0.3, 0.1)})
     crank, coupler, rocker = model.add(bar("crank", 0.25)), None, None
     A = 0.25 * np.array([np.cos(0.5), np.sin(0.5), 0.0])
@@ -311,7 +311,8 @@ def with_values(model: fm.Model, q0: dict[str, tuple[float, ...]], v0: dict[str,
 @pytest.mark.parametrize("linkage", [rssr, bennett, bricard])
 @pytest.mark.parametrize("cut", [False, True])
 def test_loops_in_space(linkage, cut: bool) -> None:
-    """Closed as known; from rough coordinates; from the declared crank, whose speed is kept, with the rest near by."""
+    """Closed at the known position; from approximate coordinates; from the declared crank, whose speed is kept, with the others
+    nearby."""
     rng = np.random.default_rng(5)
     model, right = linkage()
     first = next(iter(right))
@@ -393,7 +394,7 @@ def test_what_is_consistent_is_taken_as_it_is() -> None:
 
 
 def test_a_declared_velocity_that_no_motion_gives_leaves_the_others_alone() -> None:
-    """A universal joint beside a cylindrical one, which it locks: the declared sliding is nothing but rounding in the tree."""
+    """A universal joint that locks a parallel cylindrical one: the declared sliding is at round-off in the tree."""
     frame = fm.Frame((0.3, 0.7, -0.5), Rotation.from_rotvec((0.4, -0.9, 1.3)).as_matrix().tolist())
     model = fm.Model("locked")
     for name in ("a", "b"):

@@ -1,4 +1,4 @@
-"""Kinematics of driven mechanisms and the forces they need, against closed forms and runs."""
+"""Kinematics of driven mechanisms and their drive forces, against closed forms and runs."""
 
 import numpy as np
 import pytest

@@ -67,7 +67,7 @@ def test_rigid_blade_on_a_turning_hub(axis: str) -> None:
 
 
 def test_sleeping_top() -> None:
-    """A top on its point at the spin n: A z̈ − i C n ż − m g l z = 0 for its axis, seen from the body that turns with n."""
+    """A top on its point at the spin n: A z̈ − i C n ż − m g l z = 0 for its axis, in the frame that rotates with n."""
     mass, height, transverse, axial, spin = 2.0, 0.3, 0.05, 0.02, 200.0
     model = fm.Model("top", gravity=(0.0, 0.0, -G))
     inertia = (transverse, transverse, axial)
@@ -90,7 +90,7 @@ def test_controller_with_an_integral() -> None:
 
 
 def slider_crank_state(angle: float, speed: float) -> State:
-    """The slider-crank at a crank angle and speed, its other velocities by the closing conditions."""
+    """The slider-crank at a crank angle and speed, its other velocities by loop closure."""
     rest = fm.state(slider_crank(angle))
     s = fm.matrices(rest.compiled.model, at=rest, independent=["main"]).J_loop[:, 0] * speed
     return settled_state(rest.compiled, 0.0, rest.q, s, rest.beta)
@@ -178,7 +178,7 @@ def test_time_outside_a_solution() -> None:
 
 
 def moving_model() -> fm.Model:
-    """Bodies on a ball, on a universal joint declared the other way round, and free, all turning, with springs between."""
+    """Bodies on a ball, on a universal joint declared in reverse, and free, all rotating, connected by springs."""
     rng = np.random.default_rng(3)
     model = fm.Model("moving", gravity=(0.3, -1.0, -9.0))
     bodies = []

@@ -1,4 +1,4 @@
-"""Singular positions that a motion passes are reported with their times and joints; reactions of redundant joints are marked."""
+"""Singular positions along a motion are reported with times and joints; reactions of redundant joints are marked."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_a_regular_motion_has_no_such_note():
 
 
 def test_reactions_of_a_redundant_loop_are_marked():
-    """The loop of revolutes carries out-of-plane reactions that nothing determines; a pendulum hung on it does not."""
+    """The out-of-plane reactions of the loop of revolutes are not unique; those of a pendulum attached to it are."""
     model = cells(1, angle=1.0)
     bob = model.add(fm.RigidBody("bob", **ROD))
     model.add(fm.Revolute("hook", "crank0/tip", bob))

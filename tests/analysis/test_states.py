@@ -1,4 +1,4 @@
-"""States: which model they speak for, accelerations that close loops, what a start had to move."""
+"""States: the model they belong to, accelerations that satisfy loop closure, changes by assembly."""
 
 import warnings
 
@@ -55,7 +55,7 @@ def test_a_start_that_the_drives_move_is_reported() -> None:
 
 
 def test_springs_without_length_are_unloaded_where_the_model_is_at_the_start() -> None:
-    """A carriage driven from 0.1 m at 1 m/s stretches the spring by 1 m in 1 s, from whatever time one begins."""
+    """A carriage driven from 0.1 m at 1 m/s stretches the spring by 1 m in 1 s, for any initial time."""
     model = fm.Model("carriage", gravity=(0.0, 0.0, 0.0))
     carriage = model.add(fm.PointMass("carriage", mass=1.0))
     model.add(fm.Prismatic("rail", model.ground, carriage, q0=0.1))

@@ -1,4 +1,4 @@
-"""Equilibria against closed forms, an independent solution of a bent chain, and the full finite-element model."""
+"""Equilibria against closed forms, an independent solution of a deflected chain, and the full finite-element model."""
 
 import numpy as np
 import pytest
@@ -137,7 +137,7 @@ def test_nothing_can_move() -> None:
 
 
 def test_door_on_two_hinges() -> None:
-    """Redundant: the sum of the forces is the weight, their parts are reported not to be unique."""
+    """Redundant: the sum of the forces is the weight, the single forces are reported as not unique."""
     model = fm.Model("door", gravity=(0.0, 0.0, -G), frames={"low": (0, 0, 0), "high": (0, 0, 1)})
     ends = {"low": (0, 0, 0), "high": (0, 0, 1)}
     door = model.add(fm.RigidBody("door", mass=3.0, inertia=(0.1, 0.1, 0.1), com=(0.4, 0, 0.5), frames=ends))
@@ -166,7 +166,7 @@ def test_other_objects_than_states_are_rejected() -> None:
 
 
 def test_springs_without_a_length_rest_in_the_declared_position() -> None:
-    """Also for a state elsewhere: the spring pulls by k times what it is longer than as declared."""
+    """Also for a state elsewhere: the force of the spring is k times its elongation relative to the declared length."""
     model = pendulum(-np.pi / 2, gravity=0.0)
     model.add(fm.PointSpring("spring", fm.FrameRef("ground"), fm.FrameRef("weight"), k=50.0))
     weight = model.add(fm.PointMass("weight", mass=1.0))

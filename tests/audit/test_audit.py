@@ -1,4 +1,4 @@
-"""Broken runs do not pass, good ones do, and what the audit finds comes out as warnings, errors and exit codes."""
+"""Faulty runs do not pass, correct ones do, and findings become warnings, errors and exit codes."""
 
 import dataclasses
 import math
@@ -68,7 +68,7 @@ def less_gravity(system):
 @pytest.mark.parametrize("change", [without_springs, heavier, less_gravity])
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
 def test_equations_that_are_not_those_of_the_model(monkeypatch, change, pair):
-    """Such runs keep their own energy: only other equations see it."""
+    """Such runs conserve energy: only independent equations detect the error."""
     other_equations(monkeypatch, change)
     solution = fm.simulate(pendulums(3, spring=50.0), t_end=0.3, **options(*pair))
     assert found(solution, "Energy balance").status != FAIL or change is without_springs
@@ -107,7 +107,8 @@ def test_large_steps(step, status):
 @QUIET
 @pytest.mark.parametrize("method", ["generalized-alpha", "rattle", "moreau-jean"])
 def test_a_users_force_faster_than_the_steps(method):
-    """Aliased to a period of a second, slow beside the steps: all the method sees is smooth. The work at other points is not."""
+    """Aliased to a period of a second, slow relative to the steps: the values at the points of the method are smooth, the work at
+    other points is not."""
     model = pendulums(1)
     model.add(fm.UserForce("push", "rod0/tip", lambda t, r, A, v, w: [50.0 * math.sin(2 * math.pi * 99.01 * t), 0, 0, 0, 0, 0]))
     solution = fm.simulate(model, t_end=1.0, step=1e-2, integrator=method)
@@ -155,7 +156,7 @@ def test_laws_that_change_seldom_are_no_reason(law):
 @pytest.mark.parametrize("interpolation, status", [("linear", WARN), ("monotone", PASS)])
 @pytest.mark.parametrize("pair", [PAIRS[0], PAIRS[1]], ids=" ".join)
 def test_velocities_that_drives_let_jump(pair, interpolation, status):
-    """An impact at each jump: all methods come to the same motion, and the energy is kept with the work of the impact."""
+    """An impact at each jump: all methods give the same motion, and the energy balance includes the work of the impact."""
     model = pendulums(3)
     model.add(fm.Drive("motor", "hinge0", fm.Table((0.0, 0.1, 0.25, 0.4), (0.3, 0.5, 0.4, 0.6), interpolation=interpolation)))
     solution = fm.simulate(model, t_end=0.4, **options(*pair) | {"step": 1e-3})
@@ -202,7 +203,7 @@ def test_a_file_keeps_the_audit(tmp_path):
 
 
 def test_a_function_that_fails_afterwards_is_reported():
-    """Evaluations of the audit that a user's function rejects do not end a run that is done."""
+    """Exceptions of user functions during the audit do not fail a finished run."""
     calls = []
 
     def force(t, x, v):
@@ -255,7 +256,7 @@ def test_a_fast_part_hides_no_slow_one(method):
 @QUIET
 @pytest.mark.parametrize("step, status", [(1e-2, FAIL), (1e-5, PASS)])
 def test_turns_of_the_midpoint_rule(step, status):
-    """2 atan ½hω in place of hω: 93 rad instead of 100."""
+    """2 atan ½hω instead of hω: 93 rad instead of 100."""
     model = fm.Model("spin", gravity=(0, 0, 0))
     body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Free("free", model.ground, body, v0=(0, 0, 0, 0, 0, 100.0)))
@@ -287,7 +288,7 @@ def test_bounces_that_were_seen(restitution):
 
 
 def test_overlaps_that_stay():
-    """Each ball of a tower stops a part of a step late, and stands in the one below."""
+    """Each ball of a tower stops a fraction of a step late, and penetrates the one below."""
     model = fm.Model("tower", gravity=(0, 0, -9.81))
     below, balls = None, 8
     for k in range(balls):
@@ -336,7 +337,7 @@ def double_pendulum(angle):
 @pytest.mark.parametrize("method", [{}, {"integrator": "dormand-prince"}, {"step": 1e-3}], ids=str)
 @pytest.mark.parametrize(("angle", "t_end", "certain"), [(0.5, 20.0, True), (2.5, 3.0, True), (2.5, 20.0, False)])
 def test_chaotic_motions(method, angle, t_end, certain):
-    """Over the top a double pendulum lets every error grow: after ten seconds nothing of the motion is certain."""
+    """A double pendulum amplifies errors near its upright position: after ten seconds the motion is unpredictable."""
     solution = fm.simulate(double_pendulum(angle), t_end=t_end, output_step=0.1, **method)
     check = found(solution, "Second run")
     assert (check.status == "PASS") is certain
@@ -355,14 +356,14 @@ def pendulum(angle):
 @QUIET
 @pytest.mark.parametrize("method", [{}, {"integrator": "dormand-prince"}, {"step": 1e-3}], ids=str)
 def test_unstable_positions(method):
-    """A pendulum on its head stays there, or falls, by round-off alone; hanging it stays."""
+    """An inverted pendulum remains upright, or falls, due to round-off only; a hanging one remains at rest."""
     assert fm.simulate(pendulum(np.pi), t_end=20.0, **method).verdict != "PASS"
     assert fm.simulate(pendulum(0.0), t_end=20.0, **method).verdict == "PASS"
 
 
 @QUIET
 def test_switches_within_fixed_steps():
-    """A relay switches within steps, at a time wrong by up to a step, again and again."""
+    """A relay switches repeatedly within steps, with an error of up to one step."""
     model = oscillator(law=None)
     model.add(fm.JointTorque("relay", "guide", lambda t, x, v: -4.0 if x > 0.0 else 4.0))
     fine = fm.simulate(model, t_end=3.0, step=1e-4, output_step=0.06).joint("guide").position

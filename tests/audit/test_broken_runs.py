@@ -1,7 +1,7 @@
-"""Deliberately broken runs: none of them is a PASS. Each is rejected, stops, or its audit finds it.
+"""Manipulated runs: none of them is a PASS. Each is rejected, stops, or is detected by its audit.
 
-Broken records stand for terms that a faster path drops and for parameters that get lost; the model that the audit compiles again
-has them. Such runs keep their own energy, and their steps are small: only other equations, or what acted, show them.
+Manipulated records represent terms omitted by a faster path and lost parameters; the model that the audit compiles again contains
+them. Such runs conserve energy, and their steps are small: only independent equations, or the applied loads, detect them.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning", "ignore:
 
 
 def changed(*path, factor=0.0, at=(), add=0.0):
-    """The record at a path of fields times a factor, or with something added, in all of it or at an index."""
+    """The record at a path of fields multiplied by a factor, or with an offset, as a whole or at an index."""
 
     def change(record, names):
         if names:
@@ -33,7 +33,7 @@ def changed(*path, factor=0.0, at=(), add=0.0):
 
 
 def without(place):
-    """No forces at one kind of place."""
+    """No forces at one kind of location."""
 
     def change(system):
         none = some_rows(getattr(system.forces, place), slice(0))
@@ -99,7 +99,7 @@ RECORDS = {
 
 
 def findings(solution):
-    """What the audit says beside PASS."""
+    """Findings of the audit other than PASS."""
     return {(check.title, check.status) for check in solution.audit if check.status != PASS}
 
 
@@ -133,7 +133,7 @@ def top():
 
 
 def pushed(law):
-    """A slider under a law f(x, v) of the user."""
+    """A slider under a user-defined law f(x, v)."""
     model = fm.Model("pushed", gravity=(0, 0, 0))
     slider = model.add(fm.RigidBody("slider", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Prismatic("guide", model.ground, slider, axis="x", q0=0.1))
@@ -165,7 +165,7 @@ def heavy_load(force):
 
 
 def bouncing():
-    """A pendulum on an elastic stop that it meets for less than a step."""
+    """A pendulum that touches an elastic stop for less than a step."""
     model = pendulums(1)
     model.add(fm.JointLimit("stop", "hinge0", upper=0.5, law=fm.HuntCrossley(stiffness=1e8, damping=0.0)))
     return model
@@ -222,7 +222,7 @@ def test_runs_that_cannot_be_right(name):
 @pytest.mark.parametrize("place", ["q", "s", "sd", "lam"])
 @pytest.mark.parametrize("make", [pendulums, four_bar])
 def test_results_that_were_changed(monkeypatch, make, place):
-    """A number of one output is another one: the states that the audit judges are those of steps, but the energy sees it."""
+    """A modified number in one output: the states checked by the audit are those of steps, but the energy balance detects it."""
     import flexmbs.studies.simulate as simulation
 
     proper = simulation.Run.integrate
@@ -240,7 +240,7 @@ def test_results_that_were_changed(monkeypatch, make, place):
 
 
 def test_force_states_that_were_lost():
-    """A controller whose integral restarts: another motion than the model's."""
+    """A controller whose integral restarts: a motion that differs from that of the model."""
     model = oscillator()
     model.add(fm.JointTorque("control", "guide", fm.PID(10.0, 200.0, 1.0, reference=0.2)))
     solution = fm.simulate(model, t_end=0.5)

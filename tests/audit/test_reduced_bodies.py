@@ -1,4 +1,4 @@
-"""A body whose modes cannot follow the loads that act on it is reported; with the modes of inertia loads it deforms rightly."""
+"""A body whose modes cannot represent its loads is reported; with modes for inertia loads its deformation is correct."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def bar(**options):
 
 
 def spun(data):
-    """The bar turning about its end at a constant rate, at the elongation where it stays."""
+    """The bar turning about its end at a constant rate, at its steady elongation."""
     model = fm.Model("spun", gravity=(0, 0, 0))
     body = model.add(fm.FlexibleBody("bar", data=data, damping=0.5))
     model.add(fm.Revolute("hub", model.ground, body["hub"], axis="z", v0=SPEED))
@@ -56,7 +56,7 @@ def test_with_the_modes_of_inertia_loads_it_stretches():
 
 
 def test_what_is_missing_is_what_a_full_solution_shows():
-    """√W of the centrifugal load is the mean displacement of u = ρ Ω² (L² x/2 − x³/6)/E, none of which the modes hold."""
+    """√W of the centrifugal load is the mean displacement of u = ρ Ω² (L² x/2 − x³/6)/E, which the modes do not span."""
     missing = bar().stress.missing
     x = np.linspace(0, LENGTH, 100001)
     u = RHO / E * (LENGTH**2 * x / 2 - x**3 / 6)
@@ -71,7 +71,7 @@ def test_files_keep_it(tmp_path):
 
 
 def pushed(data, frequency):
-    """The bar held at its hub, pushed there and back at its free end."""
+    """The bar fixed at its hub, with an alternating force at its free end."""
     model = fm.Model("pushed", gravity=(0, 0, 0))
     body = model.add(fm.FlexibleBody("bar", data=data, damping=0.02))
     model.add(fm.Fixed("wall", model.ground, body["hub"]))

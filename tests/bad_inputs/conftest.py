@@ -1,6 +1,6 @@
 """These tests run interpreted, by `tests/test_interpreted.py`; only those of compiled user functions need kernels.
 
-By hand: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/bad_inputs``.
+Manually: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/bad_inputs``.
 """
 
 from flexmbs._jit import COMPILED

@@ -1,4 +1,4 @@
-"""Small mechanisms that are asked for what they cannot do, and the command line in this process."""
+"""Small mechanisms for invalid analyses, and the command line in this process."""
 
 import math
 from pathlib import Path
@@ -73,7 +73,7 @@ def saved(model: fm.Model, folder: Path, run: str = "t_end = 0.05\nstep = 0.01")
 
 
 def with_torque(folder: Path, body: str, run: str = "t_end = 0.05\nstep = 0.01") -> Path:
-    """The pendulum with the torque ``push(t, x, v)`` of that body, in a file, beside a module that holds it."""
+    """The pendulum with the torque ``push(t, x, v)`` of that body, in a file, with a module that contains it."""
     path = saved(pendulum(), folder, run)
     module = f"torque_{folder.name}".replace("-", "_")
     (folder / f"{module}.py").write_text(f"import math\n\n\ndef push(t, x, v):\n    {body}\n")

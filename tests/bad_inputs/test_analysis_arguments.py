@@ -1,4 +1,4 @@
-"""What the analyses are given and cannot use: one line that names the argument, its value and what to give instead."""
+"""Invalid arguments of analyses: one line that names the argument, its value and the remedy."""
 
 import importlib
 from collections.abc import Callable

@@ -77,7 +77,7 @@ def test_31_exception(callbacks: Callbacks) -> None:
 
 @pytest.mark.parametrize("count", [3, 7])
 def test_31_wrong_number_of_results(callbacks: Callbacks, count: int) -> None:
-    """Numba looks at no bounds: a wrench of 3 numbers read what lay behind them in the memory."""
+    """Numba does not check bounds: a wrench of 3 numbers was read out of bounds."""
 
     @numba.njit
     def wrench(t, r, A, v, w):  # type: ignore[no-untyped-def]

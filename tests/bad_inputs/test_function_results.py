@@ -1,4 +1,4 @@
-"""Row 31: user functions whose results are no numbers."""
+"""Row 31: user functions whose results are not numbers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Row 65: things that are no files, and files larger than the machine, given as inputs: one line at once."""
+"""Row 65: inputs that are not regular files or exceed the memory: one line immediately."""
 
 import contextlib
 import io
@@ -47,7 +47,7 @@ def command(*arguments: object) -> None:
 
 
 def refusals(path: Path) -> Iterator[str]:
-    """Each reader tells the same in one line."""
+    """Each reader reports the same in one line."""
     for read in readers(path).values():
         with pytest.raises(fm.InputError) as refused:
             read()
@@ -80,7 +80,7 @@ def test_65_files_larger_than_the_memory_are_not_read(suffix: str, tmp_path: Pat
 
 
 def test_65_little_memory_is_used(tmp_path: Path) -> None:
-    """A device read to the end of 2 GB would end in another way."""
+    """A device read up to 2 GB would fail differently."""
     (tmp_path / "x.sid").symlink_to("/dev/zero")
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))\n"

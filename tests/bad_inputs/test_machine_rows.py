@@ -1,4 +1,4 @@
-"""Rows 37, 39, 42: the machine fails under a run."""
+"""Rows 37, 39, 42: failures of the machine during a run."""
 
 import errno
 import os
@@ -54,7 +54,7 @@ def test_37_unwritable_report_and_tables_end_with_4(tmp_path: Path, monkeypatch:
 
 
 def test_39_interrupt_inside_a_function_keeps_what_was_computed(tmp_path: Path, capsys: Captured) -> None:
-    """Ctrl-C mostly strikes in the user's own Python; `test_command_line.py` sends the signal to a process."""
+    """Ctrl-C mostly occurs in Python code of the user; `test_command_line.py` sends the signal to a process."""
     path = with_torque(tmp_path, "return 0.0 if t < 0.025 else [][KeyboardInterrupt] if t < 0 else stop()")
     module = next(tmp_path.glob("torque_*.py"))
     module.write_text(module.read_text() + "\n\ndef stop():\n    raise KeyboardInterrupt\n")

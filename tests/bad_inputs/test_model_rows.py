@@ -1,4 +1,4 @@
-"""Rows 22 to 27 and 34: models that hang together badly, and where they start."""
+"""Rows 22 to 27 and 34: inconsistent models and initial states."""
 
 import math
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_23_dependent_constraints_are_named_and_their_reactions_marked(tmp_path:
 
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_24_25_loop_that_cannot_close_reports_the_gap(command: str, tmp_path: Path, capsys: Captured) -> None:
-    """The bars reach 1.7 m; the pivots are 2.5 m apart, so at least 0.8 m is left."""
+    """The bars reach 1.7 m; the pivots are 2.5 m apart, so the smallest gap is 0.8 m."""
     path = saved(four_bar(2.5), tmp_path)
     assert call(command, path) == 2
     told = "".join(capsys.readouterr())
@@ -50,7 +50,7 @@ def test_25_drive_against_a_loop_is_rejected() -> None:
 
 
 def test_26_inconsistent_start_is_projected_and_reported() -> None:
-    """The crank alone is declared to move; rod and slider must follow: pin by −2 of the crank's rate (isosceles triangle)."""
+    """Only the crank has a declared velocity; rod and slider follow: pin by −2 of the crank's rate (isosceles triangle)."""
     model = slider_crank(0.5)
     object.__setattr__(model.joints["main"], "v0", (1.0,))
     solution = fm.simulate(model, t_end=0.02, step=0.01)

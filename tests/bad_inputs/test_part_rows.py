@@ -1,4 +1,4 @@
-"""Rows of meshes, materials, part files and body files: what is wrong is named, and nothing else than a rejection escapes."""
+"""Rows of meshes, materials, part files and body files: problems are named, and only the project's own errors are raised."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ def call(*arguments: object) -> int:
 
 
 def refusal(act: Callable[[], object]) -> tuple[str, ...]:
-    """What is said against a call; nothing when it is taken."""
+    """The message of a rejected call; None if it is accepted."""
     try:
         act()
     except InputError as error:

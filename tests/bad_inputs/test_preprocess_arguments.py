@@ -1,4 +1,4 @@
-"""Arguments of the preprocessor: each misuse is one line with the item, its value and the correct."""
+"""Arguments of the preprocessor: each misuse gives one line with the item, its value and the remedy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -88,7 +88,7 @@ def test_an_error_within_a_call_is_not_taken_for_a_misspelt_one() -> None:
 
 
 def test_absurd_frequencies_are_rejected_before_the_work(fe: FEModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All modes of a small part lie below: two rigid faces and twelve nodes between them."""
+    """All modes of a small part are below the limit: two rigid faces and twelve nodes between them."""
     monkeypatch.setattr(krylov, "MOST_BELOW", 20)
     monkeypatch.setattr(normal_modes, "MAX_MODES", 20)
     below = 3 * 12 + 2 * 6

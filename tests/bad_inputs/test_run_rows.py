@@ -1,4 +1,4 @@
-"""Rows 28 to 31: runs that must stop, with what they had until then and never with a number that is none."""
+"""Rows 28 to 31: runs that must stop, with partial results and without NaN."""
 
 import math
 import time
@@ -80,7 +80,7 @@ def test_29_step_too_large_stops_without_nan() -> None:
 
 
 def test_29_force_that_jumps_at_every_step_ends_the_run() -> None:
-    """A force that is never the same twice has no error that falls with the step."""
+    """The error of a random force does not decrease with the step."""
     model = pendulum()
     rng = np.random.default_rng(0)
     model.add(fm.JointTorque("noise", "hinge", lambda t, x, v: 1e30 * rng.standard_normal() if t > 0.02 else 0.0))
@@ -242,7 +242,7 @@ def test_31_slow_function_is_noted() -> None:
 
 
 def test_31_changed_arguments_change_nothing() -> None:
-    """A function that writes into what it is given does not touch the state."""
+    """A function that writes to its arguments does not modify the state."""
 
     def clumsy(t: float, r: np.ndarray, A: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[float, ...]:
         for array in (r, A, v, w):

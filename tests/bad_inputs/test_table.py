@@ -1,4 +1,4 @@
-"""The table of bad inputs: every row is there, and every test it names exists."""
+"""The table of bad inputs is complete, and every test it names exists."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Functions of a user for random models, plain and compiled by Numba."""
+"""User functions for random models, plain and compiled by Numba."""
 
 import math
 

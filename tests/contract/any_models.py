@@ -1,4 +1,4 @@
-"""Random models that draw from every registry: bodies, joints, relations, forces, laws, contacts, drives, cuts of the user."""
+"""Random models that draw from every registry: bodies, joints, relations, forces, laws, contacts, drives, user-defined cuts."""
 
 import dataclasses
 import itertools
@@ -36,14 +36,14 @@ SINGULAR = "nearly dependent constraints, or no freedom"
 
 
 class Drawn(NamedTuple):
-    """A model, and why earlier tries of its seed were given up."""
+    """A model, and the reasons why earlier tries of its seed were abandoned."""
 
     model: fm.Model
     given_up: Counter[str]
 
 
 def registered() -> list[str]:
-    """ "family kind" of everything a model can hold."""
+    """ "family kind" of everything a model can contain."""
     return [f"{family.section} {kind}" for family in FAMILIES for kind in family.kinds] + [
         f"table {each}" for each in INTERPOLATIONS
     ]
@@ -212,7 +212,7 @@ def _unit(rng: Random) -> np.ndarray:
 
 
 def _with_relation(model: fm.Model, kind: str, rng: Random) -> fm.Model:
-    """The model with a relation that holds in the declared position."""
+    """The model with a relation satisfied in the declared position."""
     ends = _two(model, rng, points=False)
     if ends is None:
         return model

@@ -1,7 +1,7 @@
 """Most of these tests call the parts of kernels, which only interpreted Python can: `tests/test_interpreted.py` runs them so.
 
-By hand: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/contract``. Those of the formalisms run compiled too, and those that make
-hundreds of runs compiled alone.
+Manually: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/contract``. Those of the formalisms run compiled too, and those that make
+hundreds of runs compiled only.
 """
 
 import pathlib

@@ -27,7 +27,7 @@ def skew(r: np.ndarray) -> np.ndarray:
 
 
 def turned(rng: np.random.Generator, pose: int) -> np.ndarray:
-    """Upright, tilted a little (1e-9 … 0.1), or anyhow."""
+    """Upright, slightly tilted (1e-9 … 0.1), or arbitrary."""
     if pose == 0:
         return np.eye(3)
     turn = rng.normal(size=3) * (10.0 ** rng.uniform(-9, -1) if pose == 1 else 3.0)

@@ -1,4 +1,4 @@
-"""One model under every formalism × coordinates × integrator: what they reject, and where they differ."""
+"""One model under every formalism × coordinates × integrator: rejections and differences."""
 
 import contextlib
 import re
@@ -35,9 +35,9 @@ T_END = 0.05
 STEP = 1e-3
 SAME = 1e-7  # relative difference of accelerations and reactions at a state
 CORNER = 1e-4  # relative difference that a jump of a rate within a fixed step may make
-FLOOR = 3e-7  # relative difference of motions that is not asked about
+FLOOR = 3e-7  # relative difference of motions that is accepted without further checks
 SECONDS = 300  # for one run, its kernels compiled before or not
-GOOD, BAD = 1e-3, 0.1  # of the motion: a run so far off must not FAIL, or not PASS
+GOOD, BAD = 1e-3, 0.1  # of the motion: errors below the first must not FAIL, above the second must not PASS
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 
 
@@ -53,7 +53,7 @@ class Pair(NamedTuple):
 
 
 def pairs() -> list[Pair]:
-    """All that go together."""
+    """All compatible combinations."""
     return [
         Pair(form, coordinates, method)
         for form, kind in FORMALISMS.items()
@@ -83,7 +83,7 @@ def options(pair: Pair, integrator: Integrator) -> dict[str, Any]:
 
 @dataclass
 class Report:
-    """What was found of one model."""
+    """Results for one model."""
 
     runs: Counter[Pair] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -93,7 +93,7 @@ class Report:
     verdicts: Counter[str] = field(default_factory=Counter)
 
     def measure(self, what: str, value: float, allowed: float) -> None:
-        """The largest share of what is allowed is kept; more is a failure, and so is no number."""
+        """The largest fraction of the limit is stored; a larger value or NaN is a failure."""
         self.worst[what] = max(self.worst.get(what, 0.0), value)
         if not value <= allowed:
             self.failures.append(f"{what}: {value:.3g} (allowed {allowed:.3g})")
@@ -105,7 +105,7 @@ class Overtime(BaseException):
 
 @contextlib.contextmanager
 def guarded(report: Report, what: str, kind: str = "") -> Iterator[None]:
-    """Refusals of one line are counted; any other exception, and a run that does not end, is a failure."""
+    """Rejections with one line are counted; any other exception, and a run that does not end, is a failure."""
 
     def stop(number: int, frame: Any) -> None:
         raise Overtime
@@ -264,7 +264,7 @@ def _wrenches(solution: fm.Solution, joints: list[str]) -> np.ndarray:
 
 
 def _kept(report: Report, run: fm.Solution) -> None:
-    """A run read again from its file is the run, and its states are."""
+    """A run loaded from its file is identical, and so are its states."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.h5"
         run.save(path)
@@ -283,7 +283,7 @@ def _kept(report: Report, run: fm.Solution) -> None:
 
 
 def _compare_run(report: Report, model: fm.Model, pair: Pair, exact: fm.Solution | None) -> None:
-    """Coarse and fine: what is left between the fine run and the exact one is no more than both runs' difference explains."""
+    """Coarse and fine: the difference of the fine run from the exact one is explained by the difference of both runs."""
     found: list[fm.Solution] = []
     slow = exact is not None and (_struck(exact) or _corners(exact))  # of first order within a fixed step
     for level in (0, 1, 2, 4) if slow else (0, 1, 2):
@@ -320,7 +320,7 @@ def _compare_run(report: Report, model: fm.Model, pair: Pair, exact: fm.Solution
 
 
 def _judge(report: Report, what: str, solution: fm.Solution, exact: fm.Solution) -> None:
-    """The verdict of the audit against what a run is off by: PASS on one that is far off is a failure."""
+    """The verdict of the audit against the error of a run: PASS with a large error is a failure."""
     off = of_motion(solution, exact)
     size = "good" if off < GOOD else "between" if off < BAD else "bad"
     report.verdicts[f"{size} {solution.verdict}"] += 1
@@ -332,7 +332,7 @@ def _judge(report: Report, what: str, solution: fm.Solution, exact: fm.Solution)
 
 
 def of_motion(a: fm.Solution, b: fm.Solution) -> float:
-    """Largest difference of positions and rotations over the largest change of any; without end for a run that is cut short."""
+    """Largest difference of positions and rotations over the largest change of any; infinite for an incomplete run."""
     if len(a.t) != len(b.t):
         return float("inf")
     worst = []
@@ -345,7 +345,7 @@ def of_motion(a: fm.Solution, b: fm.Solution) -> float:
 
 
 def _beyond(run: fm.Solution) -> bool:
-    """A run whose own checks say that its deflections leave the linear theory."""
+    """A run whose checks report deflections beyond the linear theory."""
     return any(check.status == WARN for check in run.audit if check.title.startswith("Deflection of "))
 
 

@@ -1,4 +1,4 @@
-"""What every formalism keeps: subclass `FormalismContract` in a test file and give it a formalism."""
+"""Contract of every formalism: subclass `FormalismContract` in a test file and give it a formalism."""
 
 import functools
 from typing import ClassVar
@@ -73,7 +73,7 @@ class FormalismContract:
     formalism: ClassVar[Formalism]
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Every coordinates that the formalism works in."""
+        """All coordinates that the formalism supports."""
         if "coordinates" in metafunc.fixturenames:
             metafunc.parametrize("coordinates", self.formalism.coordinates)
 
@@ -113,7 +113,7 @@ class FormalismContract:
 
     @pytest.mark.parametrize("name", MOVING)
     def test_short_motion(self, name: str, coordinates: str) -> None:
-        """Explicit and implicit steps where the formalism serves them: the motion, its energy balance and its constraints."""
+        """Explicit and implicit steps if the formalism supports them: the motion, its energy balance and its constraints."""
         for integrator in (EXPLICIT, IMPLICIT):
             if integrator.needs in self.formalism.provides:
                 self.check_motion(MOVING[name], coordinates, integrator)

@@ -1,4 +1,4 @@
-"""Two kinds of relations and a shape of contacts from outside the package. No other file knows them."""
+"""Two kinds of relations and a shape of contacts from outside the package."""
 
 import math
 
@@ -54,7 +54,7 @@ def steered_edge(p, u, x, out):
 
 
 class SteeredEdge(Relation, kind="steered-edge"):
-    """A blade that turns about its frame's z axis at ``rate`` (rad/s)."""
+    """A blade that rotates about its frame's z axis at ``rate`` (rad/s)."""
 
     rate: Number
 

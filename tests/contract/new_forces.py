@@ -1,7 +1,4 @@
-"""Kinds of forces from outside the package, one for each kind of place where forces act, and a law of contacts.
-
-No other file knows them.
-"""
+"""Kinds of forces from outside the package, one for each kind of location of forces, and a contact law."""
 
 import math
 
@@ -83,7 +80,7 @@ def stiffening(p, u, x, out):
 
 
 class Stiffening(BetweenFrames, kind="stiffening"):
-    """Elastic bearing that stiffens; with b = 0 a bushing."""
+    """Hardening elastic bearing; with b = 0 a bushing."""
 
     k: Positive
     b: Number = 0.0

@@ -1,7 +1,7 @@
 """Random models: trees, loops that close in the position they start from, and loops that close it more than once.
 
 The bodies are rigid, flexible and point masses, the joints of every kind, some declared from the child, some driven, with forces
-of every kind. Positions where constraints are nearly dependent without being so are left out: all formalisms lose digits there.
+of every kind. Positions with nearly dependent constraints are excluded: all formalisms lose accuracy there.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from flexmbs.system.compile import compile_model
 from flexmbs.system.topology import topology
 
 WELL_CONDITIONED = 1e-3  # no singular value of G M^(−1/2) lies between the dependent ones and this part of the largest
-POINT_MASS_JOINTS = ("fixed", "prismatic", "translation", "revolute")  # others leave it free to turn about itself
+POINT_MASS_JOINTS = ("fixed", "prismatic", "translation", "revolute")  # others leave its rotation free
 TRIES = 200
 
 
@@ -115,7 +115,7 @@ class Poses:
 
 
 def _closed(model: fm.Model, name: str, rng: Random, *, twin: bool) -> fm.Model | None:
-    """The model with a joint, or two in parallel, between two bodies where they stand; None for point masses."""
+    """The model with a joint, or two in parallel, between two bodies at their positions; None for point masses."""
     a, b = (str(x) for x in rng.permutation(["ground", *model.bodies])[:2])
     if any(isinstance(model.bodies.get(end), fm.PointMass) for end in (a, b)):
         return None
@@ -135,7 +135,7 @@ def _closed(model: fm.Model, name: str, rng: Random, *, twin: bool) -> fm.Model 
 
 
 def _turned(joint: Joint, start: str, child: str) -> tuple[dict[str, str], Joint]:
-    """Joints of one constant axis close as well the other way round, with opposite coordinates."""
+    """Joints with one constant axis also close in reverse, with opposite coordinates."""
     if not isinstance(joint, (fm.Revolute, fm.Prismatic, fm.Screw)):
         return {"parent": start, "child": child}, joint
     return {"parent": child, "child": start}, dataclasses.replace(joint, q0=(-joint.q0[0],))
@@ -193,7 +193,7 @@ def _flat_frame(rng: Random) -> fm.Frame:
 
 
 def driven_coordinates(joint: Joint) -> list[tuple[int, int]]:
-    """(freedom, position) of the coordinates of a joint that a drive can prescribe."""
+    """(index, position) of the coordinates of a joint that a drive can prescribe."""
     found, v, q = [], 0, 0
     for motion in joint.motions:
         if motion.nv == 1:
@@ -246,7 +246,7 @@ def _frame_force(name: str, model: fm.Model, rng: Random) -> Any:
 
 
 def joined(model: fm.Model, a: Any, b: Any) -> bool:
-    """Whether joints put frame a onto frame b: the line between them has no direction."""
+    """Whether joints make frames a and b coincide: the line between them has no direction."""
     place: dict[str, set[str]] = {}
     for joint in model.joints.values():
         both = place.get(str(joint.parent), {str(joint.parent)}) | place.get(str(joint.child), {str(joint.child)})

@@ -123,7 +123,7 @@ def test_rod_that_rests_on_one_end_and_strikes_with_the_other(e: float) -> None:
 
 @pytest.mark.parametrize(("slip", "mu"), [(1.0, 0.1), (0.2, 0.4), (0.6, 0.1)])
 def test_expansion_of_a_ball_that_slips_or_rolls(slip: float, mu: float) -> None:
-    """Sphere, m = 1, D = diag(1, 3.5, 3.5), U⁻ = (−1, slip, 0): slip is braked by 3.5 μ in compression and 3.5 μ e in expansion
+    """Sphere, m = 1, D = diag(1, 3.5, 3.5), U⁻ = (−1, slip, 0): slip is reduced by 3.5 μ in compression and 3.5 μ e in expansion
     until it rolls."""
     e = 0.5
     p = poisson(np.diag([1.0, 3.5, 3.5]), np.array([-1.0, slip, 0.0]), np.array([e]), np.array([mu]))

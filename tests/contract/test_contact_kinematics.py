@@ -1,4 +1,4 @@
-"""Contacts keep what every constraint keeps: γ_N is the rate of g, rows give the velocities, forces do the power of the
+"""Contract of contacts: γ_N is the rate of g, rows give the velocities, forces do the power of the
 velocities in both coordinates, and gaps are those of elementary geometry."""
 
 import math

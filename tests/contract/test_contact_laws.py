@@ -1,4 +1,4 @@
-"""Contacts with laws of force: their forces are those of the indentation, do the power they account for, and act alike in joint
+"""Contacts with laws of force: their forces are those of the indentation, have the stated power, and act alike in joint
 and absolute coordinates and in every formalism."""
 
 import numpy as np

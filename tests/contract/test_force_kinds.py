@@ -1,5 +1,5 @@
-"""What every kind of force keeps: its generalized forces are those of its potential or its virtual power, it does the power it
-accounts for, and it acts alike in joint and absolute coordinates, as built-in law or as user function."""
+"""Contract of every kind of force: its generalized forces derive from its potential or its virtual power, its power enters the
+energy balance, and it acts alike in joint and absolute coordinates, as built-in law or as user function."""
 
 import dataclasses
 
@@ -63,7 +63,7 @@ class Effect:
         return self.along(direction, lambda pose: pose(frame)[1]), vector(rate @ R.T)
 
     def check(self, expected):
-        """``expected(direction)`` is the power on any velocities; the account is the power on the actual ones."""
+        """``expected(direction)`` is the power for any velocities; the energy balance has the power for the actual ones."""
         found = np.array([expected(e) for e in np.eye(len(self.state.s))])
         assert np.abs(self.k).max() > 0.1
         assert np.abs(self.k - found).max() < 1e-9 * np.abs(self.k).max()
@@ -199,7 +199,7 @@ JOINT_FORCES = {
 
 
 def coordinate_of(effect, joint, number):
-    """(place in s, x, v) of a coordinate of a primary joint."""
+    """(index in s, x, v) of a coordinate of a primary joint."""
     place = effect.state.compiled.places[joint]
     k, p = place.coordinate("test", number)
     tree = effect.state.system.tree
@@ -210,7 +210,7 @@ def coordinate_of(effect, joint, number):
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("name", [*JOINT_LAWS, *JOINT_FORCES])
 def test_joint_force(name, turned):
-    """The generalized force stands on the coordinate itself; as wrench across the cut joint it gives the same motion."""
+    """The generalized force acts on the coordinate itself; as wrench across the cut joint it gives the same motion."""
     if name in JOINT_LAWS:
         law, value = JOINT_LAWS[name]
         force = fm.JointTorque("f", "hinge", law, coordinate=1)
@@ -293,7 +293,7 @@ def test_functions_of_the_user_act_as_the_built_in_laws():
 
 
 def test_gravity_has_its_potential():
-    """−∂/∂q of −Σ g·∫r dm on a branched tree; no power in the account of forces."""
+    """−∂/∂q of −Σ g·∫r dm on a branched tree; no power in the work of forces."""
     rng = np.random.default_rng(9)
     model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
     trunk, twig, leaf = (model.add(body) for body in (flexible("trunk", rng), rigid("twig", rng), flexible("leaf", rng)))

@@ -1,4 +1,5 @@
-"""Runs through impacts: energy never grows, the overlap is bounded, stops hold in both coordinates, one line for a rejection."""
+"""Runs through impacts: energy never grows, the penetration is bounded, joint limits hold in both coordinates, rejections take
+one line."""
 
 import hypothesis
 import numpy as np
@@ -62,7 +63,7 @@ def test_restitution_is_reduced_where_it_would_add_energy() -> None:
 
 
 def test_stop_of_a_joint_in_both_coordinates() -> None:
-    """Free bodies turn by the midpoint rule, joints by their angles: the motions differ by the order of the method, no more."""
+    """Free bodies rotate by the midpoint rule, joints by their angles: the motions differ by the order of the method only."""
     model = fm.Model("pendulum")
     bob = model.add(fm.RigidBody("bob", mass=1, inertia=(1, 1, 1), com=(1, 0, 0)))
     model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.2))
@@ -97,8 +98,8 @@ def test_central_impact_of_two_balls(restitution) -> None:
 
 
 def test_a_box_slides_on_four_corners_as_on_a_plane() -> None:
-    """More contacts than degrees of freedom: deceleration μ g, no tilt, no overlap, the normal forces carry the weight and its
-    moment."""
+    """More contacts than degrees of freedom: deceleration μ g, no tilt, no penetration, the normal forces balance the weight and
+    its moment."""
     size, friction, step = 0.1, 0.6, 5e-3
     model = fm.Model("box", gravity=(0, 0, -9.81))
     corners = {f"corner {k}": (size * (-1) ** k, size * (-1) ** (k // 2), -size) for k in range(4)}

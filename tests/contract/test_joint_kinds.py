@@ -1,4 +1,4 @@
-"""What every kind of joint keeps: its pose differentiates to C η, and as primary or as cut joint it is the same joint."""
+"""Contract of every kind of joint: its pose differentiates to C η, and as primary or as cut joint it is the same joint."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_every_registered_kind_is_here():
 
 
 class Chain:
-    """The compiled chain of one joint on its own."""
+    """The compiled chain of a single joint."""
 
     def __init__(self, kind, seed):
         rng = np.random.default_rng(seed)

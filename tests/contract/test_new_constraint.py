@@ -1,4 +1,4 @@
-"""A new kind of relation, a new shape of contacts is one file: `new_constraints.py` is imported, and its kinds move under every
+"""A new kind of relation or contact shape is one file: `new_constraints.py` is imported, and its kinds move under every
 formalism as user rows, user forces and shapes of the package do, and are in the model's file."""
 
 import importlib
@@ -31,7 +31,7 @@ RIGID = [
 
 @pytest.fixture(scope="module")
 def new() -> Any:
-    """The kinds, registered meanwhile."""
+    """The kinds, registered while the block runs."""
     before = {family: set(family.kinds) for family in (Joint, Contact)}
     module = importlib.import_module("new_constraints")
     yield module
@@ -137,7 +137,7 @@ def test_a_shape_presses_as_a_function_of_the_user(new: ModuleType, formalism: s
     models[1].add(fm.UserForce("c", "second/b", pressed))
     one, other = (moved(model, formalism, coordinates, METHODS[needs]) for model in models)
     # constrained velocities begin off their exact values by h² κ in the metric of Newton's matrix, whose slopes are differences
-    # where the force is the user's
+    # for user-defined forces
     assert alike(one, other, 1e-7 if needs == "residual" else 1e-9)
     assert np.abs(other[-3:]).max() > 0.01
 

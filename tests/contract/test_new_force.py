@@ -37,7 +37,7 @@ RUNS = [
 
 @pytest.fixture(scope="module")
 def new() -> Any:
-    """The kinds, registered meanwhile."""
+    """The kinds, registered while the block runs."""
     before = {family: set(family.kinds) for family in (Force, ContactLaw)}
     module = importlib.import_module("new_forces")
     yield module
@@ -99,7 +99,7 @@ def test_it_runs_under_every_formalism(new: ModuleType, formalism: str, coordina
         solution = fm.simulate(
             model, t_end=0.004, output_step=0.002, formalism=formalism, coordinates=coordinates, integrator=METHODS[needs]
         )  # fmt: skip
-        forces, dissipated, _ = solution.trajectory.work.T  # user functions do not tell what is dissipated
+        forces, dissipated, _ = solution.trajectory.work.T  # user functions do not return the dissipation
         ends.append(np.concatenate([*solution.trajectory.q, *solution.trajectory.s, forces - dissipated]))
     assert np.abs(ends[0]).max() > 0.1
     assert np.abs(ends[0] - ends[1]).max() < 1e-9 * np.abs(ends[1]).max()
@@ -116,7 +116,7 @@ def rigid_pair() -> fm.Model:
 
 @pytest.mark.parametrize("place", ["joint", "frame", "line", "pair"])
 def test_no_shortest_way_drops_it(new: ModuleType, place: str) -> None:
-    """Rigid trees under joint forces have a recursion of their own; others must not take it."""
+    """Rigid trees under joint forces have a special recursion; others must not use it."""
     model = rigid_pair()
     model.add(pairs(new)[place][0])
     form = fm.Recursive().fitting(compile_model(model, "joint"), "accelerations")
@@ -165,7 +165,7 @@ def test_it_is_in_the_file_of_the_model(new: ModuleType, place: str, tmp_path) -
 
 @pytest.mark.parametrize(("formalism", "coordinates", "needs"), RUNS)
 def test_a_new_law_of_contacts_is_one_file_too(new: ModuleType, formalism: str, coordinates: str, needs: str) -> None:
-    """A floor and a stop with the new law, which without friction is that of Hunt and Crossley with the exponent 1."""
+    """A floor and a joint limit with the new law, which without friction is that of Hunt and Crossley with the exponent 1."""
     ends = []
     for law in (new.Layer(k=50.0), fm.HuntCrossley(50.0, exponent=1.0), new.Layer(k=50.0, c=3.0)):
         model = two_bodies("cylindrical", 3)

@@ -1,4 +1,4 @@
-"""Evaluations depend on the state alone, on nothing that was evaluated before; systems never change."""
+"""Evaluations depend on the state only, not on previous evaluations; systems never change."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ MODELS = {
     "contacts with laws": lambda: pressed(0),
 }
 
-HISTORY = ("time", "rank", "independent")  # notes that accepted steps leave
+HISTORY = ("time", "rank", "independent")  # records of accepted steps
 
 
 def arrays(record, name=""):
@@ -38,7 +38,7 @@ def arrays(record, name=""):
 
 
 def poison(record) -> None:
-    """Nonsense into everything that can be written to."""
+    """Write random values to all writable arrays."""
     for name, array in arrays(record):
         if array.flags.writeable and not name.startswith("path.") and name.split(".")[-1] not in HISTORY:
             array[...] = np.nan if array.dtype.kind == "f" else -7
@@ -61,7 +61,7 @@ CASES = [(name, coordinates, model) for name in FORMALISMS for coordinates in FO
 
 @pytest.mark.parametrize(("name", "coordinates", "model"), CASES)
 def test_the_same_state_gives_the_same_numbers(name: str, coordinates: str, model: str) -> None:
-    """A, B, A gives bitwise the same A, whatever the scratch holds before, and the system stays as it is."""
+    """A, B, A gives bitwise the same A, for any content of the scratch arrays, and the system is unchanged."""
     instant = instants(MODELS[model]())[coordinates]
     before = content(instant.compiled.system)
     evaluator = Evaluator(instant.compiled, FORMALISMS[name](), instant.beta)

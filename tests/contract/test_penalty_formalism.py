@@ -1,7 +1,7 @@
 """A formalism from outside the package, one class, keeps the contract: penalties with an augmented Lagrangian.
 
-(M + α GᵀG) ṡ = k + α Gᵀ γ' + Gᵀ λ,  λ ← λ + α (γ' − G ṡ) until it stands, γ' = γ − 2 μ Ω ġ − Ω² g. Redundant constraints need no
-care: λ starts from zero and stays in the range of G, hence is the one of least norm.
+(M + α GᵀG) ṡ = k + α Gᵀ γ' + Gᵀ λ,  λ ← λ + α (γ' − G ṡ) until convergence, γ' = γ − 2 μ Ω ġ − Ω² g. Redundant constraints need
+no special treatment: λ starts from zero and stays in the range of G, hence is the one of least norm.
 Source: Bayo, García de Jalón & Serna, A modified Lagrangian formulation for the dynamic analysis of constrained mechanical
 systems, Computer Methods in Applied Mechanics and Engineering 71 (1988), equations (18)-(20).
 """

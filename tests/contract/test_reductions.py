@@ -1,4 +1,4 @@
-"""What every reduction must hold, on a bar small enough for dense matrices of the full model as the oracle."""
+"""Contract of every reduction, on a bar small enough for dense matrices of the full model as the oracle."""
 
 import functools
 from typing import NamedTuple
@@ -83,7 +83,7 @@ def case(method: str, kinds: str) -> Case:
 
 @functools.cache
 def full_model(kinds: str, held: int | None) -> FloatArray:
-    """Displacements (3N, n) that the rigid interfaces allow, with one interface held if said."""
+    """Displacements (3N, n) that the rigid interfaces allow, optionally with one interface held."""
     found, rows = statics(kinds), []
     for k, interface in enumerate(found.interfaces):
         picked = np.zeros((3 * len(interface.nodes), found.size))

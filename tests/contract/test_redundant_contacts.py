@@ -1,4 +1,4 @@
-"""A thousand redundant contact problems: the law holds, no solution only where none is sure, velocities as by sweeps."""
+"""A thousand redundant contact problems: the law holds, failures only without guaranteed solution, velocities as by sweeps."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def forces(n, D, a, slides, slip, mu, least, f, workspace):
 def violation(
     D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray, bound: np.ndarray, drag: np.ndarray | None = None
 ) -> float:
-    """Natural map of the law in velocities, of the largest of them: no solver knows of it."""
+    """Natural map of the law in velocities, scaled by the largest of them: independent of the solvers."""
     x, worst, size = D @ p + c, 0.0, float(np.abs(c).max())
     for k, friction in enumerate(mu):
         o = slice(3 * k, 3 * k + 3)
@@ -132,7 +132,7 @@ def test_without_friction_the_velocities_are_those_of_the_sweeps() -> None:
 
 @pytest.mark.parametrize("friction", [0.1, 0.3])
 def test_forces_of_closed_contacts(friction: float) -> None:
-    """Sticking and sliding, redundant or not. With much friction sliding may have no forces (Painlevé); here it is little."""
+    """Sticking and sliding, redundant or not. With large friction sliding may have no solution (Painlevé); here it is small."""
     unsolved = 0
     for seed in range(COUNT // 4):
         given, rng = problem(seed), np.random.default_rng(seed)
@@ -156,7 +156,7 @@ def test_forces_of_closed_contacts(friction: float) -> None:
 
 
 def test_wedged_between_walls_that_both_demand_rebound() -> None:
-    """Two walls that face each other: impulses would grow without end."""
+    """Two opposite walls: impulses would grow without bound."""
     W = np.zeros((6, 3))
     W[0, 0], W[3, 0], W[1, 1], W[4, 1], W[2, 2], W[5, 2] = 1.0, -1.0, 1.0, 1.0, 1.0, 1.0
     c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])

@@ -1,4 +1,5 @@
-"""What knife edges and rolling contacts keep: rows and rates from the geometry, the same accelerations under every formalism."""
+"""Contract of knife edges and rolling contacts: rows and rates from the geometry, the same accelerations under every
+formalism."""
 
 import dataclasses
 

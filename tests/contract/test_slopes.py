@@ -1,6 +1,6 @@
-"""Stiffness and damping in Newton's matrix against differences of the residual, for every place where forces act.
+"""Stiffness and damping in Newton's matrix against differences of the residual, for every location of forces.
 
-Bodies move without turning, or turn about a place without force, so that nothing but the laws' slopes changes the forces.
+Bodies move without rotation, or rotate about a point without force, so that forces change by the slopes of the laws only.
 """
 
 import numpy as np
@@ -100,7 +100,7 @@ def test_in_a_joint(law):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("friction", [0.0, 0.4])
 def test_contacts_by_a_law(seed, friction):
-    """Pressed in by some depth, approaching or parting, at rest along the plane."""
+    """With some indentation, approaching or separating, at rest along the plane."""
     rng = np.random.default_rng(seed)
     law = fm.HuntCrossley(10.0 ** rng.uniform(2, 4), exponent=rng.uniform(1.2, 2.5), damping=rng.uniform(0, 0.3))
     model = body(fm.Translation, q0=(0.3, -0.2, 0.05), v0=(0.0, 0.0, rng.uniform(-1, 1)))

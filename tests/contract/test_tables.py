@@ -1,4 +1,5 @@
-"""A table in each of its uses: drive, force, reference of a controller, characteristic of a spring; SciPy's curves decide."""
+"""A table in each of its uses: drive, force, reference of a controller, characteristic of a spring; compared with SciPy's
+curves."""
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_reference_of_a_controller(curve, formalism, integral) -> None:
 
 
 def test_characteristic_of_a_spring(curve, formalism) -> None:
-    """A table is a law of time; as tension over elongation it stands within a user function."""
+    """A table is a law of time; as tension over elongation it is part of a user function."""
     law, scipy = curve
     with pytest.raises(fm.InputError, match=r"forces.rubber.law: the function must be f\(t, elongation, rate\)"):
         fm.PointSpring("rubber", "ground", "mass", law=law)

@@ -1,4 +1,4 @@
-"""What user-defined constraints keep between flexible bodies: rows and rates, the same accelerations by every formalism."""
+"""Contract of user-defined constraints between flexible bodies: rows and rates, the same accelerations by every formalism."""
 
 import math
 
@@ -24,7 +24,7 @@ def surface(t, x, A):
 
 
 def real_surface(t, x, A):
-    """The same by functions that take no complex numbers."""
+    """The same by functions without support of complex numbers."""
     return [x[2] - 0.2 * math.sin(x[0]) * x[1] - 0.1 * t, A[8] + 0.3 * A[1] - 0.4 * x[1] * A[3]]
 
 

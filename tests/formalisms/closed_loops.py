@@ -14,7 +14,7 @@ def bar(name: str, length: float) -> fm.RigidBody:
 
 
 def slider_crank(speed: float = 8.0, angle: float = 0.5) -> fm.Model:
-    """Crank of 0.2 m and rod of 0.5 m; the slider stands still at the crank angles 0 and π."""
+    """Crank of 0.2 m and rod of 0.5 m; the slider is at rest at the crank angles 0 and π."""
     r, l = 0.2, 0.5
     tilt = math.asin(r * math.sin(angle) / l)
     rate = r * math.cos(angle) / (l * math.cos(tilt)) * speed
@@ -47,7 +47,7 @@ def four_bar(angle: float = 0.7, speed: float = 6.0) -> fm.Model:
 
 
 def parallelograms(cells: int, speed: float = -1.0) -> fm.Model:
-    """A row of cells with links of 1 m, upright at the start; all bars are in line when the links lie down."""
+    """A row of cells with links of 1 m, upright at the start; all bars are aligned when the links are horizontal."""
     model = fm.Model("N four-bar", frames={f"post{k}": (float(k), 0, 0) for k in range(cells + 1)})
     links = [model.add(bar(f"link{k}", 1.0)) for k in range(cells + 1)]
     for k, link in enumerate(links):

@@ -44,7 +44,7 @@ def run(model, form, **options):
 
 @pytest.mark.parametrize("first", [None, ("main",), ("guide",)])
 def test_slider_crank_turns_fully_whatever_is_independent_first(first):
-    """The slider determines nothing at the dead centres: the crank takes over before them and stays."""
+    """The slider is not independent at the dead centres: the crank is selected before them and remains."""
     found = run(slider_crank(), fm.Partitioning(first))
     angle = found.joint("main").position[:, 0]
     assert np.ptp(angle) > 4 * math.pi
@@ -69,7 +69,7 @@ def test_absolute_coordinates_and_fixed_steps():
 
 
 def test_four_bar_from_badly_chosen_coordinates():
-    """The rocker of a turning crank stands still twice a turn."""
+    """The rocker is at rest twice per turn of the crank."""
     good, bad = (run(four_bar(), fm.Partitioning([name])) for name in ("main", "foot"))
     assert choices(good) == []
     assert "main.0 instead of foot.0" in choices(bad)[0]
@@ -81,7 +81,7 @@ def test_four_bar_from_badly_chosen_coordinates():
 
 @pytest.mark.parametrize("form", ["embedding", "partitioning"])
 def test_through_positions_with_all_bars_in_line(form):
-    """The cells stay parallelograms and keep their energy where the mechanism could branch."""
+    """The cells remain parallelograms and conserve energy at positions where the mechanism could branch."""
     found = fm.simulate(
         parallelograms(2), t_end=8.0, output_step=0.1, formalism=form, integrator=fm.DormandPrince(rtol=1e-8, atol=1e-9)
     )

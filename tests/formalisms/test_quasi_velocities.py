@@ -1,4 +1,4 @@
-"""Embedding with quasi-velocities of the user's choice (Appell–Gibbs): the equations in closed form, and what is rejected."""
+"""Embedding with chosen quasi-velocities (Appell–Gibbs): the equations in closed form, and rejected arguments."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Runs with user-defined constraints, plain and compiled by Numba, against the joints they stand for."""
+"""Runs with user-defined constraints, plain and compiled by Numba, against equivalent joints."""
 
 import sys
 from pathlib import Path

@@ -23,7 +23,7 @@ def short_jacobian(t, x, A):
 
 
 def rod_of_reals(t, x, A):
-    """The same where no complex numbers are taken."""
+    """The same without support of complex numbers."""
     return 0.5 * (float(x[0]) ** 2 + float(x[1]) ** 2 + float(x[2]) ** 2 - LENGTH**2)
 
 
@@ -53,12 +53,12 @@ def shaken_jacobian(t, x, A):
 
 
 def blade(t, x, A):
-    """No velocity along the child's y axis, told in the parent's axes."""
+    """No velocity along the child's y axis, in the parent's axes."""
     return np.array([[A[1], A[4], A[7], 0.0, 0.0, 0.0]])
 
 
 def conveyor(t, x, A):
-    """The child's x velocity is that of a belt which speeds up."""
+    """The child's x velocity is that of an accelerating belt."""
     return np.array([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.4 * t]])
 
 

@@ -1,4 +1,4 @@
-"""What the tests of declarations share: bodies, a model with everything in it, and the problems of bad input."""
+"""Shared by the tests of declarations: bodies, a model with everything in it, and the problems of bad input."""
 
 import numpy as np
 import pytest

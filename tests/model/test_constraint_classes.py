@@ -1,4 +1,4 @@
-"""The classes of constraints in the report of a check, and the counts of degrees of freedom that go with them."""
+"""The classes of constraints in the report of a check, and the corresponding degrees of freedom."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bodies and frames: what is kept of what the user gives, and what is rejected."""
+"""Bodies and frames: stored values and rejected ones."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Laws of contact forces as declared: what is wrong with them, and their losses."""
+"""Declared contact laws: rejected arguments and dissipation."""
 
 import math
 

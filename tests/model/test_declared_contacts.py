@@ -1,4 +1,4 @@
-"""Contacts as declared: their defaults, their files, and one line for what is wrong."""
+"""Declared contacts: defaults, files, and one line per problem."""
 
 import pytest
 from declared import problems_of

@@ -1,4 +1,4 @@
-"""What is wrong with a force is said."""
+"""Problems of forces are reported."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Joints are chains of motions; degrees of freedom, initial values, and a joint of the user's own."""
+"""Joints are chains of motions; degrees of freedom, initial values, and a user-defined joint."""
 
 import dataclasses
 
@@ -55,7 +55,7 @@ def test_initial_values() -> None:
 
 
 def test_given_and_default_values_are_distinguished() -> None:
-    """Zero that is declared is kept where loops close, the zero of no declaration is not."""
+    """A declared zero is kept by loop closure, a default zero is not."""
     plain, declared = fm.Revolute(*ENDS), fm.Revolute(*ENDS, q0=0, v0=0)
     assert (plain.q0, plain.v0) == (None, None)
     assert (declared.q0, declared.v0) == ((0.0,), (0.0,))
@@ -122,7 +122,7 @@ class Sarrus(Joint, kind="sarrus"):
 
 
 class Crank(Motion, kind="crank"):
-    """A motion of the user's own."""
+    """A user-defined motion."""
 
     nq = nv = 1
     rest = (0.0,)

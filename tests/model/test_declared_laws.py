@@ -52,7 +52,7 @@ def test_spline_through_a_cubic_is_the_cubic() -> None:
 
 
 def test_a_table_never_leaves_the_values_of_neighbouring_points_unless_asked_to() -> None:
-    """A spline through these four points swings from −38 to +38."""
+    """A spline through these four points overshoots from −38 to +38."""
     times, values = (0, 1, 1.01, 2), (0, 0, 1, 1)
     law = fm.Table(times, values)
     found = np.array([law(t) for t in np.linspace(0, 2, 401)])

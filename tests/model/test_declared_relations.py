@@ -1,4 +1,4 @@
-"""Knife edges and rolling contacts as declared: their equations, what is rejected, files, checks and what they lack."""
+"""Declared knife edges and rolling contacts: equations, rejected arguments, files, checks and limits."""
 
 import dataclasses
 
@@ -60,7 +60,7 @@ def test_bad_relation(make, given, message) -> None:
 
 @pytest.mark.parametrize("height", [0.28, 0.3, 0.4, 0.1])
 def test_a_wheel_off_its_plane_is_assembled(height) -> None:
-    """A leaning wheel above or below its plane comes to z = R cos α by the least change: it rolls and turns nowhere."""
+    """A leaning wheel above or below its plane comes to z = R cos α by the least change: without rolling or rotation."""
     lean = (np.cos(0.2), np.sin(0.2), 0.0, 0.0)
     found = fm.assemble(wheel(fm.RollingDisc(*ENDS, radius=0.3), q0=(0, 0, height, *lean)))
     x, _, z, a, b, c, d = found.state.q
@@ -105,7 +105,7 @@ def test_a_force_cannot_act_in_a_contact() -> None:
 
 
 def test_check_counts_the_equations_and_names_dependent_ones() -> None:
-    """Two wheels on one rigid axle cannot both resist to slip sideways: one row depends on the others."""
+    """The lateral constraints of two wheels on one rigid axle are redundant: one row depends on the others."""
     model = fm.Model("trolley")
     frames = {"left": (0.0, 0.5, 0.0), "right": (0.0, -0.5, 0.0)}
     model.add(fm.RigidBody("axle", mass=1.0, inertia=(0.1, 0.1, 0.1), frames=frames))

@@ -1,4 +1,4 @@
-"""The model: adding, references, and what its check finds."""
+"""The model: adding, references and checks."""
 
 import copy
 

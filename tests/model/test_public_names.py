@@ -44,7 +44,7 @@ def test_unknown_name(package: ModuleType) -> None:
 
 @PACKAGES
 def test_public_names_are_seen_before_they_are_used(package: ModuleType) -> None:
-    """Completion in a shell asks `dir` before anything is imported."""
+    """Completion in a shell calls `dir` before anything is imported."""
     code = f"import {package.__name__} as p; assert set(p.__all__) <= set(dir(p)), set(p.__all__) - set(dir(p))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr == ""
 

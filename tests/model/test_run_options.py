@@ -1,4 +1,4 @@
-"""Options of a run: from the call, from the model, and those that do not go together."""
+"""Options of a run: from the call, from the model, and incompatible ones."""
 
 from collections.abc import Callable
 
@@ -114,7 +114,7 @@ def test_options_of_objects_are_checked(make: Callable[[], object], message: str
 
 
 def test_whole_numbers_run_in_the_kernels_of_other_numbers() -> None:
-    """A second kernel for whole numbers would compile for minutes."""
+    """A second kernel for integers would take minutes to compile."""
     assert output_times(2, 1, None).dtype == np.float64
     assert output_times(2, None, 1).dtype == np.float64
     for step in (1, 1.0):

@@ -1,4 +1,4 @@
-"""Which joints are cut: few closing conditions first, then loops that share few bodies."""
+"""Choice of cut joints: first few loop-closure equations, then loops that share few bodies."""
 
 import itertools
 
@@ -29,7 +29,8 @@ def cells(n, order="as built"):
 
 
 def graph(edges, n):
-    """A model of n bodies "1" … with joints of given degrees of freedom between them; "0" is the ground. Names tell the ends."""
+    """A model of n bodies "1" … with joints of given degrees of freedom between them; "0" is the ground. The names contain the
+    ends."""
     makes = {0: fm.Fixed, 1: fm.Revolute, 2: fm.Cylindrical, 3: fm.Spherical, 5: lambda *a: fm.Distance(*a, length=1.0)}
     model = fm.Model("graph", frames={str(i): (0, 0, i) for i in range(len(edges))})
     for i in range(1, n + 1):
@@ -109,7 +110,7 @@ def test_named_cuts_are_kept():
     model.cuts = ("foot0", "pin1")
     shape = topology(model)
     assert set(shape.cuts) == {"foot0", "pin1"}
-    model.cuts = ("foot1",)  # the other loop is cut where the rules say
+    model.cuts = ("foot1",)  # the other loop is cut according to the rules
     assert "foot1" in topology(model).cuts
     assert len(topology(model).cuts) == 2
 

@@ -1,4 +1,4 @@
-"""Warnings of tables: a curve that overshoots by beyond its points, a driven motion that jumps."""
+"""Warnings of tables: a curve that overshoots its points, a driven motion that jumps."""
 
 import math
 

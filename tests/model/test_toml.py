@@ -1,4 +1,4 @@
-"""Model files: the round trip, what a file cannot hold, and every problem at once with its line."""
+"""Model files: the round trip, content that a file cannot hold, and all problems reported together with their lines."""
 
 import textwrap
 

@@ -1,4 +1,4 @@
-"""What a model file refers to: body files by path, functions by name; neither leads outside unless allowed."""
+"""References of a model file: body files by path, functions by name; neither may lead outside unless allowed."""
 
 import sys
 
@@ -100,7 +100,7 @@ def test_allowed_code_is_found_beside_the_model(tmp_path) -> None:
     assert read(tmp_path, driven("beside_the_model:f"), allow_code=True).drives["d"].motion(3.0) == 6.0
     assert sys.path == path
     sys.modules.pop("beside_the_model")
-    assert fm.Function("math:sin").function(0.0) == 0.0  # a name in the user's own script needs no word
+    assert fm.Function("math:sin").function(0.0) == 0.0  # names in the user's own script are trusted
 
 
 def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside(tmp_path) -> None:

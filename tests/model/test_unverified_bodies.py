@@ -1,4 +1,4 @@
-"""Bodies whose data have no equations of motion are rejected by name, unless the user takes them as they are."""
+"""Bodies whose data have no equations of motion are rejected by name, unless the user accepts them."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 
 
 def beam(**changes):
-    """A body of one mode whose shape is what the integrals say."""
+    """A body of one mode with given integrals."""
     integrals = {
         "mass": 1.0, "first_moment": np.array([0.5, 0, 0]), "second_moment": np.diag([1 / 3, 1e-3, 1e-3]),
         "S_bar": np.array([[0.0], [0.4], [0.0]]), "xS": np.zeros((3, 3, 1)), "SS": np.zeros((3, 3, 1, 1)),
@@ -32,7 +32,7 @@ def hinged(data, **options):
 
 
 def wrong_gram():
-    """∫φ dm too large for ∫φ² dm: no field of shapes has these integrals."""
+    """∫φ dm too large for ∫φ² dm: no shape field has these integrals."""
     return beam(S_bar=np.array([[0.0], [0.9], [0.0]]))
 
 

@@ -1,4 +1,4 @@
-"""Constraints of the user's own against the joints they stand for: accelerations and forces at states in motion."""
+"""User-defined constraints against equivalent joints: accelerations and forces at states in motion."""
 
 import constraint_functions as given
 import numpy as np
@@ -25,7 +25,7 @@ def body(**initial) -> fm.Model:
 
 
 def state_with(*items, t: float = 0.0) -> State:
-    """The body held by a constraint too."""
+    """The body with a constraint."""
     model = body()
     for item in items:
         model.add(item)
@@ -34,7 +34,7 @@ def state_with(*items, t: float = 0.0) -> State:
 
 
 def check_equal(found: State, *joint, tolerance: float) -> None:
-    """The same place, velocities and accelerations as with the joint that the constraint stands for."""
+    """The same position, velocities and accelerations as with the equivalent joint."""
     other = state_with(*joint, t=found.t)
     expected = settled_state(other.compiled, found.t, found.q, found.s, other.beta)
     np.testing.assert_allclose(found.q, expected.q, atol=tolerance)
@@ -80,7 +80,7 @@ def test_hinge_of_five_equations(jacobian) -> None:
 
 @pytest.mark.parametrize("jacobian", [given.shaken_jacobian, None])
 def test_rheonomic_support(jacobian) -> None:
-    """A slide along x with a drive, and the ball that turns on it."""
+    """A slide along x with a drive, and a ball joint on it."""
     item = fm.Holonomic(*ENDS, function=given.shaken, equations=3, jacobian=jacobian, rheonomic=True)
     shaker = fm.Drive("shaker", "constraint", fm.Sine(amplitude=0.1, frequency=3.0 / (2.0 * np.pi)))
     support = fm.Chain(*ENDS, motions=(Slide("x"), Ball()))
@@ -172,7 +172,7 @@ def test_wrong_declarations(make, message) -> None:
 
 
 def test_contradicting_velocities_are_rejected() -> None:
-    """No velocity keeps both rows, nor a drive and the blade across its motion."""
+    """No velocity satisfies both rows, nor a drive and a blade across its motion."""
     model = body()
     model.add(fm.VelocityRows("still", "ground", "body", covectors=(0, 1, 0, 0, 0, 0)))
     model.add(fm.VelocityRows("moved", "ground", "body", covectors=(0, 1, 0, 0, 0, 0, 0.5)))

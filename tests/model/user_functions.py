@@ -1,4 +1,4 @@
-"""Functions a user would keep in a module of his own."""
+"""Functions as in a module of the user."""
 
 
 def swing(t):

@@ -1,1 +1,1 @@
-"""This file puts the folder on the path, so that the tests of every room find the helpers here."""
+"""This file puts the folder on the path, so that the tests of every folder find the helpers here."""

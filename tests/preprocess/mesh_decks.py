@@ -67,7 +67,7 @@ ends, Block-1.top
 *END ASSEMBLY
 """
 
-# Nastran: a cube in all field formats with sets and what is left out
+# Nastran: a cube in all field formats with sets and unsupported content
 NASTRAN = """SOL 103
 SET 5 = 1, 2,
         5 THRU 6

@@ -1,4 +1,4 @@
-"""Every registered formalism with each of its coordinates and each integrator that it serves."""
+"""Every registered formalism with each of its coordinates and each compatible integrator."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +9,7 @@ import flexmbs as fm
 from flexmbs.formalisms import FORMALISMS
 
 Method = fm.DormandPrince | fm.GeneralizedAlpha
-PROJECTED = {"multiplier": fm.Multiplier(stabilization=fm.Projection())}  # what it needs beside explicit integrators
+PROJECTED = {"multiplier": fm.Multiplier(stabilization=fm.Projection())}  # what it needs with explicit integrators
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Andrews' squeezing mechanism (Test Set for IVP Solvers, andrews.f 1.2; reference solution by PSIDE at 1e-14).
 
-Seven bodies in a plane, one degree of freedom, three loops that close in the point E; 15.8 rad of the driven crank in 30 ms.
+Seven bodies in a plane, one degree of freedom, three loops closed at the point E; 15.8 rad of the driven crank in 30 ms.
 """
 
 import json
@@ -19,7 +19,7 @@ EXPLICIT = fm.DormandPrince(rtol=1e-9, atol=1e-9)
 IMPLICIT = fm.GeneralizedAlpha(rho_inf=0.9, step=2e-6, newton_tolerance=1e-9)
 BRANCHES = ("K3", "K4", "K6")  # their ends meet that of K2 in E
 
-# pins at E: with spatial revolute joints two of five rows would do; a pin that may slide and tilt closes nothing twice
+# pins at E: with spatial revolute joints two of five rows would do; a pin that may slide and tilt has no redundant rows
 PIN = (Slide("z"), Ball())
 
 

@@ -51,7 +51,7 @@ def test_weave_and_capsize_speeds() -> None:
 
 
 def test_swings_of_the_free_bicycle() -> None:
-    """A push on the lean at 5 m/s swings as the published equations say."""
+    """The lean after a push at 5 m/s follows the published equations."""
     model, push = bicycle(5.0), 1e-5
     model.joints["frame"] = dataclasses.replace(model.joints["frame"], v0=(5.0, 0, 0, 0, push, 0))
     found = fm.simulate(model, t_end=1.0, output_step=0.02, integrator=fm.DormandPrince(rtol=1e-11, atol=1e-13))

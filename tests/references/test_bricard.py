@@ -1,4 +1,5 @@
-"""Bricard's mechanism A04 of the IFToMM library: five rods and six revolute joints that count as immobile and move, 10 s."""
+"""Bricard's mechanism A04 of the IFToMM library: five rods and six revolute joints, mobile in spite of zero degrees of freedom by
+counting, 10 s."""
 
 import json
 from pathlib import Path

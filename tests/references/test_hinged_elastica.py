@@ -1,7 +1,7 @@
 """A slender beam that swings on a hinge and bends by 5 % of its length, against the elastica: inextensible, any deflection.
 
 The elastica by Ritz's method in the angle of its sections, θ(s, t) = α + Σ a_j cos(jπs/L), r = ∫(cos θ, sin θ) ds. The beam has
-rich shapes and its frame at the hinge: a mass matrix of terms up to second order alone is indefinite at such deflections.
+rich shapes and its frame at the hinge: a mass matrix of terms up to second order only is indefinite at such deflections.
 """
 
 from typing import Any

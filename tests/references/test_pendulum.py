@@ -61,7 +61,8 @@ MODELS = {
     [(model, "joint") for model in MODELS] + [(model, "absolute") for model in MODELS if model != "point-like body"],
 )
 def test_pendulum(model: str, coordinates: str, method: fm.DormandPrince | fm.GeneralizedAlpha, position: float) -> None:
-    """A body without inertia about its axes has no mass matrix of its own: the point-like one hangs in joint coordinates only."""
+    """A body without inertia about its axes has no mass matrix of its own: the point-like one is supported in joint coordinates
+    only."""
     solution = fm.simulate(MODELS[model], t_end=10.0, output_step=0.01, coordinates=coordinates, integrator=method)
     total = solution.energy.total
     assert np.abs(total - total[0]).max() < 5e-5

@@ -2,7 +2,7 @@
 
 Flapwise frequencies μ = ω √(mL⁴/EI) over γ = Ω √(mL⁴/EI) of a uniform Euler–Bernoulli beam on a hub of radius R: Wright, Smith,
 Thresher and Wang, Journal of Applied Mechanics 49 (1982) 197; digits by the Ritz method with 16 terms. Without geometric
-stiffening the first frequency stays what it is at rest, whatever the speed.
+stiffening the first frequency is that at rest for any speed.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
-"""A loaded beam in equilibrium, told in three body frames: attached to its root, mean axes, chord.
+"""A loaded beam in equilibrium, in three body frames: attached to its root, mean axes, chord.
 
-The frames differ by finite rotations: the bodies agree where their displacements are right to second order, and their difference
-falls with the third power of the load. Linear shapes alone leave one of second order, in positions and in rotations.
+The frames differ by finite rotations: the bodies agree if their displacements are correct to second order, and their difference
+decreases with the third power of the load. With linear shapes only it is of second order, in positions and in rotations.
 
-A bent part has the inertia of its elements, with the affine second-order displacement that its geometric stiffness tells.
+A deflected part has the inertia of its elements, with the affine second-order displacement given by its geometric stiffness.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Slider-crank with a flexible connecting rod (Simeon 1996; Test Set for IVP Solvers) as a user's own body.
+"""Slider-crank with a flexible connecting rod (Simeon 1996; Test Set for IVP Solvers) as a user-defined body.
 
 The rod has two lateral shapes sin πξ, sin 2πξ and two axial ones 4ξ(1 − ξ), ξ(2ξ − 1) over its chord. The published model takes
 15 times the consistent axial mass; its digits need that mass, and a second reference solution has the consistent one.

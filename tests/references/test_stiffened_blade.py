@@ -9,7 +9,7 @@ ALUMINIUM = pp.Isotropic(E=70e9, nu=0.33, rho=2700.0)
 
 
 def test_attached_blade_in_joint_and_absolute_coordinates() -> None:
-    """All static shapes at the faces leave almost no mass to a motion of the face alone."""
+    """With all static shapes at the faces a motion of the face only has almost no mass."""
     mesh = pp.box_mesh((0.5, 0.02, 0.005), (8, 1, 1), "hex20")
     faces = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     data = pp.reduce(mesh, ALUMINIUM, interfaces=faces, method=pp.CraigBampton(modes=4), reference="root", damping=0.02)

@@ -1,4 +1,4 @@
-"""Swinging steel arms from the mesh on: one and two flexible arms against Exudyn 1.13.6.
+"""Swinging steel arms, starting from the mesh: one and two flexible arms against Exudyn 1.13.6.
 
 Steel beam 1 m x 40 mm x 40 mm, 24 x 2 x 2 triquadratic hexahedra, Craig-Bampton reduction with rigid end faces and ten
 fixed-interface modes, on a revolute joint about z, gravity along −y, from the horizontal at rest, undamped, without geometric

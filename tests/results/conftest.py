@@ -1,6 +1,6 @@
 """These tests need no compiled kernels: `tests/test_interpreted.py` runs them interpreted.
 
-By hand: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/results``.
+Manually: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/results``.
 """
 
 from flexmbs._jit import COMPILED

@@ -1,4 +1,4 @@
-"""A solution at other times: order of the interpolation, consistency of its rates, files, refusals."""
+"""A solution at other times: order of the interpolation, consistency of its rates, files, rejected times."""
 
 import numpy as np
 import pytest

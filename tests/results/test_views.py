@@ -75,7 +75,7 @@ def test_energy_of_a_damped_pendulum() -> None:
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_redundant_loop_marks_its_reactions(coordinates: str) -> None:
-    """A plane loop of parallel hinges carries moments about x and z and forces along y that statics cannot tell; the plane
+    """A plane loop of parallel hinges carries moments about x and z and forces along y that are not unique; the planar
     part of the reactions is that of the same loop."""
     solution = fm.simulate(parallelogram(), t_end=0.05, step=0.005, coordinates=coordinates)
     assert sum(rows for _, rows in solution.run.redundant) == 3
@@ -101,7 +101,7 @@ def _turning(body: object, place: tuple[float, float, float]) -> np.ndarray:
 
 
 def test_turns_of_a_cut_joint_between_outputs() -> None:
-    """A wheel turns more than half a turn between outputs; its angle still counts the turns."""
+    """A wheel rotates by more than half a turn between outputs; its angle still includes the turns."""
     model = fm.Model("wheel", gravity=(0, 0, 0))
     wheel = model.add(fm.RigidBody("wheel", mass=1.0, inertia=(0.1, 0.1, 0.2)))
     model.add(fm.Revolute("axle", model.ground, wheel, axis="z", v0=50.0))

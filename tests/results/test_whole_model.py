@@ -1,4 +1,4 @@
-"""A solution read from its file has the whole model: the same views, states and continued runs, or one line that rejects."""
+"""A solution read from its file has the whole model: the same views, states and continued runs, or a rejection with one line."""
 
 import dataclasses
 import math
@@ -132,7 +132,7 @@ def test_efforts_of_a_prescribed_motion_are_the_same(tmp_path: Path) -> None:
 
 
 def test_functions_are_missed_by_name(tmp_path: Path) -> None:
-    """All views are there; what would call the function is rejected, and works with the model of the run."""
+    """All views are available; calls of the function are rejected, and work with the model of the run."""
     model = flexible_pendulum()
     solution = fm.simulate(model, t_end=0.05, step=0.005)
     solution.save(tmp_path / "beam.h5")

@@ -89,7 +89,7 @@ def test_paths_keep_their_own_numbers() -> None:
 
 
 def test_paths_without_way() -> None:
-    """Neither a coordinate that stands still nor a path of no duration gives what is not finite; the others keep their time."""
+    """Neither a coordinate at rest nor a path of zero duration gives non-finite values; the others keep their timing."""
     path = Trapezoid((0.0, 2.0), (1.0, 2.0), rate=np.inf, acceleration=(4.0, 1e200))
     assert path.end == pytest.approx(1.0)
     np.testing.assert_allclose(path.at(0.25), [(0.125, 2.0), (1.0, 0.0), (4.0, 0.0)], atol=1e-12)
@@ -164,7 +164,7 @@ def test_computed_torque_gives_a_linear_error() -> None:
 
 
 def test_pd_with_gravity_comes_to_rest_at_its_goal() -> None:
-    """No error is left under the weight, which PD alone would leave; the model's forces are the controller's."""
+    """No steady-state error under the weight, unlike PD only; the forces of the model are those of the controller."""
     robot = arm()
     still = Quintic(A, A, 1.0)
     model = controlled(robot.started(A), PDGravity(robot, still, kp=100.0, kd=10.0))
@@ -174,7 +174,7 @@ def test_pd_with_gravity_comes_to_rest_at_its_goal() -> None:
 
 
 def test_feedforward_follows_up_to_the_error_of_the_integrator() -> None:
-    """The inverse dynamics of the path alone keep the robot on it: what is left falls with the square of the step."""
+    """The inverse dynamics of the path keep the robot on it: the error decreases with the square of the step."""
     robot, path = arm(), Quintic(A, B, 0.1)
     model = controlled(robot.started(A), PDFeedforward(robot, path, kp=200.0, kd=20.0))
 
@@ -189,7 +189,7 @@ def test_feedforward_follows_up_to_the_error_of_the_integrator() -> None:
 
 
 def test_controllers_act_in_absolute_coordinates() -> None:
-    """Every joint is cut: the wrenches of one joint ask again for its forces alone."""
+    """Every joint is cut: the wrenches of one joint evaluate its forces again."""
     robot, path = arm(), Quintic(A, B, 0.1)
     controller = PDGravity(robot, path, kp=100.0, kd=10.0)
     run = fm.simulate(controlled(robot.started(A), controller), t_end=2e-3, step=1e-3, coordinates="absolute")
@@ -231,7 +231,7 @@ def test_friction_of_every_coordinate_of_a_joint() -> None:
 
 @final
 class Faulty(Controller):
-    """Gives what it is reported, or fails."""
+    """Returns a given value, or fails."""
 
     def __init__(self, robot: fm.Robot) -> None:
         self.robot = robot
@@ -244,7 +244,7 @@ class Faulty(Controller):
 
 
 def test_controllers_that_fail() -> None:
-    """The message names the controller; afterwards the same model works with the coordinates of then."""
+    """The message names the controller; afterwards the same model works with its original coordinates."""
     robot = arm()
     faulty = Faulty(robot)
     model = controlled(robot, faulty)
@@ -319,7 +319,7 @@ def soft_arm(mass: float = 1.2, length: float = 0.5) -> tuple[fm.Robot, fm.Robot
 
 @pytest.mark.parametrize("given", [{}, {"step": 1e-3}])
 def test_computed_torque_on_a_flexible_link(given: dict[str, float]) -> None:
-    """The controller knows the rigid robot; steps with Newton's method converge and agree with explicit ones."""
+    """The controller is based on the rigid robot; steps with Newton's method converge and agree with explicit ones."""
     rigid, soft = soft_arm()
     path = Quintic((0.4, -0.9), (1.4, 0.1), 1.0)
     model = controlled(soft, ComputedTorque(rigid, path, 2500.0, 100.0))

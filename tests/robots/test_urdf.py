@@ -1,4 +1,4 @@
-"""Robots from URDF files: the KUKA LBR iiwa of Drake's tests, Pinocchio on the same file, files that are wrong."""
+"""Robots from URDF files: the KUKA LBR iiwa of Drake's tests, Pinocchio on the same file, invalid files."""
 
 import time
 from pathlib import Path
@@ -179,7 +179,7 @@ def test_all_problems_of_a_file_at_once(tmp_path: Path) -> None:
 
 
 def test_a_link_and_a_joint_of_one_name(tmp_path: Path) -> None:
-    """Links and joints have names of their own each: here a camera on the arm, and another joint named like it."""
+    """Links and joints have separate names: here a camera on the arm, and another joint named like it."""
     file = tmp_path / "robot.urdf"
     file.write_text(
         robot(
@@ -215,7 +215,7 @@ def test_friction_of_fixed_joints_is_none(tmp_path: Path) -> None:
 
 
 def test_long_chains_are_read_in_time(tmp_path: Path) -> None:
-    """Reading grows with the number of links, not with a power of it: 5000 links, whose ring is found too."""
+    """Reading time is linear in the number of links: 5000 links, with a closed ring that is detected."""
     file, n = tmp_path / "robot.urdf", 5_000
     joints = [joint(f"j{i}", "fixed", f"l{i}", f"l{i + 1}") for i in range(n - 1)]
     links = [f'<link name="l{i}"/>' for i in range(n)]

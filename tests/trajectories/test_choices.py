@@ -1,4 +1,4 @@
-"""What must not matter: coordinates, step control, reference condition; what stabilization does to the drift."""
+"""Invariance: coordinates, step control, reference condition; what stabilization does to the drift."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,8 @@ def closed_loop():
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_stabilization(coordinates):
-    """Untreated the drift grows; Baumgarte's holds it; projection keeps it at round-off. All follow generalized-α."""
+    """Without stabilization the drift grows; Baumgarte's method bounds it; projection keeps it at round-off. All follow
+    generalized-α."""
     drift, tips = {}, {}
     kinds = {"none": None, "baumgarte": fm.Baumgarte(50.0), "projection": fm.Projection()}
     for name, kind in kinds.items():

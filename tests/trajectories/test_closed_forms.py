@@ -20,7 +20,7 @@ MOTIONS = {
 @pytest.mark.parametrize("method, tolerance", [(TIGHT, 1e-8), (ALPHA, 2e-5)], ids=["explicit", "alpha"])
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_controller_with_integral_part(coordinates, method, tolerance):
-    """I ẍ = kp (r − x) + ki ∫(r − x) dt − kd ẋ − T: the matrix exponential, and no error left in the end."""
+    """I ẍ = kp (r − x) + ki ∫(r − x) dt − kd ẋ − T: the matrix exponential, without steady-state error."""
     inertia, load, (kp, ki, kd), r = 0.5, 3.0, (40.0, 60.0, 6.0), 0.3
     model = fm.Model("rotor", gravity=(0, 0, 0))
     rotor = model.add(fm.RigidBody("rotor", mass=1.0, inertia=(0.3, 0.3, inertia)))

@@ -44,7 +44,7 @@ def test_second_order_from_the_first_step(coordinates):
 
 
 def test_controlled_steps_change_without_jumps():
-    """The second opinion sees accelerations a hundred times nearer than the limit."""
+    """The second opinion agrees with the accelerations to a hundredth of the limit."""
     run = fm.simulate(driven(), t_end=0.4)
     check = next(check for check in run.audit if check.title == "Second opinion")
     assert check.status == "PASS"

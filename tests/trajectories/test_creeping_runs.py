@@ -1,4 +1,4 @@
-"""Runs whose steps become so short that nobody would wait for their end."""
+"""Runs with vanishing steps are stopped."""
 
 import math
 
@@ -9,7 +9,7 @@ import flexmbs.time_stepping.run as time_stepping
 
 
 def noisy(quiet):
-    """A mass on a spring; after ``quiet`` seconds a force that no step resolves."""
+    """A mass on a spring; after ``quiet`` seconds a force that is not resolved by any step."""
     model = fm.Model("noise", gravity=(0, 0, 0))
     mass = model.add(fm.RigidBody("mass", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Prismatic("guide", model.ground, mass, axis="x", q0=0.1))

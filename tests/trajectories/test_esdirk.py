@@ -137,7 +137,7 @@ def controlled() -> fm.Model:
 
 
 def rods() -> fm.Model:
-    """Two soft rods on a spherical and a universal joint; the lower one is what is compared."""
+    """Two soft rods on a spherical and a universal joint; the lower one is compared."""
     return double_pendulum()
 
 
@@ -162,7 +162,7 @@ def test_order_five(make: Callable[[], fm.Model], long: float, formalism: str, c
 
 @pytest.mark.parametrize("stiffness", [1e4, 1e6, 1e8])
 def test_a_stiff_spring_follows_its_reference(stiffness: float) -> None:
-    """m ẍ = k (r − x) + c (ṙ − ẋ), r = a sin ωt, on the motion that stays: x = Im(H a e^{iωt}), H = (k + icω)/(k − mω² + icω)."""
+    """m ẍ = k (r − x) + c (ṙ − ẋ), r = a sin ωt, in steady state: x = Im(H a e^{iωt}), H = (k + icω)/(k − mω² + icω)."""
     mass, omega, size = 2.0, 3.0, 0.1
     damping = 0.2 * np.sqrt(stiffness * mass)
     response = size * (stiffness + 1j * damping * omega) / (stiffness - mass * omega**2 + 1j * damping * omega)
@@ -181,7 +181,7 @@ def test_a_stiff_spring_follows_its_reference(stiffness: float) -> None:
 
 
 def light(ratio: float, bend: float) -> fm.Model:
-    """A pendulum of two bodies: a nearly massless link that carries a heavy bob on a hinge."""
+    """A pendulum of two bodies: a nearly massless link with a heavy bob on a hinge."""
     model = fm.Model("light")
     link = fm.RigidBody("light", mass=ratio, inertia=(0.1 * ratio,) * 3, com=(0.5, 0, 0), frames={"end": (1, 0, 0)})
     bob = model.add(fm.RigidBody("heavy", mass=1.0, inertia=(1e-3,) * 3, com=(1.0, 0, 0)))
@@ -198,7 +198,7 @@ def heavy_motion(solution: fm.Solution) -> np.ndarray:
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize(("ratio", "bend"), [(1e-6, 1.0), (1e-8, 1.0), (1e-6, 0.1), (1e-8, 0.0)])
 def test_a_nearly_massless_body_that_carries_a_heavy_one(ratio: float, bend: float, coordinates: str) -> None:
-    """Where no integrator is named; generalized-α is nearly right, or its audit says that it is not."""
+    """The default integrator; generalized-α is nearly exact, or its audit reports the error."""
     run = {"t_end": 1.0, "output_step": 0.02}
     exact = heavy_motion(fm.simulate(light(ratio, bend), integrator=fm.DormandPrince(rtol=1e-11, atol=1e-13), **run))
     found = fm.simulate(light(ratio, bend), coordinates=coordinates, rtol=1e-6, **run)

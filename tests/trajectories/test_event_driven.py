@@ -1,4 +1,4 @@
-"""From event to event: impacts at their times, rest, friction that sticks and slips, rocking, stops, and what is rejected."""
+"""Event-driven integration: impact times, rest, sticking and slipping, rocking, joint limits, and rejected models."""
 
 import dataclasses
 import math
@@ -40,7 +40,7 @@ def test_bouncing_ball_and_its_rest():
 
 @pytest.mark.parametrize(("mu", "slope", "speed"), [(0.3, 0.0, 1.0), (0.3, 0.2, 0.0), (0.1, 0.2, 0.0), (0.3, 0.2, -1.0)])
 def test_block_on_a_slope(mu, slope, speed):
-    """It slides with the acceleration g (sin ± μ cos), comes to rest where it may, and stays where tan < μ."""
+    """It slides with the acceleration g (sin ± μ cos), and remains at rest if tan < μ."""
     model = fm.Model("block")
     body = model.add(fm.RigidBody("block", mass=2.0, inertia=(1, 1, 1)))
     down = np.array([math.cos(slope), 0.0, -math.sin(slope)])
@@ -88,8 +88,8 @@ def test_rocking_block():
 
 @pytest.mark.parametrize("restitution", [0.3, 0.0])
 def test_box_that_rocks_to_rest(restitution):
-    """A box thrown on its corners comes to rest on all four: what closes without rebound, though it parts below ``settling``,
-    stays closed under its force, where steps of no length followed each other without end."""
+    """A box thrown on its corners comes to rest on all four: contacts that close without rebound, though they separate below
+    ``settling``, stays closed under its force, where steps of no length followed each other without end."""
     model = fm.Model("box")
     corners = {f"c{i}": (0.1 * x, 0.1 * y, -0.05) for i, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)])}
     body = model.add(fm.RigidBody("box", mass=1.0, inertia=(1e-2, 1e-2, 1e-2), frames=corners))
@@ -142,7 +142,7 @@ def test_what_is_rejected():
 
 @pytest.mark.parametrize("integrator", ["event-driven", "moreau-jean"])
 def test_slip_turns_by_any_angle(integrator):
-    """A point thrown up and across a slope of tan α = μ: v (1 + cos φ) stays what it was, φ from the line of fall. Its slip turns
+    """A point thrown up and across a slope of tan α = μ: v (1 + cos φ) is constant, φ from the line of fall. Its slip turns
     by 148° in many steps, in none of them by much."""
     slope, thrown = 0.5, math.radians(150.0)
     model = fm.Model("slope", gravity=(G * math.sin(slope), 0.0, -G * math.cos(slope)))
@@ -159,7 +159,7 @@ def test_slip_turns_by_any_angle(integrator):
 
 @pytest.mark.parametrize("spin", [-1e3, -3e4])
 def test_a_ball_that_spins_fast_keeps_its_height(spin):
-    """It slides all the time: normal force Mg, height R, x = v t − ½ μ g t²."""
+    """It slides permanently: normal force Mg, height R, x = v t − ½ μ g t²."""
     R, mu, v, t_end, g = 0.05, 0.2, 2.0, 0.5, 9.81
     model = fm.Model("ball")
     model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.4 * R * R,) * 3))
@@ -197,7 +197,7 @@ def test_corner_through_a_short_edge():
 
 
 def test_works_of_impacts():
-    """An impact at the start, and impacts on a driven table, leave the energy balance closed."""
+    """An impact at the start, and impacts on a driven table, are included in the energy balance."""
     model = fm.Model("at the start")
     model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Translation("motion", model.ground, "ball", v0=(0, 0, -1)))

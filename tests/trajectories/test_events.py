@@ -1,4 +1,5 @@
-"""Events against closed forms for every integrator: a falling mass, the crossings of a pendulum, loops, files, refusals."""
+"""Events against closed forms for every integrator: a falling mass, the crossings of a pendulum, loops, files, rejected
+events."""
 
 import numpy as np
 import pytest

@@ -55,7 +55,7 @@ def dense_solution() -> dict[str, np.ndarray]:
     compiled, start = consistent_state(four_bar())
     work = make_work(compiled.system, start.beta)
     n = len(start.q)
-    assert n == len(start.s)  # the tree has revolute joints alone: q̇ = s
+    assert n == len(start.s)  # the tree has revolute joints only: q̇ = s
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         e = terms(compiled.system, work, t, y[:n], y[n:])

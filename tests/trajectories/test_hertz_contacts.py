@@ -19,7 +19,7 @@ CONTACT_TIME = 2.0 * 0.4 * math.sqrt(math.pi) * math.gamma(0.4) / math.gamma(0.9
 def ball(
     law: fm.HuntCrossley | None, *, v: tuple[float, float, float], gravity: float = 0.0, depth: float = 0.0, **contact: float
 ) -> fm.Model:
-    """A ball that touches the ground, or stands in it as deep."""
+    """A ball that touches the ground, or penetrates it."""
     model = fm.Model("ball", gravity=(0, 0, -gravity))
     body = model.add(fm.RigidBody("ball", mass=MASS, inertia=(0.4 * MASS * RADIUS**2,) * 3))
     model.add(fm.Free("flight", model.ground, body, q0=(0, 0, RADIUS - depth, 1, 0, 0, 0), v0=(*v, 0, 0, 0)))
@@ -70,7 +70,7 @@ def test_restitution_of_two_balls(e):
     "how", [{}, {"coordinates": "absolute"}, {"formalism": "recursive"}], ids=["joint", "absolute", "recursive"]
 )
 def test_sliding_ball_comes_to_roll(how):
-    """Whatever the friction, a ball that slides at v₀ rolls at 5/7 v₀; it rests on the floor at the depth (m g/k)^(2/3)."""
+    """For any friction, a ball that slides at v₀ rolls at 5/7 v₀; it rests on the floor at the depth (m g/k)^(2/3)."""
     depth = (MASS * 9.81 / SOFT) ** (2 / 3)
     model = ball(fm.HuntCrossley(SOFT, damping=2.0), v=(SPEED, 0, 0), gravity=9.81, depth=depth, friction=0.3)
     solution = fm.simulate(model, t_end=0.2, output_step=0.01, integrator=fm.GeneralizedAlpha(step=1e-4), **how)
@@ -84,7 +84,7 @@ def test_sliding_ball_comes_to_roll(how):
 
 
 def test_the_rigid_limit_is_moreaus():
-    """An oblique impact that slides all the while: v_n' = −e v_n, v_t' = v_t − μ (1 + e) |v_n|, by law and by constraint."""
+    """An oblique impact with permanent sliding: v_n' = −e v_n, v_t' = v_t − μ (1 + e) |v_n|, by law and by constraint."""
     e, mu, v = 0.6, 0.1, (2.0, 0.0, -SPEED)
     hard = ball(fm.HuntCrossley(STEEL, restitution=e, speed=SPEED), v=v, friction=mu)
     rigid = ball(None, v=v, friction=mu, restitution=e)
@@ -98,7 +98,7 @@ def test_the_rigid_limit_is_moreaus():
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_stop_of_a_joint(coordinates):
-    """A carriage against the stop of its rail leaves it with e v, in the tree and as a cut joint alike."""
+    """A carriage rebounds from the stop of its rail with e v, in the tree and as a cut joint alike."""
     model = fm.Model("rail", gravity=(0, 0, 0))
     body = model.add(fm.RigidBody("carriage", mass=MASS, inertia=(1e-3, 1e-3, 1e-3)))
     model.add(fm.Prismatic("rail", model.ground, body, axis="x", q0=0.09, v0=SPEED))
@@ -132,7 +132,7 @@ def test_no_controlled_step_passes_over_a_contact(seed, integrator):
 
 
 def test_a_contact_that_no_step_sees_is_reported():
-    """By a fixed step, which cannot be taken back."""
+    """With a fixed step, which cannot be repeated."""
     model, _, t_end, _ = struck(3)
     solution = fm.simulate(model, t_end=t_end, step=t_end / 30)
     assert "contacts.hit: closed and opened within one step" in " ".join(solution.run.notes)

@@ -1,4 +1,4 @@
-"""Runs that once finished well on wrong results: forces left out by a shortcut, angles that rejected steps or outputs turned."""
+"""Regression tests of wrong results: omitted forces, turns of angles by rejected steps or outputs."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def chain(n: int, q0: float = 0.4) -> fm.Model:
 
 @pytest.mark.parametrize("integrator", ["dormand-prince", "esdirk"])
 def test_a_contact_law_acts_on_rigid_trees_in_the_recursion(integrator: str) -> None:
-    """A bar swings down onto a plane: the recursion's shortest way knows joint forces alone and must not be taken."""
+    """A bar swings down onto a plane: the recursion for rigid trees supports joint forces only and must not be used."""
     model = chain(1, 0.0)
     law = fm.HuntCrossley(1e5, damping=0.2)
     model.add(fm.SpherePlane("floor", "ground/floor", "bar0/tip", normal="z", radius=0.1, law=law))
@@ -39,7 +39,7 @@ def stiff(coordinates: str) -> fm.Solution:
 
 
 def test_rejected_steps_turn_no_joint() -> None:
-    """Angles of cut joints follow accepted steps alone: absolute and joint coordinates give one motion."""
+    """Angles of cut joints follow accepted steps only: absolute and joint coordinates give one motion."""
     absolute, joint = stiff("absolute"), stiff("joint")
     assert absolute.statistics["rejected"] > 0
     apart = np.abs(absolute.frame("bar2/tip").position - joint.frame("bar2/tip").position).max()
@@ -49,7 +49,7 @@ def test_rejected_steps_turn_no_joint() -> None:
 
 
 def test_a_cut_joint_gains_no_turns_between_outputs() -> None:
-    """A pendulum on a spring of 1.3e7 N m/rad vibrates many times between two outputs; its angle stays that of its body."""
+    """A pendulum on a spring of 1.3e7 N m/rad vibrates many times between two outputs; its angle agrees with that of its body."""
     model = chain(1, 0.3)
     model.add(fm.JointSpring("spring", "hinge0", k=1.3e7, c=0.0, x0=0.0))
     found = fm.simulate(model, t_end=0.06, output_step=0.01, integrator="dormand-prince", coordinates="absolute")

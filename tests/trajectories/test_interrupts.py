@@ -1,4 +1,4 @@
-"""An interrupt ends a run at its last output, however far the next one is."""
+"""An interrupt ends a run at its last output, for any output interval."""
 
 import os
 import signal
@@ -15,8 +15,8 @@ def test_interrupt_far_from_the_next_output_keeps_the_start(integrator: str) -> 
     model = fm.Model("pendulum", gravity=(0.0, 0.0, -9.81))
     bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0)))
     model.add(fm.Revolute("hinge", model.ground, bar, axis="y", v0=1.0))
-    fm.simulate(model, t_end=0.01, integrator=integrator)  # loads the kernels: nothing is kept of a run that has not begun
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts in the background ignore it
+    fm.simulate(model, t_end=0.01, integrator=integrator)  # loads the kernels: a run that has not started has no results
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # processes started in the background by a shell ignore it
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     solution = fm.simulate(model, t_end=1e6, output_step=5e5, integrator=integrator)
@@ -27,7 +27,7 @@ def test_interrupt_far_from_the_next_output_keeps_the_start(integrator: str) -> 
 
 
 def test_progress_within_a_long_output_step(monkeypatch):
-    """The part of the run that is done, by time, told between outputs too."""
+    """The completed fraction of the run, by time, also between outputs."""
     monkeypatch.setattr("flexmbs.time_stepping.run.BATCH_SECONDS", 0.0)
     model = fm.Model("pendulum")
     model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0)))

@@ -1,4 +1,4 @@
-"""Short changes of laws of time are met by controlled steps, and told where a fixed step may pass over them."""
+"""Short changes of laws of time are resolved by error-controlled steps, and reported if a fixed step may miss them."""
 
 import math
 
@@ -111,7 +111,7 @@ def test_stated_rates_that_are(motion):
 
 @pytest.mark.parametrize("pair", [("recursive", "esdirk"), ("embedding", "dormand-prince")], ids=" ".join)
 def test_jumps_of_velocities_at_any_time_and_at_the_end(pair):
-    """Corners whose times come to lie an ulp off: the run takes each jump, with its work."""
+    """Corners whose times come to lie an ulp off: the run includes each jump, with its work."""
     corners = [8.01, 8.04, 8.31, 9.0, 9.9, 11.0, 11.07]
     values = np.cumsum([0.0, 0.0, 0.02, -0.03, 0.05, 0.01, -0.04, 0.03])
     model = fm.Model("slider", gravity=(0, 0, 0))

@@ -72,7 +72,7 @@ def test_rocking_block() -> None:
 
 
 def woodpecker(small: float) -> fm.Model:
-    """The woodpecker of bodies and joints, with levers 1/small times as long and angles so much smaller: linear kinematics."""
+    """The woodpecker of bodies and joints, with levers 1/small times as long and angles scaled accordingly: linear kinematics."""
     rO, rM, hM, lM, lG, hS, lS = 0.0025, 0.0031, 0.0058, 0.010, 0.015, 0.02, 0.0201
     k, beak, play = 1.0 / small, lM + lG - lS - rO, rM - rO
     sides = {"side": (rM * k - play, 0, 0), "bark": ((lM + lG - lS) * k - beak, 0, 0)}
@@ -109,7 +109,7 @@ def test_woodpecker_of_bodies_and_joints() -> None:
 
 @pytest.mark.parametrize("restitution", [0.0, 0.6])
 def test_flexible_arm_on_a_stop(restitution: float) -> None:
-    """Energy balance, and the balance of the moment of momentum about the hinge, where only the stop has a moment."""
+    """Energy balance, and the balance of the angular momentum about the hinge, where only the stop has a moment."""
     model = fm.Model("arm on a stop", gravity=(0, 0, 0))
     arm = model.add(fm.FlexibleBody("arm", data=rod(bending=25.0)))
     model.add(fm.Revolute("hinge", model.ground, arm["root"], axis="z", q0=0.05, v0=-2.0))
@@ -131,7 +131,7 @@ def test_flexible_arm_on_a_stop(restitution: float) -> None:
 
 
 def test_free_flight_keeps_momentum_and_the_work_of_weight() -> None:
-    """A body that spins at 27 rad/s with h = 0.02 s: its energy is kept; without weight so is its velocity."""
+    """A body that spins at 27 rad/s with h = 0.02 s: its energy is conserved; without weight its velocity is constant."""
     for gravity in (0.0, G):
         model = fm.Model("flight", gravity=(0, 0, -gravity))
         body = model.add(fm.RigidBody("body", mass=2.0, inertia=(0.02, 0.035, 0.05)))
@@ -160,7 +160,8 @@ def tumbling(seed: int) -> fm.Model:
 
 
 def test_tumbling_boxes() -> None:
-    """Eight corners on a floor, 1000 steps each: no stop, no gain of energy but what weight's rounding and Newton's leave."""
+    """Eight corners on a floor, 1000 steps each: no failure, no gain of energy above round-off and the residual of Newton's
+    method."""
     for seed in range(30):
         solution = fm.simulate(tumbling(seed), t_end=1.0, step=1e-3, output_step=1e-3, integrator="moreau-jean")
         assert solution.run.finished, seed

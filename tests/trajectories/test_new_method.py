@@ -1,4 +1,4 @@
-"""A new one-step method is one file: the classical Runge–Kutta method, with outputs within steps and events like all others."""
+"""A new one-step method is one file: the classical Runge–Kutta method, with dense output and events like all others."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple

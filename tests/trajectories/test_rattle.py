@@ -55,7 +55,7 @@ CASES = {
 
 @pytest.mark.parametrize(("model", "coordinates", "step", "count", "size"), list(CASES.values()), ids=list(CASES))
 def test_energy_stays_bounded_over_many_steps(model, coordinates, step, count, size):
-    """No trend in the energy's error, constraints at round-off."""
+    """No trend in the energy error, constraints at round-off."""
     solution = fm.simulate(
         model(), t_end=count * step, output_step=8 * step, integrator=Rattle(step=step), coordinates=coordinates
     )

@@ -1,5 +1,5 @@
-"""Random machines of soft plastic links that carry loads and swing wildly: every run comes to its end, and warns where it leaves
-the linear range. A mass matrix of terms up to second order alone is indefinite in a third of them.
+"""Random mechanisms of soft plastic links with loads and large motions: every run finishes, with a warning beyond the linear
+range. A mass matrix of terms up to second order only is indefinite in a third of them.
 """
 
 import numpy as np

@@ -82,7 +82,8 @@ def bent_to_unit_tip_deflection(body, k):
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_shortening_of_a_bent_beam(cantilevers, k):
-    """A cantilever bent by w is shorter up to x by σ/2, σ(x) = ∫w'² dx; its points move by that less the mean over the mass."""
+    """A cantilever with deflection w is shortened up to x by σ/2, σ(x) = ∫w'² dx; its points move by that minus the mean over the
+    mass."""
     body = cantilevers["hub"]
     assert body.validate().ok
     x, weights = np.polynomial.legendre.leggauss(60)

@@ -72,7 +72,7 @@ def test_unchanged_parts_are_not_computed_again(part: Path, capsys: Captured) ->
     assert call("reduce", part) == 0
     assert FlexibleBodyData.load(body).modes.damping[0] == 0.02
     mesh = part.with_suffix(".vtu")
-    mesh.write_bytes(mesh.read_bytes() + b"\n")  # the same mesh, but who knows
+    mesh.write_bytes(mesh.read_bytes() + b"\n")  # the same mesh, but not verified
     assert call("reduce", part) == 0
     assert "unchanged:" not in capsys.readouterr().out
     body.write_bytes(body.read_bytes()[:5000])

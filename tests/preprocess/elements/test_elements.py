@@ -116,7 +116,7 @@ def test_faces_look_outwards_and_name_their_own_middles(name):
 @pytest.mark.parametrize("material", [Isotropic(E=70e9, nu=0.33, rho=2700.0), WOOD], ids=["isotropic", "orthotropic"])
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_patch_of_constant_strain(name, material):
-    """A linear displacement field meets no force at inner nodes and stores ½ ε·C·ε of energy per volume."""
+    """A linear displacement field has no forces at inner nodes and an energy of ½ ε·C·ε per volume."""
     mesh = distorted(name)
     fe = assemble(mesh, material)
     gradient = np.array([[1.0, 0.4, -0.2], [0.1, -0.7, 0.3], [0.5, 0.2, 0.6]]) * 1e-3
@@ -160,7 +160,7 @@ def test_one_element_has_exactly_six_motions_without_strain(name, formulation):
 
 @pytest.mark.parametrize("names", [("hex8", "wedge6"), ("hex20", "wedge15")])
 def test_patch_of_hexahedra_and_wedges(names):
-    """Beside each other they share quadrilateral faces; a linear field meets no force within."""
+    """Adjacent ones share quadrilateral faces; a linear field has no inner forces."""
     left, right = box_mesh((1, 1, 1), (2, 2, 2), names[0]), box_mesh((1, 1, 1), (2, 2, 2), names[1], origin=(1.0, 0, 0))
     together = np.round(np.concatenate([left.nodes, right.nodes]), 12)
     nodes, place = np.unique(together, axis=0, return_inverse=True)
@@ -185,7 +185,8 @@ def bent_bar(formulation):
 
 
 def test_incompatible_modes_avoid_shear_locking():
-    """Regular hex8 with incompatible modes hold pure bending exactly, one across the height; without them they are too stiff."""
+    """Regular hex8 with incompatible modes represent pure bending exactly, one across the height; without them they are too
+    stiff."""
     assert bent_bar(Formulation()) == pytest.approx(1.0, rel=1e-12)
     assert bent_bar(Formulation(hex8="full")) > 1.5
     with pytest.raises(InputError, match=r"formulation\.hex8: is 'reduced'; give one of 'incompatible modes', 'full'"):

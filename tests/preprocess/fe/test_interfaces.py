@@ -1,4 +1,4 @@
-"""Interfaces: which nodes they take, and how frame and nodes follow each other."""
+"""Interfaces: their nodes, and the coupling of frame and nodes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Materials: limits that stability sets, and values that are probably in other units."""
+"""Materials: limits of stability, and values that are probably in other units."""
 
 import warnings
 

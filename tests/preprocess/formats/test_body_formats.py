@@ -1,4 +1,4 @@
-"""Reduced bodies through the files of other programs: what comes back, and what a validating reader says of broken files."""
+"""Reduced bodies through the files of other programs: round trips, and checks of inconsistent files."""
 
 import re
 
@@ -175,7 +175,7 @@ def changed(text: str, name: str, changes: dict[str, float]) -> str:
     [("Cr", {"1,3": 50.0}, "Gr.m0"), ("Gr", {"1,2": 100.0, "2,1": -100.0}, "Cr.m0")],
 )
 def test_sid_takes_the_coupling_that_makes_the_mass_matrix_definite(tmp_path, name: str, changes, used: str) -> None:
-    """One of the two blocks that say ∫x × φ dm is spoiled, symmetric parts stay: the other one is taken, and told."""
+    """One of the two blocks with ∫x × φ dm is modified, except its symmetric part: the other one is used, and reported."""
     text = sid_text(tmp_path)
     part, report = written(tmp_path, changed(text, name, changes))
     np.testing.assert_allclose(part.xS, samples.lumped_body(3).xS, atol=1e-12)

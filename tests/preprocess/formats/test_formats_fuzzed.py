@@ -1,4 +1,5 @@
-"""Damaged files of other programs: whatever happens to their bytes, only the project's own errors come out, soon and small."""
+"""Damaged files of other programs: for any change of their bytes only the project's own errors are raised, with limited time and
+memory."""
 
 import resource
 import shutil
@@ -58,7 +59,7 @@ def mutated(data: bytes, draw: Callable) -> bytes:
 
 
 class TooSlow(Exception):
-    """A reader that does not come back."""
+    """A reader that does not return."""
 
 
 def _interrupt(*_: object) -> None:
@@ -154,7 +155,7 @@ EXAMPLES = 10
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory) -> Callable[[str], Path]:
-    """Folder with the sound files of a case, made once."""
+    """Folder with the valid files of a case, made once."""
     made: dict[Callable, Path] = {}
 
     def folder(name: str) -> Path:

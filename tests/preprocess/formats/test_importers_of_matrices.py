@@ -1,4 +1,4 @@
-"""Stiffness and mass of other programs equal the own ones, whatever file they come in."""
+"""Stiffness and mass imported from other programs equal the original ones, for every format."""
 
 import shutil
 import sys
@@ -67,7 +67,7 @@ def test_live_calculix_run(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["lower", "both", "held"])
 def test_abaqus_matrices(tmp_path, name: str) -> None:
-    """Supports, diagonals of 1e36, are taken out: rigid translation tells what stood there."""
+    """Supports, diagonals of 1e36, are removed: the original values follow from rigid translation."""
     fe = samples.solid()
     path = samples.abaqus(fe, tmp_path, held=7 if name == "held" else 0, both=name == "both")
     part, report = importers.read(path, nodes=samples.node_file(fe, tmp_path / "nodes.csv"))
@@ -109,7 +109,7 @@ def test_matrix_market_and_units(tmp_path) -> None:
 
 
 def broken_model(tmp_path, change) -> str:
-    """What the reader says of the stored CalculiX job after a change of one file."""
+    """The message for the stored CalculiX job after a change of one file."""
     for suffix in (".inp", ".sti", ".mas", ".dof"):
         shutil.copy(calculix_jobs.DATA / f"calculix_hex20{suffix}", tmp_path / f"job{suffix}")
     change(tmp_path)
@@ -179,7 +179,7 @@ def test_binary_files_need_their_extra(tmp_path, monkeypatch, file: str, module:
 
 
 def test_nodes_of_an_ansys_archive(tmp_path) -> None:
-    """NBLOCK as CDWRITE writes it: zero coordinates at the end are left out."""
+    """NBLOCK as CDWRITE writes it: zero coordinates at the end are omitted."""
     head = "/PREP7\nET,1,186\nNBLOCK,6,SOLID,2,2\n(3i9,6e21.13e3)\n"
     row = f"{7:9d}{0:9d}{0:9d}{-2.5e-1:21.13E}{1.5:21.13E}\n"
     (tmp_path / "a.cdb").write_text(f"{head}{row}{12:9d}{0:9d}{0:9d}\nN,R5.3,LOC,       -1,\n")

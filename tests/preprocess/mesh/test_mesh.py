@@ -1,4 +1,4 @@
-"""Mesh files in every format, named sets, and what a mesh can be asked."""
+"""Mesh files in every format, named sets, and queries of a mesh."""
 
 import pathlib
 import subprocess

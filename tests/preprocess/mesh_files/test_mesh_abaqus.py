@@ -1,4 +1,4 @@
-"""Abaqus files in parts: includes, instances with their motion, sets of instances, wedges, what is left out."""
+"""Abaqus files in parts: includes, instances with their motion, sets of instances, wedges, omitted content."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What users get wrong with meshes: each ends in one InputError line that names the thing and the correct, or in one warning."""
+"""Common mistakes with meshes: each gives one InputError line with the item and the remedy, or one warning."""
 
 import pathlib
 import random
@@ -108,7 +108,7 @@ def test_damaged_files_never_escape_as_anything_else(tmp_path, capfd, suffix):
     assert capfd.readouterr() == ("", "")
 
 
-# 2 nodes that are nowhere
+# 2 nodes without finite positions
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e30])

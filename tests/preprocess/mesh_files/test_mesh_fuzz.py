@@ -1,4 +1,4 @@
-"""Damaged mesh files: whatever is done to their bytes, they are read or rejected with InputError, soon and in little memory.
+"""Damaged mesh files: for any change of their bytes they are read or rejected with InputError, in limited time and memory.
 
 FLEXMBS_FUZZ=5000 python -m pytest tests/preprocess/mesh_files/test_mesh_fuzz.py      more examples for each format
 """

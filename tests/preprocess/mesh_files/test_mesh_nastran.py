@@ -1,4 +1,4 @@
-"""Nastran bulk data: field formats, systems, sets, what is left out and what is rejected."""
+"""Nastran bulk data: field formats, systems, sets, omitted and rejected content."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_solids_in_every_field_format(tmp_path, name, write):
 
 
 def test_systems_sets_and_couplings(tmp_path):
-    """Positions in rectangular and cylindrical systems, one within the other; what is left out is reported."""
+    """Positions in rectangular and cylindrical systems, one within the other; omitted content is reported."""
     path = tmp_path / "part.bdf"
     path.write_text(NASTRAN)
     with pytest.warns(PreprocessWarning) as caught:

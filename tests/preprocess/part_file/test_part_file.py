@@ -1,4 +1,4 @@
-"""Part files: what they say equals the Python calls; everything wrong with one is reported at once, by line."""
+"""Part files: equivalence with Python calls; all problems are reported together, by line."""
 
 import dataclasses
 import shutil

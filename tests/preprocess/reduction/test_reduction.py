@@ -100,7 +100,7 @@ def test_static_tip_load_on_rigid_faces_is_that_of_the_full_model(bar: FEModel) 
 
 
 def test_block_lanczos_finds_every_mode_of_a_double_spectrum() -> None:
-    """Square bar, all bending modes double; oracle: ARPACK on the same matrices."""
+    """Square bar, all bending modes in pairs; oracle: ARPACK on the same matrices."""
     fe = assemble(box_mesh((1, 0.1, 0.1), (8, 2, 2), "hex20"), STEEL)
     interfaces = bind_interfaces({"a": Rigid("x0")}, fe.nodes, fe.node_sets)
     statics = InterfaceStatics(fe, interfaces)
@@ -168,7 +168,7 @@ def test_interfaces_that_hold_every_node() -> None:
 
 
 class StaticCondensation(Reduction):
-    """Guyan's reduction: constraint modes alone. A new reduction is one class with one method."""
+    """Guyan's reduction: constraint modes only. A new reduction is one class with one method."""
 
     kind = "static"
 

@@ -1,4 +1,4 @@
-"""What sets the reductions apart: moments, spans, dependent shapes, automatic numbers of modes, and what they reject."""
+"""Specific properties of the reductions: moments, spans, dependent shapes, automatic numbers of modes, and rejected arguments."""
 
 import functools
 
@@ -81,7 +81,7 @@ def test_krylov_matches_moments_of_the_elastic_transfer_function(statics: Interf
 
 
 def test_krylov_ends_with_the_whole_space(statics: InterfaceStatics) -> None:
-    """Many more moments than the body has degrees of freedom give its own frequencies, and nothing besides."""
+    """Many more moments than the body has degrees of freedom give exactly its frequencies."""
     shapes = shapes_of(Krylov(moments=40), statics)
     assert shapes.shape[1] <= statics.free_degrees_of_freedom - 6
     Z = scipy.linalg.null_space(_distortion(statics))

@@ -98,7 +98,7 @@ def test_a_floating_part_is_named():
 
 
 def test_a_hinge_is_found_singular():
-    """Held along one edge only, a box still turns about it."""
+    """Fixed along one edge only, a box can still rotate about it."""
     mesh = box_mesh((1, 1, 1), (2, 2, 2), "hex8")
     fe = assemble(mesh, STEEL)
     edge = np.intersect1d(mesh.node_set("x0"), mesh.node_set("y0"))
