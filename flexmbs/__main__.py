@@ -97,7 +97,7 @@ def report(
     solution: SolutionFile,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML file; default: SOLUTION with .html.")] = None,
 ) -> None:
-    """Report of a solution: one HTML page, and its key numbers as JSON beside it."""
+    """Report of a solution: one HTML page, and its key numbers as a JSON file."""
     from flexmbs.command.report import report as command
 
     command(solution, output)

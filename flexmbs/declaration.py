@@ -38,7 +38,7 @@ class NestedError(ValueError):
 
 
 def close_names(name: str, names: Iterable[str]) -> str:
-    """A hint for a name that is not among ``names``: the close one, else the list of them all."""
+    """A hint for a name that is not among ``names``: the closest one, else the list of all."""
     known = list(names)
     close = difflib.get_close_matches(name[:100], known, n=1)
     if close:

@@ -151,7 +151,7 @@ def rotation_matrix(p):
 
 
 def euler_parameters(R):
-    """(4,) of a rotation matrix, likewise."""
+    """(4,) of a rotation matrix, in plain Python."""
     return np.array(getattr(quaternion_of, "py_func", quaternion_of)(np.ravel(R)))
 
 

@@ -28,7 +28,7 @@ class Solution(SolutionData):
         return Plots(self)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """One HTML page with figures, and ``<name>.summary.json`` beside it. Raises MachineError."""
+        """Write an HTML page with figures, and ``<name>.summary.json``. Raises MachineError."""
         from flexmbs.report.page import write_report
 
         write_report(self, path)

@@ -41,7 +41,7 @@ PRELOAD = 1e-3  # of the joint forces over all masses: smaller accelerations are
 MINOR = 1e-3  # of the largest accelerations of all bodies: lower bound of the scale of a body
 SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
 WHOLE = 0.8  # of a turn: limit of the difference between the change of an angle between outputs and the integral of its rate
-STEADY = 0.5  # rad: change that the rates' difference makes between two outputs, above which turns cannot be counted
+STEADY = 0.5  # rad: change by the difference of the rates between two outputs, above which turns cannot be counted
 
 
 class Difference(NamedTuple):
@@ -84,7 +84,7 @@ def _limits(solution: SolutionData, linear: float) -> tuple[float, float]:
 
 
 def sampled(solution: SolutionData, run: Run) -> SolutionData:
-    """The states that the run kept for the audit, the extreme one first; except those with closed rigid
+    """The states stored by the run for the audit, the extreme one first; except those with closed rigid
     contacts and those after jumps of prescribed velocities."""
     samples = run.context.samples
     order = [len(samples.t) - 1, *range(0, len(samples.t) - 1, 5), *range(len(samples.t) - 1)]

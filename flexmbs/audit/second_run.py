@@ -31,7 +31,7 @@ SLOWEST = 1.0  # s, with slow user functions
 SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: time limit of the second run
 MOST_OUTPUTS = 1000
 EXPLOSIVE = 10.0  # growth over half of the time that indicates an unstable motion
-# of alike coordinates, per step: perturbation of the initial velocities, by which the second run leaves unstable positions
+# of comparable coordinates, per step: perturbation of the initial velocities, by which the second run leaves unstable positions
 DISTURBED = 1e-12
 UNDISTURBED = 1e-3  # of the motion over the run: upper limit of the perturbation
 AT_REST = 1e-3  # of the model's size: smallest displacement of interest, and scale of runs at rest

@@ -1,1 +1,1 @@
-"""Commands of the command line; each imports what it needs when it runs."""
+"""Commands of the command line; each imports its dependencies when it runs."""

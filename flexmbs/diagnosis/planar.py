@@ -17,7 +17,7 @@ INDEPENDENT = 1e-6
 
 
 def planar_line(compiled: Compiled, start: InitialState) -> str:
-    """The count f = 3n − b where the motion is planar, 2n_p − b for point masses alone, else nothing.
+    """The count f = 3n − b for planar motion, 2n_p − b for point masses only, else "".
 
     b counts holonomic rows; nonholonomic ones reduce the velocity degrees of freedom only.
     """

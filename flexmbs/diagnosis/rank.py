@@ -85,7 +85,7 @@ def singular_position(compiled: Compiled, start: InitialState) -> Singular | Non
 
 
 def lost_on_the_way(first: Pivots, last: Pivots) -> str:
-    """The joint or drive whose rows have become nearly dependent between two states, or nothing."""
+    """The joint or drive whose rows have become nearly dependent between two states, or ""."""
     rank = first.rank(NEARLY)
     if rank == 0 or last.size[rank - 1] > NEAR_END * first.size[rank - 1]:
         return ""

@@ -88,7 +88,7 @@ def attributes(item: h5py.Group) -> dict[str, str | float]:
 
 
 def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
-    """All data sets below a group by path, reached by hard links only and each once."""
+    """All data sets below a group by path, each with one hard link."""
     pending: list[tuple[str, h5py.Group]] = [("", group)]
     seen = {h5py.h5o.get_info(group.id).addr}
     while pending:
@@ -135,7 +135,7 @@ def check_storage(item: str, dataset: h5py.Dataset, kind: str) -> None:
     if size > MAX_BYTES:
         raise InputError(f"{item}: claims {size} bytes; at most {MAX_BYTES} are read")
     if size != dataset.id.get_storage_size():
-        raise InputError(f"{item}: claims {size} bytes and holds {dataset.id.get_storage_size()}")
+        raise InputError(f"{item}: claims {size} bytes and stores {dataset.id.get_storage_size()}")
 
 
 def check_items(found: dict[str, h5py.Dataset], expected: set[str], what: str) -> None:

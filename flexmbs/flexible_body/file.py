@@ -1,4 +1,4 @@
-"""HDF5 file of a flexible body: fixed-size little-endian numbers and UTF-8 strings in named data sets, nothing else.
+"""HDF5 file of a flexible body: fixed-size little-endian numbers and UTF-8 strings in named data sets only.
 
 The reader accepts untrusted files (`flexmbs.files.plain_hdf5`) and rejects unknown items, wrong shapes and a wrong digest.
 """

@@ -99,7 +99,7 @@ class Surface:
 
 @dataclass(frozen=True, eq=False)
 class GeometricStiffness:
-    """Geometric stiffness matrices K0 (nf, nf) of unit loads on the held body, all symmetric.
+    """Geometric stiffness matrices K0 (nf, nf) of unit loads on the supported body, all symmetric.
 
     acceleration (3, nf, nf): inertia force −ρ e_a of a frame acceleration; angular_acceleration (3, nf, nf): −ρ e_c × x;
     rotation (6, nf, nf): −ρ ω×(ω×x) by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x;

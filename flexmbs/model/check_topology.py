@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def topology_problems(model: "ModelData") -> Iterator[Problem]:
-    """An empty model, joints of a body to itself, joints between the same two frames, bodies without inertia left free."""
+    """An empty model, joints of a body to itself, joints between the same two frames, free bodies without inertia."""
     if not model.bodies:
         yield Problem(("bodies",), "the model has no body; add at least one")
     seen: dict[frozenset[str], str] = {}
@@ -117,7 +117,7 @@ def degree_of_freedom_lines(model: "ModelData", modes: int) -> list[str]:
             f"κ = {kappa} nonholonomic equation{'' if kappa == 1 else 's'}: {6 * n - b - kappa} velocity degrees of freedom"
         )
     if model.drives:
-        lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} left")
+        lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} remaining")
     if modes:
         lines.append(f"{modes} elastic coordinate{'' if modes == 1 else 's'}")
     lines.append(_loops_line(model))

@@ -115,7 +115,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
     """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 of the indentation δ = −g, and Coulomb friction as a smooth law of
     the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
 
-    For a given restitution e at the approach speed v, d is exact: an impact of two bodies by this force alone satisfies
+    For a given restitution e at the approach speed v, d is exact: an impact of two bodies by this force only satisfies
     x (1 + e) = ln((1 + x)/(1 − e x)), x = d v, for any masses, k and n. At other speeds e follows from this relation, closer to 1
     at lower speeds; x = 3(1 − e)/2 and 3(1 − e²)/4 of the sources are its approximations near e = 1.
     Hunt and Crossley, J. Appl. Mech. 42 (1975) 440; Lankarani and Nikravesh, J. Mech. Des. 112 (1990) 369.

@@ -327,7 +327,7 @@ class Distance(Joint, kind="distance"):
     """Two points at a constant distance: a massless rod with spherical joints at its ends.
 
     The chain is two angles about axes normal to ``axis``, the rod, then any rotation of the child: q has 6 numbers (two angles,
-    quaternion), v five. With the axis x the angles are azimuth about z and elevation about y. They are singular if the rod lies
+    quaternion), v five. With the axis x the angles are azimuth about z and elevation about y. They are singular if the rod is
     along the first of their axes: choose ``axis`` close to the direction of the rod.
 
     Parameters

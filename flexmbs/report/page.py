@@ -33,7 +33,7 @@ FAILED = "The run did not finish or a check failed; do not use the numbers."
 
 
 def write_report(solution: SolutionData, path: str | os.PathLike[str]) -> None:
-    """The page at ``path`` and the summary beside it. Raises MachineError."""
+    """Write the page to ``path`` and the summary next to it. Raises MachineError."""
     target = pathlib.Path(path)
     numbers = summary(solution)
     write_text(target, page(solution, numbers))

@@ -52,16 +52,16 @@ class State:
 
     @property
     def state(self) -> "State":
-        """Itself: a state stands wherever a result that has one does."""
+        """Itself: a state is accepted wherever a result with a state is."""
         return self
 
     def work(self) -> Work:
-        """Fresh scratch arrays that start at the coordinates of the cut joints."""
+        """New work arrays, initialized with the coordinates of the cut joints."""
         return make_work(self.compiled.system, self.beta)
 
 
 class HasState(Protocol):
-    """A state, an equilibrium, or another result that ends in a state."""
+    """A state, an equilibrium, or another result with a state."""
 
     @property
     def state(self) -> State:
@@ -75,8 +75,8 @@ def state(
     """The state with the declared joint coordinates, or those given by joint, made consistent with all constraints.
 
     position, velocity, acceleration: joint → number(s) as of ``q0`` and ``v0``; without ``acceleration`` it is that of the free
-    motion. With it the accelerations given are kept, and those not given are zero or, where loops and drives ask for others,
-    those of least mass-weighted size.  Raises `InputError`.
+    motion. With it the given accelerations are kept, and the others are zero or, if loops and drives require it, those
+    of least mass-weighted norm.  Raises `InputError`.
     """
     t = instant(t)
     require_model(model)
@@ -110,7 +110,7 @@ def settled_state(
 
 
 def given_state(key: str, given: HasState) -> State:
-    """The state of what the user gave. Raises `InputError` for what has none."""
+    """The state of an argument. Raises `InputError` if it has none."""
     try:
         found = given.state
     except AttributeError:
@@ -143,7 +143,7 @@ def state_of(solution: SolutionData, t: float) -> State:
 
 
 class JointValues(NamedTuple):
-    """q and s of the joints' tree and coordinates β of the cut joints."""
+    """q and s of the tree and coordinates β of the cut joints."""
 
     q: np.ndarray
     s: np.ndarray
@@ -172,7 +172,7 @@ def joint_values(joint: Compiled, solution: SolutionData, outputs: Sequence[int]
 
 
 def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and velocities of a body without a joint, one that turns or a point."""
+    """Coordinates and velocities of a body without a joint, rigid or point mass."""
     if not turns:
         return body.position[i], body.velocity[i]
     A = body.rotation[i]
@@ -181,7 +181,7 @@ def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.nd
 
 
 def state_about(model: ModelData, at: HasState | None) -> State:
-    """The declared state of a model, or its state where ``at`` is, with the accelerations and multipliers of the model there.
+    """The declared state of a model, or the state ``at``, with the accelerations and multipliers of the model there.
 
     ``at`` may belong to another model with the same bodies and joints. Raises `InputError`.
     """
@@ -212,7 +212,7 @@ def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -
 
 
 def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelData:
-    """A copy of the model whose joints have other initial values."""
+    """A copy of the model with other initial values of the joints."""
     unknown = [name for name in (*position, *velocity) if name not in model.joints]
     if unknown:
         raise InputError(*(f"joint '{name}' is not in the model; {close_names(name, model.joints)}" for name in unknown))
@@ -250,7 +250,7 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
 
 
 def _completed(state: State, given: np.ndarray) -> np.ndarray:
-    """ṡ with G ṡ = γ that keeps what is given, the rest of least mass-weighted size. Raises `InputError` where none exists."""
+    """ṡ with G ṡ = γ that keeps the given values, the others of least mass-weighted norm. Raises `InputError` if none exists."""
     known = terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
     open_ = np.isnan(given)
     sd = np.where(open_, 0.0, given)

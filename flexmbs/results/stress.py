@@ -56,7 +56,7 @@ class StressView:
 
     @property
     def uncorrected(self) -> tuple[str, ...]:
-        """Frames whose joints or forces have no static correction: their load is carried by the modes alone."""
+        """Frames whose joints or forces have no static correction: their load is represented by the modes only."""
         return self._loads.uncorrected
 
     @property

@@ -250,7 +250,7 @@ class _States:
         return InitialState(q, s, work.beta[:-SPARE].copy(), (), copied(work.motion), work.cut.eta.copy())
 
     def differences(self, form: Formalism, coordinates: str) -> tuple[float, float]:
-        """Relative differences of accelerations and of reactions from those of the first formalism asked for."""
+        """Relative differences of accelerations and of reactions from those of the first requested formalism."""
         found = self._evaluated(form, coordinates)
         if self.reference is None:
             self.reference = found

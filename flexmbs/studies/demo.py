@@ -31,7 +31,7 @@ REFERENCE_FREQUENCY = 221.745436  # Hz
 POSITION_TOLERANCE = 2e-5  # m
 TORQUE_TOLERANCE = 5e-3  # relative
 DEFLECTION_TOLERANCE = 0.03  # relative
-FREQUENCY_TOLERANCE = 0.02  # relative: what one refinement of the mesh changes
+FREQUENCY_TOLERANCE = 0.02  # relative: change by one refinement of the mesh
 
 
 def demo_model(link: Path) -> Model:
@@ -57,7 +57,7 @@ def demo_model(link: Path) -> Model:
 
 def demo_numbers(solution: Solution) -> tuple[np.ndarray, float, float, float]:
     """Tool positions at the times of comparison (m), largest shoulder torque (N m), largest deflection of the upper link's tip in
-    its body frame (m), first frequency of the link held at its hub (Hz)."""
+    its body frame (m), first frequency of the link fixed at its hub (Hz)."""
     at = [int(np.argmin(np.abs(solution.t - t))) for t in LOOK]
     position = solution.frame(TOOL).position[at]
     torque = float(np.abs(solution.joint("shoulder").effort[:, 0]).max())

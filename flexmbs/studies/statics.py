@@ -83,7 +83,7 @@ def statics(
     Unbalanced loads of the start are applied in ``load_steps`` increments, or in smaller ones if Newton's method requires it;
     if the tangent stiffness is not positive there, the model relaxes into an equilibrium instead (Newton's method with bounded
     descent steps, Nocedal and Wright 2006, §4.3).
-    steady: equilibrium of the motion in which the drives turn on at constant rates, with inertia forces, instead of rest.
+    steady: equilibrium of the motion with drives at constant rates, with inertia forces, instead of rest.
     allow_indifferent: unsupported coordinates keep their positions; without it they are an error.
     Raises `InputError` for a model that does not assemble, `SolverError` if there is no equilibrium.
     """

@@ -34,7 +34,7 @@ class Document(NamedTuple):
 
 
 def read_document(path: Path, what: str = "model") -> Document:
-    """The document in a file that describes a ``what``. Raises `InputError` for no file, no text, no TOML."""
+    """The document in a file that describes a ``what``. Raises `InputError` if it is not a file, not text or not TOML."""
     text = _text(path, what)
     return Document(path, text, _table(text, path))
 

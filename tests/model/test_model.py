@@ -258,7 +258,7 @@ def test_point_masses_and_drives_in_the_count() -> None:
     model.add(fm.Drive("turn", "j0", 1.0))
     lines = model.check().sections["degrees of freedom"]
     assert "= 4 rigid-body" in lines[0]
-    assert lines[1:3] == ["point masses without a joint have 3 translations: bob", "1 prescribed by drives, 3 left"]
+    assert lines[1:3] == ["point masses without a joint have 3 translations: bob", "1 prescribed by drives, 3 remaining"]
 
 
 def test_models_are_equal_by_value(tmp_path) -> None:

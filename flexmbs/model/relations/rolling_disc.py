@@ -19,7 +19,7 @@ from flexmbs.model.fields import Axis, Nonnegative, Positive
 from flexmbs.model.relations.relation import Rolling, point_row
 
 LEANING = 0.5  # sine of that angle, below which a reversal of the track means that the wheel has fallen flat
-FLAT = 1e-9  # sine of the angle between axle and normal, below which a wheel lies flat and has no single contact point
+FLAT = 1e-9  # sine of the angle between axle and normal, below which a wheel is flat on its plane, without a single contact point
 
 
 @law_kernel

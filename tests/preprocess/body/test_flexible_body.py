@@ -241,7 +241,7 @@ def edited_surface(file: h5py.File) -> None:
         (virtual, "elastic/D_ff: is chunked, filtered, virtual or stored in another file"),
         (lambda f: replaced(f, "elastic/D_ff", data=np.eye(2), compression="gzip"), "elastic/D_ff: is chunked, filtered"),
         (huge, "surface/nodes: claims 2400000000000 bytes"),
-        (many_modes, "elastic/K_ff: claims 200000000 bytes and holds 0"),
+        (many_modes, "elastic/K_ff: claims 200000000 bytes and stores 0"),
         (lambda f: replaced(f, "modes/kind", data=["a", "b"]), "modes/kind: has type object; it must hold fixed-length strings"),
         (
             lambda f: replaced(f, "elastic/D_ff", data=np.eye(2, dtype="f4")),
