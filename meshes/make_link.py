@@ -1,7 +1,7 @@
 """Finite-element mesh of a robot link: two bored eyes joined by an I-shaped web, twenty-node hexahedra, millimetres.
 
 The plan view (x, z) is mapped from three structured blocks: a ring around each bore and the web between them. The plan is
-extruded along y, the axis of the bores, in three layers; the outer layers are left out inside the pocket of the web.
+extruded along y, the axis of the bores, in three layers; the outer layers are omitted inside the pocket of the web.
 
     python make_link.py                        writes link.msh
     python make_link.py --refine 2 --output link_fine.msh
@@ -16,11 +16,11 @@ import numpy as np
 LENGTH = 250.0  # between the bore axes
 OUTER_RADIUS, BORE_RADIUS = 25.0, 12.5
 WALL_RADIUS = 31.0  # end of the pocket, concentric with the bore
-FLANGE = 7.0  # width of the two flanges beside the pocket
+FLANGE = 7.0  # width of the two flanges at the pocket
 THICKNESS, WEB_THICKNESS = 26.0, 8.0
 ROUND, SIDE, ROWS, RADIAL, COLUMNS = 12, 2, 6, 3, 16  # elements: outer half circle, straight flank, web height, ring, web length
 
-# Twenty of the 27 places of a (3, 3, 3) element lattice, as (i, j, k), in VTK order: corners, then edges.
+# Twenty of the 27 positions of a (3, 3, 3) element lattice, as (i, j, k), in VTK order: corners, then edges.
 CORNERS = ((0, 0, 0), (2, 0, 0), (2, 2, 0), (0, 2, 0), (0, 0, 2), (2, 0, 2), (2, 2, 2), (0, 2, 2))
 EDGES_VTK = ((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7))
 EDGES_GMSH = ((0, 1), (0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (2, 6), (3, 7), (4, 5), (4, 7), (5, 6), (6, 7))
@@ -44,7 +44,7 @@ def pocket_end(z):
 
 
 def ring(refine):
-    """Half-element lattice (round, radial, 2) of the eye at the origin, whose open side looks along +x."""
+    """Half-element lattice (round, radial, 2) of the eye at the origin, whose open side faces +x."""
     z = web_rows(refine)
     corner = pocket_end(OUTER_RADIUS)
     flank = np.linspace(0.0, corner, 2 * SIDE * refine + 1)

@@ -8,7 +8,7 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import Check, graded
 
 LIMITS = (1e-9, 1e-3)  # of the largest value that a function returned
-MEND = "let it depend on its arguments only; for a controller with memory use PID, or a force with states"
+REMEDY = "let it depend on its arguments only; for a controller with memory use PID, or a force with states"
 
 
 def functions_that_change(solution: SolutionData) -> list[Check]:
@@ -16,5 +16,5 @@ def functions_that_change(solution: SolutionData) -> list[Check]:
     found = []
     for name, (change, call) in solution.compiled.callbacks.changed().items():
         text = f"the values of {name} differ by {change:.1e} of the largest at the same arguments, {call}"
-        found.append(Check("Functions", graded(change, LIMITS), text, MEND))
+        found.append(Check("Functions", graded(change, LIMITS), text, REMEDY))
     return found

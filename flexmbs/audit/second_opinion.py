@@ -34,7 +34,7 @@ LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force
 DRIFTING = (1e-2, 1e-1)  # upper limit if velocities drift off the constraints
 WITHIN = (2e-3, 3e-2)  # at states within steps of methods that satisfy constraints at their ends
 DRIFT = 2.0  # of the drift of velocities per step, which the other coordinates do not have
-MEND = "use smaller steps; report the model if the difference persists"
+REMEDY = "use smaller steps; report the model if the difference persists"
 NO_TURNING = 1e-3  # of the largest acceleration over the size of the model: angular accelerations below it are negligible
 WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are negligible
 PRELOAD = 1e-3  # of the joint forces over all masses: smaller accelerations are residuals of forces in equilibrium
@@ -69,10 +69,10 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run, budget:
     status = graded(worst.share, limits)
     place = f" at body {worst.item}, t = {worst.t:.4g} s" if status != PASS else ""
     found = f"{text}, differ by {worst.share:.1e} of the largest acceleration{place}"
-    checks = [Check("Second opinion", status, found, "" if status == PASS else MEND)]
+    checks = [Check("Second opinion", status, found, "" if status == PASS else REMEDY)]
     if not reactions.share <= limits[0]:
         found = f"{text}, differ by {reactions.share:.1e} of the largest force at joint {reactions.item}, t = {reactions.t:.4g} s"
-        checks.append(Check("Reactions", graded(reactions.share, limits), found, MEND))
+        checks.append(Check("Reactions", graded(reactions.share, limits), found, REMEDY))
     return [*checks, *turns]
 
 

@@ -37,7 +37,7 @@ UNDISTURBED = 1e-3  # of the motion over the run: upper limit of the perturbatio
 AT_REST = 1e-3  # of the model's size: smallest displacement of interest, and scale of runs at rest
 FACTOR, COARSER = 2.0, 10.0  # of steps, of tolerances
 COARSEST = 1e-2  # tolerance
-MEND = "use smaller steps or tolerances; for an unstable or chaotic motion they only extend the reliable time"
+REMEDY = "use smaller steps or tolerances; for an unstable or chaotic motion they only extend the reliable time"
 
 
 class Other(NamedTuple):
@@ -86,12 +86,12 @@ def _judged(solution: SolutionData, t: np.ndarray, shares: np.ndarray, seen: boo
     if t[-1] < solution.t[-1]:
         text += f" up to t = {t[-1]:.4g} s, the rest was not checked"
         if status == PASS and _extrapolated(t, shares, float(solution.t[-1])) > MOTION[0]:
-            return Check("Second run", WARN, f"{text}; errors grow exponentially, to the size of the motion by the end", MEND)
+            return Check("Second run", WARN, f"{text}; errors grow exponentially, to the size of the motion by the end", REMEDY)
     if status == PASS:
         return Check("Second run", status, text)
     good = float(t[max(int(np.searchsorted(shares, MOTION[0])) - 1, 0)])
     text += f", largest {place_of(solution, worst)}, above {MOTION[0]:g} after t = {good:.4g} s"
-    return Check("Second run", status, text, MEND)
+    return Check("Second run", status, text, REMEDY)
 
 
 def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float) -> float:

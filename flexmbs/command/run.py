@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexmbs.console.messages import progress_bar, put, put_json, tell
+from flexmbs.console.messages import note, progress_bar, put, put_json
 from flexmbs.errors import AuditWarning, InputError, MachineError, SolverError
 from flexmbs.files.kinds import PAGE, SOLUTION
 from flexmbs.files.reserve import reserved
@@ -84,7 +84,7 @@ def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: 
     try:
         _keep(solution, target, report, as_json=as_json)
     except Exception as second:
-        tell(
+        note(
             f"error: {second}"
             if isinstance(second, MachineError)
             else f"error: the partial solution could not be saved: {second}"
@@ -110,7 +110,7 @@ def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: b
             files["report"] = str(report)
     except (InputError, MachineError) as error:
         failed.append(str(error))
-    _tell_results(solution, summary(solution), files, as_json=as_json)
+    _print_results(solution, summary(solution), files, as_json=as_json)
     if failed:
         raise MachineError("\n".join(failed))
 
@@ -130,14 +130,14 @@ def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
     return folder / name
 
 
-def _tell_results(solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool) -> None:
+def _print_results(solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool) -> None:
     from flexmbs.system.check import PASS
 
     if as_json:
         put_json(numbers | {"files": files})
         return
     for line in [*solution.run.moved, *solution.run.notes]:
-        tell(f"note: {line}")
+        note(f"note: {line}")
     put("\n".join(f"{check.status}  {check}" for check in solution.audit))
     put("\n".join(f"{what}: {file}" for what, file in files.items()))
     worst = next(check for check in solution.audit if check.status == solution.verdict)

@@ -46,7 +46,7 @@ def progress_bar(title: str, *, memory: bool = False) -> Iterator[Report]:
         yield report
 
 
-def tell(line: str) -> None:
+def note(line: str) -> None:
     """A message on stderr."""
     print(line, file=sys.stderr)
 

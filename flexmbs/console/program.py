@@ -61,7 +61,7 @@ def common_options(
         os.environ["FLEXMBS_DEBUG"] = "1"
 
 
-def _tell(*lines: str) -> None:
+def _print_error(*lines: str) -> None:
     for line in lines:
         print(f"error: {line}", file=sys.stderr)
 
@@ -73,21 +73,23 @@ def _failed(error: Exception, name: str) -> int:
     if os.environ.get("FLEXMBS_DEBUG"):
         traceback.print_exception(error)
     if isinstance(error, FlexmbsError):
-        _tell(*str(error).splitlines())
+        _print_error(*str(error).splitlines())
         return error.exit_code
     notes = [note for note in getattr(error, "__notes__", []) if note.startswith("in the function of")]
     if notes:
         if not os.environ.get("FLEXMBS_DEBUG"):
             traceback.print_exception(error)
-        _tell(f"{type(error).__name__} {notes[0]}: {error}")
+        _print_error(f"{type(error).__name__} {notes[0]}: {error}")
         return InputError.exit_code if getattr(error, "solution", None) is None else SolverError.exit_code
     if isinstance(error, MemoryError):
-        _tell("insufficient memory; use fewer modes, fewer outputs or a larger machine")
+        _print_error("insufficient memory; use fewer modes, fewer outputs or a larger machine")
         return 4
     if isinstance(error, OSError):
-        _tell(f"{error.filename or 'the results'}: {error.strerror or error}; check the file, its permissions or the free space")
+        _print_error(
+            f"{error.filename or 'the results'}: {error.strerror or error}; check the file, its permissions or the free space"
+        )
         return 4
-    _tell(f"internal error: {type(error).__name__}: {error} ({name} --debug … shows the traceback)")
+    _print_error(f"internal error: {type(error).__name__}: {error} ({name} --debug … shows the traceback)")
     return 1
 
 

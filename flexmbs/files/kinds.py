@@ -12,7 +12,7 @@ from flexmbs.errors import InputError
 SOLUTION, BODY, MODEL, PAGE = "flexmbs-solution", "flexmbs-flexible-body", "flexmbs-model", "page"
 HDF5, DAMAGED = "hdf5", "damaged"
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
-LOOKED_AT = 65536  # bytes
+HEADER_BYTES = 65536  # bytes
 _NAMES = {SOLUTION: "a solution", BODY: "a flexible body", MODEL: "a model", "flexmbs-part": "a part file", PAGE: "an HTML page"}
 _BEGINNINGS = (
     (re.compile(rb"\s*(?:<!doctype html|<html)", re.IGNORECASE), "an HTML page", PAGE),
@@ -32,7 +32,7 @@ def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
     """Raise InputError if an output would replace a file of another kind than ``wanted``."""
     found = kind_of(path)
     if found not in ("", wanted) and not (found == DAMAGED and wanted in (SOLUTION, BODY, HDF5)):
-        raise InputError(_refused(path, found, wanted))
+        raise InputError(_rejection(path, found, wanted))
 
 
 def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str]) -> None:
@@ -46,7 +46,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     empty file."""
     try:
         with open(path, "rb") as file:
-            start = file.read(LOOKED_AT)
+            start = file.read(HEADER_BYTES)
     except FileNotFoundError:
         return ""
     except OSError:
@@ -73,7 +73,7 @@ def _hdf5_kind(path: pathlib.Path) -> str:
         return DAMAGED
 
 
-def _refused(path: str | os.PathLike[str], found: str, wanted: str) -> str:
+def _rejection(path: str | os.PathLike[str], found: str, wanted: str) -> str:
     named = (
         {kind: name for _, name, kind in _BEGINNINGS}
         | _NAMES

@@ -74,7 +74,7 @@ class CutJoint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Declared:
     """Declared values of one kind, positions or velocities, by velocity coordinate of the tree (ns,) and of the cut joints.
 
     joint, elastic: which coordinates are those of joints and of bodies; locked, declared: of joints; driven ones are neither.
@@ -103,7 +103,7 @@ class Wishes:
         return self.movable & ~self.declared
 
 
-def wishes(compiled: Compiled, how: Assemble, key: str) -> Wishes:
+def declared_values(compiled: Compiled, how: Assemble, key: str) -> Declared:
     """The declared values of positions (``key`` "q0") or velocities ("v0")."""
     model, system = compiled.model, compiled.system
     ns = int(system.layout[2])
@@ -126,8 +126,8 @@ def wishes(compiled: Compiled, how: Assemble, key: str) -> Wishes:
             cuts.append(CutJoint(k, compiled.places[name].motions, own.initial_position, own.initial_velocity))
             free = np.array([(k, v) not in driven[1] for v in range(nv)])
             parts.append((np.full(nv, name in how.locked), free & told, how.of(own)))
-    held, told_, resisting = (np.concatenate(part) for part in zip(*parts))
-    return Wishes(joint, ~joint, locked, declared & ~driven[0], weight, tuple(cuts), held, told_, resisting)
+    held, declared_, resisting = (np.concatenate(part) for part in zip(*parts))
+    return Declared(joint, ~joint, locked, declared & ~driven[0], weight, tuple(cuts), held, declared_, resisting)
 
 
 def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, int]]]:

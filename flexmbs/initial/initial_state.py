@@ -34,8 +34,8 @@ ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
 COINCIDING = 1e-9  # m, of points
 MOST_CLOSED = 1500  # velocities, of dense steps
-TOLD = 1e-6  # change of a declared value (rad or m, or of its velocity over the largest) above round-off
-MENDED = "initial values, masses and forces"
+REPORTED = 1e-6  # change of a declared value (rad or m, or of its velocity over the largest) above round-off
+SUSPECTS = "initial values, masses and forces"
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = No
     settled = settle(compiled, work, t, q.copy(), s.copy())
     terms(compiled.system, work, t, q, s)  # at the state itself: the projection changes it within round-off
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
-        raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; check {MENDED}"]))
+        raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; check {SUSPECTS}"]))
     wrong = contradicting_rates(compiled, work.gs.velocity, s)
     if wrong:
         raise InputError(*wrong)
@@ -277,7 +277,7 @@ def _moved(
     contradict the values declared for t = 0."""
     model, system = compiled.model, compiled.system
     in_tree, in_cuts = driven_coordinates(compiled)
-    least = {"q0": TOLD, "v0": TOLD * max(1.0, _largest(s))}
+    least = {"q0": REPORTED, "v0": REPORTED * max(1.0, _largest(s))}
 
     def moved(name: str, joint: Joint | None, position: np.ndarray, velocity: np.ndarray) -> Moved:
         change = {"q0": _largest(position), "v0": _largest(velocity)}
@@ -328,7 +328,7 @@ def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
                 f"drives.{name}: its motion contradicts the joints, residual {g[row]:.4g} at t "
                 f"= 0; correct the motion or the lengths"
             )
-    return lines or [f"model: the initial positions are not finite; check {MENDED}"]
+    return lines or [f"model: the initial positions are not finite; check {SUSPECTS}"]
 
 
 def _of_functions(compiled: Compiled) -> list[str]:

@@ -17,13 +17,13 @@ from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.work import start_from
 from flexmbs.initial.assembly import (
     Assemble,
-    Wishes,
+    Declared,
     cut_offsets,
     cut_velocity_rows,
+    declared_values,
     displaced,
     holonomic_rows,
     offset,
-    wishes,
 )
 from flexmbs.initial.priorities import Condition, by_priority, root_of
 from flexmbs.model.motions import Slide
@@ -88,7 +88,7 @@ class LoopClosure:
         self.compiled, self.work, self.t, self.q0, self.s0, self.how = compiled, work, t, q0, s0, how
         self.beta0 = work.path.beta.copy()
         self.holonomic = holonomic_rows(compiled)
-        self.wishes = wishes(compiled, how, "q0")
+        self.declared_values = declared_values(compiled, how, "q0")
         self.size, self.reach = model_size(compiled), displacement_sizes(compiled)
         balls = enumerate(compiled.topology.tree)
         self.balls = [i for i, primary in balls if any(motion.nq > motion.nv for motion in primary.motions)]
@@ -96,7 +96,7 @@ class LoopClosure:
 
     def positions(self) -> Place:
         """The position of least change; if loops do not close, the one with the smallest gap found."""
-        w, first = self.wishes, self._place(self._far_drives())
+        w, first = self.declared_values, self._place(self._far_drives())
         hard = Search(w.undeclared, w.cut_locked | w.cut_declared)
         if max(first.gap, np.abs(first.off[hard.held]).max(initial=0.0)) <= ROUND_OFF:
             return self._taken(first)
@@ -124,7 +124,7 @@ class LoopClosure:
     def velocities(self, q: np.ndarray) -> np.ndarray:
         """Velocities with G s + γ̄ = 0: locked ones and rates of bodies as declared if possible, declared ones close to
         their values, the others close to zero."""
-        w = wishes(self.compiled, self.how, "v0")
+        w = declared_values(self.compiled, self.how, "v0")
         now = self._terms(q, self.s0)
         H, off = self._cut_rates(q, w)
         chosen = w.cut_locked | w.cut_declared
@@ -161,7 +161,7 @@ class LoopClosure:
         if _missing(best, search) > CLOSED:
             return best
         best = self._settled(best, search)
-        if float(np.abs(best.d / self.reach)[self.wishes.declared].max(initial=0.0)) > FAR:
+        if float(np.abs(best.d / self.reach)[self.declared_values.declared].max(initial=0.0)) > FAR:
             for _ in range(2):
                 other = self._closed(self._scattered(FAR, search), search)
                 if _missing(other, search) <= CLOSED:
@@ -172,7 +172,7 @@ class LoopClosure:
         """Deform bodies, keeping the declared coordinates if possible."""
         found = first
         for search in (hard, soft):
-            bending = Search(search.free | self.wishes.elastic, search.held)
+            bending = Search(search.free | self.declared_values.elastic, search.held)
             found = self._closed(first, bending)
             if _missing(found, bending) <= CLOSED:
                 return self._settled(found, bending)
@@ -189,7 +189,7 @@ class LoopClosure:
 
     def _scattered(self, spread: float, search: Search) -> Place:
         """A random position around the declared one."""
-        moving = search.free & ~self.wishes.elastic
+        moving = search.free & ~self.declared_values.elastic
         return self._place(spread * self.reach * self.rng.uniform(-1.0, 1.0, len(self.reach)) * moving)
 
     def _closed(self, place: Place, search: Search) -> Place:
@@ -245,7 +245,7 @@ class LoopClosure:
 
     def _least(self, place: Place, search: Search, M: np.ndarray) -> Place:
         """The same in a given metric M."""
-        w = self.wishes
+        w = self.declared_values
         root = root_of(self._strain_metric()) if search.free[w.elastic].any() else np.zeros((0, 0))
         for _ in range(REFINEMENTS):
             r, J = _rows(place, search)
@@ -267,7 +267,7 @@ class LoopClosure:
         return place
 
     def _soft(
-        self, w: Wishes, M: np.ndarray, H: np.ndarray, off: np.ndarray, d: np.ndarray, strain: np.ndarray
+        self, w: Declared, M: np.ndarray, H: np.ndarray, off: np.ndarray, d: np.ndarray, strain: np.ndarray
     ) -> list[Condition]:  # fmt: skip
         """Conditions after the constraints: declared values, no strain (by a root of its metric), no other change."""
         W = np.sqrt(np.outer(w.weight, w.weight)) * M
@@ -280,7 +280,7 @@ class LoopClosure:
         return [declared, Condition(bodies, -bodies @ d), others]
 
     def _condition(
-        self, w: Wishes, W: np.ndarray, own: np.ndarray, H: np.ndarray, off: np.ndarray, cut: np.ndarray, d: np.ndarray
+        self, w: Declared, W: np.ndarray, own: np.ndarray, H: np.ndarray, off: np.ndarray, cut: np.ndarray, d: np.ndarray
     ) -> Condition:  # fmt: skip
         """No change of the tree's coordinates ``own`` in the metric W, nor of the cut joints' ``cut`` with their apparent inertia
         1/(h M⁻¹ hᵀ); those with h at round-off, which no motion of the tree changes, are omitted."""
@@ -298,12 +298,12 @@ class LoopClosure:
 
     def _declared_change(self, place: Place) -> float:
         """Weighted square of the change of declared coordinates."""
-        w = self.wishes
+        w = self.declared_values
         return _costs(self._soft(w, place.M, place.H, place.off, place.d, np.zeros((0, 0))), np.zeros(len(place.d)))[0]
 
     def _metric(self, M: np.ndarray, free: np.ndarray) -> np.ndarray:
         """Weights of the free coordinates during the iteration: low for undeclared ones, high for elastic ones."""
-        w = self.wishes
+        w = self.declared_values
         root = np.sqrt(w.weight * np.where(w.declared, 1.0, YIELDING))
         W = root[:, None] * M * root
         if free[w.elastic].any():
@@ -318,7 +318,7 @@ class LoopClosure:
         tree, k_ff = self.compiled.system.tree, self.compiled.system.bodies.k_ff
         return np.asarray(scipy.linalg.block_diag(*(k_ff[i, :nf, :nf] for i, nf in enumerate(tree.nf) if nf)))
 
-    def _cut_rates(self, q: np.ndarray, w: Wishes) -> tuple[np.ndarray, np.ndarray]:
+    def _cut_rates(self, q: np.ndarray, w: Declared) -> tuple[np.ndarray, np.ndarray]:
         """H of the cut joints that take part, and H s⁰ − v⁰."""
         H = cut_velocity_rows(self.compiled.system, self.work, q, [cut.number for cut in w.cuts])
         return H, H @ self.s0 - np.concatenate([np.zeros(0), *(cut.velocity for cut in w.cuts)])
@@ -331,7 +331,7 @@ class LoopClosure:
         if step.any():
             displaced(self.compiled.system.tree, self.compiled.system.joints, q, step, moved)
         now = self._terms(moved, np.zeros(len(d)))
-        cuts, system = self.wishes.cuts, self.compiled.system
+        cuts, system = self.declared_values.cuts, self.compiled.system
         H = cut_velocity_rows(system, self.work, moved, [cut.number for cut in cuts])
         off = cut_offsets(system, cuts, self.work.beta)
         d = self._turned(d, moved)

@@ -55,7 +55,7 @@ def declaration_report(model: ModelData) -> Report:
     """The part of the report that follows from the declarations. Raises `InputError` if this is not a model."""
     require_model(model)
     report = Report(f"model '{model.name}'")
-    frames, modes, highest = _look_into_bodies(model, report)
+    frames, modes, highest = _inspect_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
     report.errors += map(str, (*topology_problems(model), *missing_functions(model)))
     report.warnings += [str(warning) for item in (*model.joints.values(), *model.forces.values()) for warning in item.warnings()]
@@ -73,7 +73,7 @@ def declaration_report(model: ModelData) -> Report:
     return report
 
 
-def _look_into_bodies(model: ModelData, report: Report) -> tuple[FrameNames, int, dict[str, float]]:
+def _inspect_bodies(model: ModelData, report: Report) -> tuple[FrameNames, int, dict[str, float]]:
     """Frame names of every body, the number of modes of all, the highest mode of each flexible body (Hz); problems of
     flexible-body data go to the report."""
     frames: FrameNames = {}

@@ -82,7 +82,7 @@ def read_urdf(path: str | Path, *, allow_outside: bool = False) -> Urdf:
     if root.tag != "robot":
         raise InputError(f"{path}:{root.line}: the root element must be <robot>, not <{root.tag[:40]}>")
     reader = _Reader(path, allow_outside)
-    reader.look_for_xacro(root)
+    reader.reject_xacro(root)
     name = reader.value(root, "name", checked_name, "<robot>") if root.attributes.get("name") else path.stem
     elements = reader.named(root, "link")
     links = {link: reader.inertial(element, link) for link, element in elements.items()}
@@ -115,7 +115,7 @@ class _Reader:
     def say(self, element: Element, message: str) -> None:
         self.problems.append(f"{self.path}:{element.line}: {message}")
 
-    def look_for_xacro(self, root: Element) -> None:
+    def reject_xacro(self, root: Element) -> None:
         for child in root.children:
             if child.tag.startswith("xacro:"):
                 self.say(child, f"<{child.tag}> is a macro; expand the file with xacro first")

@@ -18,7 +18,7 @@ from flexmbs.model.run import Run
 from flexmbs.system.check import FAIL, PASS, Check
 
 T_END = 1.5
-LOOK = (0.4, 0.8, 1.5)  # times of the comparison (s)
+COMPARED_AT = (0.4, 0.8, 1.5)  # times of the comparison (s)
 TOOL = "tool/point"
 
 REFERENCE_POSITION = np.array(
@@ -58,7 +58,7 @@ def demo_model(link: Path) -> Model:
 def demo_numbers(solution: Solution) -> tuple[np.ndarray, float, float, float]:
     """Tool positions at the times of comparison (m), largest shoulder torque (N m), largest deflection of the upper link's tip in
     its body frame (m), first frequency of the link fixed at its hub (Hz)."""
-    at = [int(np.argmin(np.abs(solution.t - t))) for t in LOOK]
+    at = [int(np.argmin(np.abs(solution.t - t))) for t in COMPARED_AT]
     position = solution.frame(TOOL).position[at]
     torque = float(np.abs(solution.joint("shoulder").effort[:, 0]).max())
     data = solution.compiled.data["upper"]

@@ -50,7 +50,7 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     zero = np.zeros(ns)
     state = State(compiled, float(moments[0]), first.q, zero, zero, np.zeros(nc), np.zeros(nz), first.beta)
     path = _Path(state)
-    path.require_no_freedom(state)
+    path.require_fully_driven(state)
     found: list[State] = []
     options = {"analysis": "kinematics"}
     for t in moments:
@@ -71,7 +71,7 @@ class _Path:
         self.columns = np.setdiff1d(np.arange(len(state.s)), np.concatenate(held))
         self.sizes = displacement_sizes(state.compiled)
 
-    def require_no_freedom(self, state: State) -> None:
+    def require_fully_driven(self, state: State) -> None:
         """Raises `InputError` naming the free coordinates."""
         G = _known(state)[0].G[:, self.columns]
         _, size, vt = np.linalg.svd(G)

@@ -122,7 +122,7 @@ def _simulate(
     else:
         joint, _ = initial_state(model, how=Assemble(elastic=True))
         given = given_state("start", start)
-        _tell_of_time(model, given.t)
+        _warn_of_time(model, given.t)
         first_state = started(joint, given)
     singular = singular_position(joint, first_state)
     compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
@@ -176,7 +176,7 @@ def _simulate(
     return solution.with_checks(audited(solution, run))
 
 
-def _tell_of_time(model: Model, t: float) -> None:
+def _warn_of_time(model: Model, t: float) -> None:
     """A warning if a start at another time is combined with laws of time: the run begins at t = 0."""
     found = (".".join(path[:2]) for path, part in model_parts(model) if _depends_on_time(part))
     if t != 0.0 and (items := dict.fromkeys(found)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flexmbs.console.messages import put, tell
+from flexmbs.console.messages import note, put
 from flexmbs.errors import InputError
 
 
@@ -22,7 +22,7 @@ def convert(source: Path, target: Path, *, read_as: str | None, write_as: str | 
             f"{source}: contains finite-element matrices ({report.format}); reduce them, as [matrices] of a part file"
         )
     for missing in write_body(body, target, format=write_as):
-        tell(f"warning: {target}: {missing}")
+        note(f"warning: {target}: {missing}")
     put(f"{body.name}: {body.mass:.6g} kg, {body.nf} modes: {target}")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flexmbs.console.memory import peak_memory
-from flexmbs.console.messages import progress_bar, put, tell
+from flexmbs.console.messages import note, progress_bar, put
 from flexmbs.files.kinds import BODY
 from flexmbs.files.reserve import reserved
 
@@ -37,7 +37,7 @@ def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow
             data = part.reduce(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large)
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, PreprocessWarning)]
     for line in dict.fromkeys(messages):  # without those of the compiler
-        tell(f"warning: {line}")
+        note(f"warning: {line}")
     data.save(target)
     put(described(data))
     put(_costs(data.provenance, peak_memory()))

@@ -32,8 +32,8 @@ def by_rows(function: Callable[[int, int], None], n: int) -> None:
 
 
 class Threads:
-    """Pool of as many threads as the dense linear algebra uses, which is limited to one thread meanwhile: multithreaded calls for
-    small fronts take several times as long. A nested pool has the size of the enclosing one."""
+    """Pool of as many threads as the dense linear algebra uses, which is limited to one thread while the pool exists:
+    multithreaded calls for small fronts take several times as long. A nested pool has the size of the enclosing one."""
 
     def __init__(self) -> None:
         self._blas = ThreadpoolController().select(user_api="blas")

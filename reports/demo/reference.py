@@ -10,7 +10,7 @@ from pathlib import Path
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs.studies.demo import LOOK, T_END, demo_model, demo_numbers
+from flexmbs.studies.demo import COMPARED_AT, T_END, demo_model, demo_numbers
 
 STEP = 2e-5
 MESHES = Path(__file__).resolve().parents[2] / "meshes"
@@ -35,7 +35,7 @@ def main() -> None:
             step=STEP,
         )  # fmt: skip
     position, torque, deflection, frequency = demo_numbers(solution)
-    print("times", LOOK)
+    print("times", COMPARED_AT)
     print("REFERENCE_POSITION", position.tolist())
     print("REFERENCE_TORQUE", torque)
     print("REFERENCE_DEFLECTION", deflection)

@@ -96,7 +96,7 @@ def draw(table: dict[str, Any], across: str) -> Figure:
         decades(axes.xaxis)
         decades(axes.yaxis)
     for axes in panels[-2:]:
-        axes.set_xlabel("rtol asked" if across == "rtol" else "time of the run (ms)")
+        axes.set_xlabel("rtol" if across == "rtol" else "time of the run (ms)")
     for axes in panels[::2]:
         axes.set_ylabel("error")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncol=4)

@@ -1,6 +1,6 @@
 """Structure of the code: lengths, parameters, import cycles, and kinds named outside of their own file.
 
-    python reports/structure/study.py                     prints the table beside the one in before.json
+    python reports/structure/study.py                     prints the table next to that in before.json
     python reports/structure/study.py --save before.json  of the current tree
 
 It reads the sources only, without importing the packages. `grimp` comes with import-linter (the extra dev).
@@ -92,7 +92,7 @@ def circles(typing: bool) -> list[list[str]]:
 
 
 def kinds(trees: dict[Path, ast.Module]) -> dict[str, str]:
-    """For each family: how often its kinds are named outside of their homes and of lists of public names, and in how many
+    """For each family: how often its kinds are named outside of their own files and of lists of public names, and in how many
     files."""
     told = {}
     for family, (home, base) in REGISTRIES.items():
