@@ -16,7 +16,6 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.initial.initial_state import InitialState, converted, settle
 from flexmbs.integrators.run_context import HOLDS
-from flexmbs.model.motions import Rotate, ScrewMotion
 from flexmbs.results.drive_jumps import disturbed
 from flexmbs.results.joints import declared_coordinates, joint_histories, start_coordinates
 from flexmbs.results.solution import SolutionData
@@ -235,7 +234,7 @@ def turned(solution: SolutionData) -> list[Check]:
             continue
         axes = [motion for motion in motions for _ in range(motion.nq)]
         for c, motion in enumerate(axes):
-            if not isinstance(motion, (Rotate, ScrewMotion)):
+            if not motion.turns:
                 continue
             p, v = joint.position[:, c], joint.velocity[:, c]
             off = np.diff(p) - 0.5 * dt * (v[1:] + v[:-1])

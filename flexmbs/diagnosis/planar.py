@@ -7,8 +7,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.bodies import FlexibleBody, PointMass
-from flexmbs.model.frames import Frame, FrameRef
-from flexmbs.model.motions import FixedRotation, FixedTranslation, Rotate, Slide
+from flexmbs.model.frames import FrameRef
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import rows_of
 
@@ -79,14 +78,11 @@ def _axes(compiled: Compiled, start: InitialState) -> tuple[list[np.ndarray], li
         joint = compiled.model.joints[name]
         A = _frame_axes(compiled, start, joint.parent)
         for motion in joint.motions:
-            if isinstance(motion, FixedRotation):
-                A = A @ np.asarray(Frame(rotation=(motion.axis, motion.angle)).rotation)
-            elif isinstance(motion, Rotate):
-                turns.append(A @ motion.axis)
-            elif isinstance(motion, Slide):
-                slides.append(A @ motion.axis)
-            elif not isinstance(motion, FixedTranslation):
-                turns.append(np.full(3, np.nan))
+            A = A @ np.asarray(motion.rotation)
+            if motion.slides:
+                slides.append(A @ motion.unit_twist[:3])
+            elif motion.nv:
+                turns.append(A @ motion.unit_twist[3:] if motion.nv == motion.rotations == 1 else np.full(3, np.nan))
     return turns, slides
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, PLACE, POSITION, Elimination
 from flexmbs.system.compile import frozen
 from flexmbs.system.elimination import symbolic
-from flexmbs.system.records import ROTATE, SLIDE, System, Tree, rows_of
+from flexmbs.system.records import Joints, System, Tree, rows_of
 
 # columns of Articulated.link: the tree; whether the own frame and the parent's frame move with modes; for a diagonal modal block
 # and at most one child on the modes this child or −1, else DENSE
@@ -129,9 +129,8 @@ def make_rigid(system: System) -> Rigid:
     axes, origins = np.zeros((nb, 3, 3)), np.zeros((nb, 3))  # of the joint's frame, in the body
     for i, row in enumerate(rows_of(tree)):
         first, end = joints.first[row.joint], joints.end[row.joint]
-        code = int(joints.code[first]) if end == first + 1 else -1
-        kind = {ROTATE: REVOLUTE, SLIDE: PRISMATIC}.get(code, GENERAL)
-        turn = np.eye(3) if kind == GENERAL else _axes_about(joints.axis[first])
+        kind, axis = _kind(joints, first) if end == first + 1 else (GENERAL, None)
+        turn = np.eye(3) if axis is None else _axes_about(axis)
         Rc, xc = frames.R[row.frame_c].reshape(3, 3), frames.x[row.frame_c]
         Rp, xp = frames.R[row.frame_p].reshape(3, 3), frames.x[row.frame_p]
         axes[i], origins[i] = Rc @ turn, xc
@@ -145,6 +144,14 @@ def make_rigid(system: System) -> Rigid:
         rigid.place[i] = [*(Rp @ turn).ravel(), *xp, mass, *(axes[i].T @ (c - mass * xc)), *J[np.triu_indices(3)]]
     frozen((rigid.body, rigid.place))
     return rigid
+
+
+def _kind(joints: Joints, m: int) -> tuple[int, np.ndarray | None]:
+    """Revolute or prismatic with the axis, or general, of a joint of one elementary motion."""
+    v, w = np.split(joints.unit_twist[m], 2)
+    if joints.motion_nv[m] != 1 or (v.any() and w.any()):
+        return GENERAL, None
+    return (REVOLUTE, w) if w.any() else (PRISMATIC, v)
 
 
 def _axes_about(axis: np.ndarray) -> np.ndarray:

@@ -16,40 +16,29 @@ from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, exp_se3, twist_to_child
 from flexmbs.algebra.small import EYE3, ZERO3, add, dot, load3_at, load9_at, matmul, mul, scale, store3_at, tmatmul, tmul
 from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_product
-from flexmbs.system.records import BALL, FREE, ROTATE, FIXED_TRANSLATION, SLIDE, SCREW
 
 
 @part
 def motion_pose(joints, m, q, at):
     """Pose (R, x) of elementary motion m, positions from q[at] on; number of positions and velocities that it uses."""
-    code = joints.code[m]
-    axis = load3_at(joints.axis, m, 0)
-    if code == ROTATE:
-        return exp_so3(scale(q[at], axis)), ZERO3, 1, 1
-    if code == SLIDE:
-        return EYE3, scale(q[at], axis), 1, 1
-    if code == SCREW:
-        return exp_so3(scale(q[at], axis)), scale(joints.pitch[m] * q[at], axis), 1, 1
-    if code == BALL:
+    nv = joints.motion_nv[m]
+    if nv == 1:
+        return exp_so3(scale(q[at], load3_at(joints.unit_twist, m, 3))), scale(q[at], load3_at(joints.unit_twist, m, 0)), 1, 1
+    if nv == 3:
         return matrix_of(q[at], q[at + 1], q[at + 2], q[at + 3]), ZERO3, 4, 3
-    if code == FREE:
+    if nv == 6:
         return matrix_of(q[at + 3], q[at + 4], q[at + 5], q[at + 6]), (q[at], q[at + 1], q[at + 2]), 7, 6
-    return load9_at(joints.rotation, m, 0), axis, 0, 0
+    return load9_at(joints.R, m, 0), load3_at(joints.x, m, 0), 0, 0
 
 
 @part
 def unit_twist(joints, m, k):
     """S_k = (v, ω) of elementary motion m, its own axes: the k-th column of its free directions."""
-    code = joints.code[m]
-    axis = load3_at(joints.axis, m, 0)
-    if code == ROTATE:
-        return ZERO3, axis
-    if code == SLIDE:
-        return axis, ZERO3
-    if code == SCREW:
-        return scale(joints.pitch[m], axis), axis
+    nv = joints.motion_nv[m]
+    if nv == 1:
+        return load3_at(joints.unit_twist, m, 0), load3_at(joints.unit_twist, m, 3)
     e = (1.0 if k % 3 == 0 else 0.0, 1.0 if k % 3 == 1 else 0.0, 1.0 if k % 3 == 2 else 0.0)
-    if code == BALL or k >= 3:
+    if nv == 3 or k >= 3:
         return ZERO3, e
     return e, ZERO3
 
@@ -85,15 +74,8 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
     first = joints.first[j]
     for back in range(joints.end[j] - first):
         m = joints.end[j] - 1 - back
-        code = joints.code[m]
-        if code == BALL:
-            nq, nv = 4, 3
-        elif code == FREE:
-            nq, nv = 7, 6
-        elif code == FIXED_TRANSLATION:
-            nq, nv = 0, 0
-        else:
-            nq, nv = 1, 1
+        nv = joints.motion_nv[m]
+        nq = nv if nv < 3 else nv + 1
         k -= nv
         at -= nq
         dv = ZERO3
@@ -126,8 +108,8 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
     Theory, sections 2 and 3; Brüls, Cardona and Arnold (2012).
     """
     for m in range(joints.first[j], joints.end[j]):
-        code = joints.code[m]
-        if code == BALL:
+        nv = joints.motion_nv[m]
+        if nv == 3:
             p = quaternion_product(
                 (q0[at], q0[at + 1], q0[at + 2], q0[at + 3]), quaternion_exp((d[d_at], d[d_at + 1], d[d_at + 2]))
             )
@@ -136,7 +118,7 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
             normalize(q, at)
             at += 4
             d_at += 3
-        elif code == FREE:
+        elif nv == 6:
             v = (d[d_at], d[d_at + 1], d[d_at + 2])
             w = (d[d_at + 3], d[d_at + 4], d[d_at + 5])
             _, x = exp_se3(v, w)
@@ -149,7 +131,7 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
             normalize(q, at + 3)
             at += 7
             d_at += 6
-        elif code != FIXED_TRANSLATION:
+        elif nv == 1:
             q[at] = q0[at] + d[d_at]
             at += 1
             d_at += 1
@@ -164,8 +146,8 @@ def midpoint_joint(joints, j, d, at):
     Phys. 107, 105.
     """
     for m in range(joints.first[j], joints.end[j]):
-        code = joints.code[m]
-        if code == FREE:
+        nv = joints.motion_nv[m]
+        if nv == 6:
             v = (d[at], d[at + 1], d[at + 2])
             w = (d[at + 3], d[at + 4], d[at + 5])
             t2 = dot(w, w)
@@ -180,9 +162,9 @@ def midpoint_joint(joints, j, d, at):
                     d[at + a] = longer * v[a] + along * w[a]
                     d[at + 3 + a] = shorter * w[a]
             at += 6
-        elif code == BALL:
+        elif nv == 3:
             at += 3
-        elif code != FIXED_TRANSLATION:
+        elif nv == 1:
             at += 1
 
 
@@ -198,15 +180,15 @@ def normalize(q, at):
 def joint_rates(joints, j, q, at, s, s_at, qd):
     """β̇ = H(β) η into qd[at…]: ṙ = R v and ṗ = ½ p ∘ (0, ω) of free motions and balls, β̇ = η elsewhere (theory, section 3)."""
     for m in range(joints.first[j], joints.end[j]):
-        code = joints.code[m]
-        if code == FREE:
+        nv = joints.motion_nv[m]
+        if nv == 6:
             v = (s[s_at], s[s_at + 1], s[s_at + 2])
             rd = mul(matrix_of(q[at + 3], q[at + 4], q[at + 5], q[at + 6]), v)
             for a in range(3):
                 qd[at + a] = rd[a]
             at += 3
             s_at += 3
-        if code in (BALL, FREE):
+        if nv >= 3:
             pd = quaternion_product(
                 (q[at], q[at + 1], q[at + 2], q[at + 3]), (0.0, 0.5 * s[s_at], 0.5 * s[s_at + 1], 0.5 * s[s_at + 2])
             )
@@ -214,7 +196,7 @@ def joint_rates(joints, j, q, at, s, s_at, qd):
                 qd[at + a] = pd[a]
             at += 4
             s_at += 3
-        elif code != FIXED_TRANSLATION:
+        elif nv == 1:
             qd[at] = s[s_at]
             at += 1
             s_at += 1
@@ -224,15 +206,11 @@ def joint_rates(joints, j, q, at, s, s_at, qd):
 def normalize_joint(joints, j, q, at):
     """Unit Euler parameters of the rotations of joint j, positions from q[at] on."""
     for m in range(joints.first[j], joints.end[j]):
-        code = joints.code[m]
-        if code == BALL:
-            normalize(q, at)
-            at += 4
-        elif code == FREE:
-            normalize(q, at + 3)
-            at += 7
-        elif code != FIXED_TRANSLATION:
+        nv = joints.motion_nv[m]
+        if nv >= 3:
+            normalize(q, at + nv - 3)
             at += 1
+        at += nv
 
 
 @part

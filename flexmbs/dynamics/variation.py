@@ -21,7 +21,6 @@ from flexmbs.algebra.small import add, cross, largest, scale
 from flexmbs.dynamics.equations import inward, motion_of_bodies
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import displace
-from flexmbs.system.records import BALL, FREE, FIXED_TRANSLATION
 
 DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
 
@@ -103,11 +102,11 @@ def group_terms(system, delta, p, d, e0, e1):
         at = tree.s_at[i]
         j = tree.joint[i]
         for m in range(joints.first[j], joints.end[j]):
-            code = joints.code[m]
-            if code in (FREE, BALL):
+            nv = joints.motion_nv[m]
+            if nv >= 3:
                 v, f, df = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
                 to = at
-                if code == FREE:
+                if nv == 6:
                     v = (delta[at], delta[at + 1], delta[at + 2])
                     f = (p[at], p[at + 1], p[at + 2])
                     df = (d[at], d[at + 1], d[at + 2])
@@ -118,12 +117,12 @@ def group_terms(system, delta, p, d, e0, e1):
                 for a in range(3):
                     e0[to + a] += bn[a]
                     e1[to + a] -= bn[a]
-                    if code == FREE:
+                    if nv == 6:
                         e0[at + a] += bf[a]
                         e1[at + a] -= bf[a]
                 at = to + 3
-            elif code != FIXED_TRANSLATION:
-                at += 1
+            else:
+                at += nv
 
 
 @part

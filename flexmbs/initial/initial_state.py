@@ -23,7 +23,6 @@ from flexmbs.model.check_functions import require_functions
 from flexmbs.model.forces import AlongLine
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import FreeMotion
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import SPARE, BodyMotion, System, Work, copied, rows_of
@@ -367,7 +366,7 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
         assert start.motion is not None
         A, V = start.motion.A[b], start.motion.twist[b]
         q[at : at + 3] = start.motion.x[b]
-        if isinstance(primary.motions[0], FreeMotion):
+        if primary.motions[0].nv == 6:
             q[at + 3 : at + 7] = euler_parameters(A)
             s[to : to + 6] = V
         else:

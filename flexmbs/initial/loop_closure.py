@@ -26,7 +26,6 @@ from flexmbs.initial.assembly import (
     offset,
 )
 from flexmbs.initial.priorities import Condition, by_priority, root_of
-from flexmbs.model.motions import Slide
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work, rows_of
 from flexmbs.system.sizes import displacement_sizes, model_size
@@ -117,7 +116,7 @@ class LoopClosure:
                 continue
             body, v = int(drive.body), int(drive.v)
             moving = [motion for motion in self.compiled.topology.tree[body].motions for _ in range(motion.nv)]
-            if isinstance(moving[v], Slide) and np.abs(g[drive.row]) > FAR_DRIVE * self.size:
+            if moving[v].slides and np.abs(g[drive.row]) > FAR_DRIVE * self.size:
                 d[system.tree.s_at[body] + v] = -g[drive.row]
         return d
 

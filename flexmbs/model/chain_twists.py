@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs.model.frames import axis_angle_matrix, quaternion_matrix
-from flexmbs.model.motions import Ball, FixedRotation, FixedTranslation, FreeMotion, Motion, Rotate, ScrewMotion, Slide
+from flexmbs.model.motions import Motion
 
 Pose = tuple[np.ndarray, np.ndarray]
 GENERIC = 0.7  # rad and m: a position that is generic for every joint
@@ -39,35 +39,17 @@ def translations(motions: Sequence[Motion]) -> int:
 
 def _pose(motion: Motion, q: np.ndarray) -> Pose:
     """Pose contributed by one motion."""
-    match motion:
-        case Rotate():
-            return np.asarray(axis_angle_matrix(motion.axis, float(q[0]))), np.zeros(3)
-        case Slide():
-            return np.eye(3), q[0] * np.asarray(motion.axis)
-        case ScrewMotion():
-            return np.asarray(axis_angle_matrix(motion.axis, float(q[0]))), motion.pitch * q[0] * np.asarray(motion.axis)
-        case FixedTranslation():
-            return np.eye(3), np.asarray(motion.displacement)
-        case FixedRotation():
-            return np.asarray(axis_angle_matrix(motion.axis, motion.angle)), np.zeros(3)
+    if motion.nv == 0:
+        return np.asarray(motion.rotation), np.asarray(motion.translation)
+    if motion.nv == 1:
+        v, w = np.split(np.asarray(motion.unit_twist), 2)
+        return np.asarray(axis_angle_matrix(tuple(w), float(q[0]))) if motion.turns else np.eye(3), q[0] * v
     return np.asarray(quaternion_matrix(tuple(q[-4:]))), q[:-4] if len(q) > 4 else np.zeros(3)
 
 
 def _directions(motion: Motion) -> np.ndarray:
     """(6, nv): twist of one motion in the axes behind it."""
-    nothing = np.zeros(3)
-    match motion:
-        case Rotate():
-            return np.hstack([nothing, motion.axis])[:, None]
-        case Slide():
-            return np.hstack([motion.axis, nothing])[:, None]
-        case ScrewMotion():
-            return np.hstack([motion.pitch * np.asarray(motion.axis), motion.axis])[:, None]
-        case Ball():
-            return np.vstack([np.zeros((3, 3)), np.eye(3)])
-        case FreeMotion():
-            return np.eye(6)
-    return np.zeros((6, 0))
+    return np.asarray(motion.unit_twist)[:, None] if motion.nv == 1 else np.eye(6)[:, 6 - motion.nv :]
 
 
 def _carried(source: Pose, target: Pose, C: np.ndarray) -> np.ndarray:

@@ -1,8 +1,16 @@
 """Elementary motions, of which every joint is composed.
 
-A joint is a chain of motions from the parent frame to the child frame. Each motion has ``nq`` position coordinates and ``nv``
-velocities, and default positions ``rest``; ``rotations`` is the number of purely rotational velocities, and
-``moves_along`` states whether it displaces the following motions.
+A joint is a chain of motions from the parent frame to the child frame. A motion is described by its numbers alone, which the
+compiled kernels (`flexmbs.dynamics.joints`) and NumPy (`flexmbs.model.chain_twists`) read alike:
+
+| nv | pose X(q) | twist in the axes behind it | positions |
+|----|-----------|-----------------------------|-----------|
+| 0  | constant (``rotation``, ``translation``) | none | none |
+| 1  | exp(q ω), q v with v parallel to ω | ``unit_twist`` (v, ω) q̇ | q (rad or m) |
+| 3  | rotation of Euler parameters | (0, ω) | four Euler parameters, scalar first |
+| 6  | position and Euler parameters | (v, ω) | three lengths (m), then four Euler parameters |
+
+A further motion with one coordinate is a class with its ``unit_twist``.
 """
 
 import dataclasses
@@ -13,7 +21,8 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
-from flexmbs.model.fields import Axis, Number, Vector, Vector3, items
+from flexmbs.model.fields import Axis, Matrix, Number, Vector, Vector3, items
+from flexmbs.model.frames import axis_angle_matrix
 
 
 def opposite(vector: Vector) -> Vector:
@@ -22,13 +31,46 @@ def opposite(vector: Vector) -> Vector:
 
 
 class Motion(Declaration, section="motions"):
-    """One elementary motion."""
+    """One elementary motion: numbers of positions and velocities, positions at rest."""
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0
     rest: ClassVar[Vector] = ()
-    rotations: ClassVar[int] = 0
-    moves_along: ClassVar[bool] = False
+
+    @property
+    def unit_twist(self) -> Vector:
+        """(v, ω) per velocity of a motion with one coordinate, zero otherwise."""
+        return (0.0,) * 6
+
+    @property
+    def rotation(self) -> Matrix:
+        """Rotation matrix of a constant motion, else the identity."""
+        return axis_angle_matrix((0.0, 0.0, 1.0), 0.0)
+
+    @property
+    def translation(self) -> Vector:
+        """(3,) displacement (m) of a constant motion, else zero."""
+        return (0.0, 0.0, 0.0)
+
+    @property
+    def turns(self) -> bool:
+        """Whether its coordinates rotate the child frame."""
+        return self.nv >= 3 or any(self.unit_twist[3:])
+
+    @property
+    def slides(self) -> bool:
+        """Whether it is a translation along one axis."""
+        return self.nv == 1 and not self.turns
+
+    @property
+    def rotations(self) -> int:
+        """Number of purely rotational velocities."""
+        return 3 if self.nv >= 3 else int(self.turns and not any(self.unit_twist[:3]))
+
+    @property
+    def moves_along(self) -> bool:
+        """Whether it displaces the motions behind it."""
+        return self.slides or any(self.translation)
 
     def warnings(self) -> list[str]:
         """Unusual values that are probably mistakes."""
@@ -50,9 +92,12 @@ class Rotate(Motion, kind="rotate"):
 
     nq = nv = 1
     rest = (0.0,)
-    rotations = 1
 
     axis: Axis = dataclasses.field(kw_only=False)
+
+    @property
+    def unit_twist(self) -> Vector:
+        return (0.0, 0.0, 0.0, *self.axis)
 
     def inverse(self) -> Motion:
         return Rotate(opposite(self.axis))
@@ -69,9 +114,12 @@ class Slide(Motion, kind="slide"):
 
     nq = nv = 1
     rest = (0.0,)
-    moves_along = True
 
     axis: Axis = dataclasses.field(kw_only=False)
+
+    @property
+    def unit_twist(self) -> Vector:
+        return (*self.axis, 0.0, 0.0, 0.0)
 
     def inverse(self) -> Motion:
         return Slide(opposite(self.axis))
@@ -94,6 +142,10 @@ class ScrewMotion(Motion, kind="screw"):
     axis: Axis = dataclasses.field(kw_only=False)
     pitch: Number = dataclasses.field(kw_only=False)
 
+    @property
+    def unit_twist(self) -> Vector:
+        return (*(self.pitch * component for component in self.axis), *self.axis)
+
     def inverse(self) -> Motion:
         return ScrewMotion(opposite(self.axis), self.pitch)
 
@@ -104,7 +156,6 @@ class Ball(Motion, kind="ball"):
     nq = 4
     nv = 3
     rest = (1.0, 0.0, 0.0, 0.0)
-    rotations = 3
 
 
 class FreeMotion(Motion, kind="free"):
@@ -113,7 +164,6 @@ class FreeMotion(Motion, kind="free"):
     nq = 7
     nv = 6
     rest = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-    rotations = 3
 
 
 class FixedTranslation(Motion, kind="fixed-translation"):
@@ -125,9 +175,11 @@ class FixedTranslation(Motion, kind="fixed-translation"):
         Displacement in the axes before it.
     """
 
-    moves_along = True
-
     displacement: Vector3 = dataclasses.field(kw_only=False)
+
+    @property
+    def translation(self) -> Vector:
+        return tuple(self.displacement)
 
     def inverse(self) -> Motion:
         return FixedTranslation(opposite(self.displacement))
@@ -146,6 +198,10 @@ class FixedRotation(Motion, kind="fixed-rotation"):
 
     axis: Axis = dataclasses.field(kw_only=False)
     angle: Number = dataclasses.field(kw_only=False)
+
+    @property
+    def rotation(self) -> Matrix:
+        return axis_angle_matrix(self.axis, self.angle)
 
     def warnings(self) -> list[str]:
         if abs(self.angle) <= 2.0 * math.pi:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexmbs.flexible_body.parts import FloatArray
-from flexmbs.model.motions import Rotate, ScrewMotion, Slide
 from flexmbs.page.solids import mode_picture
 from flexmbs.page.style import MUTED, PALETTE, finish, house_style, label, panels, thinned
 from flexmbs.report.pictures import free_frames, motion_picture
@@ -163,8 +162,8 @@ class Plots:
         for name, joint in self.solution.compiled.model.joints.items():
             q = v = 0
             for motion in joint.motions:
-                if isinstance(motion, (Rotate, ScrewMotion, Slide)):
-                    unit = METRE if isinstance(motion, Slide) else RAD
+                if motion.nv == 1:
+                    unit = RAD if motion.turns else METRE
                     found.append((name, f"{name}.{v}", q, v, unit))
                 q, v = q + motion.nq, v + motion.nv
         return found

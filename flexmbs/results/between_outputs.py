@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.model.motions import Ball, FreeMotion
 from flexmbs.results.joints import JointHistories
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
@@ -51,7 +50,7 @@ def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> T
         at, to = int(row.q_at), int(row.s_at)
         for motion in primary.motions:
             ends = _ends(given, i, j, slice(at, at + motion.nq), slice(to, to + motion.nv))
-            curved = {Ball: _rotation, FreeMotion: _pose}.get(type(motion), _quintic)  # type: ignore[call-overload]
+            curved = {3: _rotation, 6: _pose}.get(motion.nv, _quintic)
             found = curved(ends, h, x)
             q[:, at : at + motion.nq], s[:, to : to + motion.nv], sd[:, to : to + motion.nv] = found
             at, to = at + motion.nq, to + motion.nv
@@ -77,7 +76,7 @@ def histories_at(compiled: Compiled, given: JointHistories, t: FloatArray, times
         at = int(compiled.system.cuts.beta_at[k])
         for motion in compiled.model.joints[name].motions:
             at += motion.nq
-            if isinstance(motion, (Ball, FreeMotion)):
+            if motion.nq > motion.nv:
                 values["beta"][:, at - 4 : at] /= np.linalg.norm(values["beta"][:, at - 4 : at], axis=1)[:, None]
     return JointHistories(**values, unique=given.unique)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexmbs.dynamics.dense import multipliers_of_least_norm, row_rank, terms
 from flexmbs.dynamics.work import make_work
-from flexmbs.model.motions import Ball, FreeMotion, Motion
+from flexmbs.model.motions import Motion
 from flexmbs.results.histories import joint_history, opposite_wrench
 from flexmbs.system.compile import Compiled
 from flexmbs.system.coordinates import inverse_coordinates
@@ -137,7 +137,7 @@ def declared_coordinates(compiled: Compiled, trajectory: Trajectory, found: Join
 def _reversed(motions: tuple[Motion, ...], tree: JointCoordinates) -> JointCoordinates:
     """Coordinates of the inverse chain; efforts by equal power, τᵀη."""
     out = JointCoordinates(*(np.empty_like(values) for values in tree))
-    curved = any(isinstance(motion, (Ball, FreeMotion)) for motion in motions)
+    curved = any(motion.nq > motion.nv for motion in motions)
     nv = tree.velocity.shape[1]
     for i in range(len(tree.position)):
         out.position[i], out.velocity[i] = inverse_coordinates(motions, tree.position[i], tree.velocity[i])

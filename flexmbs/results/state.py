@@ -18,7 +18,6 @@ from flexmbs.initial.initial_state import ACCEPTED_GAP, InitialState, changes, c
 from flexmbs.model.check import declaration_report, require_model
 from flexmbs.model.check_functions import require_functions
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import FreeMotion
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.views import BodyView
@@ -161,7 +160,7 @@ def joint_values(joint: Compiled, solution: SolutionData, outputs: Sequence[int]
         nf = int(tree.nf[b])
         for i, (q, s, _) in zip(outputs, found):
             if view is None:
-                values, rates = _free_values(body, i, isinstance(primary.motions[0], FreeMotion))
+                values, rates = _free_values(body, i, primary.motions[0].nv == 6)
             else:
                 values, rates = view.position[i], view.velocity[i]
                 if primary.reversed:

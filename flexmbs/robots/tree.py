@@ -13,8 +13,8 @@ from flexmbs.api.model import Model
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import Body, BodyWithFrames, FlexibleBody, PointMass, RigidBody
-from flexmbs.model.frames import GROUND, Frame, FrameRef, axis_angle_matrix
-from flexmbs.model.motions import FixedRotation, FixedTranslation, Motion, Rotate, ScrewMotion, Slide
+from flexmbs.model.frames import GROUND, Frame, FrameRef
+from flexmbs.model.motions import Motion
 from flexmbs.system.topology import PrimaryJoint, topology
 
 
@@ -134,20 +134,15 @@ def _through(primary: PrimaryJoint, place: Place, axes: list[tuple[Coordinate, i
 
 def _constant(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
     """Rotation and displacement of a motion without coordinate."""
-    if isinstance(motion, FixedRotation):
-        return np.array(axis_angle_matrix(motion.axis, motion.angle)), np.zeros(3)
-    assert isinstance(motion, FixedTranslation)
-    return np.eye(3), np.array(motion.displacement)
+    return np.array(motion.rotation), np.array(motion.translation)
 
 
 def _turn(motion: Motion) -> np.ndarray:
-    return np.array(motion.axis) if isinstance(motion, (Rotate, ScrewMotion)) else np.zeros(3)
+    return np.array(motion.unit_twist[3:])
 
 
 def _slide(motion: Motion) -> np.ndarray:
-    if isinstance(motion, Slide):
-        return np.array(motion.axis)
-    return motion.pitch * np.array(motion.axis) if isinstance(motion, ScrewMotion) else np.zeros(3)
+    return np.array(motion.unit_twist[:3])
 
 
 def _plain(ref: FrameRef) -> FrameRef:

@@ -11,9 +11,9 @@ import numpy as np
 from flexmbs.algebra.blocks import Elimination
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
-from flexmbs.model.frames import GROUND, Frame, FrameRef
+from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import Ball, FreeMotion, Motion, Rotate, FixedTranslation, Slide, FixedRotation, ScrewMotion
+from flexmbs.model.motions import Motion
 from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.compile_bodies import FrameTable, body_records
 from flexmbs.system.compile_contacts import compile_contacts
@@ -22,20 +22,8 @@ from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.compile_relations import relation_record
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
-from flexmbs.system.records import (
-    BALL, FIXED_TRANSLATION, FREE, ROTATE, SCREW, SLIDE, Couplings, Cuts, Drives, Joints, System, Tree, columns,
-)  # fmt: skip
+from flexmbs.system.records import Couplings, Cuts, Drives, Joints, System, Tree, columns
 from flexmbs.system.topology import Topology, topology
-
-CODES: dict[type[Motion], int] = {
-    Rotate: ROTATE,
-    Slide: SLIDE,
-    ScrewMotion: SCREW,
-    Ball: BALL,
-    FreeMotion: FREE,
-    FixedTranslation: FIXED_TRANSLATION,
-    FixedRotation: FIXED_TRANSLATION,
-}
 
 
 @dataclass(frozen=True)
@@ -126,30 +114,18 @@ def _joints(model: ModelData, shape: Topology) -> tuple[Joints, dict[str, int]]:
         name: model.joints[name].motions for name in shape.cuts
     }
     motions = [motion for chain in chains.values() for motion in chain]
-    axis = np.array([_axis(motion) for motion in motions], float).reshape(-1, 3)
-    pitch = np.array([motion.pitch if isinstance(motion, ScrewMotion) else 0.0 for motion in motions])
-    rotation = np.array([_rotation(motion) for motion in motions], float).reshape(-1, 9)
     ends = np.cumsum([len(chain) for chain in chains.values()], dtype=np.int64)
     rows = [
         (end - len(chain), end, sum(m.nv for m in chain), sum(m.nq for m in chain)) for end, chain in zip(ends, chains.values())
     ]  # fmt: skip
-    code = np.array([CODES[type(motion)] for motion in motions], np.int64)
-    chain = np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, 4).T)
-    return Joints(chain[0], chain[1], chain[2], chain[3], code, axis, pitch, rotation), {
-        label: k for k, label in enumerate(chains)
-    }
-
-
-def _rotation(motion: Motion) -> np.ndarray:
-    return np.ravel(Frame(rotation=(motion.axis, motion.angle)).rotation if isinstance(motion, FixedRotation) else np.eye(3))
-
-
-def _axis(motion: Motion) -> tuple[float, ...]:
-    if isinstance(motion, FixedTranslation):
-        return motion.displacement
-    if isinstance(motion, (Rotate, Slide, ScrewMotion)):
-        return motion.axis
-    return (0.0, 0.0, 0.0)
+    first, end, nv, nq = np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, 4).T)
+    record = Joints(
+        first, end, nv, nq, motion_nv=np.array([motion.nv for motion in motions], np.int64),
+        unit_twist=np.array([motion.unit_twist for motion in motions], float).reshape(-1, 6),
+        R=np.array([motion.rotation for motion in motions], float).reshape(-1, 9),
+        x=np.array([motion.translation for motion in motions], float).reshape(-1, 3),
+    )  # fmt: skip
+    return record, {label: k for k, label in enumerate(chains)}
 
 
 def _tree(
@@ -162,7 +138,7 @@ def _tree(
         nf = data[primary.body].nf if primary.body in data else 0
         nqj, nvj = sum(m.nq for m in primary.motions), sum(m.nv for m in primary.motions)
         bare = primary.parent == GROUND and not primary.frame_p.frame and not primary.frame_c.frame
-        plain = bare and len(primary.motions) == 1 and isinstance(primary.motions[0], FreeMotion)
+        plain = bare and len(primary.motions) == 1 and primary.motions[0].nv == 6
         ends = frames.number(primary.frame_p), frames.number(primary.frame_c)
         rows.append((parent, *ends, joints[primary.label], int(plain), nvj, nf, nq, ns, nq + nqj, ns + nvj))
         nq, ns = nq + nqj + nf, ns + nvj + nf
@@ -214,13 +190,12 @@ def _cuts(
 def constant_directions(motions: tuple[Motion, ...]) -> bool:
     """True when the free directions in the child's axes never change: one moving motion, only slides, one common axis."""
     moving = [motion for motion in motions if motion.nv > 0]
-    if len(moving) <= 1 or all(isinstance(motion, Slide) for motion in moving):
+    if len(moving) <= 1 or all(motion.slides for motion in moving):
         return True
-    if any(motion.nv == 0 for motion in motions) or not all(
-        isinstance(motion, (Rotate, Slide, ScrewMotion)) for motion in moving
-    ):
+    if any(motion.nv != 1 for motion in motions):
         return False
-    axes = np.array([_axis(motion) for motion in moving])
+    vectors = np.array([motion.unit_twist for motion in moving]).reshape(-1, 3)
+    axes = vectors[vectors.any(axis=1)]
     return bool(np.abs(np.cross(axes, axes[0])).max() < 1e-12)
 
 

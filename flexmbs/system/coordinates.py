@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexmbs.algebra.so3 import rotation_matrix
-from flexmbs.model.motions import Ball, FreeMotion, Motion
+from flexmbs.model.motions import Motion
 
 
 def inverse_coordinates(
@@ -15,9 +15,9 @@ def inverse_coordinates(
     at = to = 0
     for motion in motions:
         a, b = np.array(q[at : at + motion.nq], float), np.array(v[to : to + motion.nv], float)
-        if isinstance(motion, (Ball, FreeMotion)):
+        if motion.nq > motion.nv:
             A = rotation_matrix(a[-4:])
-            if isinstance(motion, FreeMotion):
+            if motion.nv == 6:
                 x = a[:3].copy()
                 w = A @ b[3:]
                 b = -np.concatenate([A @ b[:3] - np.cross(w, x), w])

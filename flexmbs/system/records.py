@@ -14,8 +14,6 @@ from flexmbs.algebra.blocks import Elimination
 
 R = TypeVar("R", bound=tuple[np.ndarray, ...])
 
-# elementary motions of a joint
-ROTATE, SLIDE, SCREW, BALL, FREE, FIXED_TRANSLATION = range(6)
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 # Cuts.kernel where the rows are those of the joint's chain, or functions of the user
@@ -111,10 +109,10 @@ class Joints(NamedTuple):
     end: np.ndarray
     nv: np.ndarray
     nq: np.ndarray
-    code: np.ndarray  # (nmotions,) ROTATE, SLIDE, …
-    axis: np.ndarray  # (nmotions, 3) or displacement
-    pitch: np.ndarray  # (nmotions,) m/rad
-    rotation: np.ndarray  # (nmotions, 9) constant rotation
+    motion_nv: np.ndarray  # (nmotions,) velocities of each motion (`flexmbs.model.motions`): 0, 1, 3 or 6
+    unit_twist: np.ndarray  # (nmotions, 6) of motions with one velocity
+    R: np.ndarray  # (nmotions, 9) rotation of constant motions
+    x: np.ndarray  # (nmotions, 3) and their displacement
 
 
 class Cuts(NamedTuple):

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from flexmbs.model.motions import Rotate, ScrewMotion
 from flexmbs.system.compile import Compiled
 
 
@@ -15,7 +14,7 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
     for i, primary in enumerate(compiled.topology.tree):
         at = int(system.tree.s_at[i])
         for motion in primary.motions:
-            if isinstance(motion, (Rotate, ScrewMotion)) or motion.nv == 3:
+            if motion.turns and motion.nv < 6:
                 sizes[at : at + motion.nv] = 1.0
             elif motion.nv == 6:
                 sizes[at + 3 : at + 6] = 1.0

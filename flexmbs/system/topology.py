@@ -13,7 +13,7 @@ from flexmbs.model.bodies import Body, PointMass
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import Ball, FreeMotion, Motion, Slide
+from flexmbs.model.motions import FreeMotion, Motion, Slide
 from flexmbs.system.spanning import spanning_joints
 
 COORDINATES = ("joint", "absolute")
@@ -184,4 +184,4 @@ def _keeps_its_joint(model: ModelData, primary: PrimaryJoint) -> bool:
     """A point mass has no rotations to constrain: on a joint that gives it a rotation it stays also in absolute coordinates."""
     if not isinstance(model.bodies[primary.body], PointMass) or primary.joint is None:
         return False
-    return not any(isinstance(motion, (Ball, FreeMotion)) for motion in primary.motions)
+    return not any(motion.nv >= 3 for motion in primary.motions)
