@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import address_of, call, entry
-from flexmbs.integrators.contact_problem import closed_forces, impact
+from flexmbs.integrators.contact_problem import Limits, closed_forces, impact
 from flexmbs.integrators.redundant_contacts import Workspace, connected, make_workspace
 
 IMPACT, FORCES = range(2)  # Problem.kind
@@ -42,12 +42,8 @@ def make_problem(n: int) -> Problem:
 @entry
 def solved_at(problem, first, second, m, tolerance, sweeps):
     """`impact` or `closed_forces` of the first m contacts."""
-    n, most = int(m), int(sweeps)
-    D, c, mu, least, x, workspace = problem.D, problem.c, problem.mu, problem.least, problem.x, problem.workspace
-    if problem.kind[0] == IMPACT:
-        used, worst = impact(n, D, c, problem.expansion, mu, least, tolerance, most, x, workspace)
-    else:
-        used, worst = closed_forces(n, D, c, problem.slides, problem.slip, mu, least, tolerance, most, x, workspace)
+    n, limits = int(m), Limits(tolerance, int(sweeps))
+    used, worst = impact(n, problem, limits) if problem.kind[0] == IMPACT else closed_forces(n, problem, limits)
     problem.result[0] = used
     problem.result[1] = worst
     return 0

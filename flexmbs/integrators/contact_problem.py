@@ -20,9 +20,12 @@ contacts.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from flexmbs._jit import called, part
-from flexmbs.integrators.natural_map import compliances, largest_velocity, natural_map, velocities
+from flexmbs.integrators.natural_map import Inclusion, compliances, largest_velocity, natural_map, velocities
 from flexmbs.integrators.redundant_contacts import solve_redundant
 
 NO_SOLUTION = -1
@@ -37,9 +40,28 @@ ENDLESS = 1e12  # of the velocities: sweeps that diverge
 UNKNOWN = -1.0  # in place of a given normal impulse
 
 
+class Limits(NamedTuple):
+    """Where the iterations end."""
+
+    tolerance: float  # of the natural map, relative to the velocities
+    sweeps: int
+
+
+class Contact(NamedTuple):
+    """ξ = A p + r of one contact, the impulses of the others given; A is the block (3×3) of D at o."""
+
+    D: np.ndarray  # (3n, 3n)
+    o: int
+    r0: float
+    r1: float
+    r2: float
+    mu: float
+
+
 @part
-def sticking(D, o, r0, r1, r2):
-    """p with A p + r = 0 for the block A (3×3) of D at o; a tangent without motion is left out. p_N < 0 where A is singular."""
+def sticking(contact):
+    """p with A p + r = 0; a tangent without motion is left out. p_N < 0 where A is singular."""
+    D, o, r0, r1, r2 = contact.D, contact.o, contact.r0, contact.r1, contact.r2
     a00, a01, a02 = D[o, o], D[o, o + 1], D[o, o + 2]
     f1, f2 = D[o + 1, o] / a00, D[o + 2, o] / a00
     a11, a22 = D[o + 1, o + 1], D[o + 2, o + 2]
@@ -65,11 +87,12 @@ def sticking(D, o, r0, r1, r2):
 
 
 @part
-def slip_at(D, o, r0, r1, r2, mu, d1, d2, given):
+def slip_at(contact, d1, d2, given):
     """(p_N, velocity along, velocity across) of slip in direction d: p_T = −μ p_N d, ξ_N = 0 or p_N given; p_N < 0: it jams.
 
     With ξ_N = 0: p_N = −r₀/(A_00 − μ A_0T · d); a denominator ≤ 0 is a contact that friction jams.
     """
+    D, o, r0, r1, r2, mu = contact.D, contact.o, contact.r0, contact.r1, contact.r2, contact.mu
     p0 = given
     if given < 0.0:
         stiffness = D[o, o] - mu * (D[o, o + 1] * d1 + D[o, o + 2] * d2)
@@ -83,20 +106,22 @@ def slip_at(D, o, r0, r1, r2, mu, d1, d2, given):
 
 
 @part
-def planar_slip(D, o, r0, r1, r2, mu, first, given):
-    """(p, found) of slip along the only tangent along which anything moves."""
+def planar_slip(contact, first, given):
+    """(p, found) of slip along the only tangent along which anything moves, the ``first`` or the second."""
+    mu = contact.mu
     for k in range(2):
         d = 1.0 if k == 0 else -1.0
         d1, d2 = (d, 0.0) if first else (0.0, d)
-        p0, along, _ = slip_at(D, o, r0, r1, r2, mu, d1, d2, given)
+        p0, along, _ = slip_at(contact, d1, d2, given)
         if p0 >= 0.0 and along >= 0.0:
             return p0, -mu * p0 * d1, -mu * p0 * d2, True
     return 0.0, 0.0, 0.0, False
 
 
 @called
-def slip_among(D, o, r0, r1, r2, mu, given, arcs):
+def slip_among(contact, given, arcs):
     """(p, found) of slip: the direction d with ξ_T = α d, α ≥ 0, by bisection of its angle, from slip without friction on."""
+    D, o, r0, r1, r2, mu = contact.D, contact.o, contact.r0, contact.r1, contact.r2, contact.mu
     f = r0 / D[o, o] if given < 0.0 else -given
     start = math.atan2(r2 - D[o + 2, o] * f, r1 - D[o + 1, o] * f)
     width = 2.0 * math.pi / arcs
@@ -105,8 +130,8 @@ def slip_among(D, o, r0, r1, r2, mu, given, arcs):
         j = (k + 1) // 2 if k % 2 == 1 else -(k // 2)
         low = start + (j - 0.5) * width
         high = low + width
-        p0, _, across_low = slip_at(D, o, r0, r1, r2, mu, math.cos(low), math.sin(low), given)
-        q0, _, across_high = slip_at(D, o, r0, r1, r2, mu, math.cos(high), math.sin(high), given)
+        p0, _, across_low = slip_at(contact, math.cos(low), math.sin(low), given)
+        q0, _, across_high = slip_at(contact, math.cos(high), math.sin(high), given)
         if p0 < 0.0 or q0 < 0.0 or across_low * across_high > 0.0:
             continue
         along = 0.0
@@ -115,7 +140,7 @@ def slip_among(D, o, r0, r1, r2, mu, given, arcs):
         for _ in range(BISECTIONS):
             angle = 0.5 * (low + high)
             d1, d2 = math.cos(angle), math.sin(angle)
-            p0, along, across = slip_at(D, o, r0, r1, r2, mu, d1, d2, given)
+            p0, along, across = slip_at(contact, d1, d2, given)
             if across * across_low > 0.0:
                 low = angle
             else:
@@ -126,11 +151,11 @@ def slip_among(D, o, r0, r1, r2, mu, given, arcs):
 
 
 @part
-def slipping(D, o, r0, r1, r2, mu, given):
+def slipping(contact, given):
     """(p, found) of slip, sought in finer arcs where two directions share one."""
     arcs = ARCS
     while arcs <= FINEST:
-        p0, p1, p2, found = slip_among(D, o, r0, r1, r2, mu, given, arcs)
+        p0, p1, p2, found = slip_among(contact, given, arcs)
         if found:
             return p0, p1, p2, True
         arcs *= 10
@@ -138,17 +163,19 @@ def slipping(D, o, r0, r1, r2, mu, given):
 
 
 @part
-def any_slip(D, o, r0, r1, r2, mu, given):
+def any_slip(contact, given):
     """(p, found) of slip, p_T = −μ p_N ξ_T/|ξ_T|, with the normal impulse ``given`` or `UNKNOWN` (then ξ_N = 0)."""
+    D, o = contact.D, contact.o
     least = PLANAR * max(D[o + 1, o + 1], D[o + 2, o + 2])
     if D[o + 1, o + 1] <= least or D[o + 2, o + 2] <= least:
-        return planar_slip(D, o, r0, r1, r2, mu, D[o + 1, o + 1] > least, given)
-    return slipping(D, o, r0, r1, r2, mu, given)
+        return planar_slip(contact, D[o + 1, o + 1] > least, given)
+    return slipping(contact, given)
 
 
 @part
-def dragged(D, o, r1, r2, mu, given):
+def dragged(contact, given):
     """(p_T1, p_T2, found) of a contact with the given normal impulse: sticking, ξ_T = 0, or slipping, |p_T| = μ p_N."""
+    D, o, r1, r2, mu = contact.D, contact.o, contact.r1, contact.r2, contact.mu
     if mu == 0.0 or given == 0.0:
         return 0.0, 0.0, True
     a11, a12, a21, a22 = D[o + 1, o + 1], D[o + 1, o + 2], D[o + 2, o + 1], D[o + 2, o + 2]
@@ -168,32 +195,34 @@ def dragged(D, o, r1, r2, mu, given):
         p2 = -h2 / a22
     if p1 * p1 + p2 * p2 <= mu * mu * given * given:
         return p1, p2, True
-    _, p1, p2, found = any_slip(D, o, 0.0, r1, r2, mu, given)
+    _, p1, p2, found = any_slip(Contact(D, o, 0.0, r1, r2, mu), given)
     return p1, p2, found
 
 
 @part
-def one_contact(D, o, r0, r1, r2, mu, least, bound):
-    """(p, found) of one contact with ξ = A p + r, A the block of D at o: p_N = bound, or ξ_N = 0 sticking or slipping.
+def one_contact(contact, least, bound):
+    """(p, found) of one contact: p_N = bound, or ξ_N = 0 sticking or slipping.
 
     ``least``: normal compliance A_NN (1/kg) at or below which the contact cannot yield. Theory, section 42.
     """
+    D, o, r0, mu = contact.D, contact.o, contact.r0, contact.mu
     # first the bound: an open contact, or one at its part of compression, needs no equation
-    p1, p2, found = dragged(D, o, r1, r2, mu, bound)
+    p1, p2, found = dragged(contact, bound)
     if found and r0 + D[o, o] * bound + D[o, o + 1] * p1 + D[o, o + 2] * p2 >= 0.0:
         return bound, p1, p2, True
     if D[o, o] <= least:
         return 0.0, 0.0, 0.0, False
-    p0, p1, p2 = sticking(D, o, r0, r1, r2)
+    p0, p1, p2 = sticking(contact)
     if p0 >= bound and p1 * p1 + p2 * p2 <= mu * mu * p0 * p0:
         return p0, p1, p2, True
-    p0, p1, p2, found = any_slip(D, o, r0, r1, r2, mu, UNKNOWN)
+    p0, p1, p2, found = any_slip(contact, UNKNOWN)
     return p0, p1, p2, found and p0 >= bound
 
 
 @part
-def dragged_contact(D, o, r0, drag, least, bound):
+def dragged_contact(contact, drag, least, bound):
     """(p, found) of one contact with p_T = p_N times ``drag`` (2,)."""
+    D, o, r0 = contact.D, contact.o, contact.r0
     compliance = D[o, o] + D[o, o + 1] * drag[0] + D[o, o + 2] * drag[1]
     p0 = bound
     if r0 + compliance * bound < 0.0:
@@ -204,14 +233,15 @@ def dragged_contact(D, o, r0, drag, least, bound):
 
 
 @called
-def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x, r, rho):
+def sweep_over_contacts(law, least, limits, p, workspace):
     """Block Gauss-Seidel from the given p: A_kk p_k + r_k = ξ_k of each contact solved exactly. Returns like `impulses`.
 
     Theory, section 43.
     """
-    speed = largest_velocity(n, D, c, bound)
+    n, D, c, bound, x = law.n, law.D, law.c, law.bound, workspace.newton.x
+    speed = largest_velocity(law)
     worst = 0
-    for sweep in range(sweeps):
+    for sweep in range(limits.sweeps):
         largest = 0.0
         for k in range(n):
             o = 3 * k
@@ -224,10 +254,11 @@ def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x
             # a contact that nothing can move must not demand an impulse for round-off: it would have no solution
             if -ROUNDED * speed <= r0 < 0.0 and D[o, o] <= least[k]:
                 r0 = 0.0
-            if mu[k] > 0.0:
-                p0, p1, p2, found = one_contact(D, o, r0, r1, r2, mu[k], least[k], bound[k])
+            contact = Contact(D, o, r0, r1, r2, law.mu[k])
+            if contact.mu > 0.0:
+                p0, p1, p2, found = one_contact(contact, least[k], bound[k])
             else:
-                p0, p1, p2, found = dragged_contact(D, o, r0, drag[k], least[k], bound[k])
+                p0, p1, p2, found = dragged_contact(contact, law.drag[k], least[k], bound[k])
             if not found:
                 return NO_SOLUTION, k
             change = max(abs(p0 - p[o]) * D[o, o], abs(p1 - p[o + 1]) * D[o + 1, o + 1], abs(p2 - p[o + 2]) * D[o + 2, o + 2])
@@ -239,18 +270,19 @@ def sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, sweeps, p, x
             return 1, 0
         if not largest < ENDLESS * speed:
             return NO_SOLUTION, worst
-        if largest <= tolerance * speed:
-            compliances(n, D, rho)
-            velocities(n, D, c, p, x)
+        if largest <= limits.tolerance * speed:
+            compliances(law)
+            velocities(law, p, x)
             # small changes may also be slow convergence: the law itself is judged
-            if natural_map(n, x, mu, drag, bound, rho, p, r) <= tolerance * speed + round_off(n, rho, p):
+            if natural_map(law, p, x, workspace.newton.r) <= limits.tolerance * speed + round_off(law, p):
                 return sweep + 1, worst
-    return sweeps, worst
+    return limits.sweeps, worst
 
 
 @part
-def round_off(n, rho, p):
+def round_off(law, p):
     """Velocity below which the natural map is zero up to round-off."""
+    n, rho = law.n, law.rho
     most = 0.0
     for k in range(n):
         most = max(most, abs(p[3 * k]) / rho[k], abs(p[3 * k + 1]) / rho[k], abs(p[3 * k + 2]) / rho[k])
@@ -258,72 +290,73 @@ def round_off(n, rho, p):
 
 
 @called
-def impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace):
-    """Impulses p (3n,) in N s of n contacts, ξ = D p + c, p_N ≥ ``workspace.bound`` (n,), natural map within ``tolerance`` of the
-    velocities.
+def impulses(law, least, limits, p, workspace):
+    """Impulses p (3n,) in N s of the contacts of an `Inclusion`, natural map within ``limits.tolerance`` of the velocities.
 
-    Contacts with μ = 0 have p_T = p_N times ``workspace.drag`` (n, 2).
     Sweeps over the contacts from the given p; where these are slow, `redundant_contacts`, then more sweeps.
-    Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``sweeps``: not converged. Theory,
-    section 43.
+    Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``limits.sweeps``: not converged.
+    Theory, section 43.
     """
-    drag, bound, x, r, rho = workspace.drag, workspace.bound, workspace.line[0], workspace.line[1], workspace.line[6, :n]
+    tolerance, sweeps = limits.tolerance, limits.sweeps
     first = min(sweeps, FIRST)
-    used, worst = sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, first, p, x, r, rho)
-    if n == 1 or 0 < used < first or (used == NO_SOLUTION and D[3 * worst, 3 * worst] <= least[worst]):
+    used, worst = sweep_over_contacts(law, least, Limits(tolerance, first), p, workspace)
+    if law.n == 1 or 0 < used < first or (used == NO_SOLUTION and law.D[3 * worst, 3 * worst] <= least[worst]):
         return used, worst
-    speed = largest_velocity(n, D, c, bound)
-    steps, exists = solve_redundant(n, D, c, mu, tolerance * speed, NEARLY * speed, p, workspace)
+    speed = largest_velocity(law)
+    steps, exists = solve_redundant(law, tolerance * speed, NEARLY * speed, p, workspace)
     if steps > 0:
         return min(first + steps, sweeps - 1), worst
     # impulses that grow without bound show that there is no solution: sweeps only confirm it
     last = sweeps if exists else min(sweeps, LAST)
-    used, worst = sweep_over_contacts(n, D, c, mu, drag, least, bound, tolerance, last, p, x, r, rho)
+    used, worst = sweep_over_contacts(law, least, Limits(tolerance, last), p, workspace)
     if used >= last and not exists:
         return NO_SOLUTION, worst
     return used, worst
 
 
 @part
-def impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
-    """`impulses` p (3n,) with p_N ≥ 0, and where some ``expansion`` (n,), Poisson's e_N, is not zero their phase of expansion.
-
-    workspace: from `make_workspace`. Returns like `impulses` (theory, section 42).
+def impact(n, problem, limits):
+    """`impulses` problem.x (3n,) of n contacts with p_N ≥ 0, and where some ``problem.expansion`` (n,), Poisson's e_N, is not
+    zero their phase of expansion. Returns like `impulses` (theory, section 42).
     """
-    bound, later, more, drag = workspace.bound, workspace.line[10], workspace.line[11], workspace.drag
+    p, workspace = problem.x, problem.workspace
+    D, mu, drag, bound, rho = problem.D, problem.mu, workspace.drag, workspace.bound, workspace.rho
+    later, more = workspace.later, workspace.more
     for k in range(n):
         bound[k], drag[k, 0], drag[k, 1] = 0.0, 0.0, 0.0
-    used, worst = impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace)
+    used, worst = impulses(Inclusion(n, D, problem.c, mu, drag, bound, rho), problem.least, limits, p, workspace)
     expands = False
     for k in range(n):
-        bound[k] = expansion[k] * p[3 * k]
+        bound[k] = problem.expansion[k] * p[3 * k]
         expands = expands or bound[k] > 0.0
-    if not expands or used == NO_SOLUTION or used >= sweeps:
+    if not expands or used == NO_SOLUTION or used >= limits.sweeps:
         return used, worst
     for i in range(3 * n):
-        later[i] = c[i]
+        later[i] = problem.c[i]
         more[i] = 0.0
         for j in range(3 * n):
             later[i] += D[i, j] * p[j]
-    used, worst = impulses(n, D, later, mu, least, tolerance, sweeps, more, workspace)
+    used, worst = impulses(Inclusion(n, D, later, mu, drag, bound, rho), problem.least, limits, more, workspace)
     for i in range(3 * n):
         p[i] += more[i]
     return used, worst
 
 
 @part
-def closed_forces(n, D, a, slides, slip, mu, least, tolerance, sweeps, f, workspace):
-    """Forces f (3n,) in N of n closed contacts with accelerations A = D f + a: the law at accelerations.
+def closed_forces(n, problem, limits):
+    """Forces f = problem.x (3n,) in N of n closed contacts with accelerations A = D f + c: the law at accelerations.
 
-    A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``slides`` (n,) not 0, along ``slip`` (n, 2): f_T = −μ f_N slip; others stick
-    or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f; workspace: from `make_workspace`. Returns like
-    `impulses`. Theory, sections 40 and 43.
+    A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``problem.slides`` (n,) not 0, along ``problem.slip`` (n, 2): f_T = −μ f_N
+    slip; others stick or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f. Returns like `impulses`. Theory,
+    sections 40 and 43.
     """
+    mu, slip, workspace = problem.mu, problem.slip, problem.workspace
     bound, drag, cone = workspace.bound, workspace.drag, workspace.cone
     for k in range(n):
         bound[k], drag[k, 0], drag[k, 1] = 0.0, 0.0, 0.0
         cone[k] = mu[k]
-        if slides[k] != 0:
+        if problem.slides[k] != 0:
             cone[k] = 0.0
             drag[k, 0], drag[k, 1] = -mu[k] * slip[k, 0], -mu[k] * slip[k, 1]
-    return impulses(n, D, a, cone, least, tolerance, sweeps, f, workspace)
+    law = Inclusion(n, problem.D, problem.c, cone, drag, bound, workspace.rho)
+    return impulses(law, problem.least, limits, problem.x, workspace)

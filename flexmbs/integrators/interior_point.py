@@ -11,6 +11,10 @@ Theory: docs/theory.md, section 43. De Saxcé and Feng (1998), Math. Comput. Mod
 solving contact problems with Coulomb friction; Wright, Primal-Dual Interior-Point Methods (1997), chapter 6.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from flexmbs._jit import called, part
 from flexmbs.algebra.pivoting import lu, lu_solve
 from flexmbs.integrators.natural_map import (
@@ -19,11 +23,12 @@ from flexmbs.integrators.natural_map import (
     PROXIMAL,
     compliances,
     dragged_rows,
+    keep_better,
     largest_velocity,
     natural_map,
-    newton,
+    polish,
     velocities,
-)
+)  # fmt: skip
 
 SHRINK, LARGEST_SHRINK = 0.02, 0.5  # of τ in a step
 TO_BOUNDARY = 0.995
@@ -32,6 +37,23 @@ GROWTH = 10.0  # of the residual in a step
 CUTS, CUT = 8, 0.6
 ARC = 1e-2  # of the velocities: residual below which steps follow the edge of the cone
 TURN = 0.5  # of the direction of slip in such a step
+
+
+class Iterate(NamedTuple):
+    """Unknowns of the path."""
+
+    p: np.ndarray  # (3n,)
+    u: np.ndarray  # (n,)
+    lam: np.ndarray  # (n,) λ
+
+
+class Step(NamedTuple):
+    """Newton's step of the unknowns, and the change of σ."""
+
+    p: np.ndarray  # (3n,)
+    u: np.ndarray  # (n,)
+    lam: np.ndarray  # (n,)
+    sigma: np.ndarray  # (n,)
 
 
 @part
@@ -43,10 +65,11 @@ def edge(mu, p, o):
 
 
 @part
-def mismatch(n, x, mu, p, u, lam):
-    """|(ξ_N − u, ξ_T + λ w)|² of all contacts: what is left of the equations of the path beside its products."""
+def mismatch(law, x, iterate):
+    """|(ξ_N − u, ξ_T + λ w)|² of all contacts for x = ξ: what is left of the equations of the path beside its products."""
+    mu, p, u, lam = law.mu, iterate.p, iterate.u, iterate.lam
     each = 0.0
-    for k in range(n):
+    for k in range(law.n):
         o = 3 * k
         each += (x[o] - u[k]) ** 2
         if mu[k] > 0.0:
@@ -56,12 +79,13 @@ def mismatch(n, x, mu, p, u, lam):
 
 
 @part
-def products(n, mu, bound, p, u, lam):
+def products(law, iterate):
     """Mean and least of u (p_N − b) and λ σ."""
+    mu, bound, p, u, lam = law.mu, law.bound, iterate.p, iterate.u, iterate.lam
     total = 0.0
     least = 1e300
     count = 0
-    for k in range(n):
+    for k in range(law.n):
         each = u[k] * (p[3 * k] - bound[k])
         total += each
         least = min(least, each)
@@ -74,27 +98,25 @@ def products(n, mu, bound, p, u, lam):
     return total / count, least
 
 
-@called
-def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, dsigma, workspace):
-    """Newton's step (step, du, dlam) towards τ, and the change dsigma of σ; returns False where it is not found.
-
-    Linearized: ξ_N = u, ξ_T = −λ w, u (p_N − b) = τ, λ σ = τ; u and λ eliminated, (D + B) Δp = −ξ + (τ/(p_N − b), −w τ/σ).
-    """
-    J = workspace.matrix
+@part
+def barrier_system(law, tau, iterate, workspace):
+    """matrix ← D + B with the proximal term, step.p ← −ξ + (τ/(p_N − b), −w τ/σ)."""
+    n, D, mu, drag, rho = law.n, law.D, law.mu, law.drag, law.rho
+    p, u, lam, right, J, x = iterate.p, iterate.u, iterate.lam, workspace.step.p, workspace.newton.matrix, workspace.newton.x
     for k in range(n):
         o = 3 * k
         for a in range(o, o + 3):
             for b in range(3 * n):
                 J[a, b] = D[a, b]
             J[a, a] += PROXIMAL / rho[k]
-            step[a] = -x[a]
-        v = p[o] - bound[k]
+            right[a] = -x[a]
+        v = p[o] - law.bound[k]
         J[o, o] += u[k] / v
-        step[o] += tau / v
+        right[o] += tau / v
         if mu[k] == 0.0:
             dragged_rows(o, 1.0 / rho[k], drag[k], n, J)
-            step[o + 1] = (drag[k, 0] * p[o] - p[o + 1]) / rho[k]
-            step[o + 2] = (drag[k, 1] * p[o] - p[o + 2]) / rho[k]
+            right[o + 1] = (drag[k, 0] * p[o] - p[o + 1]) / rho[k]
+            right[o + 2] = (drag[k, 1] * p[o] - p[o + 2]) / rho[k]
             continue
         radius = mu[k] * p[o]
         w1, w2 = p[o + 1] / radius, p[o + 2] / radius
@@ -107,54 +129,67 @@ def barrier_step(n, D, x, mu, drag, bound, rho, tau, p, u, lam, step, du, dlam, 
         J[o + 1, o + 2] += g * w1 * w2
         J[o + 2, o + 1] += g * w1 * w2
         J[o + 2, o + 2] += f + g * w2 * w2
-        step[o + 1] -= w1 * tau / sigma
-        step[o + 2] -= w2 * tau / sigma
-    if lu(J, 3 * n, workspace.order) == 0.0:
+        right[o + 1] -= w1 * tau / sigma
+        right[o + 2] -= w2 * tau / sigma
+
+
+@called
+def barrier_step(law, tau, iterate, workspace):
+    """workspace.step ← Newton's step towards τ from an iterate with the velocities workspace.newton.x, and the change of σ;
+    returns False where it is not found.
+
+    Linearized: ξ_N = u, ξ_T = −λ w, u (p_N − b) = τ, λ σ = τ; u and λ eliminated, (D + B) Δp = −ξ + (τ/(p_N − b), −w τ/σ).
+    """
+    n, mu, p, u, lam, step = law.n, law.mu, iterate.p, iterate.u, iterate.lam, workspace.step
+    J, order, dp = workspace.newton.matrix, workspace.newton.order, step.p
+    barrier_system(law, tau, iterate, workspace)
+    if lu(J, 3 * n, order) == 0.0:
         return False
-    lu_solve(J, 3 * n, workspace.order, step)
+    lu_solve(J, 3 * n, order, dp)
     for k in range(n):
         o = 3 * k
-        v = p[o] - bound[k]
-        du[k] = (tau - u[k] * (v + step[o])) / v
-        dlam[k] = 0.0
-        dsigma[k] = 0.0
+        v = p[o] - law.bound[k]
+        step.u[k] = (tau - u[k] * (v + dp[o])) / v
+        step.lam[k] = 0.0
+        step.sigma[k] = 0.0
         if mu[k] > 0.0:
             radius = mu[k] * p[o]
             w1, w2 = p[o + 1] / radius, p[o + 2] / radius
             sigma = edge(mu[k], p, o)
-            dsigma[k] = 0.5 * mu[k] * step[o] * (1.0 + w1 * w1 + w2 * w2) - w1 * step[o + 1] - w2 * step[o + 2]
-            dlam[k] = (tau - lam[k] * (sigma + dsigma[k])) / sigma
+            step.sigma[k] = 0.5 * mu[k] * dp[o] * (1.0 + w1 * w1 + w2 * w2) - w1 * dp[o + 1] - w2 * dp[o + 2]
+            step.lam[k] = (tau - lam[k] * (sigma + step.sigma[k])) / sigma
     return True
 
 
 @called
-def longest(n, mu, bound, arc, p, u, lam, step, du, dlam, dsigma):
+def longest(law, arc, iterate, step):
     """Part of the step that stays within the barriers; ``arc``: the edge of the cone is followed, its direction turns little."""
+    mu, bound, p, u, lam, dp = law.mu, law.bound, iterate.p, iterate.u, iterate.lam, step.p
     part_of = 1.0 / TO_BOUNDARY
     turn = 1.0
-    for k in range(n):
+    for k in range(law.n):
         o = 3 * k
-        if step[o] < 0.0:
-            part_of = min(part_of, (bound[k] - p[o]) / step[o])
-        if du[k] < 0.0:
-            part_of = min(part_of, -u[k] / du[k])
+        if dp[o] < 0.0:
+            part_of = min(part_of, (bound[k] - p[o]) / dp[o])
+        if step.u[k] < 0.0:
+            part_of = min(part_of, -u[k] / step.u[k])
         if mu[k] == 0.0:
             continue
-        if dlam[k] < 0.0:
-            part_of = min(part_of, -lam[k] / dlam[k])
+        if step.lam[k] < 0.0:
+            part_of = min(part_of, -lam[k] / step.lam[k])
         m = mu[k]
         sigma = edge(m, p, o)
         if arc:
-            if dsigma[k] < 0.0:
-                part_of = min(part_of, -sigma / dsigma[k])
-            f = step[o] / p[o]
-            e1, e2 = step[o + 1] - f * p[o + 1], step[o + 2] - f * p[o + 2]
+            if step.sigma[k] < 0.0:
+                part_of = min(part_of, -sigma / step.sigma[k])
+            f = dp[o] / p[o]
+            e1, e2 = dp[o + 1] - f * p[o + 1], dp[o + 2] - f * p[o + 2]
             turned = (e1 * e1 + e2 * e2) ** 0.5 / (m * p[o])
             if turned > TURN:
                 turn = min(turn, TURN / turned)
         else:
-            A = step[o + 1] ** 2 + step[o + 2] ** 2 - (m * step[o]) ** 2
-            B = p[o + 1] * step[o + 1] + p[o + 2] * step[o + 2] - m * m * p[o] * step[o]
+            A = dp[o + 1] ** 2 + dp[o + 2] ** 2 - (m * dp[o]) ** 2
+            B = p[o + 1] * dp[o + 1] + p[o + 2] * dp[o + 2] - m * m * p[o] * dp[o]
             C = 2.0 * sigma * m * p[o]
             if B * B + A * C >= 0.0:
                 root = B + (B * B + A * C) ** 0.5
@@ -164,17 +199,18 @@ def longest(n, mu, bound, arc, p, u, lam, step, du, dlam, dsigma):
 
 
 @called
-def moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1):
-    """q, u1, lam1 ← p, u, lam after a part of the step; ``arc``: p_T within the edge by the σ foreseen."""
-    for k in range(n):
+def moved(law, iterate, step, part_of, arc, trial):
+    """trial ← the iterate after a part of the step; ``arc``: p_T within the edge by the σ foreseen."""
+    mu, p, q = law.mu, iterate.p, trial.p
+    for k in range(law.n):
         o = 3 * k
         for a in range(o, o + 3):
-            q[a] = p[a] + part_of * step[a]
-        u1[k] = u[k] + part_of * du[k]
-        lam1[k] = lam[k] + part_of * dlam[k]
+            q[a] = p[a] + part_of * step.p[a]
+        trial.u[k] = iterate.u[k] + part_of * step.u[k]
+        trial.lam[k] = iterate.lam[k] + part_of * step.lam[k]
         if arc and mu[k] > 0.0:
             radius = mu[k] * q[o]
-            within = min(edge(mu[k], p, o) + part_of * dsigma[k], 0.5 * radius)
+            within = min(edge(mu[k], p, o) + part_of * step.sigma[k], 0.5 * radius)
             most = max(radius * (radius - 2.0 * within), 0.0) ** 0.5
             size = (q[o + 1] * q[o + 1] + q[o + 2] * q[o + 2]) ** 0.5
             if size > most:
@@ -182,69 +218,71 @@ def moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1):
                 q[o + 2] *= most / size
 
 
+@part
+def start_of_path(law, begin, speed, iterate):
+    """iterate ← p_N = b + ``begin`` ρ times the largest velocity ``speed``, u = λ = ``speed``."""
+    p, drag = iterate.p, law.drag
+    for k in range(law.n):
+        p0 = law.bound[k] + begin * law.rho[k] * speed
+        p[3 * k], p[3 * k + 1], p[3 * k + 2] = p0, drag[k, 0] * p0, drag[k, 1] * p0
+        iterate.u[k], iterate.lam[k] = speed, speed
+
+
+@part
+def advance(law, arc, before, workspace):
+    """The iterate after the largest part of the step that keeps its products even and its `mismatch` near ``before``; returns
+    that part.
+    """
+    iterate, trial, x = workspace.iterate, workspace.trial, workspace.newton.x
+    part_of = longest(law, arc, iterate, workspace.step)
+    for _ in range(CUTS):
+        moved(law, iterate, workspace.step, part_of, arc, trial)
+        velocities(law, trial.p, x)
+        mean, smallest = products(law, trial)
+        if smallest >= UNEVEN * mean and mismatch(law, x, trial) <= GROWTH * GROWTH * before:
+            break
+        part_of *= CUT
+    for a in range(3 * law.n):
+        iterate.p[a] = trial.p[a]
+    for k in range(law.n):
+        iterate.u[k], iterate.lam[k] = trial.u[k], trial.lam[k]
+    return part_of
+
+
 @called
-def interior_point(n, D, c, mu, drag, bound, begin, goal, iterations, p, workspace):
+def interior_point(law, begin, goal, iterations, p, workspace):
     """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p (3n,) becomes the best found.
 
     Returns (largest entry of Φ/ρ, steps). Theory, section 43.
     """
-    line = workspace.line
-    x, r, q, step, y, best = line[0], line[1], line[2], line[3], line[4], line[5]
-    rho, u, lam = line[6, :n], line[6, n : 2 * n], line[6, 2 * n : 3 * n]
-    du, dlam, dsigma = line[7, :n], line[7, n : 2 * n], line[7, 2 * n : 3 * n]
-    u1, lam1 = line[8, :n], line[8, n : 2 * n]
-    compliances(n, D, rho)
-    speed = largest_velocity(n, D, c, bound)
-    for k in range(n):
-        p0 = bound[k] + begin * rho[k] * speed
-        p[3 * k], p[3 * k + 1], p[3 * k + 2] = p0, drag[k, 0] * p0, drag[k, 1] * p0
-        u[k], lam[k] = speed, speed
+    iterate, x, best = workspace.iterate, workspace.newton.x, workspace.best
+    compliances(law)
+    speed = largest_velocity(law)
+    start_of_path(law, begin, speed, iterate)
     least = 1e300
     attempt = POLISH * speed
     shrink = 0.1
+    steps = 0
     for it in range(iterations):
-        velocities(n, D, c, p, x)
-        worst = natural_map(n, x, mu, drag, bound, rho, p, r)
+        steps = it + 1
+        velocities(law, iterate.p, x)
+        worst = natural_map(law, iterate.p, x, workspace.newton.r)
         if not worst < 1e300:
             break
-        if worst < least:
-            least = worst
-            for a in range(3 * n):
-                best[a] = p[a]
+        least = keep_better(law.n, worst, iterate.p, least, best)
         if least > goal and worst < attempt:
-            attempt = LESS * worst
-            for a in range(3 * n):
-                y[a] = p[a]
             # Newton's method on the natural map converges quadratically where the path only approaches
-            polished = newton(n, D, c, mu, drag, bound, rho, goal, y, x, r, q, step, workspace)
-            if polished < least:
-                least = polished
-                for a in range(3 * n):
-                    best[a] = y[a]
-            velocities(n, D, c, p, x)
+            attempt = LESS * worst
+            least = polish(law, goal, iterate.p, least, workspace)
+            velocities(law, iterate.p, x)
         if least <= goal:
-            for a in range(3 * n):
-                p[a] = best[a]
-            return least, it + 1
-        arc = worst < ARC * speed
-        mean, _ = products(n, mu, bound, p, u, lam)
-        before = mismatch(n, x, mu, p, u, lam)
-        if not barrier_step(n, D, x, mu, drag, bound, rho, shrink * mean, p, u, lam, step, du, dlam, dsigma, workspace):
             break
-        part_of = longest(n, mu, bound, arc, p, u, lam, step, du, dlam, dsigma)
-        for _ in range(CUTS):
-            moved(n, mu, arc, part_of, p, u, lam, step, du, dlam, dsigma, q, u1, lam1)
-            velocities(n, D, c, q, x)
-            mean, smallest = products(n, mu, bound, q, u1, lam1)
-            if smallest >= UNEVEN * mean and mismatch(n, x, mu, q, u1, lam1) <= GROWTH * GROWTH * before:
-                break
-            part_of *= CUT
-        for a in range(3 * n):
-            p[a] = q[a]
-        for k in range(n):
-            u[k], lam[k] = u1[k], lam1[k]
+        mean, _ = products(law, iterate)
+        before = mismatch(law, x, iterate)
+        if not barrier_step(law, shrink * mean, iterate, workspace):
+            break
         # a step that reached far allows τ to fall fast: shrink is the part that the barriers cut off
-        shrink = min(LARGEST_SHRINK, max(SHRINK, 1.0 - part_of))
-    for a in range(3 * n):
+        shrink = min(LARGEST_SHRINK, max(SHRINK, 1.0 - advance(law, worst < ARC * speed, before, workspace)))
+    for a in range(3 * law.n):
         p[a] = best[a]
-    return least, it + 1
+    return least, steps

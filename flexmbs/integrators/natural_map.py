@@ -9,6 +9,10 @@ is zero where p obeys the law of `flexmbs.integrators.contact_problem`. A contac
 Mech. Eng. 92, 353; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 13.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from flexmbs._jit import called, part
 from flexmbs.algebra.pivoting import lu, lu_solve
 
@@ -17,9 +21,33 @@ NEWTON, HALVINGS = 12, 12
 POLISH, LESS = 1e-4, 0.1  # of the velocities: residual at which Newton's method is tried after another, and tried again
 
 
+class Inclusion(NamedTuple):
+    """ξ = D p + c of n contacts, and the data of their law. Arrays may be longer than n contacts need."""
+
+    n: int
+    D: np.ndarray  # (3n, 3n) Delassus operator (1/kg)
+    c: np.ndarray  # (3n,) velocities without impulses
+    mu: np.ndarray  # (n,)
+    drag: np.ndarray  # (n, 2) p_T/p_N of contacts with μ = 0
+    bound: np.ndarray  # (n,) b
+    rho: np.ndarray  # (n,) ρ (kg), from `compliances`
+
+
+class NewtonWorkspace(NamedTuple):
+    """Vectors and matrix of Newton's method on the natural map."""
+
+    x: np.ndarray  # (3n,) velocities of an iterate
+    r: np.ndarray  # (3n,) its Φ/ρ, then the step
+    trial: np.ndarray  # (3n,)
+    trial_r: np.ndarray  # (3n,) Φ/ρ of the trial
+    matrix: np.ndarray  # (3n, 3n)
+    order: np.ndarray  # (3n,) int64
+
+
 @part
-def compliances(n, D, rho):
-    """ρ (n,) = 1/mean D_kk (kg) of each contact: the scale that makes ρ ξ an impulse."""
+def compliances(law):
+    """law.rho ← ρ (n,) = 1/mean D_kk (kg) of each contact: the scale that makes ρ ξ an impulse."""
+    n, D, rho = law.n, law.D, law.rho
     most = 0.0
     for a in range(3 * n):
         most = max(most, D[a, a])
@@ -30,8 +58,9 @@ def compliances(n, D, rho):
 
 
 @part
-def largest_velocity(n, D, c, bound):
-    """Largest of c, and of the velocities that the impulses ``bound`` alone make at their contacts."""
+def largest_velocity(law):
+    """Largest of c, and of the velocities that the impulses b alone make at their contacts."""
+    n, D, c, bound = law.n, law.D, law.c, law.bound
     most = 0.0
     for a in range(3 * n):
         most = max(most, abs(c[a]))
@@ -41,8 +70,9 @@ def largest_velocity(n, D, c, bound):
 
 
 @part
-def velocities(n, D, c, p, x):
+def velocities(law, p, x):
     """x ← ξ = D p + c (3n,)."""
+    n, D, c = law.n, law.D, law.c
     for a in range(3 * n):
         each = c[a]
         for b in range(3 * n):
@@ -51,8 +81,9 @@ def velocities(n, D, c, p, x):
 
 
 @called
-def natural_map(n, x, mu, drag, bound, rho, p, r):
+def natural_map(law, p, x, r):
     """r ← Φ(p)/ρ (3n,) for the velocities x = ξ of p; returns its largest entry, a velocity (theory, section 43)."""
+    n, mu, drag, bound, rho = law.n, law.mu, law.drag, law.bound, law.rho
     worst = 0.0
     for k in range(n):
         o = 3 * k
@@ -84,8 +115,9 @@ def dragged_rows(o, size, drag, n, J):
 
 
 @called
-def derivative(n, D, x, mu, drag, bound, rho, p, J):
-    """J (3n, 3n) ← ∂(Φ/ρ)/∂p with the proximal term (generalized derivative of Alart and Curnier 1991)."""
+def derivative(law, p, x, J):
+    """J (3n, 3n) ← ∂(Φ/ρ)/∂p with the proximal term (generalized derivative of Alart and Curnier 1991); x = ξ of p."""
+    n, D, mu, drag, bound, rho = law.n, law.D, law.mu, law.drag, law.bound, law.rho
     for k in range(n):
         o = 3 * k
         s = rho[k]
@@ -130,17 +162,18 @@ def squares(n, r):
 
 
 @called
-def newton(n, D, c, mu, drag, bound, rho, goal, p, x, r, q, y, workspace):
-    """Newton's method on the natural map from p, which it improves; returns the largest entry of Φ/ρ. x, r, q, y: workspace.
+def newton(law, goal, p, workspace):
+    """Newton's method on the natural map from p, which it improves, until Φ/ρ is within ``goal``; returns its largest entry.
 
-    Steps are halved until |Φ/ρ|² falls (Armijo's rule); theory, section 43.
+    Steps are halved until |Φ/ρ|² falls (Armijo's rule); workspace: a `NewtonWorkspace`. Theory, section 43.
     """
-    velocities(n, D, c, p, x)
-    worst = natural_map(n, x, mu, drag, bound, rho, p, r)
+    n, x, r, trial, trial_r = law.n, workspace.x, workspace.r, workspace.trial, workspace.trial_r
+    velocities(law, p, x)
+    worst = natural_map(law, p, x, r)
     for _ in range(NEWTON):
         if worst <= goal:
             break
-        derivative(n, D, x, mu, drag, bound, rho, p, workspace.matrix)
+        derivative(law, p, x, workspace.matrix)
         if lu(workspace.matrix, 3 * n, workspace.order) == 0.0:
             break
         before = squares(n, r)
@@ -149,17 +182,37 @@ def newton(n, D, c, mu, drag, bound, rho, goal, p, x, r, q, y, workspace):
         better = False
         for _ in range(HALVINGS):
             for a in range(3 * n):
-                q[a] = p[a] - part_of * r[a]
-            velocities(n, D, c, q, x)
-            worst = natural_map(n, x, mu, drag, bound, rho, q, y)
-            if squares(n, y) < (1.0 - 1e-4 * part_of) * before:
+                trial[a] = p[a] - part_of * r[a]
+            velocities(law, trial, x)
+            worst = natural_map(law, trial, x, trial_r)
+            if squares(n, trial_r) < (1.0 - 1e-4 * part_of) * before:
                 better = True
                 break
             part_of *= 0.5
         if not better:
             break
         for a in range(3 * n):
-            p[a] = q[a]
-            r[a] = y[a]
-    velocities(n, D, c, p, x)
-    return natural_map(n, x, mu, drag, bound, rho, p, r)
+            p[a] = trial[a]
+            r[a] = trial_r[a]
+    velocities(law, p, x)
+    return natural_map(law, p, x, r)
+
+
+@part
+def keep_better(n, worst, p, least, best):
+    """best ← p (3n,) where its largest entry of Φ/ρ, ``worst``, is below the ``least`` so far; returns the lower one."""
+    if not worst < least:
+        return least
+    for a in range(3 * n):
+        best[a] = p[a]
+    return worst
+
+
+@part
+def polish(law, goal, p, least, workspace):
+    """Newton's method from p (3n,), which stays; `keep_better` of its result into ``workspace.best``."""
+    polished = workspace.polished
+    for a in range(3 * law.n):
+        polished[a] = p[a]
+    worst = newton(law, goal, polished, workspace.newton)
+    return keep_better(law.n, worst, polished, least, workspace.best)

@@ -11,7 +11,8 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, seldom_entry
 from flexmbs.integrators.contact_splitting import NO_END, splitting
-from flexmbs.integrators.interior_point import interior_point
+from flexmbs.integrators.interior_point import Iterate, Step, interior_point
+from flexmbs.integrators.natural_map import Inclusion, NewtonWorkspace
 
 INTERIOR, FARTHER, SPLITTINGS = 60, 100.0, 2000
 ENOUGH = 1e-3  # of what is nearly solved: not worth the slow iteration
@@ -23,9 +24,19 @@ class Workspace(NamedTuple):
     drag: np.ndarray  # (n, 2)
     cone: np.ndarray  # (n,)
     bound: np.ndarray  # (n,)
-    line: np.ndarray  # (14, 3n)
-    matrix: np.ndarray  # (3n, 3n)
-    order: np.ndarray  # (3n,) int64
+    rho: np.ndarray  # (n,)
+    newton: NewtonWorkspace
+    iterate: Iterate  # of the interior-point method
+    trial: Iterate
+    step: Step
+    x: np.ndarray  # (3n,) x, y, z of `splitting`
+    y: np.ndarray
+    z: np.ndarray
+    polished: np.ndarray  # (3n,) impulses that Newton's method improves
+    best: np.ndarray  # (3n,) of a method
+    kept: np.ndarray  # (3n,) of all methods
+    later: np.ndarray  # (3n,) c of the phase of expansion
+    more: np.ndarray  # (3n,) its impulses
     D: np.ndarray  # (3n, 3n)
     c: np.ndarray  # (3n,)
     mu: np.ndarray  # (n,)
@@ -36,10 +47,11 @@ class Workspace(NamedTuple):
 
 def make_workspace(n: int) -> Workspace:
     """Workspace for n contacts."""
-    z = np.zeros
+    z, m = np.zeros, 3 * n
     return Workspace(
-        z((n, 2)), z(n), z(n), z((14, 3 * n)), z((3 * n, 3 * n)), z(3 * n, np.int64), z((3 * n, 3 * n)), z(3 * n), z(n), z(3 * n),
-        z(1, np.int64), z(2, np.int64),
+        z((n, 2)), z(n), z(n), z(n), NewtonWorkspace(z(m), z(m), z(m), z(m), z((m, m)), z(m, np.int64)),
+        Iterate(z(m), z(n), z(n)), Iterate(z(m), z(n), z(n)), Step(z(m), z(n), z(n), z(n)), z(m), z(m), z(m), z(m), z(m), z(m),
+        z(m), z(m), z((m, m)), z(m), z(n), z(m), z(1, np.int64), z(2, np.int64),
     )  # fmt: skip
 
 
@@ -51,30 +63,30 @@ def connected(workspace: Workspace) -> Workspace:
 
 
 @called
-def redundant(n, D, c, mu, drag, bound, goal, nearly, p, workspace):
+def redundant(law, goal, nearly, p, workspace):
     """Impulses p (3n,) with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off.
 
     Returns (steps, or 0: not found; whether impulses exist). Theory, section 43.
     """
-    kept = workspace.line[13]
+    kept = workspace.kept
     least = 1e300
     steps = 0
     for attempt in range(3):
         if attempt < 2:
             begin = 1.0 if attempt == 0 else FARTHER
-            found, used = interior_point(n, D, c, mu, drag, bound, begin, goal, INTERIOR, p, workspace)
+            found, used = interior_point(law, begin, goal, INTERIOR, p, workspace)
         else:
-            found, used = splitting(n, D, c, mu, drag, bound, goal, SPLITTINGS, p, workspace)
+            found, used = splitting(law, goal, SPLITTINGS, p, workspace)
             if used == NO_END and least > nearly:
                 return 0, False
         steps += used
         if found < least:
             least = found
-            for a in range(3 * n):
+            for a in range(3 * law.n):
                 kept[a] = p[a]
         if least <= goal or (attempt == 1 and least <= ENOUGH * nearly):
             break
-    for a in range(3 * n):
+    for a in range(3 * law.n):
         p[a] = kept[a]
     return (steps if least <= nearly else 0), True
 
@@ -82,17 +94,17 @@ def redundant(n, D, c, mu, drag, bound, goal, nearly, p, workspace):
 @seldom_entry
 def redundant_at(workspace, first, second, m, goal, nearly):
     """`redundant` on the problem of the first m contacts that was passed on."""
-    steps, exists = redundant(
-        int(m), workspace.D, workspace.c, workspace.mu, workspace.drag, workspace.bound, goal, nearly, workspace.p, workspace
-    )
+    law = Inclusion(int(m), workspace.D, workspace.c, workspace.mu, workspace.drag, workspace.bound, workspace.rho)
+    steps, exists = redundant(law, goal, nearly, workspace.p, workspace)
     workspace.result[0] = steps
     workspace.result[1] = 1 if exists else 0
     return 0
 
 
 @part
-def solve_redundant(n, D, c, mu, goal, nearly, p, workspace):
-    """`redundant` by address, with the bounds and drags of ``workspace``."""
+def solve_redundant(law, goal, nearly, p, workspace):
+    """`redundant` by address, the bounds and drags of ``law`` those of ``workspace``."""
+    n, D, c, mu = law.n, law.D, law.c, law.mu
     for a in range(3 * n):
         workspace.c[a] = c[a]
         workspace.p[a] = p[a]

@@ -10,37 +10,52 @@ import pytest
 from hypothesis import strategies as st
 
 from flexmbs._jit import kernel
-from flexmbs.integrators.contact_problem import NO_SOLUTION, impact, impulses
-from flexmbs.integrators.redundant_contacts import connected, make_workspace
+from flexmbs.integrators.contact_calls import Problem, make_problem
+from flexmbs.integrators.contact_problem import NO_SOLUTION, Limits, impact, impulses
+from flexmbs.integrators.natural_map import Inclusion
+from flexmbs.integrators.redundant_contacts import connected
 
 unit = st.floats(0.0, 1.0)
 DATA = pathlib.Path(__file__).parents[1] / "references" / "data" / "woodpecker.json"
 
 
-@kernel
-def among(n, D, c, mu, least, tolerance, sweeps, p, workspace):
-    return impulses(n, D, c, mu, least, tolerance, sweeps, p, workspace)
+LIMITS = Limits(1e-14, 20000)
 
 
 @kernel
-def struck(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace):
-    return impact(n, D, c, expansion, mu, least, tolerance, sweeps, p, workspace)
+def among(n, problem, limits):
+    workspace = problem.workspace
+    law = Inclusion(n, problem.D, problem.c, problem.mu, workspace.drag, workspace.bound, workspace.rho)
+    return impulses(law, problem.least, limits, problem.x, workspace)
+
+
+@kernel
+def struck(n, problem, limits):
+    return impact(n, problem, limits)
+
+
+def problem_of(D: np.ndarray, c: np.ndarray, mu: np.ndarray) -> Problem:
+    made = make_problem(len(mu))
+    connected(made.workspace)
+    made.D[:], made.c[:], made.mu[:] = D, c, mu
+    return made
 
 
 def solved(D: np.ndarray, c: np.ndarray, mu: np.ndarray, bound: float | np.ndarray = 0.0, start: float = 0.0) -> np.ndarray:
-    p, n = np.full(len(c), start), len(mu)
-    workspace = connected(make_workspace(n))
-    workspace.bound[:] = bound
-    sweeps, _ = among(n, D, c, mu, np.zeros(n), 1e-14, 20000, p, workspace)
-    assert 0 < sweeps < 20000
-    return p
+    problem = problem_of(D, c, mu)
+    problem.x[:] = start
+    problem.workspace.bound[:] = bound
+    sweeps, _ = among(len(mu), problem, LIMITS)
+    assert 0 < sweeps < LIMITS.sweeps
+    return problem.x
 
 
 def poisson(D: np.ndarray, c: np.ndarray, e: np.ndarray, mu: np.ndarray) -> np.ndarray:
-    p, n = np.zeros(len(c)), len(mu)
-    sweeps, _ = struck(n, D, c, e, mu, np.zeros(n), 1e-14, 20000, p, connected(make_workspace(n)))
-    assert 0 < sweeps < 20000
-    return p
+    problem = problem_of(D, c, mu)
+    problem.expansion[:] = e
+    sweeps, _ = struck(len(mu), problem, LIMITS)
+    assert 0 < sweeps < LIMITS.sweeps
+    return problem.x
 
 
 def violation(D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray, bound: np.ndarray | None = None) -> float:
@@ -161,10 +176,9 @@ def test_more_contacts_than_degrees_of_freedom() -> None:
 
 
 def test_a_contact_that_cannot_yield_has_no_solution() -> None:
-    p = np.zeros(6)
     D = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
-    assert among(2, D, c, np.full(2, 0.3), np.zeros(2), 1e-12, 100, p, connected(make_workspace(2))) == (NO_SOLUTION, 1)
+    assert among(2, problem_of(D, c, np.full(2, 0.3)), Limits(1e-12, 100)) == (NO_SOLUTION, 1)
 
 
 class Woodpecker:

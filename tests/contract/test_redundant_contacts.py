@@ -6,33 +6,45 @@ from contact_problems import KINDS, Problem, problem
 from scipy.optimize import linprog
 
 from flexmbs._jit import COMPILED, kernel
-from flexmbs.integrators.contact_problem import NO_SOLUTION, closed_forces, impact, sweep_over_contacts
+from flexmbs.integrators.contact_calls import Problem as Contacts
+from flexmbs.integrators.contact_calls import make_problem
+from flexmbs.integrators.contact_problem import NO_SOLUTION, Limits, closed_forces, impact, sweep_over_contacts
+from flexmbs.integrators.natural_map import Inclusion
 from flexmbs.integrators.redundant_contacts import Workspace, connected, make_workspace, redundant
 
 COUNT = 1000 if COMPILED else 15
-SWEEPS, TOLERANCE = 5000, 1e-13
+SWEEPS = 5000
+LIMITS = Limits(1e-13, SWEEPS)
 NEARLY = 1e-6  # of the velocities, where the contacts are redundant but for tilts that are hardly more than round-off
 
 
 @kernel
-def solve(n, D, c, expansion, mu, least, p, workspace):
-    return impact(n, D, c, expansion, mu, least, TOLERANCE, SWEEPS, p, workspace)
+def solve(n, problem, limits):
+    return impact(n, problem, limits)
 
 
 @kernel
-def swept(n, D, c, mu, least, p, workspace):
-    x, r, rho = workspace.line[0], workspace.line[1], workspace.line[6, :n]
-    return sweep_over_contacts(n, D, c, mu, workspace.drag, least, least, TOLERANCE, SWEEPS, p, x, r, rho)
+def swept(law, least, limits, p, workspace):
+    return sweep_over_contacts(law, least, limits, p, workspace)
 
 
 @kernel
-def inner(n, D, c, mu, bound, goal, p, workspace):
-    return redundant(n, D, c, mu, workspace.drag, bound, goal, goal, p, workspace)
+def inner(law, goal, p, workspace):
+    return redundant(law, goal, goal, p, workspace)
 
 
 @kernel
-def forces(n, D, a, slides, slip, mu, least, f, workspace):
-    return closed_forces(n, D, a, slides, slip, mu, least, TOLERANCE, SWEEPS, f, workspace)
+def forces(n, problem, limits):
+    return closed_forces(n, problem, limits)
+
+
+def contacts(D: np.ndarray, c: np.ndarray, mu: np.ndarray, least: np.ndarray | None = None) -> Contacts:
+    """The problem as the methods of integration give it."""
+    made = make_problem(len(mu))
+    connected(made.workspace)
+    made.D[:], made.c[:], made.mu[:] = D, c, mu
+    made.least[:] = 1e-13 * np.diag(D).max() if least is None else least
+    return made
 
 
 def violation(
@@ -70,11 +82,11 @@ def opening(W: np.ndarray, c: np.ndarray, mu: np.ndarray, facets: int = 32) -> f
 
 def solved(given: Problem) -> tuple[int, np.ndarray, np.ndarray]:
     """Steps, impulses of compression, of expansion."""
-    n, workspace = len(given.mu), connected(make_workspace(len(given.mu)))
-    p, least = np.zeros(3 * n), np.full(n, 1e-13 * np.diag(given.D).max())
-    used, _ = solve(n, given.D, given.c, given.expansion, given.mu, least, p, workspace)
-    more = workspace.line[11].copy() if given.expansion.any() and used > 0 else np.zeros(3 * n)
-    return used, p - more, more
+    made = contacts(given.D, given.c, given.mu)
+    made.expansion[:] = given.expansion
+    used, _ = solve(len(given.mu), made, LIMITS)
+    more = made.workspace.more.copy() if given.expansion.any() and used > 0 else np.zeros(len(made.x))
+    return used, made.x - more, more
 
 
 def test_random_boxes_and_rows() -> None:
@@ -118,11 +130,12 @@ def test_without_friction_the_velocities_are_those_of_the_sweeps() -> None:
         D, none = given.D.copy(), np.zeros(n)
         D[1::3], D[2::3], D[:, 1::3], D[:, 2::3] = 0.0, 0.0, 0.0, 0.0
         p, q = np.zeros(3 * n), np.zeros(3 * n)
-        used, _ = swept(n, D, given.c, none, none, p, workspace)
+        law = Inclusion(n, D, given.c, none, workspace.drag, none, workspace.rho)
+        used, _ = swept(law, none, LIMITS, p, workspace)
         if not 0 < used < SWEEPS:
             continue
         size = np.abs(given.c).max()
-        steps, exists = inner(n, D, given.c, none, none, 1e-12 * size, q, workspace)
+        steps, exists = inner(law, 1e-12 * size, q, workspace)
         assert exists
         if steps > 0:
             compared += 1
@@ -143,15 +156,14 @@ def test_forces_of_closed_contacts(friction: float) -> None:
         slides = rng.integers(0, 2, n) if seed % 3 else np.full(n, seed % 2)
         a = given.W @ rng.normal(size=given.W.shape[1])
         a[np.repeat(mu == 0.0, 3) & (np.arange(3 * n) % 3 > 0)] = 0.0
-        f = np.zeros(3 * n)
-        used, _ = forces(
-            n, given.D, a, slides, slip, mu, np.full(n, 1e-13 * np.diag(given.D).max()), f, connected(make_workspace(n))
-        )
+        made = contacts(given.D, a, mu)
+        made.slides[:], made.slip[:] = slides, slip
+        used, _ = forces(n, made, LIMITS)
         if not 0 < used < SWEEPS:
             unsolved += 1
             continue
         drag = -(mu * (slides != 0))[:, None] * slip
-        assert violation(given.D, a, np.where(slides != 0, 0.0, mu), f, np.zeros(n), drag) < 2.0 * NEARLY, seed
+        assert violation(given.D, a, np.where(slides != 0, 0.0, mu), made.x, np.zeros(n), drag) < 2.0 * NEARLY, seed
     assert unsolved <= 0.01 * COUNT
 
 
@@ -160,11 +172,10 @@ def test_wedged_between_walls_that_both_demand_rebound() -> None:
     W = np.zeros((6, 3))
     W[0, 0], W[3, 0], W[1, 1], W[4, 1], W[2, 2], W[5, 2] = 1.0, -1.0, 1.0, 1.0, 1.0, 1.0
     c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
-    p = np.zeros(6)
-    assert solve(2, W @ W.T, c, np.zeros(2), np.full(2, 0.3), np.zeros(2), p, connected(make_workspace(2)))[0] == NO_SOLUTION
+    assert solve(2, contacts(W @ W.T, c, np.full(2, 0.3), np.zeros(2)), LIMITS)[0] == NO_SOLUTION
 
 
 def test_scratch_is_sized_by_the_contacts() -> None:
     workspace = make_workspace(3)
     assert isinstance(workspace, Workspace)
-    assert workspace.matrix.shape == (9, 9)
+    assert workspace.newton.matrix.shape == (9, 9)
