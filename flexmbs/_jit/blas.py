@@ -1,12 +1,12 @@
 """Dense linear algebra for kernels: the BLAS and LAPACK in SciPy's wheel, called by address.
 
-Matrices are column-major stretches of flat arrays: array, place of the first entry, leading dimension. A kernel that calls these
-stays cacheable, since the addresses are bound by name when its code is loaded.
+Matrices are column-major blocks of flat arrays (`Block`). A kernel that calls these stays cacheable, since the addresses are
+bound by name when its code is loaded.
 """
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding
 import numpy as np
@@ -23,6 +23,15 @@ Array = NDArray[np.float64]
 ROUTINES = {"dpotrf": ("lapack", 5), "dtrsm": ("blas", 11), "dsyrk": ("blas", 10), "dgemm": ("blas", 13)}
 LOWER, PLAIN, TURNED, RIGHT = (ord(letter) for letter in "LNTR")
 LEFT = LOWER
+
+
+class Block(NamedTuple):
+    """A column-major matrix A in a flat array; as an operand it stands for A (turn = PLAIN) or Aᵀ (TURNED)."""
+
+    entries: Array
+    at: int  # place of the first entry
+    height: int  # leading dimension
+    turn: int
 
 
 def _routine(name: str) -> Callable[..., None]:
@@ -75,59 +84,55 @@ if COMPILED:
 else:
 
     def _integer(value: int) -> Any:
-        return ctypes.byref(ctypes.c_int(value))
+        return ctypes.byref(ctypes.c_int(int(value)))
 
     def _number(value: float) -> Any:
         return ctypes.byref(ctypes.c_double(value))
 
     def _entry(array: Any, place: int) -> Any:
-        return array.ctypes.data + array.itemsize * place
+        return int(array.ctypes.data + array.itemsize * place)
 
 
 @part
-def cholesky_in_place(n: int, A: Array, a: int, lda: int, failed: Any) -> None:
+def cholesky_in_place(n: int, A: Block, failed: Any) -> None:
     """A = L Lᵀ of the lower triangle (n, n), L in its place; failed[0]: number of the first pivot that is not positive, or 0."""
-    _dpotrf(_integer(LOWER), _integer(n), _entry(A, a), _integer(lda), _entry(failed, 0))
+    _dpotrf(_integer(LOWER), _integer(n), _entry(A.entries, A.at), _integer(A.height), _entry(failed, 0))
 
 
 @part
-def divide_right(m: int, n: int, L: Array, l: int, ldl: int, turn: int, B: Array, b: int, ldb: int) -> None:
-    """B := B L⁻¹ (turn = PLAIN) or B L⁻ᵀ (TURNED) for B (m, n) and lower triangular L (n, n)."""
+def divide_right(m: int, n: int, L: Block, B: Block) -> None:
+    """B := B op(L)⁻¹ for B (m, n) and lower triangular L (n, n), op(L) = L or Lᵀ."""
     _dtrsm(
-        _integer(RIGHT), _integer(LOWER), _integer(turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0),
-        _entry(L, l), _integer(ldl), _entry(B, b), _integer(ldb),
+        _integer(RIGHT), _integer(LOWER), _integer(L.turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0),
+        _entry(L.entries, L.at), _integer(L.height), _entry(B.entries, B.at), _integer(B.height),
     )  # fmt: skip
 
 
 @part
-def divide_left(m: int, n: int, L: Array, l: int, ldl: int, turn: int, B: Array, b: int, ldb: int) -> None:
-    """B := L⁻¹ B (turn = PLAIN) or L⁻ᵀ B (TURNED) for B (m, n) and lower triangular L (m, m)."""
+def divide_left(m: int, n: int, L: Block, B: Block) -> None:
+    """B := op(L)⁻¹ B for B (m, n) and lower triangular L (m, m), op(L) = L or Lᵀ."""
     _dtrsm(
-        _integer(LEFT), _integer(LOWER), _integer(turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0),
-        _entry(L, l), _integer(ldl), _entry(B, b), _integer(ldb),
+        _integer(LEFT), _integer(LOWER), _integer(L.turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0),
+        _entry(L.entries, L.at), _integer(L.height), _entry(B.entries, B.at), _integer(B.height),
     )  # fmt: skip
 
 
 @part
-def add_square(
-    n: int, k: int, factor: float, A: Array, a: int, lda: int, keep: float, C: Array, c: int, ldc: int
-) -> None:  # fmt: skip
+def add_square(n: int, k: int, factor: float, A: Block, keep: float, C: Block) -> None:
     """C := keep C + factor A Aᵀ, lower triangle, for A (n, k)."""
     _dsyrk(
-        _integer(LOWER), _integer(PLAIN), _integer(n), _integer(k), _number(factor), _entry(A, a), _integer(lda),
-        _number(keep), _entry(C, c), _integer(ldc),
+        _integer(LOWER), _integer(PLAIN), _integer(n), _integer(k), _number(factor), _entry(A.entries, A.at),
+        _integer(A.height), _number(keep), _entry(C.entries, C.at), _integer(C.height),
     )  # fmt: skip
 
 
 @part
-def add_product(
-    m: int, n: int, k: int, factor: float, A: Array, a: int, lda: int, turn_A: int, turn_B: int,
-    B: Array, b: int, ldb: int, keep: float, C: Array, c: int, ldc: int,
-) -> None:  # fmt: skip
-    """C := keep C + factor A B for A (m, k) and B (k, n), either of them given as its transpose with turn = TURNED; no-op where
-    one of m, n, k is zero."""
+def add_product(sizes: tuple[int, int, int], factor: float, A: Block, B: Block, keep: float, C: Block) -> None:
+    """C := keep C + factor op(A) op(B) for op(A) (m, k), op(B) (k, n) and sizes (m, n, k); no-op where one of them is zero."""
+    m, n, k = sizes
     if m > 0 and n > 0 and k > 0:
         _dgemm(
-            _integer(turn_A), _integer(turn_B), _integer(m), _integer(n), _integer(k), _number(factor), _entry(A, a),
-            _integer(lda), _entry(B, b), _integer(ldb), _number(keep), _entry(C, c), _integer(ldc),
+            _integer(A.turn), _integer(B.turn), _integer(m), _integer(n), _integer(k), _number(factor),
+            _entry(A.entries, A.at), _integer(A.height), _entry(B.entries, B.at), _integer(B.height), _number(keep),
+            _entry(C.entries, C.at), _integer(C.height),
         )  # fmt: skip

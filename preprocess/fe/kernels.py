@@ -155,8 +155,9 @@ def condense(Ke: Array, nn: int, L: Array, A: Array) -> None:
 
 
 @part
-def element_mass(x: Array, N: Array, dN: Array, w: Array, rho: float, J: Array, me: Array) -> None:
-    """me (nn, nn): Σ_q ρ w_q det J N_a N_b."""
+def element_mass(x: Array, rule: Any, rho: float, J: Array, me: Array) -> None:
+    """me (nn, nn): Σ_q ρ w_q det J N_a N_b of the rule (N, dN, w); J: workspace."""
+    N, dN, w = rule
     n = x.shape[0]
     for a in range(n):
         for b in range(n):
@@ -188,7 +189,6 @@ def add_elements(nodes: Array, table: Indices, stiffness_rule: Any, mass_rule: A
     stiffness_rule (dN, w, dP, dN_0), mass_rule (N, dN, w): shape tables; material: (C_ijkl, ρ)
     storage (indptr, indices, K, m): sorted pattern of the nodes, and values; row 3a+i of K has three columns for each node
     """
-    N_m, dN_m, w_m = mass_rule
     C, rho = material
     indptr, indices, K, m = storage
     n = table.shape[1]
@@ -209,7 +209,7 @@ def add_elements(nodes: Array, table: Indices, stiffness_rule: Any, mass_rule: A
         element_stiffness(G, C, Ke)
         if ni:
             condense(Ke, n, L, A)
-        element_mass(x, N_m, dN_m, w_m, rho, J, me)
+        element_mass(x, mass_rule, rho, J, me)
         for a in range(n):
             low, high = indptr[table[e, a]], indptr[table[e, a] + 1]
             width = 3 * (high - low)

@@ -1,5 +1,7 @@
 """Products of CSR matrices with several vectors at once, on several threads."""
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -11,9 +13,18 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
 
 
+class Rows(NamedTuple):
+    """A matrix in CSR storage."""
+
+    indptr: Indices
+    indices: Indices
+    values: Array
+
+
 @kernel
-def multiply_rows(indptr: Indices, indices: Indices, values: Array, u: Array, low: int, high: int, out: Array) -> None:
+def multiply_rows(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
     """Rows low … high - 1 of out = A u for u (n, k)."""
+    indptr, indices, values = A.indptr, A.indices, A.values
     k = u.shape[1]
     for i in range(low, high):
         for c in range(k):
@@ -29,5 +40,6 @@ def sparse_product(A: sp.csr_matrix, u: Array) -> Array:
     if not COMPILED:
         return np.asarray(A @ u)
     rows, out = np.ascontiguousarray(u, dtype=float), np.empty((A.shape[0], u.shape[1]))
-    by_rows(lambda low, high: multiply_rows(A.indptr, A.indices, A.data, rows, low, high, out), A.shape[0])
+    matrix = Rows(A.indptr, A.indices, A.data)
+    by_rows(lambda low, high: multiply_rows(matrix, rows, low, high, out), A.shape[0])
     return out

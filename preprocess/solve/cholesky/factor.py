@@ -7,9 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from preprocess.solve.cholesky.fronts import Matrix
+from preprocess.solve.cholesky.fronts import Factor, Matrix
 from preprocess.solve.cholesky.schedule import Step, children, parts, peak_entries, rounds
 from preprocess.solve.cholesky.shared import (
+    Panel,
     add_to_panel,
     add_to_update,
     column_shares,
@@ -82,7 +83,8 @@ class Cholesky:
     def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Array:
         """Factor a subtree; the update of its root."""
         stack, front_rows = pool.take(step.stack), np.empty(len(self._tree.order), np.int64)
-        self._check(factor_subtree(self._tree, step.low, step.high, matrix, self._signed, self._L, self.signs, stack, front_rows))
+        factor = Factor(self._L, self.signs, self._signed)
+        self._check(factor_subtree(self._tree, (step.low, step.high), matrix, factor, stack, front_rows))
         update = pool.take(step.update)
         update[: step.update] = stack[: step.update]
         pool.give(stack)
@@ -94,21 +96,19 @@ class Cholesky:
         own, below, f = int(tree.first[s + 1] - tree.first[s]), 3 * int(tree.start[s + 1] - tree.start[s]), int(tree.panel[s])
         front_rows, parts = np.empty(len(tree.order), np.int64), []
         locate_front_rows(tree, s, front_rows)
-        parallel_map(
-            load_columns, ((tree, s, low, high, matrix, L, front_rows) for low, high in column_shares(0, own, own + below // 3))
-        )
+        parallel_map(load_columns, ((tree, s, nodes, matrix, L, front_rows) for nodes in column_shares(0, own, own + below // 3)))
         for c in children(tree, s):
             C, count, split = updates.pop(c), int(tree.start[c + 1] - tree.start[c]), own_columns(tree, c)
-            parallel_map(add_to_panel, ((tree, c, low, high, front_rows, C, L) for low, high in column_shares(0, split, count)))
+            parallel_map(add_to_panel, ((tree, c, nodes, front_rows, C, L) for nodes in column_shares(0, split, count)))
             parts.append((c, C, column_shares(split, count, count)))
         first = 3 * int(tree.first[s])
-        signs = self.signs[first : first + 3 * own]
-        failed = factor_panel(L, f, 3 * own, below, self._signed, signs, parallel_map)
+        panel = Panel(L, f, 3 * own, 3 * own + below, self.signs[first : first + 3 * own])
+        failed = factor_panel(panel, self._signed, parallel_map)
         self._check(first + failed if failed else 0)
         U = pool.take(below * below)
-        negative_update(L, f, 3 * own, below, signs, U, parallel_map)
+        negative_update(panel, U, parallel_map)
         for c, C, shares in parts:
-            parallel_map(add_to_update, ((tree, c, low, high, front_rows, C, U) for low, high in shares))
+            parallel_map(add_to_update, ((tree, c, nodes, front_rows, C, U) for nodes in shares))
             pool.give(C)
         return U
 

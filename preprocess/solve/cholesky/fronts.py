@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import part
-from flexmbs._jit.blas import PLAIN, TURNED, add_product, add_square, cholesky_in_place, divide_right
+from flexmbs._jit.blas import PLAIN, TURNED, Block, add_product, add_square, cholesky_in_place, divide_right
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -29,6 +29,24 @@ class Matrix(NamedTuple):
     values: Array
 
 
+class Factor(NamedTuple):
+    """A factor in the making: its panels one after the other, and the signs of its pivots."""
+
+    L: Array
+    signs: Any  # (3N,) int8
+    signed: bool  # pivots of both signs are allowed
+
+
+class Columns(NamedTuple):
+    """Columns of a front in a flat array, column by column."""
+
+    entries: Array
+    at: int  # place of the first entry
+    height: int  # leading dimension
+    top: int  # row and column of the front that the first entry has
+    left: int
+
+
 @part
 def set_front_rows(tree: Any, s: int, front_rows: Any) -> None:
     """Row of each node of supernode s in its front."""
@@ -41,9 +59,11 @@ def set_front_rows(tree: Any, s: int, front_rows: Any) -> None:
 
 
 @part
-def load_entries(tree: Any, s: int, low: int, high: int, matrix: Any, front_rows: Any, F: Array, f: int, height: int) -> None:
-    """Panel of supernode s, columns of its nodes low … high - 1: zero, then the matrix's entries on and below its diagonal; ones
+def load_entries(tree: Any, s: int, nodes: tuple[int, int], matrix: Any, front_rows: Any, panel: Columns) -> None:
+    """Panel of supernode s, columns of its nodes (from, end): zero, then the matrix's entries on and below its diagonal; ones
     where a third row is missing. Nodes outside the tree have position -1."""
+    low, high = nodes
+    F, f, height = panel.entries, panel.at, panel.height
     size = len(matrix.indptr) - 1
     first = tree.first[s]
     for k in range(f + 3 * low * height, f + 3 * high * height):
@@ -73,11 +93,12 @@ def columns_within(tree: Any, c: int) -> int:
 
 
 @part
-def add_update(
-    tree: Any, c: int, low: int, high: int, front_rows: Any, C: Array, at: int, F: Array, f: int, height: int, top: int, left: int
-) -> None:
-    """Add columns of the update of child c, at C[at:], those of the nodes low … high - 1 of its rows, to the lower triangle at
-    F[f:] of leading dimension ``height``; top, left: indices of the first row and column of F."""
+def add_update(tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, update: tuple[Array, int], front: Columns) -> None:
+    """Add columns of the update of child c to the lower triangle of its parent's front, those of the nodes (from, end) of its
+    rows; update: flat array and place of its first entry."""
+    low, high = nodes
+    C, at = update
+    F, f, height, top, left = front.entries, front.at, front.height, front.top, front.left
     begin = tree.start[c]
     count = tree.start[c + 1] - begin
     for b in range(low, high):
@@ -92,8 +113,12 @@ def add_update(
 
 
 @part
-def signed_cholesky(n: int, A: Array, a: int, lda: int, signs: Any, W: Array) -> int:
-    """A = L S Lᵀ without pivoting, strip by strip; the number of the first zero pivot, or 0.  W: STRIP × n."""
+def signed_cholesky(n: int, corner: Block, signs: Any, W: Array) -> int:
+    """A = L S Lᵀ of the corner (n, n) without pivoting, strip by strip; the number of the first zero pivot, or 0.
+
+    W: STRIP × n.
+    """
+    A, a, lda = corner.entries, corner.at, corner.height
     for first in range(0, n, STRIP):
         end = min(first + STRIP, n)
         for j in range(first, end):
@@ -115,33 +140,38 @@ def signed_cholesky(n: int, A: Array, a: int, lda: int, signs: Any, W: Array) ->
                 W[(k - first) * rest + i] = signs[k] * A[a + k * lda + end + i]
         for low in range(0, rest, STRIP):  # by strips of columns: half the work of the full square
             width, height = min(STRIP, rest - low), rest - low
-            below, corner = a + first * lda + end + low, a + (end + low) * (lda + 1)
-            add_product(height, width, end - first, -1.0, A, below, lda, PLAIN, TURNED, W, low, rest, 1.0, A, corner, lda)
+            below = Block(A, a + first * lda + end + low, lda, PLAIN)
+            target = Block(A, a + (end + low) * (lda + 1), lda, PLAIN)
+            add_product((height, width, end - first), -1.0, below, Block(W, low, rest, TURNED), 1.0, target)
     return 0
 
 
 @part
-def factor_corner(n: int, F: Array, f: int, height: int, signed: bool, signs: Any, spare: Array, failed: Any) -> int:
-    """A11 = L11 S L11ᵀ in place; signs (n,) of the pivots.  Positive pivots are tried first; with ``signed``, ``spare`` of n (n +
-    STRIP) entries saves A11."""
+def factor_corner(n: int, corner: Block, signed: bool, signs: Any, spare: Array, failed: Any) -> int:
+    """A11 = L11 S L11ᵀ of the corner (n, n) in place; signs (n,) of the pivots.
+
+    Positive pivots are tried first; with ``signed``, ``spare`` of n (n + STRIP) entries saves A11.
+    """
+    F, f, height = corner.entries, corner.at, corner.height
     for j in range(n):
         signs[j] = 1
         if signed:
             for i in range(j, n):
                 spare[j * n + i] = F[f + j * height + i]
-    cholesky_in_place(n, F, f, height, failed)
+    cholesky_in_place(n, corner, failed)
     if failed[0] == 0 or not signed:
         return failed[0]
     for j in range(n):
         for i in range(j, n):
             F[f + j * height + i] = spare[j * n + i]
-    return signed_cholesky(n, F, f, height, signs, spare[n * n :])
+    return signed_cholesky(n, corner, signs, spare[n * n :])
 
 
 @part
-def factor_below(m: int, n: int, F: Array, f: int, height: int, at: int, signs: Any) -> None:
-    """L21 = A21 L11⁻ᵀ S for m rows of the panel from row ``at``."""
-    divide_right(m, n, F, f, height, TURNED, F, f + at, height)
+def factor_below(m: int, n: int, corner: Block, at: int, signs: Any) -> None:
+    """L21 = A21 L11⁻ᵀ S for m rows of the panel from row ``at``, below the factored corner (n, n)."""
+    F, f, height = corner.entries, corner.at, corner.height
+    divide_right(m, n, Block(F, f, height, TURNED), Block(F, f + at, height, PLAIN))
     for j in range(n):
         if signs[j] < 0:
             for i in range(m):
@@ -149,9 +179,13 @@ def factor_below(m: int, n: int, F: Array, f: int, height: int, at: int, signs: 
 
 
 @part
-def negative_square(m: int, n: int, F: Array, f: int, height: int, signs: Any, U: Array, u: int) -> None:
-    """U := − L21 S L21ᵀ, lower triangle: as if all pivots were positive, then twice the negative ones back."""
-    add_square(m, n, -1.0, F, f + n, height, 0.0, U, u, m)
+def negative_square(m: int, n: int, corner: Block, signs: Any, U: Block) -> None:
+    """U := − L21 S L21ᵀ (m, m), lower triangle: as if all pivots were positive, then twice the negative ones back.
+
+    L21 (m, n) is below the corner (n, n).
+    """
+    F, f, height = corner.entries, corner.at, corner.height
+    add_square(m, n, -1.0, Block(F, f + n, height, PLAIN), 0.0, U)
     for j in range(n):
         if signs[j] < 0:
-            add_square(m, 1, 2.0, F, f + j * height + n, height, 1.0, U, u, m)
+            add_square(m, 1, 2.0, Block(F, f + j * height + n, height, PLAIN), 1.0, U)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import seldom
-from flexmbs._jit.blas import PLAIN, TURNED, add_product, divide_left
+from flexmbs._jit.blas import PLAIN, TURNED, Block, add_product, divide_left
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -49,8 +49,9 @@ def forward(tree: Any, low: int, high: int, L: Array, signs: Any, x: Array, outs
     for s in range(low, high):
         columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
         height, f, at = columns + below, tree.panel[s], 3 * tree.first[s]
-        divide_left(columns, k, L, f, height, PLAIN, X, at, n)
-        add_product(below, k, columns, 1.0, L, f + columns, height, PLAIN, PLAIN, X, at, n, 0.0, work, 0, below)
+        own = Block(X, at, n, PLAIN)
+        divide_left(columns, k, Block(L, f, height, PLAIN), own)
+        add_product((below, k, columns), 1.0, Block(L, f + columns, height, PLAIN), own, 0.0, Block(work, 0, below, PLAIN))
         hint = begin
         for q in range(tree.start[s], tree.start[s + 1]):
             row, source = tree.rows[q], 3 * (q - tree.start[s])
@@ -84,8 +85,9 @@ def backward(tree: Any, low: int, high: int, L: Array, x: Array, work: Array) ->
             for c in range(k):
                 for component in range(3):
                     work[c * below + into + component] = x[c, source + component]
-        add_product(columns, k, below, -1.0, L, f + columns, height, TURNED, PLAIN, work, 0, below, 1.0, X, at, n)
-        divide_left(columns, k, L, f, height, TURNED, X, at, n)
+        own = Block(X, at, n, PLAIN)
+        add_product((columns, k, below), -1.0, Block(L, f + columns, height, TURNED), Block(work, 0, below, PLAIN), 1.0, own)
+        divide_left(columns, k, Block(L, f, height, TURNED), own)
 
 
 @seldom

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import seldom
+from flexmbs._jit.blas import PLAIN, Block
 from preprocess.solve.cholesky.fronts import (
     STRIP,
+    Columns,
+    Factor,
     add_update,
     columns_within,
     factor_below,
@@ -40,13 +43,13 @@ def subtree_stack(tree: Any, low: int, high: int) -> int:
 
 
 @seldom
-def factor_subtree(
-    tree: Any, low: int, high: int, matrix: Any, signed: bool, L: Array, signs: Any, stack: Array, front_rows: Any
-) -> int:
-    """Factor supernodes low … high - 1, a subtree, in order: panels to L, the update of the root to the start of the stack.
+def factor_subtree(tree: Any, span: tuple[int, int], matrix: Any, factor: Factor, stack: Array, front_rows: Any) -> int:
+    """Factor supernodes (from, end), a subtree, in order: panels to L, the update of the root to the start of the stack.
 
     Returns 0, or one more than the degree of freedom (in elimination order) whose pivot fails.
     """
+    low, high = span
+    L, signs, signed = factor.L, factor.signs, factor.signed
     at, upper = np.zeros(high - low, np.int64), np.zeros(high - low, np.int8)
     widest = 0
     for s in range(high - 1, low - 1, -1):
@@ -60,13 +63,14 @@ def factor_subtree(
         columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
         height, f = columns + below, tree.panel[s]
         set_front_rows(tree, s, front_rows)
-        load_entries(tree, s, 0, columns // 3, matrix, front_rows, L, f, height)
+        panel, corner = Columns(L, f, height, 0, 0), Block(L, f, height, PLAIN)
+        load_entries(tree, s, (0, columns // 3), matrix, front_rows, panel)
         child = s - 1
         while child >= tree.least[s]:
-            add_update(tree, child, 0, columns_within(tree, child), front_rows, stack, at[child - low], L, f, height, 0, 0)
+            add_update(tree, child, (0, columns_within(tree, child)), front_rows, (stack, at[child - low]), panel)
             child = tree.least[child] - 1
         own = signs[3 * tree.first[s] :]
-        failed = factor_corner(columns, L, f, height, signed, own, spare, pivot)
+        failed = factor_corner(columns, corner, signed, own, spare, pivot)
         if failed != 0:
             return 3 * tree.first[s] + failed
         if upper[s - low]:
@@ -76,15 +80,13 @@ def factor_subtree(
             u = bottom
             bottom += below * below
         if below > 0:
-            factor_below(below, columns, L, f, height, columns, own)
-            negative_square(below, columns, L, f, height, own, stack, u)
+            factor_below(below, columns, corner, columns, own)
+            negative_square(below, columns, corner, own, Block(stack, u, below, PLAIN))
         child = s - 1
         while child >= tree.least[s]:
             count = tree.start[child + 1] - tree.start[child]
-            begin = at[child - low]
-            add_update(
-                tree, child, columns_within(tree, child), count, front_rows, stack, begin, stack, u, below, columns, columns
-            )
+            update = Columns(stack, u, below, columns, columns)
+            add_update(tree, child, (columns_within(tree, child), count), front_rows, (stack, at[child - low]), update)
             if upper[s - low]:
                 bottom -= 9 * count * count
             else:
