@@ -22,7 +22,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import config, event
-from numba.extending import intrinsic
+from numba.extending import intrinsic, typeof_impl
 
 from flexmbs._jit.cache import private_folder
 from flexmbs._jit.indices import count_from_the_front
@@ -110,15 +110,35 @@ def called(function: F) -> F:
     return _part(function, True, forceinline=False)
 
 
+class Part:
+    """A part whose dispatcher is made when a kernel that calls it is compiled: with all kernels from the cache, never."""
+
+    def __init__(self, function: Callable[..., Any], own: bool, options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func, self.own, self.options = function, own, options
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """Numba's."""
+        made = without_literals(numba.njit(error_model="numpy", nogil=True, **self.options)(self.py_func))
+        return kept_on_disk(made, f"{CACHE}/parts", _PARTS) if self.own and CACHE else made
+
+    def __call__(self, *given: Any) -> Any:
+        return self.dispatcher(*given)
+
+
+@typeof_impl.register(Part)
+def _type_of_part(each: Part, context: Any) -> Any:
+    return typeof_impl(each.dispatcher, context)
+
+
 def _part(function: F, own: bool, **options: Any) -> F:
     if not COMPILED:
         return function
     if _PARTS is None:
         return kernel(function)
-    options |= {"_nrt": False, "pipeline_class": _PARTS}
-    made = without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))
     own = own and function.__module__.split(".")[0] in PACKAGES and "<locals>" not in function.__qualname__
-    return kept_on_disk(made, f"{CACHE}/parts", _PARTS) if own and CACHE else made  # type: ignore[no-any-return]
+    return Part(function, own, {"_nrt": False, "pipeline_class": _PARTS, **options})  # type: ignore[return-value]
 
 
 def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[..., Any]]) -> Any:

@@ -38,12 +38,19 @@ _numbers = itertools.count(1)
 
 def record_type(value: Any) -> Any:
     """Numba's type of a record; arrays that must not be written to are typed like others."""
-    if isinstance(value, np.ndarray):
-        return _array_type(value.dtype.char, value.ndim)
-    if isinstance(value, tuple):
-        inner = tuple(record_type(each) for each in value)
-        return types.NamedTuple(inner, type(value)) if hasattr(value, "_fields") else types.Tuple(inner)
-    return types.float64 if isinstance(value, float) else types.int64
+    return _type_of(layout(value))
+
+
+@functools.cache
+def _type_of(found: Any) -> Any:
+    """Numba's type of what has this layout."""
+    if not isinstance(found, tuple):
+        return types.float64 if found is float else types.int64
+    kind, *rest = found
+    if isinstance(kind, str):
+        return _array_type(kind, *rest)
+    inner = tuple(map(_type_of, rest))
+    return types.NamedTuple(inner, kind) if hasattr(kind, "_fields") else types.Tuple(inner)
 
 
 RECORDS = 8  # whose layouts and words are remembered: a model's and its scratch are given again and again
@@ -70,7 +77,7 @@ def _recalled(record: Any) -> tuple[Any, Any, list[int]] | None:
 
 
 def layout(value: Any) -> Any:
-    """What `record_type` depends on, quick to make and to compare."""
+    """What `record_type` depends on, quick to make and to compare: (class, items), (letter, dimensions), float or int."""
     if isinstance(value, np.ndarray):
         return value.dtype.char, value.ndim
     if isinstance(value, tuple):
