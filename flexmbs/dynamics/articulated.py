@@ -82,14 +82,16 @@ def joint_geometry(tree, frames, art, motion, i, q):
 
 
 @called
-def body_matrix(bodies, tree, A, i, U, c_mass, c_damping, diagonal):
-    """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block (none for c_damping < 0).
+def body_matrix(system, A, i, U, factors, diagonal):
+    """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block (none for c_damping < 0); ``factors`` (c_mass, c_damping).
 
     𝓜_i of theory section 5, in (V, q̇_f). Filled are the rows of the twist and the upper triangle of the modal block, or its
     ``diagonal`` alone.
     """
-    n = tree.nf[i]
-    rigid_mass_rows(bodies, tree, i, U, A)
+    bodies = system.bodies
+    c_mass, c_damping = factors
+    n = system.tree.nf[i]
+    rigid_mass_rows(bodies, system.tree, i, U, A)
     if c_mass != 1.0:
         for a in range(6):
             for b in range(6 + n):
@@ -122,15 +124,16 @@ def inertia_times(A, i, v, w):
 
 
 @called
-def eliminate_joint(link, drive, body, A, velocity, i):
+def eliminate_joint(art, i):
     """Eliminate the joint velocities of body i one after the other; False where a pivot is not positive.
 
     With the column c of velocity k: D = cᵀ M* c + κ, U = M* c/√D, M* ← M* − U Uᵀ, from the last velocity to the first; κ is
     the slope of forces on the coordinate. For driven velocities U = M* c of what is left. Theory, section 20; Featherstone 2008,
     section 7.3.
     """
-    to = link[i, L_S]
-    nv = link[i, L_NV]
+    drive, body, A, velocity = art.drive, art.body, art.A, art.velocity
+    to = art.link[i, L_S]
+    nv = art.link[i, L_NV]
     for back in range(nv):
         k = nv - 1 - back
         if drive[to + k] >= 0:
@@ -241,17 +244,21 @@ def carried_inertia(body, A, i, T):
 
 
 @called
-def hand_to_parent(body, A, modes, i, p, n, elastic, whole, B, T):
-    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i and the n modes Ψ of the parent's frame.
+def hand_to_parent(art, i):
+    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i and the modes Ψ of its frame on the parent p.
 
-    B is left in ``B``. Without the modal block where it is not needed ``whole``: the semiseparable factor of the parent takes B
-    and Ψ themselves.
+    B is left in art.carried. Without the modal block of p where p has a semiseparable factor, which takes B and Ψ themselves.
     """
-    carried_inertia(body, A, i, B)
+    link, A, modes, T = art.link, art.A, art.modes, art.T
+    p = link[i, L_PARENT]
+    n = link[p, L_NF]
+    # a parent with a semiseparable factor takes the inertia of its one child from its own row
+    B = art.carried[p if link[p, L_CHILD] == i else i]
+    carried_inertia(art.body, A, i, B)
     for a in range(6):
         for b in range(6):
             A[p, a, b] += B[a, b]
-    if not elastic:
+    if link[i, L_CARRIER] != 1:
         return
     for a in range(6):
         b0, b1, b2, b3, b4, b5 = B[a, 0], B[a, 1], B[a, 2], B[a, 3], B[a, 4], B[a, 5]
@@ -261,7 +268,7 @@ def hand_to_parent(body, A, modes, i, p, n, elastic, whole, B, T):
             T[a, k] = x
         for k in range(n):
             A[p, a, 6 + k] += T[a, k]
-    if not whole:
+    if link[p, L_CHILD] != DENSE:
         return
     for k in range(n):
         a, b, c = modes[i, CARRIER, k], modes[i, CARRIER + 1, k], modes[i, CARRIER + 2, k]
@@ -271,31 +278,28 @@ def hand_to_parent(body, A, modes, i, p, n, elastic, whole, B, T):
 
 
 @part
-def articulate(link, drive, body, A, modes, velocity, carried, T):
-    """Eliminate all bodies from leaves to root; A holds their matrices. Returns 0, or −1 − body where one is indefinite.
+def articulate(art):
+    """Eliminate all bodies from leaves to root; art.A holds their matrices. Returns 0, or −1 − body where one is indefinite.
 
     Theory, section 20; Featherstone 2008, section 7.3; with modes Jain and Rodriguez (1992). O(nb) bodies; of a body with
     nf modes O(nf³), or O(nf) where its modal block is diagonal but for one child on its modes (`modes_on_a_spring`).
     """
     # bodies are numbered parents first: backwards is from the leaves to the root
+    link = art.link
     for back in range(link.shape[0]):
         i = link.shape[0] - 1 - back
         n = link[i, L_NF]
         if n > 0:
             if link[i, L_OWN] == 1:
-                to_own_frame(A, modes, i, n, T)
+                to_own_frame(art.A, art.modes, i, n, art.T)
             if link[i, L_CHILD] == DENSE:
-                definite = eliminate_modes(A, i, n)
+                definite = eliminate_modes(art.A, i, n)
             else:
-                definite = modes_on_a_spring(A, modes, i, n, link[i, L_CHILD], carried[i], T)
+                definite = modes_on_a_spring(art, i)
             if not definite:
                 return -1 - i
-        if not eliminate_joint(link, drive, body, A, velocity, i):
+        if not eliminate_joint(art, i):
             return -1 - i
-        p = link[i, L_PARENT]
-        if p >= 0:
-            whole = link[p, L_CHILD] == DENSE
-            # a parent with a semiseparable factor takes the inertia of its one child from its own row
-            B = carried[p if link[p, L_CHILD] == i else i]
-            hand_to_parent(body, A, modes, i, p, link[p, L_NF], link[i, L_CARRIER] == 1, whole, B, T)
+        if link[i, L_PARENT] >= 0:
+            hand_to_parent(art, i)
     return 0

@@ -13,7 +13,7 @@ and Mastronardi, Matrix Computations and Semiseparable Matrices I (2008), for fa
 import math
 
 from flexmbs._jit import called, part
-from flexmbs.dynamics.articulated_work import CARRIER, DENSE
+from flexmbs.dynamics.articulated_work import CARRIER, DENSE, HALF, L_CHILD, L_NF, L_NV, L_S
 
 
 @called
@@ -68,17 +68,18 @@ def eliminate_modes(A, i, n):
 
 
 @called
-def modes_on_a_spring(A, modes, i, n, child, M, W):
+def modes_on_a_spring(art, i):
     """As `eliminate_modes` for A_ff = D + Ψᵀ M Ψ with a diagonal D and the inertia M (6×6) of one child, in O(nf).
 
     L = diag(l) + tril(Ψᵀ G, −1): u = P ψ_k, l_k² = d_k + ψ_k·u, g_k = u/l_k, P ← P − g_k g_kᵀ from P = M; Y = A_rf L⁻ᵀ:
     z = a_k − Wᵀψ_k, y_k = z/l_k, W ← W + g_k y_kᵀ from W = 0; A_rr −= y_k y_kᵀ. Row 6 + k of A keeps g_k and 1/l_k. L is
-    semiseparable: products with its inverse pass one wrench along the modes. ``W`` (6, 6) is workspace.
+    semiseparable: products with its inverse pass one wrench along the modes. M is in art.carried, W in art.T.
 
     One loop does all of it, so that the processor updates W and A_rr while it waits for the next pivot, which depends on the last
     through P alone: hence P in variables (its upper triangle), sums in pairs, no root among them.
     """
-    w = A[i]
+    modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
+    w, M, W = art.A[i], art.carried[i], art.T
     p00, p01, p02, p03, p04, p05 = M[0, 0], M[0, 1], M[0, 2], M[0, 3], M[0, 4], M[0, 5]
     p11, p12, p13, p14, p15 = M[1, 1], M[1, 2], M[1, 3], M[1, 4], M[1, 5]
     p22, p23, p24, p25 = M[2, 2], M[2, 3], M[2, 4], M[2, 5]
@@ -172,12 +173,13 @@ def inward_modes(A, i, n, half, at):
 
 
 @part
-def inward_along_modes(A, modes, i, n, child, half, at):
+def inward_along_modes(art, i, half, at):
     """As `inward_modes` with the semiseparable L: the wrench Σ_l g_l x_l of the modes before is passed along, O(nf)."""
+    modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     f = (0.0, 0.0, 0.0)
     t = (0.0, 0.0, 0.0)
-    w = A[i]
+    w = art.A[i]
     for k in range(6, 6 + n):
         x = half[at + k - 6]
         if child >= 0:
@@ -211,11 +213,12 @@ def modal_twist(P, i, row, n, x, at):
 
 
 @part
-def outward_along_modes(A, modes, i, n, child, x, at):
+def outward_along_modes(art, i, x, at):
     """x[at …] ← L⁻ᵀ x with the semiseparable L: the twist Σ_l ψ_l x_l of the modes behind is passed along, O(nf)."""
+    modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
     v = (0.0, 0.0, 0.0)
     t = (0.0, 0.0, 0.0)
-    w = A[i]
+    w = art.A[i]
     for back in range(n):
         k = n - 1 - back
         r = 6 + k
@@ -229,15 +232,18 @@ def outward_along_modes(A, modes, i, n, child, x, at):
 
 
 @part
-def outward_modes(A, modes, i, n, child, v, w, half, x, at):
-    """x[at …] = L⁻ᵀ (half − Yᵀ V) with the twist V = (v, w) of the frame: the accelerations of the modes."""
+def outward_modes(art, i, twist, x):
+    """x = L⁻ᵀ (half − Yᵀ V) at the modes of body i, their accelerations, with the ``twist`` V = (v, ω) of the frame."""
+    A, half, n = art.A, art.velocity[HALF], art.link[i, L_NF]
+    at = art.link[i, L_S] + art.link[i, L_NV]
+    v, w = twist
     for k in range(n):
         x[at + k] = half[at + k] - (
             A[i, 0, 6 + k] * v[0] + A[i, 1, 6 + k] * v[1] + A[i, 2, 6 + k] * v[2]
             + A[i, 3, 6 + k] * w[0] + A[i, 4, 6 + k] * w[1] + A[i, 5, 6 + k] * w[2]
         )  # fmt: skip
-    if child != DENSE:
-        outward_along_modes(A, modes, i, n, child, x, at)
+    if art.link[i, L_CHILD] != DENSE:
+        outward_along_modes(art, i, x, at)
         return
     for back in range(n):
         r = n - 1 - back

@@ -308,13 +308,13 @@ def rigid_rates(rigid, gravity, sd):
 
 
 @part
-def rigid_accelerations(joints, rigid, gravity, q, s, tau, sd):
-    """ṡ (ns,) of a rigid tree under joint forces τ (ns,). Returns 0, or −1 − body where M is indefinite.
+def rigid_accelerations(system, rigid, here, tau):
+    """ṡ (ns,) into here.sd of a rigid tree under joint forces τ (ns,). Returns 0, or −1 − body where M is indefinite.
 
     The three sweeps of Featherstone 2008, section 7.3; O(nb).
     """
-    rigid_outward(joints, rigid, q, s)
+    rigid_outward(system.joints, rigid, here.q, here.s)
     status = rigid_inward(rigid, tau)
     if status == 0:
-        rigid_rates(rigid, gravity, sd)
+        rigid_rates(rigid, system.gravity, here.sd)
     return status

@@ -24,12 +24,13 @@ from flexmbs.dynamics.articulated_work import (
 
 
 @part
-def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at):
+def inward_body(art, i, given, known, half, at):
     """half[at …] = L⁻¹ of the loads on body i, a wrench f*_i and generalized loads τ_i; passes the rest on to its parent.
 
     At driven velocities the generalized load of what the body carries; ``known`` 1.0: they have the values ``given``, 0.0: none.
     Theory, section 20.
     """
+    link, drive, body, A, modes, velocity = art.link, art.drive, art.body, art.A, art.modes, art.velocity
     to = link[i, L_S]
     nv = link[i, L_NV]
     n = link[i, L_NF]
@@ -44,7 +45,7 @@ def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at
         if link[i, L_CHILD] == DENSE:
             v, w = inward_modes(A, i, n, half, at + nv)
         else:
-            v, w = inward_along_modes(A, modes, i, n, link[i, L_CHILD], half, at + nv)
+            v, w = inward_along_modes(art, i, half, at + nv)
         f = sub(f, v)
         m = sub(m, w)
     driven = False
@@ -83,16 +84,18 @@ def inward_body(link, drive, body, A, modes, velocity, i, given, known, half, at
 
 
 @part
-def inward_loads(link, drive, body, A, modes, velocity, given):
+def inward_loads(art, given):
     """h = L⁻¹ k of all loads, leaves to root; ``given`` (ns,) holds the values of driven velocities."""
-    for back in range(link.shape[0]):
-        i = link.shape[0] - 1 - back
-        inward_body(link, drive, body, A, modes, velocity, i, given, 1.0, velocity[HALF], link[i, L_S])
+    for back in range(art.link.shape[0]):
+        i = art.link.shape[0] - 1 - back
+        inward_body(art, i, given, 1.0, art.velocity[HALF], art.link[i, L_S])
 
 
 @part
-def outward_driven(link, drive, body, velocity, i, v, w, x, ns):
+def outward_driven(art, i, v, w, x):
     """Adds the driven velocities to V = (v, w); their multipliers −λ go to x[ns + row]: row of M ṡ − k at the driven velocity."""
+    link, drive, body, velocity = art.link, art.drive, art.body, art.velocity
+    ns = velocity.shape[1]
     to = link[i, L_S]
     for k in range(link[i, L_NV]):
         if drive[to + k] >= 0:
@@ -107,12 +110,13 @@ def outward_driven(link, drive, body, velocity, i, v, w, x, ns):
 
 
 @part
-def outward_solution(link, drive, body, A, modes, velocity, x, ns):
+def outward_solution(art, x):
     """x[:ns] ← L⁻ᵀ h, root to leaves; driven entries are known, their multipliers −λ go to x[ns + row].
 
     The wrench of each joint becomes f^p_i = Λ_i M*_i Ṽ_i minus the load that is passed on: that of the joint on body i for the
     rates x (theory, section 20).
     """
+    link, drive, body, A, modes, velocity = art.link, art.drive, art.body, art.A, art.modes, art.velocity
     for i in range(link.shape[0]):
         to = link[i, L_S]
         nv = link[i, L_NV]
@@ -132,7 +136,7 @@ def outward_solution(link, drive, body, A, modes, velocity, x, ns):
         f, m = inertia_times(A, i, v, w)
         store3_at(body, i, JOINT_WRENCH, sub(f, load3_at(body, i, LOAD)))
         store3_at(body, i, JOINT_WRENCH + 3, sub(m, load3_at(body, i, LOAD + 3)))
-        v, w = outward_driven(link, drive, body, velocity, i, v, w, x, ns)
+        v, w = outward_driven(art, i, v, w, x)
         for k in range(nv):
             if drive[to + k] < 0:
                 y = dot(load3_at(body, i, PASSED + 6 * k), v) + dot(load3_at(body, i, PASSED + 6 * k + 3), w)
@@ -141,7 +145,7 @@ def outward_solution(link, drive, body, A, modes, velocity, x, ns):
                 v = add(v, scale(y, load3_at(body, i, COLUMNS + 6 * k)))
                 w = add(w, scale(y, load3_at(body, i, COLUMNS + 6 * k + 3)))
         if n > 0:
-            outward_modes(A, modes, i, n, link[i, L_CHILD], v, w, velocity[HALF], x, to + nv)
+            outward_modes(art, i, (v, w), x)
             if link[i, L_OWN] == 1:
                 dv, dw = modal_twist(modes, i, OWN, n, x, to + nv)
                 v = sub(v, dv)

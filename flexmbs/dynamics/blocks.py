@@ -16,10 +16,12 @@ from flexmbs._jit import called, part
 from flexmbs.algebra.blocks import DIAGONAL, SIZE, add_block
 from flexmbs.algebra.se3 import twist_to_parent, wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, matmul, mul, neg, store3_at, tmul
-from flexmbs.dynamics.frames import frame_pose, modal_rows, world_pose
+from flexmbs.dynamics.frames import end_pose, frame_pose, keep_poses, modal_rows, pose_between, world_pose
 from flexmbs.dynamics.inertia import mass_matrix
 from flexmbs.dynamics.joints import relative_pose
 from flexmbs.dynamics.kinematics import parent_to_child
+
+ON_A, ON_B = 2, 3  # where in Work.B the covectors on the frames of a pair are
 
 
 @part
@@ -81,11 +83,13 @@ def adjoint_inverse(R, x, P):
 
 
 @part
-def own_velocities(tree, frames, motion, i, q, E, P, B):
+def own_velocities(system, work, i, q):
     """E_i (6+nf, n): (V, q̇_f) of body i per its own velocities (η, q̇_f), [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]].
 
     Theory, section 18.
     """
+    tree, frames, motion = system.tree, work.frames, work.motion
+    E, P, B = work.E[i], work.B[0], work.B[1]
     nv = tree.nv[i]
     nf = tree.nf[i]
     Rc = load9_at(motion.Rc, i, 0)
@@ -113,11 +117,13 @@ def own_velocities(tree, frames, motion, i, q, E, P, B):
 
 
 @part
-def parent_velocities(tree, frames, motion, i, q, X, P, B):
+def parent_velocities(system, work, i, q):
     """X_i (6, 6+nf_p): twist V_i of body i per the parent's (V_p, q̇_f,p), [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm].
 
     Theory, section 18.
     """
+    tree, frames, motion = system.tree, work.frames, work.motion
+    X, P, B = work.X[i], work.B[0], work.B[1]
     nf = tree.nf[tree.parent[i]]
     R, x = parent_to_child(motion, i)
     Rc = load9_at(motion.Rc, i, 0)
@@ -140,24 +146,26 @@ def parent_velocities(tree, frames, motion, i, q, X, P, B):
 
 
 @called
-def transmission(tree, frames, motion, q, E, X, B):
-    """E and X of all bodies; where the velocities of a body are its twist, E = 1 is not formed."""
+def transmission(system, work, q):
+    """E and X of all bodies into ``work``; where the velocities of a body are its twist, E = 1 is not formed."""
+    tree = system.tree
     for i in range(tree.parent.shape[0]):
         if tree.plain[i] == 0:
-            own_velocities(tree, frames, motion, i, q, E[i], B[0], B[1])
+            own_velocities(system, work, i, q)
         if tree.parent[i] >= 0:
-            parent_velocities(tree, frames, motion, i, q, X[i], B[0], B[1])
+            parent_velocities(system, work, i, q)
 
 
 @called
-def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
+def mass_blocks(system, work, q, factor):
     """factor · M(q) into the blocks: M_ji = E_jᵀ Xᵀ⋯Xᵀ 𝓜ᶜ_i E_i with the composite bodies, leaves to root.
 
-    Theory, section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2. M (nb, 6+F, 6+F) is workspace for 𝓜ᶜ.
+    Theory, section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2. work.M (nb, 6+F, 6+F) holds 𝓜ᶜ.
     """
-    B1, B2, B3 = B[0], B[1], B[2]
+    tree, e, E, X, M, values = system.tree, system.elimination, work.E, work.X, work.M, work.values
+    B1, B2, B3 = work.B[0], work.B[1], work.B[2]
     for i in range(tree.parent.shape[0]):
-        mass_matrix(bodies, tree, i, q, U, M)
+        mass_matrix(system.bodies, tree, i, q, work.U, M)
     for back in range(tree.parent.shape[0]):
         i = tree.parent.shape[0] - 1 - back
         nk = 6 + tree.nf[i]
@@ -195,21 +203,27 @@ def mass_blocks(bodies, tree, e, q, E, X, M, B, U, values, factor):
 
 
 @part
-def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, rows):
-    """rows[:n] += sign · P ∂V_m/∂s for n covectors P (n, 6) on the twist of frame m, its axes, up to the body ``top``.
+def frame_rows(system, work, pair, k, end, q, rows):
+    """rows += P ∂V_b/∂s (``end`` 0) or rows −= P ∂V_a/∂s (``end`` 1) for the covectors P (n, 6) on the twist of that frame of
+    pair k, its axes, up to the body pair.top[k]; ``rows`` (n, ns).
 
     P Ad(X_m⁻¹) and P Φ_m at the body, then P E_i into the rows and P ← P X_i to the parent (theory, section 21).
     """
-    i = frames.body[m]
+    tree, e, E, X = system.tree, system.elimination, work.E, work.X
+    B1, B2 = work.B[0], work.B[1]
+    P, m, sign = (work.B[ON_B], pair.b[k], 1.0) if end == 0 else (work.B[ON_A], pair.a[k], -1.0)
+    n = rows.shape[0]
+    i = work.frames.body[m]
     if i < 0:
         return
+    Rm, xm = end_pose(pair, k, end)
     for r in range(n):
         f, t = wrench_to_parent(Rm, xm, load3_at(P, r, 0), load3_at(P, r, 3))
         store3_at(B1, r, 0, f)
         store3_at(B1, r, 3, t)
-        for k in range(tree.nf[i]):
-            B1[r, 6 + k] = 0.0
-    modal_rows(frames, m, Rm, q, P, n, B1)
+        for c in range(tree.nf[i]):
+            B1[r, 6 + c] = 0.0
+    modal_rows(work.frames, m, Rm, q, P, n, B1)
     while i >= 0:
         nf = tree.nf[i]
         at = tree.s_at[i]
@@ -223,7 +237,7 @@ def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, row
                         for c in range(e.node[i, SIZE]):
                             rows[r, at + c] += f * E[i, b, c]
         # above the common ancestor of two frames their parts cancel: its own share is the last
-        if i == top:
+        if i == pair.top[k]:
             return
         p = tree.parent[i]
         if p >= 0:
@@ -236,51 +250,56 @@ def frame_rows(tree, frames, e, m, Rm, xm, q, P, n, sign, top, E, X, B1, B2, row
 
 
 @called
-def relative_rows(tree, frames, e, paths, first, last, top, a, Ra, xa, b, Rb, xb, Rr, xr, q, P, n, E, X, B, rows):
-    """rows[:n] = P ∂V_rel/∂s, V_rel = V_b − Ad(X_rel⁻¹) V_a in axes of b, over the bodies of the path.
+def relative_rows(system, work, pair, k, q, rows):
+    """rows (n, ns) += P ∂V_rel/∂s, V_rel = V_b − Ad(X_ab⁻¹) V_a of pair k in axes of b, for the covectors P (n, 6) in work.B[3].
 
     Theory, sections 14 and 21.
     """
-    for k in range(first, last):
-        i = paths[k]
-        for r in range(n):
-            for c in range(e.node[i, SIZE]):
-                rows[r, tree.s_at[i] + c] = 0.0
-    frame_rows(tree, frames, e, b, Rb, xb, q, P, n, 1.0, top, E, X, B[0], B[1], rows)
-    Q = B[2]  # covectors on a: P Ad(X_rel⁻¹)
-    for r in range(n):
+    P, Q = work.B[ON_B], work.B[ON_A]
+    frame_rows(system, work, pair, k, 0, q, rows)
+    Rr, xr = pose_between(pair, k)
+    for r in range(rows.shape[0]):  # on a: P Ad(X_ab⁻¹)
         f, m = wrench_to_parent(Rr, xr, load3_at(P, r, 0), load3_at(P, r, 3))
         store3_at(Q, r, 0, f)
         store3_at(Q, r, 3, m)
-    frame_rows(tree, frames, e, a, Ra, xa, q, Q, n, -1.0, top, E, X, B[0], B[1], rows)
+    frame_rows(system, work, pair, k, 1, q, rows)
 
 
 @part
-def cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows):
-    """rows (n, ns) = G of cut joint k over its path: 𝒯 ∂V_rel/∂s with the closed directions 𝒯 (theory, section 21)."""
+def clear_rows(system, rows, first, end):
+    """Zero ``rows`` (n, ns) in the columns of the bodies of a path, system.paths[first:end]."""
+    for h in range(first, end):
+        i = system.paths[h]
+        for r in range(rows.shape[0]):
+            for c in range(system.elimination.node[i, SIZE]):
+                rows[r, system.tree.s_at[i] + c] = 0.0
+
+
+@part
+def cut_rows(system, work, k, q):
+    """work.rows (n, ns) = G of cut joint k over its path: 𝒯 ∂V_rel/∂s with the closed directions 𝒯 (theory, section 21)."""
+    cuts = system.cuts
     n = cuts.rows[k]
-    P = B[3]
+    rows = work.rows[:n]
     for r in range(n):
         for c in range(6):
-            P[r, c] = cut.covectors[k, 6 * r + c]
-    relative_rows(
-        tree, frames, e, paths, cuts.path[k], cuts.path_end[k], cuts.top[k], cuts.frame_p[k],
-        load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0), cuts.frame_c[k], load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0),
-        load9_at(cut.R, k, 0), load3_at(cut.x, k, 0), q, P, n, E, X, B, rows,
-    )  # fmt: skip
+            work.B[ON_B, r, c] = work.cut.covectors[k, 6 * r + c]
+    clear_rows(system, rows, cuts.path[k], cuts.path_end[k])
+    relative_rows(system, work, work.cut.pair, k, q, rows)
 
 
 @called
-def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, rows, values):
+def constraint_blocks(system, work, q):
     """G of all cut joints and drives into the blocks; a drive of a primary joint has the single entry 1 (theory, section 14)."""
-    B1 = B[0]
+    e, cuts, drives, values = system.elimination, system.cuts, system.drives, work.values
+    B1 = work.B[0]
     for k in range(cuts.row.shape[0]):
-        cut_rows(tree, frames, e, cuts, paths, cut, k, q, E, X, B, rows)
+        cut_rows(system, work, k, q)
         for h in range(cuts.path[k], cuts.path_end[k]):
-            i = paths[h]
+            i = system.paths[h]
             for r in range(cuts.rows[k]):
                 for c in range(e.node[i, SIZE]):
-                    B1[r, c] = rows[r, tree.s_at[i] + c]
+                    B1[r, c] = work.rows[r, system.tree.s_at[i] + c]
             add_block(e, values, cuts.node[k], i, B1, 1.0)
     for d in range(drives.row.shape[0]):
         i = drives.body[d]
@@ -292,11 +311,13 @@ def constraint_blocks(tree, frames, e, cuts, drives, paths, cut, q, E, X, B, row
 
 
 @called
-def stiffness_blocks(tree, bodies, e, joint_forces, joint_slope, values, damping):
+def stiffness_blocks(system, work, damping):
     """K_ff + damping · D_ff and the slopes −∂τ/∂β − damping · ∂τ/∂η of joint forces into the diagonal blocks.
 
     Theory, sections 7, 39.
     """
+    tree, bodies, e, values = system.tree, system.bodies, system.elimination, work.values
+    joint_forces, joint_slope = system.forces.joint, work.joint_slope
     for i in range(tree.parent.shape[0]):
         n = e.node[i, SIZE]
         first = e.node[i, DIAGONAL] + tree.nv[i] * (n + 1)
@@ -312,48 +333,58 @@ def stiffness_blocks(tree, bodies, e, joint_forces, joint_slope, values, damping
             values[e.node[i, DIAGONAL] + joint_forces.v[f] * (e.node[i, SIZE] + 1)] += max(slope, 0.0)
 
 
+@part
+def coupling_poses(work, k, q):
+    """Poses of the frames of coupling k into work.coupling; the kinematics of q are up to date."""
+    a, b = work.coupling.a[k], work.coupling.b[k]
+    Ra, xa = frame_pose(work.frames, a, q)
+    Rb, xb = frame_pose(work.frames, b, q)
+    RA, rA = world_pose(work.frames, work.motion, a, Ra, xa)
+    RB, rB = world_pose(work.frames, work.motion, b, Rb, xb)
+    keep_poses(work.coupling, k, (Ra, xa), (Rb, xb), relative_pose(RA, rA, RB, rB))
+
+
 @called
-def coupling_blocks(tree, frames, e, couplings, paths, motion, slopes, q, E, X, B, rows, values, damping):
+def coupling_blocks(system, work, q, damping):
     """Jᵀ (K + damping · D) J of springs, bushings and forces in cut joints; J (6, ns) the relative twist of their frames."""
-    P = B[3]
+    couplings, paths, e = system.couplings, system.paths, system.elimination
+    P = work.B[ON_B]
     for k in range(couplings.a.shape[0]):
-        a = couplings.a[k]
-        b = couplings.b[k]
-        Ra, xa = frame_pose(frames, a, q)
-        Rb, xb = frame_pose(frames, b, q)
-        RA, rA = world_pose(frames, motion, a, Ra, xa)
-        RB, rB = world_pose(frames, motion, b, Rb, xb)
-        Rr, xr = relative_pose(RA, rA, RB, rB)
+        coupling_poses(work, k, q)
         for r in range(6):
             for c in range(6):
                 P[r, c] = 1.0 if r == c else 0.0
         first = couplings.path[k]
         last = couplings.path_end[k]
-        relative_rows(tree, frames, e, paths, first, last, couplings.top[k], a, Ra, xa, b, Rb, xb, Rr, xr, q, P, 6, E, X, B, rows)
+        clear_rows(system, work.rows, first, last)
+        relative_rows(system, work, work.coupling, k, q, work.rows)
         for r in range(6):
             for c in range(6):
-                P[r, c] = slopes[k, r, c] + damping * slopes[k, 6 + r, c]
+                P[r, c] = work.slopes[k, r, c] + damping * work.slopes[k, 6 + r, c]
         for h in range(first, last):
             j = paths[h]
             # bodies of a path are sorted, and the matrix is symmetric: one triangle
             for l in range(first, h + 1):
                 i = paths[l]
-                rank_six(rows, tree.s_at[i], e.node[i, SIZE], tree.s_at[j], e.node[j, SIZE], P, B[0], B[1])
-                add_block(e, values, i, j, B[1], 1.0)
+                rank_six(system, work, i, j)
+                add_block(e, work.values, i, j, work.B[1], 1.0)
 
 
 @part
-def rank_six(rows, i, ni, j, nj, P, KJ, out):
-    """out (n_i, n_j) = J_iᵀ P J_j for the columns i … i+n_i and j … j+n_j of the six rows J; P (6, 6)."""
+def rank_six(system, work, i, j):
+    """work.B[1] (n_i, n_j) = J_iᵀ P J_j for the columns of bodies i and j of the six rows J in work.rows; P (6, 6): work.B[3]."""
+    rows, KJ, P, out = work.rows, work.B[0], work.B[ON_B], work.B[1]
+    at, to = system.tree.s_at[i], system.tree.s_at[j]
+    ni, nj = system.elimination.node[i, SIZE], system.elimination.node[j, SIZE]
     for a in range(6):
         for c in range(nj):
             x = 0.0
             for b in range(6):
-                x += P[a, b] * rows[b, j + c]
+                x += P[a, b] * rows[b, to + c]
             KJ[a, c] = x
     for a in range(ni):
         for c in range(nj):
             x = 0.0
             for b in range(6):
-                x += rows[b, i + a] * KJ[b, c]
+                x += rows[b, at + a] * KJ[b, c]
             out[a, c] = x

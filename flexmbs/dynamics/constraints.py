@@ -18,9 +18,9 @@ import math
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child
-from flexmbs.algebra.small import ZERO3, add, load3_at, load9_at, scale, store3_at, store9_at, sub, tmatmul, tmul
+from flexmbs.algebra.small import ZERO3, add, load3_at, scale, sub, tmatmul, tmul
 from flexmbs.algebra.so3 import log_so3
-from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, world_pose
+from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, keep_poses, pose_between, world_pose
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, relative_pose, relative_twist
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.relations import relation_rows
@@ -155,8 +155,7 @@ def closest_coordinates(cuts, joints, start, cut, beta, k):
     for a in range(n):
         cut.eta[k, a] = 0.0
     spare = beta.shape[0] - SPARE
-    Rr = load9_at(cut.R, k, 0)
-    xr = load3_at(cut.x, k, 0)
+    Rr, xr = pose_between(cut.pair, k)
     dx = ZERO3
     th = ZERO3
     for _ in range(CLOSEST_ITERATIONS):
@@ -176,39 +175,34 @@ def closest_coordinates(cuts, joints, start, cut, beta, k):
 
 
 @part
-def cut_joint(
-    cuts, constant, drives, frames, joints, relations, laws, workspace, path, io, gravity, motion, cut, beta, gs, k, t, q, s, sd
-):  # fmt: skip
-    """Kinematics of cut joint k and its constraint values g = 𝒯 e, 𝒯 V_rel, 𝒯 (V̇_rel − Ċ η) into ``gs`` (theory, section 14).
+def cut_joint(system, work, k, t, here):
+    """Kinematics of cut joint k and its constraint values g = 𝒯 e, 𝒯 V_rel, 𝒯 (V̇_rel − Ċ η) into work.gs (theory, section 14).
 
     V̇_rel = V̇_b − Ad(X⁻¹) V̇_a + ad(V_rel) Ad(X⁻¹) V_a; at ṡ = 0 the third is −γ. Relations and user functions have kernels of
     their own.
     """
+    cuts, constant, joints, drives = system.cuts, system.constant, system.joints, system.drives
+    cut, beta, gs = work.cut, work.beta, work.gs
     a = cuts.frame_p[k]
     b = cuts.frame_c[k]
-    Ra, xa = frame_pose(frames, a, q)
-    Rb, xb = frame_pose(frames, b, q)
-    RA, rA = world_pose(frames, motion, a, Ra, xa)
-    RB, rB = world_pose(frames, motion, b, Rb, xb)
-    va, wa, ava, awa = frame_rates(frames, gravity, motion, a, Ra, xa, q, s, sd)
-    vb, wb, avb, awb = frame_rates(frames, gravity, motion, b, Rb, xb, q, s, sd)
+    Ra, xa = frame_pose(work.frames, a, here.q)
+    Rb, xb = frame_pose(work.frames, b, here.q)
+    RA, rA = world_pose(work.frames, work.motion, a, Ra, xa)
+    RB, rB = world_pose(work.frames, work.motion, b, Rb, xb)
+    va, wa, ava, awa = frame_rates(work, system.gravity, a, (Ra, xa), here)
+    vb, wb, avb, awb = frame_rates(work, system.gravity, b, (Rb, xb), here)
     Rr, xr = relative_pose(RA, rA, RB, rB)
-    store9_at(cut.Ra, k, 0, Ra)
-    store3_at(cut.xa, k, 0, xa)
-    store9_at(cut.Rb, k, 0, Rb)
-    store3_at(cut.xb, k, 0, xb)
-    store9_at(cut.R, k, 0, Rr)
-    store3_at(cut.x, k, 0, xr)
+    keep_poses(cut.pair, k, (Ra, xa), (Rb, xb), (Rr, xr))
     v, w, cv, cw = relative_twist(Rr, xr, va, wa, vb, wb)
     av, aw = twist_to_child(Rr, xr, ava, awa)
     kv, kw = bracket(v, w, cv, cw)
     av = add(sub(avb, av), kv)
     aw = add(sub(awb, aw), kw)
     if cuts.kernel[k] == OF_FUNCTIONS:
-        user_rows(relations[k], laws, io, t, cuts.closed[k], cut, gs, k, cuts.row[k], Rr, xr, v, w, av, aw)
+        user_rows(system, work, k, t, (v, w), (av, aw))
         return
     if cuts.kernel[k] != OF_CHAIN:
-        relation_rows(cuts, relations, path.kept, workspace, cut, gs, k, t, Rr, tmul(Rr, xr), v, w, av, aw)
+        relation_rows(system, work, k, t, (v, w), (av, aw))
         return
     # C, C⁺ and 𝒯 of hinges, slides and fixed joints do not depend on β: taken from the compiled model
     if cuts.constant[k] == 1:
@@ -216,7 +210,7 @@ def cut_joint(
             cut.directions[k, c] = constant.directions[k, c]
             cut.inverse[k, c] = constant.inverse[k, c]
             cut.covectors[k, c] = constant.covectors[k, c]
-    dx, th = closest_coordinates(cuts, joints, path.beta, cut, beta, k)
+    dx, th = closest_coordinates(cuts, joints, work.path.beta, cut, beta, k)
     for c in range(cuts.nv[k]):
         cut.eta[k, c] = six_apply(cut.inverse, k, 6 * c, v, w)
     if cuts.constant[k] == 0:
@@ -239,32 +233,21 @@ def cut_joint(
 
 
 @called
-def drive_values(tree, drives, laws, io, gs, rate, t, q, s, sd):
+def drive_values(system, work, t, here):
     """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ (theory, section 14)."""
+    tree, drives, gs = system.tree, system.drives, work.gs
     for d in range(drives.row.shape[0]):
         row = drives.row[d]
         i = drives.body[d]
         if i >= 0:
-            gs.position[row] = q[tree.q_at[i] + drives.q[d]]
-            gs.velocity[row] = s[tree.s_at[i] + drives.v[d]]
-            gs.acceleration[row] = sd[tree.s_at[i] + drives.v[d]]
-        f, fd, fdd = law_of_time(laws, drives.law[d], t, io)
-        rate[row] = fd
+            gs.position[row] = here.q[tree.q_at[i] + drives.q[d]]
+            gs.velocity[row] = here.s[tree.s_at[i] + drives.v[d]]
+            gs.acceleration[row] = here.sd[tree.s_at[i] + drives.v[d]]
+        f, fd, fdd = law_of_time(system.laws, drives.law[d], t, work.io)
+        work.drive_rate[row] = fd
         gs.position[row] -= f
         gs.velocity[row] -= fd
         gs.acceleration[row] -= fdd
-
-
-@part
-def cut_wrench(cuts, frames, motion, force, cut, k, q, f, n):
-    """Wrench (f, n) on the child's frame of cut joint k, its axes, with its reaction on the parent's frame.
-
-    Theory, section 14.
-    """
-    apply_pair(
-        frames, motion, force, cuts.frame_p[k], load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0), cuts.frame_c[k],
-        load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0), load9_at(cut.R, k, 0), load3_at(cut.x, k, 0), q, f, n,
-    )  # fmt: skip
 
 
 @part
@@ -280,15 +263,16 @@ def constraint_wrench(cuts, cut, k, lam):
 
 
 @called
-def apply_constraint_forces(tree, cuts, drives, frames, motion, force, cut, q, lam):
-    """Add Gᵀ λ to the applied wrenches and generalized forces: λ (nc,) of cut joints and drives (theory, section 22)."""
-    for k in range(cuts.row.shape[0]):
-        f, n = constraint_wrench(cuts, cut, k, lam)
-        cut_wrench(cuts, frames, motion, force, cut, k, q, f, n)
+def apply_constraint_forces(system, work, q, lam):
+    """Add Gᵀ λ to the applied wrenches and generalized forces: λ (nc,) of cut joints and drives (theory, sections 14 and 22)."""
+    tree, drives = system.tree, system.drives
+    for k in range(system.cuts.row.shape[0]):
+        f, n = constraint_wrench(system.cuts, work.cut, k, lam)
+        apply_pair(work, work.cut.pair, k, q, f, n)
     for d in range(drives.row.shape[0]):
         i = drives.body[d]
         if i >= 0:
-            force[tree.s_at[i] + drives.v[d]] += lam[drives.row[d]]
+            work.force[tree.s_at[i] + drives.v[d]] += lam[drives.row[d]]
 
 
 @part

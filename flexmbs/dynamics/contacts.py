@@ -12,35 +12,28 @@ Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the ch
 """
 
 from flexmbs._jit import called, part
-from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, scale, store3_at, store9_at, tmul
-from flexmbs.dynamics.blocks import frame_rows
-from flexmbs.algebra.se3 import wrench_to_parent
+from flexmbs.algebra.small import ZERO3, add, cross, load3_at, scale, store3_at, tmul
+from flexmbs.dynamics.blocks import ON_B, relative_rows
 from flexmbs.dynamics.constraints import six_apply
 from flexmbs.dynamics.contact_laws import law_force, law_slopes
-from flexmbs.dynamics.frames import apply_pair, frame_twist
+from flexmbs.dynamics.frames import apply_pair, end_pose, frame_twist, keep_poses, pose_between
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law
 from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 
 @called
-def between_frames(contacts, frames, motion, workspace, contact, k, q, s):
+def between_frames(system, work, k, q, s):
     """Gap (m), velocities (γ_N, γ_T1, γ_T2) (m/s) and covectors (d, c × d) of contact k between frames (theory, section 40).
 
     The kernel of its geometry (`flexmbs.model.contacts.contact.FrameContact`) gives g, n, t₁ and c in axes of a; t₂ = n × t₁.
     """
-    a = contacts.a[k]
-    b = contacts.b[k]
-    RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
-    RB, rB, Rb, xb, vb, wb = frame_twist(frames, motion, b, q, s)
+    contacts, contact, workspace = system.contacts, work.contact, work.laws
+    RA, rA, Ra, xa, va, wa = frame_twist(work.frames, work.motion, contacts.a[k], q, s)
+    RB, rB, Rb, xb, vb, wb = frame_twist(work.frames, work.motion, contacts.b[k], q, s)
     Rr, xr = relative_pose(RA, rA, RB, rB)
     v, w, _, _ = relative_twist(Rr, xr, va, wa, vb, wb)
-    store9_at(contact.Ra, k, 0, Ra)
-    store3_at(contact.xa, k, 0, xa)
-    store9_at(contact.Rb, k, 0, Rb)
-    store3_at(contact.xb, k, 0, xb)
-    store9_at(contact.R, k, 0, Rr)
-    store3_at(contact.x, k, 0, xr)
+    keep_poses(contact.pair, k, (Ra, xa), (Rb, xb), (Rr, xr))
     for c in range(3):
         workspace.x[c] = xr[c]
     for c in range(9):
@@ -72,12 +65,7 @@ def bounded_coordinate(system, work, k, q, s):
         j = contacts.cut[k]
         x = work.beta[system.cuts.beta_at[j] + contacts.q[k]]
         rate = cut.eta[j, contacts.v[k]]
-        store9_at(contact.Ra, k, 0, load9_at(cut.Ra, j, 0))
-        store3_at(contact.xa, k, 0, load3_at(cut.xa, j, 0))
-        store9_at(contact.Rb, k, 0, load9_at(cut.Rb, j, 0))
-        store3_at(contact.xb, k, 0, load3_at(cut.xb, j, 0))
-        store9_at(contact.R, k, 0, load9_at(cut.R, j, 0))
-        store3_at(contact.x, k, 0, load3_at(cut.x, j, 0))
+        keep_poses(contact.pair, k, end_pose(cut.pair, j, 1), end_pose(cut.pair, j, 0), pose_between(cut.pair, j))
         for c in range(6):
             contact.covectors[k, c] = sign * cut.inverse[j, 6 * contacts.v[k] + c]
     contact.gap[k] = sign * (x - system.contacts.bound[k])
@@ -94,7 +82,7 @@ def contact_kinematics(system, work, q, s):
         if system.contacts.geometry_kernel[k] < 0:
             bounded_coordinate(system, work, k, q, s)
         else:
-            between_frames(system.contacts, work.frames, work.motion, work.laws, work.contact, k, q, s)
+            between_frames(system, work, k, q, s)
 
 
 @called
@@ -114,11 +102,7 @@ def contact_force(system, work, k, q):
         y = contact.force[k, c]
         f = add(f, scale(y, load3_at(contact.covectors, k, 6 * c)))
         n = add(n, scale(y, load3_at(contact.covectors, k, 6 * c + 3)))
-    apply_pair(
-        work.frames, work.motion, work.force, contacts.a[k], load9_at(contact.Ra, k, 0), load3_at(contact.xa, k, 0),
-        contacts.b[k], load9_at(contact.Rb, k, 0), load3_at(contact.xb, k, 0), load9_at(contact.R, k, 0),
-        load3_at(contact.x, k, 0), q, f, n,
-    )  # fmt: skip
+    apply_pair(work, contact.pair, k, q, f, n)
 
 
 @part
@@ -177,21 +161,7 @@ def contact_rows(system, work, k, q, rows):
     if i >= 0:
         rows[0, system.tree.s_at[i] + contacts.v[k]] = system.contacts.sign[k]
         return
-    P, Q = work.B[3], work.B[2]  # covectors on b; on a: P Ad(X_rel⁻¹)
-    Rr, xr = load9_at(contact.R, k, 0), load3_at(contact.x, k, 0)
     for c in range(3):
-        d = load3_at(contact.covectors, k, 6 * c)
-        m = load3_at(contact.covectors, k, 6 * c + 3)
-        store3_at(P, c, 0, d)
-        store3_at(P, c, 3, m)
-        d, m = wrench_to_parent(Rr, xr, d, m)
-        store3_at(Q, c, 0, d)
-        store3_at(Q, c, 3, m)
-    for end in range(2):
-        m = contacts.b[k] if end == 0 else contacts.a[k]
-        R = load9_at(contact.Rb if end == 0 else contact.Ra, k, 0)
-        x = load3_at(contact.xb if end == 0 else contact.xa, k, 0)
-        frame_rows(
-            system.tree, work.frames, system.elimination, m, R, x, q, P if end == 0 else Q, 3, 1.0 if end == 0 else -1.0, -1,
-            work.E, work.X, work.B[0], work.B[1], rows,
-        )  # fmt: skip
+        for a in range(6):
+            work.B[ON_B, c, a] = contact.covectors[k, 6 * c + a]
+    relative_rows(system, work, contact.pair, k, q, rows)

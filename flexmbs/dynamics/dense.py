@@ -15,7 +15,7 @@ from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kkt import kkt_blocks
-from flexmbs.system.records import System, Work
+from flexmbs.system.records import Evaluation, System, Work
 
 
 @called
@@ -65,16 +65,19 @@ def dense_mass(e, values, M):
 
 
 @packed()
-def dense_terms(system, work, t, q, s, z, zero, lam0, M, G):
+def dense_terms(system, work, t, here, M, G):
     """`dense_equations` for Python."""
-    dense_equations(system, work, t, q, s, z, zero, lam0, M, G)
+    dense_equations(system, work, t, here, M, G)
 
 
 @part
-def dense_equations(system, work, t, q, s, z, zero, lam0, M, G):
-    """M (ns, ns) and G (nc, ns), −k into work.r, constraint values of ṡ = 0 into work.gs (theory, section 23)."""
-    residual(system, work, t, q, s, zero, lam0, z, False, work.r)
-    kkt_blocks(system, work, q, 1.0)
+def dense_equations(system, work, t, here, M, G):
+    """M (ns, ns) and G (nc, ns), −k into work.r, constraint values of ṡ = 0 into work.gs, at q, s and z of the state ``here``.
+
+    Theory, section 23.
+    """
+    residual(system, work, t, Evaluation(here.q, here.s, work.zero, work.zero, here.z, work.r), False)
+    kkt_blocks(system, work, here.q, 1.0)
     dense_mass(system.elimination, work.values, M)
     dense_constraints(system.elimination, work.values, G)
 
@@ -94,7 +97,8 @@ def terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z:
     """The equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state (t, q, s, force states z) in dense form (theory, section 23)."""
     ns, nc, nz = (int(n) for n in system.layout[2:])
     M, G = np.zeros((ns, ns)), np.zeros((nc, ns))
-    dense_terms(system, work, t, q, s, np.zeros(nz) if z is None else z, np.zeros(ns), np.zeros(nc), M, G)
+    here = Evaluation(q, s, work.zero, work.zero, np.zeros(nz) if z is None else z, work.r)
+    dense_terms(system, work, t, here, M, G)
     return Terms(M, -work.r, G, -work.gs.acceleration, work.gs.position.copy(), work.gs.velocity.copy())
 
 

@@ -32,18 +32,14 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
     ``bodies_alone``: without the constraints; ``weightless``: without the acceleration −g of the ground.
     """
     system, work = model.system, model.work
-    q, s, sd = here.q, here.s, here.sd
     gravity = work.zero if weightless != 0.0 else system.gravity
-    shapes_now(work.frames, q, s)
-    outward(system.tree, work.frames, system.joints, gravity, work.motion, q, s, sd)
+    shapes_now(work.frames, here.q, here.s)
+    outward(system, work, gravity, here)
     if bodies_alone != 0.0:
         return 0
     for k in range(system.cuts.row.shape[0]):
-        cut_joint(
-            system.cuts, system.constant, system.drives, work.frames, system.joints, system.relations, system.laws, work.laws,
-            work.path, work.io, system.gravity, work.motion, work.cut, work.beta, work.gs, k, t, q, s, sd,
-        )  # fmt: skip
-    drive_values(system.tree, system.drives, system.laws, work.io, work.gs, work.drive_rate, t, q, s, sd)
+        cut_joint(system, work, k, t, here)
+    drive_values(system, work, t, here)
     return 0
 
 
@@ -52,19 +48,19 @@ def residual_at(model, here, none, t, slopes, gathered):
     """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single bodies as they are."""
     system, work = model.system, model.work
     tree, motion = system.tree, work.motion
-    q, s, sd, r = here.q, here.s, here.sd, here.r
+    q, s, r = here.q, here.s, here.r
     with_slopes = slopes != 0.0
     clear_energies(system, work)
     for a in range(r.shape[0]):
         r[a] = 0.0
-    kinematics(system, work, t, q, s, sd)
-    apply_forces(system, work, t, q, s, here.z, with_slopes)
+    kinematics(system, work, t, q, s, here.sd)
+    apply_forces(system, work, t, here, with_slopes)
     apply_contact_forces(system, work, q, s, with_slopes)
     if gathered != 0.0:
-        apply_constraint_forces(tree, system.cuts, system.drives, work.frames, motion, work.force, work.cut, q, here.lam)
+        apply_constraint_forces(system, work, q, here.lam)
     for i in range(tree.parent.shape[0]):
         # shape products are kept by body: the factor of the recursion takes them from there
-        inertia_force(system.bodies, tree, motion, i, q, s, sd, work.products[i], r)
+        inertia_force(system, work, i, here, work.products[i])
         for a in range(6):
             motion.wrench[i, a] -= motion.applied[i, a]
     for a in range(r.shape[0]):
@@ -100,14 +96,14 @@ def motion_of_bodies(system, work, q, s, sd, weightless):
 
 
 @part
-def residual(system, work, t, q, s, sd, lam, z, slopes, r):
-    """r = M ṡ − k − Gᵀ λ (ns,); fills kinematics, constraint values, joint wrenches and the power account on the way.
+def residual(system, work, t, here, slopes):
+    """r = M ṡ − k − Gᵀ λ (ns,) into here.r; fills kinematics, constraint values, joint wrenches and the power account on the way.
 
     Theory, sections 19 and 23; recursive Newton-Euler algorithm, Featherstone 2008, section 5.3.
     """
-    here = address_of(Evaluation(q, s, sd, lam, z, r))
+    given = address_of(Evaluation(here.q, here.s, here.sd, here.lam, here.z, here.r))
     call(
-        work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), here, here, t, 1.0 if slopes else 0.0, 1.0
+        work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), given, given, t, 1.0 if slopes else 0.0, 1.0
     )  # fmt: skip
 
 
@@ -148,12 +144,12 @@ def inward(tree, frames, motion, q, r):
         for k in range(tree.nv[i]):
             at = 6 * k
             r[tree.s_at[i] + k] += dot(load3_at(motion.directions, i, at), f) + dot(load3_at(motion.directions, i, at + 3), n)
-        modal_force(frames, tree.frame_c[i], Rc, q, f, n, r, -1.0)
+        modal_force(frames, tree.frame_c[i], Rc, q, (f, n), r, -1.0)
         p = tree.parent[i]
         if p >= 0:
             f, n = wrench_to_parent(load9_at(motion.Rj, i, 0), load3_at(motion.xj, i, 0), f, n)
             Rp = load9_at(motion.Rp, i, 0)
-            modal_force(frames, tree.frame_p[i], Rp, q, f, n, r, 1.0)
+            modal_force(frames, tree.frame_p[i], Rp, q, (f, n), r, 1.0)
             f, n = wrench_to_parent(Rp, load3_at(motion.xp, i, 0), f, n)
             increase3_at(motion.wrench, p, 0, f)
             increase3_at(motion.wrench, p, 3, n)

@@ -17,8 +17,7 @@ import math
 from flexmbs._jit import called, part
 from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, scale, sub, tmul
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
-from flexmbs.dynamics.constraints import cut_wrench
-from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist
+from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist, keep_poses
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.system.records import POWER_FORCES, POWER_LOSS
@@ -27,44 +26,52 @@ SLOPE_STEP = 1e-6
 
 
 @part
-def scalar_law(rows, laws, workspace, io, f, t, x, v, z):
-    """(force, its dissipative part, rate of the force state) of force f at coordinate x with rate v and force state z."""
-    workspace.x[0] = t
-    workspace.x[1] = x
-    workspace.x[2] = v
-    workspace.x[3] = z
-    given_values(rows.law, f, laws, workspace, io, 3)
+def scalar_law(system, work, rows, f, given):
+    """(force, its dissipative part, rate of the force state) of force f of ``rows``, ``given`` (t, x, v, z): at coordinate x with
+    rate v and force state z.
+    """
+    workspace = work.laws
+    for a in range(4):
+        workspace.x[a] = given[a]
+    given_values(rows.law, f, system.laws, workspace, work.io, 3)
     call_law(rows.law.kernel_index[f], rows.value[f], workspace, 3, 0.0)
     return workspace.out[0], workspace.out[1], workspace.out[2]
 
 
 @part
-def scalar_slopes(rows, laws, workspace, io, f, t, x, v, z, sign):
-    """``sign`` · (∂F/∂x, ∂F/∂v), which the law gives itself (with its sign), or by central differences."""
+def scalar_slopes(system, work, rows, f, given, sign):
+    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central differences; ``given`` (t, x, v, z)."""
     if rows.law.has_slopes[f] == 1:
-        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2, 1.0)
-        return workspace.out[0], workspace.out[1]
+        call_law(rows.law.kernel_index[f], rows.value[f], work.laws, 2, 1.0)
+        return work.laws.out[0], work.laws.out[1]
+    t, x, v, z = given
     h = SLOPE_STEP * (1.0 + abs(x))
     hv = SLOPE_STEP * (1.0 + abs(v))
-    a, _, _ = scalar_law(rows, laws, workspace, io, f, t, x + h, v, z)
-    b, _, _ = scalar_law(rows, laws, workspace, io, f, t, x - h, v, z)
-    c, _, _ = scalar_law(rows, laws, workspace, io, f, t, x, v + hv, z)
-    d, _, _ = scalar_law(rows, laws, workspace, io, f, t, x, v - hv, z)
+    a, _, _ = scalar_law(system, work, rows, f, (t, x + h, v, z))
+    b, _, _ = scalar_law(system, work, rows, f, (t, x - h, v, z))
+    c, _, _ = scalar_law(system, work, rows, f, (t, x, v + hv, z))
+    d, _, _ = scalar_law(system, work, rows, f, (t, x, v - hv, z))
     return sign * (a - b) / (2.0 * h), sign * (c - d) / (2.0 * hv)
 
 
 @part
-def joint_force_value(rows, laws, workspace, io, force_rate, f, t, x, v, z):
-    """(τ, dissipative part of τ) of joint force f at coordinate x and rate v; the rate ż of its state into force_rate."""
-    state = rows.state[f]
-    tau, loss, rate = scalar_law(rows, laws, workspace, io, f, t, x, v, z[state] if state >= 0 else 0.0)
-    if state >= 0:
-        force_rate[state] = rate
+def joint_force_value(system, work, f, given):
+    """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v, z); the rate ż of its state into work.force_rate."""
+    rows = system.forces.joint
+    tau, loss, rate = scalar_law(system, work, rows, f, given)
+    if rows.state[f] >= 0:
+        work.force_rate[rows.state[f]] = rate
     return tau, loss
 
 
+@part
+def force_state(rows, f, z):
+    """State of joint force f, 0 if it has none."""
+    return z[rows.state[f]] if rows.state[f] >= 0 else 0.0
+
+
 @called
-def joint_forces(system, work, t, q, s, z, slopes):
+def joint_forces(system, work, t, here, slopes):
     """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ (theory, section 39).
 
     Slopes −∂τ/∂β and −∂τ/∂η by joint; of a cut joint C⁺ᵀ (…) C⁺ (6×6) on the relative twist of its frames.
@@ -76,12 +83,13 @@ def joint_forces(system, work, t, q, s, z, slopes):
         k = rows.cut[f]
         c = rows.v[f]
         if i >= 0:
-            x = q[system.tree.q_at[i] + rows.q[f]]
-            v = s[system.tree.s_at[i] + c]
+            x = here.q[system.tree.q_at[i] + rows.q[f]]
+            v = here.s[system.tree.s_at[i] + c]
         else:
             x = work.beta[system.cuts.beta_at[k] + rows.q[f]]
             v = cut.eta[k, c]
-        tau, loss = joint_force_value(rows, system.laws, work.laws, work.io, work.force_rate, f, t, x, v, z)
+        given = (t, x, v, force_state(rows, f, here.z))
+        tau, loss = joint_force_value(system, work, f, given)
         work.power[POWER_FORCES] += (tau - loss) * v
         work.power[POWER_LOSS] -= loss * v
         row = 6 * c
@@ -90,10 +98,9 @@ def joint_forces(system, work, t, q, s, z, slopes):
         else:
             force = scale(tau, load3_at(cut.inverse, k, row))
             moment = scale(tau, load3_at(cut.inverse, k, row + 3))
-            cut_wrench(system.cuts, work.frames, work.motion, work.force, cut, k, q, force, moment)
+            apply_pair(work, cut.pair, k, here.q, force, moment)
         if slopes:
-            state = rows.state[f]
-            kx, kv = scalar_slopes(rows, system.laws, work.laws, work.io, f, t, x, v, z[state] if state >= 0 else 0.0, -1.0)
+            kx, kv = scalar_slopes(system, work, rows, f, given, -1.0)
             work.joint_slope[f, 0] = kx
             work.joint_slope[f, 1] = kv
             if i < 0:
@@ -106,11 +113,12 @@ def joint_forces(system, work, t, q, s, z, slopes):
 
 
 @called
-def frame_forces(rows, laws, workspace, frames, motion, generalized, io, power, t, q, s):
+def frame_forces(system, work, t, here):
     """Forces and torques F(t, r, A, v, ω) on frames, in world axes (N, N m) (theory, section 39)."""
+    rows, workspace = system.forces.frame, work.laws
     for f in range(rows.coupling.shape[0]):
         m = rows.a[f]
-        A, r, Rm, xm, v, w = frame_twist(frames, motion, m, q, s)
+        A, r, Rm, xm, v, w = frame_twist(work.frames, work.motion, m, here.q, here.s)
         x = workspace.x
         vw = mul(A, v)
         ww = mul(A, w)
@@ -121,18 +129,19 @@ def frame_forces(rows, laws, workspace, frames, motion, generalized, io, power, 
             x[16 + a] = ww[a]
         for a in range(9):
             x[4 + a] = A[a]
-        given_values(rows.law, f, laws, workspace, io, 19)
+        given_values(rows.law, f, system.laws, workspace, work.io, 19)
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 6, 0.0)
         out = workspace.out
         force = tmul(A, (out[0], out[1], out[2]))
         torque = tmul(A, (out[3], out[4], out[5]))
-        power[POWER_FORCES] += dot(force, v) + dot(torque, w)
-        apply_wrench(frames, motion, generalized, m, Rm, xm, q, force, torque)
+        work.power[POWER_FORCES] += dot(force, v) + dot(torque, w)
+        apply_wrench(work, m, (Rm, xm), here.q, force, torque)
 
 
 @called
-def line_forces(rows, laws, workspace, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
+def line_forces(system, work, t, here, slopes):
     """Tension F(t, l − l₀, l̇) along the line between two frames: −F u on b, F u on a, no moments (theory, section 39)."""
+    rows, frames, motion, q, s = system.forces.line, work.frames, work.motion, here.q, here.s
     for f in range(rows.coupling.shape[0]):
         a = rows.a[f]
         b = rows.b[f]
@@ -145,37 +154,36 @@ def line_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
             continue
         u = scale(1.0 / length, d)
         rate = dot(u, sub(vb, tmul(Rr, va)))
-        x = length - rows.value[f, rows.value.shape[1] - 1]
-        tension, loss, _ = scalar_law(rows, laws, workspace, io, f, t, x, rate, 0.0)
-        power[POWER_FORCES] -= (tension - loss) * rate
-        power[POWER_LOSS] += loss * rate
-        apply_wrench(frames, motion, generalized, b, Rb, xb, q, scale(-tension, u), ZERO3)
-        apply_wrench(frames, motion, generalized, a, Ra, xa, q, scale(tension, mul(Rr, u)), ZERO3)
+        given = (t, length - rows.value[f, rows.value.shape[1] - 1], rate, 0.0)
+        tension, loss, _ = scalar_law(system, work, rows, f, given)
+        work.power[POWER_FORCES] -= (tension - loss) * rate
+        work.power[POWER_LOSS] += loss * rate
+        apply_wrench(work, b, (Rb, xb), q, scale(-tension, u), ZERO3)
+        apply_wrench(work, a, (Ra, xa), q, scale(tension, mul(Rr, u)), ZERO3)
         if slopes:
-            k, c = scalar_slopes(rows, laws, workspace, io, f, t, x, rate, 0.0, 1.0)
-            at = rows.coupling[f]
+            k, c = scalar_slopes(system, work, rows, f, given, 1.0)
+            stiffness = work.slopes[rows.coupling[f]]
             # tension also holds the line straight; pressure would bend it out, and the matrix has to stay definite
             across = max(tension, 0.0) / length
             for i in range(3):
                 for j in range(3):
                     unit = 1.0 if i == j else 0.0
-                    stiffness[at, i, j] = k * u[i] * u[j] + across * (unit - u[i] * u[j])
-                    stiffness[at, 6 + i, j] = c * u[i] * u[j]
+                    stiffness[i, j] = k * u[i] * u[j] + across * (unit - u[i] * u[j])
+                    stiffness[6 + i, j] = c * u[i] * u[j]
 
 
 @called
-def pair_forces(rows, laws, workspace, frames, motion, generalized, io, power, stiffness, t, q, s, slopes):
+def pair_forces(system, work, t, here, slopes):
     """Force and torque on frame b in axes of a: elastic e conjugate to the displacement x and rotation vector ϑ of b in a,
     dissipative d conjugate to the velocities (theory, section 39).
 
     The elastic moment is T(ϑ)⁻ᵀ e_ϑ: with ω = T ϑ̇, n · ω = e_ϑ · ϑ̇, so that the gradient of a potential of (x, ϑ) is
     conservative at large rotations.
     """
+    rows, workspace, power = system.forces.pair, work.laws, work.power
     for f in range(rows.coupling.shape[0]):
-        a = rows.a[f]
-        b = rows.b[f]
-        RA, rA, Ra, xa, va, wa = frame_twist(frames, motion, a, q, s)
-        RB, rB, Rb, xb, vb, wb = frame_twist(frames, motion, b, q, s)
+        RA, rA, Ra, xa, va, wa = frame_twist(work.frames, work.motion, rows.a[f], here.q, here.s)
+        RB, rB, Rb, xb, vb, wb = frame_twist(work.frames, work.motion, rows.b[f], here.q, here.s)
         Rr, xr = relative_pose(RA, rA, RB, rB)
         v, w, _, _ = relative_twist(Rr, xr, va, wa, vb, wb)
         v = mul(Rr, v)  # velocities of b relative to a, axes of a
@@ -188,7 +196,7 @@ def pair_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
             x[4 + i] = th[i]
             x[7 + i] = v[i]
             x[10 + i] = w[i]
-        given_values(rows.law, f, laws, workspace, io, 1)
+        given_values(rows.law, f, system.laws, workspace, work.io, 1)
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12, 0.0)
         out = workspace.out
         ef = (out[0], out[1], out[2])
@@ -197,11 +205,11 @@ def pair_forces(rows, laws, workspace, frames, motion, generalized, io, power, s
         ln = (out[9], out[10], out[11])
         power[POWER_FORCES] += dot(ef, v) + dot(en, w)
         power[POWER_LOSS] -= dot(lf, v) + dot(ln, w)
-        fb = tmul(Rr, add(ef, lf))
-        nb = tmul(Rr, add(en, ln))
-        apply_pair(frames, motion, generalized, a, Ra, xa, b, Rb, xb, Rr, xr, q, fb, nb)
+        k = rows.coupling[f]
+        keep_poses(work.coupling, k, (Ra, xa), (Rb, xb), (Rr, xr))
+        apply_pair(work, work.coupling, k, here.q, tmul(Rr, add(ef, lf)), tmul(Rr, add(en, ln)))
         if slopes:
-            pair_slopes(rows, f, workspace, Rr, stiffness[rows.coupling[f]])
+            pair_slopes(rows, f, workspace, Rr, work.slopes[k])
 
 
 @part
@@ -247,7 +255,7 @@ def pair_differences(rows, f, workspace, columns):
 
 
 @part
-def apply_forces(system, work, t, q, s, z, slopes):
+def apply_forces(system, work, t, here, slopes):
     """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into work.power.
 
     Theory, section 39.
@@ -258,18 +266,10 @@ def apply_forces(system, work, t, q, s, z, slopes):
             for a in range(12):
                 for b in range(6):
                     work.slopes[k, a, b] = 0.0
-    joint_forces(system, work, t, q, s, z, slopes)
+    joint_forces(system, work, t, here, slopes)
     if forces.frame.coupling.shape[0] > 0:
-        frame_forces(
-            forces.frame, system.laws, work.laws, work.frames, work.motion, work.force, work.io, work.power, t, q, s
-        )  # fmt: skip
+        frame_forces(system, work, t, here)
     if forces.line.coupling.shape[0] > 0:
-        line_forces(
-            forces.line, system.laws, work.laws, work.frames, work.motion, work.force, work.io, work.power, work.slopes, t, q, s,
-            slopes,
-        )  # fmt: skip
+        line_forces(system, work, t, here, slopes)
     if forces.pair.coupling.shape[0] > 0:
-        pair_forces(
-            forces.pair, system.laws, work.laws, work.frames, work.motion, work.force, work.io, work.power, work.slopes, t, q, s,
-            slopes,
-        )  # fmt: skip
+        pair_forces(system, work, t, here, slopes)

@@ -18,7 +18,9 @@ import numpy as np
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
-from flexmbs.algebra.small import ZERO3, add, cross, increase3_at, load3_at, load9_at, matmul, mul, neg, scale, sub, tmul
+from flexmbs.algebra.small import (
+    ZERO3, add, cross, increase3_at, load3_at, load9_at, matmul, mul, neg, scale, store3_at, store9_at, sub, tmul,
+)  # fmt: skip
 from flexmbs.algebra.so3 import exp_so3, tangent, tangent_rate, tangent_transposed
 from flexmbs.system.records import Frames
 
@@ -142,13 +144,14 @@ def modal_motion(frames, m, Rm, q, s, sd):
 
 
 @part
-def modal_force(frames, m, Rm, q, f, t, out, factor):
-    """out[modal rows] += factor · Φ_mᵀ (f, t) for a wrench (N, N m) in the frame's axes.
+def modal_force(frames, m, Rm, q, wrench, out, factor):
+    """out[modal rows] += factor · Φ_mᵀ (f, t) for a wrench (f, t) (N, N m) in the frame's axes.
 
     Φ_mᵀ (f, t) = (φ − K0 q_f)ᵀ R_m f + (ψ − K0 q_f)ᵀ T(ϑ)ᵀ R_0 t (theory, section 10).
     """
     if frames.elastic[m] == 0:
         return
+    f, t = wrench
     at = frames.sf_at[m]
     th = displacement(frames, m, 3, q)
     a = scale(factor, mul(Rm, f))
@@ -188,15 +191,18 @@ def ground_acceleration(gravity, Rm):
 
 
 @part
-def frame_rates(frames, gravity, motion, m, Rm, xm, q, s, sd):
+def frame_rates(work, gravity, m, pose, here):
     """Twist V_m and rate V̇_m of frame m, its axes, as (v, ω, v̇, ω̇); the rate holds the −g of the ground.
 
-    V_m = Ad(X_m⁻¹) V + v,  V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + v̇  (theory, sections 2 and 10).
+    V_m = Ad(X_m⁻¹) V + v,  V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + v̇  (theory, sections 2 and 10); ``pose`` X_m = (R_m, x_m)
+    in the body, q, s and ṡ of the state ``here``.
     """
+    frames, motion = work.frames, work.motion
+    Rm, xm = pose
     i = frames.body[m]
     if i < 0:
         return ZERO3, ZERO3, ground_acceleration(gravity, Rm), ZERO3
-    v, w, vd, wd = modal_motion(frames, m, Rm, q, s, sd)
+    v, w, vd, wd = modal_motion(frames, m, Rm, here.q, here.s, here.sd)
     cv, cw = twist_to_child(Rm, xm, load3_at(motion.twist, i, 0), load3_at(motion.twist, i, 3))
     av, aw = twist_to_child(Rm, xm, load3_at(motion.acceleration, i, 0), load3_at(motion.acceleration, i, 3))
     kv, kw = bracket(v, w, cv, cw)
@@ -227,26 +233,50 @@ def frame_twist(frames, motion, m, q, s):
 
 
 @part
-def apply_wrench(frames, motion, force, m, Rm, xm, q, f, n):
-    """Add the wrench (f, n), frame axes, at frame m to the applied forces of its body.
+def apply_wrench(work, m, pose, q, f, n):
+    """Add the wrench (f, n), frame axes, at frame m to the applied forces of its body; ``pose`` X_m = (R_m, x_m) in the body.
 
     Ad(X_m⁻¹)ᵀ (f, n) on the body, Φ_mᵀ (f, n) on its modes (N, N m; theory, section 10).
     """
-    i = frames.body[m]
+    i = work.frames.body[m]
     if i < 0:
         return
+    Rm, xm = pose
     fb, nb = wrench_to_parent(Rm, xm, f, n)
-    increase3_at(motion.applied, i, 0, fb)
-    increase3_at(motion.applied, i, 3, nb)
-    modal_force(frames, m, Rm, q, f, n, force, 1.0)
+    increase3_at(work.motion.applied, i, 0, fb)
+    increase3_at(work.motion.applied, i, 3, nb)
+    modal_force(work.frames, m, Rm, q, (f, n), work.force, 1.0)
+
+
+@part
+def keep_poses(pair, k, pose_a, pose_b, pose):
+    """Poses of frames a and b of pair k in their bodies, and of b in a, into ``pair``."""
+    store9_at(pair.Ra, k, 0, pose_a[0])
+    store3_at(pair.xa, k, 0, pose_a[1])
+    store9_at(pair.Rb, k, 0, pose_b[0])
+    store3_at(pair.xb, k, 0, pose_b[1])
+    store9_at(pair.R, k, 0, pose[0])
+    store3_at(pair.x, k, 0, pose[1])
+
+
+@part
+def end_pose(pair, k, end):
+    """Pose (R, x) of frame b (``end`` 0) or a (``end`` 1) of pair k in its body."""
+    if end == 0:
+        return load9_at(pair.Rb, k, 0), load3_at(pair.xb, k, 0)
+    return load9_at(pair.Ra, k, 0), load3_at(pair.xa, k, 0)
+
+
+@part
+def pose_between(pair, k):
+    """Pose X_ab = (R, x) of frame b in frame a of pair k."""
+    return load9_at(pair.R, k, 0), load3_at(pair.x, k, 0)
 
 
 @called
-def apply_pair(frames, motion, force, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
-    """Wrench W = (f, n), axes of b, on frame b and its reaction −Ad(X_rel⁻¹)ᵀ W on frame a.
-
-    X_rel = (Rr, xr) is the pose of b in a.
-    """
-    apply_wrench(frames, motion, force, b, Rb, xb, q, f, n)
+def apply_pair(work, pair, k, q, f, n):
+    """Wrench W = (f, n), axes of b, on frame b of pair k and its reaction −Ad(X_ab⁻¹)ᵀ W on frame a."""
+    apply_wrench(work, pair.b[k], end_pose(pair, k, 0), q, f, n)
+    Rr, xr = pose_between(pair, k)
     fa, na = wrench_to_parent(Rr, xr, f, n)
-    apply_wrench(frames, motion, force, a, Ra, xa, q, neg(fa), neg(na))
+    apply_wrench(work, pair.a[k], end_pose(pair, k, 1), q, neg(fa), neg(na))

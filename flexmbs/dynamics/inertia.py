@@ -51,7 +51,7 @@ def shape_products(bodies, i, n, q, at, U):
         for j in range(MOMENT * F):
             U[j] = bodies.linear[i, j]
         add_rows(bodies.quadratic[i], 0, columns, U, eta, 0, MOMENT * F, U, 0)
-        c, P = moments(bodies, i, columns, eta, U, c, P)
+        c, P = moments(bodies, i, columns, U, c, P)
     o = CENTRE * F
     U[o], U[o + 1], U[o + 2] = c[0], c[1], c[2]
     xx, xy, xz, _, yy, yz, _, _, zz = P
@@ -61,12 +61,13 @@ def shape_products(bodies, i, n, q, at, U):
 
 
 @part
-def moments(bodies, i, columns, eta, U, c, P):
+def moments(bodies, i, columns, U, c, P):
     """c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm, the moments of order one and two of u.
 
     P = ∫(x + w)(x + w)ᵀ dm with w = Σ_k η_k φ_k: half the sum of the products with x and with u = x + w gives x wᵀ, w xᵀ
     and w wᵀ.
     """
+    eta, _, _, _, _, _ = places(bodies)
     F = bodies.quadratic.shape[1]
     xx, xy, xz, _, yy, yz, _, _, zz = P
     c0, c1, c2 = c
@@ -94,8 +95,10 @@ def centre_and_inertia(bodies, U):
 
 
 @part
-def shape_rates(bodies, i, n, s, sd, to, U):
-    """η̇ and η̈ into U, the sums Σ_l η̇_l ∫φ_l × φ_k dm that gyroscopic forces need, and the loads of the fields' own mass."""
+def shape_rates(bodies, tree, i, s, sd, U):
+    """η̇ and η̈ of body i into U, the sums Σ_l η̇_l ∫φ_l × φ_k dm that gyroscopic forces need, and the loads of the fields' own
+    mass."""
+    n, to = tree.nf[i], tree.sf_at[i]
     F = bodies.quadratic.shape[1]
     _, rates, accelerations, loads, _, _ = places(bodies)
     for k in range(n):
@@ -111,8 +114,10 @@ def shape_rates(bodies, i, n, s, sd, to, U):
 
 
 @part
-def modal_matrices(bodies, i, n, q, at, s, sd, to, r):
-    """r += m_ff q̈_f + D_ff q̇_f + K_ff q_f of body i, the matrices (nf, nf) symmetric (theory, section 7)."""
+def modal_matrices(bodies, tree, i, here):
+    """here.r += m_ff q̈_f + D_ff q̇_f + K_ff q_f of body i, the matrices (nf, nf) symmetric (theory, section 7)."""
+    n, at, to = tree.nf[i], tree.qf_at[i], tree.sf_at[i]
+    q, s, sd, r = here.q, here.s, here.sd, here.r
     if bodies.diagonal[i] == 1:
         for k in range(n):
             r[to + k] += bodies.m_ff[i, k, k] * sd[to + k] + bodies.d_ff[i, k, k] * s[to + k] + bodies.k_ff[i, k, k] * q[at + k]
@@ -123,8 +128,9 @@ def modal_matrices(bodies, i, n, q, at, s, sd, to, r):
 
 
 @part
-def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
-    """Inertia wrench (f, n) into ``motion`` and modal forces r of body i: 𝓜 (V̇, q̈_f) − Q_v, plus elastic K_ff q_f + D_ff q̇_f.
+def inertia_force(system, work, i, here, U):
+    """Inertia wrench (f, n) of body i into work.motion and modal forces into here.r: 𝓜 (V̇, q̈_f) − Q_v, plus elastic
+    K_ff q_f + D_ff q̇_f.
 
     f = m a + ω̇×c + ω×(ω×c) + 2ω×S̄q̇ + S̄q̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(𝒩)ω − 𝒩ᵀω) + Ī_f q̈,
     r_k = S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ all in η, and Jᵀ r.
@@ -132,6 +138,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     N and N m about the origin of the body frame, body axes; v̇ holds the −g of the ground, so that weight is in f, n and
     r. Theory, sections 6 to 8; Shabana, Dynamics of Multibody Systems (2020), chapter 5.
     """
+    bodies, tree, motion, r = system.bodies, system.tree, work.motion, here.r
     at = tree.qf_at[i]
     to = tree.sf_at[i]
     n = tree.nf[i]
@@ -139,13 +146,13 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
     w = load3_at(motion.twist, i, 3)
     wd = load3_at(motion.acceleration, i, 3)
     a = add(load3_at(motion.acceleration, i, 0), cross(w, load3_at(motion.twist, i, 0)))
-    shape_products(bodies, i, n, q, at, U)
+    shape_products(bodies, i, n, here.q, at, U)
     c, theta = centre_and_inertia(bodies, U)
     f = add(scale(bodies.mass[i], a), add(cross(wd, c), cross(w, cross(w, c))))
     m = add(cross(c, a), add(mul(theta, wd), cross(w, mul(theta, w))))
     if n > 0:
         _, rates, accelerations, loads, _, _ = places(bodies)
-        shape_rates(bodies, i, n, s, sd, to, U)
+        shape_rates(bodies, tree, i, here.s, here.sd, U)
         w2 = dot(w, w)
         # ω × (ω × u) = (ω ωᵀ − ω² 1) u: one symmetric matrix serves the centrifugal forces of all modes
         xx, xy, xz = w[0] * w[0] - w2, w[0] * w[1], w[0] * w[2]
@@ -190,7 +197,7 @@ def inertia_force(bodies, tree, motion, i, q, s, sd, U, r):
         # loads on the fields act on the modes through z(q): Jᵀ r = r_φ + Tᵀ r_ψ
         if bodies.n_fields[i] > 0:
             folded(bodies, i, n, U, loads + n, r, to)
-        modal_matrices(bodies, i, n, q, at, s, sd, to, r)
+        modal_matrices(bodies, tree, i, here)
         tr = n0 + n4 + n8
         nw = (n0 * w[0] + n3 * w[1] + n6 * w[2], n1 * w[0] + n4 * w[1] + n7 * w[2], n2 * w[0] + n5 * w[1] + n8 * w[2])
         f = add(f, add(scale(2.0, cross(w, (vx, vy, vz))), (fx, fy, fz)))
@@ -241,8 +248,9 @@ def rigid_mass_rows(bodies, tree, i, U, M):
 
 
 @part
-def body_energy(bodies, tree, gravity, motion, i, q, s, U):
+def body_energy(system, work, i, q, s):
     """Kinetic, strain and gravity energy (J) of body i: T = ½ yᵀ𝓜 y, ½ q_fᵀ K_ff q_f and −g·(m r + A c) (theory, section 7)."""
+    bodies, tree, motion, gravity, U = system.bodies, system.tree, work.motion, system.gravity, work.U
     at = tree.qf_at[i]
     to = tree.sf_at[i]
     n = tree.nf[i]
@@ -255,7 +263,7 @@ def body_energy(bodies, tree, gravity, motion, i, q, s, U):
     if n > 0:
         _, rates, _, _, _, _ = places(bodies)
         # no accelerations enter: the velocities serve as their argument
-        shape_rates(bodies, i, n, s, s, to, U)
+        shape_rates(bodies, tree, i, s, s, U)
         columns = n + bodies.n_fields[i]
         for k in range(columns):
             for a in range(3):

@@ -22,12 +22,14 @@ from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose
 
 
 @called
-def outward(tree, frames, joints, gravity, motion, q, s, sd):
-    """Fill ``motion`` with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for (q, s, ṡ).
+def outward(system, work, gravity, here):
+    """Fill work.motion with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for the state (q, s, ṡ) ``here``.
 
     The shapes of the frames are up to date. Bodies are ordered parents first. The columns C of each joint (child's frame, its
     axes) and the poses X_pm, X_J, X_cm are kept: the inward sweep and the matrices need them. Theory, section 18.
     """
+    tree, joints, frames, motion = system.tree, system.joints, work.frames, work.motion
+    q, s, sd = here.q, here.s, here.sd
     for i in range(tree.parent.shape[0]):
         j = tree.joint[i]
         fp = tree.frame_p[i]
@@ -35,7 +37,7 @@ def outward(tree, frames, joints, gravity, motion, q, s, sd):
         at = tree.s_at[i]
         Rp, xp = frame_pose(frames, fp, q)
         A, r = world_pose(frames, motion, fp, Rp, xp)
-        pv, pw, av, aw = frame_rates(frames, gravity, motion, fp, Rp, xp, q, s, sd)
+        pv, pw, av, aw = frame_rates(work, gravity, fp, (Rp, xp), here)
         Rj, xj = joint_pose(joints, j, q, tree.q_at[i])
         jv, jw, bv, bw = joint_directions(joints, j, q, tree.q_at[i], s, at, motion.directions, i)
         r = add(r, mul(A, xj))

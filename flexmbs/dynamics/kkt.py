@@ -26,17 +26,13 @@ def kkt_at(model, here, none, factored, c_mass, c_damping):
     values = work.values
     for a in range(values.shape[0]):
         values[a] = 0.0
-    tree, frames, e = system.tree, work.frames, system.elimination
-    E, X, B = work.E, work.X, work.B
-    transmission(tree, frames, work.motion, q, E, X, B)
+    transmission(system, work, q)
     if c_mass != 0.0:
-        mass_blocks(system.bodies, tree, e, q, E, X, work.M, B, work.U, values, c_mass)
+        mass_blocks(system, work, q, c_mass)
     if c_damping >= 0.0:
-        stiffness_blocks(tree, system.bodies, e, system.forces.joint, work.joint_slope, values, c_damping)
-        coupling_blocks(
-            tree, frames, e, system.couplings, system.paths, work.motion, work.slopes, q, E, X, B, work.rows, values, c_damping
-        )
-    constraint_blocks(tree, frames, e, system.cuts, system.drives, system.paths, work.cut, q, E, X, B, work.rows, values)
+        stiffness_blocks(system, work, c_damping)
+        coupling_blocks(system, work, q, c_damping)
+    constraint_blocks(system, work, q)
     return factorize(system.elimination, values, work.stiffness) if factored != 0.0 else 0
 
 

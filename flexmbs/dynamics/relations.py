@@ -7,17 +7,23 @@ docs/theory.md, sections 13, 15 and 37. Neimark and Fufaev, Dynamics of Nonholon
 """
 
 from flexmbs._jit import part
-from flexmbs.algebra.small import dot, load3_at
+from flexmbs.algebra.small import dot, load3_at, tmul
+from flexmbs.dynamics.frames import pose_between
 from flexmbs.dynamics.law_calls import call_law
 from flexmbs.law_kernel import KEPT, ROW
 
 
 @part
-def relation_rows(cuts, relations, kept, workspace, cut, gs, k, t, R, x, v, w, av, aw):
+def relation_rows(system, work, k, t, twist, rate):
     """Covectors a, values g, ġ = a · V_rel + a₀ and g̈ = a · V̇_rel + b of the rows of cut k by the kernel of its relation
-    (`flexmbs.model.relations.relation.Relation`); pose (R, x) of the child, its twist (v, w) and the rate (av, aw) of that
-    relative to the parent, all in the child's axes (theory, section 37).
+    (`flexmbs.model.relations.relation.Relation`): pose of the child in work.cut.pair, its ``twist`` (v, ω) relative to the parent
+    and the ``rate`` of that, both in the child's axes (theory, section 37).
     """
+    cuts, cut, gs, workspace = system.cuts, work.cut, work.gs, work.laws
+    v, w = twist
+    av, aw = rate
+    R, x = pose_between(cut.pair, k)
+    x = tmul(R, x)  # the kernel takes it in the child's axes
     workspace.x[0] = t
     for c in range(3):
         workspace.x[1 + c] = x[c]
@@ -26,9 +32,9 @@ def relation_rows(cuts, relations, kept, workspace, cut, gs, k, t, R, x, v, w, a
     for c in range(9):
         workspace.x[4 + c] = R[c]
     for c in range(KEPT):
-        workspace.u[c] = kept[k, c]
+        workspace.u[c] = work.path.kept[k, c]
     n = cuts.closed[k]
-    call_law(cuts.kernel_index[k], relations[k], workspace, KEPT + ROW * n, 0.0)
+    call_law(cuts.kernel_index[k], system.relations[k], workspace, KEPT + ROW * n, 0.0)
     for c in range(KEPT):
         cut.keeps[k, c] = workspace.out[c]
     for r in range(n):

@@ -16,27 +16,29 @@ import math
 from flexmbs._jit import called, part
 from flexmbs.algebra.blocks import DIAGONAL, ROUND_OFF, SIZE, eliminate, solve
 from flexmbs.algebra.se3 import wrench_to_parent
-from flexmbs.algebra.small import increase3_at, load3_at, load9_at, neg, store3_at
+from flexmbs.algebra.small import increase3_at, load3_at, neg, store3_at
 from flexmbs.dynamics.articulated_sweeps import inward_body
 from flexmbs.dynamics.articulated_work import (
     HALF, L_NF, L_NV, L_S, LOAD, ONE, OTHER, PATH, PATH_BODY, PATH_END, PATH_PLACE, PIVOT, PLACE_ONE, PLACE_OTHER, ROW, ROWS,
     SHARED, TARGET, TAU,
 )  # fmt: skip
-from flexmbs.dynamics.frames import frame_pose, modal_force, world_pose
-from flexmbs.dynamics.joints import relative_pose
+from flexmbs.dynamics.blocks import coupling_poses
+from flexmbs.dynamics.frames import end_pose, modal_force, pose_between
 
 NEGLIGIBLE = 1e-12  # of a stiffness, below which a direction of a coupling has none
 
 
 @part
-def load_frame(frames, body, tau, m, Rm, xm, q, f, n):
-    """Add the wrench (f, n), frame axes, at frame m to the loads: Ad(X_m⁻¹)ᵀ (f, n) on its body, Φ_mᵀ (f, n) on the modes."""
-    i = frames.body[m]
+def load_frame(work, art, m, pose, q, wrench):
+    """Add the ``wrench`` (f, n), frame axes, at frame m to the loads: Ad(X_m⁻¹)ᵀ (f, n) on its body, Φ_mᵀ (f, n) on the modes."""
+    i = work.frames.body[m]
     if i >= 0:
+        Rm, xm = pose
+        f, n = wrench
         fb, nb = wrench_to_parent(Rm, xm, f, n)
-        increase3_at(body, i, LOAD, fb)
-        increase3_at(body, i, LOAD + 3, nb)
-        modal_force(frames, m, Rm, q, f, n, tau, 1.0)
+        increase3_at(art.body, i, LOAD, fb)
+        increase3_at(art.body, i, LOAD + 3, nb)
+        modal_force(work.frames, m, Rm, q, wrench, art.velocity[TAU], 1.0)
 
 
 @part
@@ -50,43 +52,43 @@ def set_loads(art, x):
 
 
 @called
-def schur_row(frames, art, schur, k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n):
-    """Row r of node k of (L⁻¹Gᵀ)ᵀ from the covector (f, n) on the twist of frame b relative to frame a, axes of b.
+def schur_row(work, art, schur, pair, k, r, q, wrench):
+    """Row r of the node of pair k of (L⁻¹Gᵀ)ᵀ from the covector ``wrench`` (f, n) on the twist of its frame b relative to its
+    frame a, axes of b.
 
-    A unit multiplier puts (f, n) on b and −Ad(X_rel⁻¹)ᵀ (f, n) on a; the inward sweep over the path solves with L (theory,
+    A unit multiplier puts (f, n) on b and −Ad(X_ab⁻¹)ᵀ (f, n) on a; the inward sweep over the path solves with L (theory,
     section 25).
     """
-    node, path, link, body = schur.node, schur.path, art.link, art.body
+    path, link = schur.path, art.link
+    first, end = schur.node[pair.node[k], PATH], schur.node[pair.node[k], PATH_END]
     tau = art.velocity[TAU]
-    for h in range(node[k, PATH], node[k, PATH_END]):
+    for h in range(first, end):
         i = path[h, PATH_BODY]
         for c in range(6):
-            body[i, LOAD + c] = 0.0
+            art.body[i, LOAD + c] = 0.0
         for c in range(link[i, L_S], link[i, L_S] + link[i, L_NV] + link[i, L_NF]):
             tau[c] = 0.0
     # loads of bodies outside the path are not read: the sweep below visits the path alone
-    load_frame(frames, body, tau, b, Rb, xb, q, f, n)
-    f, n = wrench_to_parent(Rr, xr, f, n)
-    load_frame(frames, body, tau, a, Ra, xa, q, neg(f), neg(n))
-    for h in range(node[k, PATH], node[k, PATH_END]):
+    load_frame(work, art, pair.b[k], end_pose(pair, k, 0), q, wrench)
+    Rr, xr = pose_between(pair, k)
+    f, n = wrench_to_parent(Rr, xr, wrench[0], wrench[1])
+    load_frame(work, art, pair.a[k], end_pose(pair, k, 1), q, (neg(f), neg(n)))
+    for h in range(first, end):
         i = path[h, PATH_BODY]
         at = path[h, PATH_PLACE] + r * (link[i, L_NV] + link[i, L_NF])
-        inward_body(link, art.drive, body, art.A, art.modes, art.velocity, i, tau, 0.0, schur.half, at)
-        store3_at(schur.load, h, 6 * r, load3_at(body, i, LOAD))
-        store3_at(schur.load, h, 6 * r + 3, load3_at(body, i, LOAD + 3))
+        inward_body(art, i, tau, 0.0, schur.half, at)
+        store3_at(schur.load, h, 6 * r, load3_at(art.body, i, LOAD))
+        store3_at(schur.load, h, 6 * r + 3, load3_at(art.body, i, LOAD + 3))
 
 
 @called
-def cut_loads(frames, art, schur, cuts, cut, q):
+def cut_loads(system, work, art, schur, q):
     """L⁻¹Gᵀ of all cut joints, by body of their paths (theory, section 25)."""
-    for k in range(cuts.row.shape[0]):
-        Ra, xa = load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0)
-        Rb, xb = load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0)
-        Rr, xr = load9_at(cut.R, k, 0), load3_at(cut.x, k, 0)
-        for r in range(cuts.rows[k]):
-            f = load3_at(cut.covectors, k, 6 * r)
-            n = load3_at(cut.covectors, k, 6 * r + 3)
-            schur_row(frames, art, schur, k, r, cuts.frame_p[k], Ra, xa, cuts.frame_c[k], Rb, xb, Rr, xr, q, f, n)
+    cut = work.cut
+    for k in range(system.cuts.row.shape[0]):
+        for r in range(system.cuts.rows[k]):
+            wrench = (load3_at(cut.covectors, k, 6 * r), load3_at(cut.covectors, k, 6 * r + 3))
+            schur_row(work, art, schur, cut.pair, k, r, q, wrench)
 
 
 @part
@@ -112,34 +114,30 @@ def stiffness_factor(P):
 
 
 @called
-def coupling_loads(frames, art, schur, first, couplings, motion, slopes, q, damping):
-    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, nodes ``first`` ….
+def coupling_loads(work, art, schur, q, damping):
+    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, whose nodes follow those of the cut
+    joints.
 
     Theory, section 39.
     """
     P = art.carried[0]
-    for k in range(couplings.a.shape[0]):
-        a = couplings.a[k]
-        b = couplings.b[k]
-        Ra, xa = frame_pose(frames, a, q)
-        Rb, xb = frame_pose(frames, b, q)
-        RA, rA = world_pose(frames, motion, a, Ra, xa)
-        RB, rB = world_pose(frames, motion, b, Rb, xb)
-        Rr, xr = relative_pose(RA, rA, RB, rB)
+    for k in range(work.coupling.a.shape[0]):
+        coupling_poses(work, k, q)
         for r in range(6):
             for c in range(6):
-                P[r, c] = slopes[k, r, c] + damping * slopes[k, 6 + r, c]
+                P[r, c] = work.slopes[k, r, c] + damping * work.slopes[k, 6 + r, c]
         stiffness_factor(P)
         for r in range(6):
             f = (P[0, r] if r < 1 else 0.0, P[1, r] if r < 2 else 0.0, P[2, r] if r < 3 else 0.0)
             n = (P[3, r] if r < 4 else 0.0, P[4, r] if r < 5 else 0.0, P[5, r])
-            schur_row(frames, art, schur, first + k, r, a, Ra, xa, b, Rb, xb, Rr, xr, q, f, n)
+            schur_row(work, art, schur, work.coupling, k, r, q, (f, n))
 
 
 @called
-def schur_complement(link, drive, A, velocity, schur, n_cuts):
+def schur_complement(art, schur, n_cuts):
     """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows (theory, section 25)."""
     e, values, half = schur.elimination, schur.values, schur.half
+    link, drive = art.link, art.drive
     for a in range(values.shape[0]):
         values[a] = 0.0
     for p in range(schur.product.shape[0]):
@@ -167,9 +165,9 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
             i = schur.path[h, PATH_BODY]
             for b in range(link[i, L_NV]):
                 if drive[link[i, L_S] + b] < 0:
-                    least += ROUND_OFF * velocity[PIVOT, link[i, L_S] + b] ** 2
+                    least += ROUND_OFF * art.velocity[PIVOT, link[i, L_S] + b] ** 2
             for b in range(6, 6 + link[i, L_NF]):
-                least += ROUND_OFF * A[i, b, b] ** 2
+                least += ROUND_OFF * art.A[i, b, b] ** 2
         for r in range(n):
             at = e.node[k, DIAGONAL] + r * (n + 1)
             if k >= n_cuts:
@@ -180,12 +178,14 @@ def schur_complement(link, drive, A, velocity, schur, n_cuts):
 
 
 @called
-def loop_multipliers(link, drive, body, velocity, schur, n_cuts, x, ns):
+def loop_multipliers(art, schur, n_cuts, x):
     """−λ of the rows of S from h = L⁻¹ k and the wanted γ = G ṡ in x[ns …], in place; L⁻¹Gᵀ λ is added to h.
 
     −S y = γ − (L⁻¹Gᵀ)ᵀ h − (driven part), y = −λ; rows of couplings have γ = 0 (theory, section 25).
     """
     node, path, half, solution = schur.node, schur.path, schur.half, schur.x
+    link, drive, velocity = art.link, art.drive, art.velocity
+    ns = velocity.shape[1]
     for k in range(node.shape[0]):
         for r in range(node[k, ROWS]):
             row = node[k, ROW] + r
@@ -213,4 +213,4 @@ def loop_multipliers(link, drive, body, velocity, schur, n_cuts, x, ns):
                     # y = −λ: h becomes L⁻¹ (k + Gᵀ λ), from which the outward sweep makes ṡ
                     velocity[HALF, link[i, L_S] + b] -= y * half[at + b]
                 for c in range(6):
-                    body[i, LOAD + c] -= y * schur.load[h, 6 * r + c]
+                    art.body[i, LOAD + c] -= y * schur.load[h, 6 * r + c]

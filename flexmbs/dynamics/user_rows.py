@@ -14,6 +14,7 @@ import math
 from flexmbs._jit import call_address, part
 from flexmbs.algebra.se3 import exp_se3
 from flexmbs.algebra.small import add, dot, load3_at, matmul, mul, scale, store3_at, tmul
+from flexmbs.dynamics.frames import pose_between
 from flexmbs.system.records import ROWS_ALONG, USER_ALONG, USER_CONSTANTS, USER_PARENT, USER_POSITION, USER_VELOCITY, VALUES_ALONG
 
 STEP = 1e-3  # m or rad from the pose
@@ -21,8 +22,9 @@ STEP_OF_VALUES = 4e-3  # where they are differenced twice
 
 
 @part
-def call_with_pose(laws, law, t, R, x, io):
-    """Results of the user function ``law`` of (t, x, R) in io[1]."""
+def call_with_pose(laws, io, law, t, pose):
+    """Results of the user function ``law`` of (t, x, R) in io[1]; ``pose`` (R, x)."""
+    R, x = pose
     io[0, 0] = t
     store3_at(io, 0, 1, x)
     for a in range(9):
@@ -31,13 +33,14 @@ def call_with_pose(laws, law, t, R, x, io):
 
 
 @part
-def load_rows(p, laws, n, t, R, x, io):
-    """Rows (A | a₀) of parameters p, 7 numbers each, into io[1]; True where they are given in the parent's axes."""
+def load_rows(system, work, k, t, pose):
+    """Rows (A | a₀) of cut k, 7 numbers each, into work.io[1]; True where they are given in the parent's axes."""
+    p, io = system.relations[k], work.io
     law = int(p[USER_VELOCITY])
     if law >= 0:
-        call_with_pose(laws, law, t, R, x, io)
+        call_with_pose(system.laws, io, law, t, pose)
     else:
-        for a in range(7 * n):
+        for a in range(7 * system.cuts.closed[k]):
             io[1, a] = p[USER_CONSTANTS + a]
     return p[USER_PARENT] == 1.0
 
@@ -53,16 +56,20 @@ def covector(io, r, in_parent, R):
 
 
 @part
-def row_rates(p, laws, io, t, n, gs, row, R, x, v, w):
-    """Add d/dτ (A V_rel + a₀), V_rel held along X exp(τ V_rel), t + τ, to the rates g̈ of the n rows (theory, section 15).
+def row_rates(system, work, k, t, pose, twist):
+    """Add d/dτ (A V_rel + a₀), V_rel held along X exp(τ V_rel), t + τ, to the rates g̈ of the rows of cut k (theory, section 15).
 
     f' ≈ (8 f(h) − 8 f(−h) − f(2h) + f(−2h))/(12 h), h τ-steps that move the pose by about `STEP`.
     """
+    p, io, gs = system.relations[k], work.io, work.gs
+    n, row = system.cuts.closed[k], system.cuts.row[k]
+    R, x = pose
+    v, w = twist
     along = int(p[USER_ALONG]) if p[USER_VELOCITY] >= 0.0 else ROWS_ALONG
     # the pose moves by about STEP, however fast the motion
     h = STEP / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
     if along == VALUES_ALONG:
-        second_differences(p, laws, io, t, n, gs, row, R, x, v, w)
+        second_differences(system, work, k, t, pose, twist)
         return
     for c in range(4):
         factor = 1.0 + c // 2
@@ -76,49 +83,60 @@ def row_rates(p, laws, io, t, n, gs, row, R, x, v, w):
         if along >= 0:
             store3_at(io, 0, 13, mul(S, v))
             store3_at(io, 0, 16, mul(S, w))
-            call_with_pose(laws, along, t + factor * h, S, y, io)
+            call_with_pose(system.laws, io, along, t + factor * h, (S, y))
             for r in range(n):
                 gs.acceleration[row + r] += weight / h * io[1, r]
         else:
             # rows in the parent's axes turn with the motion: each point of the difference takes its own pose
-            in_parent = load_rows(p, laws, n, t + factor * h, S, y, io)
+            in_parent = load_rows(system, work, k, t + factor * h, (S, y))
             for r in range(n):
                 d, m = covector(io, r, in_parent, S)
                 gs.acceleration[row + r] += weight / h * (dot(d, v) + dot(m, w) + io[1, 7 * r + 6])
 
 
 @part
-def second_differences(p, laws, io, t, n, gs, row, R, x, v, w):
-    """Add d²/dτ² g(X exp(τ V_rel), t + τ) to the rates of the rows: (−f(2h) + 16 f(h) − 30 f(0) + 16 f(−h) − f(−2h))/(12 h²)."""
-    law = int(p[USER_POSITION])
+def second_differences(system, work, k, t, pose, twist):
+    """Add d²/dτ² g(X exp(τ V_rel), t + τ) to the rates of the rows of cut k:
+    (−f(2h) + 16 f(h) − 30 f(0) + 16 f(−h) − f(−2h))/(12 h²).
+    """
+    io, gs, row = work.io, work.gs, system.cuts.row[k]
+    R, x = pose
+    v, w = twist
+    law = int(system.relations[k, USER_POSITION])
     h = STEP_OF_VALUES / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
     for c in range(5):
         factor = c - 2.0
         weight = -30.0 / 12.0 if c == 2 else 16.0 / 12.0 if c % 2 == 1 else -1.0 / 12.0
         dR, dx = exp_se3(scale(factor * h, v), scale(factor * h, w))
-        call_with_pose(laws, law, t + factor * h, matmul(R, dR), add(x, mul(R, dx)), io)
-        for r in range(n):
+        call_with_pose(system.laws, io, law, t + factor * h, (matmul(R, dR), add(x, mul(R, dx))))
+        for r in range(system.cuts.closed[k]):
             gs.acceleration[row + r] += weight / (h * h) * io[1, r]
 
 
 @part
-def user_rows(p, laws, io, t, n, cut, gs, k, row, R, x, v, w, av, aw):
-    """g, A V_rel + a₀, A V̇_rel + d/dτ (A V_rel + a₀) of the n rows of cut k, and their covectors A (theory, section 15).
+def user_rows(system, work, k, t, twist, rate):
+    """g, A V_rel + a₀, A V̇_rel + d/dτ (A V_rel + a₀) of the rows of cut k, and their covectors A (theory, section 15).
 
-    Pose (R, x) of the child, its twist (v, w) and the rate of that (av, aw), all relative to the parent and in the child's axes.
+    Pose of the child in work.cut.pair, its ``twist`` V_rel (v, ω) and the ``rate`` of that, all relative to the parent; twist and
+    rate in the child's axes.
     """
-    in_parent = load_rows(p, laws, n, t, R, x, io)
+    cut, gs, io = work.cut, work.gs, work.io
+    p, n, row = system.relations[k], system.cuts.closed[k], system.cuts.row[k]
+    v, w = twist
+    av, aw = rate
+    pose = pose_between(cut.pair, k)
+    in_parent = load_rows(system, work, k, t, pose)
     for r in range(n):
-        d, m = covector(io, r, in_parent, R)
+        d, m = covector(io, r, in_parent, pose[0])
         store3_at(cut.covectors, k, 6 * r, d)
         store3_at(cut.covectors, k, 6 * r + 3, m)
         gs.position[row + r] = 0.0
         gs.velocity[row + r] = dot(d, v) + dot(m, w) + io[1, 7 * r + 6]
         gs.acceleration[row + r] = dot(d, av) + dot(m, aw)
     if in_parent or p[USER_VELOCITY] >= 0.0:
-        row_rates(p, laws, io, t, n, gs, row, R, x, v, w)
+        row_rates(system, work, k, t, pose, twist)
     law = int(p[USER_POSITION])
     if law >= 0:
-        call_with_pose(laws, law, t, R, x, io)
+        call_with_pose(system.laws, io, law, t, pose)
         for r in range(n):
             gs.position[row + r] = io[1, r]

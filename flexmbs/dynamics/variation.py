@@ -21,6 +21,7 @@ from flexmbs.algebra.small import add, cross, largest, scale
 from flexmbs.dynamics.equations import inward, motion_of_bodies
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.system.records import Evaluation
 
 DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
 
@@ -85,7 +86,7 @@ def momentum(system, work, q, s, p):
         p[a] = 0.0
     motion_of_bodies(system, work, q, work.zero, s, 1.0)
     for i in range(tree.parent.shape[0]):
-        inertia_force(system.bodies, tree, work.motion, i, q, work.zero, s, work.U, p)
+        inertia_force(system, work, i, Evaluation(q, work.zero, s, work.zero, work.zero, p), work.U)
         to = tree.sf_at[i]
         for k in range(tree.nf[i]):
             for l in range(tree.nf[i]):
@@ -126,11 +127,14 @@ def group_terms(system, delta, p, d, e0, e1):
 
 
 @part
-def variation(system, work, scratch, start, end, h, constant, e0, e1):
-    """e₀ and e₁ (ns,) of the step h from the positions of ``start`` to those of ``end`` with the velocity Δ = end.s, hΔ = end.d.
+def variation(system, work, scratch, points, h, constant, terms):
+    """``terms`` e₀ and e₁ (ns,) of the step h between two ``points``, from the positions of the first to those of the second with
+    the velocity Δ and the displacement hΔ of the second.
 
     Theory, section 48; the derivative along Δ by differences of fourth order. ``constant``: M does not depend on q, e = ±b.
     """
+    start, end = points
+    e0, e1 = terms
     speed = end.s
     ns = speed.shape[0]
     for a in range(ns):

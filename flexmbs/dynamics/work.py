@@ -16,7 +16,7 @@ from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
     KINEMATICS, KKT, N_CALLS, RESIDUAL, SPARE, BodyMotion, ConstraintValues, ContactState, CurrentFrames, CutMotion,
-    Equations, Evaluation, Frames, Path, System, Work,
+    Equations, Evaluation, Frames, Pairs, Path, System, Work,
 )  # fmt: skip
 
 
@@ -25,9 +25,9 @@ BODY = {
     "x": 3, "A": 9, "twist": 6, "acceleration": 6, "Rp": 9, "xp": 3, "Rj": 9, "xj": 3, "Rc": 9, "xc": 3, "wrench": 6,
     "through": 6, "applied": 6, "directions": 36,
 }  # fmt: skip
-ENDS = {"Ra": 9, "xa": 3, "Rb": 9, "xb": 3, "R": 9, "x": 3}
-CUT = {"eta": 6, **ENDS, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT}
-CONTACT = {"gap": 0, "velocity": 3, "force": 3, "beside": 0, **ENDS, "covectors": 18}
+POSES = {"Ra": 9, "xa": 3, "Rb": 9, "xb": 3, "R": 9, "x": 3}
+CUT = {"eta": 6, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT}
+CONTACT = {"gap": 0, "velocity": 3, "force": 3, "beside": 0, "covectors": 18}
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
@@ -54,25 +54,35 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     z, own = np.zeros, scratch_width(system.bodies)
     width = max(n, int(system.elimination.node[:, SIZE].max()))
     path = make_path(system, beta) if path is None else path
+    cuts, couplings, contacts = system.cuts, system.couplings, system.contacts
+    n_cuts, n_couplings, n_contacts = (len(each) for each in (cuts.row, couplings.a, contacts.a))
+    to_root = np.full(n_contacts, -1)
     zero = z(max(ns, nc, 3))
     # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
     return Work(
         path=path, frames=_frames_now(system.frames), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
-        motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns), cut=CutMotion(**_zeros(len(system.cuts.row), CUT)),
+        motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns),
+        cut=CutMotion(pair=_pairs(cuts.frame_p, cuts.frame_c, cuts.top, np.arange(n_cuts)), **_zeros(n_cuts, CUT)),
         beta=np.concatenate([path.beta, z(SPARE)]), gs=ConstraintValues(z(nc), z(nc), z(nc)),
         U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
         stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_workspace(system),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
-        drive_rate=z(nc), slopes=z((len(system.couplings.a), 12, 6)),
+        drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
+        coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + np.arange(n_couplings)),
         joint_slope=z((len(system.forces.joint.body), 2)),
-        contact=ContactState(**_zeros(len(system.contacts.a), CONTACT)),
+        contact=ContactState(pair=_pairs(contacts.a, contacts.b, to_root, to_root), **_zeros(n_contacts, CONTACT)),
     )  # fmt: skip
 
 
 def _zeros(n: int, widths: dict[str, int]) -> dict[str, np.ndarray]:
     return {name: np.zeros((n, width) if width else n) for name, width in widths.items()}
+
+
+def _pairs(a: np.ndarray, b: np.ndarray, top: np.ndarray, node: np.ndarray) -> Pairs:
+    node.flags.writeable = top.flags.writeable = False
+    return Pairs(a, b, top, node, **_zeros(len(a), POSES))
 
 
 def _frames_now(frames: Frames) -> CurrentFrames:

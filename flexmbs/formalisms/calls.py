@@ -23,7 +23,7 @@ from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged
 from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
 from flexmbs.integrators.run_context import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange
-from flexmbs.system.records import System, Work
+from flexmbs.system.records import Evaluation, System, Work
 
 CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
 PROJECTIONS = 4
@@ -55,7 +55,7 @@ def derivative(model, here, same, t, a, b):
     Theory, section 33.
     """
     work = model.work
-    status = accelerations(model.system, work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
+    status = accelerations(model.system, work, model.workspace, t, here)
     rates(model.system.tree, model.system.joints, here.q, here.s, here.qd)
     for i in range(here.zd.shape[0]):
         here.zd[i] = work.force_rate[i]
@@ -104,7 +104,8 @@ def corrected(model, here, same, t, a, b):
 def residual(common, here, same, t, slopes, b):
     """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its powers."""
     work = common.work
-    residual_of(common.system, work, t, here.q, here.s, here.sd, here.lam, here.z, slopes != 0.0, common.exchange.r)
+    at = Evaluation(here.q, here.s, here.sd, here.lam, here.z, common.exchange.r)
+    residual_of(common.system, work, t, at, slopes != 0.0)
     for i in range(here.zd.shape[0]):
         here.zd[i] = work.force_rate[i]
     for i in range(3):
@@ -183,7 +184,7 @@ def vary(common, here, base, t, h, kind):
     if kind < 0.0:
         gap_at_start(system.cuts, work.cut, scratch.gap, scratch.rows, work.gs)
         return 0
-    variation_of(system, work, scratch, base, here, h, kind == 1.0, exchange.e0, exchange.e1)
+    variation_of(system, work, scratch, (base, here), h, kind == 1.0, (exchange.e0, exchange.e1))
     kinematics(system, work, t, here.q, work.zero, work.zero)
     keep_gap(system.cuts, work.cut, work.gs, scratch.gap, scratch.rows)
     return 0
@@ -209,7 +210,7 @@ def rows_of_contacts(common, here, same, t, m, b):
     system, work, contact = common.system, common.work, common.contact
     kinematics(system, work, t, here.q, here.s, work.zero)
     contact_kinematics(system, work, here.q, here.s)
-    transmission(system.tree, work.frames, work.motion, here.q, work.E, work.X, work.B)
+    transmission(system, work, here.q)
     for i in range(int(m)):
         contact_rows(system, work, contact.row[i], here.q, contact.rows[3 * i : 3 * i + 3])
     return 0

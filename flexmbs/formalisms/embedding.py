@@ -50,7 +50,7 @@ from flexmbs.formalisms.quasi_velocities import (
 )  # fmt: skip
 from flexmbs.formalisms.stabilization import Projection, projected, stabilization_options
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import POWER_DRIVES, Work
+from flexmbs.system.records import POWER_DRIVES, Evaluation, Work
 
 LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are chosen anew
 LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
@@ -159,8 +159,9 @@ def constraint_forces(workspace, r, sd, lam):
 
 
 @called
-def velocity_constraints(system, work, choice, t, q, s, scratch):
+def velocity_constraints(system, work, workspace, t, q, s):
     """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹ (G_i s_i + γ̄) in place; M is left in ``work.values``."""
+    choice = workspace.choice
     recall(work.path, choice)
     kinematics(system, work, t, q, s, work.zero)
     chosen_constraints(system, work, choice, q, 1.0)
@@ -168,24 +169,24 @@ def velocity_constraints(system, work, choice, t, q, s, scratch):
         choose(system, work, choice, q)
     dependent_solution(choice, work.gs.velocity, choice.d)
     if choice.T.shape[0] > 0:
-        velocities_of(choice.T, choice.d, scratch)
+        velocities_of(choice.T, choice.d, workspace.h)
     for a in range(s.shape[0]):
         s[a] += choice.d[a]
 
 
 @part
-def accelerations(system, work, workspace, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, here):
     """ṡ and λ of the embedded equations; dependent velocities are corrected in place (theory, sections 29 and 34).
 
     Returns the number of dependent rows or −1 − body where the reduced mass matrix is not definite.
     """
-    choice = workspace.choice
+    choice, sd, lam = workspace.choice, here.sd, here.lam
     # first: the forces of the residual depend on the corrected velocities
-    velocity_constraints(system, work, choice, t, q, s, workspace.h)
+    velocity_constraints(system, work, workspace, t, here.q, here.s)
     dense_mass(system.elimination, work.values, workspace.M)
     for a in range(lam.shape[0]):
         lam[a] = 0.0
-    residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
+    residual(system, work, t, Evaluation(here.q, here.s, work.zero, lam, here.z, work.r), False)
     if choice.T.shape[0] > 0:
         # G is in quasi-velocities since `velocity_constraints`
         mass_in_quasi_velocities(choice.T, workspace.M, workspace.MB)

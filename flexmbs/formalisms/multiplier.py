@@ -36,21 +36,22 @@ from flexmbs.formalisms.stabilization import (
     stabilization_options,
 )
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import POWER_DRIVES
+from flexmbs.system.records import POWER_DRIVES, Evaluation
 
 
 @part
-def bordered_accelerations(system, work, rate, t, q, s, z, sd, lam):
+def bordered_accelerations(system, work, rate, t, here):
     """ṡ (ns,) and λ (nc,) of M ṡ = k + Gᵀ λ, G ṡ = γ − 2α (G s + γ̄) − α² g with Baumgarte's rate α (1/s; 0: none).
 
     Returns the number of dependent rows or −1 − node of an indefinite mass matrix (theory, sections 23 and 32).
     """
+    sd, lam = here.sd, here.lam
     for a in range(lam.shape[0]):
         lam[a] = 0.0
     # at ṡ = 0 and λ = 0 the residual is −k and the third row of gs −γ
-    residual(system, work, t, q, s, work.zero, lam, z, False, work.r)
-    status = kkt_matrix(system, work, q, 1.0, -1.0)
-    ns = s.shape[0]
+    residual(system, work, t, Evaluation(here.q, here.s, work.zero, lam, here.z, work.r), False)
+    status = kkt_matrix(system, work, here.q, 1.0, -1.0)
+    ns = sd.shape[0]
     x = work.x
     for a in range(ns):
         x[a] = -work.r[a]
@@ -67,16 +68,16 @@ def bordered_accelerations(system, work, rate, t, q, s, z, sd, lam):
 
 
 @part
-def accelerations(system, work, workspace, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, here):
     """ṡ and λ of the bordered equations; with a stabilization, near a singular position those of the projected state.
 
     There errors of the state appear in ṡ divided by the distance from the position (theory, section 31).
     """
-    status = bordered_accelerations(system, work, workspace.options[RATE], t, q, s, z, sd, lam)
+    status = bordered_accelerations(system, work, workspace.options[RATE], t, here)
     treated = workspace.options[TOLERANCE] > 0.0 or workspace.options[RATE] > 0.0
-    if status >= 0 and treated and independence(work, s.shape[0]) < NEAR:
-        project(system, work, t, q, s, NEAR_TOLERANCE, PROJECTION_STEPS)
-        status = bordered_accelerations(system, work, workspace.options[RATE], t, q, s, z, sd, lam)
+    if status >= 0 and treated and independence(work, here.s.shape[0]) < NEAR:
+        project(system, work, t, here.q, here.s, NEAR_TOLERANCE, PROJECTION_STEPS)
+        status = bordered_accelerations(system, work, workspace.options[RATE], t, here)
     return status
 
 
@@ -117,10 +118,10 @@ class Multiplier(Formalism):
 
 
 @packed(int)
-def consistent(system, work, t, q, s, z, tolerance, iterations, sd, lam, left):
-    """Positions and velocities onto the constraints, then ṡ and λ; left[0]: the largest |g| left (theory, sections 32 and 50).
+def consistent(system, work, t, here, tolerance, iterations, left):
+    """Positions and velocities of ``here`` onto the constraints, then ṡ and λ; left[0]: the largest |g| left.
 
-    Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
+    Returns the number of dependent rows or −1 − node of an indefinite mass matrix. Theory, sections 32 and 50.
     """
-    left[0] = project(system, work, t, q, s, tolerance, iterations)
-    return bordered_accelerations(system, work, 0.0, t, q, s, z, sd, lam)
+    left[0] = project(system, work, t, here.q, here.s, tolerance, iterations)
+    return bordered_accelerations(system, work, 0.0, t, here)

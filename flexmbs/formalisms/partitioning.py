@@ -74,12 +74,13 @@ def largest_of_rows(choice, b):
 
 
 @called
-def dependent_state(system, work, choice, t, q, s, tolerance):
+def dependent_state(system, work, workspace, t, q, s):
     """Dependent positions and velocities of the independent ones in place; returns the largest |g| left on the rows of G_d.
 
     q ← q ⊕ δ, δ_i = 0, G_d δ_d = −g; s_d ← s_d − G_d⁻¹ (G s + γ̄), until |g| and |G s + γ̄|/(1 + |s|) are below the tolerance.
     The factor of G_d of the state given serves as long as it contracts by 0.2 or better (theory, section 30).
     """
+    choice, tolerance = workspace.choice, workspace.options[TOLERANCE]
     before = 1e300
     size = 1e300
     for it in range(ITERATIONS):
@@ -107,13 +108,13 @@ def dependent_state(system, work, choice, t, q, s, tolerance):
 
 
 @part
-def accelerations(system, work, workspace, t, q, s, z, sd, lam):
-    """ṡ and λ at the independent coordinates of (q, s), whose dependent ones are corrected in place (theory, section 30).
+def accelerations(system, work, workspace, t, here):
+    """ṡ and λ at the independent coordinates of ``here``, whose dependent ones are corrected in place (theory, section 30).
 
     A state whose dependent coordinates cannot be found keeps those it has: `accepted` judges the step that it serves.
     """
-    choice = workspace.choice
-    if lam.shape[0] > 0:
+    choice, q, s = workspace.choice, here.q, here.s
+    if here.lam.shape[0] > 0:
         for a in range(q.shape[0]):
             choice.q[a] = q[a]
         for a in range(s.shape[0]):
@@ -124,12 +125,12 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
         if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
             choose(system, work, choice, q)
         # Newton's method may fail far from the constraints and leave the state anywhere
-        if not dependent_state(system, work, choice, t, q, s, workspace.options[TOLERANCE]) <= GAP:
+        if not dependent_state(system, work, workspace, t, q, s) <= GAP:
             for a in range(q.shape[0]):
                 q[a] = choice.q[a]
             for a in range(s.shape[0]):
                 s[a] = choice.s[a]
-    return bordered_accelerations(system, work, 0.0, t, q, s, z, sd, lam)
+    return bordered_accelerations(system, work, 0.0, t, here)
 
 
 @part
@@ -138,7 +139,6 @@ def accepted(system, work, workspace, t, q, s):
     choice = workspace.choice
     if work.gs.position.shape[0] == 0:
         return 0.0
-    tolerance = workspace.options[TOLERANCE]
     kinematics(system, work, t, q, s, work.zero)
     recall(work.path, choice)
     maintain(system, work, choice, q, workspace.options[LIMIT])
@@ -146,12 +146,12 @@ def accepted(system, work, workspace, t, q, s):
         choice.q[a] = q[a]
     for a in range(s.shape[0]):
         choice.s[a] = s[a]
-    if not dependent_state(system, work, choice, t, q, s, tolerance) <= GAP:  # near a singular position: by the least change
+    if not dependent_state(system, work, workspace, t, q, s) <= GAP:  # near a singular position: by the least change
         for a in range(q.shape[0]):
             q[a] = choice.q[a]
         for a in range(s.shape[0]):
             s[a] = choice.s[a]
-        project(system, work, t, q, s, tolerance, ITERATIONS)
+        project(system, work, t, q, s, workspace.options[TOLERANCE], ITERATIONS)
     return largest(work.gs.position)
 
 

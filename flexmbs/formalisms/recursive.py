@@ -60,16 +60,18 @@ class Workspace(NamedTuple):
 
 
 @called
-def eliminate_tree(system, work, art, q, c_mass, c_damping, fresh):
-    """Articulated matrices of c_mass M + K + c_damping D; ``fresh``: the shape products belong to q (theory, section 20)."""
+def eliminate_tree(system, work, art, q, factors, fresh):
+    """Articulated matrices of c_mass M + K + c_damping D, ``factors`` (c_mass, c_damping); ``fresh``: the shape products belong
+    to q. Theory, section 20.
+    """
     tree = system.tree
     for i in range(tree.parent.shape[0]):
         joint_geometry(tree, work.frames, art, work.motion, i, q)
         if not fresh:
             shape_products(system.bodies, i, tree.nf[i], q, tree.qf_at[i], work.products[i])
         diagonal = art.link[i, L_CHILD] != DENSE
-        body_matrix(system.bodies, tree, art.A, i, work.products[i], c_mass, c_damping, diagonal)
-    return articulate(art.link, art.drive, art.body, art.A, art.modes, art.velocity, art.carried, art.T)
+        body_matrix(system, art.A, i, work.products[i], factors, diagonal)
+    return articulate(art)
 
 
 @entry
@@ -86,7 +88,7 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
                 # as in the block factorization, negative slopes are left out: pivots have to stay positive
                 art.velocity[SLOPE, system.tree.s_at[forces.body[f]] + forces.v[f]] += max(slope, 0.0)
     factors.with_couplings[0] = 1 if c_damping >= 0.0 else 0
-    return eliminate_tree(system, work, art, q, c_mass, c_damping, fresh != 0.0)
+    return eliminate_tree(system, work, art, q, (c_mass, c_damping), fresh != 0.0)
 
 
 @entry
@@ -95,10 +97,10 @@ def schur_at(equations, factors, here, t, a, c_damping):
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     n_cuts = system.cuts.row.shape[0]
     schur = factors.coupled if c_damping >= 0.0 else factors.cuts
-    cut_loads(work.frames, art, schur, system.cuts, work.cut, q)
+    cut_loads(system, work, art, schur, q)
     if c_damping >= 0.0:
-        coupling_loads(work.frames, art, schur, n_cuts, system.couplings, work.motion, work.slopes, q, c_damping)
-    status = schur_complement(art.link, art.drive, art.A, art.velocity, schur, n_cuts)
+        coupling_loads(work, art, schur, q, c_damping)
+    status = schur_complement(art, schur, n_cuts)
     share_pivots(system, work, schur)
     return status
 
@@ -115,10 +117,10 @@ def solve_at(equations, factors, here, t, a, b):
         i = drives.body[d]
         if i >= 0:
             x[system.tree.s_at[i] + drives.v[d]] = x[ns + drives.row[d]]
-    inward_loads(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x)
+    inward_loads(art, x)
     if schur.node.shape[0] > 0:
-        loop_multipliers(art.link, art.drive, art.body, art.velocity, schur, system.cuts.row.shape[0], x, ns)
-    outward_solution(art.link, art.drive, art.body, art.A, art.modes, art.velocity, x, ns)
+        loop_multipliers(art, schur, system.cuts.row.shape[0], x)
+    outward_solution(art, x)
     return 0
 
 
@@ -147,12 +149,12 @@ def solve(system, work, workspace, x):
 
 
 @part
-def accelerations(system, work, workspace, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, here):
     """ṡ and λ; with projection also of the states near a singular position. Returns the number of dependent rows or −1 − body."""
-    status = general_accelerations(system, work, workspace, t, q, s, z, sd, lam)
-    if status >= 0 and workspace.options[TOLERANCE] > 0.0 and independence(work, s.shape[0]) < NEAR:
-        projected(system, work, workspace, t, q, s)
-        status = general_accelerations(system, work, workspace, t, q, s, z, sd, lam)
+    status = general_accelerations(system, work, workspace, t, here)
+    if status >= 0 and workspace.options[TOLERANCE] > 0.0 and independence(work, here.s.shape[0]) < NEAR:
+        projected(system, work, workspace, t, here.q, here.s)
+        status = general_accelerations(system, work, workspace, t, here)
     return status
 
 
@@ -169,15 +171,15 @@ def share_pivots(system, work, schur):
 
 
 @called
-def general_accelerations(system, work, workspace, t, q, s, z, sd, lam):
+def general_accelerations(system, work, workspace, t, here):
     """ṡ (ns,), λ (nc,) and the wrenches of the primary joints of any tree with any loops (theory, sections 20, 25 and 32)."""
-    art = workspace.factors.art
+    art, sd, lam = workspace.factors.art, here.sd, here.lam
     ns = sd.shape[0]
     rate = workspace.options[RATE]
     gs = work.gs
     # forces of the single bodies: the sweeps gather them themselves, together with the inertias
-    body_forces(system, work, t, q, s, z)
-    status = factor(system, work, workspace, q, 1.0, -1.0, 1.0)
+    body_forces(system, work, t, here.q, here.s, here.z)
+    status = factor(system, work, workspace, here.q, 1.0, -1.0, 1.0)
     if status < 0:
         return status
     x = art.x

@@ -26,15 +26,15 @@ class RigidWorkspace(NamedTuple):
 
 
 @part
-def accelerations(system, work, workspace, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, here):
     """ṡ (ns,) of a rigid tree under gravity and joint forces (theory, section 20). Returns 0, or −1 − body."""
-    for a in range(s.shape[0]):
+    for a in range(here.s.shape[0]):
         work.force[a] = 0.0
     for a in range(3):
         work.power[a] = 0.0
     if system.forces.joint.coupling.shape[0] > 0:
-        joint_forces(system, work, t, q, s, z, False)
-    return rigid_accelerations(system.joints, workspace.rigid, system.gravity, q, s, work.force, sd)
+        joint_forces(system, work, t, here, False)
+    return rigid_accelerations(system, workspace.rigid, here, work.force)
 
 
 class RigidTree(Formalism):

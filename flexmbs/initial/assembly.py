@@ -160,7 +160,7 @@ def covector_rows(system, work, q, rows):
     """Write the covectors in ``work.cut`` to the rows of a zeroed array (n, ns)."""
     tree, cuts, e = system.tree, system.cuts, system.elimination
     for k in range(cuts.row.shape[0]):
-        cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
+        cut_rows(system, work, k, q)
         for h in range(cuts.path[k], cuts.path_end[k]):
             i = system.paths[h]
             for c in range(tree.s_at[i], tree.s_at[i] + e.node[i, SIZE]):

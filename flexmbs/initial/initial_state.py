@@ -25,7 +25,7 @@ from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
-from flexmbs.system.records import SPARE, BodyMotion, System, Work, copied, rows_of
+from flexmbs.system.records import SPARE, BodyMotion, Evaluation, System, Work, copied, rows_of
 
 CLOSED = 1e-10
 NEWTON_STEPS = 40
@@ -255,7 +255,8 @@ def settle(
     compiled.callbacks.where = None
     states = np.zeros(nz) if z is None else z
     work.path.beta[:] = work.beta[:-SPARE]
-    status = consistent(compiled.system, work, float(t), q, s, states, CLOSED, NEWTON_STEPS, sd, lam, left)
+    here = Evaluation(q, s, sd, lam, states, work.r)
+    status = consistent(compiled.system, work, float(t), here, CLOSED, NEWTON_STEPS, left)
     compiled.callbacks.raise_error()
     work.path.beta[:] = work.beta[:-SPARE]
     return Settled(sd, lam, float(left[0]), int(status))

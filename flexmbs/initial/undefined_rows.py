@@ -13,5 +13,5 @@ def undefined_relations(compiled: Compiled, work: Work, least: float = UNDEFINED
     joints = [(k, compiled.model.joints[name]) for k, name in enumerate(compiled.topology.cuts)]
     return [
         joint for k, joint in joints
-        if isinstance(joint, Relation) and joint.clearance(work.cut.R[k].reshape(3, 3)) < least
+        if isinstance(joint, Relation) and joint.clearance(work.cut.pair.R[k].reshape(3, 3)) < least
     ]  # fmt: skip

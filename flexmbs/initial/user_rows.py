@@ -25,7 +25,7 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
         given = joint.row() if isinstance(joint, Relation) else None
         if not isinstance(given, FunctionRows) or (given.values is None and given.rows is None):
             continue
-        here = np.concatenate([[t], work.cut.x[k], work.cut.R[k]])
+        here = np.concatenate([[t], work.cut.pair.x[k], work.cut.pair.R[k]])
         aside = here
         for direction, step in enumerate(SIDEWAYS):
             aside = moved(aside, direction, step)

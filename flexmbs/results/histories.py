@@ -7,10 +7,11 @@ from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scal
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
 from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual
-from flexmbs.dynamics.forces import apply_forces, joint_force_value
-from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
+from flexmbs.dynamics.forces import apply_forces, force_state, joint_force_value
+from flexmbs.dynamics.frames import end_pose, frame_pose, frame_rates, pose_between, world_pose
 from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.joints import joint_directions
+from flexmbs.system.records import Evaluation
 
 
 @packed()
@@ -22,7 +23,8 @@ def frame_history(system, work, m, q, s, sd, out):
         body_motion(system, work, q[i], s[i], sd[i])
         Rm, xm = frame_pose(frames, m, q[i])
         A, r = world_pose(frames, motion, m, Rm, xm)
-        v, w, vd, wd = frame_rates(frames, gravity, motion, m, Rm, xm, q[i], s[i], sd[i])
+        here = Evaluation(q[i], s[i], sd[i], work.zero, work.zero, work.zero)
+        v, w, vd, wd = frame_rates(work, gravity, m, (Rm, xm), here)
         for a in range(9):
             out[i, a] = A[a]
         store3_at(out, i, 9, r)
@@ -45,7 +47,8 @@ def joint_history(system, work, t, q, s, sd, lam, z, contact, start, primary, cu
         set_contact_forces(work, contact, i)
         for a in range(start.shape[1]):
             work.path.beta[a] = start[i, a]
-        residual(system, work, t[i], q[i], s[i], sd[i], lam[i], z[i], False, work.r)
+        here = Evaluation(q[i], s[i], sd[i], lam[i], z[i], work.r)
+        residual(system, work, t[i], here, False)
         for b in range(nb):
             for a in range(6):
                 primary[i, b, a] = work.motion.through[b, a]
@@ -56,10 +59,10 @@ def joint_history(system, work, t, q, s, sd, lam, z, contact, start, primary, cu
             beta[i, a] = work.beta[a]
         for k in range(cut.shape[1]):
             f, n = constraint_wrench(system.cuts, work.cut, k, lam[i])
-            f, n = with_joint_forces(system, work, k, t[i], z[i], f, n)
+            f, n = with_joint_forces(system, work, k, t[i], z[i], (f, n))
             store3_at(cut[i], k, 0, f)
             store3_at(cut[i], k, 3, n)
-            dv, dw = relative_acceleration(system, work, k, q[i], s[i], sd[i])
+            dv, dw = relative_acceleration(system, work, k, here)
             for a in range(system.cuts.nv[k]):
                 eta[i, k, a] = work.cut.eta[k, a]
                 etad[i, k, a] = six_apply(work.cut.inverse, k, 6 * a, dv, dw)
@@ -104,14 +107,15 @@ def contact_history(system, work, t, q, s, contact, start, out):
 
 
 @part
-def with_joint_forces(system, work, k, t, z, f, n):
-    """(f, n) + (C⁺)ᵀ τ of the joint forces on cut joint k."""
+def with_joint_forces(system, work, k, t, z, wrench):
+    """(f, n) + (C⁺)ᵀ τ of the joint forces on cut joint k, with the ``wrench`` (f, n) of its constraints."""
+    f, n = wrench
     forces = system.forces.joint
     for j in range(forces.cut.shape[0]):
         if forces.cut[j] == k:
             x = work.beta[system.cuts.beta_at[k] + forces.q[j]]
             v = work.cut.eta[k, forces.v[j]]
-            tau, _ = joint_force_value(forces, system.laws, work.laws, work.io, work.force_rate, j, t, x, v, z)
+            tau, _ = joint_force_value(system, work, j, (t, x, v, force_state(forces, j, z)))
             at = 6 * forces.v[j]
             f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
             n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))
@@ -119,15 +123,12 @@ def with_joint_forces(system, work, k, t, z, f, n):
 
 
 @part
-def relative_acceleration(system, work, k, q, s, sd):
+def relative_acceleration(system, work, k, here):
     """V̇_rel − Ċ η of cut joint k, axes of the child's frame."""
     cut = work.cut
-    a = system.cuts.frame_p[k]
-    b = system.cuts.frame_c[k]
-    frames, gravity, motion = work.frames, system.gravity, work.motion
-    va, wa, ava, awa = frame_rates(frames, gravity, motion, a, load9_at(cut.Ra, k, 0), load3_at(cut.xa, k, 0), q, s, sd)
-    vb, wb, avb, awb = frame_rates(frames, gravity, motion, b, load9_at(cut.Rb, k, 0), load3_at(cut.xb, k, 0), q, s, sd)
-    Rr, xr = load9_at(cut.R, k, 0), load3_at(cut.x, k, 0)
+    va, wa, ava, awa = frame_rates(work, system.gravity, cut.pair.a[k], end_pose(cut.pair, k, 1), here)
+    vb, wb, avb, awb = frame_rates(work, system.gravity, cut.pair.b[k], end_pose(cut.pair, k, 0), here)
+    Rr, xr = pose_between(cut.pair, k)
     cv, cw = twist_to_child(Rr, xr, va, wa)
     av, aw = twist_to_child(Rr, xr, ava, awa)
     kv, kw = bracket(sub(vb, cv), sub(wb, cw), cv, cw)
@@ -153,9 +154,7 @@ def energy_history(system, work, q, s, sd, out):
     for i in range(q.shape[0]):
         body_motion(system, work, q[i], s[i], sd[i])
         for b in range(system.tree.parent.shape[0]):
-            kinetic, strain, potential = body_energy(
-                system.bodies, system.tree, system.gravity, work.motion, b, q[i], s[i], work.U
-            )
+            kinetic, strain, potential = body_energy(system, work, b, q[i], s[i])
             out[i, 0] += kinetic
             out[i, 1] += strain
             out[i, 2] += potential
@@ -167,7 +166,7 @@ def applied_history(system, work, t, q, s, sd, z, out):
     for i in range(q.shape[0]):
         clear_energies(system, work)
         body_motion(system, work, q[i], s[i], sd[i])
-        apply_forces(system, work, t[i], q[i], s[i], z[i], False)
+        apply_forces(system, work, t[i], Evaluation(q[i], s[i], sd[i], work.zero, z[i], work.zero), False)
         for b in range(out.shape[1]):
             for a in range(6):
                 out[i, b, a] = work.motion.applied[b, a]

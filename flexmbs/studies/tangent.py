@@ -15,7 +15,7 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import SolverError
 from flexmbs.results.state import State
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ConstraintValues
+from flexmbs.system.records import ConstraintValues, Evaluation
 from flexmbs.system.sizes import displacement_sizes
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
@@ -40,7 +40,8 @@ def perturbed(system, work, t, base, steps, x, out):
             x[2, a] = base[2, a] + steps[i, 2 * ns + a]
         for a in range(nz):
             x[3, a] = base[3, a] + steps[i, 3 * ns + a]
-        residual(system, work, t + steps[i, 3 * ns + nz], x[0], x[1], x[2], base[4], x[3], False, work.r)
+        here = Evaluation(x[0], x[1], x[2], base[4], x[3], work.r)
+        residual(system, work, t + steps[i, 3 * ns + nz], here, False)
         for a in range(ns):
             out[i, a] = work.r[a]
         at = ns

@@ -256,7 +256,7 @@ class LawWorkspace(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The state of a call for the residual, and where it goes."""
+    """A state as kernels are given it, and where the residual of the equations goes; what is not read is work.zero."""
 
     q: np.ndarray
     s: np.ndarray
@@ -330,16 +330,26 @@ class BodyMotion(NamedTuple):
     directions: np.ndarray  # (nb, 36) six twists of the primary joint's velocities
 
 
-class CutMotion(NamedTuple):
-    """Kinematics of the cut joints: velocities η, the two frames in their bodies, relative pose, directions."""
+class Pairs(NamedTuple):
+    """Pairs of frames a and b: their poses (R, x) in their bodies, and the pose of b in a; (n,)."""
 
-    eta: np.ndarray  # (ncut, 6)
-    Ra: np.ndarray  # (ncut, 9)
-    xa: np.ndarray  # (ncut, 3)
+    a: np.ndarray  # index of the frame
+    b: np.ndarray
+    top: np.ndarray  # body above which the motions of both frames are the same, or −1
+    node: np.ndarray  # in the Schur complement of the recursive formalism
+    Ra: np.ndarray  # (n, 9)
+    xa: np.ndarray  # (n, 3)
     Rb: np.ndarray
     xb: np.ndarray
     R: np.ndarray
     x: np.ndarray
+
+
+class CutMotion(NamedTuple):
+    """Kinematics of the cut joints: velocities η, poses of the two frames, directions."""
+
+    eta: np.ndarray  # (ncut, 6)
+    pair: Pairs
     directions: np.ndarray  # (ncut, 36) C, rows are the columns of theory
     inverse: np.ndarray  # (ncut, 36) C⁺
     covectors: np.ndarray  # (ncut, 36) constraint rows
@@ -353,12 +363,7 @@ class ContactState(NamedTuple):
     velocity: np.ndarray  # (n, 3) along normal and tangents
     force: np.ndarray  # (n, 3) along them
     beside: np.ndarray  # (n,) 1 beside an edge
-    Ra: np.ndarray  # (n, 9) the frames in their bodies
-    xa: np.ndarray  # (n, 3)
-    Rb: np.ndarray
-    xb: np.ndarray
-    R: np.ndarray  # relative pose
-    x: np.ndarray
+    pair: Pairs
     covectors: np.ndarray  # (n, 18) of normal and tangents on the relative twist, axes of frame b
 
 
@@ -400,6 +405,7 @@ class Work(NamedTuple):
     products: np.ndarray  # (nb, …) the same of all bodies
     force_rate: np.ndarray  # (nz,) rates of force states
     drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, 0 elsewhere
+    coupling: Pairs
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
     contact: ContactState

@@ -39,7 +39,7 @@ LENGTH, SIDE, RHO, E = 1.0, 0.03, 2700.0, 70e9
 def often(model, here, same, t, count, none):
     """``count`` evaluations; the velocities change a little with the result, so that none is optimized away."""
     for _ in range(int(count)):
-        accelerations(model.system, model.work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
+        accelerations(model.system, model.work, model.workspace, t, here)
         here.s[0] += 1e-12 * here.sd[0]
     return 0
 

@@ -46,7 +46,7 @@ BATCH, CELLS = 0.1, (10, 20, 40)
 def often(model, here, same, t, count, none):
     """``count`` evaluations; the velocities change a little with the result, so that none is optimized away."""
     for _ in range(int(count)):
-        accelerations(model.system, model.work, model.workspace, t, here.q, here.s, here.z, here.sd, here.lam)
+        accelerations(model.system, model.work, model.workspace, t, here)
         here.s[0] += 1e-12 * here.sd[0]
     return 0
 

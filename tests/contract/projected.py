@@ -131,12 +131,12 @@ def backward(M, x):
 @part
 def constraint_matrix(system, work, q, G):
     """G of cut joints and drives."""
-    tree, cuts, drives, e = system.tree, system.cuts, system.drives, system.elimination
+    tree, cuts, drives = system.tree, system.cuts, system.drives
     for r in range(G.shape[0]):
         for c in range(G.shape[1]):
             G[r, c] = 0.0
     for k in range(cuts.row.shape[0]):
-        cut_rows(tree, work.frames, e, cuts, system.paths, work.cut, k, q, work.E, work.X, work.B, work.rows)
+        cut_rows(system, work, k, q)
         for h in range(cuts.path[k], cuts.path_end[k]):
             i = system.paths[h]
             for c in range(tree.s_at[i], tree.s_at[i] + tree.nv[i] + tree.nf[i]):
@@ -189,15 +189,15 @@ def projected_forces(tree, motion, J, r, x):
 
 
 @part
-def accelerations(system, work, workspace, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, here):
     """ṡ and λ. Returns the number of dependent rows or −1 − body."""
-    tree = system.tree
+    tree, q, sd, lam = system.tree, here.q, here.sd, here.lam
     x, y, Y, S, M = workspace.x, workspace.y, workspace.Y, workspace.S, workspace.M
-    body_forces(system, work, t, q, s, z)
-    transmission(tree, work.frames, work.motion, q, work.E, work.X, work.B)
+    body_forces(system, work, t, q, here.s, here.z)
+    transmission(system, work, q)
     jacobian(tree, work.E, work.X, workspace.J)
     for i in range(tree.parent.shape[0]):
-        body_matrix(system.bodies, tree, work.M, i, work.products[i], 1.0, -1.0, False)
+        body_matrix(system, work.M, i, work.products[i], (1.0, -1.0), False)
     projected_mass(tree, work.M, workspace.J, workspace.T, M)
     projected_forces(tree, work.motion, workspace.J, work.r, x)
     bad = dense_cholesky(M)

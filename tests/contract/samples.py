@@ -17,7 +17,7 @@ from flexmbs.initial.initial_state import consistent_state, in_coordinates, sett
 from flexmbs.model.frames import frame_ref
 from flexmbs.model.motions import Ball, FixedRotation, FixedTranslation, FreeMotion, Motion, Rotate, ScrewMotion, Slide
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import System, Work
+from flexmbs.system.records import Evaluation, System, Work
 
 Random = np.random.Generator
 GRAVITY = (0.4, -0.7, -9.6)
@@ -199,7 +199,7 @@ class State:
         """Pose, twist, twist rate (with −gravity), elastic coordinates, rates and accelerations of all bodies by name."""
         z = np.zeros(int(self.system.layout[4]))
         r = np.zeros(len(self.s))
-        residual(self.system, self.work, 0.0, self.q, self.s, self.sd, self.lam, z, False, r)
+        residual(self.system, self.work, 0.0, Evaluation(self.q, self.s, self.sd, self.lam, z, r), False)
         tree, found = self.system.tree, {}
         for i, name in enumerate(self.compiled.bodies):
             m, at, to, nf = self.work.motion, tree.qf_at[i], tree.sf_at[i], tree.nf[i]

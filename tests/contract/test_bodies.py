@@ -17,6 +17,7 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.initial_state import consistent_state
 from flexmbs.motions import Rotate, Slide
+from flexmbs.system.records import Evaluation
 
 
 def skew(v):
@@ -196,7 +197,8 @@ def test_frames_move_with_the_shapes(frame, stiffened):
     def rates(h):
         q, s = moved(h)
         pose_in_body = frame_pose(work.frames, m, q)
-        return np.array(frame_rates(work.frames, system.gravity, work.motion, m, *pose_in_body, q, s, now.sd))
+        here = Evaluation(q, s, now.sd, work.zero, work.zero, work.zero)
+        return np.array(frame_rates(work, system.gravity, m, pose_in_body, here))
 
     here, there = pose(0.0), central(pose, 1e-3)
     W = here[:, :3].T @ there[:, :3]
@@ -231,10 +233,10 @@ def test_forces_of_a_stiffened_body_are_those_of_lagrange(seed, frame):
 
     def potential(q):
         terms(system, work, 0.0, q, s)
-        return sum(body_energy(system.bodies, system.tree, system.gravity, work.motion, 0, q, s, work.U)[1:])
+        return sum(body_energy(system, work, 0, q, s)[1:])
 
     found = terms(system, work, 0.0, q, s)
-    kinetic = body_energy(system.bodies, system.tree, system.gravity, work.motion, 0, q, s, work.U)[0]
+    kinetic = body_energy(system, work, 0, q, s)[0]
     assert kinetic == pytest.approx(0.5 * s @ found.M @ s, rel=1e-13)
     expected = -along(s, mass) @ s
     for k, e in enumerate(np.eye(9)):
@@ -344,5 +346,5 @@ def test_residual_of_given_accelerations_is_inverse_dynamics():
     now = model_state(tree_model(5))
     found = terms(now.system, now.work, 0.0, now.q, now.s)
     sd, r = np.random.default_rng(0).normal(size=len(now.s)), np.zeros(len(now.s))
-    residual(now.system, now.work, 0.0, now.q, now.s, sd, now.lam, np.zeros(0), False, r)
+    residual(now.system, now.work, 0.0, Evaluation(now.q, now.s, sd, now.lam, np.zeros(0), r), False)
     assert np.abs(r - (found.M @ sd - found.k)).max() < 1e-13 * np.abs(found.k).max()

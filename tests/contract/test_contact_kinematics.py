@@ -38,7 +38,7 @@ class Touching:
         self.gap, self.rate = self.at(self.state.q, self.state.s)
         s = self.state.system
         work = self.state.work
-        transmission(s.tree, work.frames, work.motion, self.state.q, work.E, work.X, work.B)
+        transmission(s, work, self.state.q)
         self.rows = np.zeros((len(self.names), 3, len(self.state.s)))
         for k in range(len(self.names)):
             contact_rows(s, self.state.work, k, self.state.q, self.rows[k])

@@ -21,6 +21,7 @@ from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.forces import Force
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.system.compile import compile_model
+from flexmbs.system.records import Evaluation
 from flexmbs.time_stepping.run import facts
 
 A, B = "first/c", "second/b"
@@ -82,7 +83,8 @@ def test_it_acts_as_the_same_force_of_another_kind(new: ModuleType, place: str, 
     assert difference(one, other) < 1e-12
     assert difference(one, state(two_bodies("cylindrical", 3), coordinates)) > 1e-3
     for now in (one, other):
-        residual(now.system, now.work, 0.0, now.q, now.s, now.sd, now.lam, np.zeros(0), True, now.work.r)
+        here = Evaluation(now.q, now.s, now.sd, now.lam, np.zeros(0), now.work.r)
+        residual(now.system, now.work, 0.0, here, True)
     for found, wanted in ((one.work.slopes, other.work.slopes), (one.work.joint_slope, other.work.joint_slope)):
         assert np.abs(found - wanted).max(initial=0.0) < 1e-7 * (1.0 + np.abs(wanted).max(initial=0.0))
     assert place == "frame" or max(np.abs(one.work.slopes).max(initial=0.0), np.abs(one.work.joint_slope).max(initial=0.0)) > 0.1

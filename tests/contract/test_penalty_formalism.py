@@ -110,8 +110,9 @@ def iteration(workspace, gs, r, sd, lam):
 
 
 @part
-def accelerations(system, work, workspace, t, q, s, z, sd, lam):
+def accelerations(system, work, workspace, t, here):
     """ṡ and λ by iteration from zero."""
+    sd, lam = here.sd, here.lam
     for a in range(sd.shape[0]):
         sd[a] = 0.0
         for b in range(sd.shape[0]):
@@ -120,7 +121,7 @@ def accelerations(system, work, workspace, t, q, s, z, sd, lam):
         lam[l] = 0.0
         for a in range(sd.shape[0]):
             workspace.G[l, a] = 0.0
-    dense_equations(system, work, t, q, s, z, work.zero, workspace.none, workspace.M, workspace.G)
+    dense_equations(system, work, t, here, workspace.M, workspace.G)
     penalized(workspace.M, workspace.G, workspace.options[0], workspace.A)
     if not cholesky(workspace.A):
         return -1

@@ -18,7 +18,7 @@ from flexmbs.formalisms.recursive import Recursive, accelerations, correction, i
 from flexmbs.formalisms.rigid_tree import RigidTree
 from flexmbs.motions import Rotate
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import rows_of
+from flexmbs.system.records import Evaluation, rows_of
 
 A, B = "first/b", "second/b"
 
@@ -32,12 +32,13 @@ def check(model, dropped=None):
     x = np.linalg.lstsq(K, np.concatenate([t.k, t.gamma]), rcond=1e-12)[0]
     workspace = Recursive(wrenches=True).workspace(now.compiled)
     sd, lam = np.zeros(ns), np.zeros(nc)
-    status = accelerations(now.system, now.work, workspace, 0.0, now.q, now.s, np.zeros(nz), sd, lam)
+    here = Evaluation(now.q, now.s, sd, lam, np.zeros(nz), np.zeros(ns))
+    status = accelerations(now.system, now.work, workspace, 0.0, here)
     assert status == now.status if dropped is None else status == dropped
     assert np.abs(sd - x[:ns]).max() < 1e-11 * np.abs(x[:ns]).max()
     assert np.abs(multipliers_of_least_norm(t.G, lam) - x[ns:]).max(initial=0.0) < 1e-11 * np.abs(x[ns:]).max(initial=1.0)
     power = now.work.power.copy()
-    residual(now.system, now.work, 0.0, now.q, now.s, sd, lam, np.zeros(nz), True, np.zeros(ns))
+    residual(now.system, now.work, 0.0, here, True)
     assert power == pytest.approx(now.work.power, rel=1e-11, abs=1e-11)
     size = np.abs(now.work.motion.through).max()
     for m, found in zip(rows_of(now.work.motion), workspace.factors.art.body[:, JOINT_WRENCH:]):
@@ -160,9 +161,9 @@ def test_rigid_trees(seed):
     form = Recursive().fitting(now.compiled, "accelerations")
     assert isinstance(form, RigidTree)
     sd, power = np.zeros(len(now.s)), now.work.power.copy()
-    status = form.accelerations(
-        now.system, now.work, form.workspace(now.compiled), 0.0, now.q, now.s, np.zeros(0), sd, np.zeros(0)
-    )
+    none = np.zeros(0)
+    here = Evaluation(now.q, now.s, sd, none, none, none)
+    status = form.accelerations(now.system, now.work, form.workspace(now.compiled), 0.0, here)
     expected = np.linalg.solve(t.M, t.k)
     assert status == 0
     assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
@@ -211,9 +212,9 @@ def test_no_inertia_about_a_joint():
     compiled = compile_model(model)
     i = compiled.bodies.index("needle")
     for formalism in (Recursive().fitting(compiled, "accelerations"), Recursive()):
-        state_of = np.zeros(2), np.zeros(2), np.zeros(0), np.zeros(2), np.zeros(0)
+        here = Evaluation(np.zeros(2), np.zeros(2), np.zeros(2), *[np.zeros(0)] * 3)
         work = make_work(compiled.system)
-        assert formalism.accelerations(compiled.system, work, formalism.workspace(compiled), 0.0, *state_of) == -1 - i
+        assert formalism.accelerations(compiled.system, work, formalism.workspace(compiled), 0.0, here) == -1 - i
 
 
 # Featherstone's chains: RBDL DynamicsTests (zlib licence), from spatial_v1; bodies of 1 kg with unit inertia about their centres
@@ -246,8 +247,8 @@ def accelerations_of(compiled, wrenches, q, sd):
     """ṡ at rest at q, by the shortest form or by the general one."""
     form, none = Recursive(wrenches=wrenches).fitting(compiled, "accelerations"), np.zeros(0)
     assert isinstance(form, Recursive if wrenches else RigidTree)
-    at_rest = np.zeros(len(q))
-    form.accelerations(compiled.system, make_work(compiled.system), form.workspace(compiled), 0.0, q, at_rest, none, sd, none)
+    here = Evaluation(q, np.zeros(len(q)), sd, none, none, none)
+    form.accelerations(compiled.system, make_work(compiled.system), form.workspace(compiled), 0.0, here)
 
 
 @pytest.mark.parametrize("wrenches", [False, True])

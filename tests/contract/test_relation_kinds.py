@@ -20,6 +20,7 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations import KnifeEdge, Relation, RollingDisc, RollingSphere
 from flexmbs.studies.evaluate import evaluate
+from flexmbs.system.records import Evaluation
 
 RELATIONS = {
     "knife-edge": lambda rng: (fm.KnifeEdge, {"axis": some_axis(rng)}),
@@ -214,7 +215,7 @@ def test_quasi_velocities_keep_their_values(kind):
     q, s = instant.q.copy(), instant.s + rng.normal(size=len(t.k))
     sigma = B @ s
     assert np.abs(t.G @ s).max() > 0.1
-    form.accelerations(instant.compiled.system, work, workspace, 0.0, q, s, instant.z, sd, lam)
+    form.accelerations(instant.compiled.system, work, workspace, 0.0, Evaluation(q, s, sd, lam, instant.z, work.r))
     assert np.abs(B @ s - sigma).max() < 1e-11
     assert np.abs(t.G @ s).max() < 1e-11
 

@@ -23,7 +23,7 @@ def slopes_of(model):
     zero, r, none = np.zeros(ns), np.zeros(ns), np.zeros(nc)
 
     def forces(q, s, slopes=False):
-        residual(now.system, now.work, 0.0, q, s, zero, none, np.zeros(nz), slopes, r)
+        residual(now.system, now.work, 0.0, Evaluation(q, s, zero, none, np.zeros(nz), r), slopes)
         return r.copy()
 
     def moved(d):
