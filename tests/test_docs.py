@@ -1,4 +1,4 @@
-"""The theory page stays true to the code: what its lines "Code:" name exists, each section has one, its formulas are closed."""
+"""The theory page and the paths of CONTRIBUTING stay true to the code: what they name exists, formulas are closed."""
 
 import ast
 import functools
@@ -47,6 +47,15 @@ def test_what_the_theory_page_names_exists():
         f"{path}: {name}" for path, name in dict.fromkeys(named(PAGE)) if not (ROOT / path).is_file() or name not in defined(path)
     ]
     assert not missing, "docs/theory.md names missing code:\n" + "\n".join(missing)
+
+
+def test_the_paths_through_the_code_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Paths through the code")[2].partition("\n## ")[0]
+    steps = [re.findall(r"^\d+\. .*$", path, re.MULTILINE) for path in text.split("\n*From ")[1:]]
+    assert [len(path) <= 12 for path in steps] == [True] * 3
+    names = [(path, name) for path, names in re.findall(r"`([\w/.]+): ([^`]+)`", text) for name in names.split(", ")]
+    assert len(names) >= sum(map(len, steps))
+    assert not [f"{path}: {name}" for path, name in names if name not in defined(path)]
 
 
 def test_sections_are_numbered_and_references_to_them_lead_somewhere():
