@@ -62,7 +62,7 @@ def test_61_what_cannot_be_written_is_known_before_anything_is_computed(
     monkeypatch.setattr(os, "open", readonly)
     assert call("run", path) == 4
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {path.with_suffix('.h5')}: cannot be written (Read-only file system); mend")
+    assert line.startswith(f"error: {path.with_suffix('.h5')}: cannot be written (Read-only file system); check")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "model.toml", "pipe"]
 
 

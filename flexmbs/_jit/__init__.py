@@ -2,7 +2,7 @@
 
 Numba's own on-disk cache is keyed by the file of a function, not by the files of the functions it calls, so an edit in
 another file would silently run old machine code. Here the cache folder is named by a digest of every source file of both
-packages: an edit anywhere gives a fresh folder. Where no folder is this user's alone, kernels compile anew in each process.
+packages: an edit anywhere gives a fresh folder. Where no folder is this user's alone, kernels are compiled in each process.
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, with the same numbers.
 """
 
@@ -235,7 +235,7 @@ def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[
 
 
 def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the user's, or one around it, compiled by Numba for this run only."""
+    """A user-defined function, or one around it, compiled by Numba for this run only."""
     compiled: Callable[..., Any] = numba.njit(function)
     return compiled
 

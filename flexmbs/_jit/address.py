@@ -290,7 +290,7 @@ def seldom_entry(function: Callable[..., Any]) -> Entry:
 
 
 def bound_entry(function: Callable[..., Any], name: str, *, lightly: bool = False, **parts: Callable[..., Any]) -> Entry:
-    """An entry from a plain function whose global names are bound to ``parts``; ``name`` tells those of one function apart.
+    """An entry from a plain function whose global names are bound to ``parts``; ``name`` distinguishes those of one function.
 
     ``lightly``: optimised lightly, for what is not called in every evaluation.
     With parts from outside the packages, which the cache's digest does not see, it is not kept on disk.

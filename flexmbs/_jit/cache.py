@@ -30,15 +30,15 @@ def private_folder(base: pathlib.Path, *names: str) -> pathlib.Path | None:
                 return place
     except OSError:
         return None
-    mend = "close it (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own"
+    remedy = "close it (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own"
     warnings.warn(
-        f"no compiled kernels are kept: another user could write in {doubtful[0]}; {mend}", RuntimeWarning, stacklevel=4
+        f"no compiled kernels are kept: another user could write in {doubtful[0]}; {remedy}", RuntimeWarning, stacklevel=4
     )
     return None
 
 
 def _user() -> int:
-    """This user's number; 0 where the system has none, and no modes that could be looked at."""
+    """This user's number; 0 where the system has none, and no modes that could be checked."""
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 

@@ -2,7 +2,7 @@
 
 Half of the time to compile a kernel goes into its parts, and kernels of other formalisms and integrators call the same ones. A
 part is kept as LLVM's bitcode with the keys of the parts that it calls. Its symbol has no number of this process in it, so that
-parts of several processes go together; hence only what its module, name and line tell apart from all others is kept: functions
+parts of several processes go together; hence only what its module, name and line distinguish from all others is kept: functions
 of this project at the top of a module, or bound to such.
 """
 
@@ -41,7 +41,7 @@ def make_entry(fndesc: Any, environment: Any, stand_in: tuple[Any, Any], library
 
 
 def kept_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
-    """The same dispatcher, whose parts are looked for in the folder before they are compiled; ``compiler``: that of parts."""
+    """The same dispatcher, whose parts are searched for in the folder before they are compiled; ``compiler``: that of parts."""
     function = dispatcher.py_func
     identity = f"{function.__module__} {function.__qualname__} {function.__code__.co_firstlineno}"
     _functions.add(function)

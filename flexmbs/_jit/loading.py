@@ -5,7 +5,7 @@ beside the machine code: 0.2 s in each process and 50 ms a kernel, which only co
 loaded without; where another one is to be compiled, Numba does the first itself, and the bitcode of a kernel that it links is
 parsed then.
 
-This reaches into Numba; where its inside looks different, kernels are loaded in its own way.
+This reaches into Numba; where its internals differ, kernels are loaded in its own way.
 """
 
 from typing import Any
@@ -59,7 +59,7 @@ def without_compiler(dispatcher: Any) -> Any:
                 return find(signature, context)  # type: ignore[misc]
             finally:
                 codegen._library_class = kept
-        except Exception:  # what went wrong, Numba's own way tells
+        except Exception:  # Numba's own way reports what went wrong
             return whole(signature, context)
 
     if find is not None:

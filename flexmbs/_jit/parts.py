@@ -32,7 +32,7 @@ _signatures: dict[Any, Any] = {}
 
 
 def compilers(folder: str | None) -> tuple[Any, Any]:
-    """Compiler classes for parts and for kernels that run seldom, None for one that fails with the Numba at hand.
+    """Compiler classes for parts and for kernels that run seldom, None for one that fails with the installed Numba.
 
     ``folder``: where the verdict is kept for the next process.
     """

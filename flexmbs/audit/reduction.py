@@ -33,6 +33,6 @@ def reduction(mine: SolutionData) -> list[Check]:
         share = float(lacking[k]) / whole if whole > SMALL * model_size(mine.compiled) else 0.0
         status = graded(share, LACKING)
         text = f"lack {share:.1e} of the displacement, {lacking[k]:.1e} m in the mean, at t = {mine.t[k]:.4g} s"
-        mend = "" if status == PASS else "reduce it with inertia_loads=True or with more modes"
-        found.append(Check(f"Modes of {name}", status, text, mend))
+        remedy = "" if status == PASS else "reduce it with inertia_loads=True or with more modes"
+        found.append(Check(f"Modes of {name}", status, text, remedy))
     return found

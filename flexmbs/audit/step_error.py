@@ -74,8 +74,8 @@ def step_error(solution: SolutionData, run: Run) -> list[Check]:
     size = float(measure.bounded(spent)[worst]) * model_size(solution.compiled)
     text = f"about {share:.1e} of the motion (sum without growth), {size:.1e} m {place_of(solution, worst)}"
     fixed = solution.run.options["step"]
-    mend = f"use a smaller step than {fixed:g} s, or omit it for error control" if fixed else "lower rtol and atol"
-    return [Check("Error of the steps", status, text, "" if status == PASS else mend)]
+    remedy = f"use a smaller step than {fixed:g} s, or omit it for error control" if fixed else "lower rtol and atol"
+    return [Check("Error of the steps", status, text, "" if status == PASS else remedy)]
 
 
 def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:

@@ -63,7 +63,7 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
     The chain is walked from its end, so that the pose and the twist of what lies behind a motion are known: Ċ η collects
     −ad(V_tail) C_k η_k. Theory, section 11; Featherstone 2008, section 4.4.
     """
-    Rt = EYE3  # pose of the child's frame in the frame behind the motion at hand
+    Rt = EYE3  # pose of the child's frame in the frame behind the current motion
     xt = ZERO3
     v = ZERO3
     w = ZERO3

@@ -1,6 +1,6 @@
 """Kernels of laws (`flexmbs.law_kernel`) by address, out = value(p, u, x): each is compiled where a model has it.
 
-p are the parameters of the law, u what laws of time and functions of the user give, x time and motion. The compiled
+p are the parameters of the law, u what laws of time and user-defined functions give, x time and motion. The compiled
 kernels of the equations name no law, so that a new one compiles itself alone. Theory: docs/theory.md, sections 39 and 41.
 """
 
@@ -81,7 +81,7 @@ def make_law_workspace(system: System) -> LawWorkspace:
 
 @part
 def given_values(law_rows, f, laws, workspace, io, n):
-    """u of force f: its laws of time (f, ḟ), and functions of the user of the first n arguments in workspace.x."""
+    """u of force f: its laws of time (f, ḟ), and user-defined functions of the first n arguments in workspace.x."""
     gives = law_rows.gives[f]
     for k in range(law_rows.n_given[f]):
         law = law_rows.first[f] + k

@@ -101,7 +101,7 @@ def choice_notes(compiled: Compiled, choice: Choice, names: tuple[str, ...] | No
         lost = choice.rank[k] < choice.rank[k - 1]
         lines.append(f"independent coordinates from t = {choice.time[k]:.6g} s: {text}{rows if lost else ''}")
     if made > REMEMBERED:
-        lines.append(f"independent coordinates: chosen anew {made - REMEMBERED} more times")
+        lines.append(f"independent coordinates: re-selected {made - REMEMBERED} more times")
     return lines
 
 

@@ -52,7 +52,7 @@ from flexmbs.formalisms.stabilization import Projection, projected, stabilizatio
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import POWER_DRIVES, Evaluation, Work
 
-LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are chosen anew
+LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are re-selected
 LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
 
 
@@ -218,7 +218,7 @@ def keep(system, work, workspace, t, q, s):
 
 @dataclass(frozen=True)
 class Embedding(Formalism):
-    """Embedding with independent velocities chosen by pivoting on G, or with quasi-velocities of the user's choice.
+    """Embedding with independent velocities chosen by pivoting on G, or with user-defined quasi-velocities.
 
     stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another one.
     quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs; theory, sections 34 and 36), as many as the

@@ -219,18 +219,18 @@ class Partitioning(Formalism):
         G = terms(compiled.system, work, 0.0, q, s).G
         least = max(DEPENDENT * np.linalg.norm(G, axis=1).max(initial=0.0), ROUND_OFF)
         rank = np.linalg.matrix_rank(G, least) if len(G) else 0
-        freedoms = G.shape[1] - int(rank)
-        if len(independent) != freedoms:
+        degrees = G.shape[1] - int(rank)
+        if len(independent) != degrees:
             raise InputError(
-                f"partitioning.independent: {len(independent)} names for {freedoms} independent coordinates; "
-                f"name {freedoms} of {', '.join(velocity_names(compiled))}"
+                f"partitioning.independent: {len(independent)} names for {degrees} independent coordinates; "
+                f"name {degrees} of {', '.join(velocity_names(compiled))}"
             )
         # the columns of the dependent coordinates have to have the rank of G
         rest = np.delete(G, independent, axis=1)
         if rank and np.linalg.matrix_rank(rest, least) < rank:
             raise InputError(
                 f"partitioning.independent: {', '.join(self.independent)} do not determine the other coordinates at the start; "
-                f"name {freedoms} others of {', '.join(velocity_names(compiled))}, or none"
+                f"name {degrees} others of {', '.join(velocity_names(compiled))}, or none"
             )
 
     def notes(self, compiled: Compiled, workspace: PartitioningWorkspace) -> list[str]:

@@ -1,4 +1,4 @@
-"""Quasi-velocities σ = B_σ s of the user's choice, completed to a full set w of velocities: s = T w with a constant regular T.
+"""Quasi-velocities user-defined σ = B_σ s, completed to a full set w of velocities: s = T w with a constant regular T.
 
     TᵀM T ẇ = Tᵀ k + (G T)ᵀ λ,   G T w + γ̄ = 0
 
@@ -37,7 +37,7 @@ class QuasiVelocities(NamedTuple):
 
 
 def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
-    """The set w of rows B_σ of the user: names of velocities, mappings {name: coefficient}, or a matrix (f, ns).
+    """The set w of the user-defined rows B_σ: names of velocities, mappings {name: coefficient}, or a matrix (f, ns).
 
     T = [E; B_σ]⁻¹ with rows E of the unit matrix that pivoted QR of B_σ leaves as independent of it.
     Raises `InputError` for unknown names, numbers that are not finite, and rows that depend on each other. Theory, section 34.
@@ -65,12 +65,14 @@ def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
     rank = np.linalg.matrix_rank(G, ROUND_OFF * max(1.0, float(np.abs(G).max(initial=0.0)))) if len(G) else 0
     others = len(own.T) - own.chosen
     if own.chosen != len(own.T) - rank:
-        raise InputError(f"{WHERE}: {own.chosen} quasi-velocities for {len(own.T) - rank} freedoms; give {len(own.T) - rank}")
+        raise InputError(
+            f"{WHERE}: {own.chosen} quasi-velocities for {len(own.T) - rank} degrees of freedom; give {len(own.T) - rank}"
+        )
     # [G; B_σ] is regular where the columns of the other velocities have the rank of G
     rest = (G @ own.T)[:, :others]
     if rank and not np.linalg.svd(rest, compute_uv=False)[rank - 1] > SINGULAR * np.abs(G).max():
-        told = ", ".join(own.names[others:])
-        raise InputError(f"{WHERE}: {told} do not determine the other velocities at the start; choose others")
+        undetermined = ", ".join(own.names[others:])
+        raise InputError(f"{WHERE}: {undetermined} do not determine the other velocities at the start; choose others")
 
 
 def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:

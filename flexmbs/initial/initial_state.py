@@ -311,7 +311,7 @@ def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
     """One line per joint that cannot close."""
     cuts = compiled.system.cuts
     bend = ", or allow deformation: Assemble(elastic=True)"
-    mend = bend if compiled.data and not how.elastic else ""
+    remedy = bend if compiled.data and not how.elastic else ""
     lines = []
     for k, name in enumerate(compiled.topology.cuts):
         rows = g[cuts.row[k] : cuts.row[k] + cuts.rows[k]]
@@ -319,7 +319,7 @@ def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
         if not gap <= ACCEPTED_GAP:
             lines.append(
                 f"joints.{name}: the loop does not close, residual gap {gap:.4g} (m or rad); "
-                f"correct the lengths or start closer with q0{mend}"
+                f"correct the lengths or start closer with q0{remedy}"
             )
     for name, drive in zip(compiled.model.drives, rows_of(compiled.system.drives)):
         row = drive.row

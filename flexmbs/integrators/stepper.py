@@ -124,7 +124,7 @@ def propose(clock, control, h, error):
         factor = 0.96 * math.pow(error, -0.7 * control[EXPONENT]) * math.pow(clock[BEFORE], 0.4 * control[EXPONENT])
     clock[BEFORE] = error
     factor = min(control[GROW], max(control[SHRINK], factor))
-    if h < 0.9 * clock[NEXT]:  # a step cut short says little about longer ones
+    if h < 0.9 * clock[NEXT]:  # a truncated step says little about longer ones
         clock[NEXT] = max(clock[NEXT], h * factor)
     elif factor < control[KEEP_ABOVE] or factor > control[KEEP_BELOW]:
         clock[NEXT] = h * factor

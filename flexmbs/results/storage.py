@@ -95,7 +95,7 @@ def _run_record(solution: SolutionData, numbers: dict[str, int]) -> dict[str, An
         "moved": [str(line) for line in run.moved], "notes": [str(line) for line in run.notes], "provenance": run.provenance,
         "events": [[event.name, event.t, event.q.tolist(), event.s.tolist()] for event in run.events],
         "impacts": [[impact.contact, impact.t, list(impact.impulse), impact.lost] for impact in run.impacts],
-        "checks": [[check.title, check.status, check.found, check.mend] for check in run.checks],
+        "checks": [[check.title, check.status, check.found, check.remedy] for check in run.checks],
     }  # fmt: skip
 
 
@@ -169,8 +169,8 @@ def _event(number: int, values: Any) -> EventRecord:
 
 def _check(values: Any) -> Check:
     try:
-        title, status, found, mend = map(str, values)
-        return Check(title, (PASS, WARN, FAIL)[(PASS, WARN, FAIL).index(status)], found, mend)
+        title, status, found, remedy = map(str, values)
+        return Check(title, (PASS, WARN, FAIL)[(PASS, WARN, FAIL).index(status)], found, remedy)
     except (TypeError, ValueError):
         raise InputError("run: the audit is damaged; write the file again") from None
 

@@ -141,9 +141,9 @@ def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: I
             f"coordinates: '{form.name}' works in {' or '.join(form.coordinates)} coordinates, not in '{coordinates}'"
         )
     if form.stabilization_name in STABILIZATIONS and form.stabilization_name not in method.stabilizations:
-        mend = "set it to 'none'" if method.needs == "residual" else f"take {' or '.join(map(repr, method.stabilizations))}"
+        remedy = "set it to 'none'" if method.needs == "residual" else f"take {' or '.join(map(repr, method.stabilizations))}"
         why = "satisfies g = 0 by itself" if method.needs == "residual" else "cannot project the states that it stores"
-        raise InputError(f"stabilization: '{method.name}' {why}; {mend} or use 'dormand-prince'")
+        raise InputError(f"stabilization: '{method.name}' {why}; {remedy} or use 'dormand-prince'")
     return form
 
 

@@ -111,8 +111,8 @@ class Callbacks:
         self.error = None
         place = "" if where is None else f"in the function of {where.item} at t = {where.t:.6g} s"
         if not isinstance(error, (Exception, KeyboardInterrupt)):
-            told = f"{type(error).__name__} ({shown(str(error))}) {place}; let it raise an exception to stop the run"
-            raise SolverError(told, solution) from error
+            text = f"{type(error).__name__} ({shown(str(error))}) {place}; let it raise an exception to stop the run"
+            raise SolverError(text, solution) from error
         if place:
             error.add_note(place)
         if solution is not None:
@@ -134,8 +134,8 @@ class Callbacks:
 
     def slow_notes(self) -> list[str]:
         """A line for each function that slows the run down."""
-        mend = "compile it with numba.njit, or give a table"
-        return [f"the function of {name} takes {1e3 * seconds:.3g} ms a call; {mend}" for name, seconds in self.slow.items()]
+        remedy = "compile it with numba.njit, or give a table"
+        return [f"the function of {name} takes {1e3 * seconds:.3g} ms a call; {remedy}" for name, seconds in self.slow.items()]
 
     def _keep(self, call: Callable[[int, int], None]) -> int:
         """Address of a C function that calls ``call``."""
@@ -220,7 +220,7 @@ class Callbacks:
 def _checked(function: Any, spread: Callable[..., Any], n_in: int, n_out: int) -> tuple[int, Any] | None:
     """Address and code of the C function of a function of Numba's in the form ``spread``, or None where nothing is compiled.
 
-    It is made anew where Numba has compiled the function itself anew.
+    It is made again if Numba has recompiled the function.
     """
     from numba.core.errors import NumbaError
 
@@ -233,7 +233,7 @@ def _checked(function: Any, spread: Callable[..., Any], n_in: int, n_out: int) -
             return cast(tuple[int, Any] | None, made)
     try:
         made = compiled_callback(spread, n_in, n_out)
-    except NumbaError:  # its results are no numbers of one kind: Python converts them, or tells
+    except NumbaError:  # its results are no numbers of one kind: Python converts them, or reports it
         made = None
     kept[form] = made, [result.library for result in function.overloads.values()]
     return made
@@ -275,7 +275,7 @@ def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[...
 
         def wrench(x: Any, out: Any) -> None:
             result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19])
-            if len(result) != 6:  # Numba looks at no bounds; the Python form tells
+            if len(result) != 6:  # Numba checks no bounds; the Python form reports it
                 raise ValueError
             for a in range(6):
                 out[a] = result[a]

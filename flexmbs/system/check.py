@@ -8,15 +8,15 @@ PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
 
 @dataclass(frozen=True)
 class Check:
-    """One criterion: what was looked at, PASS, WARN or FAIL, what was found with its place and time, and how to mend it."""
+    """One criterion: title, PASS, WARN or FAIL, finding with location and time, and remedy."""
 
     title: str
     status: str
     found: str
-    mend: str = ""
+    remedy: str = ""
 
     def __str__(self) -> str:
-        return f"{self.title}: {self.found}{'; ' if self.mend else ''}{self.mend}"
+        return f"{self.title}: {self.found}{'; ' if self.remedy else ''}{self.remedy}"
 
 
 def verdict(found: Iterable[Check]) -> str:

@@ -235,7 +235,7 @@ def _elimination(
     paths: list[int],
 ) -> Elimination:
     """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its
-    rows full rank. A closing constraint follows everything on its loop."""
+    rows full rank. A loop-closure constraint follows everything on its loop."""
     nb, ncut = len(shape.tree), len(shape.cuts)
     real = topology(model, "joint") if shape.coordinates != "joint" else shape
     driven = [int(body) for body in drives.body if body >= 0]

@@ -37,7 +37,7 @@ class JointPlace(NamedTuple):
             v, q, count = v + motion.nv, q + motion.nq, count + 1
         raise InputError(
             f"{item}.coordinate: {number} is not a rotation about or a translation along an axis of the joint, "
-            f"which has {n} freedoms"
+            f"which has {n} degrees of freedom"
         )
 
     def _declared(self, number: int, n: int) -> int:
@@ -110,7 +110,7 @@ def _acting(item: str, force: Force) -> _Acting:
     if force.place not in Forces._fields:
         raise InputError(f"{item}: kind '{force.kind}' acts at '{force.place}', which is not known to the equations")
     if force.place == "pair" and not all(isinstance(law, TimeLaw) for law in force.row().laws):
-        raise InputError(f"{item}: a law between two frames takes laws of time, no function of the user")
+        raise InputError(f"{item}: a law between two frames takes laws of time, no user-defined function")
     if isinstance(force, JointForce):
         return _Acting(item, force.row(), force.joint, force.coordinate)
     length = force.unloaded_length() if isinstance(force, AlongLine) else 0.0
@@ -127,7 +127,7 @@ def _law_columns(each: _Acting, laws: LawTable) -> tuple[int, ...]:
 
 
 def _number(item: str, law: Any, each: _Acting, laws: LawTable) -> int:
-    """Number of a law of time, or of a function of the user with the arguments of the place."""
+    """Number of a law of time, or of a user-defined function with the arguments of where it acts."""
     if isinstance(law, TimeLaw):
         return laws.number(item, law)
     return laws.wrench(item, law) if len(each.frames) == 1 else laws.force(item, law)

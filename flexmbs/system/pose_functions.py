@@ -79,7 +79,7 @@ def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool) -> boo
 def _rows_by_differences(function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool) -> np.ndarray:
     """(n, 7) of differences of g at the poses beside, by columns of the stencil."""
     t, poses = float(x[0]), (_TURNED @ x[1:]).reshape(-1, 12) + _SHIFTED
-    with np.errstate(invalid="ignore"):  # a function that is infinite gives no number, which is told
+    with np.errstate(invalid="ignore"):  # an infinite function value is reported below
         g = [function(t, pose[:3], pose[3:]) for pose in poses]
         if rheonomic:
             g += [function(t + factor * STEP, x[1:4].copy(), x[4:13].copy()) for factor, _ in STENCIL]
@@ -260,7 +260,7 @@ def check_shape(name: str, function: Callable[..., Any], *shapes: tuple[int, ...
     try:
         found = np.asarray(getattr(function, "py_func", function)(*_probe()))
     except (Exception, SystemExit) as error:
-        raise InputError(f"{name}: raises {type(error).__name__}: {shown(str(error))} at a general pose; mend it") from error
+        raise InputError(f"{name}: raises {type(error).__name__}: {shown(str(error))} at a general pose; correct it") from error
     if found.dtype.kind not in "iuf":
         kind = "complex numbers" if found.dtype.kind == "c" else shown(found.tolist())
         raise InputError(f"{name}: gives {kind} at a general pose; return real numbers")
@@ -269,7 +269,7 @@ def check_shape(name: str, function: Callable[..., Any], *shapes: tuple[int, ...
         wanted = " or ".join(" × ".join(map(str, shape)) for shape in shapes)
         got = " × ".join(map(str, found.shape)) or "a single number"
         numbers = "" if found.ndim == 0 else " numbers"
-        raise InputError(f"{name}: gives {got}{numbers}, not {wanted}; mend the function or the number of equations")
+        raise InputError(f"{name}: gives {got}{numbers}, not {wanted}; correct the function or the number of equations")
 
 
 def _probe() -> tuple[float, np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ R = TypeVar("R", bound=tuple[np.ndarray, ...])
 
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
-# Cuts.kernel where the rows are those of the joint's chain, or functions of the user
+# Cuts.kernel where the rows are those of the joint's chain, or user-defined functions
 OF_CHAIN, OF_FUNCTIONS = -1, -2
 
 # rows of Bodies.linear: 3a+b for ∫x_a φ_b dm, MOMENT + a for ∫φ_a dm; of Bodies.quadratic: 3a+b for ∫φ_a φ_b dm, GYROSCOPIC + a

@@ -75,7 +75,7 @@ def second_order_fields(data: FlexibleBodyData) -> SecondOrderFields:
 
 
 def _affine(data: FlexibleBodyData, geometric: GeometricStiffness) -> SecondOrderFields:
-    """Affine fields with the moments ∫γ dm and ∫x_a γ dm that the geometric stiffness tells."""
+    """Affine fields with the moments ∫γ dm and ∫x_a γ dm that the geometric stiffness determines."""
     G = np.block([[np.array([[data.mass]]), data.first_moment[None]], [data.first_moment[:, None], data.second_moment]])
     W = _orthonormal(G)
     moments = np.concatenate([geometric.acceleration[None], geometric.second_moments])  # ∫w_a γ_b dm, (4, 3, nf, nf)

@@ -1,7 +1,7 @@
 """Which joints are cut: a spanning tree of the graph of bodies and joints.
 
-Two rules choose it. Few closing conditions: a loop is cut at the joint with most freedoms, so the tree has the fewest freedoms of
-all spanning trees. Loops coupled as little as may be: among those trees a shallow one, whose paths are short, so that few loops
+Two rules choose it. Few loop-closure equations: a loop is cut at the joint with most degrees of freedom, so the tree has
+the fewest of all spanning trees. Loops coupled as little as may be: among those trees a shallow one, whose paths are short, so that few loops
 share a body.
 """
 
@@ -15,7 +15,7 @@ from flexmbs.model.model import ModelData
 
 def spanning_joints(model: ModelData) -> set[str]:
     """Joints of the spanning forest grown from the ground (Prim 1957): of the joints that lead to a new body the one with fewest
-    freedoms, nearest to the ground, on the body found first, declared first; never one that the user wants cut.
+    degrees of freedom, nearest to the ground, on the body found first, declared first; never one that the user wants cut.
 
     Raises `InputError` for a cut that is in no loop.
     """

@@ -67,7 +67,7 @@ def _version(name: str) -> str:
 
 
 def provenance() -> dict[str, str]:
-    """Date, machine and versions of the programs at hand."""
+    """Date, machine and versions of the installed programs."""
     versions = {name: _version(name) for name in PACKAGES if _version(name)}
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -85,7 +85,7 @@ class RunInfo:
     options: what the user chose.  outcome: "finished", the terminal event, or why the run stopped.  events: in order of time.
     redundant: (joint, number of dependent rows).  impacts: of rigid contacts, in order of time.
     moved: what assembly changed.  notes: warnings, one line each.  provenance: date, machine, versions.
-    checks: what the audit found with the equations at hand, beside what follows from the outputs.
+    checks: findings of the audit from the equations, beside those from the outputs.
     model_text: the model as a TOML text where it is not the text of the compiled model (a solution read from a file).
     """
 

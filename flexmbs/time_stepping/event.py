@@ -23,7 +23,7 @@ class Event:
     the world position of ``frame``, or ``function(t, r, A, v, w)`` of the motion of ``frame`` in world axes (position (3,),
     rotation matrix (9,) row by row, velocity (3,), angular velocity (3,)), plain or compiled with ``numba.njit``.
     direction: 1 only where it rises, −1 only where it falls, 0 both.  terminal: the run ends there.
-    The functions are looked at after every step: two changes of sign within one step are not seen.
+    The functions are evaluated after every step: two changes of sign within one step are not detected.
     Raises `InputError`.
     """
 

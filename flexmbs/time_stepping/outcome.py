@@ -31,7 +31,7 @@ from flexmbs.system.records import SPARE, Work
 from flexmbs.system.trajectory import Trajectory
 
 INTERRUPTED = -1
-HUGE = 1e12  # m, rad and their rates: what has run away so far says nothing of positions
+HUGE = 1e12  # m, rad and their rates: beyond it positions have no meaning
 
 
 def outcome(
@@ -61,7 +61,7 @@ def _function(compiled: Compiled) -> str:
     if call is None:
         return ""
     did = "gave no finite number" if error is None else f"raised {type(error).__name__} ({shown(str(error))})"
-    return f"the function of {call.item} {did} at {call.text}; mend the function"
+    return f"the function of {call.item} {did} at {call.text}; correct the function"
 
 
 def _sensible(*values: np.ndarray) -> bool:
@@ -110,8 +110,8 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
         driven = bool(compiled.model.drives)
         cause = f"no impulses keep {contact} closed: {'a drive presses through it, or ' if driven else ''}it jams by friction"
         return f"{cause}; {'free the drive, or ' if driven else ''}lower the friction or the restitution"
-    mend = f"lower the friction{', or raise max_sweeps of the integrator' if hasattr(method, 'max_sweeps') else ''}"
-    return f"the impulses of {contact} did not converge in {int(work.status[1])} sweeps; {mend}"
+    remedy = f"lower the friction{', or raise max_sweeps of the integrator' if hasattr(method, 'max_sweeps') else ''}"
+    return f"the impulses of {contact} did not converge in {int(work.status[1])} sweeps; {remedy}"
 
 
 def _singular(compiled: Compiled, context: RunContext, work: Work, first: Pivots) -> str:
@@ -140,7 +140,7 @@ def _passed(compiled: Compiled, context: RunContext, work: Work, first: Pivots, 
 
 def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> str:
     where = f"body '{fastest_body(compiled, context)}'"
-    jump = "loosen rtol and atol or look for a jump in the forces"
+    jump = "increase rtol and atol, or remove a jump in the forces"
     check = "take a smaller step or check forces and initial values"
     return {
         INDEFINITE: f"the mass matrix lost definiteness, worst at {where}; take a smaller step or check the masses",

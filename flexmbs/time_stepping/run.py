@@ -80,7 +80,7 @@ JERK_STEPS = (0.05, 1.0)  # of the first step: the second shows whether the firs
 SMOOTH = 0.5  # of s̈
 ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
 PAST = 1e-15  # of a second or of the time: how far behind it the next one begins, on its other side whatever round-off does
-SAMPLES = 16  # states that the audit looks at, beside that of the largest accelerations
+SAMPLES = 16  # states that the audit examines, beside that of the largest accelerations
 WORKS_SAMPLED = 100  # steps whose work it integrates again
 PACE, CREPT = 1000, 2  # steps over which the pace of a run is taken, and how often it creeps until it is stopped
 CREEPING = 1e-3  # of the steps before: a step that stays below it
@@ -290,7 +290,7 @@ class Run:
         equations.evaluate_contacts(self.packed[COMMON], self.packed[STATE], self.packed[STATE])
         overlaps = [
             f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies apart with q0, "
-            "or mend its normal, radius or bounds"
+            "or correct its normal, radius or bounds"
             for name, g, rigid in zip(self.compiled.contacts, c.contact.gap, c.contact.rigid)
             if g < -OVERLAP and rigid
         ]
@@ -326,7 +326,7 @@ class Run:
 
     def _batch(self, first: int, last: int, progress: Progress | None) -> tuple[int, int]:
         """Outputs first … last−1, through the events on the way, or to a terminal one."""
-        c, context, told = self.context, self.packed[CONTEXT], time.perf_counter()
+        c, context, reported = self.context, self.packed[CONTEXT], time.perf_counter()
         while True:
             jump = self.jumps and self.jumps[0] < c.times[last - 1]
             stop = min(int(np.searchsorted(c.times, self.jumps[0], "right")), last) if jump else last
@@ -347,9 +347,9 @@ class Run:
                 return INTERRUPTED, first
             if self._creeps():
                 return STEP_TOO_SMALL, first
-            if progress and time.perf_counter() - told > BATCH_SECONDS:
+            if progress and time.perf_counter() - reported > BATCH_SECONDS:
                 self._tell(progress)
-                told = time.perf_counter()
+                reported = time.perf_counter()
 
     def _creeps(self) -> bool:
         """Have controlled steps become so short, for many steps, that the run would take longer than anyone waits?"""
@@ -446,7 +446,7 @@ def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:
 
 
 def make_samples(f: Facts, n_beta: int) -> Samples:
-    """Workspace for what the audit looks at."""
+    """Workspace for the states that the audit examines."""
     n, z = SAMPLES + 1, np.zeros
     return Samples(
         np.full(n, -1.0),

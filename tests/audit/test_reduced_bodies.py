@@ -44,7 +44,7 @@ def test_a_bar_that_cannot_stretch_is_reported():
     check = next(check for check in solution.audit if check.title == "Modes of bar")
     assert abs(elongation(solution)) < 0.01 * RHO * SPEED**2 * LENGTH**3 / (3 * E)
     assert check.status == "FAIL"
-    assert "inertia_loads=True" in check.mend
+    assert "inertia_loads=True" in check.remedy
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")

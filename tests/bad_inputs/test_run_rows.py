@@ -101,7 +101,7 @@ def test_30_function_that_gives_no_number_is_named_with_its_arguments(value: str
     message, solution = stop(model, t_end=0.05, output_step=0.01, **options)
     head, _, text = message.partition("push(t = ")
     assert head.endswith("s: the function of forces.push gave no finite number at ")
-    assert text.endswith("); mend the function")
+    assert text.endswith("); correct the function")
     t, x, v = (float(part.split("= ")[-1]) for part in text.split(")")[0].split(", "))
     assert 0.02 <= t < 0.0301
     assert math.isfinite(x)

@@ -256,8 +256,8 @@ def joined(model: fm.Model, a: Any, b: Any) -> bool:
 
 def _joint_force(name: str, model: fm.Model, rng: Random) -> Any:
     joint = str(rng.choice([name for name, joint in model.joints.items() if driven_coordinates(joint)]))
-    freedoms = driven_coordinates(model.joints[joint])
-    at = {"coordinate": freedoms[int(rng.integers(len(freedoms)))][0]}
+    coordinates = driven_coordinates(model.joints[joint])
+    at = {"coordinate": coordinates[int(rng.integers(len(coordinates)))][0]}
     choice = rng.random()
     if choice < 0.3:
         return fm.JointSpring(name, joint, k=20.0, c=3.0, x0=0.1, **at)

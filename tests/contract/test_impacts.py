@@ -163,7 +163,7 @@ REFUSED = [
     (
         {"height": 0.1},
         "contacts.floor: overlaps by 0.1 (m or rad) at the start; move its bodies apart with q0, "
-        "or mend its normal, radius or bounds",
+        "or correct its normal, radius or bounds",
     ),
     (
         {"integrator": "rattle"},

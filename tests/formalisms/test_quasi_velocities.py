@@ -59,7 +59,7 @@ def test_equations_of_appell(sigma) -> None:
         ([[1.0, 2.0]], "row 1 is [1.0, 2.0]; give 6 finite numbers"),
         ([{"motion.0": float("nan")}], "row 1 is [nan]; give 1 finite numbers"),
         (["motion.0", {"motion.0": 2.0}], "its 2 rows depend on each other; give independent combinations of motion.0"),
-        (["motion.0"], "1 quasi-velocities for 2 freedoms; give 2"),
+        (["motion.0"], "1 quasi-velocities for 2 degrees of freedom; give 2"),
         (["motion.0", "motion.1"], "motion.0, motion.1 do not determine the other velocities at the start; choose others"),
     ],
 )

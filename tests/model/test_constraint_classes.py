@@ -75,8 +75,8 @@ def test_a_point_on_two_rods() -> None:
     model.add(fm.PointMass("point", mass=1.0))
     for end, angle in (("a", -np.pi / 3), ("b", -2 * np.pi / 3)):
         model.add(fm.Distance(f"rod {end}", f"ground/{end}", "point", length=1.0, q0=(angle, 0, 1, 0, 0, 0)))
-    mend = "its joints leave its rotation free; add a translation joint to the ground, or use a rigid body with inertia"
-    assert model.check().errors == [f"bodies.point: has no rotational inertia, and {mend}"]
+    remedy = "its joints leave its rotation free; add a translation joint to the ground, or use a rigid body with inertia"
+    assert model.check().errors == [f"bodies.point: has no rotational inertia, and {remedy}"]
     model.add(fm.Translation("place", "ground", "point", q0=(0.5, -np.sqrt(0.75), 0.0)))
     assert "point masses only: f = 3·1 − 2 = 1 (3n − b)" in report(model)["degrees of freedom"]
 

@@ -35,9 +35,9 @@ def graph(edges, n):
     model = fm.Model("graph", frames={str(i): (0, 0, i) for i in range(len(edges))})
     for i in range(1, n + 1):
         model.add(fm.RigidBody(str(i), frames={str(k): (k, i, 0) for k in range(len(edges))}, **ROD))
-    for k, (a, b, freedoms) in enumerate(edges):
+    for k, (a, b, dofs) in enumerate(edges):
         ends = (f"{body or 'ground'}/{k}" for body in (a, b))
-        model.add(makes[freedoms](f"{a}-{b} ({k})", *ends))
+        model.add(makes[dofs](f"{a}-{b} ({k})", *ends))
     return model
 
 
@@ -68,7 +68,7 @@ def test_factor_of_cells_grows_linearly(coordinates):
     assert sizes[2] - sizes[1] == pytest.approx(2 * (sizes[1] - sizes[0]), rel=0.02)
 
 
-def least_freedoms(edges, n):
+def least_degrees_of_freedom(edges, n):
     """Fewest degrees of freedom of a spanning tree, by trying all sets of n joints."""
     best = np.inf
     for chosen in itertools.combinations(edges, n):
@@ -76,7 +76,7 @@ def least_freedoms(edges, n):
         for _ in range(n):
             reached |= {x for a, b, _ in chosen if {a, b} & reached for x in (a, b)}
         if len(reached) == n + 1:
-            best = min(best, sum(freedoms for *_, freedoms in chosen))
+            best = min(best, sum(dofs for *_, dofs in chosen))
     return best
 
 
@@ -93,7 +93,7 @@ def test_tree_has_the_fewest_degrees_of_freedom(seed):
     kept = [joint for name, joint in model.joints.items() if name not in shape.cuts]
     assert len(kept) == n
     assert len(shape.cuts) == len(edges) - n
-    assert sum(joint.nv for joint in kept) == least_freedoms(edges, n)
+    assert sum(joint.nv for joint in kept) == least_degrees_of_freedom(edges, n)
 
 
 def test_among_equal_trees_the_shallow_one():
