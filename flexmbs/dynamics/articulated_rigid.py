@@ -165,6 +165,72 @@ def general_joint(joints, rigid, i, q, s, R, d, wp):
 
 
 @part
+def released(inertia, bias, un, uf, inverse, u):
+    """Articulated inertia 𝓘 = (J, H, M) and bias wrench p = (n, f) freed along one axis: 𝓘 − U D⁻¹ Uᵀ, p + U D⁻¹ u.
+
+    un, uf: U = 𝓘 S, moment and force; inverse: D⁻¹ (Featherstone 2008, section 7.3).
+    """
+    J, H, M = inertia
+    n, f = bias
+    vn = scale(inverse, un)
+    vf = scale(inverse, uf)
+    return (less_dyad(J, vn, un), less_full_dyad(H, vn, uf), less_dyad(M, vf, uf)), (add(n, scale(u, vn)), add(f, scale(u, vf)))
+
+
+@part
+def release_general(rigid, tau, i, inertia, bias):
+    """𝓘 and p of body i `released` along the columns of its general joint, the last one first; (positive pivots, 𝓘, p)."""
+    body, column = rigid.body, rigid.column
+    for last in range(body[i, B_NV]):
+        k = body[i, B_NV] - 1 - last
+        J, H, M = inertia
+        n, f = bias
+        cw = load3_at(column, i, 6 * k)
+        cv = load3_at(column, i, 6 * k + 3)
+        un = add(symmetric_mul(J, cw), mul(H, cv))
+        uf = add(transposed_mul(H, cw), symmetric_mul(M, cv))
+        pivot = dot(cw, un) + dot(cv, uf)
+        u = tau[body[i, B_S] + k] - dot(cw, n) - dot(cv, f)
+        if not pivot > 0.0:
+            return False, inertia, bias
+        inverse = 1.0 / pivot
+        store3_at(column, i, C_U + 6 * k, un)
+        store3_at(column, i, C_U + 6 * k + 3, uf)
+        column[i, C_DINV + 2 * k] = inverse
+        column[i, C_DINV + 2 * k + 1] = u
+        inertia, bias = released(inertia, bias, un, uf, inverse, u)
+    return True, inertia, bias
+
+
+@part
+def release_axis(rigid, tau, i, inertia, bias):
+    """𝓘 and p of body i `released` along the axis of its revolute or prismatic joint; (positive pivot, 𝓘, p)."""
+    body, w = rigid.body, rigid.state
+    J, H, M = inertia
+    n, f = bias
+    axis = (w[i, A_R + 2], w[i, A_R + 5], w[i, A_R + 8])
+    if body[i, B_KIND] == REVOLUTE:
+        un = symmetric_mul(J, axis)
+        uf = transposed_mul(H, axis)
+        pivot = dot(axis, un)
+        u = tau[body[i, B_S]] - dot(axis, n)
+    else:
+        un = mul(H, axis)
+        uf = symmetric_mul(M, axis)
+        pivot = dot(axis, uf)
+        u = tau[body[i, B_S]] - dot(axis, f)
+    if not pivot > 0.0:
+        return False, inertia, bias
+    inverse = 1.0 / pivot
+    store3_at(w, i, A_UN, un)
+    store3_at(w, i, A_UF, uf)
+    w[i, A_DINV] = inverse
+    w[i, A_V] = u
+    inertia, bias = released(inertia, bias, un, uf, inverse, u)
+    return True, inertia, bias
+
+
+@part
 def rigid_inward(rigid, tau):
     """Articulated inertias and bias wrenches from leaves to root under the joint forces τ. Returns 0, or −1 − body.
 
@@ -174,73 +240,28 @@ def rigid_inward(rigid, tau):
     body, w = rigid.body, rigid.state
     for back in range(body.shape[0]):
         i = body.shape[0] - 1 - back
-        J = load6_at(w, i, A_J)
-        H = load9_at(w, i, A_H)
-        M = load6_at(w, i, A_M)
-        n = load3_at(w, i, A_PN)
-        f = load3_at(w, i, A_PF)
+        inertia = load6_at(w, i, A_J), load9_at(w, i, A_H), load6_at(w, i, A_M)
+        bias = load3_at(w, i, A_PN), load3_at(w, i, A_PF)
         if body[i, B_KIND] == GENERAL:
-            column = rigid.column
-            for last in range(body[i, B_NV]):
-                k = body[i, B_NV] - 1 - last
-                cw = load3_at(column, i, 6 * k)
-                cv = load3_at(column, i, 6 * k + 3)
-                un = add(symmetric_mul(J, cw), mul(H, cv))
-                uf = add(transposed_mul(H, cw), symmetric_mul(M, cv))
-                pivot = dot(cw, un) + dot(cv, uf)
-                u = tau[body[i, B_S] + k] - dot(cw, n) - dot(cv, f)
-                if not pivot > 0.0:
-                    return -1 - i
-                inverse = 1.0 / pivot
-                store3_at(column, i, C_U + 6 * k, un)
-                store3_at(column, i, C_U + 6 * k + 3, uf)
-                column[i, C_DINV + 2 * k] = inverse
-                column[i, C_DINV + 2 * k + 1] = u
-                vn = scale(inverse, un)
-                vf = scale(inverse, uf)
-                J = less_dyad(J, vn, un)
-                H = less_full_dyad(H, vn, uf)
-                M = less_dyad(M, vf, uf)
-                n = add(n, scale(u, vn))
-                f = add(f, scale(u, vf))
+            positive, inertia, bias = release_general(rigid, tau, i, inertia, bias)
         else:
-            axis = (w[i, A_R + 2], w[i, A_R + 5], w[i, A_R + 8])
-            if body[i, B_KIND] == REVOLUTE:
-                un = symmetric_mul(J, axis)
-                uf = transposed_mul(H, axis)
-                pivot = dot(axis, un)
-                u = tau[body[i, B_S]] - dot(axis, n)
-            else:
-                un = mul(H, axis)
-                uf = symmetric_mul(M, axis)
-                pivot = dot(axis, uf)
-                u = tau[body[i, B_S]] - dot(axis, f)
-            if not pivot > 0.0:
-                return -1 - i
-            inverse = 1.0 / pivot
-            store3_at(w, i, A_UN, un)
-            store3_at(w, i, A_UF, uf)
-            w[i, A_DINV] = inverse
-            w[i, A_V] = u
-            vn = scale(inverse, un)
-            vf = scale(inverse, uf)
-            J = less_dyad(J, vn, un)
-            H = less_full_dyad(H, vn, uf)
-            M = less_dyad(M, vf, uf)
-            n = add(n, scale(u, vn))
-            f = add(f, scale(u, vf))
+            positive, inertia, bias = release_axis(rigid, tau, i, inertia, bias)
+        if not positive:
+            return -1 - i
         p = body[i, B_PARENT]
         if p >= 0:
-            shift_to_parent(w, i, p, J, H, M, n, f)
+            shift_to_parent(w, i, p, inertia, bias)
     return 0
 
 
 @part
-def shift_to_parent(w, i, p, J, H, M, n, f):
+def shift_to_parent(w, i, p, inertia, bias):
     """Articulated inertia and bias wrench of body i onto body p, moved by d: H' = H + d̃ M, J' = J − H d̃ + d̃ H'ᵀ, M' = M.
 
     Before it p ← p + 𝓘 c_i with the velocity products of the joint; the moment gets d × f.
     """
+    J, H, M = inertia
+    n, f = bias
     cr = load3_at(w, i, A_CR)
     cl = load3_at(w, i, A_CL)
     d = load3_at(w, i, A_D)

@@ -128,6 +128,57 @@ def modal_matrices(bodies, tree, i, here):
 
 
 @part
+def deformation_sums(bodies, i, columns, U, frame):
+    """𝒩 (9,), S̄ q̇, S̄ q̈ and Ī_f q̈ of the ``columns`` modes and fields of body i, and their loads into U:
+
+    S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇), for a frame with (ω, ω̇, a). Theory, sections 6 to 8.
+    """
+    F = bodies.quadratic.shape[1]
+    w, wd, a = frame
+    _, rates, accelerations, loads, _, _ = places(bodies)
+    w2 = dot(w, w)
+    # ω × (ω × u) = (ω ωᵀ − ω² 1) u: one symmetric matrix serves the centrifugal forces of all modes
+    xx, xy, xz = w[0] * w[0] - w2, w[0] * w[1], w[0] * w[2]
+    yy, yz, zz = w[1] * w[1] - w2, w[1] * w[2], w[2] * w[2] - w2
+    n0, n1, n2, n3, n4, n5, n6, n7, n8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    fx, fy, fz, mx, my, mz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(columns):
+        qd = U[rates + k]
+        qdd = U[accelerations + k]
+        n0 += U[k] * qd
+        n1 += U[1 * F + k] * qd
+        n2 += U[2 * F + k] * qd
+        n3 += U[3 * F + k] * qd
+        n4 += U[4 * F + k] * qd
+        n5 += U[5 * F + k] * qd
+        n6 += U[6 * F + k] * qd
+        n7 += U[7 * F + k] * qd
+        n8 += U[8 * F + k] * qd
+        S0, S1, S2 = (
+            bodies.linear[i, MOMENT * F + k], bodies.linear[i, (MOMENT + 1) * F + k], bodies.linear[i, (MOMENT + 2) * F + k],
+        )  # fmt: skip
+        I0, I1, I2 = U[5 * F + k] - U[7 * F + k], U[6 * F + k] - U[2 * F + k], U[1 * F + k] - U[3 * F + k]
+        vx += S0 * qd
+        vy += S1 * qd
+        vz += S2 * qd
+        fx += S0 * qdd
+        fy += S1 * qdd
+        fz += S2 * qdd
+        mx += I0 * qdd
+        my += I1 * qdd
+        mz += I2 * qdd
+        centrifugal = (
+            xx * U[k] + yy * U[4 * F + k] + zz * U[8 * F + k]
+            + xy * (U[1 * F + k] + U[3 * F + k]) + xz * (U[2 * F + k] + U[6 * F + k]) + yz * (U[5 * F + k] + U[7 * F + k])
+        )  # fmt: skip
+        g = GYROSCOPIC * F + k
+        # ∫φ_k·(ω × u̇) dm = ω · ∫u̇ × φ_k dm, the sums that `shape_rates` has formed
+        turning = 2.0 * (w[0] * U[g] + w[1] * U[g + F] + w[2] * U[g + 2 * F])
+        U[loads + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal + turning
+    return (n0, n1, n2, n3, n4, n5, n6, n7, n8), (vx, vy, vz), (fx, fy, fz), (mx, my, mz)
+
+
+@part
 def inertia_force(system, work, i, here, U):
     """Inertia wrench (f, n) of body i into work.motion and modal forces into here.r: 𝓜 (V̇, q̈_f) − Q_v, plus elastic
     K_ff q_f + D_ff q̇_f.
@@ -142,7 +193,6 @@ def inertia_force(system, work, i, here, U):
     at = tree.qf_at[i]
     to = tree.sf_at[i]
     n = tree.nf[i]
-    F = bodies.quadratic.shape[1]
     w = load3_at(motion.twist, i, 3)
     wd = load3_at(motion.acceleration, i, 3)
     a = add(load3_at(motion.acceleration, i, 0), cross(w, load3_at(motion.twist, i, 0)))
@@ -151,57 +201,22 @@ def inertia_force(system, work, i, here, U):
     f = add(scale(bodies.mass[i], a), add(cross(wd, c), cross(w, cross(w, c))))
     m = add(cross(c, a), add(mul(theta, wd), cross(w, mul(theta, w))))
     if n > 0:
-        _, rates, accelerations, loads, _, _ = places(bodies)
+        _, _, _, loads, _, _ = places(bodies)
         shape_rates(bodies, tree, i, here.s, here.sd, U)
-        w2 = dot(w, w)
-        # ω × (ω × u) = (ω ωᵀ − ω² 1) u: one symmetric matrix serves the centrifugal forces of all modes
-        xx, xy, xz = w[0] * w[0] - w2, w[0] * w[1], w[0] * w[2]
-        yy, yz, zz = w[1] * w[1] - w2, w[1] * w[2], w[2] * w[2] - w2
-        n0, n1, n2, n3, n4, n5, n6, n7, n8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        fx, fy, fz, mx, my, mz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for k in range(n + bodies.n_fields[i]):
-            qd = U[rates + k]
-            qdd = U[accelerations + k]
-            n0 += U[k] * qd
-            n1 += U[1 * F + k] * qd
-            n2 += U[2 * F + k] * qd
-            n3 += U[3 * F + k] * qd
-            n4 += U[4 * F + k] * qd
-            n5 += U[5 * F + k] * qd
-            n6 += U[6 * F + k] * qd
-            n7 += U[7 * F + k] * qd
-            n8 += U[8 * F + k] * qd
-            S0, S1, S2 = (
-                bodies.linear[i, MOMENT * F + k], bodies.linear[i, (MOMENT + 1) * F + k], bodies.linear[i, (MOMENT + 2) * F + k],
-            )  # fmt: skip
-            I0, I1, I2 = U[5 * F + k] - U[7 * F + k], U[6 * F + k] - U[2 * F + k], U[1 * F + k] - U[3 * F + k]
-            vx += S0 * qd
-            vy += S1 * qd
-            vz += S2 * qd
-            fx += S0 * qdd
-            fy += S1 * qdd
-            fz += S2 * qdd
-            mx += I0 * qdd
-            my += I1 * qdd
-            mz += I2 * qdd
-            centrifugal = (
-                xx * U[k] + yy * U[4 * F + k] + zz * U[8 * F + k]
-                + xy * (U[1 * F + k] + U[3 * F + k]) + xz * (U[2 * F + k] + U[6 * F + k]) + yz * (U[5 * F + k] + U[7 * F + k])
-            )  # fmt: skip
-            g = GYROSCOPIC * F + k
-            # ∫φ_k·(ω × u̇) dm = ω · ∫u̇ × φ_k dm, the sums that `shape_rates` has formed
-            turning = 2.0 * (w[0] * U[g] + w[1] * U[g + F] + w[2] * U[g + 2 * F])
-            U[loads + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal + turning
+        N, moving, pushing, turning = deformation_sums(bodies, i, n + bodies.n_fields[i], U, (w, wd, a))
         for k in range(n):
             r[to + k] += U[loads + k]
         # loads on the fields act on the modes through z(q): Jᵀ r = r_φ + Tᵀ r_ψ
         if bodies.n_fields[i] > 0:
             folded(bodies, i, n, U, loads + n, r, to)
         modal_matrices(bodies, tree, i, here)
-        tr = n0 + n4 + n8
-        nw = (n0 * w[0] + n3 * w[1] + n6 * w[2], n1 * w[0] + n4 * w[1] + n7 * w[2], n2 * w[0] + n5 * w[1] + n8 * w[2])
-        f = add(f, add(scale(2.0, cross(w, (vx, vy, vz))), (fx, fy, fz)))
-        m = add(m, add(scale(2.0, sub(scale(tr, w), nw)), (mx, my, mz)))
+        tr = N[0] + N[4] + N[8]
+        nw = (
+            N[0] * w[0] + N[3] * w[1] + N[6] * w[2], N[1] * w[0] + N[4] * w[1] + N[7] * w[2],
+            N[2] * w[0] + N[5] * w[1] + N[8] * w[2],
+        )  # fmt: skip
+        f = add(f, add(scale(2.0, cross(w, moving)), pushing))
+        m = add(m, add(scale(2.0, sub(scale(tr, w), nw)), turning))
     store3_at(motion.wrench, i, 0, f)
     store3_at(motion.wrench, i, 3, m)
 

@@ -111,8 +111,13 @@ def stage(tableau, j, h, y, k, out):
 
 
 @part
-def error_norm(weights, h, k, y, y_new, n, rtol, atol):
-    """e: root of the mean square of h Σ_j d_j k_j over atol + rtol max(|y|, |y_new|), first n unknowns (theory, section 45)."""
+def error_norm(memory, context, h, atol):
+    """e: root of the mean square of h Σ_j d_j k_j over atol + rtol max(|y|, |y_new|), of all unknowns but the works.
+
+    y: start of the step, y_new: its end; theory, section 45.
+    """
+    y, y_new, weights, k, rtol = context.start.y, context.state.y, memory.weights, memory.k, memory.control[0]
+    n = y_new.shape[0] - context.state.w.shape[0]
     total = 0.0
     for i in range(n):
         e = 0.0
@@ -192,7 +197,7 @@ def step_at(memory, context, same, h, a, b):
         independent = min(independent, context.exchange.gauge[INDEPENDENT])
     # near a singular position noise of the state enters ṡ divided by the square of the distance: steps must not follow it
     atol = memory.control[1] + NOISE / independent
-    error = error_norm(memory.weights, h, memory.k, start.y, state.y, state.y.shape[0] - 3, memory.control[0], atol)
+    error = error_norm(memory, context, h, atol)
     if not error < 1e30:
         return NOT_FINITE if status >= 0 else INDEFINITE
     if status < 0:  # a stage may leave the region where M is definite: a shorter step may not

@@ -319,9 +319,7 @@ def step_at(memory, context, same, h, a_, b_):
             return status
         copy(state.yd, memory.k[j])
     dp.stage(memory.tableau, dp.STAGES - 1, h, start.y, memory.k, state.y)
-    error = dp.error_norm(
-        memory.weights, h, memory.k, start.y, state.y, state.y.shape[0] - 3, memory.control[0], memory.control[1]
-    )  # fmt: skip
+    error = dp.error_norm(memory, context, h, memory.control[1])
     clock[ERROR] = error
     dp.local_error(memory.weights, h, memory.k, start.q.shape[0], context.local)
     if not error <= 1.0:

@@ -165,8 +165,9 @@ def factors(p, h):
 
 
 @part
-def predict(p, h, s, sd, a, a_new, delta):
+def predict(memory, state, h):
     """First guess of the step with ṡ kept: a_{n+1} = (ṡ_n − α_m a_n)/(1 − α_m), s_{n+1} in place, hΔ (theory, section 46)."""
+    p, a, a_new, s, sd, delta = memory.p, memory.a0, memory.a1, state.s, state.sd, state.d
     am, af, beta, gamma = p[0], p[1], p[2], p[3]
     for i in range(s.shape[0]):
         a_new[i] = ((1.0 - af) * sd[i] + af * sd[i] - am * a[i]) / (1.0 - am)
@@ -284,58 +285,74 @@ def suit(memory, context, h):
 
 
 @part
+def evaluate_end(memory, context, h, c_sd, c_s, renew):
+    """r and g of the iterate ``state`` at the end of the step; ``renew``: the factor of K_b with them. Returns a status."""
+    state, start = context.state, context.start
+    displace(context, STATE, START)
+    for a in range(state.z.shape[0]):
+        # force states by the trapezoidal rule, of the order of the method
+        state.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + state.zd[a])
+    residual(context, STATE, context.clock[TIME] + h, renew)
+    if renew:
+        memory.factor[0] = 0.0
+        status = iteration_matrix(context, STATE, c_sd, c_s)
+        if status != DONE:
+            return status
+        memory.factor[0] = h
+    return DONE
+
+
+@part
+def correct_end(context, c_sd, c_s):
+    """The iterate ``state`` corrected by K_b (δ, −δλ) = −(r, g); returns the sizes of δ and δλ."""
+    state, exchange = context.state, context.exchange
+    x, lam, ns = exchange.x, state.lam, state.s.shape[0]
+    for a in range(ns):
+        x[a] = -exchange.r[a]
+    for a in range(lam.shape[0]):
+        # a nonholonomic row has no g: G s + γ̄ = 0 is met through δs = c_s δ
+        x[ns + a] = -exchange.g[a] if exchange.nonholonomic[a] == 0 else -exchange.gd[a] / c_s
+    correction(context, STATE)
+    size = correct(c_sd, c_s, x, state.d, state.s, state.sd)
+    change = 0.0
+    for a in range(lam.shape[0]):
+        lam[a] -= x[ns + a]
+        change = max(change, abs(x[ns + a]))
+    context.counts[ITERATIONS] += 1
+    return size, change
+
+
+@part
 def solve_step(memory, context, h):
     """Newton's method for the end of the step, in ``state``, K_b (δ, −δλ) = −(r, g); the factorization is kept while the
     corrections converge well and the step does not change. Returns a status of `RunContext` (theory, section 46).
     """
-    state, start, exchange = context.state, context.start, context.exchange
-    x = exchange.x
-    s, sd, lam, z = state.s, state.sd, state.lam, state.z
-    ns = s.shape[0]
-    t1 = context.clock[TIME] + h
+    state = context.state
     status = suit(memory, context, h)
     if status != DONE:
         return status
-    predict(memory.p, h, s, sd, memory.a0, memory.a1, state.d)
+    predict(memory, state, h)
     c_sd, c_s = factors(memory.p, h)
     before = 0.0
     fresh = False
     slow = memory.keeps == 0
     growths = 0
     for _ in range(memory.iterations):
-        displace(context, STATE, START)
-        for a in range(z.shape[0]):
-            # force states by the trapezoidal rule, of the order of the method
-            z[a] = start.z[a] + 0.5 * h * (start.zd[a] + state.zd[a])
         renew = memory.factor[0] != h or slow
-        residual(context, STATE, t1, renew)
+        status = evaluate_end(memory, context, h, c_sd, c_s, renew)
+        if status != DONE:
+            return status
         if renew:
-            memory.factor[0] = 0.0
-            status = iteration_matrix(context, STATE, c_sd, c_s)
-            if status != DONE:
-                return status
-            memory.factor[0] = h
             if not fresh:
                 before = 0.0
             fresh = True
             slow = False
-        for a in range(ns):
-            x[a] = -context.exchange.r[a]
-        for a in range(lam.shape[0]):
-            # a nonholonomic row has no g: G s + γ̄ = 0 is met through δs = c_s δ
-            x[ns + a] = -exchange.g[a] if exchange.nonholonomic[a] == 0 else -exchange.gd[a] / c_s
-        correction(context, STATE)
-        size = correct(c_sd, c_s, x, state.d, s, sd)
-        change = 0.0
-        for a in range(lam.shape[0]):
-            lam[a] -= x[ns + a]
-            change = max(change, abs(x[ns + a]))
-        forces = MULTIPLIER_TOLERANCE * largest(lam)
-        context.counts[ITERATIONS] += 1
+        size, change = correct_end(context, c_sd, c_s)
         if not size < 1e30:
             return NOT_FINITE
         # the second bound keeps accelerations accurate in short steps, where they change by δ/h²
-        goal = memory.tolerance * min(largest(state.d), ACCELERATION_TOLERANCE * largest(sd) / c_sd) + ROUND_OFF
+        goal = memory.tolerance * min(largest(state.d), ACCELERATION_TOLERANCE * largest(state.sd) / c_sd) + ROUND_OFF
+        forces = MULTIPLIER_TOLERANCE * largest(state.lam)
         if size <= 1e-3 * goal and change <= forces:
             return DONE
         if before > 0.0:
