@@ -1,9 +1,9 @@
 """From the user's graph of bodies and joints to a tree of primary joints and a list of cut joints.
 
 The tree is a spanning tree that keeps the joints with fewest degrees of freedom, so that the cut joints give few loop-closure
-equations (`spanning`); the user may name the cuts. Every cut closes one of the n_h = n_c − n independent loops. Coordinates are nothing but
-this choice: with ``coordinates="absolute"`` every body hangs on the ground by a free joint and every joint is cut; a point mass,
-which has no rotations of its own, keeps its joint or moves by three translations.
+equations (`spanning`); the user may name the cuts. Every cut closes one of the n_h = n_c − n independent loops. Coordinates are
+nothing but this choice: with ``coordinates="absolute"`` every body hangs on the ground by a free joint and every joint is cut;
+a point mass, which has no rotations of its own, keeps its joint or moves by three translations.
 """
 
 from dataclasses import dataclass, field
