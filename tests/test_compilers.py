@@ -35,8 +35,8 @@ def test_parts_fall_back_where_lowering_is_another(monkeypatch: pytest.MonkeyPat
         def define_pipelines(self) -> list:
             raise AttributeError("no such pass")
 
-    made = parts._make()
-    monkeypatch.setattr(parts, "_make", lambda: (Broken, made[1]))
+    made = parts.make_compilers()
+    monkeypatch.setattr(parts, "make_compilers", lambda: (Broken, made[1]))
     assert parts.compilers(None) == (None, made[1])
 
 

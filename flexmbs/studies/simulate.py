@@ -17,7 +17,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AssemblyWarning, InputError, SolverError, shown
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
-from flexmbs.initial.initial_state import consistent_state, in_coordinates, initial_state
+from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, initial_state
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.run_context import DONE, NOT_FINITE, TIME
 from flexmbs.integrators.unseen_contacts import unseen_notes
@@ -36,6 +36,7 @@ from flexmbs.studies.options import (
     output_times,
 )  # fmt: skip
 from flexmbs.studies.stated_rates import require_stated_rates
+from flexmbs.system.compile import Compiled
 from flexmbs.system.trajectory import AT_EVENT, RunInfo, Trajectory
 from flexmbs.time_stepping.event import Event, checked_events
 from flexmbs.time_stepping.outcome import INTERRUPTED, outcome
@@ -106,24 +107,12 @@ def _simulate(
     method = chosen_integrator(chosen["integrator"], {key: chosen[key] for key in OF_INTEGRATOR})
     form = chosen_formalism(chosen["formalism"], chosen["stabilization"], chosen["coordinates"], method)
     times = output_times(chosen["t_end"], method.step, chosen["output_step"])
-    report = declaration_report(model)
-    report.raise_errors()
-    check_velocity_rows(model, method)
-    check_contacts(model, method)
-    require_stated_rates(model, 0.0, chosen["t_end"])
+    warned = _checked(model, method, chosen["t_end"])
     compile_in_second_process(form.name, method.name)
     begun = time.perf_counter()
     if progress:
         progress(0.0, "assembling")
-    if start is not None and initial is not None:
-        raise InputError("initial: a start is already consistent; give initial or start, not both")
-    if start is None:
-        joint, first_state = consistent_state(model, how=initial)
-    else:
-        joint, _ = initial_state(model, how=Assemble(elastic=True))
-        given = given_state("start", start)
-        _warn_of_time(model, given.t)
-        first_state = started(joint, given)
+    joint, first_state = _starting_state(model, start, initial)
     singular = singular_position(joint, first_state)
     compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
     regular = in_coordinates(joint, singular.near, chosen["coordinates"])[1] if singular else first_state
@@ -139,24 +128,17 @@ def _simulate(
     status, written = run.integrate(progress)
     status, reached = _finite(status, written, Trajectory(*run.out))
     finished = time.perf_counter()
+    good = Trajectory(*(array[:reached] for array in run.out))
+    moved = [str(m) for m in first_state.moved]
     notes = [
         *([f"integrator: '{method.name}', {chosen['why']}, by default"] if chosen.get("why") else []),
-        *report.warnings,
+        *warned,
         *(redundancy_text(name, rows) for name, rows in redundant),
-        *(f"assembly moved {m}" for m in first_state.moved),
+        *(f"assembly moved {m}" for m in moved),
         *([str(singular)] if singular else []),
-        *compiled.topology.notes(),
-        *compiled.callbacks.slow_notes(),
-        *form.notes(compiled, run.workspace),
-        *method.notes(run.memory),
-        *unseen_notes(run.context.contact, compiled.contacts),
+        *_notes_of_run(run, form),
+        *passage_notes(passages(compiled, good, regular.beta, first.rank(NEARLY))),
     ]
-    options = {
-        "t_end": chosen["t_end"], "formalism": form.name, "coordinates": chosen["coordinates"], "integrator": method.name,
-        "step": method.step, "stabilization": form.stabilization_name, "rtol": method.rtol, "atol": method.atol,
-    }  # fmt: skip
-    good = Trajectory(*(array[:reached] for array in run.out))
-    notes += passage_notes(passages(compiled, good, regular.beta, first.rank(NEARLY)))
     if reached < written:
         run.context.clock[TIME] = run.out.t[reached]
     ended = outcome(status, compiled, method, run.context, run.work, first, good)
@@ -166,8 +148,8 @@ def _simulate(
     solution = Solution(
         compiled=compiled, trajectory=good, statistics=counts,
         run=RunInfo(
-            options=options, outcome=ended, events=tuple(run.found), redundant=redundant,
-            impacts=tuple(run.impacts), moved=[str(m) for m in first_state.moved], notes=notes,
+            options=_options_of_run(chosen, form, method), outcome=ended, events=tuple(run.found), redundant=redundant,
+            impacts=tuple(run.impacts), moved=moved, notes=notes,
         ),
     )  # fmt: skip
     if status not in (DONE, INTERRUPTED):
@@ -176,13 +158,54 @@ def _simulate(
     return solution.with_checks(audited(solution, run))
 
 
+def _checked(model: Model, method: Integrator, t_end: float) -> list[str]:
+    """Warnings on the declaration; raises `InputError` where the model, or the model with this method, has errors."""
+    report = declaration_report(model)
+    report.raise_errors()
+    check_velocity_rows(model, method)
+    check_contacts(model, method)
+    require_stated_rates(model, 0.0, t_end)
+    return list(report.warnings)
+
+
+def _starting_state(model: Model, start: HasState | None, initial: Assemble | None) -> tuple[Compiled, InitialState]:
+    """The model in joint coordinates and its consistent state at t = 0."""
+    if start is not None and initial is not None:
+        raise InputError("initial: a start is already consistent; give initial or start, not both")
+    if start is None:
+        return consistent_state(model, how=initial)
+    joint, _ = initial_state(model, how=Assemble(elastic=True))
+    given = given_state("start", start)
+    _warn_of_time(model, given.t)
+    return joint, started(joint, given)
+
+
+def _notes_of_run(run: Run, form: Formalism) -> list[str]:
+    """What the model, the formalism and the method report after the run."""
+    return [
+        *run.compiled.topology.notes(),
+        *run.compiled.callbacks.slow_notes(),
+        *form.notes(run.compiled, run.workspace),
+        *run.method.notes(run.memory),
+        *unseen_notes(run.context.contact, run.compiled.contacts),
+    ]
+
+
+def _options_of_run(chosen: dict[str, Any], form: Formalism, method: Integrator) -> dict[str, Any]:
+    """The options that the run had, with those chosen by default."""
+    return {
+        "t_end": chosen["t_end"], "formalism": form.name, "coordinates": chosen["coordinates"], "integrator": method.name,
+        "step": method.step, "stabilization": form.stabilization_name, "rtol": method.rtol, "atol": method.atol,
+    }  # fmt: skip
+
+
 def _warn_of_time(model: Model, t: float) -> None:
     """A warning if a start at another time is combined with laws of time: the run begins at t = 0."""
     found = (".".join(path[:2]) for path, part in model_parts(model) if _depends_on_time(part))
     if t != 0.0 and (items := dict.fromkeys(found)):
         names = ", ".join(items)
         told = f"start: its time t = {t:g} s becomes t = 0; laws of time restart ({names})"
-        warnings.warn(f"{told}, shift them by {t:g} s to continue them", AssemblyWarning, stacklevel=4)
+        warnings.warn(f"{told}, shift them by {t:g} s to continue them", AssemblyWarning, stacklevel=5)
 
 
 def _depends_on_time(part: object) -> bool:
