@@ -182,7 +182,7 @@ _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 if COMPILED:
 
     @intrinsic
-    def call_address(typing_context, address, x, out):  # type: ignore[no-untyped-def]
+    def call_address(_context, address, x, out):  # type: ignore[no-untyped-def]
         """Call ``void f(double *x, double *out)`` at an integer address; the caller stays cacheable."""
         signature = types.void(types.int64, x, out)
 

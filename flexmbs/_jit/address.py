@@ -150,7 +150,7 @@ def _reader(kind: Any) -> Any:
     """A function of compiled code that lends the record of that type at an address; of a tuple, its records."""
 
     @intrinsic
-    def record_at(typing_context, address):  # type: ignore[no-untyped-def]
+    def record_at(_context, address):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             return read(context, builder, kind, builder.inttoptr(arguments[0], WORD.as_pointer()))
 
@@ -163,7 +163,7 @@ def _reader(kind: Any) -> Any:
 if COMPILED:
 
     @intrinsic
-    def address_of(typing_context, record):  # type: ignore[no-untyped-def]
+    def address_of(_context, record):  # type: ignore[no-untyped-def]
         """Address of a record that is lent, or of a copy of one on the caller's stack."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -173,7 +173,7 @@ if COMPILED:
         return types.int64(record), generate
 
     @intrinsic
-    def memory_of(typing_context, words, record):  # type: ignore[no-untyped-def]
+    def memory_of(_context, words, record):  # type: ignore[no-untyped-def]
         """Address of the packed record whose words are in the array ``words``."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -183,7 +183,7 @@ if COMPILED:
         return types.int64(words, record), generate
 
     @intrinsic
-    def call(typing_context, address, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
+    def call(_context, address, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
         """``int64 f(record, record, record, double, double, double)`` at an address."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]

@@ -53,7 +53,7 @@ _entry: Any
 if COMPILED:
 
     @intrinsic
-    def _integer(typing_context, value):  # type: ignore[no-untyped-def]
+    def _integer(_context, value):  # type: ignore[no-untyped-def]
         """Address of a C int of that value."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -63,7 +63,7 @@ if COMPILED:
         return types.voidptr(types.int64), generate
 
     @intrinsic
-    def _number(typing_context, value):  # type: ignore[no-untyped-def]
+    def _number(_context, value):  # type: ignore[no-untyped-def]
         """Address of a double of that value."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -72,7 +72,7 @@ if COMPILED:
         return types.voidptr(types.float64), generate
 
     @intrinsic
-    def _entry(typing_context, array, place):  # type: ignore[no-untyped-def]
+    def _entry(_context, array, place):  # type: ignore[no-untyped-def]
         """Address of an entry of a flat array."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]

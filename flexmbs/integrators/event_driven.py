@@ -304,7 +304,7 @@ def first_event(memory, context, h):
 
 
 @entry
-def step_at(memory, context, same, h, a_, b_):
+def step_at(memory, context, same, h, _a, _b):
     """A step to its end or to the first event in it (theory, sections 43 and 45)."""
     state, start, clock, contact = context.state, context.start, context.clock, context.contact
     t = clock[TIME]
@@ -470,7 +470,7 @@ def change_modes(memory, context, t):
 
 
 @seldom_entry
-def finish_at(memory, context, same, h, a_, b_):
+def finish_at(memory, context, same, h, _a, _b):
     """Impacts at the end of the accepted step, and the modes for the next one."""
     t = context.clock[TIME]
     hit = False
@@ -491,7 +491,7 @@ def finish_at(memory, context, same, h, a_, b_):
 
 
 @seldom_entry
-def begin_at(memory, context, same, t, a_, b_):
+def begin_at(memory, context, same, t, _a, _b):
     """Contacts that touch at the start strike, or stay closed."""
     for k in range(memory.struck.shape[0]):
         memory.struck[k] = 0
@@ -500,7 +500,7 @@ def begin_at(memory, context, same, t, a_, b_):
 
 
 @entry
-def within_at(memory, context, same, t, a_, b_):
+def within_at(memory, context, same, t, _a, _b):
     """The state at time t of the last step with the forces of its closed contacts, for outputs."""
     contact, state, at = context.contact, context.state, context.at
     x, _ = part_of_step(context, t)

@@ -429,7 +429,7 @@ def solve_step(memory, context, h, m):
 
 
 @entry
-def step_at(memory, context, same, h, a_, b_):
+def step_at(memory, context, same, h, _a, _b):
     """One step through its impacts (theory, section 42)."""
     state, start, at, contact = context.state, context.start, context.at, context.contact
     t0 = context.clock[TIME]
@@ -491,7 +491,7 @@ def lost_energy(memory, context):
 
 
 @entry
-def finish_at(memory, context, same, h, a_, b_):
+def finish_at(memory, context, same, h, _a, _b):
     """Impulses of the accepted step onto the path, its impacts into the log."""
     state, start, contact = context.state, context.start, context.contact
     t0 = context.clock[TIME] - h

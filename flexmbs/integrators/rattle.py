@@ -194,7 +194,7 @@ def middle(memory, context, h):
 
 
 @entry
-def step_at(memory, context, same, h, a_, b_):
+def step_at(memory, context, same, h, _a, _b):
     """A step of length h: Δ, then the velocities s₁ of its end, then accelerations and multipliers there (theory, section 48)."""
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]

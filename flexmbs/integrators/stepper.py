@@ -257,7 +257,7 @@ def advance_to(context, t):
 
 
 @entry
-def integrate(context, first_context, second_context, first, last, until):
+def integrate(context, _first, _second, first, last, until):
     """Steps until the outputs first … last−1 are there, and time ``until`` is reached.
 
     Counts[REACHED]: number of outputs written.
@@ -274,7 +274,7 @@ def integrate(context, first_context, second_context, first, last, until):
 
 
 @entry
-def state_at(context, first_context, second_context, t, none, nothing):
+def state_at(context, _first, _second, t, none, nothing):
     """The state at a time of the last step, into ``at``."""
     method(context, BETWEEN, t)
     call(context.calls[NORMALIZE], context.records[COMMON], context.records[AT], context.records[AT], t, 0.0, 0.0)
