@@ -1,0 +1,146 @@
+"""Events of contacts within a step of `flexmbs.integrators.event_driven`: a gap closes, or slip turns back.
+
+Their state functions, the gap g_N of an open contact and γ_T · slip of a slipping one, are evaluated on the continuous method of
+order 4 at some times within the step, where the gap is least too; zeros are located by bisection and regula falsi. The records
+are `flexmbs.integrators.event_driven.Memory` and `flexmbs.integrators.run_context.RunContext`.
+
+Theory: docs/theory.md, section 43. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 8
+(event-driven schemes).
+"""
+
+from flexmbs._jit import called, part
+from flexmbs._jit.address import call
+from flexmbs.integrators import dormand_prince as dp
+from flexmbs.integrators.run_context import AT, COMMON, NORMALIZE, OPEN, SLIPS, TIME
+from flexmbs.integrators.unseen_contacts import GAP_NOW, evaluate_contacts, may_dip, note_gaps
+
+EVALUATIONS_OF_GAPS = 8  # times within a step at which gaps are evaluated
+NEAR = 1e-13  # of a step: two events at the same time
+
+
+@part
+def state_in_step(memory, context, x, h):
+    """``at``: the state at the part x of the step h, order 4."""
+    dp.within(memory.dense, h, x, context.start.y, memory.k, context.at.y)
+    call(context.calls[NORMALIZE], context.records[COMMON], context.records[AT], context.records[AT], 0.0, 0.0, 0.0)
+
+
+@part
+def watched_gap(memory, context, k):
+    """True where contact k is rigid and open in this step."""
+    return context.contact.rigid[k] == 1 and memory.mode[k] == OPEN
+
+
+@called
+def dip(memory, context, k, low, high, h):
+    """Part of the step between ``low`` and ``high`` at which contact k is closed, −1 where it stays open: where its gap is least,
+    or where it changes sign.
+    """
+    contact = context.contact
+    sinks = contact.recent[k, GAP_NOW] < 0.0
+    for _ in range(60):
+        x = 0.5 * (low + high)
+        if not low < x < high:
+            return -1.0
+        values(memory, context, x, h, memory.last)
+        if memory.last[k] < 0.0:
+            return x
+        if contact.gap[k] < 0.0 if sinks else contact.rate[k, 0] > 0.0:
+            high = x
+        else:
+            low = x
+    return -1.0
+
+
+@part
+def values(memory, context, x, h, out):
+    """State functions of the contacts at the part x of the step: gap of open ones, γ_T · slip of slipping ones; 1 elsewhere."""
+    contact = context.contact
+    state_in_step(memory, context, x, h)
+    evaluate_contacts(context, AT, context.clock[TIME] + x * h)
+    for k in range(out.shape[0]):
+        out[k] = 1.0
+        if contact.rigid[k] == 0:
+            continue
+        if memory.mode[k] == OPEN:
+            out[k] = 1.0 if contact.outside[k] != 0.0 else contact.gap[k]
+        elif memory.mode[k] == SLIPS and contact.mu[k] > 0.0:
+            out[k] = contact.rate[k, 1] * memory.slip[k, 0] + contact.rate[k, 2] * memory.slip[k, 1]
+
+
+@part
+def root(memory, context, k, low, high, h):
+    """Part of the step at which state function k, not negative at ``low``, becomes negative before ``high``.
+
+    Bisection and regula falsi in turn.
+    """
+    values(memory, context, low, h, memory.last)
+    a = memory.last[k]
+    if a <= 0.0:
+        return low
+    values(memory, context, high, h, memory.last)
+    b = memory.last[k]
+    for it in range(200):
+        if high - low <= 4e-16:
+            break
+        x = low - a * (high - low) / (b - a) if it % 3 != 2 else 0.5 * (low + high)
+        if not low < x < high:
+            x = 0.5 * (low + high)
+        values(memory, context, x, h, memory.last)
+        f = memory.last[k]
+        if f == 0.0:
+            return x
+        if f > 0.0:
+            low, a = x, f
+        else:
+            high, b = x, f
+    return low if a <= -b else high
+
+
+@part
+def first_event(memory, context, h):
+    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts.
+
+    Theory, section 43.
+    """
+    n, contact = memory.struck.shape[0], context.contact
+    watched = False
+    for k in range(n):
+        memory.struck[k] = 0
+        memory.turned[k] = 0
+        slides = memory.mode[k] == SLIPS and context.contact.mu[k] > 0.0
+        watched = watched or (context.contact.rigid[k] == 1 and (memory.mode[k] == OPEN or slides))
+    until = 1.0
+    if not watched:
+        return until
+    before = 0.0
+    values(memory, context, 0.0, h, memory.first)
+    note_gaps(contact)
+    for i in range(EVALUATIONS_OF_GAPS):
+        # the first evaluations lie close to the start, where short flights end
+        x = 0.02 if i == 0 else 0.1 if i == 1 else 0.1 + 0.15 * (i - 1)
+        values(memory, context, x, h, memory.first)
+        note_gaps(contact)
+        found = False
+        for k in range(n):
+            memory.until[k] = x if memory.first[k] < 0.0 else -1.0
+            if memory.first[k] >= 0.0 and watched_gap(memory, context, k) and may_dip(contact.recent, k, (x - before) * h):
+                memory.until[k] = dip(memory, context, k, before, x, h)
+            found = found or memory.until[k] > 0.0
+        if found:
+            for k in range(n):
+                if memory.until[k] > 0.0:
+                    at = root(memory, context, k, before, memory.until[k], h)
+                    if at < until - NEAR:
+                        for l in range(k):
+                            memory.struck[l] = 0
+                            memory.turned[l] = 0
+                    if at <= until + NEAR:
+                        until = min(until, at)
+                        if memory.mode[k] == OPEN:
+                            memory.struck[k] = 1
+                        else:
+                            memory.turned[k] = 1
+            return until
+        before = x
+    return until

@@ -1,0 +1,201 @@
+"""Impulses of the contacts in a step of Moreau and Jean's time stepping: D and U_free of the step, the law of impact, energy.
+
+    U⁺ = U_free + D p,   D = W Y,   Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ
+
+for the contacts whose gap, foreseen by half a step, is closed. The records are `flexmbs.integrators.moreau_jean.Memory` and
+`flexmbs.integrators.run_context.RunContext`. Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry
+friction in finite freedom dynamics; Kane and Levinson (1985), Dynamics: Theory and Applications, for impacts that add energy.
+"""
+
+from flexmbs._jit import part
+from flexmbs._jit.address import call
+from flexmbs.integrators.contact_calls import IMPACT, solve
+from flexmbs.integrators.contact_problem import NO_SOLUTION
+from flexmbs.integrators.impacts import REDUCED, SWEEPS
+from flexmbs.integrators.run_context import AT, COMMON, DONE, ROWS, TIME, UNSOLVED, correction
+
+ROUND_OFF = 1e-12  # m or rad
+CANNOT_YIELD = 1e-13  # of |w|² over the largest mass: normal compliance of a contact that nothing moves
+GAINED = 1e-9  # of the work of the impulses: energy that is round-off
+HALVINGS = 25
+
+
+@part
+def foreseen(memory, contact, h):
+    """Contacts that take part in the step: g + ½ h γ_N ≤ 0. Returns their number (theory, section 42).
+
+    One that carried an impulse takes part up to the gap that weight would close within the step, else round-off opens it and it
+    falls into an overlap.
+    """
+    m = 0
+    fall = 0.5 * h * h * contact.scale[0]
+    for k in range(contact.gap.shape[0]):
+        near = max(fall, ROUND_OFF) if contact.impulse[k, 0] > 0.0 else ROUND_OFF
+        closes = contact.gap[k] + 0.5 * h * contact.rate[k, 0] <= near
+        if closes and contact.outside[k] == 0.0 and contact.rigid[k] == 1:
+            contact.row[m] = k
+            memory.problem.mu[m] = contact.mu[k]
+            for c in range(3):
+                memory.problem.x[3 * m + c] = contact.impulse[k, c]
+            m += 1
+    return m
+
+
+@part
+def rows_of_contacts(context, point, t, m, rows):
+    """rows (3m, ns) ← W of the contacts that take part, at a point."""
+    records = context.records
+    call(context.calls[ROWS], records[COMMON], records[point], records[point], t, 1.0 * m, 0.0)
+    for j in range(3 * m):
+        for a in range(rows.shape[1]):
+            rows[j, a] = context.contact.rows[j, a]
+
+
+@part
+def delassus(memory, context, m, scale):
+    """D = W Y (1/kg) and the velocities Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ of unit impulses, with the current factor.
+
+    ``scale``: velocity per displacement, 1/(θ²h²). G = ½ W_θ Y gives the work of the impulses (theory, section 42).
+    """
+    x = context.exchange.x
+    ns = memory.W.shape[1]
+    for j in range(3 * m):
+        for i in range(3 * m):
+            memory.problem.D[i, j] = 0.0
+            memory.G[i, j] = 0.0
+        # tangents without friction have no impulse: their columns stay zero
+        if j % 3 > 0 and memory.problem.mu[j // 3] == 0.0:
+            continue
+        for a in range(ns):
+            x[a] = memory.F[j, a]
+        for a in range(memory.reaction.shape[1]):
+            x[ns + a] = 0.0
+        correction(context, AT)
+        for a in range(ns):
+            memory.Y[j, a] = scale * x[a]
+        for a in range(memory.reaction.shape[1]):
+            memory.reaction[j, a] = -x[ns + a]
+        for i in range(3 * m):
+            if i % 3 == 0 or memory.problem.mu[i // 3] > 0.0:
+                for a in range(ns):
+                    memory.problem.D[i, j] += memory.W[i, a] * memory.Y[j, a]
+                    memory.G[i, j] += 0.5 * memory.F[i, a] * memory.Y[j, a]
+    for b in range(m):
+        size = 0.0
+        for a in range(ns):
+            size += memory.W[3 * b, a] ** 2
+        memory.problem.least[b] = CANNOT_YIELD * size / context.contact.scale[1]
+
+
+@part
+def restitution(memory, contact, m, h, share):
+    """What the laws of impact demand, their coefficients times ``share``: c of Newton's, U_free + e U⁻, and the expansion of
+    Poisson's, this in steps in which a contact approaches faster than weight makes it within the step.
+
+    Tangents have restitution in impacts only: in contacts that stay closed it would turn the slip back in every step.
+    """
+    hard = False
+    for b in range(m):
+        k = contact.row[b]
+        hard = hard or memory.rate[k, 0] < -h * contact.scale[0]
+        poisson = contact.poisson[k] == 1
+        e = 0.0 if poisson else share * contact.e[k]
+        memory.problem.expansion[b] = share * contact.e[k] if poisson else 0.0
+        memory.problem.c[3 * b] = memory.free[3 * b] + e * min(memory.rate[k, 0], 0.0)
+        strikes = not contact.impulse[k, 0] > 0.0 and memory.rate[k, 0] < 0.0
+        e = share * contact.e_t[k] if strikes else 0.0
+        for c in range(1, 3):
+            memory.problem.c[3 * b + c] = memory.free[3 * b + c] + e * memory.rate[k, c]
+    if not hard:
+        for b in range(m):
+            memory.problem.expansion[b] = 0.0
+
+
+@part
+def solve_contacts(memory, context, m, h, share):
+    """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its
+    size) (J).
+    """
+    contact = context.contact
+    restitution(memory, contact, m, h, share)
+    used, worst = solve(memory.solver[0], memory.problem, IMPACT, m, memory.impulse_tolerance, memory.sweeps)
+    memory.counts[SWEEPS] = max(memory.counts[SWEEPS], used)
+    if used == NO_SOLUTION or used >= memory.sweeps:
+        context.exchange.status[0] = contact.row[worst]
+        context.exchange.status[1] = used
+        return UNSOLVED, 0.0, 0.0
+    gain = 0.0
+    work_done = 0.0
+    for i in range(3 * m):
+        each = memory.mean[i]
+        for j in range(3 * m):
+            each += memory.G[i, j] * memory.problem.x[j]
+        gain += memory.problem.x[i] * each
+        work_done += abs(memory.problem.x[i] * each)
+    return DONE, gain, work_done
+
+
+@part
+def restituted(memory, m):
+    """True where restitution matters in this step."""
+    change = 0.0
+    speed = 0.0
+    for j in range(3 * m):
+        change = max(change, abs(memory.problem.c[j] - memory.free[j]))
+        speed = max(speed, abs(memory.free[j]))
+    expands = False
+    for b in range(m):
+        expands = expands or memory.problem.expansion[b] > 0.0
+    return expands or change > GAINED * speed
+
+
+@part
+def impulses_of_step(memory, context, m, h):
+    """Impulses of the step. Where restitution with friction would add energy (Kane and Levinson 1985), restitution is
+    reduced until none is added. Returns the status (theory, section 42).
+    """
+    status, gain, size = solve_contacts(memory, context, m, h, 1.0)
+    if status != DONE or gain <= GAINED * size or not restituted(memory, m):
+        return status
+    low = 0.0
+    high = 1.0
+    for _ in range(HALVINGS):
+        share = 0.5 * (low + high)
+        status, gain, size = solve_contacts(memory, context, m, h, share)
+        if status != DONE:
+            return status
+        # the part with e = 0 never adds energy, so that the interval always holds an answer
+        if gain > 0.0:
+            high = share
+        else:
+            low = share
+    memory.counts[REDUCED] += 1
+    status, gain, size = solve_contacts(memory, context, m, h, low)
+    return status
+
+
+@part
+def velocities_with_impulses(memory, context, m, h, c_mass):
+    """The velocities ``memory.v`` without impulses become v + Y p with the impulses of the contacts that take part; λ by p/h."""
+    state, start, at = context.state, context.start, context.at
+    ns = memory.v.shape[0]
+    # forces act at q_θ, velocities count at the end of the step: D has two sets of rows
+    rows_of_contacts(context, AT, context.clock[TIME] + memory.theta * h, m, memory.F)
+    delassus(memory, context, m, c_mass)
+    for j in range(3 * m):
+        memory.free[j] = 0.0
+        memory.mean[j] = 0.0
+        for a in range(ns):
+            memory.free[j] += memory.W[j, a] * memory.v[a]
+            memory.mean[j] += 0.5 * memory.F[j, a] * (memory.v[a] + start.s[a])
+    status = impulses_of_step(memory, context, m, h)
+    if status != DONE:
+        return status
+    for j in range(3 * m):
+        y = memory.problem.x[j]
+        if y != 0.0:
+            for a in range(ns):
+                memory.v[a] += memory.Y[j, a] * y
+            for a in range(at.lam.shape[0]):
+                state.lam[a] += memory.reaction[j, a] * y / h
+    return DONE
