@@ -315,7 +315,7 @@ class PackedKernel:
 
     def __call__(self, *given: Any) -> Any:
         for value in given:
-            if isinstance(value, tuple):
+            if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value):  # a model or its scratch
                 remember(value)
         layouts = tuple(map(layout, given))
         if layouts not in self.compiled:

@@ -35,8 +35,8 @@ from flexmbs.dynamics.second_order import add_field_mass
 
 
 @part
-def frame_columns(frames, m, x, q, i, row, Psi):
-    """Psi[i, row:row+6] (6, nf): twists at the body's origin, its axes, of frame m by its modes: [φ + x̃ w; w] with w = T(ϑ)ᵀ ψ.
+def frame_columns(frames, m, x, q, Psi):
+    """Psi (6, nf): twists at the body's origin, its axes, of frame m by its modes: [φ + x̃ w; w] with w = T(ϑ)ᵀ ψ.
 
     That is Ad(X_m) Φ_m: R_m = exp(ϑ̃) R_0 turns R_0ᵀ T(ϑ) ψ into exp(ϑ̃) T(ϑ) ψ = T(ϑ)ᵀ ψ. ``x`` is the position of the
     frame (m).
@@ -52,12 +52,12 @@ def frame_columns(frames, m, x, q, i, row, Psi):
         wx = a[0] * u + b[0] * v + c[0] * w
         wy = a[1] * u + b[1] * v + c[1] * w
         wz = a[2] * u + b[2] * v + c[2] * w
-        Psi[i, row, k] = h[m, k] + x[1] * wz - x[2] * wy
-        Psi[i, row + 1, k] = h[m, F + k] + x[2] * wx - x[0] * wz
-        Psi[i, row + 2, k] = h[m, 2 * F + k] + x[0] * wy - x[1] * wx
-        Psi[i, row + 3, k] = wx
-        Psi[i, row + 4, k] = wy
-        Psi[i, row + 5, k] = wz
+        Psi[0, k] = h[m, k] + x[1] * wz - x[2] * wy
+        Psi[1, k] = h[m, F + k] + x[2] * wx - x[0] * wz
+        Psi[2, k] = h[m, 2 * F + k] + x[0] * wy - x[1] * wx
+        Psi[3, k] = wx
+        Psi[4, k] = wy
+        Psi[5, k] = wz
 
 
 @called
@@ -76,9 +76,9 @@ def joint_geometry(tree, frames, art, motion, i, q):
         store3_at(body, i, COLUMNS + 6 * k, v)
         store3_at(body, i, COLUMNS + 6 * k + 3, w)
     if art.link[i, L_OWN] == 1:
-        frame_columns(frames, tree.frame_c[i], xc, q, i, OWN, art.modes)
+        frame_columns(frames, tree.frame_c[i], xc, q, art.modes[i, OWN : OWN + 6])
     if art.link[i, L_CARRIER] == 1:
-        frame_columns(frames, tree.frame_p[i], load3_at(motion.xp, i, 0), q, i, CARRIER, art.modes)
+        frame_columns(frames, tree.frame_p[i], load3_at(motion.xp, i, 0), q, art.modes[i, CARRIER : CARRIER + 6])
 
 
 @called

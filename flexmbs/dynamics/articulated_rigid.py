@@ -106,7 +106,7 @@ def rigid_outward(joints, rigid, q, s):
         d = mul(Rp, load3_at(place, i, P_X))
         R = matmul(Rp, load9_at(place, i, P_R))
         if kind == GENERAL:
-            R, d, wi = general_joint(joints, rigid, i, q, s, R, d, wp)
+            R, d, wi = general_joint(joints, rigid, i, (q, s), (R, d), wp)
         else:
             x = q[body[i, B_Q]]
             axis = scale(s[body[i, B_S]], (R[2], R[5], R[8]))
@@ -141,11 +141,14 @@ def rigid_outward(joints, rigid, q, s):
 
 
 @part
-def general_joint(joints, rigid, i, q, s, R, d, wp):
-    """Any chain: its columns in world axes as (ω, v), velocity products c_i; returns (R, d, ω) of body i.
+def general_joint(joints, rigid, i, state, pose, wp):
+    """Any chain at the ``state`` (q, s): its columns in world axes as (ω, v), velocity products c_i; returns (R, d, ω) of body i.
 
     The rates Ċ η of `joint_directions` are of spatial kind; ω_rel × v_rel and 2 ω_p × v_rel make the acceleration of the origin.
+    ``pose`` (R, d) of the joint's frame, angular velocity ω_p of the parent.
     """
+    q, s = state
+    R, d = pose
     body, column, w = rigid.body, rigid.column, rigid.state
     j = body[i, B_JOINT]
     Rj, xj = joint_pose(joints, j, q, body[i, B_Q])

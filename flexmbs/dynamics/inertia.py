@@ -50,7 +50,7 @@ def shape_products(bodies, i, n, q, at, U):
             field_amounts(bodies, i, n, U)
         for j in range(MOMENT * F):
             U[j] = bodies.linear[i, j]
-        add_rows(bodies.quadratic[i], 0, columns, U, eta, 0, MOMENT * F, U, 0)
+        add_rows(bodies.quadratic[i], columns, U, eta, (0, MOMENT * F), 0)
         c, P = moments(bodies, i, columns, U, c, P)
     o = CENTRE * F
     U[o], U[o + 1], U[o + 2] = c[0], c[1], c[2]
@@ -110,7 +110,7 @@ def shape_rates(bodies, tree, i, s, sd, U):
         field_rates(bodies, i, n, U)
     for j in range(GYROSCOPIC * F, CENTRE * F):
         U[j] = 0.0
-    add_rows(bodies.quadratic[i], 0, columns, U, rates, GYROSCOPIC * F, CENTRE * F, U, 0)
+    add_rows(bodies.quadratic[i], columns, U, rates, (GYROSCOPIC * F, CENTRE * F), 0)
 
 
 @part

@@ -32,21 +32,21 @@ def places(bodies):
 
 
 @part
-def add_rows(Q, row, n, x, first, low, high, U, to):
-    """U[to + j] += Σ_l x[first + l] Q[row + l, j], low ≤ j < high, l < n.
+def add_rows(Q, n, U, first, columns, to):
+    """U[to + j] += Σ_l U[first + l] Q[l, j], l < n, for the ``columns`` low ≤ j < high.
 
     Four rows at a time: U is read and written a quarter as often.
     """
+    low, high = columns
     whole = n - n % 4
     for l in range(0, whole, 4):
-        a, b, c, d = x[first + l], x[first + l + 1], x[first + l + 2], x[first + l + 3]
-        r = row + l
+        a, b, c, d = U[first + l], U[first + l + 1], U[first + l + 2], U[first + l + 3]
         for j in range(low, high):
-            U[to + j] += (a * Q[r, j] + b * Q[r + 1, j]) + (c * Q[r + 2, j] + d * Q[r + 3, j])
+            U[to + j] += (a * Q[l, j] + b * Q[l + 1, j]) + (c * Q[l + 2, j] + d * Q[l + 3, j])
     for l in range(whole, n):
-        a = x[first + l]
+        a = U[first + l]
         for j in range(low, high):
-            U[to + j] += a * Q[row + l, j]
+            U[to + j] += a * Q[l, j]
 
 
 @part
@@ -75,7 +75,7 @@ def field_amounts(bodies, i, n, U):
     fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
     for j in range(fields * N):
         U[slopes + j] = bodies.mixed[i, j]
-    add_rows(bodies.curvature[i], 0, n, U, eta, 0, fields * N, U, slopes)
+    add_rows(bodies.curvature[i], n, U, eta, (0, fields * N), slopes)
     for r in range(fields):
         z = 0.0
         o = r * N
@@ -94,7 +94,7 @@ def field_rates(bodies, i, n, U):
     fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
     for j in range(fields * N):
         U[workspace + j] = 0.0
-    add_rows(bodies.curvature[i], 0, n, U, rates, 0, fields * N, U, workspace)
+    add_rows(bodies.curvature[i], n, U, rates, (0, fields * N), workspace)
     for r in range(fields):
         o = r * N
         zd, own, zdd, part_of_modes = 0.0, 0.0, 0.0, 0.0

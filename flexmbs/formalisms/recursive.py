@@ -125,18 +125,20 @@ def solve_at(equations, factors, here, t, a, b):
 
 
 @part
-def factor(system, work, workspace, q, c_mass, c_damping, fresh):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone; ``fresh``: 1.0 where the shape
-    products belong to q. Returns the number of dependent rows or −1 − body (theory, sections 20, 25 and 26).
+def factor(system, work, workspace, q, factors, fresh):
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]], ``factors`` (c_mass, c_damping); c_damping < 0: of M and G
+    alone; ``fresh``: 1.0 where the shape products belong to q. Returns the number of dependent rows or −1 − body. Theory,
+    sections 20, 25 and 26.
     """
+    c_mass, c_damping = factors
     here = address_of(Evaluation(q, work.zero, work.zero, work.zero, work.zero, work.r))
     equations = memory_of(work.memory, Equations(system, work))
-    factors = memory_of(workspace.memory, workspace.factors)
-    status = call(workspace.calls[FACTOR], equations, factors, here, fresh, c_mass, c_damping)
+    tree = memory_of(workspace.memory, workspace.factors)
+    status = call(workspace.calls[FACTOR], equations, tree, here, fresh, c_mass, c_damping)
     schur = workspace.factors.coupled if c_damping >= 0.0 else workspace.factors.cuts
     # loads of the loop closure pass through the factor of the tree: it comes first
     if status >= 0 and schur.node.shape[0] > 0:
-        status = call(workspace.calls[SCHUR], equations, factors, here, 0.0, 0.0, c_damping)
+        status = call(workspace.calls[SCHUR], equations, tree, here, 0.0, 0.0, c_damping)
     return status
 
 
@@ -179,7 +181,7 @@ def general_accelerations(system, work, workspace, t, here):
     gs = work.gs
     # forces of the single bodies: the sweeps gather them themselves, together with the inertias
     body_forces(system, work, t, here.q, here.s, here.z)
-    status = factor(system, work, workspace, here.q, 1.0, -1.0, 1.0)
+    status = factor(system, work, workspace, here.q, (1.0, -1.0), 1.0)
     if status < 0:
         return status
     x = art.x
@@ -203,7 +205,7 @@ def general_accelerations(system, work, workspace, t, here):
 @part
 def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
     """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone (theory, section 26)."""
-    return factor(system, work, workspace, q, c_mass, c_damping, 0.0)
+    return factor(system, work, workspace, q, (c_mass, c_damping), 0.0)
 
 
 @part

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
-from flexmbs.results.histories import applied_history
+from flexmbs.results.histories import applied_history, states_of
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Forces, some_rows
@@ -53,7 +53,7 @@ def _on_bodies(compiled: Compiled, given: Trajectory, forces: Forces) -> FloatAr
     """Wrench (nt, nb, 6) on the bodies about their frames' origins, body axes."""
     system = compiled.system._replace(forces=forces)
     out = np.zeros((len(given.t), len(compiled.bodies), 6))
-    applied_history(system, make_work(system), given.t, given.q, given.s, given.sd, given.z, out)
+    applied_history(system, make_work(system), states_of(given, given.beta), out)
     compiled.callbacks.raise_error()
     return out
 

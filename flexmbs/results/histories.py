@@ -1,5 +1,9 @@
 """Kinematics, wrenches and energies at all output times: compiled loops over the states of a trajectory."""
 
+from typing import NamedTuple
+
+import numpy as np
+
 from flexmbs._jit import part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
@@ -12,18 +16,46 @@ from flexmbs.dynamics.frames import end_pose, frame_pose, frame_rates, pose_betw
 from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.joints import joint_directions
 from flexmbs.system.records import Evaluation
+from flexmbs.system.trajectory import Trajectory
+
+
+class Motions(NamedTuple):
+    """Positions, velocities and accelerations, one row per output."""
+
+    q: np.ndarray  # (nt, nq)
+    s: np.ndarray  # (nt, ns)
+    sd: np.ndarray
+
+
+class States(NamedTuple):
+    """States, one row per output."""
+
+    t: np.ndarray  # (nt,)
+    q: np.ndarray  # (nt, nq)
+    s: np.ndarray  # (nt, ns)
+    sd: np.ndarray
+    lam: np.ndarray  # (nt, nc)
+    z: np.ndarray  # (nt, nz)
+    contact: np.ndarray  # (nt, n, 3) forces of rigid contacts, or none
+    beta: np.ndarray  # (nt, nβ) coordinates of the cut joints on the path of the motion, or none
+
+
+def states_of(trajectory: Trajectory, beta: np.ndarray) -> States:
+    """The states of a trajectory; ``beta`` (nt, nβ) coordinates of the cut joints."""
+    now = trajectory
+    return States(now.t, now.q, now.s, now.sd, now.lam, now.z, now.contact, beta)
 
 
 @packed()
-def frame_history(system, work, m, q, s, sd, out):
+def frame_history(system, work, m, motions, out):
     """out[i] = (A, r, ṙ, ω, r̈, ω̇) of frame m in world axes at output i, (nt, 24); r̈ = A (v̇ + ω × v) + g."""
     frames, gravity, motion = work.frames, system.gravity, work.motion
     g = (gravity[0], gravity[1], gravity[2])
-    for i in range(q.shape[0]):
-        body_motion(system, work, q[i], s[i], sd[i])
-        Rm, xm = frame_pose(frames, m, q[i])
+    for i in range(motions.q.shape[0]):
+        here = Evaluation(motions.q[i], motions.s[i], motions.sd[i], work.zero, work.zero, work.zero)
+        body_motion(system, work, here.q, here.s, here.sd)
+        Rm, xm = frame_pose(frames, m, here.q)
         A, r = world_pose(frames, motion, m, Rm, xm)
-        here = Evaluation(q[i], s[i], sd[i], work.zero, work.zero, work.zero)
         v, w, vd, wd = frame_rates(work, gravity, m, (Rm, xm), here)
         for a in range(9):
             out[i, a] = A[a]
@@ -35,60 +67,60 @@ def frame_history(system, work, m, q, s, sd, out):
 
 
 @packed()
-def joint_history(system, work, t, q, s, sd, lam, z, contact, start, primary, cut, effort, beta, eta, etad):
+def joint_history(system, work, states, found):
     """Wrenches through all joints on the child at its frame, child axes, and coordinates of the cut joints.
 
-    primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives and joint forces; effort (nt, nb + ncut, 6): Cᵀ of them;
-    beta (nt, nβ), eta and etad (nt, ncut, 6): coordinates, velocities, accelerations of the cut joints; start (nt, nβ): their
-    coordinates on the path of the motion.
+    ``found`` has primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives and joint forces; effort
+    (nt, nb + ncut, 6): Cᵀ of them; beta (nt, nβ), eta and etad (nt, ncut, 6): coordinates, velocities, accelerations of the cut
+    joints.
     """
+    primary, cut, effort = found.primary, found.cut, found.effort
     nb = primary.shape[1]
-    for i in range(q.shape[0]):
-        set_contact_forces(work, contact, i)
-        for a in range(start.shape[1]):
-            work.path.beta[a] = start[i, a]
-        here = Evaluation(q[i], s[i], sd[i], lam[i], z[i], work.r)
-        residual(system, work, t[i], here, False)
+    for i in range(states.q.shape[0]):
+        set_path(work, states, i)
+        here = Evaluation(states.q[i], states.s[i], states.sd[i], states.lam[i], states.z[i], work.r)
+        residual(system, work, states.t[i], here, False)
         for b in range(nb):
             for a in range(6):
                 primary[i, b, a] = work.motion.through[b, a]
             for k in range(system.tree.nv[b]):
                 for a in range(6):
                     effort[i, b, k] += work.motion.directions[b, 6 * k + a] * primary[i, b, a]
-        for a in range(beta.shape[1]):
-            beta[i, a] = work.beta[a]
+        for a in range(found.beta.shape[1]):
+            found.beta[i, a] = work.beta[a]
         for k in range(cut.shape[1]):
-            f, n = constraint_wrench(system.cuts, work.cut, k, lam[i])
-            f, n = with_joint_forces(system, work, k, t[i], z[i], (f, n))
+            f, n = constraint_wrench(system.cuts, work.cut, k, here.lam)
+            f, n = with_joint_forces(system, work, k, states.t[i], here.z, (f, n))
             store3_at(cut[i], k, 0, f)
             store3_at(cut[i], k, 3, n)
             dv, dw = relative_acceleration(system, work, k, here)
             for a in range(system.cuts.nv[k]):
-                eta[i, k, a] = work.cut.eta[k, a]
-                etad[i, k, a] = six_apply(work.cut.inverse, k, 6 * a, dv, dw)
+                found.eta[i, k, a] = work.cut.eta[k, a]
+                found.etad[i, k, a] = six_apply(work.cut.inverse, k, 6 * a, dv, dw)
                 effort[i, nb + k, a] = six_apply(work.cut.directions, k, 6 * a, f, n)
 
 
 @part
-def set_contact_forces(work, contact, i):
-    """Forces of rigid contacts at output i, (nt, n, 3) or none, to be applied."""
-    if contact.shape[0] > 0:
-        for k in range(contact.shape[1]):
+def set_path(work, states, i):
+    """Forces of rigid contacts and coordinates of the cut joints at output i into work.path, where the states have them."""
+    if states.contact.shape[0] > 0:
+        for k in range(states.contact.shape[1]):
             for c in range(3):
-                work.path.force[k, c] = contact[i, k, c]
+                work.path.force[k, c] = states.contact[i, k, c]
+    for a in range(states.beta.shape[1]):
+        work.path.beta[a] = states.beta[i, a]
 
 
 @packed()
-def contact_history(system, work, t, q, s, contact, start, out):
+def contact_history(system, work, states, out):
     """out[i, k] = gap, velocities along normal and tangents, force in world axes on the second body and along normal and tangents
     of contact k, and whether it is outside its bounds, at output i, (nt, n, 11)."""
-    for i in range(q.shape[0]):
-        set_contact_forces(work, contact, i)
-        for a in range(start.shape[1]):
-            work.path.beta[a] = start[i, a]
-        kinematics(system, work, t[i], q[i], s[i], work.zero)
+    for i in range(states.q.shape[0]):
+        set_path(work, states, i)
+        q, s = states.q[i], states.s[i]
+        kinematics(system, work, states.t[i], q, s, work.zero)
         given_contact_forces(system, work)
-        contact_kinematics(system, work, q[i], s[i])
+        contact_kinematics(system, work, q, s)
         law_forces(system, work, False)
         for k in range(out.shape[1]):
             out[i, k, 0] = work.contact.gap[k]
@@ -98,7 +130,7 @@ def contact_history(system, work, t, q, s, contact, start, out):
                 out[i, k, 7 + c] = work.contact.force[k, c]
             m = system.contacts.b[k]
             if m >= 0:
-                Rm, xm = frame_pose(work.frames, m, q[i])
+                Rm, xm = frame_pose(work.frames, m, q)
                 A, _ = world_pose(work.frames, work.motion, m, Rm, xm)
                 f = (0.0, 0.0, 0.0)
                 for c in range(3):
@@ -138,10 +170,10 @@ def relative_acceleration(system, work, k, here):
 
 
 @packed()
-def opposite_wrench(system, work, b, q, s, sd, wrench, out):
+def opposite_wrench(system, work, b, motions, wrench, out):
     """out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at the parent's frame and in its axes."""
-    for i in range(q.shape[0]):
-        body_motion(system, work, q[i], s[i], sd[i])
+    for i in range(motions.q.shape[0]):
+        body_motion(system, work, motions.q[i], motions.s[i], motions.sd[i])
         R, x = load9_at(work.motion.Rj, b, 0), load3_at(work.motion.xj, b, 0)
         f, n = wrench_to_parent(R, x, load3_at(wrench, i, 0), load3_at(wrench, i, 3))
         store3_at(out, i, 0, neg(f))
@@ -149,24 +181,25 @@ def opposite_wrench(system, work, b, q, s, sd, wrench, out):
 
 
 @packed()
-def energy_history(system, work, q, s, sd, out):
+def energy_history(system, work, motions, out):
     """out[i] = kinetic, strain and gravity energy of all bodies at output i, (nt, 3)."""
-    for i in range(q.shape[0]):
-        body_motion(system, work, q[i], s[i], sd[i])
+    for i in range(motions.q.shape[0]):
+        body_motion(system, work, motions.q[i], motions.s[i], motions.sd[i])
         for b in range(system.tree.parent.shape[0]):
-            kinetic, strain, potential = body_energy(system, work, b, q[i], s[i])
+            kinetic, strain, potential = body_energy(system, work, b, motions.q[i], motions.s[i])
             out[i, 0] += kinetic
             out[i, 1] += strain
             out[i, 2] += potential
 
 
 @packed()
-def applied_history(system, work, t, q, s, sd, z, out):
+def applied_history(system, work, states, out):
     """out[i, b] = wrench of the applied forces on body b about its frame's origin, body axes, (nt, nb, 6)."""
-    for i in range(q.shape[0]):
+    for i in range(states.q.shape[0]):
         clear_energies(system, work)
-        body_motion(system, work, q[i], s[i], sd[i])
-        apply_forces(system, work, t[i], Evaluation(q[i], s[i], sd[i], work.zero, z[i], work.zero), False)
+        here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, states.z[i], work.zero)
+        body_motion(system, work, here.q, here.s, here.sd)
+        apply_forces(system, work, states.t[i], here, False)
         for b in range(out.shape[1]):
             for a in range(6):
                 out[i, b, a] = work.motion.applied[b, a]

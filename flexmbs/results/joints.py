@@ -7,7 +7,7 @@ import numpy as np
 from flexmbs.dynamics.dense import multipliers_of_least_norm, row_rank, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.model.motions import Motion
-from flexmbs.results.histories import joint_history, opposite_wrench
+from flexmbs.results.histories import Motions, joint_history, opposite_wrench, states_of
 from flexmbs.system.compile import Compiled
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.trajectory import Trajectory
@@ -84,13 +84,10 @@ def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta
     work = make_work(compiled.system, beta[0])
     shapes = history_shapes(compiled, len(trajectory.t))
     z = {name: np.zeros(shapes[name]) for name in ("primary", "cut", "effort", "beta", "eta", "etad")}
-    joint_history(
-        compiled.system, work, trajectory.t, trajectory.q, trajectory.s, trajectory.sd, lam, trajectory.z, trajectory.contact,
-        beta,
-        z["primary"], z["cut"], z["effort"], z["beta"], z["eta"], z["etad"],
-    )  # fmt: skip
+    found = JointHistories(lam, **z, unique=np.ones(shapes["unique"], np.int64))
+    joint_history(compiled.system, work, states_of(trajectory._replace(lam=lam), beta), found)
     compiled.callbacks.raise_error()
-    return JointHistories(lam, **z, unique=np.ones(shapes["unique"], np.int64))
+    return found
 
 
 def _unique(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray, G: np.ndarray) -> np.ndarray:
@@ -114,8 +111,8 @@ def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHist
     if not place.reversed:
         return wrench
     out = np.zeros_like(wrench)
-    states = trajectory.q, trajectory.s, trajectory.sd
-    opposite_wrench(compiled.system, make_work(compiled.system), place.body, *states, wrench, out)
+    motions = Motions(trajectory.q, trajectory.s, trajectory.sd)
+    opposite_wrench(compiled.system, make_work(compiled.system), place.body, motions, wrench, out)
     return out
 
 

@@ -18,7 +18,7 @@ from flexmbs.model.model import ModelData
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
 from flexmbs.results.body_loads import BodyLoads, body_loads
-from flexmbs.results.histories import contact_history, energy_history, frame_history
+from flexmbs.results.histories import Motions, contact_history, energy_history, frame_history, states_of
 from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories, path_coordinates
 from flexmbs.results.stress import StressView
 from flexmbs.results.summary import checks
@@ -230,7 +230,7 @@ class SolutionData:
     def energy(self) -> Energy:
         """Energies, works and their balance."""
         values = np.zeros((len(self.t), 3))
-        energy_history(self.compiled.system, self._scratch, self.q, self.s, self.sd, values)
+        energy_history(self.compiled.system, self._scratch, Motions(self.q, self.s, self.sd), values)
         kinetic, strain, potential = values.T
         forces, dissipated, drives = self.trajectory.work.T
         return Energy(self.t, kinetic, strain, potential, forces, drives, dissipated)
@@ -270,9 +270,7 @@ class SolutionData:
         out = np.zeros((len(self.t), len(self.contacts), 11))
         now = self.trajectory
         beta = path_coordinates(self.compiled, now)
-        contact_history(
-            self.compiled.system, make_work(self.compiled.system, beta[0]), now.t, now.q, now.s, now.contact, beta, out
-        )
+        contact_history(self.compiled.system, make_work(self.compiled.system, beta[0]), states_of(now, beta), out)
         return out
 
     @cached_property
@@ -284,7 +282,7 @@ class SolutionData:
     def _motion(self, number: int) -> FrameMotion:
         """Motion of a frame by its index."""
         out = np.zeros((len(self.t), 24))
-        frame_history(self.compiled.system, self._scratch, number, self.q, self.s, self.sd, out)
+        frame_history(self.compiled.system, self._scratch, number, Motions(self.q, self.s, self.sd), out)
         return FrameMotion(out[:, 9:12], out[:, :9].reshape(-1, 3, 3), out[:, 12:15], out[:, 15:18], out[:, 18:21], out[:, 21:])
 
 

@@ -10,7 +10,7 @@ from flexmbs.dynamics.kinematics import rates
 from flexmbs.errors import InputError
 from flexmbs.initial import arguments
 from flexmbs.model.frames import FrameRef, frame_ref
-from flexmbs.results.histories import frame_history
+from flexmbs.results.histories import Motions, frame_history
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import cut_rates
 from flexmbs.system.compile import Compiled
@@ -40,7 +40,7 @@ def frame_jacobian(state: State, frame: str | FrameRef) -> tuple[np.ndarray, np.
     number = frame_number(compiled, frame)
     out = np.zeros((ns + 1, 24))
     q, s = np.tile(state.q, (ns + 1, 1)), np.vstack([np.zeros(ns), np.eye(ns)])
-    frame_history(compiled.system, state.work(), number, q, s, np.zeros_like(s), out)
+    frame_history(compiled.system, state.work(), number, Motions(q, s, np.zeros_like(s)), out)
     return out[0, :9].reshape(3, 3), out[1:, 12:18].T
 
 
