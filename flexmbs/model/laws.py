@@ -219,7 +219,8 @@ class Function(TimeLaw, kind="function"):
     """A user function, or its name ``module:name``.
 
     As a law of time: f(t) → value, or f(t) → (value, rate, acceleration); rates that are not given are computed by central
-    differences. As the law of a joint force: f(t, x, v) → force, with the joint coordinate x and its rate v.
+    differences. As the law of a joint force: f(t, x, v) → force, with the joint coordinate x and its rate v. The results must
+    depend on the arguments alone: integrators call it at trial states and in rejected steps.
 
     Parameters
     ----------

@@ -16,6 +16,8 @@ WrenchFunction = Annotated[UserFunction, AfterValidator(function_of(5, "f(t, r, 
 class UserForce(OnFrame, kind="user-force"):
     """Force and torque on a frame by a user function.
 
+    Its results must depend on its arguments alone: integrators call it at trial states and in rejected steps.
+
     Parameters
     ----------
     function : function
