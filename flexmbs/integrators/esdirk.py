@@ -29,7 +29,7 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.between import part_of_step
-from flexmbs.integrators.esdirk_stage import NEAR, close, settle_start, size_of_velocities, solve_stage
+from flexmbs.integrators.esdirk_stage import NEAR, close, size_of_velocities, solve_stage
 from flexmbs.integrators.esdirk_tableau import AHEAD, DENSE, GUESS, STAGES, WEIGHTS, A, C
 from flexmbs.integrators.integrator import (
     ATOL,
@@ -63,6 +63,7 @@ from flexmbs.integrators.run_context import (
     normalize,
     position_rates,
     residual,
+    settle_accelerations,
     take,
 )  # fmt: skip
 
@@ -292,7 +293,8 @@ def step_at(memory, context, same, h, a, b):
         h = straddling(h, memory.singular[1], memory.singular[2])
         clock[TAKEN] = h
     if memory.singular[0] < NEAR:
-        status = settle_start(context, start, t)
+        # near a singular position those of the last stage are off by what the projection moved, over the distance from it
+        status = settle_accelerations(context, START, start, t, False)
         memory.last[1] = 0.0
         if status != DONE:
             return status

@@ -17,7 +17,6 @@ from flexmbs.integrators.run_context import (
     ITERATIONS,
     NO_CONVERGENCE,
     NOT_FINITE,
-    START,
     STATE,
     copy,
     correction,
@@ -212,30 +211,3 @@ def solve_stage(memory, context, i, h, t):
                 return NO_CONVERGENCE
         before = size
     return NO_CONVERGENCE
-
-
-@called
-def settle_start(context, start, t):
-    """ṡ, λ, rates and powers of the start, recomputed by the factor of M and G: near a singular position those of the last stage
-    are off by what the projection moved, over the distance from it. Returns a status of `RunContext`."""
-    x = context.exchange.x
-    ns = start.s.shape[0]
-    for a in range(ns):
-        start.sd[a] = 0.0
-    for a in range(start.lam.shape[0]):
-        start.lam[a] = 0.0
-    residual(context, START, t, False)
-    status = iteration_matrix(context, START, 1.0, -1.0)
-    if status != DONE:
-        return status
-    for a in range(ns):
-        x[a] = -context.exchange.r[a]
-    for a in range(start.lam.shape[0]):
-        x[ns + a] = -context.exchange.gdd[a]
-    correction(context, START)
-    for a in range(ns):
-        start.sd[a] = x[a]
-    for a in range(start.lam.shape[0]):
-        start.lam[a] = -x[ns + a]
-        start.power[2] += start.lam[a] * context.exchange.drive_rate[a]
-    return DONE

@@ -48,6 +48,7 @@ from flexmbs.integrators.run_context import (
     evaluate_constraints,
     iteration_matrix,
     residual,
+    settle_accelerations,
 )  # fmt: skip
 
 ROUND_OFF = 1e-15  # of displacements of order one
@@ -121,28 +122,6 @@ def variation(context, h, memory):
 def start_gap(context):
     """exchange.g: the gap at the end of the step, in the closed directions at its start."""
     call(context.calls[VARIATION], context.records[COMMON], context.records[STATE], context.records[START], 0.0, 0.0, -1.0)
-
-
-@part
-def settle(context, t):
-    """ṡ, λ and powers of ``state`` with the current factor of M and G: M ṡ = k + Gᵀ λ, G ṡ = γ."""
-    state, x = context.state, context.exchange.x
-    ns = state.s.shape[0]
-    for a in range(ns):
-        state.sd[a] = 0.0
-    for a in range(state.lam.shape[0]):
-        state.lam[a] = 0.0
-    residual(context, STATE, t, False)
-    for a in range(ns):
-        x[a] = -context.exchange.r[a]
-    for a in range(state.lam.shape[0]):
-        x[ns + a] = -context.exchange.gdd[a]
-    correction(context, STATE)
-    for a in range(ns):
-        state.sd[a] = x[a]
-    for a in range(state.lam.shape[0]):
-        state.lam[a] = -x[ns + a]
-        state.power[2] += state.lam[a] * context.exchange.drive_rate[a]
 
 
 @part
@@ -239,7 +218,7 @@ def step_at(memory, context, same, h, _a, _b):
     correction(context, AT)
     for a in range(ns):
         state.s[a] += 0.5 * h * x[a]
-    settle(context, t0 + h)
+    settle_accelerations(context, STATE, context.state, t0 + h, True)
     for a in range(ns):
         context.local[a] = ERROR_CONSTANT * h * h * (state.sd[a] - start.sd[a])
     for a in range(3):

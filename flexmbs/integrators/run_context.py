@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs._jit.address import call
 
 # how a step, or a batch of outputs, ends
@@ -251,3 +251,30 @@ def normalize(context, point):
 def evaluate_constraints(context, point, t):
     """exchange.gs and exchange.beta of a point."""
     call(context.calls[CONSTRAINTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)
+
+
+@called
+def settle_accelerations(context, point, here, t, factored):
+    """ṡ, λ, rates and powers of a point: M ṡ = k + Gᵀ λ, G ṡ = γ, with the current factor of M and G, or with a new one unless
+    ``factored``. Returns a status."""
+    x = context.exchange.x
+    ns = here.s.shape[0]
+    for a in range(ns):
+        here.sd[a] = 0.0
+    for a in range(here.lam.shape[0]):
+        here.lam[a] = 0.0
+    residual(context, point, t, False)
+    status = DONE if factored else iteration_matrix(context, point, 1.0, -1.0)
+    if status != DONE:
+        return status
+    for a in range(ns):
+        x[a] = -context.exchange.r[a]
+    for a in range(here.lam.shape[0]):
+        x[ns + a] = -context.exchange.gdd[a]
+    correction(context, point)
+    for a in range(ns):
+        here.sd[a] = x[a]
+    for a in range(here.lam.shape[0]):
+        here.lam[a] = -x[ns + a]
+        here.power[2] += here.lam[a] * context.exchange.drive_rate[a]
+    return DONE
