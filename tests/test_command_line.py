@@ -114,7 +114,7 @@ def test_check(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("run", "{model}", "--t-end", "-1"), 2, "t_end"),
         (("run", "{model}", "--step", "9"), 2, "must not exceed t_end"),
         (("run", "{model}", "--formalism", "magic"), 2, "formalism: unknown 'magic'; known: multiplier"),
-        (("run", "{model}", "--integrator", "euler"), 2, "integrator: no 'euler'"),
+        (("run", "{model}", "--integrator", "euler"), 2, "integrator: unknown 'euler'"),
         (("run", "{model}", "--rtol", "1e-20"), 2, "rtol"),
         (("run", "{model}", "--t-end", "soon"), 2, "--t-end"),
         (("run", "{model}", "-o", "{folder}/nowhere/x.h5"), 2, "the folder"),

@@ -71,6 +71,7 @@ def beam(length, mass, stiffness=4e3):
     )  # fmt: skip
 
 
+HEAVIER = {"factor": 1.1, "at": (0,)}
 RECORDS = {
     "no forces on joints": (arm, without("joint")),
     "no forces on frames": (arm, without("frame")),
@@ -80,7 +81,7 @@ RECORDS = {
     "no gravity": (arm, changed("gravity")),
     "turned gravity": (arm, changed("gravity", factor=1.0, add=0.5)),
     "softer link": (arm, changed("bodies", "k_ff", factor=0.9, at=(1,))),
-    "heavier mode": (arm, changed("bodies", "m_ff", factor=1.1, at=(0,))),
+    "heavier mode": (arm, lambda system: changed("bodies", "m_rest", **HEAVIER)(changed("bodies", "m_ff", **HEAVIER)(system))),
     "no coupling of a mode": (arm, changed("bodies", "linear", at=(1,))),
     "other second-order integrals": (arm, changed("bodies", "quadratic", factor=30.0)),
     "no shapes at frames": (arm, changed("frames", "shape", factor=0.9)),
@@ -88,7 +89,7 @@ RECORDS = {
     "heavier body": (lambda: pendulums(3), changed("bodies", "mass", factor=1.05, at=(2,))),
     "centre of mass elsewhere": (lambda: pendulums(3), changed("bodies", "first", factor=1.05, at=(1, 0))),
     "another inertia": (lambda: pendulums(3), changed("bodies", "second", factor=1.2, at=(1, 0))),
-    "another axis": (lambda: pendulums(3), changed("joints", "axis", factor=1.0, add=0.05)),
+    "another axis": (lambda: pendulums(3), changed("joints", "unit_twist", factor=1.0, add=0.05, at=(slice(None), slice(3, 6)))),
     "loop of other lengths": (four_bar, changed("frames", "x", factor=1.01)),
     "loop without gravity": (four_bar, changed("gravity")),
     "sideways gravity in a loop": (four_bar, changed("gravity", factor=1.0, add=2.0)),

@@ -111,6 +111,7 @@ class FormalismContract:
                 this, other = (getattr(solution.body(each), quantity) for solution in (found, joint))
                 close(this, other, 1.0 + np.abs(other).max())
 
+    @pytest.mark.skipif(not COMPILED, reason="hundreds of steps: in compiled runs")
     @pytest.mark.parametrize("name", MOVING)
     def test_short_motion(self, name: str, coordinates: str) -> None:
         """Explicit and implicit steps if the formalism supports them: the motion, its energy balance and its constraints."""

@@ -185,7 +185,7 @@ def test_report_of_a_long_run_looks_at_some_of_its_times(solution: Solution, mon
     glance = fresh.body("beam").stress.glance
     np.testing.assert_array_equal(glance.t, solution.t[[0, 3, 6, 10]])
     np.testing.assert_allclose(glance.history(26).stress, view_of(solution).history(26).stress[[0, 3, 6, 10]], rtol=1e-12)
-    assert "among 4 of 11 output times" in " ".join(summary(fresh)["stress"]["beam"]["notes"])
+    assert "evaluated at 4 of 11 output times" in " ".join(summary(fresh)["stress"]["beam"]["notes"])
     monkeypatch.undo()
     short = replace(solution).body("beam").stress
     assert short.glance is short
