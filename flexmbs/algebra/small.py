@@ -101,3 +101,13 @@ def largest(x):
         if each > size or each != each:
             size = each
     return size
+
+
+@part
+def split_solution(x, sd, lam):
+    """ṡ and λ from the solution x = (ṡ, −λ) of [[M, Gᵀ], [G, 0]] x = (k, γ)."""
+    ns = sd.shape[0]
+    for a in range(ns):
+        sd[a] = x[a]
+    for a in range(lam.shape[0]):
+        lam[a] = -x[ns + a]

@@ -122,7 +122,7 @@ def complement(directions, covectors, k, n):
 
 @part
 def directions(cuts, joints, cut, beta, k):
-    """C and C⁺ of cut joint k at its coordinates; returns Ċ η. The velocities η are at cut[k, o…]."""
+    """C and C⁺ of cut joint k at its coordinates; returns Ċ η. The velocities η are cut.eta[k]."""
     _, _, bv, bw = joint_directions(joints, cuts.joint[k], beta, cuts.beta_at[k], cut.eta[k], 0, cut.directions, k)
     pseudo_inverse(cut.directions, cut.inverse, k, cuts.nv[k])
     return bv, bw

@@ -18,7 +18,7 @@ from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 @part
 def law_force(contacts, contact, workspace, power, k):
-    """Force (N, T₁, T₂) (N) of contact k by its law into ``contact``, its power (W) into the account (theory, section 41).
+    """Force (N, T₁, T₂) (N) of contact k by its law into ``contact``, its power (W) into ``power`` (theory, section 41).
 
     ``workspace.x`` keeps what the law was given: (g, γ_N, γ_T1, γ_T2, μ).
     """

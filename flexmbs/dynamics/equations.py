@@ -19,7 +19,7 @@ from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_
 from flexmbs.dynamics.constraints import apply_constraint_forces, cut_joint, drive_power, drive_values
 from flexmbs.dynamics.contacts import apply_contact_forces
 from flexmbs.dynamics.forces import apply_forces
-from flexmbs.dynamics.frames import modal_force, shapes_now
+from flexmbs.dynamics.frames import modal_force, current_shapes
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.system.records import KINEMATICS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Equations, Evaluation
@@ -33,7 +33,7 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
     """
     system, work = model.system, model.work
     gravity = work.zero if weightless != 0.0 else system.gravity
-    shapes_now(work.frames, here.q, here.s)
+    current_shapes(work.frames, here.q, here.s)
     outward(system, work, gravity, here)
     if bodies_alone != 0.0:
         return 0
@@ -97,7 +97,7 @@ def motion_of_bodies(system, work, q, s, sd, weightless):
 
 @part
 def residual(system, work, t, here, slopes):
-    """r = M ṡ − k − Gᵀ λ (ns,) into here.r; fills kinematics, constraint values, joint wrenches and the power account on the way.
+    """r = M ṡ − k − Gᵀ λ (ns,) into here.r; fills kinematics, constraint values, joint wrenches and the powers on the way.
 
     Theory, sections 19 and 23; recursive Newton-Euler algorithm, Featherstone 2008, section 5.3.
     """

@@ -1,7 +1,7 @@
 """Applied forces: one loop for each kind of element on which a force acts; no kind of force is named here.
 
 A loop finds the motion, calls the law of the force (`flexmbs.dynamics.law_calls`), adds its result to the applied wrenches and to
-the power account and, when ``slopes`` is asked for, its stiffness and damping, which the iteration matrix uses:
+the powers and, when ``slopes`` is asked for, its stiffness and damping, which the iteration matrix uses:
 
     joint coordinate   τ(t, β, η, z) to the generalized force, or the wrench C⁺ᵀ τ across a cut joint,
     frame              F(t, r, A, v, ω) in world axes,

@@ -36,10 +36,10 @@ def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
 
 
 @part
-def shapes_now(frames, q, s):
-    """frames.now ← (φ − K0 q_f, ψ − K0 q_f) and frames.rate ← −(K0 q̇_f) of all frames (6 nf numbers each), theory section 10.
+def current_shapes(frames, q, s):
+    """frames.current ← (φ − K0 q_f, ψ − K0 q_f) and frames.rate ← −(K0 q̇_f) of all frames (6 nf numbers each), theory section 10.
 
-    Nothing is to be done where no body has second-order displacements: ``frames.now`` is the constant array of shapes then.
+    Nothing is to be done where no body has second-order displacements: ``frames.current`` is the constant array of shapes then.
     """
     if frames.second.shape[0] == 0:
         return

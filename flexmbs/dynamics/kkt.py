@@ -9,6 +9,8 @@ Theory: docs/theory.md, sections 23, 26 and 32. Hairer and Wanner, Solving Ordin
 section VII.2 (projection methods); Vanderbei (1995), SIAM J. Optim. 5, 100, for the factorization of K_b without pivoting.
 """
 
+import numpy as np
+
 from flexmbs.algebra.small import largest
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
@@ -85,20 +87,39 @@ def project(system, work, t, q, s, tolerance, iterations):
         kinematics(system, work, t, q, s, work.zero)
         before = left
         left = largest(work.gs.position)
-        # a g that no longer falls by ten is round-off: nothing is gained by further steps, though independence asks for less
-        enough = left <= tolerance * independence(work, ns) or (it > 0 and left <= tolerance and left > 0.1 * before)
-        velocities = enough or it >= iterations
+        velocities = it >= iterations or on_constraints(work, ns, tolerance, left, before if it > 0 else np.inf)
         it += 1
         # a new factor each time: G has to be that of q, or the last step on velocities would not meet G s + γ̄ = 0
         kkt_matrix(system, work, q, 1.0, -1.0)
-        for a in range(ns):
-            x[a] = 0.0
-        for a in range(nc):
-            x[ns + a] = -work.gs.velocity[a] if velocities else -work.gs.position[a]
+        error_of_constraints(work, x, ns, velocities)
         solve(system.elimination, work.values, x)
-        if velocities:
-            for a in range(ns):
-                s[a] += x[a]
-        else:
-            displace(system.tree, system.joints, q, x, q)
+        correct(system, q, s, x, velocities)
     return left
+
+
+@part
+def on_constraints(work, ns, tolerance, left, before):
+    """Is the largest |g| ``left`` small enough, after ``before`` at the last step?
+
+    A g that no longer falls by ten is round-off: nothing is gained by further steps, though independence asks for less.
+    """
+    return left <= tolerance * independence(work, ns) or 0.1 * before < left <= tolerance
+
+
+@part
+def error_of_constraints(work, x, ns, velocities):
+    """x ← (0, −(G s + γ̄)) for ``velocities``, otherwise (0, −g)."""
+    for a in range(ns):
+        x[a] = 0.0
+    for a in range(x.shape[0] - ns):
+        x[ns + a] = -work.gs.velocity[a] if velocities else -work.gs.position[a]
+
+
+@part
+def correct(system, q, s, x, velocities):
+    """s ← s + x for ``velocities``, otherwise q ← q ⊕ x."""
+    if velocities:
+        for a in range(s.shape[0]):
+            s[a] += x[a]
+    else:
+        displace(system.tree, system.joints, q, x, q)

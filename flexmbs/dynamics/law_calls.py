@@ -57,7 +57,7 @@ def compile_laws() -> None:
 
 
 def make_law_workspace(system: System) -> LawWorkspace:
-    """Workspace for the kernels of a system: addresses, their arguments, and room for u, x and out."""
+    """Workspace for the kernels of a system: addresses, their arguments, u, x and out."""
     forces, contacts, cuts = system.forces, system.contacts, system.cuts
     most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in forces)
     u, x, out = np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH)

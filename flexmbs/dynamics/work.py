@@ -61,7 +61,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
     return Work(
-        path=path, frames=_frames_now(system.frames), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
+        path=path, frames=_current_frames(system.frames), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
         motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns),
         cut=CutMotion(pair=_pairs(cuts.frame_p, cuts.frame_c, cuts.top, np.arange(n_cuts)), **_zeros(n_cuts, CUT)),
         beta=np.concatenate([path.beta, z(SPARE)]), gs=ConstraintValues(z(nc), z(nc), z(nc)),
@@ -85,7 +85,7 @@ def _pairs(a: np.ndarray, b: np.ndarray, top: np.ndarray, node: np.ndarray) -> P
     return Pairs(a, b, top, node, **_zeros(len(a), POSES))
 
 
-def _frames_now(frames: Frames) -> CurrentFrames:
+def _current_frames(frames: Frames) -> CurrentFrames:
     """The frames with workspace for shapes that change, φ − K0 q_f, or with their constant ones."""
     flat = frames.shape.reshape(len(frames.shape), -1)
     now = flat if len(frames.second) == 0 else np.zeros_like(flat)

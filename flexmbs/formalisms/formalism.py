@@ -48,7 +48,7 @@ class Formalism(abc.ABC):
 
     accelerations(system, work, workspace, t, here) → number of dependent rows, or −1 − body where M is not definite.
         ``here`` has q, s, the force states z, ṡ and λ (at least the fields q, s, sd, lam, z of `Evaluation`). Fills here.sd (ns,)
-        and here.lam (nc,), the rates of the force states and the power account; may move here.q and here.s onto the constraints
+        and here.lam (nc,), the rates of the force states and the powers; may move here.q and here.s onto the constraints
         it keeps. Leaves g and G s + γ̄ of the state in ``work.gs``.
     accepted(system, work, workspace, t, q, s) → largest |g| left (m or rad): corrects an accepted state.
     keep(system, work, workspace, t, q, s): writes the path variables of the formalism to ``work.path``, at the start and after

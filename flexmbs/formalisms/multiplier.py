@@ -21,6 +21,7 @@ from typing import ClassVar
 from flexmbs._jit import part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import solve
+from flexmbs.algebra.small import split_solution
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kkt import independence, kkt_matrix, project
@@ -59,10 +60,7 @@ def bordered_accelerations(system, work, rate, t, here):
     for a in range(lam.shape[0]):
         x[ns + a] = -gs.acceleration[a] - 2.0 * rate * gs.velocity[a] - rate * rate * gs.position[a]
     solve(system.elimination, work.values, x)
-    for a in range(ns):
-        sd[a] = x[a]
-    for a in range(lam.shape[0]):
-        lam[a] = -x[ns + a]
+    split_solution(x, sd, lam)
     work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
     return status
 

@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from flexmbs.algebra.small import largest
+from flexmbs.algebra.small import largest, split_solution
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of, words_of
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
@@ -29,10 +29,9 @@ from flexmbs.dynamics.schur import loop_multipliers, coupling_loads, cut_loads, 
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import body_forces, kinematics
 from flexmbs.dynamics.inertia import shape_products
-from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.dynamics.kkt import independence
+from flexmbs.dynamics.kkt import correct, error_of_constraints, independence, on_constraints
 from flexmbs.formalisms.rigid_tree import RigidTree, is_rigid_tree
 from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
 from flexmbs.system.compile import Compiled, frozen
@@ -194,10 +193,7 @@ def general_accelerations(system, work, workspace, t, here):
         for a in range(6):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
     solve(system, work, workspace, x)
-    for a in range(ns):
-        sd[a] = x[a]
-    for a in range(lam.shape[0]):
-        lam[a] = -x[ns + a]
+    split_solution(x, sd, lam)
     work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
     return status
 
@@ -231,22 +227,14 @@ def projected(system, work, workspace, t, q, s):
         kinematics(system, work, t, q, s, work.zero)
         before = left
         left = largest(work.gs.position)
-        wanted = workspace.options[TOLERANCE]
-        enough = left <= wanted * independence(work, ns) or (it > 0 and left <= wanted and left > 0.1 * before)
-        velocities = enough or it >= PROJECTION_STEPS
+        before = before if it > 0 else np.inf
+        velocities = it >= PROJECTION_STEPS or on_constraints(work, ns, workspace.options[TOLERANCE], left, before)
         it += 1
         # as `flexmbs.dynamics.kkt.project`, with the factor of the recursion
         iteration_matrix(system, work, workspace, q, 1.0, -1.0)
-        for a in range(ns):
-            x[a] = 0.0
-        for a in range(nc):
-            x[ns + a] = -work.gs.velocity[a] if velocities else -work.gs.position[a]
+        error_of_constraints(work, x, ns, velocities)
         correction(system, work, workspace, q, x)
-        if velocities:
-            for a in range(ns):
-                s[a] += x[a]
-        else:
-            displace(system.tree, system.joints, q, x, q)
+        correct(system, q, s, x, velocities)
     return left
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call
+from flexmbs.algebra.small import split_solution
 
 # how a step, or a batch of outputs, ends
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
@@ -272,9 +273,7 @@ def settle_accelerations(context, point, here, t, factored):
     for a in range(here.lam.shape[0]):
         x[ns + a] = -context.exchange.gdd[a]
     correction(context, point)
-    for a in range(ns):
-        here.sd[a] = x[a]
+    split_solution(x, here.sd, here.lam)
     for a in range(here.lam.shape[0]):
-        here.lam[a] = -x[ns + a]
         here.power[2] += here.lam[a] * context.exchange.drive_rate[a]
     return DONE

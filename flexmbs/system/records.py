@@ -58,7 +58,7 @@ class Bodies(NamedTuple):
     mass: np.ndarray  # (nb,)
     first: np.ndarray  # (nb, 3) ∫x dm
     second: np.ndarray  # (nb, 9) ∫x xᵀ dm
-    diagonal: np.ndarray  # (nb,) 1.0: m_ff, K_ff and D_ff are diagonal
+    diagonal: np.ndarray  # (nb,) 1: m_ff, K_ff and D_ff are diagonal
     n_fields: np.ndarray  # (nb,) number of second-order fields
     linear: np.ndarray  # (nb, 12 F) row by row
     quadratic: np.ndarray  # (nb, F, 12 F)  [l, row F + k]
