@@ -8,12 +8,13 @@ that Python calls: no array is unboxed, and arrays that must not be written to a
 Interpreted, an address is the record itself or the number under which its `Packed` is known.
 """
 
+import contextlib
 import ctypes
 import functools
 import itertools
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numba
@@ -242,6 +243,20 @@ _ENTRY = None if not COMPILED else types.int64(*[types.int64] * 3, *[types.float
 _ENTRY_C = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 3)
 
 
+_linked = True
+
+
+@contextlib.contextmanager
+def layouts_only() -> Iterator[None]:
+    """Within it addresses are 0 and nothing is compiled: for records whose layout alone is of interest."""
+    global _linked
+    before, _linked = _linked, False
+    try:
+        yield
+    finally:
+        _linked = before
+
+
 class Entry:
     """``int64 f(record, record, record, t, a, b)``, compiled once for the types of its records, called by address."""
 
@@ -254,7 +269,9 @@ class Entry:
 
     def address(self, one: Any, two: Any, three: Any) -> int:
         """Its address for records like these."""
-        return self.place if not COMPILED else int(self._for(one, two, three).address)
+        if not COMPILED:
+            return self.place
+        return int(self._for(one, two, three).address) if _linked else 0
 
     def _for(self, *records: Any) -> Any:
         layouts = tuple(map(layout, records))

@@ -107,7 +107,7 @@ class EventDriven(Integrator):
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
         own, at, works = int(context.records[MEMORY]), int(context.records[CONTEXT]), context.state.w.copy()
-        invoke(begin_at.address(memory, context, context), own, at, at, float(context.clock[TIME]))
+        invoke(finish_at.address(memory, context, context), own, at, at, 0.0, 0.0, 1.0)
         context.state.w[:] = works  # works count from the state after an impact at the start
 
     @property
@@ -339,9 +339,15 @@ def change_modes(memory, context, t):
 
 
 @seldom_entry
-def finish_at(memory, context, same, h, _a, _b):
-    """Impacts at the end of the accepted step, and the modes for the next one."""
+def finish_at(memory, context, same, h, _a, start):
+    """Impacts at the end of the accepted step, and the modes for the next one; at the ``start`` of the run, where it is not 0,
+    contacts that touch strike or stay closed."""
     t = context.clock[TIME]
+    if start != 0.0:
+        for k in range(memory.struck.shape[0]):
+            memory.struck[k] = 0
+            memory.turned[k] = 0
+        return collide(memory, context, t)
     hit = False
     turned = -1
     for k in range(memory.struck.shape[0]):
@@ -357,15 +363,6 @@ def finish_at(memory, context, same, h, _a, _b):
     if status == DONE:
         change_modes(memory, context, t)
     return status
-
-
-@seldom_entry
-def begin_at(memory, context, same, t, _a, _b):
-    """Contacts that touch at the start strike, or stay closed."""
-    for k in range(memory.struck.shape[0]):
-        memory.struck[k] = 0
-        memory.turned[k] = 0
-    return collide(memory, context, t)
 
 
 @entry

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs._jit.address import Entry
+from flexmbs._jit.address import Entry, layouts_only
 from flexmbs.api.model import Model
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
@@ -97,7 +97,9 @@ def kernels(formalism: str, integrator: str) -> list[tuple[Any, Any]]:
 
 def compile_backwards(formalism: str, integrator: str) -> None:
     """Compile the kernels of a pair from the last one on, except those being compiled by another process."""
-    for kernel, records in reversed(kernels(formalism, integrator)):
+    with layouts_only():  # it does not wait for a kernel that the other process compiles
+        wanted = kernels(formalism, integrator)
+    for kernel, records in reversed(wanted):
         kernel.compile_ahead(*records)
 
 

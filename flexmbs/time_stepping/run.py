@@ -74,6 +74,7 @@ from flexmbs.time_stepping.event_location import event_records, located
 from flexmbs.time_stepping.outcome import INTERRUPTED
 
 Progress = Callable[[float, str], None]
+LONG_KERNELS = (run_context.DERIVATIVE, run_context.MATRIX, run_context.CORRECTION, run_context.ROWS)  # to compile
 BATCH_SECONDS = 0.25  # between two calls of the progress function
 SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
 JERK_STEPS = (0.05, 1.0)  # of the first step: the second shows whether the first holds over a step
@@ -185,8 +186,14 @@ class Run:
             c.records[index] = packed.address
         self.kernels = self.method.calls
 
-    def calls(self) -> Iterator[tuple[int, Any, tuple[Any, Any, Any]]]:
-        """What the loop calls: index among the calls, kernel, its records."""
+    def calls(self) -> list[tuple[int, Any, tuple[Any, Any, Any]]]:
+        """What the loop calls: index among the calls, kernel, its records.
+
+        Long ones first and last: two processes that compile them from both ends meet at short ones.
+        """
+        return sorted(self._calls(), key=lambda each: (each[0] >= run_context.STEP, each[0] not in LONG_KERNELS))
+
+    def _calls(self) -> Iterator[tuple[int, Any, tuple[Any, Any, Any]]]:
         c, used = self.context, set(self.method.uses)
         for index, kernel in enumerate(equations.of_formalism(type(self.form))):
             if kernel is not None and (index in used or (index in (ACCEPTED, KEEP) and self.method.evaluated)):
