@@ -39,6 +39,8 @@ WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below i
 PRELOAD = 1e-3  # of the joint forces over all masses: smaller accelerations are residuals of forces in equilibrium
 MINOR = 1e-3  # of the largest accelerations of all bodies: lower bound of the scale of a body
 SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
+AT_REST = 1e-9  # of the size of the model, rad: largest motion within a run of a model at rest
+RESIDUAL = 3e4  # of the accelerations of a model at rest, which are residuals of its solver: the others may be as large
 WHOLE = 0.8  # of a turn: limit of the difference between the change of an angle between outputs and the integral of its rate
 STEADY = 0.5  # rad: change by the difference of the rates between two outputs, above which turns cannot be counted
 
@@ -60,14 +62,15 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run, budget:
     if theirs is None:
         return turns
     bodies = {name: mine.body(name) for name in mine.bodies}
-    sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]))
+    rest = _at_rest(solution)
+    sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
     linear, largest = max(_norm(body.acceleration) for body in bodies.values()), max(size for size, _ in sizes.values())
     text = f"{len(theirs.t)} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
-    worst, reactions = _accelerations(mine, theirs, bodies, sizes), _reactions(mine, theirs, largest)
+    worst, reactions = _accelerations(mine, theirs, bodies, sizes, rest), _reactions(mine, theirs, largest)
     limits = WITHIN if run.context.clock[HOLDS] else _limits(solution, linear)
     status = graded(worst.share, limits)
     place = f" at body {worst.item}, t = {worst.t:.4g} s" if status != PASS else ""
-    found = f"{text}, differ by {worst.share:.1e} of the largest acceleration{place}"
+    found = f"{text}, differ by {worst.share:.1e} of the largest acceleration{place}{'; the model is at rest' if rest else ''}"
     checks = [Check("Second opinion", status, found, "" if status == PASS else REMEDY)]
     if not reactions.share <= limits[0]:
         found = f"{text}, differ by {reactions.share:.1e} of the largest force at joint {reactions.item}, t = {reactions.t:.4g} s"
@@ -146,17 +149,25 @@ def _converted(mine: SolutionData, target: Compiled) -> Callable[[int], InitialS
     return state
 
 
-def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float) -> dict[str, tuple[float, float]]:
+def _at_rest(solution: SolutionData) -> bool:
+    """Does no coordinate change during the run, but for round-off?"""
+    q = solution.q
+    return bool(np.ptp(q, axis=0).max(initial=0.0) <= AT_REST * min(1.0, model_size(solution.compiled)))
+
+
+def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float, rest: bool) -> dict[str, tuple[float, float]]:
     """Scales (m/s², rad/s²) of the acceleration errors of each body: its own accelerations, gravity, those that would change its
-    speed within the run, and small fractions of those by the joint forces and of the largest of all bodies."""
+    speed within the run, and small fractions of those by the joint forces and of the largest of all bodies. At ``rest`` its own
+    accelerations are residuals, and the scale is larger."""
+    own_share = RESIDUAL if rest else 1.0
     length, gravity = model_size(mine.compiled), float(np.linalg.norm(mine.model.gravity))
     held = PRELOAD * max((_norm(mine.joint(name).force) for name in mine.joints), default=0.0) / _mass(mine)
     own = {}
     for name, body in bodies.items():
         spin = _norm(body.angular_velocity)
-        turning = _norm(body.angular_acceleration) + spin**2
+        turning = own_share * _norm(body.angular_acceleration) + spin**2
         speed = max(_norm(body.velocity), length * spin) / max(duration, 1e-300)
-        own[name] = max(gravity, _norm(body.acceleration), length * turning, held, speed, SMALLEST), turning
+        own[name] = max(gravity, own_share * _norm(body.acceleration), length * turning, held, speed, SMALLEST), turning
     most, fastest = (max(values) for values in zip(*own.values()))
     return {
         name: (max(linear, MINOR * most), max(turning, MINOR * fastest, NO_TURNING * max(linear, MINOR * most) / length))
@@ -165,7 +176,7 @@ def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float) -> 
 
 
 def _accelerations(
-    mine: SolutionData, theirs: SolutionData, bodies: dict[str, BodyView], sizes: dict[str, tuple[float, float]]
+    mine: SolutionData, theirs: SolutionData, bodies: dict[str, BodyView], sizes: dict[str, tuple[float, float]], rest: bool
 ) -> Difference:
     """Relative differences of the accelerations, angular accelerations and modal accelerations of bodies."""
     n = len(theirs.t)
@@ -176,7 +187,7 @@ def _accelerations(
         apart.append((name, np.linalg.norm(a.angular_acceleration[:n] - b.angular_acceleration, axis=1) / turning))
         if name in mine.compiled.data:
             one, other = _elastic(mine, name), _elastic(theirs, name)
-            size = max(_norm(one), _restoring(mine.compiled, name, a.elastic), SMALLEST)
+            size = max(RESIDUAL * _norm(one) if rest else _norm(one), _restoring(mine.compiled, name, a.elastic), SMALLEST)
             apart.append((name, np.linalg.norm(one[:n] - other, axis=1) / size))
     return _largest(apart, theirs.t)
 

@@ -30,15 +30,15 @@ def oscillator(frequency=1.0, *, law=None):
     return model
 
 
-def four_bar():
+def four_bar(*, gravity=(0, -9.81, 0), angle=1.0, speed=3.0):
     """Three rods on four hinges, closed by the last one."""
-    model = fm.Model("four-bar", gravity=(0, -9.81, 0), frames={"right": (1.0, 0, 0)})
+    model = fm.Model("four-bar", gravity=gravity, frames={"right": (1.0, 0, 0)})
     lengths = {"crank": 0.4, "coupler": 1.0, "rocker": 0.8}
     bodies = {}
     for name, length in lengths.items():
         rod = fm.RigidBody(name, mass=1.0, inertia=(0.01, 0.1, 0.1), com=(length / 2, 0, 0), frames={"tip": (length, 0, 0)})
         bodies[name] = model.add(rod)
-    model.add(fm.Revolute("main", model.ground, bodies["crank"], q0=1.0, v0=3.0))
+    model.add(fm.Revolute("main", model.ground, bodies["crank"], q0=angle, v0=speed))
     model.add(fm.Revolute("pin", bodies["crank"]["tip"], bodies["coupler"]))
     model.add(fm.Revolute("foot", model.ground["right"], bodies["rocker"], q0=1.6))
     model.add(fm.Revolute("knee", bodies["coupler"]["tip"], bodies["rocker"]["tip"]))

@@ -48,6 +48,23 @@ def test_good_runs_pass(make, pair):
     assert found(solution, "Error of the steps").status == PASS
 
 
+@pytest.mark.parametrize("angle", np.random.default_rng(5).uniform(0.6, 1.4, 4))
+@pytest.mark.parametrize("step", [1e-2, 1e-3])
+def test_a_loop_at_rest(angle, step):
+    """All accelerations are residuals of the solver: no two agree."""
+    for pair in (
+        {"formalism": "multiplier", "step": step},
+        {"coordinates": "absolute", "step": step},
+        {"formalism": "embedding"},
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", fm.AuditWarning)
+            warnings.filterwarnings("ignore", "WARN: Redundancy", fm.AuditWarning)
+            solution = fm.simulate(four_bar(gravity=(0, 0, 0), angle=angle, speed=0.0), t_end=0.05, output_step=0.01, **pair)
+        assert solution.verdict in (PASS, WARN)
+        assert found(solution, "Second opinion").status == PASS
+
+
 def without_springs(system):
     none = some_rows(system.forces.joint, slice(0))
     return system._replace(forces=system.forces._replace(joint=none))
