@@ -1,6 +1,7 @@
 """Joints are chains of motions; degrees of freedom, initial values, and a user-defined joint."""
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -114,23 +115,33 @@ def test_bad_joint(make, message) -> None:
     assert problems_of(make)[0].startswith(message)
 
 
-class Sarrus(Joint, kind="sarrus"):
-    """A platform that rises straight: the linkage of Sarrus as one lower pair."""
+@pytest.fixture
+def sarrus() -> Iterator[type[Joint]]:
+    """A platform that rises straight: the linkage of Sarrus as one lower pair, registered while a test runs."""
 
-    axis: Axis = "z"
-    motions = property(lambda self: (Slide(self.axis),))
+    class Sarrus(Joint, kind="sarrus"):
+        axis: Axis = "z"
+        motions = property(lambda self: (Slide(self.axis),))
+
+    yield Sarrus
+    del Joint.kinds["sarrus"]
 
 
-class Crank(Motion, kind="crank"):
+@pytest.fixture
+def crank() -> Iterator[type[Motion]]:
     """A user-defined motion."""
 
-    nq = nv = 1
-    rest = (0.0,)
-    radius: Positive = dataclasses.field(kw_only=False)
+    class Crank(Motion, kind="crank"):
+        nq = nv = 1
+        rest = (0.0,)
+        radius: Positive = dataclasses.field(kw_only=False)
+
+    yield Crank
+    del Motion.kinds["crank"]
 
 
-def test_a_new_lower_pair_costs_three_lines(tmp_path) -> None:
-    lift = Sarrus("lift", "ground", "plate", axis="x", q0=0.2)
+def test_a_new_lower_pair_costs_three_lines(sarrus, tmp_path) -> None:
+    lift = sarrus("lift", "ground", "plate", axis="x", q0=0.2)
     assert (lift.nq, lift.nv, lift.motions) == (1, 1, (Slide("x"),))
     model = fm.Model("lift")
     model.add(fm.RigidBody("plate", mass=1.0, inertia=(1, 1, 1)))
@@ -148,8 +159,8 @@ def test_a_kind_is_registered_once() -> None:
             motions = property(lambda self: (Rotate("z"),))
 
 
-def test_a_user_defined_motion_in_a_chain() -> None:
-    chain = fm.Chain(*ENDS, motions=[Crank(0.1), {"kind": "crank", "radius": 0.2}])
+def test_a_user_defined_motion_in_a_chain(crank) -> None:
+    chain = fm.Chain(*ENDS, motions=[crank(0.1), {"kind": "crank", "radius": 0.2}])
     assert [motion.radius for motion in chain.motions] == [0.1, 0.2]
     assert chain.nv == 2
 
