@@ -91,8 +91,8 @@ def sampled(solution: SolutionData, run: Run) -> SolutionData:
     samples = run.context.samples
     order = [len(samples.t) - 1, *range(0, len(samples.t) - 1, 5), *range(len(samples.t) - 1)]
     times = list(dict.fromkeys(order))
-    told = (samples.t >= 0.0) & (samples.closed == 0) & np.isfinite(samples.sd).all(axis=1) & ~disturbed(solution, samples.t)
-    pick = [k for k in times if told[k]]
+    usable = (samples.t >= 0.0) & (samples.closed == 0) & np.isfinite(samples.sd).all(axis=1) & ~disturbed(solution, samples.t)
+    pick = [k for k in times if usable[k]]
     out = Trajectory(*make_outputs(samples.t[pick], run.facts, samples.beta.shape[1]))
     for name in ("q", "s", "sd", "lam", "z", "beta"):
         getattr(out, name)[:] = getattr(samples, name)[pick]
@@ -249,8 +249,8 @@ def turned(solution: SolutionData) -> list[Check]:
                 continue
             p, v = joint.position[:, c], joint.velocity[:, c]
             off = np.diff(p) - 0.5 * dt * (v[1:] + v[:-1])
-            told = (np.abs(np.diff(v)) * dt < STEADY) & (np.abs(v[1:] + v[:-1]) * dt < 2.0 * np.pi)  # below half a turn
-            jumps = np.flatnonzero(told & (np.abs(off) > WHOLE * 2.0 * np.pi))
+            countable = (np.abs(np.diff(v)) * dt < STEADY) & (np.abs(v[1:] + v[:-1]) * dt < 2.0 * np.pi)  # below half a turn
+            jumps = np.flatnonzero(countable & (np.abs(off) > WHOLE * 2.0 * np.pi))
             if len(jumps):
                 k = int(jumps[0])
                 text = (

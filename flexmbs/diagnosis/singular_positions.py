@@ -96,8 +96,8 @@ def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int)
     around = np.concatenate([[np.inf], size, [np.inf]])
     low = (size <= around[:-2]) & (size < around[2:]) & (size < LOW * top)
     low[0] = False  # the initial position is judged separately
-    told = (_followed(rows, found, pick, k, top) for k in map(int, np.flatnonzero(low)))
-    return [passage for passage in told if passage.size < SINGULAR]
+    followed = (_followed(rows, found, pick, k, top) for k in map(int, np.flatnonzero(low)))
+    return [passage for passage in followed if passage.size < SINGULAR]
 
 
 def _followed(rows: Rows, found: Trajectory, pick: np.ndarray, k: int, top: float) -> Passage:

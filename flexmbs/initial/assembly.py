@@ -121,11 +121,11 @@ def declared_values(compiled: Compiled, how: Assemble, key: str) -> Declared:
     cuts, parts = [], [(np.zeros(0, bool), np.zeros(0, bool), np.zeros(0))]
     for k, name in enumerate(compiled.topology.cuts):
         own, nv = model.joints[name], int(system.cuts.nv[k])
-        told = getattr(own, key) is not None
-        if nv and (told or name in how.locked or name in how.weights):
+        given = getattr(own, key) is not None
+        if nv and (given or name in how.locked or name in how.weights):
             cuts.append(CutJoint(k, compiled.places[name].motions, own.initial_position, own.initial_velocity))
             free = np.array([(k, v) not in driven[1] for v in range(nv)])
-            parts.append((np.full(nv, name in how.locked), free & told, how.of(own)))
+            parts.append((np.full(nv, name in how.locked), free & given, how.of(own)))
     held, declared_, resisting = (np.concatenate(part) for part in zip(*parts))
     return Declared(joint, ~joint, locked, declared & ~driven[0], weight, tuple(cuts), held, declared_, resisting)
 

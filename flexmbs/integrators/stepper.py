@@ -204,7 +204,7 @@ def step(context):
 def record(context, i, t):
     """Output i at time t: the state within the last step, its accelerations and multipliers, residuals of the constraints."""
     at, out, exchange = context.at, context.out, context.exchange
-    told = t
+    reported = t
     if t < context.clock[TIME] <= t + ROUND_OFF * (1.0 + abs(t)):  # behind a jump of a law at t
         t = context.clock[TIME]
     status = method(context, BETWEEN, t)
@@ -218,7 +218,7 @@ def record(context, i, t):
         call(context.calls[DERIVATIVE], records[MODEL], records[AT], records[AT], t, 0.0, 0.0)
     else:
         evaluate_constraints(context, AT, t)
-    out.t[i] = told
+    out.t[i] = reported
     out.step[i] = context.clock[TIME] - context.clock[BEGUN]
     copy(at.q, out.q[i])
     copy(at.s, out.s[i])

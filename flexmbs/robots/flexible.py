@@ -96,15 +96,15 @@ class _Replaced:
         """A `ModelWarning` if mass or centre of mass differ from those of the rigid link."""
         data, (A, r) = self.data, _pose(self.link.pose)
         if abs(data.mass - rigid.mass) > ALIKE * rigid.mass:
-            told = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {rigid.mass:.4g} kg"
-            warnings.warn(f"{told}; correct its density or units, or add the missing mass as a body", ModelWarning, stacklevel=5)
+            text = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {rigid.mass:.4g} kg"
+            warnings.warn(f"{text}; correct its density or units, or add the missing mass as a body", ModelWarning, stacklevel=5)
             return
         com = r + A @ (data.first_moment / data.mass)
         size = max(float(np.linalg.norm(x)) for x in (np.ptp([f.x for f in data.frames.values()], axis=0), rigid.com, com))
         if float(np.linalg.norm(com - rigid.com)) > ALIKE * size:
             at, other = (", ".join(f"{c:.3g}" for c in x) for x in (com, rigid.com))
-            told = f"links.{self.name}: has its centre of mass at ({at}) m in the frame of the link, the rigid one at ({other}) m"
-            warnings.warn(f"{told}; correct its pose, or add the missing mass as a body", ModelWarning, stacklevel=5)
+            text = f"links.{self.name}: has its centre of mass at ({at}) m in the frame of the link, the rigid one at ({other}) m"
+            warnings.warn(f"{text}; correct its pose, or add the missing mass as a body", ModelWarning, stacklevel=5)
 
     def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:
         """The interface of a joint ``key`` or its ``frame``, and the pose of that frame there. Raises `InputError`."""

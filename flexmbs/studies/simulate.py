@@ -204,8 +204,8 @@ def _warn_of_time(model: Model, t: float) -> None:
     found = (".".join(path[:2]) for path, part in model_parts(model) if _depends_on_time(part))
     if t != 0.0 and (items := dict.fromkeys(found)):
         names = ", ".join(items)
-        told = f"start: its time t = {t:g} s becomes t = 0; laws of time restart ({names})"
-        warnings.warn(f"{told}, shift them by {t:g} s to continue them", AssemblyWarning, stacklevel=5)
+        text = f"start: its time t = {t:g} s becomes t = 0; laws of time restart ({names})"
+        warnings.warn(f"{text}, shift them by {t:g} s to continue them", AssemblyWarning, stacklevel=5)
 
 
 def _depends_on_time(part: object) -> bool:

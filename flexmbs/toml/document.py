@@ -26,10 +26,10 @@ class Document(NamedTuple):
         """The problems in the order of their lines, ``file:line: key: what``."""
         first = problems[:MOST_PROBLEMS]
         lines = line_of(self.text, [problem.path for problem in first])
-        told = sorted(zip(lines, map(str, first)), key=lambda pair: pair[0] or 0)
+        ordered = sorted(zip(lines, map(str, first)), key=lambda pair: pair[0] or 0)
         more = len(problems) - MOST_PROBLEMS
         last = [f"{self.path}: and {'more' if more == 1 else f'{more} more'}"] if more > 0 else []
-        places = (f"{self.path}:{line}: {problem}" if line else f"{self.path}: {problem}" for line, problem in told)
+        places = (f"{self.path}:{line}: {problem}" if line else f"{self.path}: {problem}" for line, problem in ordered)
         return InputError(*places, *last)
 
 
