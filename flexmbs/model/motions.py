@@ -10,7 +10,8 @@ compiled kernels (`flexmbs.dynamics.joints`) and NumPy (`flexmbs.model.chain_twi
 | 3  | rotation of Euler parameters | (0, ω) | four Euler parameters, scalar first |
 | 6  | position and Euler parameters | (v, ω) | three lengths (m), then four Euler parameters |
 
-A further motion with one coordinate is a class with its ``unit_twist``.
+A further motion with one coordinate is a class with its ``unit_twist``: ω is a unit vector and q the angle, or ω is zero, v a
+unit vector and q the length. An axis beside the origin is made by a `FixedTranslation` before and its inverse behind.
 """
 
 import dataclasses
@@ -18,11 +19,13 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.model.fields import Axis, Matrix, Number, Vector, Vector3, items
 from flexmbs.model.frames import axis_angle_matrix
+
+ROUND_OFF = 1e-9  # of unit axes and of components across them
 
 
 def opposite(vector: Vector) -> Vector:
@@ -39,7 +42,7 @@ class Motion(Declaration, section="motions"):
 
     @property
     def unit_twist(self) -> Vector:
-        """(v, ω) per velocity of a motion with one coordinate, zero otherwise."""
+        """(v, ω) per velocity of a motion with one coordinate, v parallel to ω, the axis of unit length; zero otherwise."""
         return (0.0,) * 6
 
     @property
@@ -78,7 +81,39 @@ class Motion(Declaration, section="motions"):
 
     def inverse(self) -> "Motion":
         """The motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates of X⁻¹)."""
+        return Reversed(self) if self.nv == 1 else self
+
+    @model_validator(mode="after")
+    def _about_one_axis(self) -> "Motion":
+        """The pose exp(q ω), q v has the twist (v, ω) only with v along ω; q is its angle or length."""
+        if self.nv != 1:
+            return self
+        v, w = self.unit_twist[:3], self.unit_twist[3:]
+        length = math.hypot(*(w if any(w) else v))
+        if abs(length - 1.0) > ROUND_OFF:
+            message = f"has an axis of length {length:g}; make it a unit vector, and the coordinate the angle or length"
+            raise NestedError([Problem(("unit_twist",), message)])
+        across = [v[i - 2] * w[i - 1] - v[i - 1] * w[i - 2] for i in range(3)]
+        if math.hypot(*across) > ROUND_OFF * max(1.0, math.hypot(*v)):
+            message = "translates across its axis; displace the axis by a FixedTranslation before it"
+            raise NestedError([Problem(("unit_twist",), message)])
         return self
+
+
+class Reversed(Motion):
+    """A motion with one coordinate in the opposite direction, X(q)⁻¹."""
+
+    nq = nv = 1
+    rest = (0.0,)
+
+    of: Motion = dataclasses.field(kw_only=False)
+
+    @property
+    def unit_twist(self) -> Vector:
+        return opposite(self.of.unit_twist)
+
+    def inverse(self) -> Motion:
+        return self.of
 
 
 class Rotate(Motion, kind="rotate"):

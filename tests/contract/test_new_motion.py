@@ -39,22 +39,24 @@ def lead() -> Iterator[type[Motion]]:
     del Motion.kinds["lead"]
 
 
-def jack(screw: Motion) -> fm.Model:
-    """A nut on a screw, and a pendulum beside its axis."""
+def jack(screw: Motion, *, turned: bool = False) -> fm.Model:
+    """A nut on a screw, and a pendulum beside its axis; ``turned``: the screw is declared from the nut to the ground."""
     model = fm.Model("jack", gravity=(0.0, 0.0, -9.81))
     inertia = (0.01, 0.02, 0.03)
     nut = model.add(fm.RigidBody("nut", mass=1.0, com=(0.1, 0.0, 0.0), inertia=inertia, frames={"side": (0.2, 0.0, 0.0)}))
     arm = model.add(fm.RigidBody("arm", mass=0.5, com=(0.0, 0.0, -0.3), inertia=inertia))
-    model.add(fm.Chain("thread", model.ground, nut, motions=(screw, FixedTranslation((0.0, 0.1, 0.0))), v0=(3.0,)))
+    ends = (nut, model.ground) if turned else (model.ground, nut)
+    model.add(fm.Chain("thread", *ends, motions=(screw, FixedTranslation((0.0, 0.1, 0.0))), v0=(3.0,)))
     model.add(fm.Chain("swing", nut["side"], arm, motions=(Rotate("y"), FixedTranslation((0.0, 0.0, -0.1))), q0=(0.4,)))
     return model
 
 
+@pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("formalism", "coordinates"), PAIRS)
-def test_it_moves_as_its_twin(lead: type[Motion], formalism: str, coordinates: str) -> None:
+def test_it_moves_as_its_twin(lead: type[Motion], formalism: str, coordinates: str, turned: bool) -> None:
     options = {"t_end": 0.2, "output_step": 0.1, "formalism": formalism, "coordinates": coordinates}
-    found = fm.simulate(jack(lead("z", LEAD)), **options)  # type: ignore[call-arg]
-    twin = fm.simulate(jack(ScrewMotion("z", LEAD / (2.0 * math.pi))), **options)
+    found = fm.simulate(jack(lead("z", LEAD), turned=turned), **options)  # type: ignore[call-arg]
+    twin = fm.simulate(jack(ScrewMotion("z", LEAD / (2.0 * math.pi)), turned=turned), **options)
     assert found.q == pytest.approx(twin.q, rel=1e-12, abs=1e-13)
     assert found.verdict == twin.verdict
     assert found.joint("thread").position[-1, 0] > 0.1

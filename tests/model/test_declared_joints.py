@@ -8,7 +8,7 @@ import pytest
 from declared import problems_of
 
 import flexmbs as fm
-from flexmbs.model.fields import Axis, Positive
+from flexmbs.model.fields import Axis, Positive, Vector
 from flexmbs.model.joints import Joint, normal_directions
 from flexmbs.model.motions import Motion, Rotate, Slide
 from flexmbs.motions import Ball, FixedRotation, FixedTranslation, ScrewMotion
@@ -136,6 +136,10 @@ def crank() -> Iterator[type[Motion]]:
         rest = (0.0,)
         radius: Positive = dataclasses.field(kw_only=False)
 
+        @property
+        def unit_twist(self) -> Vector:
+            return (0.0, 0.0, self.radius, 0.0, 0.0, 1.0)
+
     yield Crank
     del Motion.kinds["crank"]
 
@@ -163,6 +167,33 @@ def test_a_user_defined_motion_in_a_chain(crank) -> None:
     chain = fm.Chain(*ENDS, motions=[crank(0.1), {"kind": "crank", "radius": 0.2}])
     assert [motion.radius for motion in chain.motions] == [0.1, 0.2]
     assert chain.nv == 2
+
+
+@pytest.mark.parametrize(
+    ("twist", "message"),
+    [
+        ((0, 0, 0, 0, 0, 0.2), "axis of length 0.2; make it a unit vector"),
+        ((0, 3, 0, 0, 0, 0), "axis of length 3; make it a unit vector"),
+        ((0.3, 0, 0, 0, 0, 1), "translates across its axis; displace the axis by a FixedTranslation"),
+        ((0,) * 6, "axis of length 0"),
+    ],
+)
+def test_a_motion_about_no_single_unit_axis(twist, message) -> None:
+    """exp(q ω), q v differentiates to (v, ω) only for v parallel to ω, and the recursions count on unit axes."""
+
+    class Wrong(Motion):
+        nq = nv = 1
+        rest = (0.0,)
+        unit_twist = twist
+
+    with pytest.raises(fm.InputError, match=f"unit_twist: .*{message}"):
+        Wrong()
+
+
+def test_the_inverse_of_a_user_defined_motion(crank) -> None:
+    motion = crank(0.1)
+    assert motion.inverse().unit_twist == (0.0, 0.0, -0.1, 0.0, 0.0, -1.0)
+    assert motion.inverse().inverse() == motion
 
 
 @pytest.mark.parametrize(
