@@ -62,7 +62,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run, budget:
     if theirs is None:
         return turns
     bodies = {name: mine.body(name) for name in mine.bodies}
-    rest = _at_rest(solution)
+    rest = _at_rest(solution, mine)
     sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
     linear, largest = max(_norm(body.acceleration) for body in bodies.values()), max(size for size, _ in sizes.values())
     text = f"{len(theirs.t)} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
@@ -149,10 +149,11 @@ def _converted(mine: SolutionData, target: Compiled) -> Callable[[int], InitialS
     return state
 
 
-def _at_rest(solution: SolutionData) -> bool:
-    """Does no coordinate change during the run, but for round-off?"""
-    q = solution.q
-    return bool(np.ptp(q, axis=0).max(initial=0.0) <= AT_REST * min(1.0, model_size(solution.compiled)))
+def _at_rest(solution: SolutionData, mine: SolutionData) -> bool:
+    """Does no coordinate change during the run, but for round-off? Outputs at multiples of a period alone do not show it."""
+    q, s = (np.concatenate([getattr(each, name) for each in (solution, mine)]) for name in ("q", "s"))
+    moved = max(np.ptp(q, axis=0).max(initial=0.0), float(solution.t[-1] - solution.t[0]) * np.abs(s).max(initial=0.0))
+    return bool(moved <= AT_REST * min(1.0, model_size(solution.compiled)))
 
 
 def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float, rest: bool) -> dict[str, tuple[float, float]]:

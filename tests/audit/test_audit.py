@@ -65,6 +65,15 @@ def test_a_loop_at_rest(angle, step):
         assert found(solution, "Second opinion").status == PASS
 
 
+def test_outputs_at_the_period_show_no_rest():
+    """At each of its outputs the driven mass is back at its start."""
+    model = oscillator()
+    model.add(fm.Drive("motor", "guide", fm.Sine(amplitude=0.1, frequency=1.0, offset=0.1)))
+    solution = fm.simulate(model, t_end=2.0, output_step=1.0, step=5e-3)
+    assert np.ptp(solution.q) < 1e-12
+    assert "at rest" not in found(solution, "Second opinion").found
+
+
 def without_springs(system):
     none = some_rows(system.forces.joint, slice(0))
     return system._replace(forces=system.forces._replace(joint=none))
