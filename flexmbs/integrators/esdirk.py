@@ -109,7 +109,7 @@ class ESDIRK(Integrator):
             A, C, WEIGHTS, DENSE, GUESS, AHEAD,
             np.array([self.rtol, self.atol]), int(self.max_iterations), int(facts.free_bodies),
             z((STAGES, whole)), z((STAGES, facts.nc)), z(whole), z(nz),
-            z(facts.nq), z(facts.nq), z(n), z(1), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]),
+            z(facts.nq), z(facts.nq), z(n), z(1), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]), z(1),
         )  # fmt: skip
 
     def begin(self, memory: Any, context: RunContext) -> None:
@@ -150,6 +150,7 @@ class Memory(NamedTuple):
     e_s: np.ndarray  # (ns,)
     last: np.ndarray  # (3,) length of the last step, step of the factorization that stands, 0 none; contraction
     singular: np.ndarray  # (3,) independence of the constraints at the last factor, distance from a singular position, its rate
+    noise: np.ndarray  # (1,) corrections of multipliers that are round-off
 
 
 @part

@@ -36,6 +36,7 @@ GAP = 1e-2  # of atol: left of the constraints
 PROJECTIONS = 6
 NEAR = 0.03  # of the largest pivot of a constraint row: stages are closed too, with new factors
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
+LOADS = 1e-3  # of the largest multiplier: the last correction of multipliers
 
 
 @part
@@ -119,10 +120,10 @@ def renewed(memory, context, h, hg):
 
 
 @part
-def longest(x, n):
-    """Largest size of the first n numbers."""
+def longest(x, first, n):
+    """Largest size of n numbers from the first."""
     size = 0.0
-    for i in range(n):
+    for i in range(first, first + n):
         size = max(size, abs(x[i]))
     return size
 
@@ -166,17 +167,24 @@ def solve_stage(memory, context, i, h, t):
     """Newton's method for ṡ and λ of stage i in ``state``; the factorization is renewed where corrections contract slowly.
 
     It ends where size · rate/(1 − rate), what the corrections to come add up to, is below its share of the tolerance (Hairer and
-    Wanner 1996, section IV.8). Returns a status of `RunContext`.
+    Wanner 1996, section IV.8), and where λ stands too: rows that have turned with a body by θ since the factorization span the same
+    forces, so that positions and velocities are right while λ is corrected by Rᵀ(θ), an error of 2 sin(θ/2) of what was to be
+    corrected. Returns a status of `RunContext`.
     """
     state, x = context.state, context.exchange.x
     hg = memory.tableau[i, i] * h
-    unknowns = state.q.shape[0] + state.s.shape[0]
+    ns, nc = state.s.shape[0], state.lam.shape[0]
+    unknowns = state.q.shape[0] + ns
     before = 0.0
+    load_before = 0.0
+    before_fresh = False
+    ended = False
     growths = 0
     near = memory.singular[0] < NEAR
     slow = memory.last[1] != h or memory.keeps == 0 or near
     moved = take_rates(memory, context, hg)
     for _ in range(memory.iterations):
+        fresh = slow
         if moved < 0.0:
             return NO_CONVERGENCE
         if near:
@@ -188,26 +196,37 @@ def solve_stage(memory, context, i, h, t):
             if status != DONE:
                 return status
             before = 0.0
+            load_before = 0.0
         stage_correction(memory, context, hg)
         moved = take_rates(memory, context, hg)
         size = math.sqrt((moved + size_of_velocities(memory, x, 1.0 / hg)) / max(unknowns, 1))
         size = max(size, share_of_states(memory, state, state.zd, memory.zd, hg))
         if not size < 1e30:
             return NOT_FINITE
-        # the first correction of a stage has no ratio: that of earlier stages with this factor serves
-        rate = size / before if before > 0.0 else memory.last[2]
-        if before > 0.0:
-            # one lucky ratio must not end the next stages too early
-            memory.last[2] = max(rate, 0.3 * memory.last[2])
-        if rate < 1.0 and size * rate <= (NEWTON_NEAR if near else NEWTON) * (1.0 - rate):
-            return DONE
-        # corrections that no longer shrink and are this small are round-off of the residual
-        if rate > 0.5 and longest(x, state.s.shape[0]) <= STAGNATION:
-            return DONE
-        slow = rate > SLOW and before > 0.0
-        if rate > 2.0:
-            growths += 1
-            if growths > 2:
-                return NO_CONVERGENCE
-        before = size
+        if not ended:
+            # the first correction of a stage has no ratio: that of earlier stages with this factor serves
+            rate = size / before if before > 0.0 else memory.last[2]
+            if before > 0.0:
+                # one lucky ratio must not end the next stages too early
+                memory.last[2] = max(rate, 0.3 * memory.last[2])
+            ended = rate < 1.0 and size * rate <= (NEWTON_NEAR if near else NEWTON) * (1.0 - rate)
+            # corrections that no longer shrink and are this small are round-off of the residual
+            ended = ended or (rate > 0.5 and longest(x, 0, ns) <= STAGNATION)
+            slow = rate > SLOW and before > 0.0
+            if rate > 2.0:
+                growths += 1
+                if growths > 2:
+                    return NO_CONVERGENCE
+            before = size
+        load = longest(x, ns, nc)
+        if ended:
+            if load <= max(LOADS * max(largest(state.lam), largest(context.start.lam)), memory.noise[0]):
+                return DONE
+            if not fresh and before_fresh and load > 0.5 * load_before:
+                # with a factor of this very state the next correction is round-off of the residual
+                memory.noise[0] = load
+                return DONE
+            slow = load_before > 0.0 and load > SLOW * load_before
+        before_fresh = fresh
+        load_before = load
     return NO_CONVERGENCE

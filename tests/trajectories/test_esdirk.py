@@ -265,6 +265,21 @@ def test_factorizations_serve_several_stages_in_absolute_coordinates() -> None:
     assert counts["iterations"] > 6 * counts["steps"]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_multipliers_where_constraint_axes_turn_with_the_body(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = fm.Model("propeller", gravity=(0.0, 0.0, -9.81))
+    inertia = (0.01, 0.02, 0.03)
+    blade = model.add(fm.RigidBody("blade", mass=1.0, com=tuple(rng.uniform(-0.1, 0.1, 3)), inertia=inertia))
+    model.add(fm.Revolute("shaft", blade, model.ground, axis="z", v0=float(rng.uniform(3.0, 20.0))))
+    options: dict[str, Any] = {"t_end": 2.0, "output_step": 0.5, "integrator": fm.ESDIRK(rtol=10.0 ** -rng.uniform(3.0, 9.0))}
+    absolute = fm.simulate(model, coordinates="absolute", **options)
+    recursive = fm.simulate(model, formalism="recursive", **options)
+    found, expected = (run.joint("shaft").wrench for run in (absolute, recursive))
+    assert found == pytest.approx(expected, abs=5e-3 * np.abs(expected).max())
+    assert absolute.verdict == "PASS"
+
+
 def test_options() -> None:
     bounded = fm.simulate(top(), t_end=0.1, integrator=fm.ESDIRK(max_step=1e-3, rtol=1e-3, atol=1e-3))
     assert bounded.statistics["steps"] >= 100
