@@ -217,6 +217,21 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
     assert "Traceback" not in told
 
 
+def test_an_interrupt_in_a_destructor_ends_the_run(model: Path) -> None:
+    """Python drops the exception of the handler there."""
+    (model.parent / "last_words.py").write_text(
+        "import os, signal\nclass Last:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        sum(range(100))\nlast = [Last()]\ndef push(t):\n    last.clear()\n    return 0.0\n"
+    )
+    law = '{ kind = "function", function = "last_words:push" }'
+    model.write_text(MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN)
+    options = ["--t-end", "1e4", "--step", "1e-3", "--output-step", "10", "--allow-code"]
+    arguments = [sys.executable, "-m", "flexmbs", "run", str(model), *options]
+    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 130, ended.stderr
+    assert "Exception ignored in" in ended.stderr  # the exception was dropped
+
+
 def test_a_wrong_result_ends_with_exit_code_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A light ball on a stiff floor with a step that is far too long: the energy grows."""
     model = fm.Model("ball", gravity=(0.0, 0.0, -9.81))

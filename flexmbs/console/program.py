@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from flexmbs.console import interrupts
 from flexmbs.errors import FlexmbsError, InputError, SolverError
 
 INTERRUPTED = 130
@@ -112,18 +113,18 @@ def _flush(name: str) -> None:
 
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     """Run a command line and exit with its code."""
-    stops: list[int] = []
+    interrupts.received.clear()
     _degrade_characters()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        stops.append(number)
+        interrupts.received.append(number)
         raise Interrupt
 
     kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         app(arguments, prog_name=name)
     except (SystemExit, Exception, KeyboardInterrupt) as error:
-        if stops:  # wherever it occurred, and however a library converted it
+        if interrupts.received:  # wherever it occurred, and however a library converted it
             print("interrupted", file=sys.stderr)
             sys.exit(INTERRUPTED)
         if isinstance(error, Exception):
@@ -131,5 +132,6 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
         _flush(name)
         raise
     finally:
+        interrupts.received.clear()
         for number, handler in kept.items():
             signal.signal(number, handler)

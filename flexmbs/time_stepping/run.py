@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs._jit.address import Packed
+from flexmbs.console.interrupts import raise_received
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.variation import make_variation
 from flexmbs.dynamics.work import make_work
@@ -312,6 +313,7 @@ class Run:
             last = min(n, reached + batch)
             try:
                 with callbacks.interrupts_kept():
+                    raise_received()
                     status, reached = self._batch(reached, last, progress)
             except KeyboardInterrupt:
                 callbacks.error = None
