@@ -167,9 +167,9 @@ def solve_stage(memory, context, i, h, t):
     """Newton's method for ṡ and λ of stage i in ``state``; the factorization is renewed where corrections contract slowly.
 
     It ends where size · rate/(1 − rate), what the corrections to come add up to, is below its share of the tolerance (Hairer and
-    Wanner 1996, section IV.8), and where λ stands too: rows that have turned with a body by θ since the factorization span the same
-    forces, so that positions and velocities are right while λ is corrected by Rᵀ(θ), an error of 2 sin(θ/2) of what was to be
-    corrected. Returns a status of `RunContext`.
+    Wanner 1996, section IV.8), and where λ stands too: rows that have turned with a body by θ since the factorization span the
+    same forces, so that positions and velocities are right while λ is corrected by Rᵀ(θ), an error of 2 sin(θ/2) of what was to
+    be corrected. Returns a status of `RunContext`.
     """
     state, x = context.state, context.exchange.x
     hg = memory.tableau[i, i] * h
