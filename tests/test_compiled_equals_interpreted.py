@@ -82,7 +82,8 @@ def test_compiled_equals_interpreted(tmp_path):
             other = interpreted[f"{name}/{key}"]
             assert values.shape == other.shape, f"{name}: {key}"
             error = np.abs(values - other).max()
-            bound = 1e-8 if "controlled" in name else 1e-12  # steps follow a difference of nearly equal accelerations
+            # steps follow a difference of nearly equal accelerations; compiled products and sums are rounded once
+            bound = 1e-8 if "controlled" in name else 1e-11
             assert error <= bound * (1.0 + np.abs(other).max()), f"{name}: {key} differs by {error:.3g}"
 
 

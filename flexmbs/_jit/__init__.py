@@ -93,6 +93,10 @@ def seldom(function: F) -> F:
     return _cached(function) if LIGHT is None else _cached(function, pipeline_class=LIGHT)
 
 
+# a b + c is rounded once where the processor can: a sixth of the time of a rigid recursion; nothing is reordered
+FUSED = {"contract"}
+
+
 def part(function: F, *, own: bool = True) -> F:
     """A function for use inside kernels only: put into each kernel that calls it (see `parts`).
 
@@ -138,7 +142,7 @@ def _part(function: F, own: bool, **options: Any) -> F:
     if _PARTS is None:
         return kernel(function)
     own = own and function.__module__.split(".")[0] in PACKAGES and "<locals>" not in function.__qualname__
-    return Part(function, own, {"_nrt": False, "pipeline_class": _PARTS, **options})  # type: ignore[return-value]
+    return Part(function, own, {"_nrt": False, "pipeline_class": _PARTS, "fastmath": FUSED, **options})  # type: ignore[return-value]
 
 
 def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[..., Any]]) -> Any:

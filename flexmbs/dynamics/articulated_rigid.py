@@ -1,6 +1,7 @@
 """Articulated-body algorithm of rigid trees with joint forces, in world axes:
 
-    J, H, M ← inertia of the body,   p_n = ω × J ω,   p_f = ω × (ω × c)                              outward, with ω and poses,
+    poses, ω and velocity products c_i                                                                outward,
+    J, H, M ← inertia of the body,   p_n = ω × J ω,   p_f = ω × (ω × c)
     U = 𝓘 S,   D = Sᵀ U,   u = τ − Sᵀ p,   𝓘 ← 𝓘 − U D⁻¹ Uᵀ,   p ← p + 𝓘 c_i + U D⁻¹ u                inward,
     η̇ = D⁻¹ (u − Uᵀ a'),   a = a' + S η̇,   a' = the parent's acceleration at the body's origin + c_i    outward.
 
@@ -20,10 +21,12 @@ from flexmbs.algebra.small import (
     EYE3, ZERO3, add, cross, dot, increase3_at, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at,
 )  # fmt: skip
 from flexmbs.dynamics.articulated_work import (
-    A_CL, A_CR, A_D, A_DINV, A_H, A_J, A_M, A_PF, A_PN, A_R, A_UF, A_UN, A_V, A_W, A_WD, B_JOINT, B_KIND, B_NV, B_PARENT, B_Q,
-    B_S, C_DINV, C_U, GENERAL, P_FIRST, P_INERTIA, P_MASS, P_R, P_X, REVOLUTE,
+    A_CL, A_CR, A_D, A_DINV, A_H, A_J, A_M, A_PF, A_PN, A_R, A_UF, A_UN, A_V, A_W, A_WD, B_JOINS, B_JOINT, B_KIND, B_NV,
+    B_PARENT, B_Q, B_S, C_DINV, C_U, GENERAL, P_FIRST, P_INERTIA, P_MASS, P_R, P_X, REVOLUTE,
 )  # fmt: skip
 from flexmbs.dynamics.joints import joint_directions, joint_pose
+
+NO_INERTIA = ((0.0,) * 6, (0.0,) * 9, (0.0,) * 6)
 
 
 @part
@@ -88,7 +91,7 @@ def less_full_dyad(H, u, v):
 
 @part
 def rigid_outward(joints, rigid, q, s):
-    """Rotations, angular velocities and velocity products of all bodies, their inertias (world axes) and bias wrenches.
+    """Rotations, angular velocities and velocity products of all bodies (world axes).
 
     Revolute: c_i = (ω_p × S η, ω_p × (ω_p × d)); prismatic: c_i = (0, ω_p × (ω_p × d + 2 S η)), d from the parent's origin to
     the own.
@@ -129,15 +132,6 @@ def rigid_outward(joints, rigid, q, s):
         store9_at(w, i, A_R, R)
         store3_at(w, i, A_D, d)
         store3_at(w, i, A_W, wi)
-        m = place[i, P_MASS]
-        J = turned_symmetric(R, load6_at(place, i, P_INERTIA))
-        c = mul(R, load3_at(place, i, P_FIRST))
-        store6_at(w, i, A_J, J)
-        # n has the part c × a, f the part α × c = c̃ᵀ α: H = c̃ with the first moment c about the body's origin
-        store9_at(w, i, A_H, (0.0, -c[2], c[1], c[2], 0.0, -c[0], -c[1], c[0], 0.0))
-        store6_at(w, i, A_M, (m, 0.0, 0.0, m, 0.0, m))
-        store3_at(w, i, A_PN, cross(wi, symmetric_mul(J, wi)))
-        store3_at(w, i, A_PF, cross(wi, cross(wi, c)))
 
 
 @part
@@ -234,17 +228,73 @@ def release_axis(rigid, tau, i, inertia, bias):
 
 
 @part
+def with_own_inertia(rigid, i, inertia, bias):
+    """𝓘 and p that the children hand over, and those of body i itself.
+
+    n has the part c × a, f the part α × c = c̃ᵀ α: H = c̃ with the first moment c about the body's origin.
+    """
+    place, w = rigid.place, rigid.state
+    J, H, M = inertia
+    n, f = bias
+    R = load9_at(w, i, A_R)
+    wi = load3_at(w, i, A_W)
+    m = place[i, P_MASS]
+    c = mul(R, load3_at(place, i, P_FIRST))
+    own = turned_symmetric(R, load6_at(place, i, P_INERTIA))
+    J = (J[0] + own[0], J[1] + own[1], J[2] + own[2], J[3] + own[3], J[4] + own[4], J[5] + own[5])
+    H = (H[0], H[1] - c[2], H[2] + c[1], H[3] + c[2], H[4], H[5] - c[0], H[6] - c[1], H[7] + c[0], H[8])
+    M = (M[0] + m, M[1], M[2], M[3] + m, M[4], M[5] + m)
+    return (J, H, M), (add(n, cross(wi, symmetric_mul(own, wi))), add(f, cross(wi, cross(wi, c))))
+
+
+@part
+def sum_of_children(w, i, inertia, bias):
+    """𝓘 and p from the next body, and those that other children of body i left in its row."""
+    J, H, M = inertia
+    n, f = bias
+    K = load6_at(w, i, A_J)
+    J = (J[0] + K[0], J[1] + K[1], J[2] + K[2], J[3] + K[3], J[4] + K[4], J[5] + K[5])
+    G = load9_at(w, i, A_H)
+    H = (H[0] + G[0], H[1] + G[1], H[2] + G[2], H[3] + G[3], H[4] + G[4], H[5] + G[5], H[6] + G[6], H[7] + G[7], H[8] + G[8])
+    K = load6_at(w, i, A_M)
+    M = (M[0] + K[0], M[1] + K[1], M[2] + K[2], M[3] + K[3], M[4] + K[4], M[5] + K[5])
+    n = add(n, load3_at(w, i, A_PN))
+    f = add(f, load3_at(w, i, A_PF))
+    return (J, H, M), (n, f)
+
+
+@part
+def leave(w, p, inertia, bias):
+    """Add 𝓘 and p to those that children left in the row of body p."""
+    J, H, M = inertia
+    for a in range(6):
+        w[p, A_J + a] += J[a]
+        w[p, A_M + a] += M[a]
+    for a in range(9):
+        w[p, A_H + a] += H[a]
+    increase3_at(w, p, A_PN, bias[0])
+    increase3_at(w, p, A_PF, bias[1])
+
+
+@part
 def rigid_inward(rigid, tau):
     """Articulated inertias and bias wrenches from leaves to root under the joint forces τ. Returns 0, or −1 − body.
 
     U = 𝓘 S, D = Sᵀ U, u = τ − Sᵀ p, 𝓘 ← 𝓘 − U D⁻¹ Uᵀ, p ← p + U D⁻¹ u; columns of a general joint one after the other. −1 −
-    body where a pivot D is not positive. Featherstone 2008, section 7.3.
+    body where a pivot D is not positive. A body hands 𝓘 and p over directly where its parent is next, otherwise in the parent's
+    row of ``state``. Featherstone 2008, section 7.3.
     """
     body, w = rigid.body, rigid.state
+    for i in range(body.shape[0]):
+        if body[i, B_JOINS] == 1:
+            for a in range(A_J, A_UN):
+                w[i, a] = 0.0
+    inertia, bias = NO_INERTIA, (ZERO3, ZERO3)
     for back in range(body.shape[0]):
         i = body.shape[0] - 1 - back
-        inertia = load6_at(w, i, A_J), load9_at(w, i, A_H), load6_at(w, i, A_M)
-        bias = load3_at(w, i, A_PN), load3_at(w, i, A_PF)
+        if body[i, B_JOINS] == 1:
+            inertia, bias = sum_of_children(w, i, inertia, bias)
+        inertia, bias = with_own_inertia(rigid, i, inertia, bias)
         if body[i, B_KIND] == GENERAL:
             positive, inertia, bias = release_general(rigid, tau, i, inertia, bias)
         else:
@@ -253,13 +303,17 @@ def rigid_inward(rigid, tau):
             return -1 - i
         p = body[i, B_PARENT]
         if p >= 0:
-            shift_to_parent(w, i, p, inertia, bias)
+            inertia, bias = shifted_to_parent(w, i, inertia, bias)
+            if p != i - 1:
+                leave(w, p, inertia, bias)
+        if p < 0 or p != i - 1:
+            inertia, bias = NO_INERTIA, (ZERO3, ZERO3)
     return 0
 
 
 @part
-def shift_to_parent(w, i, p, inertia, bias):
-    """Articulated inertia and bias wrench of body i onto body p, moved by d: H' = H + d̃ M, J' = J − H d̃ + d̃ H'ᵀ, M' = M.
+def shifted_to_parent(w, i, inertia, bias):
+    """Articulated inertia and bias wrench of body i at its parent's origin, moved by d: H' = H + d̃ M, J' = J − H d̃ + d̃ H'ᵀ.
 
     Before it p ← p + 𝓘 c_i with the velocity products of the joint; the moment gets d × f.
     """
@@ -280,20 +334,11 @@ def shift_to_parent(w, i, p, inertia, bias):
     c0 = cross(d, (G[0], G[1], G[2]))
     c1 = cross(d, (G[3], G[4], G[5]))
     c2 = cross(d, (G[6], G[7], G[8]))
-    K = load6_at(w, p, A_J)
-    store6_at(
-        w, p, A_J,
-        (
-            K[0] + J[0] + r0[0] + c0[0], K[1] + J[1] + r0[1] + c1[0], K[2] + J[2] + r0[2] + c2[0],
-            K[3] + J[3] + r1[1] + c1[1], K[4] + J[4] + r1[2] + c2[1], K[5] + J[5] + r2[2] + c2[2],
-        ),
+    J = (
+        J[0] + r0[0] + c0[0], J[1] + r0[1] + c1[0], J[2] + r0[2] + c2[0],
+        J[3] + r1[1] + c1[1], J[4] + r1[2] + c2[1], J[5] + r2[2] + c2[2],
     )  # fmt: skip
-    K = load6_at(w, p, A_M)
-    store6_at(w, p, A_M, (K[0] + M[0], K[1] + M[1], K[2] + M[2], K[3] + M[3], K[4] + M[4], K[5] + M[5]))
-    for a in range(9):
-        w[p, A_H + a] += G[a]
-    increase3_at(w, p, A_PN, add(n, cross(d, f)))
-    increase3_at(w, p, A_PF, f)
+    return (J, G, M), (add(n, cross(d, f)), f)
 
 
 @part

@@ -31,13 +31,13 @@ PATH, PATH_END, ROW, ROWS = range(4)
 PATH_BODY, PATH_PLACE = range(2)
 # columns of SchurComplement.product: two nodes, body, indices of its columns in their rows, index of the block that it adds to
 ONE, OTHER, SHARED, PLACE_ONE, PLACE_OTHER, TARGET = range(6)
-# columns of Rigid.body and kinds of joints
-B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S = range(6)
+# columns of Rigid.body and kinds of joints; whether children other than the next body hand their inertia over in Rigid.state
+B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S, B_JOINS = range(7)
 REVOLUTE, PRISMATIC, GENERAL = range(3)
 # columns of Rigid.place: joint's frame at rest in the frame of the parent's joint, inertia in the own one
 P_R, P_X, P_MASS, P_FIRST, P_INERTIA, P_WIDTH = 0, 9, 12, 13, 16, 22
 # columns of Rigid.state: rotation, shift from the parent's origin, angular velocity, velocity-product accelerations; articulated
-# inertia and bias wrench; U, 1/D and u of the joint; accelerations
+# inertia and bias wrench that children hand over; U, 1/D and u of the joint; accelerations
 A_R, A_D, A_W, A_CR, A_CL, A_J, A_H, A_M, A_PN, A_PF, A_UN, A_UF, A_DINV, A_V, A_WD, A_WIDTH = (
     0, 9, 12, 15, 18, 21, 27, 36, 42, 45, 48, 51, 54, 55, 56, 62,
 )  # fmt: skip
@@ -65,7 +65,7 @@ class Rigid(NamedTuple):
     Featherstone 2008, section 7.3.
     """
 
-    body: np.ndarray  # (nb, 6)
+    body: np.ndarray  # (nb, 7)
     place: np.ndarray  # (nb, 22)
     state: np.ndarray  # (nb, 62)
     column: np.ndarray  # (nb, 84)
@@ -125,7 +125,7 @@ def make_rigid(system: System) -> Rigid:
     """
     tree, frames, joints = system.tree, system.frames, system.joints
     nb = len(tree.parent)
-    rigid = Rigid(np.zeros((nb, 6), np.int64), np.zeros((nb, P_WIDTH)), np.zeros((nb, A_WIDTH)), np.zeros((nb, C_WIDTH)))
+    rigid = Rigid(np.zeros((nb, 7), np.int64), np.zeros((nb, P_WIDTH)), np.zeros((nb, A_WIDTH)), np.zeros((nb, C_WIDTH)))
     axes, origins = np.zeros((nb, 3, 3)), np.zeros((nb, 3))  # of the joint's frame, in the body
     for i, row in enumerate(rows_of(tree)):
         first, end = joints.first[row.joint], joints.end[row.joint]
@@ -140,7 +140,7 @@ def make_rigid(system: System) -> Rigid:
         mass, c, S = system.bodies.mass[i], system.bodies.first[i], system.bodies.second[i]
         S = S.reshape(3, 3) - np.outer(xc, c) - np.outer(c, xc) + mass * np.outer(xc, xc)
         J = axes[i].T @ (np.trace(S) * np.eye(3) - S) @ axes[i]
-        rigid.body[i] = p, kind, row.joint, row.nv, row.q_at, row.s_at
+        rigid.body[i] = p, kind, row.joint, row.nv, row.q_at, row.s_at, (tree.parent[i + 2 :] == i).any()
         rigid.place[i] = [*(Rp @ turn).ravel(), *xp, mass, *(axes[i].T @ (c - mass * xc)), *J[np.triu_indices(3)]]
     frozen((rigid.body, rigid.place))
     return rigid
