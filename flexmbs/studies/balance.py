@@ -18,6 +18,7 @@ from flexmbs.system.records import SPARE
 from flexmbs.system.sizes import displacement_sizes
 
 RANK = 1e-10
+ROUND_OFF = 1e-14  # of lengths in m and of unit vectors
 NOT_HELD = 1e-6  # (rad/s)²: slower than a period of two hours
 NOISE = 1e-13  # of the largest squared frequency
 
@@ -97,7 +98,8 @@ def free_directions(M: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarra
     except np.linalg.LinAlgError:
         L = np.eye(len(M))
     u, size, vt = np.linalg.svd(solve_triangular(L, G.T, lower=True).T)
-    rank = int((size > RANK * size.max(initial=1e-300)).sum())
+    # entries of G at round-off of lengths and unit vectors are no directions, however light what they act on
+    rank = int((size > max(RANK * size.max(initial=0.0), ROUND_OFF / np.diag(L).min(initial=1.0))).sum())
     N = solve_triangular(L.T, vt[rank:].T)
     return N, solve_triangular(L.T, (vt[:rank].T / size[:rank]) @ u[:, :rank].T)
 

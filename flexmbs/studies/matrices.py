@@ -1,16 +1,28 @@
-"""`matrices`: the matrices of a model at a state, by name: for teaching, verification and user-defined methods."""
+"""`matrices`: the terms of the equations of a model at a state, by name: for teaching, verification and user-defined methods."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from flexmbs.api.model import Model
+from flexmbs.dynamics.dense import elastic_velocities
+from flexmbs.errors import InputError
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.contradiction import row_owners
 from flexmbs.initial.initial_state import InitialState, in_coordinates
 from flexmbs.results.state import HasState, State, settled_state, started, state_about
+from flexmbs.studies.articulated_terms import ArticulatedTerms, articulated
 from flexmbs.studies.balance import free_directions
+from flexmbs.studies.block_system import BlockSystem
+from flexmbs.studies.body_terms import BodyTerms
+from flexmbs.studies.forces_by_cause import ForcesByCause, forces_by_cause
+from flexmbs.studies.free_bodies import bias_rates
 from flexmbs.studies.jacobians import body_jacobian, kinematic_matrix, partition
+from flexmbs.studies.matrices_summary import html, summary
+from flexmbs.studies.open_chain import OpenChain, open_chain
 from flexmbs.studies.tangent import dense
 from flexmbs.system.names import velocity_names
 from flexmbs.system.sizes import displacement_sizes
@@ -18,19 +30,20 @@ from flexmbs.system.sizes import displacement_sizes
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """M ṡ = k + Gᵀλ, G ṡ = γ, ġ = G s + γ̄ and the velocity transformations of a model at a state (docs/theory.md,
-    sections 16, 23 and 27).
+    """M ṡ = k + Gᵀλ, G ṡ = γ, ġ = G s + γ̄ and all that follows from them at a state; docs/theory.md, sections 16 to 29.
 
-    velocities: names of the columns.  constraints: joint or drive of each row.  M (ns, ns), k (ns,), G (nc, ns), gamma (nc,),
-    g (nc,), gamma_bar (nc,).
-    J (6 nb, ns): twists of the bodies in their own axes, V = J s, in the order of ``bodies``.
-    J_loop (ns, f), s_bar (ns,): explicit loop closure s = J_loop σ + s_bar, G J_loop = 0, of the independent velocities σ
-    named ``independent``:  J_loop = [1; −G_d⁻¹ G_i],  s_bar = [0; −G_d⁻¹ γ̄].
-    H (nq, ns): q̇ = H s.  H_bar = H_i J_loop, h_bar = H_i s_bar for the positions of the independent velocities; 1 and 0 if
+    velocities: names of the columns.  constraints: joint or drive of each row.  bodies: their names, in the order of V.
+    M (ns, ns), k (ns,), G (nc, ns), gamma (nc,), g (nc,), gamma_bar (nc,).
+    J (6 nb, ns): twists of the bodies in their own axes, V = J s.
+    independent: names of the independent velocities σ.  J_loop (ns, f), s_bar (ns,), p (ns,): explicit loop closure
+    s = J_loop σ + s̄, ṡ = J_loop σ̇ + p, G J_loop = 0,  J_loop = [1; −G_d⁻¹ G_i],  s̄ = [0; −G_d⁻¹ γ̄],  p = [0; G_d⁻¹ γ].
+    H (nq, ns): q̇ = H s.  H_bar = H_i J_loop, h_bar = H_i s̄ for the positions of the independent velocities; 1 and 0 if
     these are rotations about and translations along axes.
+    Further terms are computed when they are asked for; ``print`` gives an overview, `plot` the pattern of the equations solved.
     """
 
     state: State
+    formalism: str
     velocities: tuple[str, ...]
     constraints: tuple[str, ...]
     bodies: tuple[str, ...]
@@ -44,18 +57,200 @@ class Matrices:
     independent: tuple[str, ...]
     J_loop: np.ndarray
     s_bar: np.ndarray
+    p: np.ndarray
     H: np.ndarray
     H_bar: np.ndarray
     h_bar: np.ndarray
 
+    @cached_property
+    def elastic(self) -> np.ndarray:
+        """Indices of the elastic velocities in s."""
+        return elastic_velocities(self.state.compiled.system)
+
+    @cached_property
+    def reference(self) -> np.ndarray:
+        """Indices of the velocities of joints and bodies in s."""
+        return np.setdiff1d(np.arange(len(self.M)), self.elastic)
+
+    @cached_property
+    def columns(self) -> dict[str, np.ndarray]:
+        """Indices in s by body or joint: a name is what stands before the last dot of a velocity's name."""
+        owner = [name.rpartition(".")[0] for name in self.velocities]
+        return {name: np.flatnonzero([each == name for each in owner]) for name in dict.fromkeys(owner)}
+
+    @cached_property
+    def rows(self) -> dict[str, np.ndarray]:
+        """Indices of the constraint rows by joint or drive."""
+        return {name: np.flatnonzero([each == name for each in self.constraints]) for name in dict.fromkeys(self.constraints)}
+
+    def _block(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return self.M[np.ix_(a, b)]
+
+    @property
+    def m_rr(self) -> np.ndarray:
+        """M of the reference velocities."""
+        return self._block(self.reference, self.reference)
+
+    @property
+    def m_rf(self) -> np.ndarray:
+        """M between reference and elastic velocities."""
+        return self._block(self.reference, self.elastic)
+
+    @property
+    def m_ff(self) -> np.ndarray:
+        """M of the elastic velocities."""
+        return self._block(self.elastic, self.elastic)
+
+    @property
+    def G_r(self) -> np.ndarray:
+        """Columns of G of the reference velocities."""
+        return self.G[:, self.reference]
+
+    @property
+    def G_f(self) -> np.ndarray:
+        """Columns of G of the elastic velocities."""
+        return self.G[:, self.elastic]
+
+    @cached_property
+    def forces(self) -> ForcesByCause:
+        """k by causes: Q_v, Q_g, Q_k, Q_d and Q_e of each force."""
+        return forces_by_cause(self.state)
+
+    @property
+    def Q_v(self) -> np.ndarray:
+        """(ns,) quadratic velocity vector, k^c."""
+        return self.forces.Q_v
+
+    @property
+    def k_c(self) -> np.ndarray:
+        """(ns,) k^c = −Jᵀ(M ā − f^c), the part of k by velocities: Q_v."""
+        return self.forces.Q_v
+
+    @property
+    def k_t(self) -> np.ndarray:
+        """(ns,) k^t = Jᵀ f^t: weight, elastic, damping and applied forces."""
+        return self.forces.applied
+
+    @property
+    def k_s(self) -> np.ndarray:
+        """(ns,) k^s = Gᵀλ at the accelerations of the state."""
+        return np.asarray(self.G.T @ self.state.lam)
+
+    @cached_property
+    def a_bar(self) -> np.ndarray:
+        """(6 nb,) ā = J̇ s of V̇ = J ṡ + ā."""
+        return bias_rates(self.state).ravel()
+
+    @property
+    def v_bar(self) -> np.ndarray:
+        """(6 nb,) v̄ of V = J s + v̄: zero, no primary joint depends on time."""
+        return np.zeros(len(self.J))
+
+    @property
+    def J_free(self) -> np.ndarray:
+        """(6 nb, f) J J_loop: V = J_free σ + v_free, the columns are the free directions of the bodies."""
+        return np.asarray(self.J @ self.J_loop)
+
+    @property
+    def v_free(self) -> np.ndarray:
+        """(6 nb,) v̄ = J s̄ of explicit constraints: what drives and other rheonomic constraints prescribe."""
+        return np.asarray(self.J @ self.s_bar)
+
+    @property
+    def a_free(self) -> np.ndarray:
+        """(6 nb,) J p + ā: V̇ = J_free σ̇ + a_free."""
+        return np.asarray(self.J @ self.p + self.a_bar)
+
+    @property
+    def M_ii(self) -> np.ndarray:
+        """(f, f) M of the embedding, J_loopᵀ M J_loop."""
+        return np.asarray(self.J_loop.T @ self.M @ self.J_loop)
+
+    @property
+    def Q_i(self) -> np.ndarray:
+        """(f,) forces of the embedding, J_loopᵀ (k − M p): M_ii σ̇ = Q_i."""
+        return np.asarray(self.J_loop.T @ (self.k - self.M @ self.p))
+
+    @cached_property
+    def M_qq(self) -> np.ndarray:
+        """(ns, ns) block of [[M, Gᵀ], [G, 0]]⁻¹: ṡ = M_qq k + M_qλ γ; N (NᵀMN)⁻¹ Nᵀ with G N = 0."""
+        N, _ = free_directions(self.M, self.G)
+        return np.asarray(N @ N.T)
+
+    @cached_property
+    def M_ql(self) -> np.ndarray:
+        """(ns, nc) block of [[M, Gᵀ], [G, 0]]⁻¹; of dependent rows the generalized inverse of least mass-weighted columns."""
+        return free_directions(self.M, self.G)[1]
+
+    @property
+    def M_ll(self) -> np.ndarray:
+        """(nc, nc) block of [[M, Gᵀ], [G, 0]]⁻¹: −λ = M_qλᵀ k + M_λλ γ, of least norm."""
+        return np.asarray(-self.M_ql.T @ self.M @ self.M_ql)
+
+    @cached_property
+    def joint_state(self) -> State:
+        """The state in joint coordinates."""
+        return _in(self.state, "joint")
+
+    @cached_property
+    def open_chain(self) -> OpenChain:
+        """The tree and its closing over the velocities of the bodies: M, f^c, f^t, B, C, ā_rel, G^s, γ̄^s, γ^s, their system."""
+        return open_chain(self.joint_state, articulated(self.joint_state)[0])
+
+    @cached_property
+    def recursion(self) -> dict[str, ArticulatedTerms]:
+        """M*_i, f*_i and N_i of the recursion by body, of the open tree in joint coordinates."""
+        return dict(zip(self.joint_state.compiled.bodies, articulated(self.joint_state)[1]))
+
+    def body(self, name: str) -> BodyTerms:
+        """Mass matrix by blocks m_TT … m_ff, Q_v by T, R, f, K_ff and D_ff of a body. Raises `InputError`."""
+        found = {each.name: each for each in self.open_chain.bodies}
+        if name not in found:
+            raise InputError(f"body '{name}' is not in the model; it has: {', '.join(found)}")
+        return found[name]
+
+    @cached_property
+    def system(self) -> BlockSystem:
+        """The linear equations that the formalism solves."""
+        ns, nc = len(self.M), len(self.G)
+        if self.formalism == "recursive":
+            return self.open_chain.system
+        if self.formalism in ("embedding", "partitioning"):
+            f = (("independent", len(self.M_ii)),)
+            return BlockSystem("embedded equations M_ii σ̇ = Q_i", f, (("σ̇", len(self.M_ii)),), self.M_ii, self.Q_i)
+        matrix = np.block([[self.M, self.G.T], [self.G, np.zeros((nc, nc))]])
+        order = [*self.reference, *self.elastic, *range(ns, ns + nc)]
+        sizes = (len(self.reference), len(self.elastic), nc)
+        right = np.concatenate([self.k, self.gamma])[order]
+        equations = tuple(zip(("reference", "elastic", "constraints"), sizes))
+        unknowns = tuple(zip(("ṡ_r", "q̈_f", "−λ"), sizes))
+        return BlockSystem("equations with multipliers", equations, unknowns, matrix[np.ix_(order, order)], right)
+
+    def plot(self, axes: object = None) -> object:
+        """Pattern of the equations that the formalism solves, with names of the blocks; returns the axes."""
+        return self.system.plot(axes)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
 
 def matrices(
-    model: Model, *, at: HasState | None = None, coordinates: str = "joint", independent: Sequence[str] = ()
+    model: Model, *, at: HasState | None = None, formalism: str | Formalism = "multiplier", coordinates: str = "joint",
+    independent: Sequence[str] = (),
 ) -> Matrices:  # fmt: skip
-    """The matrices at the declared state of a model or at a given one, in ``coordinates`` "joint" or "absolute".
+    """The terms at the declared state of a model or at a given one, in ``coordinates`` "joint" or "absolute".
 
-    independent: names of the independent velocities σ, chosen by pivoting by default. Raises `InputError`.
+    formalism: whose equations `Matrices.system` holds.  independent: names of the independent velocities σ, chosen by pivoting by
+    default. Raises `InputError`.
     """
+    name = formalism.name if isinstance(formalism, Formalism) else formalism
+    if name not in FORMALISMS:
+        raise InputError(f"formalism: {name!r} is not known; choose one of {', '.join(FORMALISMS)}")
+    if coordinates not in FORMALISMS[name].coordinates:
+        raise InputError(f"coordinates: '{name}' works in {', '.join(FORMALISMS[name].coordinates)} coordinates only")
     here = _in(state_about(model, at), coordinates)
     known, H = dense(here), kinematic_matrix(here)
     names = velocity_names(here.compiled)
@@ -63,13 +258,14 @@ def matrices(
     chosen = partition(N, names, independent, displacement_sizes(here.compiled))
     J_loop = N @ np.linalg.inv(N[chosen])
     gamma_bar = known.gd - known.G @ here.s
-    s_bar = -(P - J_loop @ P[chosen]) @ gamma_bar
+    along = P - J_loop @ P[chosen]
+    s_bar, p = -along @ gamma_bar, along @ known.gamma
     rows = np.flatnonzero(np.abs(H[:, chosen]).max(axis=1, initial=0.0) > 0.0)
     bodies = here.compiled.bodies
     return Matrices(
-        here, tuple(names), tuple(row_owners(here.compiled)), bodies, known.M, known.k, known.G, known.gamma, known.g, gamma_bar,
-        np.vstack([body_jacobian(here, body) for body in bodies]), tuple(names[k] for k in chosen), J_loop, s_bar, H,
-        H[rows] @ J_loop, H[rows] @ s_bar,
+        here, name, tuple(names), tuple(row_owners(here.compiled)), bodies, known.M, known.k, known.G, known.gamma, known.g,
+        gamma_bar, np.vstack([body_jacobian(here, body) for body in bodies]), tuple(names[k] for k in chosen), J_loop, s_bar, p,
+        H, H[rows] @ J_loop, H[rows] @ s_bar,
     )  # fmt: skip
 
 

@@ -1,0 +1,84 @@
+"""A linear system of equations by blocks with names: to print, to plot and to solve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ZERO = 1e-12  # of the largest entry of the matrix: drawn as an empty place
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSystem:
+    """A x = b by blocks.
+
+    title: what it is.  equations, unknowns: (name, size) of the block rows and columns.  matrix (n, m), right (n,).
+    """
+
+    title: str
+    equations: tuple[tuple[str, int], ...]
+    unknowns: tuple[tuple[str, int], ...]
+    matrix: np.ndarray
+    right: np.ndarray
+
+    def solve(self) -> dict[str, np.ndarray]:
+        """Unknowns by name; those that are not unique (redundant constraints) are of least norm."""
+        x = np.linalg.lstsq(self.matrix, self.right, rcond=None)[0]
+        names = [name for name, _ in self.unknowns]
+        return dict(zip(names, np.split(x, np.cumsum([size for _, size in self.unknowns])[:-1])))
+
+    def block(self, equation: str, unknown: str) -> np.ndarray:
+        """The block of an equation and an unknown. Raises `KeyError`."""
+        return self.matrix[_place(self.equations, equation), _place(self.unknowns, unknown)]
+
+    def pattern(self) -> str:
+        """One line for each block row: sizes of the blocks that are not zero, with the unknowns and the right-hand side."""
+        largest = float(np.abs(self.matrix).max(initial=0.0))
+        unknowns = [(name, size) for name, size in self.unknowns if size]
+        cells = [["", *(f"{name} ({size})" for name, size in unknowns), "right"]]
+        for name, size in [each for each in self.equations if each[1]]:
+            row = [self.block(name, unknown) for unknown, _ in unknowns]
+            full = [np.abs(each).max(initial=0.0) > ZERO * largest for each in row]
+            right = np.abs(self.right[_place(self.equations, name)]).max(initial=0.0)
+            cells.append([f"{name} ({size})", *("■" if each else "·" for each in full), f"{right:.4g}"])
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        return "\n".join("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in cells)
+
+    def __str__(self) -> str:
+        n = len(self.matrix)
+        return f"{self.title}: {n} equation{'s' if n != 1 else ''}\n{self.pattern()}"
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Entries of the matrix that are not zero, with lines between the blocks and their names."""
+        if axes is None:
+            import matplotlib.pyplot as plt
+
+            axes = plt.figure(figsize=(6.0, 6.0), layout="constrained").add_subplot()
+        largest = float(np.abs(self.matrix).max(initial=0.0))
+        size = max(1.0, 240.0 / max(self.matrix.shape))
+        axes.spy(np.abs(self.matrix) > ZERO * largest, markersize=size, color="C0", marker="s")
+        for groups, set_ticks, line in (
+            (self.unknowns, axes.set_xticks, axes.axvline),
+            (self.equations, axes.set_yticks, axes.axhline),
+        ):
+            shown = [(name, n) for name, n in groups if n]
+            ends = np.cumsum([0, *(n for _, n in shown)])
+            set_ticks(0.5 * (ends[1:] + ends[:-1]) - 0.5, [name for name, _ in shown])
+            for end in ends[1:-1]:
+                line(end - 0.5, color="0.7", linewidth=0.8)
+        axes.set_title(self.title)
+        return axes
+
+
+def _place(groups: tuple[tuple[str, int], ...], name: str) -> slice:
+    at = 0
+    for each, size in groups:
+        if each == name:
+            return slice(at, at + size)
+        at += size
+    raise KeyError(f"no block '{name}'; it has: {', '.join(each for each, _ in groups)}")
