@@ -75,6 +75,7 @@ from .results.state import state as state
 from .results.state import state_of as state_of
 from .robots.robot import Robot as Robot
 from .studies.compare import compare as compare
+from .studies.gibbs import gibbs as gibbs
 from .studies.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .studies.kinematics import kinematics as kinematics
 from .studies.linearize import linearize as linearize

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import called, part
+from flexmbs._jit import call_address, called, part
 from flexmbs.algebra.pivoting import cholesky, cholesky_solve, lu_solve_transposed
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.dense import dense_mass, terms
@@ -46,6 +46,7 @@ from flexmbs.formalisms.quasi_velocities import (
     mass_in_quasi_velocities,
     quasi_velocities,
     require_regular,
+    rest,
     velocities_of,
 )  # fmt: skip
 from flexmbs.formalisms.stabilization import Projection, projected, stabilization_options
@@ -67,6 +68,18 @@ class EmbeddingWorkspace(NamedTuple):
     H: np.ndarray  # (ns, ns) BᵀMB
     h: np.ndarray  # (ns,)
     sigma: np.ndarray  # (ns,)
+    quasi: np.ndarray  # (1,) int64 address of T(t, q) of quasi-velocities that depend on the position, or 0
+    given: np.ndarray  # (1 + nq,) its arguments
+
+
+@part
+def present_quasi_velocities(workspace, t, q):
+    """T of s = T w at this instant into the choice, where B_σ is a function (theory, section 34)."""
+    if workspace.quasi[0] != 0:
+        workspace.given[0] = t
+        for a in range(q.shape[0]):
+            workspace.given[1 + a] = q[a]
+        call_address(workspace.quasi[0], workspace.given, workspace.choice.T)
 
 
 @called
@@ -163,6 +176,7 @@ def velocity_constraints(system, work, workspace, t, q, s):
     """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹ (G_i s_i + γ̄) in place; M is left in ``work.values``."""
     choice = workspace.choice
     recall(work.path, choice)
+    present_quasi_velocities(workspace, t, q)
     kinematics(system, work, t, q, s, work.zero)
     chosen_constraints(system, work, choice, q, 1.0)
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
@@ -212,6 +226,7 @@ def accelerations(system, work, workspace, t, here):
 def keep(system, work, workspace, t, q, s):
     """The choice of independent velocities for the coming step."""
     if work.gs.position.shape[0] > 0:
+        present_quasi_velocities(workspace, t, q)
         kinematics(system, work, t, q, s, work.zero)
         settle_choice(system, work, workspace.choice, t, q, workspace.limit[0])
 
@@ -223,7 +238,8 @@ class Embedding(Formalism):
     stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another one.
     quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs; theory, sections 34 and 36), as many as the
     system has degrees of freedom: names of joint and body velocities (``crank.0``, ``hip.1``, ``cart.vx``, ``rod.mode2``),
-    mappings {name: factor}, or a matrix (f, ns). Where they no longer determine the motion others of the full set are taken,
+    mappings {name: factor}, a matrix (f, ns), or a function B_σ(q, t) that returns one, velocities in the order of
+    `Matrices.velocities`. Where they no longer determine the motion others of the full set are taken,
     which the notes of the run report. Theory, section 29.
     """
 
@@ -244,28 +260,30 @@ class Embedding(Formalism):
 
     def workspace(self, compiled: Compiled) -> EmbeddingWorkspace:
         ns = int(compiled.system.layout[2])
-        z = np.zeros
+        z, address = np.zeros, 0
         options = stabilization_options(self.name, self.stabilization)
         if self.quasi_velocities is None:
             choice, limit = make_choice(compiled), LIMIT
         else:
             own = quasi_velocities(compiled, self.quasi_velocities)
             choice, limit = make_choice(compiled, own.T), LIMIT_OF_CHOSEN
-            choice.start[NAMED] = ns - own.chosen
-        frozen((options, choice.T, choice.start))
+            choice.start[NAMED], address = ns - own.chosen, own.address
+        frozen((options, choice.start) if address else (options, choice.T, choice.start))
         return EmbeddingWorkspace(
             options, frozen(np.array([limit])), choice, z((ns, ns)), z((ns, ns)), z((ns, ns)), z(ns), z(ns),
+            frozen(np.array([address])), z(1 + int(compiled.system.layout[1])),
         )  # fmt: skip
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
         if self.quasi_velocities is not None:
             G = terms(compiled.system, work, 0.0, q, s).G
-            require_regular(quasi_velocities(compiled, self.quasi_velocities), G)
+            require_regular(quasi_velocities(compiled, self.quasi_velocities, q), G)
 
     def notes(self, compiled: Compiled, workspace: EmbeddingWorkspace) -> list[str]:
         if self.quasi_velocities is None:
             return choice_notes(compiled, workspace.choice)
-        return choice_notes(compiled, workspace.choice, quasi_velocities(compiled, self.quasi_velocities).names)
+        own = quasi_velocities(compiled, self.quasi_velocities, rest(compiled))
+        return choice_notes(compiled, workspace.choice, own.names)
 
     @property
     def stabilization_name(self) -> str:

@@ -2,7 +2,8 @@
 
     TᵀM T ẇ = Tᵀ k + (G T)ᵀ λ,   G T w + γ̄ = 0
 
-has the same λ, and embedding with the σ as independent velocities is the method of Appell and Gibbs, with s = B σ + b:
+has the same λ. B_σ may be a function of q and t: T belongs to the instant, and only σ̇ = B_σ ṡ + Ḃ_σ s, never ṡ, needs Ḃ_σ.
+Embedding with the σ as independent velocities is the method of Appell and Gibbs, with s = B σ + b:
 
     BᵀMB σ̇ = Bᵀ (k − M (Ḃ σ + ḃ)),   G B = 0,   B_σ B = 1,   G b = −γ̄,   B_σ b = 0.
 
@@ -10,7 +11,7 @@ Theory: docs/theory.md, sections 34 and 36. Papastavridis, Analytical Mechanics 
 (2002); Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,15 +35,19 @@ class QuasiVelocities(NamedTuple):
     T: np.ndarray  # (ns, ns) s = T w
     names: tuple[str, ...]  # of w
     chosen: int  # number of σ
+    address: int = 0  # of the C function T(t, q), where B_σ is a function
 
 
-def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
-    """The set w of the user-defined rows B_σ: names of velocities, mappings {name: coefficient}, or a matrix (f, ns).
+def quasi_velocities(compiled: Compiled, given: Any, q: np.ndarray | None = None) -> QuasiVelocities:
+    """The set w of the user-defined rows B_σ: names of velocities, mappings {name: coefficient}, a matrix (f, ns), or a function.
 
-    T = [E; B_σ]⁻¹ with rows E of the unit matrix that pivoted QR of B_σ leaves as independent of it.
+    T = [E; B_σ]⁻¹ with rows E of the unit matrix that pivoted QR of B_σ leaves as independent of it; of a function B_σ(q, t)
+    with an orthonormal basis E of its null space at every instant, at ``q`` and t = 0 if given.
     Raises `InputError` for unknown names, numbers that are not finite, and rows that depend on each other. Theory, section 34.
     """
     names = velocity_names(compiled)
+    if callable(given):
+        return _at(given, q, len(names)) if q is not None else _varying(compiled, given, len(names))
     B, own = _rows(given, names)
     R, order = scipy.linalg.qr(B, mode="r", pivoting=True)
     size = np.abs(np.diagonal(R))
@@ -53,6 +58,58 @@ def quasi_velocities(compiled: Compiled, given: Any) -> QuasiVelocities:
     w = (*(names[c] for c in others), *own)
     T = np.linalg.inv(np.vstack([np.eye(len(names))[others], B]))
     return QuasiVelocities(np.ascontiguousarray(T), w, len(B))
+
+
+def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVelocities:
+    """The set w of a function B_σ(q, t); its number of rows is that at rest."""
+    nq = int(compiled.system.layout[1])
+
+    def full_set(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+        B = _matrix(function(x[1:].copy(), float(x[0])), ns)
+        return completed(B).ravel()
+
+    address = compiled.callbacks.address(WHERE, given, full_set, 1 + nq, ns * ns)
+    return _at(given, rest(compiled), ns)._replace(address=address)
+
+
+def _at(given: Callable[..., Any], q: np.ndarray, ns: int) -> QuasiVelocities:
+    """The set w of a function at q and t = 0."""
+    try:
+        B = _matrix(given(q.copy(), 0.0), ns)
+        T = completed(B)
+    except InputError as error:
+        raise InputError(f"{WHERE}: its function {error}") from None
+    others = (f"complement {i}" for i in range(1, ns - len(B) + 1))
+    return QuasiVelocities(np.ascontiguousarray(T), (*others, *(f"σ{i}" for i in range(1, len(B) + 1))), len(B))
+
+
+def rest(compiled: Compiled) -> np.ndarray:
+    """q (nq,) of undeformed bodies with all joint coordinates at zero."""
+    q, tree = np.zeros(int(compiled.system.layout[1])), compiled.system.tree
+    for i, primary in enumerate(compiled.topology.tree):
+        at = [x for motion in primary.motions for x in motion.rest]
+        q[int(tree.q_at[i]) : int(tree.q_at[i]) + len(at)] = at
+    return q
+
+
+def completed(B: np.ndarray) -> np.ndarray:
+    """T = [E; B]⁻¹ = [Eᵀ, B⁺] with an orthonormal basis E of the null space of B (f, ns). Raises `InputError`."""
+    u, size, vt = np.linalg.svd(B)
+    if len(B) > B.shape[1] or not size.min(initial=np.inf) > DEPENDENT * size.max(initial=0.0):
+        raise InputError(f"gives {len(B)} rows that depend on each other; give independent combinations of the velocities")
+    f = len(B)
+    return np.hstack([vt[f:].T, (vt[:f].T / size) @ u.T])
+
+
+def _matrix(values: Any, ns: int) -> np.ndarray:
+    """B_σ (f, ns) as a function gives it."""
+    try:
+        B = np.asarray(values, float)
+    except (TypeError, ValueError):
+        B = np.zeros(0)
+    if B.ndim != 2 or B.shape[1] != ns or len(B) == 0 or not np.isfinite(B).all():
+        raise InputError(f"gives {shown(values)}; return a matrix of {ns} columns, one for each velocity")
+    return B
 
 
 def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:

@@ -50,6 +50,68 @@ def test_equations_of_appell(sigma) -> None:
     assert np.abs(sd[[1, 2, 3, 4]] - (0, 0, 0, 0)).max() < 1e-12
 
 
+def cart() -> fm.Model:
+    """The same in x1, y1, φ: two slides and a turn, with the wheel as a knife edge (Neimark and Fufaev 1972; Appell 1911)."""
+    model = fm.Model("cart", gravity=(0, 0, 0))
+    light = {"mass": 0.0, "inertia": (0, 0, 0)}
+    total = M1 + M2
+    inertia = M1 * M2 / total * LENGTH**2
+    first, second = (model.add(fm.RigidBody(name, **light)) for name in ("first", "second"))  # type: ignore[arg-type]
+    frames = {"end": (LENGTH, 0, 0)}
+    rod = fm.RigidBody("rod", mass=total, inertia=(1e-3, inertia, inertia), com=(M2 / total * LENGTH, 0, 0), frames=frames)
+    body = model.add(rod)
+    model.add(fm.Prismatic("x1", model.ground, first, axis="x", q0=0.3, v0=1.1 * np.cos(0.8)))
+    model.add(fm.Prismatic("y1", first, second, axis="y", q0=0.2, v0=1.1 * np.sin(0.8)))
+    model.add(fm.Revolute("phi", second, body, axis="z", q0=0.8, v0=0.6))
+    model.add(fm.KnifeEdge("wheel", model.ground, body))
+    model.add(fm.FrameForce("push", body, force=(PUSH, 0, 0), axes="follower"))
+    model.add(fm.FrameForce("turn", body["end"], force=(0, TURN, 0), axes="follower"))
+    return model
+
+
+def along_and_about(q: np.ndarray, t: float) -> list[list[float]]:
+    """B_σ(q): σ1 = ẋ1 cos φ + ẏ1 sin φ, σ2 = φ̇."""
+    return [[np.cos(q[2]), np.sin(q[2]), 0.0], [0.0, 0.0, 1.0]]
+
+
+def test_quasi_velocities_of_the_position() -> None:
+    """The cart as printed, through a full turn of φ; σ from Appell's equations, integrated by themselves."""
+    from scipy.integrate import solve_ivp
+
+    options = {"t_end": 4.0, "output_step": 0.5, "integrator": fm.DormandPrince(rtol=1e-10, atol=1e-12)}
+    found = fm.simulate(cart(), formalism=fm.Embedding(quasi_velocities=along_and_about), **options)  # type: ignore[arg-type]
+    plain = fm.simulate(cart(), formalism="multiplier", **options)  # type: ignore[arg-type]
+
+    def appell(t: float, y: np.ndarray) -> list[float]:
+        forward, turning, phi = y[:3]
+        rates = (M2 * LENGTH * turning**2 + PUSH) / (M1 + M2), (TURN - M2 * forward * turning) / (M2 * LENGTH)
+        return [*rates, turning, forward * np.cos(phi), forward * np.sin(phi)]
+
+    exact = solve_ivp(appell, (0, 4), [1.1, 0.6, 0.8, 0.3, 0.2], rtol=1e-12, atol=1e-13, t_eval=found.t).y
+    q = np.column_stack([found.joint(name).position[:, 0] for name in ("x1", "y1", "phi")])
+    assert np.abs(q - exact[[3, 4, 2]].T).max() < 1e-8
+    sigma = np.array([np.array(along_and_about(at, 0.0)) @ s for at, s in zip(found.q, found.s)])
+    assert np.abs(sigma - exact[:2].T).max() < 1e-8
+    assert np.abs(found.body("rod").position - plain.body("rod").position).max() < 1e-8
+    assert found.verdict == "PASS"
+    assert not any("instead of" in note for note in found.run.notes)  # the σ serve everywhere
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda q, t: [[1.0, 0.0]], "its function gives [[1.0, 0.0]]; return a matrix of 3 columns, one for each velocity"),
+        (lambda q, t: [[1.0, 0, 0], [2.0, 0, 0]], "its function gives 2 rows that depend on each other; give independent"),
+        (lambda q, t: [[0.0, 0, 1.0]], "1 quasi-velocities for 2 degrees of freedom; give 2"),
+        (lambda q, t: [[np.sin(q[2]), -np.cos(q[2]), 0], [0, 0, 1]], "σ1, σ2 do not determine the other velocities at the start"),
+    ],
+)
+def test_rejected_functions(function, message) -> None:
+    with pytest.raises(fm.InputError) as error:
+        fm.simulate(cart(), t_end=0.01, formalism=Embedding(quasi_velocities=function), integrator="dormand-prince")
+    assert str(error.value).startswith(f"embedding.quasi_velocities: {message}")
+
+
 @pytest.mark.parametrize(
     ("sigma", "message"),
     [
