@@ -32,4 +32,4 @@ class Drive(Item, section="drives", kind="drive"):
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         """One rheonomic row; scleronomic if the coordinate is held constant."""
-        return (ConstraintClass(1, scleronomic=isinstance(self.motion, Constant)),)
+        return (ConstraintClass(1, scleronomic=isinstance(self.motion, Constant), active=True),)

@@ -12,6 +12,7 @@ from flexmbs.files.output import write_text
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
+from flexmbs.report.equations import equations
 from flexmbs.report.plots import Plots
 from flexmbs.results.stress_summary import stress_reports
 from flexmbs.results.summary import body_mass, summary
@@ -54,6 +55,7 @@ def page(solution: SolutionData, numbers: dict[str, Any]) -> str:
         sections=_sections(solution),
         stresses=[(each, _stress_picture(solution, each.body)) for each in stress_reports(solution)],
         model=_model(solution),
+        equations=equations(solution),
         parts=_parts(solution),
         model_text=solution.model_text,
     )

@@ -20,6 +20,7 @@ from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenche
 from flexmbs.results.body_loads import BodyLoads, body_loads
 from flexmbs.results.histories import Motions, contact_history, energy_history, frame_history, states_of
 from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories, path_coordinates
+from flexmbs.results.overview import overview
 from flexmbs.results.stress import StressView
 from flexmbs.results.summary import checks
 from flexmbs.results.views import BodyView, ContactView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
@@ -49,6 +50,9 @@ class SolutionData:
         means = ", ".join(str(run[key]) for key in ("formalism", "coordinates", "integrator") if key in run)
         outputs = f"{n} outputs, t = {self.t[0]:.6g} … {self.t[-1]:.6g} s" if n else "no outputs"
         return f"<Solution of {shown(self.model.name)}: {f'{means}; ' if means else ''}{outputs}>"
+
+    def __str__(self) -> str:
+        return overview(self)
 
     def __post_init__(self) -> None:
         frozen(self.trajectory)  # read-only: views share it

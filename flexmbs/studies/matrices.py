@@ -7,16 +7,16 @@ from functools import cached_property
 import numpy as np
 
 from flexmbs.api.model import Model
-from flexmbs.dynamics.dense import elastic_velocities
+from flexmbs.dynamics.dense import Terms, elastic_velocities
 from flexmbs.errors import InputError
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.contradiction import row_owners
 from flexmbs.initial.initial_state import InitialState, in_coordinates
+from flexmbs.results.block_system import BlockSystem, bordered
 from flexmbs.results.state import HasState, State, settled_state, started, state_about
 from flexmbs.studies.articulated_terms import ArticulatedTerms, articulated
 from flexmbs.studies.balance import free_directions
-from flexmbs.studies.block_system import BlockSystem
 from flexmbs.studies.body_terms import BodyTerms
 from flexmbs.studies.forces_by_cause import ForcesByCause, forces_by_cause
 from flexmbs.studies.free_bodies import bias_rates
@@ -212,19 +212,13 @@ class Matrices:
     @cached_property
     def system(self) -> BlockSystem:
         """The linear equations that the formalism solves."""
-        ns, nc = len(self.M), len(self.G)
         if self.formalism == "recursive":
             return self.open_chain.system
         if self.formalism in ("embedding", "partitioning"):
             f = (("independent", len(self.M_ii)),)
             return BlockSystem("embedded equations M_ii σ̇ = Q_i", f, (("σ̇", len(self.M_ii)),), self.M_ii, self.Q_i)
-        matrix = np.block([[self.M, self.G.T], [self.G, np.zeros((nc, nc))]])
-        order = [*self.reference, *self.elastic, *range(ns, ns + nc)]
-        sizes = (len(self.reference), len(self.elastic), nc)
-        right = np.concatenate([self.k, self.gamma])[order]
-        equations = tuple(zip(("reference", "elastic", "constraints"), sizes))
-        unknowns = tuple(zip(("ṡ_r", "q̈_f", "−λ"), sizes))
-        return BlockSystem("equations with multipliers", equations, unknowns, matrix[np.ix_(order, order)], right)
+        rate = self.gamma_bar + self.G @ self.state.s
+        return bordered(Terms(self.M, self.k, self.G, self.gamma, self.g, rate), self.elastic)
 
     def plot(self, axes: object = None) -> object:
         """Pattern of the equations that the formalism solves, with names of the blocks; returns the axes."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from flexmbs.dynamics.articulated_work import CARRIER, COLUMNS, L_CARRIER, L_OWN, L_PARENT, OWN, POSE, Articulated
 from flexmbs.dynamics.dense import elastic_velocities
+from flexmbs.results.block_system import BlockSystem
 from flexmbs.results.state import State
-from flexmbs.studies.block_system import BlockSystem
 from flexmbs.studies.body_terms import BodyTerms
 from flexmbs.studies.free_bodies import FreeBodies, bias_rates
 from flexmbs.studies.jacobians import body_jacobian

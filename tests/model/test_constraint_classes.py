@@ -29,13 +29,13 @@ def test_table_of_classes() -> None:
     model.add(fm.SpherePlane("ball", "ground", "coupler/tip", radius=0.1))
     sections = report(model)
     assert sections["constraints"] == [
-        "main   revolute      5 rows  holonomic  scleronomic  bilateral   explicit",
-        "pin    revolute      5 rows  holonomic  scleronomic  bilateral   explicit",
-        "end    revolute      5 rows  holonomic  scleronomic  bilateral   explicit",
-        "last   spherical     3 rows  holonomic  scleronomic  bilateral   implicit",
-        "motor  drive         1 row   holonomic  rheonomic    bilateral   implicit",
-        "stop   joint-limit   2 rows  holonomic  scleronomic  unilateral  implicit",
-        "ball   sphere-plane  1 row   holonomic  scleronomic  unilateral  implicit",
+        "main   revolute      5 rows  holonomic  scleronomic  bilateral   geometric  explicit",
+        "pin    revolute      5 rows  holonomic  scleronomic  bilateral   geometric  explicit",
+        "end    revolute      5 rows  holonomic  scleronomic  bilateral   geometric  explicit",
+        "last   spherical     3 rows  holonomic  scleronomic  bilateral   geometric  implicit",
+        "motor  drive         1 row   holonomic  rheonomic    bilateral   kinematic  implicit",
+        "stop   joint-limit   2 rows  holonomic  scleronomic  unilateral  geometric  implicit",
+        "ball   sphere-plane  1 row   holonomic  scleronomic  unilateral  geometric  implicit",
     ]
     assert "planar motion: f = 3·3 − 8 = 1 (3n − b)" in sections["system"]
 
@@ -45,7 +45,7 @@ def test_a_drive_that_holds_is_scleronomic() -> None:
     model.add(fm.RigidBody("arm", **UNIT))
     model.add(fm.Revolute("hinge", "ground", "arm"))
     model.add(fm.Drive("brake", "hinge", 0.0))
-    assert report(model)["constraints"][1] == "brake  drive     1 row   holonomic  scleronomic  bilateral  implicit"
+    assert report(model)["constraints"][1] == "brake  drive     1 row   holonomic  scleronomic  bilateral  kinematic  implicit"
 
 
 def points(*, planar: bool) -> fm.Model:
@@ -89,7 +89,7 @@ def test_nonholonomic_rows_lower_the_degrees_of_freedom_in_velocity_alone() -> N
     sections = report(model)
     assert sections["degrees of freedom"][0].startswith("f = 6·1 − 3 = 3 ")
     assert sections["degrees of freedom"][1] == "κ = 1 nonholonomic equation: 2 velocity degrees of freedom"
-    assert "blade  knife-edge  1 row   nonholonomic  scleronomic  bilateral  implicit" in sections["constraints"]
+    assert "blade  knife-edge  1 row   nonholonomic  scleronomic  bilateral  geometric  implicit" in sections["constraints"]
     assert "3 degrees of freedom in position, 2 in velocity" in sections["system"]
     assert "planar motion: f = 3·1 − 0 = 3 (3n − b), 2 in velocity" in sections["system"]
 

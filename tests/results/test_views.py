@@ -58,6 +58,11 @@ def test_a_solution_is_shown_in_a_line() -> None:
     solution = fm.simulate(hanging(), t_end=0.1, output_step=0.05, integrator="dormand-prince")
     name = solution.model.name
     assert repr(solution) == f"<Solution of '{name}': recursive, joint, dormand-prince; 3 outputs, t = 0 … 0.1 s>"
+    lines = str(solution).splitlines()
+    assert lines[0] == f"Solution of '{name}': recursive, joint, dormand-prince; 3 outputs, t = 0 … 0.1 s"
+    assert lines[1].startswith(f"verdict   {solution.verdict}: ")
+    assert [line.split()[0] for line in lines[2:7]] == ["outcome", "size", "steps", "energy", "drift"]
+    assert len(lines) <= 13
 
 
 def test_energy_of_a_damped_pendulum() -> None:

@@ -45,7 +45,7 @@ class Holonomic(Relation, kind="holonomic"):
         return self.equations
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        return (ConstraintClass(self.equations, scleronomic=not self.rheonomic),)
+        return (ConstraintClass(self.equations, scleronomic=not self.rheonomic, active=self.rheonomic),)
 
     def warnings(self) -> list[Problem]:
         text = "its derivatives take 10 to 40 calls per evaluation (complex steps or differences); give a jacobian for speed"

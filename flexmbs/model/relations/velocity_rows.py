@@ -79,7 +79,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
         )  # fmt: skip
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        return (ConstraintClass(self.equations, holonomic=False, scleronomic=not self.rheonomic),)
+        return (ConstraintClass(self.equations, holonomic=False, scleronomic=not self.rheonomic, active=self.rheonomic),)
 
     def warnings(self) -> list[Problem]:
         works = self.rheonomic or any(row[6] for row in self.covectors or ())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from flexmbs.dynamics.dense import Terms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,6 +75,7 @@ class BlockSystem:
             set_ticks(0.5 * (ends[1:] + ends[:-1]) - 0.5, [name for name, _ in shown])
             for end in ends[1:-1]:
                 line(end - 0.5, color="0.7", linewidth=0.8)
+        axes.grid(visible=False)
         axes.set_title(self.title)
         return axes
 
@@ -82,3 +87,28 @@ def _place(groups: tuple[tuple[str, int], ...], name: str) -> slice:
             return slice(at, at + size)
         at += size
     raise KeyError(f"no block '{name}'; it has: {', '.join(each for each, _ in groups)}")
+
+
+def bordered(known: Terms, elastic: np.ndarray) -> BlockSystem:
+    """[[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), ordered by reference and elastic velocities (theory, sections 23 and 24)."""
+    ns, nc = len(known.M), len(known.G)
+    reference = np.setdiff1d(np.arange(ns), elastic)
+    order = np.concatenate([reference, elastic, np.arange(ns, ns + nc)]).astype(int)
+    sizes = (len(reference), len(elastic), nc)
+    equations = tuple(zip(("reference", "elastic", "constraints"), sizes))
+    unknowns = tuple(zip(("ṡ_r", "q̈_f", "−λ"), sizes))
+    matrix, right = _bordered(known)
+    return BlockSystem("equations with multipliers", equations, unknowns, matrix[np.ix_(order, order)], right[order])
+
+
+def bordered_by_items(known: Terms, velocities: Sequence[str], constraints: Sequence[str]) -> BlockSystem:
+    """The same in the order of the coordinates, a block for each joint and body of ``velocities`` (names) and constraint."""
+    owners = [name.rpartition(".")[0] for name in velocities]
+    groups = tuple((name, len(list(same))) for each in (owners, constraints) for name, same in itertools.groupby(each))
+    matrix, right = _bordered(known)
+    return BlockSystem("M and G by joints, bodies and constraints", groups, groups, matrix, right)
+
+
+def _bordered(known: Terms) -> tuple[np.ndarray, np.ndarray]:
+    nc = len(known.G)
+    return np.block([[known.M, known.G.T], [known.G, np.zeros((nc, nc))]]), np.concatenate([known.k, known.gamma])

@@ -1,0 +1,99 @@
+"""The equations of a run for the report: sizes and class of the system, its block pattern, what the formalism does with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flexmbs.dynamics.dense import elastic_velocities, terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.initial.contradiction import row_owners
+from flexmbs.page.html import Picture
+from flexmbs.page.style import house_style, svg_image
+from flexmbs.results.block_system import BlockSystem, bordered, bordered_by_items
+from flexmbs.results.joints import path_coordinates
+from flexmbs.system.names import velocity_names
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+
+MOST_BLOCKS, MOST_UNKNOWNS, LISTED = 18, 2000, 40
+FORMULA = "M ṡ = k + Gᵀλ,  G ṡ = γ,  q̇ = H s,  g(q, t) = 0"
+TREATMENT = {
+    "multiplier": "Lagrange multipliers: ṡ and λ together from [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), factored by blocks along the "
+    "tree of bodies.",
+    "embedding": "Embedding: G J = 0 with independent velocities σ, chosen by pivoting; JᵀMJ σ̇ = Jᵀ(k − M p), λ afterwards.",
+    "partitioning": "Coordinate partitioning: independent coordinates are integrated, the dependent ones follow from g = 0 and "
+    "G s + γ̄ = 0 at every evaluation.",
+    "recursive": "Recursion in O(n): bodies are eliminated from the leaves to the root, "
+    "M*_p = M_p + Σ B_piᵀ Λ_i M*_i B_pi, and ṡ follows outward",
+}
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Sentences, (name, kind, rows, class) of the constraints, and the block pattern."""
+
+    formula: str
+    lines: tuple[str, ...]
+    constraints: tuple[tuple[str, str, int, str], ...]
+    more: int
+    picture: Picture | None
+
+
+def equations(solution: SolutionData) -> Equations:
+    """The equations at the first output of a run."""
+    compiled = solution.compiled
+    rows = [
+        (item.name, item.kind, found.rows, ", ".join(found.words))
+        for item in (*compiled.model.joints.values(), *compiled.model.drives.values(), *compiled.model.contacts.values())
+        for found in item.constraint_classes()
+    ]
+    return Equations(FORMULA, tuple(_lines(solution)), tuple(rows[:LISTED]), max(len(rows) - LISTED, 0), _picture(solution))
+
+
+def _lines(solution: SolutionData) -> list[str]:
+    """Sizes, class, treatment."""
+    compiled, name = solution.compiled, str(solution.run.options.get("formalism", ""))
+    ns, nc, elastic = int(compiled.system.layout[2]), compiled.n_constraints, len(elastic_velocities(compiled.system))
+    redundant = sum(count for _, count in solution.run.redundant)
+    items = (*compiled.model.joints.values(), *compiled.model.drives.values(), *compiled.model.contacts.values())
+    count: Counter[str] = Counter()
+    for found in (each for item in items for each in item.constraint_classes()):
+        count.update({word: found.rows for word in found.words})
+    classes = ", ".join(f"{count[word]} {word}" for word in sorted(count, key=lambda word: -count[word]))
+    cut = int(compiled.system.cuts.rows.sum())
+    loops = f"; {cut} rows of cut joints by the Schur complement S = G M⁻¹ Gᵀ" if cut else ""
+    treatment = TREATMENT.get(name, "")
+    return [
+        f"{ns} velocities in {compiled.topology.coordinates} coordinates, {elastic} of them elastic; {nc} constraint rows"
+        + (f", {redundant} of them redundant" if redundant else "")
+        + f"; {ns - nc + redundant} degrees of freedom.",
+        f"Constraints of the model by class: {classes} rows." if classes else "No constraints.",
+        treatment + (f"{loops}." if name == "recursive" else ""),
+    ]
+
+
+def pattern(solution: SolutionData) -> BlockSystem | None:
+    """M and G at the first output, by items where these are few; None for a system too large to draw or no outputs."""
+    compiled, trajectory = solution.compiled, solution.trajectory
+    if len(solution.t) == 0 or int(compiled.system.layout[2]) + compiled.n_constraints > MOST_UNKNOWNS:
+        return None
+    work = make_work(compiled.system, path_coordinates(compiled, trajectory)[0])
+    known = terms(compiled.system, work, float(solution.t[0]), solution.q[0], solution.s[0], trajectory.z[0])
+    by_items = bordered_by_items(known, velocity_names(compiled), row_owners(compiled))
+    return by_items if len(by_items.equations) <= MOST_BLOCKS else bordered(known, elastic_velocities(compiled.system))
+
+
+def _picture(solution: SolutionData) -> Picture | None:
+    found = pattern(solution)
+    if found is None:
+        return None
+    with house_style():
+        axes = found.plot()
+        axes.set_title("")
+        axes.tick_params(axis="x", labelrotation=90)
+        source = svg_image(axes.figure)  # type: ignore[arg-type]
+    caption = "Entries that are not zero at the first output: M and, below and beside it, G, by joints, bodies and constraints."
+    return Picture(source, "Block pattern of the equations", caption)
