@@ -26,12 +26,17 @@ from .integrators import EventDriven as EventDriven
 from .integrators import GeneralizedAlpha as GeneralizedAlpha
 from .integrators import MoreauJean as MoreauJean
 from .integrators import Rattle as Rattle
+from .model.actuators import Curve as Curve
+from .model.actuators import DCMotor as DCMotor
+from .model.actuators import LimitedPID as LimitedPID
+from .model.actuators import Maxwell as Maxwell
 from .model.bodies import FlexibleBody as FlexibleBody
 from .model.bodies import PointMass as PointMass
 from .model.bodies import RigidBody as RigidBody
 from .model.contact_laws import HuntCrossley as HuntCrossley
 from .model.contacts import CornerLine as CornerLine
 from .model.contacts import JointLimit as JointLimit
+from .model.contacts import Rope as Rope
 from .model.contacts import SpherePlane as SpherePlane
 from .model.contacts import SphereSphere as SphereSphere
 from .model.drives import Drive as Drive

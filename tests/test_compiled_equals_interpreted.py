@@ -25,6 +25,7 @@ RUNS = {
     "rattle": {"integrator": "rattle", "step": 1e-3, "output_step": 4e-3, "coordinates": "joint"},
 }
 # fmt: on
+DIFFERENCES = ("sd", "lam", "pin", "tip")
 
 
 def wind(t, r, A, v, w):

@@ -29,7 +29,7 @@ from flexmbs.model.parts import parts
 
 FAMILIES: tuple[type[Declaration], ...] = (Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive)
 RELATIONS = ("knife-edge", "rolling-disc", "rolling-sphere", "holonomic", "velocity-rows")
-CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "joint-limit")
+CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "rope", "joint-limit")
 TRIES = 60
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
 SINGULAR = "nearly dependent constraints, or no freedom"
@@ -166,6 +166,12 @@ def _joint_law(rng: Random) -> Any:
         lambda: fm.PD(20.0, 3.0, reference=time_law(rng)),
         lambda: fm.PID(20.0, 9.0, 3.0, reference=time_law(rng)),
         lambda: fm.SpringDamper(k=12.0, c=1.0, x0=rng.normal(), preload=0.3),
+        lambda: fm.DCMotor(constant=0.8, resistance=2.0, inductance=0.4, ratio=3.0, voltage=time_law(rng)),
+        lambda: fm.LimitedPID(20.0, 9.0, 3.0, lower=-4.0, upper=30.0, reference=time_law(rng)),
+        lambda: fm.Maxwell(k=20.0, relaxation_time=0.05, k0=5.0, c0=0.2, x0=rng.normal()),
+        lambda: fm.Curve(
+            (-1.0, 0.0, 2.0), (3.0, 0.5, -4.0), of=["velocity", "position"][int(rng.integers(2))], command=time_law(rng)
+        ),
         lambda: fm.Function([given.hardening, given.jitted_hardening][int(rng.integers(2))]),
         lambda: time_law(rng),
         lambda: time_law(rng),
@@ -294,6 +300,9 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
     if kind == "sphere-sphere":
         model = with_frame(model, body, frame, (_turned_to(axis, n), x - (0.5 + gap) * n), pose, rng)
         return model, fm.SphereSphere(name, at, child, radius_parent=0.2, radius_child=0.3, **common)
+    if kind == "rope":
+        model = with_frame(model, body, frame, (_turned_to(axis, n), x - 0.5 * n), pose, rng)
+        return model, fm.Rope(name, at, child, length=0.5 + gap, **(common | {"friction": 0.0}))
     if kind == "sphere-plane":
         radius = float(rng.choice([0.0, 0.3]))
         model = with_frame(model, body, frame, (_turned_to(axis, n), x - (radius + gap) * n), pose, rng)

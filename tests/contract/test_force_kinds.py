@@ -6,6 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 from samples import GRAVITY, difference, flexible, rigid, some_frame, some_joint, state, two_bodies
+from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
@@ -184,6 +185,21 @@ JOINT_LAWS = {
     "pd": (fm.PD(30.0, 4.0, reference=REFERENCE), lambda x, v: 30.0 * (REFERENCE(0.0) - x) + 4.0 * (REFERENCE.state(0.0)[1] - v)),
     "pid": (fm.PID(30.0, 9.0, 4.0, reference=0.2), lambda x, v: 30.0 * (0.2 - x) - 4.0 * v),
     "spring-damper": (fm.SpringDamper(k=20.0, c=3.0, x0=0.1, preload=2.0), lambda x, v: 2.0 - 20.0 * (x - 0.1) - 3.0 * v),
+    "dc-motor": (fm.DCMotor(constant=0.5, resistance=2.0, ratio=4.0, voltage=6.0), lambda x, v: 2.0 * (6.0 - 2.0 * v) / 2.0),
+    "limited": (fm.LimitedPID(30.0, 9.0, 4.0, lower=-1.0, upper=2.0, reference=5.0), lambda x, v: 2.0),
+    "within limits": (
+        fm.LimitedPID(30.0, 9.0, 4.0, lower=-1e3, upper=1e3, reference=REFERENCE),
+        lambda x, v: 30.0 * (REFERENCE(0.0) - x) + 4.0 * (REFERENCE.state(0.0)[1] - v),
+    ),
+    "maxwell": (fm.Maxwell(k=50.0, relaxation_time=0.1, k0=20.0, c0=3.0, x0=0.1), lambda x, v: -20.0 * (x - 0.1) - 3.0 * v),
+    "curve of position": (
+        fm.Curve((-2.0, -0.5, 0.3, 4.0), (5.0, 1.0, -2.0, -3.0), of="position", command=2.0),
+        lambda x, v: 2.0 * PchipInterpolator((-2.0, -0.5, 0.3, 4.0), (5.0, 1.0, -2.0, -3.0))(x),
+    ),
+    "curve beyond its ends": (
+        fm.Curve((-1e-3, 0.0), (1.0, 0.5), command=REFERENCE),
+        lambda x, v: REFERENCE(0.0) * (0.5 - 500.0 * v),
+    ),
     "function": (lambda t, x, v: 5.0 - x**3 - 2.0 * np.tanh(v), lambda x, v: 5.0 - x**3 - 2.0 * np.tanh(v)),
 }
 

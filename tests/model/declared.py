@@ -97,6 +97,7 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.Drive("held", "hinge 7", 0.1, coordinate=2))
     model.add(fm.SpherePlane("floor", "ground/wall", "arm/tip", normal=(0, 1, 2), radius=0.1, restitution=0.5, friction=0.3))
     model.add(fm.SphereSphere("balls", "b 1/end", "bob", radius_parent=0.1, radius_child=0.2, restitution_law="poisson"))
+    model.add(fm.Rope("rope", "b 1/end", "bob", length=9.0, restitution=0.1))
     model.add(fm.CornerLine("edge", "b 2", "b 3/end", direction="-z", length=0.4, tangential_restitution=0.1))
     model.add(fm.JointLimit("stop", "hinge 4", coordinate=1, lower=-0.5, restitution=0.2))
     model.add(fm.JointLimit("pad", "hinge 4", coordinate=1, upper=0.5, law=fm.HuntCrossley(1e5, restitution=0.5, speed=0.1)))

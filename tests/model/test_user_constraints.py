@@ -111,8 +111,8 @@ def test_rows_with_a_rate_of_their_own() -> None:
     assert w[2] == pytest.approx(2.5, abs=1e-12)
     assert wd[2] == pytest.approx(0.0, abs=1e-12)
     lines = model.check().sections["constraints"]
-    assert "belt  velocity-rows  1 row  nonholonomic  rheonomic    bilateral  implicit" in lines
-    assert "spin  velocity-rows  1 row  nonholonomic  scleronomic  bilateral  implicit" in lines
+    assert "belt  velocity-rows  1 row  nonholonomic  rheonomic    bilateral  kinematic  implicit" in lines
+    assert "spin  velocity-rows  1 row  nonholonomic  scleronomic  bilateral  geometric  implicit" in lines
     told = [line for line in model.check().warnings if "the work of its forces is not in the energy balance" in line]
     assert [line.split(":")[0] for line in told] == ["joints.belt", "joints.spin"]
 

@@ -16,7 +16,10 @@ def test_degrees_of_freedom() -> None:
     assert report.sections["degrees of freedom"][0].startswith("f = 6·4 − 17 = 7 ")
     assert "κ = 4 nonholonomic equations: 3 velocity degrees of freedom" in report.sections["degrees of freedom"]
     assert "7 degrees of freedom in position, 3 in velocity" in report.sections["system"]
-    assert "front contact  rolling-disc  2 rows  nonholonomic  scleronomic  bilateral  implicit" in report.sections["constraints"]
+    assert (
+        "front contact  rolling-disc  2 rows  nonholonomic  scleronomic  bilateral  geometric  implicit"
+        in report.sections["constraints"]
+    )
 
 
 @pytest.mark.parametrize("speed", range(11))

@@ -5,5 +5,6 @@ from flexmbs.model.contacts.contact import CoordinateContact as CoordinateContac
 from flexmbs.model.contacts.contact import FrameContact as FrameContact
 from flexmbs.model.contacts.corner_line import CornerLine as CornerLine
 from flexmbs.model.contacts.joint_limit import JointLimit as JointLimit
+from flexmbs.model.contacts.rope import Rope as Rope
 from flexmbs.model.contacts.sphere_plane import SpherePlane as SpherePlane
 from flexmbs.model.contacts.sphere_sphere import SphereSphere as SphereSphere

@@ -1,0 +1,224 @@
+"""Laws of drives and elements on a joint coordinate: DC motor, limited controller, Maxwell element, characteristic curve."""
+
+import dataclasses
+from typing import Annotated
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexmbs.declaration import NestedError, Problem, close_names, shown
+from flexmbs.law_kernel import Row, law_kernel, nonlinear_law
+from flexmbs.model.fields import AnyVector, Nonnegative, Number, Positive
+from flexmbs.model.interpolation import monotone
+from flexmbs.model.laws import JointLaw, LawOfTime
+
+ARGUMENTS = {"position": 1, "velocity": 2}  # of a curve, and their places in x of a joint force's kernel
+
+
+@law_kernel
+def motor(p, u, x, out):
+    """τ = n k i, L di/dt = U − R i − k n η; p = (k n, R, L), u = (U), z = i; without L the current follows at once"""
+    if p[2] > 0.0:
+        out[0] = p[0] * x[3]
+        out[2] = (u[0] - p[1] * x[3] - p[0] * x[2]) / p[2]
+    else:
+        out[0] = p[0] * (u[0] - p[0] * x[2]) / p[1]
+
+
+@motor.slopes
+def motor_slopes(p, u, x, out):
+    """Damping k² n²/R of the steady current"""
+    out[1] = p[0] * p[0] / p[1]
+
+
+class DCMotor(JointLaw, kind="dc-motor"):
+    """Torque Q = n k i of a motor with current i behind a gear: L di/dt = U(t) − R i − k n v; the current starts at zero.
+
+    Rotor inertia is not part of it. Steady: Q = n k (U − k n v)/R. Source: Krishnan, Electric Motor Drives (2001), section 2.3.
+
+    Parameters
+    ----------
+    constant : float [N m/A = V s/rad]
+        Torque and voltage constant k.
+    resistance : float [Ω]
+        Resistance R of the armature.
+    inductance : float [H]
+        Inductance L; at 0 the current follows the voltage at once.
+    ratio : float
+        Gear ratio n, turns of the motor per turn of the joint.
+    voltage : law of time or float [V]
+        Voltage U(t).
+    """
+
+    constant: Positive
+    resistance: Positive
+    inductance: Nonnegative = 0.0
+    ratio: Number = 1.0
+    voltage: LawOfTime = 0.0
+
+    def row(self) -> Row:
+        parameters = self.constant * self.ratio, self.resistance, self.inductance
+        return Row(motor, parameters, (self.voltage,), keys=("voltage",), integral=self.inductance > 0.0)
+
+
+@nonlinear_law
+def limited_pid(p, u, x, out):
+    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z within p[3] … p[4]; ż = r − x unless it drives τ further beyond a limit"""
+    tau = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2]) + p[2] * x[3]
+    gap = u[0] - x[1]
+    out[0] = min(max(tau, p[3]), p[4])
+    beyond = (tau > p[4] and p[2] * gap > 0.0) or (tau < p[3] and p[2] * gap < 0.0)
+    out[2] = 0.0 if beyond else gap
+
+
+@limited_pid.slopes
+def limited_slopes(p, u, x, out):
+    """Those of the controller, none beyond its limits"""
+    tau = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2]) + p[2] * x[3]
+    within = p[3] < tau < p[4]
+    out[0] = p[0] if within else 0.0
+    out[1] = p[1] if within else 0.0
+
+
+class LimitedPID(JointLaw, kind="limited-pid"):
+    """Q = kp·(r − x) + ki·z + kd·(ṙ − v) within ``lower`` … ``upper``, ż = r − x, z = 0 at the start.
+
+    Anti-windup by conditional integration: z stands while Q is at a limit and the error drives it further.
+    Source: Åström and Hägglund, Advanced PID Control (2006), section 3.5.
+
+    Parameters
+    ----------
+    kp : float [N/m or N m/rad]
+        Proportional gain.
+    ki : float [N/(m s) or N m/(rad s)]
+        Integral gain.
+    kd : float [N s/m or N m s/rad]
+        Derivative gain.
+    lower : float [N or N m]
+        Smallest force.
+    upper : float [N or N m]
+        Largest force.
+    reference : law of time or float [m or rad]
+        Reference r(t) of the coordinate.
+    """
+
+    kp: Number = dataclasses.field(kw_only=False)
+    ki: Number = dataclasses.field(kw_only=False)
+    kd: Number = dataclasses.field(default=0.0, kw_only=False)
+    lower: Number
+    upper: Number
+    reference: LawOfTime = 0.0
+
+    @model_validator(mode="after")
+    def _order(self) -> "LimitedPID":
+        if not self.lower < self.upper:
+            raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
+        return self
+
+    def row(self) -> Row:
+        parameters = self.kp, self.kd, self.ki, self.lower, self.upper
+        return Row(limited_pid, parameters, (self.reference,), gives=2, keys=("reference",), integral=True)
+
+
+@law_kernel
+def maxwell(p, u, x, out):
+    """τ = −k₀ (x − x₀) − c₀ η − z, ż = k η − z/T; p = (k₀, c₀, x₀, k, T)"""
+    out[0] = -p[0] * (x[1] - p[2]) - p[1] * x[2] - x[3]
+    out[1] = -p[1] * x[2]
+    out[2] = p[3] * x[2] - x[3] / p[4]
+
+
+@maxwell.slopes
+def maxwell_slopes(p, u, x, out):
+    """Stiffness with the dashpot of the branch at rest, damping of the other"""
+    out[0] = p[0] + p[3]
+    out[1] = p[1]
+
+
+class Maxwell(JointLaw, kind="maxwell"):
+    """Spring, damper and a Maxwell branch side by side: Q = −k0·(x − x0) − c0·v − f, ḟ = k·v − f/T, f = 0 at the start.
+
+    Under x = X sin Ωt the branch has the stiffness k Ω²T²/(1 + Ω²T²) and the damping k T/(1 + Ω²T²); T = c/k of spring and
+    dashpot in series. Several branches are several forces. Source: Lakes, Viscoelastic Materials (2009), section 2.6.
+
+    Parameters
+    ----------
+    k : float [N/m or N m/rad]
+        Stiffness of the branch.
+    relaxation_time : float [s]
+        T of the branch.
+    k0 : float [N/m or N m/rad]
+        Stiffness beside it.
+    c0 : float [N s/m or N m s/rad]
+        Damping beside it.
+    x0 : float [m or rad]
+        Coordinate of the unloaded spring k0.
+    """
+
+    k: Nonnegative
+    relaxation_time: Positive
+    k0: Nonnegative = 0.0
+    c0: Nonnegative = 0.0
+    x0: Number = 0.0
+
+    def row(self) -> Row:
+        return Row(maxwell, (self.k0, self.c0, self.x0, self.k, self.relaxation_time), integral=True)
+
+
+def _argument(value: object) -> str:
+    if value not in ARGUMENTS:
+        raise ValueError(f"must be 'position' or 'velocity', not {shown(value)}; {close_names(str(value), ARGUMENTS)}")
+    return str(value)
+
+
+@nonlinear_law
+def curve(p, u, x, out):
+    """τ = u f(a) with a piecewise cubic f of a = x or η, straight on beyond its ends; p = (place of a, n, n points, 4 (n − 1))"""
+    a, n = x[int(p[0])], int(p[1])
+    i = 0
+    while i < n - 2 and a >= p[3 + i]:
+        i += 1
+    at = 2 + n + 4 * i
+    inside = min(max(a, p[2]), p[1 + n])
+    s = inside - p[2 + i]
+    value = p[at + 3] + s * (p[at + 2] + s * (p[at + 1] + s * p[at]))
+    slope = p[at + 2] + s * (2.0 * p[at + 1] + s * 3.0 * p[at])
+    out[0] = u[0] * (value + slope * (a - inside))
+
+
+class Curve(JointLaw, kind="curve"):
+    """Q = command(t) · f(x) or f(v) with f through points: a characteristic of a motor over its speed, a spring by a table.
+
+    Between the points monotone cubics (PCHIP), beyond the ends straight lines with the slope there.
+
+    Parameters
+    ----------
+    points : floats [m, rad, m/s or rad/s]
+        Increasing positions or velocities.
+    values : floats [N or N m]
+        Q at these, for command = 1.
+    of : 'velocity' or 'position'
+        What the points are.
+    command : law of time or float
+        Factor, such as the throttle of an engine.
+    """
+
+    points: AnyVector = dataclasses.field(kw_only=False)
+    values: AnyVector = dataclasses.field(kw_only=False)
+    of: Annotated[str, BeforeValidator(_argument)] = "velocity"
+    command: LawOfTime = 1.0
+
+    @model_validator(mode="after")
+    def _shape(self) -> "Curve":
+        if len(self.points) < 2 or len(self.points) != len(self.values):
+            text = f"must be as many as points, at least 2; given are {len(self.points)} and {len(self.values)}"
+            raise NestedError([Problem(("values",), text)])
+        for before, after in zip(self.points, self.points[1:]):
+            if after <= before:
+                raise NestedError([Problem(("points",), f"must increase; {after:g} follows {before:g}")])
+        return self
+
+    def row(self) -> Row:
+        found = monotone(np.array(self.points), np.array(self.values))
+        parameters = (float(ARGUMENTS[self.of]), float(len(self.points)), *self.points, *found.T.ravel().tolist())
+        return Row(curve, parameters, (self.command,), keys=("command",))
