@@ -34,6 +34,8 @@ from .model.bodies import FlexibleBody as FlexibleBody
 from .model.bodies import PointMass as PointMass
 from .model.bodies import RigidBody as RigidBody
 from .model.contact_laws import HuntCrossley as HuntCrossley
+from .model.contacts import CamFace as CamFace
+from .model.contacts import CamRoller as CamRoller
 from .model.contacts import CornerLine as CornerLine
 from .model.contacts import JointLimit as JointLimit
 from .model.contacts import Rope as Rope
@@ -72,6 +74,8 @@ from .model.laws import SpringDamper as SpringDamper
 from .model.laws import Table as Table
 from .model.relations import Holonomic as Holonomic
 from .model.relations import KnifeEdge as KnifeEdge
+from .model.relations import PointOnCurve as PointOnCurve
+from .model.relations import PointOnSurface as PointOnSurface
 from .model.relations import RollingDisc as RollingDisc
 from .model.relations import RollingSphere as RollingSphere
 from .model.relations import VelocityRows as VelocityRows

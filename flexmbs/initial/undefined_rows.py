@@ -1,10 +1,11 @@
-"""Relations at poses where their rows are not defined: a wheel flat on its plane has a circle of contact, not a point."""
+"""Relations at poses where their rows are not defined: a wheel flat on its plane has a circle of contact, not a point; a point
+may be beyond the ends of its curve."""
 
 from flexmbs.model.relations.relation import Relation
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work
 
-UNDEFINED = 1e-6  # sine of the angle to such a pose
+UNDEFINED = 1e-6  # sine of the angle to such a pose, or what a relation gives for it
 NEARLY_UNDEFINED = 0.3  # the same at the end of a run that stopped
 
 
@@ -13,5 +14,5 @@ def undefined_relations(compiled: Compiled, work: Work, least: float = UNDEFINED
     joints = [(k, compiled.model.joints[name]) for k, name in enumerate(compiled.topology.cuts)]
     return [
         joint for k, joint in joints
-        if isinstance(joint, Relation) and joint.clearance(work.cut.pair.R[k].reshape(3, 3)) < least
+        if isinstance(joint, Relation) and joint.clearance(work.cut.pair.R[k].reshape(3, 3), work.cut.pair.x[k]) < least
     ]  # fmt: skip

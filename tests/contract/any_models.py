@@ -28,8 +28,10 @@ from flexmbs.model.motions import Motion
 from flexmbs.model.parts import parts
 
 FAMILIES: tuple[type[Declaration], ...] = (Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive)
-RELATIONS = ("knife-edge", "rolling-disc", "rolling-sphere", "holonomic", "velocity-rows")
-CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "rope", "joint-limit")
+RELATIONS = (
+    "knife-edge", "rolling-disc", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic", "velocity-rows",
+)  # fmt: skip
+CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit")
 TRIES = 60
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
 SINGULAR = "nearly dependent constraints, or no freedom"
@@ -233,6 +235,17 @@ def _with_relation(model: fm.Model, kind: str, rng: Random) -> fm.Model:
     elif kind == "holonomic":
         model = with_frame(model, body, name, (Rotation.random(rng=rng).as_matrix(), x - given.ROD * _unit(rng)), pose, rng)
         model.add(_holonomic(f"{body}/{name}", child, rng))
+    elif kind == "point-on-curve":
+        model = with_frame(model, body, name, (Rotation.random(rng=rng).as_matrix(), x), pose, rng)
+        planar, twist = [(True, 0.0), (False, 0.0), (False, 0.3)][int(rng.integers(3))]
+        a = np.linspace(0.0, 2.0 * np.pi, 13)[:-1]
+        points = np.column_stack([0.8 * np.cos(a) - 0.8, 0.8 * np.sin(a), twist * np.sin(2.0 * a)])
+        model.add(fm.PointOnCurve("relation", f"{body}/{name}", child, points, closed=True, planar=planar))
+    elif kind == "point-on-surface":
+        model = with_frame(model, body, name, (Rotation.random(rng=rng).as_matrix(), x), pose, rng)
+        grid = np.linspace(-2.0, 2.0, 9)
+        heights = rng.uniform(-0.3, 0.3) * np.sin(grid)[:, None] + rng.uniform(-0.2, 0.2) * grid**2
+        model.add(fm.PointOnSurface("relation", f"{body}/{name}", child, x=grid, y=grid, heights=heights))
     elif kind == "rolling-sphere":
         n, radius = _unit(rng), 0.6
         model = with_frame(model, body, name, (_turned_to(axis, n), x - radius * n), pose, rng)
@@ -307,6 +320,15 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
         radius = float(rng.choice([0.0, 0.3]))
         model = with_frame(model, body, frame, (_turned_to(axis, n), x - (radius + gap) * n), pose, rng)
         return model, fm.SpherePlane(name, at, child, radius=radius, normal=axis, **common)
+    if kind.startswith("cam"):
+        a = np.linspace(0.0, 2.0 * np.pi, 25)[:-1]
+        points = np.column_stack([0.4 * np.cos(a), 0.3 * np.sin(a)])
+        if kind == "cam-roller":
+            model = with_frame(model, body, frame, (_turned_to((1.0, 0.0, 0.0), n), x - (0.5 + gap) * n), pose, rng)
+            return model, fm.CamRoller(name, at, child, points=points, radius=0.1, **common)
+        n = -pose(child)[0] @ (np.array(axis) / np.linalg.norm(axis))
+        model = with_frame(model, body, frame, (_turned_to((1.0, 0.0, 0.0), n), x - (0.4 + gap) * n), pose, rng)
+        return model, fm.CamFace(name, at, child, points=points, normal=axis, **common)
     R = _turned_to((0.0, 1.0, 0.0), n)
     model = with_frame(model, body, frame, (R, x - gap * n - 0.4 * R[:, 0]), pose, rng)
     return model, fm.CornerLine(name, at, child, length=[None, 1.0][int(rng.integers(2))], **common)

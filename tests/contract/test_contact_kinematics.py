@@ -26,6 +26,10 @@ def with_contacts(seed: int) -> fm.Model:
     model.add(fm.SphereSphere("balls", "second/b", "third/b", radius_parent=0.1, radius_child=0.2))
     model.add(fm.CornerLine("edge", "third/c", "first/b", normal=(0, 1, 0), direction=(0.6, 0, 0.8)))
     model.add(fm.Rope("rope", "first/c", "third/a", length=9.0))
+    a = np.linspace(0.0, 2.0 * np.pi, 25)[:-1]
+    profile = np.column_stack([0.1 * np.cos(a), 0.07 * np.sin(a)])
+    model.add(fm.CamRoller("roller", "first/a", "third/b", points=profile, radius=0.02))
+    model.add(fm.CamFace("face", "second/a", "third/c", points=profile, normal=some_axis(rng)))
     model.add(fm.JointLimit("stop", "hinge", lower=-3.0, upper=2.5))
     return model
 
@@ -61,7 +65,7 @@ def touching(request) -> Touching:
 
 
 def test_names_of_rows(touching: Touching) -> None:
-    assert touching.names == ("floor", "moving floor", "balls", "edge", "rope", "stop.lower", "stop.upper")
+    assert touching.names == ("floor", "moving floor", "balls", "edge", "rope", "roller", "face", "stop.lower", "stop.upper")
 
 
 def test_rate_of_the_gap(touching: Touching) -> None:

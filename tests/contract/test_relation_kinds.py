@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from instants import instants, reference
 from samples import GRAVITY, Random, State, flexible, rigid, some_axis, some_frame, some_joint, state
-from scipy.optimize import minimize_scalar
+from scipy.interpolate import CubicSpline, RectBivariateSpline
+from scipy.optimize import brentq, minimize_scalar
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
@@ -18,7 +19,7 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.model.joints import Joint
-from flexmbs.model.relations import KnifeEdge, Relation, RollingDisc, RollingSphere
+from flexmbs.model.relations import KnifeEdge, PointOnCurve, PointOnSurface, Relation, RollingDisc, RollingSphere
 from flexmbs.studies.evaluate import evaluate
 from flexmbs.system.records import Evaluation
 
@@ -27,8 +28,44 @@ RELATIONS = {
     "rolling-disc": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7, "rim": 0.2}),
     "rolling-disc thin": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7}),
     "rolling-sphere": lambda rng: (fm.RollingSphere, {"normal": some_axis(rng), "radius": 0.7}),
+    "point-on-curve": lambda rng: (fm.PointOnCurve, {"points": ellipse(rng), "closed": True}),
+    "point-on-curve planar": lambda rng: (fm.PointOnCurve, {"points": ellipse(rng)[:-4], "planar": True}),
+    "point-on-surface": lambda rng: (fm.PointOnSurface, {"x": GRID, "y": GRID + 0.3, "heights": hills(rng)}),
 }
+GRID = np.linspace(-4.0, 4.0, 17)
 CASES = [(kind, seed) for kind in RELATIONS for seed in range(3)]
+
+
+def ellipse(rng: Random) -> np.ndarray:
+    """Points in a plane of any direction."""
+    a = np.linspace(0.0, 2.0 * np.pi, 17)[:-1]
+    return np.column_stack([0.9 * np.cos(a), 0.6 * np.sin(a), 0.0 * a]) @ Rotation.random(rng=rng).as_matrix().T
+
+
+def hills(rng: Random) -> np.ndarray:
+    a, b = rng.uniform(0.5, 1.0, 2)
+    return 0.3 * np.sin(a * GRID)[:, None] * np.cos(b * GRID)
+
+
+def spline_of(joint: PointOnCurve) -> tuple[CubicSpline, float]:
+    """The curve over its chord length, and its end."""
+    x = np.array(joint.points)
+    x = np.vstack([x, x[:1]]) if joint.closed else x
+    u = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(x, axis=0), axis=1))])
+    return CubicSpline(u, x, bc_type="periodic" if joint.closed else "natural"), u[-1]
+
+
+def nearest_on(joint: PointOnCurve, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nearest point of the curve by search, and its tangent."""
+    curve, end = spline_of(joint)
+    samples = np.linspace(0.0, end, 2001)
+    best = samples[np.argmin(np.linalg.norm(curve(samples) - x, axis=1))]
+    u = brentq(lambda u: (curve(u) - x) @ curve(u, 1), best - end / 1500, best + end / 1500, xtol=1e-14)
+    return curve(u), curve(u, 1) / np.linalg.norm(curve(u, 1))
+
+
+def surface_of(joint: PointOnSurface) -> RectBivariateSpline:
+    return RectBivariateSpline(joint.x, joint.y, joint.heights)
 
 
 def test_every_registered_kind_is_here():
@@ -90,6 +127,8 @@ def ends(now: State) -> tuple[np.ndarray, np.ndarray]:
 
 def lowest_point(joint: RollingDisc | RollingSphere, R: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The point of the tread nearest to the plane, in the parent's axes, by search."""
+    if isinstance(joint, (PointOnCurve, PointOnSurface)):
+        return x
     n = np.array(joint.normal)
     if isinstance(joint, RollingSphere):
         return x - joint.radius * n
@@ -107,10 +146,16 @@ def lowest_point(joint: RollingDisc | RollingSphere, R: np.ndarray, x: np.ndarra
     return point(angle) - joint.rim * n
 
 
-def directions(joint: Relation, R: np.ndarray) -> np.ndarray:
+def directions(joint: Relation, R: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The directions of the rows in the parent's axes, (rows, 3)."""
     if isinstance(joint, KnifeEdge):
         return np.array([R @ np.array(joint.axis)])
+    if isinstance(joint, PointOnSurface):
+        f = surface_of(joint)
+        return np.array([[-f(x[0], x[1], dx=1)[0, 0], -f(x[0], x[1], dy=1)[0, 0], 1.0]])
+    if isinstance(joint, PointOnCurve):
+        normal = np.linalg.svd(np.array(joint.points) - np.mean(joint.points, axis=0))[2][2]
+        return np.array([np.cross(normal, nearest_on(joint, x)[1]), normal])[: joint.rows]
     n = np.array(joint.normal)
     if isinstance(joint, RollingDisc):
         track = np.cross(R @ np.array(joint.axis), n)
@@ -119,6 +164,15 @@ def directions(joint: Relation, R: np.ndarray) -> np.ndarray:
     first = np.cross(n, [0.3, 0.5, 0.8])
     first /= np.linalg.norm(first)
     return np.array([n, first, np.cross(n, first)])
+
+
+def height(joint: Relation, R: np.ndarray, x: np.ndarray) -> float:
+    """The first g, from the geometry."""
+    if isinstance(joint, PointOnSurface):
+        return float(x[2] - surface_of(joint)(x[0], x[1])[0, 0])
+    if isinstance(joint, PointOnCurve):
+        return float(directions(joint, R, x)[0] @ (x - nearest_on(joint, x)[0]))
+    return float(np.array(joint.normal) @ lowest_point(joint, R, x))
 
 
 def slip_rows(now: State) -> np.ndarray:
@@ -132,7 +186,7 @@ def slip_rows(now: State) -> np.ndarray:
         return B @ point + b
 
     columns = [central(lambda h, e=e: place(h * e)) for e in np.eye(len(now.s))]
-    return directions(joint, R) @ np.array(columns).T
+    return directions(joint, R, x) @ np.array(columns).T
 
 
 def contact_rows(now: State) -> slice:
@@ -176,7 +230,7 @@ def test_height_and_rates(kind, seed):
     if joint.position_rows:
         lifted = at(now, moved(now, 0.05 * s), s, sd)
         R, x = ends(lifted)
-        assert abs(now.work.gs.position[rows.start] - np.array(joint.normal) @ lowest_point(joint, R, x)) < 1e-10
+        assert abs(now.work.gs.position[rows.start] - height(joint, R, x)) < 1e-10
 
 
 @pytest.mark.parametrize(("kind", "seed"), CASES)

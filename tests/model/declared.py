@@ -97,6 +97,9 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.Drive("held", "hinge 7", 0.1, coordinate=2))
     model.add(fm.SpherePlane("floor", "ground/wall", "arm/tip", normal=(0, 1, 2), radius=0.1, restitution=0.5, friction=0.3))
     model.add(fm.SphereSphere("balls", "b 1/end", "bob", radius_parent=0.1, radius_child=0.2, restitution_law="poisson"))
+    profile = [(0.1, 0.0), (0.0, 0.08), (-0.1, 0.0), (0.0, -0.08)]
+    model.add(fm.CamRoller("roller", "b 1/end", "b 3/end", points=profile, radius=0.01))
+    model.add(fm.CamFace("face", "b 1/end", "b 3/end", points=profile, normal="-x"))
     model.add(fm.Rope("rope", "b 1/end", "bob", length=9.0, restitution=0.1))
     model.add(fm.CornerLine("edge", "b 2", "b 3/end", direction="-z", length=0.4, tangential_restitution=0.1))
     model.add(fm.JointLimit("stop", "hinge 4", coordinate=1, lower=-0.5, restitution=0.2))

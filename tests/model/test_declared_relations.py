@@ -13,6 +13,9 @@ EQUATIONS = [
     (fm.RollingDisc(*ENDS, radius=0.3), 3, 1),
     (fm.RollingDisc(*ENDS, radius=0.3, rim=0.02, axis=(0, 1, 0.1), normal="-z"), 3, 1),
     (fm.RollingSphere(*ENDS, radius=0.3, normal="x"), 3, 1),
+    (fm.PointOnCurve(*ENDS, [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 1)]), 2, 2),
+    (fm.PointOnCurve(*ENDS, [(0, 0, 0), (1, 0, 0), (1, 1, 0)], closed=True, planar=True), 1, 1),
+    (fm.PointOnSurface(*ENDS, x=(-1, 0, 1, 2), y=(-1, 0, 2, 3), heights=[(0, 0, 0.1, 0)] * 4), 1, 1),
 ]
 
 

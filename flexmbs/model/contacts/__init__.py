@@ -1,5 +1,7 @@
 """Contacts between shapes on frames, and joint limits. One file per kind of contact; one line here registers it."""
 
+from flexmbs.model.contacts.cam import CamFace as CamFace
+from flexmbs.model.contacts.cam import CamRoller as CamRoller
 from flexmbs.model.contacts.contact import Contact as Contact
 from flexmbs.model.contacts.contact import CoordinateContact as CoordinateContact
 from flexmbs.model.contacts.contact import FrameContact as FrameContact

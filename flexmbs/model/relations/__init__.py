@@ -2,6 +2,8 @@
 
 from flexmbs.model.relations.holonomic import Holonomic as Holonomic
 from flexmbs.model.relations.knife_edge import KnifeEdge as KnifeEdge
+from flexmbs.model.relations.point_on_curve import PointOnCurve as PointOnCurve
+from flexmbs.model.relations.point_on_surface import PointOnSurface as PointOnSurface
 from flexmbs.model.relations.relation import Relation as Relation
 from flexmbs.model.relations.relation import nonholonomic as nonholonomic
 from flexmbs.model.relations.rolling_disc import RollingDisc as RollingDisc

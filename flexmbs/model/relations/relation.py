@@ -67,9 +67,9 @@ class Relation(Joint):
     def row(self) -> Row | FunctionRows:
         """The record of its equations."""
 
-    def clearance(self, R: Any) -> float:
+    def clearance(self, R: Any, x: Any) -> float:
         """Sine of the angle between the rotation R (3, 3), child → parent, and the nearest one at which its rows are
-        undefined."""
+        undefined; a like measure where the position x (3,) of the child in the parent decides."""
         return 1.0
 
 

@@ -82,7 +82,7 @@ class RollingDisc(Rolling, kind="rolling-disc"):
     def row(self) -> Row:
         return Row(rolling_disc, (*self.normal, *self.axis, self.radius - self.rim, self.rim))
 
-    def clearance(self, R: Any) -> float:
+    def clearance(self, R: Any, x: Any) -> float:
         return float(np.linalg.norm(np.cross(R @ self.axis, self.normal)))
 
     @model_validator(mode="after")

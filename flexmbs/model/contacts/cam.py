@@ -1,0 +1,119 @@
+"""Cams: plane curves of the parent that a roller or a flat face of the child touches, and leaves.
+
+With the outward normal N of the curve and y the child's origin in the plane of the cam,
+
+    roller of radius ρ:  g = N · (y − c(u)) − ρ at the nearest point, (y − c) · c' = 0,
+    flat face of the normal −n towards the cam:  g = n · y − max_u n · c(u),  n · c' = 0.
+
+Norton, Cam Design and Manufacturing Handbook (2009), chapter 7 (roller and flat-faced followers); docs/theory.md, section 40.
+"""
+
+import dataclasses
+import math
+
+from pydantic import model_validator
+
+from flexmbs.algebra.vectors import across, dot, load3, load9, mul, scale, sub
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.law_kernel import LawKernel, law_kernel
+from flexmbs.model.contacts.contact import FrameContact, touching
+from flexmbs.model.curves import (
+    PlanePoints,
+    area,
+    curve_at,
+    curve_numbers,
+    farthest,
+    is_beyond,
+    nearest,
+    nearest_sample,
+    sharpest,
+)  # fmt: skip
+from flexmbs.model.fields import Axis, Nonnegative, Switch
+
+CURVE = 4  # place of the curve in the parameters
+
+
+@law_kernel
+def roller(p, u, x, out):
+    """g = N · (y − c) − ρ at the point nearest to y, N = σ e_z × t; p = (ρ, σ, 0, 0, the curve)"""
+    r = load3(x, 0)
+    y = (r[0], r[1], 0.0)
+    at = nearest(p, CURVE, y, nearest_sample(p, CURVE, y))
+    c, cu, _ = curve_at(p, CURVE, at)
+    t = scale(1.0 / math.sqrt(dot(cu, cu)), cu)
+    n = scale(p[1], (-t[1], t[0], 0.0))
+    d = sub(y, c)
+    g, open_end = dot(n, d) - p[0], 0.0
+    if is_beyond(p, CURVE, at):
+        g, open_end = math.sqrt(dot(d, d)), 1.0
+    touching(out, g, open_end, n, t, scale(-p[0], n))
+
+
+@law_kernel
+def flat_face(p, u, x, out):
+    """g = n · y − max n · c, n = −m across the face; p = (m in the child's axes, 0, the curve)"""
+    n = scale(-1.0, mul(load9(x, 3), load3(p, 0)))
+    d = sub(curve_at(p, CURVE, farthest(p, CURVE, n))[0], load3(x, 0))
+    touching(out, -dot(n, d), 0.0, n, across(n), d)
+
+
+class CamRoller(FrameContact, kind="cam-roller"):
+    """A roller on the child touches a plane cam on the parent: g = N·(y − c) − radius, at the nearest point c of its profile.
+
+    The profile is a cubic spline in the x-y plane of the parent frame; the axis of the roller, through the origin of the child
+    frame, is along z. Its concave parts are less curved than the roller, which touches in one point. A closed profile is touched
+    from outside, an open one on the left of its direction; beyond its ends the contact is open.
+
+    Parameters
+    ----------
+    points : rows of 2 floats [m]
+        Points of the profile in the parent frame, at least 3.
+    radius : float [m]
+        Radius of the roller; 0: a knife edge.
+    closed : bool
+        Whether the last point is followed by the first.
+    reverse : bool
+        Touch the other side: closed profiles from inside, open ones on the right.
+    """
+
+    points: PlanePoints = dataclasses.field(kw_only=True)
+    radius: Nonnegative
+    closed: Switch = True
+    reverse: Switch = False
+
+    @model_validator(mode="after")
+    def _fits_its_hollows(self) -> "CamRoller":
+        hollow = float(sharpest(curve_numbers(self.points, self.closed), self._side()))
+        if self.radius * hollow > 1.0:
+            text = f"{self.radius:g} is above the least radius of curvature of a concave part, {1.0 / hollow:.3g}; reduce it"
+            raise NestedError([Problem(("radius",), text)])
+        return self
+
+    def _side(self) -> float:
+        """1 if the roller is on the left of the profile, −1 on its right."""
+        left = not (self.closed and area(self.points) > 0.0)
+        return 1.0 if left != self.reverse else -1.0
+
+    def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        return roller, (self.radius, self._side(), 0.0, 0.0, *curve_numbers(self.points, self.closed))
+
+
+class CamFace(FrameContact, kind="cam-face"):
+    """A flat face on the child touches a closed, plane cam on the parent: g = n·(y − c) at the point c farthest along n.
+
+    The profile is a cubic spline in the x-y plane of the parent frame. The face is unbounded and goes through the origin of the
+    child frame.
+
+    Parameters
+    ----------
+    points : rows of 2 floats [m]
+        Points of the closed profile in the parent frame, at least 3.
+    normal : direction
+        Normal of the face in the child frame, towards the cam, in the plane of the cam.
+    """
+
+    points: PlanePoints = dataclasses.field(kw_only=True)
+    normal: Axis
+
+    def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
+        return flat_face, (*self.normal, 0.0, *curve_numbers(self.points, closed=True))

@@ -1,0 +1,130 @@
+"""Points that slide along a curve: beads, slots, pins in grooves, cars on tracks.
+
+The child's origin y is held at the nearest point c(u) of a curve of the parent, (y − c) · c' = 0, by g_k = n_k · (y − c) with two
+normals n₁, n₂ of the curve. As n_k stays across the tangent t, n_k' · t = −n_k · t', and on the curve
+
+    ġ_k = n_k · ẏ,   g̈_k = n_k · ÿ − u̇ (n_k · t') (t · ẏ),   u̇ = c' · ẏ / (c'² + (c − y) · c'').
+
+Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), section 3.3; docs/theory.md, section 37.
+"""
+
+import dataclasses
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import model_validator
+
+from flexmbs.algebra.vectors import add, cross, dot, load3, load9, mul, scale, store3, sub, tmul
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.law_kernel import KEPT, ROW, Row, law_kernel
+from flexmbs.model.curves import (
+    SpatialPoints,
+    curve_at,
+    curve_numbers,
+    is_beyond,
+    length_of,
+    nearest,
+    nearest_sample,
+    normal_at,
+    normals_along,
+)
+from flexmbs.model.fields import Switch
+from flexmbs.model.relations.relation import Relation, point_row
+
+CURVE = 2  # place of the curve in the parameters, after the number of rows and the place of the normals
+FLAT = 1e-9  # of its size: distance of the points of a plane curve from its plane
+
+
+@law_kernel
+def on_curve(p, u, x, out):
+    """g_k = n_k · (y − c(u)), k = 1 in the plane of the curve, 2 out of it; p = (rows, place of the normals e, the curve, e at
+    its knots); its memory is u.
+
+    n₂ is e(u) without its part along the tangent, n₁ = n₂ × t. Beyond the ends the rows are not a number.
+    """
+    A, v, w = load9(x, 4), load3(x, 13), load3(x, 16)
+    y, rate = mul(A, load3(x, 1)), mul(A, v)
+    at = nearest(p, CURVE, y, u[1] if u[0] > 0.0 else nearest_sample(p, CURVE, y))
+    out[0] = 1.0
+    out[1] = at
+    c, cu, cuu = curve_at(p, CURVE, at)
+    d = sub(y, c)
+    size = math.sqrt(dot(cu, cu))
+    t = scale(1.0 / size, cu)
+    turn = scale(1.0 / size, sub(cuu, scale(dot(cuu, t), t)))  # t'
+    moves = dot(cu, rate) / max(size * size - dot(d, cuu), 1e-3 * size * size)  # u̇
+    e = normal_at(p, CURVE, int(p[1]), at)
+    second = sub(e, scale(dot(e, t), t))
+    second = scale(1.0 / math.sqrt(dot(second, second)), second)
+    first = cross(second, t)
+    zero = (0.0, 0.0, 0.0)
+    for k in range(int(p[0])):
+        n = first if k == 0 else second
+        nd = scale(-moves * dot(n, turn), t)
+        here = tmul(A, n)
+        point_row(out, k, dot(n, d), here, add(tmul(A, nd), cross(here, w)), zero, zero, v, w)
+        if is_beyond(p, CURVE, at):
+            store3(out, KEPT + ROW * k, (math.nan, math.nan, math.nan))
+
+
+class PointOnCurve(Relation, kind="point-on-curve"):
+    """The origin of the child frame slides along a curve of the parent: two equations, g = n₁·(y − c), n₂·(y − c).
+
+    The curve is a cubic spline through its points. A run that reaches an end of an open curve stops there.
+
+    Parameters
+    ----------
+    points : rows of 3 floats [m]
+        Points of the curve in the parent frame, at least 3.
+    closed : bool
+        Whether the last point is followed by the first.
+    planar : bool
+        Only the equation in the plane of the curve, for mechanisms that are held in this plane by other joints.
+    """
+
+    points: SpatialPoints = dataclasses.field(kw_only=False)
+    closed: Switch = False
+    planar: Switch = False
+
+    undefined: ClassVar[str] = "the point is beyond the ends of its curve; start within it, or add points"
+    lost: ClassVar[str] = "point {names} has reached an end of its curve; end the run before it, or add points"
+
+    @property
+    def rows(self) -> int:
+        return 1 if self.planar else 2
+
+    @property
+    def position_rows(self) -> int:
+        return self.rows
+
+    @property
+    def among_equals(self) -> str:
+        return self.name
+
+    def row(self) -> Row:
+        numbers = curve_numbers(self.points, self.closed)
+        normals = normals_along(numbers, self._across())
+        return Row(on_curve, (float(self.rows), float(CURVE + len(numbers)), *numbers, *normals.ravel().tolist()))
+
+    def clearance(self, R: Any, x: Any) -> float:
+        """Zero beyond the ends of an open curve, below 0.3 within 3 % of its length from an end."""
+        if self.closed:
+            return 1.0
+        numbers = curve_numbers(self.points, self.closed)
+        u = nearest(numbers, 0, tuple(x), nearest_sample(numbers, 0, tuple(x)))
+        end = min(u, length_of(numbers) - u) / length_of(numbers)
+        return 0.0 if is_beyond(numbers, 0, u) else float(min(max(10.0 * end, 0.0) + 1e-3, 1.0))
+
+    def _across(self) -> np.ndarray:
+        """Normal of the plane of the curve; of a straight line, any direction across it; of a spatial curve that of the plane
+        nearest to it."""
+        x = np.array(self.points) - np.mean(self.points, axis=0)
+        return np.linalg.svd(x)[2][2]
+
+    @model_validator(mode="after")
+    def _has_normals(self) -> "PointOnCurve":
+        x, e = np.array(self.points), self._across()
+        if self.planar and np.abs((x - x[0]) @ e).max() > FLAT * np.ptp(x, axis=0).max():
+            raise NestedError([Problem(("planar",), "the points are not in a plane; omit it, or correct them")])
+        return self
