@@ -44,9 +44,11 @@ from .model.contacts import SphereSphere as SphereSphere
 from .model.drives import Drive as Drive
 from .model.forces import Bushing as Bushing
 from .model.forces import FrameForce as FrameForce
+from .model.forces import GuideFriction as GuideFriction
 from .model.forces import JointFriction as JointFriction
 from .model.forces import JointSpring as JointSpring
 from .model.forces import JointTorque as JointTorque
+from .model.forces import PinFriction as PinFriction
 from .model.forces import PointSpring as PointSpring
 from .model.forces import UserForce as UserForce
 from .model.frames import Frame as Frame

@@ -55,7 +55,8 @@ class Row(NamedTuple):
     """The record of a law: its kernel with parameters p, and the laws of time or user functions that give u.
 
     gives: how many numbers each of them adds to u: 1, its value; 2 with its rate; the first ones of a user function.
-    keys: their keys in the declaration, for messages.  integral: the law has a force state.
+    keys: their keys in the declaration, for messages.  integral: the law has a force state.  loaded: it takes the loads of its
+    joint, which its reaction gives.
     """
 
     law: LawKernel
@@ -64,3 +65,4 @@ class Row(NamedTuple):
     gives: int = 1
     keys: tuple[str, ...] = ()
     integral: bool = False
+    loaded: bool = False

@@ -12,17 +12,22 @@ Newton-Euler algorithm); Luh, Walker and Paul (1980), J. Dyn. Syst. Meas. Contro
 (2020), chapter 5, for the equations of a flexible body.
 """
 
+import math
+
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
 from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
 from flexmbs.dynamics.constraints import apply_constraint_forces, cut_joint, drive_power, drive_values
 from flexmbs.dynamics.contacts import apply_contact_forces
-from flexmbs.dynamics.forces import apply_forces
+from flexmbs.dynamics.forces import apply_forces, joint_force
 from flexmbs.dynamics.frames import modal_force, current_shapes
 from flexmbs.dynamics.inertia import inertia_force
+from flexmbs.dynamics.joint_loads import any_loaded, loads_of_primary, loads_settled
 from flexmbs.dynamics.kinematics import outward
-from flexmbs.system.records import KINEMATICS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Equations, Evaluation
+from flexmbs.system.records import KINEMATICS, LOADINGS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Equations, Evaluation
+
+REACTIONS = 2.0  # `gathered`, and with forces loaded by reactions
 
 
 @entry
@@ -45,16 +50,17 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
 
 @entry
 def residual_at(model, here, none, t, slopes, gathered):
-    """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single bodies as they are."""
+    """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single bodies as they are; `REACTIONS`:
+    joint forces loaded by reactions take those of ṡ and λ."""
     system, work = model.system, model.work
     tree, motion = system.tree, work.motion
     q, s, r = here.q, here.s, here.r
-    with_slopes = slopes != 0.0
+    with_slopes, with_reactions = slopes != 0.0, gathered == REACTIONS
     clear_energies(system, work)
     for a in range(r.shape[0]):
         r[a] = 0.0
     kinematics(system, work, t, q, s, here.sd)
-    apply_forces(system, work, t, here, with_slopes)
+    apply_forces(system, work, t, here, (with_slopes, with_reactions))
     apply_contact_forces(system, work, q, s, with_slopes)
     if gathered != 0.0:
         apply_constraint_forces(system, work, q, here.lam)
@@ -67,6 +73,8 @@ def residual_at(model, here, none, t, slopes, gathered):
         r[a] -= work.force[a]
     if gathered != 0.0:
         inward(tree, work.frames, motion, q, r)
+        if with_reactions:
+            loaded_joint_forces(system, work, t, here, with_slopes)
         work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, here.lam)
     work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
     return 0
@@ -105,6 +113,46 @@ def residual(system, work, t, here, slopes):
     call(
         work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), given, given, t, 1.0 if slopes else 0.0, 1.0
     )  # fmt: skip
+
+
+@part
+def residual_with_reactions(system, work, t, here, slopes):
+    """`residual` with the joint forces that the reactions of ṡ and λ load (theory, section 39)."""
+    given = address_of(Evaluation(here.q, here.s, here.sd, here.lam, here.z, here.r))
+    call(
+        work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), given, given, t, 1.0 if slopes else 0.0, REACTIONS
+    )  # fmt: skip
+
+
+@part
+def balanced(system, work, t, here, turns):
+    """Whether the loads of ṡ and λ are those with which these were computed; keeps them for the next turn.
+
+    Where no loads are found in `LOADINGS` turns, ṡ is made NaN. Theory, section 39.
+    """
+    if not any_loaded(system.forces.joint):
+        return True
+    residual_with_reactions(system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False)
+    if loads_settled(work):
+        return True
+    if turns >= LOADINGS:
+        for a in range(here.sd.shape[0]):
+            here.sd[a] = math.nan
+        return True
+    return False
+
+
+@part
+def loaded_joint_forces(system, work, t, here, slopes):
+    """Joint forces loaded by the reactions of primary joints, once the inward sweep has given these: r ← r − τ."""
+    rows, at = system.forces.joint, system.tree.s_at
+    for f in range(rows.body.shape[0]):
+        if rows.loaded[f] > 0 and rows.body[f] >= 0:
+            loads_of_primary(system, work, f)
+            a = at[rows.body[f]] + rows.v[f]
+            before = work.force[a]
+            joint_force(system, work, t, here, f, slopes)
+            here.r[a] -= work.force[a] - before
 
 
 @part

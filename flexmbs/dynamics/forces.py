@@ -19,6 +19,7 @@ from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, scale, sub, tm
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
 from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist, keep_poses
 from flexmbs.dynamics.joints import relative_pose, relative_twist
+from flexmbs.dynamics.joint_loads import loads_of_cut
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
@@ -58,6 +59,9 @@ def scalar_slopes(system, work, rows, f, given, sign):
 def joint_force_value(system, work, f, given):
     """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v, z); the rate ż of its state into work.force_rate."""
     rows = system.forces.joint
+    if rows.loaded[f] > 0:
+        for a in range(4):
+            work.laws.x[4 + a] = work.loads[f, a]
     tau, loss, rate = scalar_law(system, work, rows, f, given)
     if rows.state[f] >= 0:
         work.force_rate[rows.state[f]] = rate
@@ -71,45 +75,60 @@ def force_state(rows, f, z):
 
 
 @called
-def joint_forces(system, work, t, here, slopes):
+def joint_forces(system, work, t, here, flags):
     """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ (theory, section 39).
 
-    Slopes −∂τ/∂β and −∂τ/∂η by joint; of a cut joint C⁺ᵀ (…) C⁺ (6×6) on the relative twist of its frames.
+    ``flags`` (slopes, with reactions): with reactions, the loads of cut joints are those of λ, and forces loaded by the reactions
+    of primary joints are left to `loaded_joint_forces`.
+    """
+    slopes, with_reactions = flags
+    rows = system.forces.joint
+    for f in range(rows.body.shape[0]):
+        if with_reactions and rows.loaded[f] > 0:
+            if rows.body[f] >= 0:
+                continue
+            loads_of_cut(system, work, f, here.lam)
+        joint_force(system, work, t, here, f, slopes)
+
+
+@part
+def joint_force(system, work, t, here, f, slopes):
+    """Joint force f (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint; of a cut joint C⁺ᵀ (…) C⁺ (6×6) on the relative
+    twist of its frames.
     """
     rows = system.forces.joint
     cut = work.cut
-    for f in range(rows.body.shape[0]):
-        i = rows.body[f]
-        k = rows.cut[f]
-        c = rows.v[f]
-        if i >= 0:
-            x = here.q[system.tree.q_at[i] + rows.q[f]]
-            v = here.s[system.tree.s_at[i] + c]
-        else:
-            x = work.beta[system.cuts.beta_at[k] + rows.q[f]]
-            v = cut.eta[k, c]
-        given = (t, x, v, force_state(rows, f, here.z))
-        tau, loss = joint_force_value(system, work, f, given)
-        work.power[POWER_FORCES] += (tau - loss) * v
-        work.power[POWER_LOSS] -= loss * v
-        row = 6 * c
-        if i >= 0:
-            work.force[system.tree.s_at[i] + c] += tau
-        else:
-            force = scale(tau, load3_at(cut.inverse, k, row))
-            moment = scale(tau, load3_at(cut.inverse, k, row + 3))
-            apply_pair(work, cut.pair, k, here.q, force, moment)
-        if slopes:
-            kx, kv = scalar_slopes(system, work, rows, f, given, -1.0)
-            work.joint_slope[f, 0] = kx
-            work.joint_slope[f, 1] = kv
-            if i < 0:
-                at = rows.coupling[f]
-                for a in range(6):
-                    for b in range(6):
-                        h = cut.inverse[k, row + a] * cut.inverse[k, row + b]
-                        work.slopes[at, a, b] = kx * h
-                        work.slopes[at, 6 + a, b] = kv * h
+    i = rows.body[f]
+    k = rows.cut[f]
+    c = rows.v[f]
+    if i >= 0:
+        x = here.q[system.tree.q_at[i] + rows.q[f]]
+        v = here.s[system.tree.s_at[i] + c]
+    else:
+        x = work.beta[system.cuts.beta_at[k] + rows.q[f]]
+        v = cut.eta[k, c]
+    given = (t, x, v, force_state(rows, f, here.z))
+    tau, loss = joint_force_value(system, work, f, given)
+    work.power[POWER_FORCES] += (tau - loss) * v
+    work.power[POWER_LOSS] -= loss * v
+    row = 6 * c
+    if i >= 0:
+        work.force[system.tree.s_at[i] + c] += tau
+    else:
+        force = scale(tau, load3_at(cut.inverse, k, row))
+        moment = scale(tau, load3_at(cut.inverse, k, row + 3))
+        apply_pair(work, cut.pair, k, here.q, force, moment)
+    if slopes:
+        kx, kv = scalar_slopes(system, work, rows, f, given, -1.0)
+        work.joint_slope[f, 0] = kx
+        work.joint_slope[f, 1] = kv
+        if i < 0:
+            at = rows.coupling[f]
+            for a in range(6):
+                for b in range(6):
+                    h = cut.inverse[k, row + a] * cut.inverse[k, row + b]
+                    work.slopes[at, a, b] = kx * h
+                    work.slopes[at, 6 + a, b] = kv * h
 
 
 @called
@@ -255,18 +274,19 @@ def pair_differences(rows, f, workspace, columns):
 
 
 @part
-def apply_forces(system, work, t, here, slopes):
+def apply_forces(system, work, t, here, flags):
     """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into work.power.
 
-    Theory, section 39.
+    ``flags`` (slopes, with reactions), see `joint_forces`. Theory, section 39.
     """
     forces = system.forces
+    slopes, _ = flags
     if slopes:
         for k in range(work.slopes.shape[0]):
             for a in range(12):
                 for b in range(6):
                     work.slopes[k, a, b] = 0.0
-    joint_forces(system, work, t, here, slopes)
+    joint_forces(system, work, t, here, flags)
     if forces.frame.coupling.shape[0] > 0:
         frame_forces(system, work, t, here)
     if forces.line.coupling.shape[0] > 0:

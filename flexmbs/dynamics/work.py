@@ -71,7 +71,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
         drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
         coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + np.arange(n_couplings)),
-        joint_slope=z((len(system.forces.joint.body), 2)),
+        joint_slope=z((len(system.forces.joint.body), 2)), loads=z((len(system.forces.joint.body), 8)),
         contact=ContactState(pair=_pairs(contacts.a, contacts.b, to_root, to_root), **_zeros(n_contacts, CONTACT)),
     )  # fmt: skip
 

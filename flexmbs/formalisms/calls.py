@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from flexmbs._jit.address import Entry, bound_entry, entry
 from flexmbs.dynamics.blocks import transmission
 from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
-from flexmbs.dynamics.equations import kinematics
-from flexmbs.dynamics.equations import residual as residual_of
+from flexmbs.dynamics.equations import balanced, kinematics
+from flexmbs.dynamics.equations import residual_with_reactions as residual_of
 from flexmbs.dynamics.events import Events, crossings, event_values
+from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kinematics import displace as displaced
 from flexmbs.dynamics.kinematics import midpoint, normalize_positions, rates
 from flexmbs.dynamics.kkt import independence, project
@@ -55,7 +56,13 @@ def derivative(model, here, same, t, a, b):
     Theory, section 33.
     """
     work = model.work
+    without_loads(work)
     status = accelerations(model.system, work, model.workspace, t, here)
+    turns = 0
+    while status >= 0 and not balanced(model.system, work, t, here, turns):
+        status = accelerations(model.system, work, model.workspace, t, here)
+        turns += 1
+    without_loads(work)
     rates(model.system.tree, model.system.joints, here.q, here.s, here.qd)
     for i in range(here.zd.shape[0]):
         here.zd[i] = work.force_rate[i]

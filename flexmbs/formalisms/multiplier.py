@@ -23,7 +23,8 @@ from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import solve
 from flexmbs.algebra.small import split_solution
 from flexmbs.dynamics.constraints import drive_power
-from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.equations import balanced, residual
+from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kkt import independence, kkt_matrix, project
 from flexmbs.formalisms.formalism import Formalism, NoWorkspace
 from flexmbs.formalisms.stabilization import (
@@ -122,4 +123,11 @@ def consistent(system, work, t, here, tolerance, iterations, left):
     Returns the number of dependent rows or −1 − node of an indefinite mass matrix. Theory, sections 32 and 50.
     """
     left[0] = project(system, work, t, here.q, here.s, tolerance, iterations)
-    return bordered_accelerations(system, work, 0.0, t, here)
+    without_loads(work)
+    status = bordered_accelerations(system, work, 0.0, t, here)
+    turns = 0
+    while status >= 0 and not balanced(system, work, t, here, turns):
+        status = bordered_accelerations(system, work, 0.0, t, here)
+        turns += 1
+    without_loads(work)
+    return status

@@ -33,7 +33,7 @@ def accelerations(system, work, workspace, t, here):
     for a in range(3):
         work.power[a] = 0.0
     if system.forces.joint.coupling.shape[0] > 0:
-        joint_forces(system, work, t, here, False)
+        joint_forces(system, work, t, here, (False, False))
     return rigid_accelerations(system, workspace.rigid, here, work.force)
 
 
@@ -53,7 +53,10 @@ KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity",
 
 
 def is_rigid_tree(system: System) -> bool:
-    """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record has an entry."""
+    """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record has an entry, and no force
+    depends on reactions."""
+    if system.forces.joint.loaded.any():
+        return False
     return not system.tree.nf.any() and not any(array.size for name, array in _arrays(system, "") if not name.startswith(KNOWN))
 
 

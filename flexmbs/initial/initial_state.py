@@ -18,6 +18,7 @@ from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AssemblyWarning, InputError
 from flexmbs.formalisms.multiplier import consistent
+from flexmbs.initial.locked_friction import locked_friction
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.check_functions import require_functions
 from flexmbs.model.forces import AlongLine
@@ -156,7 +157,10 @@ def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = No
     settled = settle(compiled, work, t, q.copy(), s.copy())
     terms(compiled.system, work, t, q, s)  # at the state itself: the projection changes it within round-off
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
-        raise InputError(*(_of_functions(compiled) or [f"model: no finite accelerations at t = {t:g} s; check {SUSPECTS}"]))
+        locked = locked_friction(compiled.model)
+        found = [f"model: no accelerations at t = {t:g} s: {locked}"] if locked else []
+        found = _of_functions(compiled) or found or [f"model: no finite accelerations at t = {t:g} s; check {SUSPECTS}"]
+        raise InputError(*found)
     wrong = contradicting_rates(compiled, work.gs.velocity, s)
     if wrong:
         raise InputError(*wrong)

@@ -83,6 +83,7 @@ class EventDriven(Integrator):
 
     step: None = field(default=None, init=False)
     name: ClassVar[str] = "event-driven"
+    has_reactions: ClassVar[bool] = False
     control: ClassVar[Control] = Control(0.2)
     evaluated: ClassVar[bool] = True
     uses: ClassVar[tuple[int, ...]] = (DERIVATIVE, CONTACTS, ROWS)

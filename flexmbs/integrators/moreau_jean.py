@@ -98,6 +98,7 @@ class MoreauJean(Integrator):
     rtol: None = field(default=None, init=False)
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "moreau-jean"
+    has_reactions: ClassVar[bool] = False
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, CONTACTS, ROWS, PROJECT)
     needs: ClassVar[str] = "residual"
     contacts: ClassVar[bool] = True

@@ -74,6 +74,7 @@ class Rattle(Integrator):
     rtol: None = field(default=None, init=False)
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "rattle"
+    has_reactions: ClassVar[bool] = False
     explicit: ClassVar[bool] = True
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, VARIATION)
     needs: ClassVar[str] = "residual"

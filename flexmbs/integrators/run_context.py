@@ -6,6 +6,7 @@ residual M ṡ − k − Gᵀ λ and the matrix K_b. The stepper holds three: ``
 """
 
 import itertools
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +76,7 @@ class Exchange(NamedTuple):
     e0: np.ndarray  # (ns,) terms of a variational step, at its start and at its end
     e1: np.ndarray
     nonholonomic: np.ndarray  # (nc,) int64 rows that constrain velocities alone
+    loaded: np.ndarray  # (2,) of forces that depend on reactions: iterations at most, 0: none; last relative change
 
 
 class ContactData(NamedTuple):
@@ -254,6 +256,32 @@ def evaluate_constraints(context, point, t):
     call(context.calls[CONSTRAINTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)
 
 
+@part
+def settle_loads(context, point, here, t):
+    """Corrections of ṡ and λ by the forces that their reactions load, with the factor of M and G that stands."""
+    x, ns, loaded = context.exchange.x, here.s.shape[0], context.exchange.loaded
+    size = 0.0
+    for turn in range(int(loaded[0])):
+        residual(context, point, t, False)
+        for a in range(ns):
+            x[a] = -context.exchange.r[a]
+        for a in range(here.lam.shape[0]):
+            x[ns + a] = -context.exchange.gdd[a]
+        correction(context, point)
+        change = 0.0
+        for a in range(ns):
+            here.sd[a] += x[a]
+            change = max(change, abs(x[a]))
+            size = max(size, abs(here.sd[a]))
+        for a in range(here.lam.shape[0]):
+            here.lam[a] -= x[ns + a]
+        if change <= loaded[1] * size:
+            return
+        if turn == int(loaded[0]) - 1:
+            for a in range(ns):
+                here.sd[a] = math.nan
+
+
 @called
 def settle_accelerations(context, point, here, t, factored):
     """ṡ, λ, rates and powers of a point: M ṡ = k + Gᵀ λ, G ṡ = γ, with the current factor of M and G, or with a new one unless
@@ -274,6 +302,8 @@ def settle_accelerations(context, point, here, t, factored):
         x[ns + a] = -context.exchange.gdd[a]
     correction(context, point)
     split_solution(x, here.sd, here.lam)
+    if context.exchange.loaded[0] > 0.0:
+        settle_loads(context, point, here, t)
     for a in range(here.lam.shape[0]):
         here.power[2] += here.lam[a] * context.exchange.drive_rate[a]
     return DONE

@@ -28,7 +28,7 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
             yield from _frame_problem((item.section, item.name, key), ref, known)
         use = item.coordinate_used()
         if use is not None and use.joint not in unread:
-            yield from _coordinate_problems((item.section, item.name), use, model.joints)
+            yield from _coordinate_problems(item, use, model.joints)
     for cut in model.cuts:
         if cut not in model.joints and cut not in unread:
             yield Problem(("cuts",), f"no joint '{cut}'; {close_names(cut, model.joints)}")
@@ -44,8 +44,8 @@ def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> I
         yield Problem(path, f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(frames) or 'none'}")
 
 
-def _coordinate_problems(path: tuple[str, ...], use: CoordinateUse, joints: "dict[str, Joint]") -> Iterator[Problem]:
-    joint = joints.get(use.joint)
+def _coordinate_problems(item: Item, use: CoordinateUse, joints: "dict[str, Joint]") -> Iterator[Problem]:
+    joint, path = joints.get(use.joint), (item.section, item.name)
     if joint is None:
         yield Problem((*path, "joint"), f"no joint '{use.joint}'; {close_names(use.joint, joints)}")
     elif use.coordinate >= joint.nv:
@@ -54,6 +54,13 @@ def _coordinate_problems(path: tuple[str, ...], use: CoordinateUse, joints: "dic
     elif not has_position(joint, use.coordinate):
         text = f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) has a velocity but no position"
         yield Problem((*path, "coordinate"), f"{text}; use a joint or a chain of single motions (revolute, prismatic, ...)")
+    elif why := item.unfit_for(joint, _motion_of(joint, use.coordinate)):
+        yield Problem((*path, "coordinate"), f"coordinate {use.coordinate} of joint '{use.joint}' {why}")
+
+
+def _motion_of(joint: "Joint", index: int) -> Any:
+    """The motion of a degree of freedom with a position."""
+    return [motion for motion in joint.motions for _ in range(motion.nv)][index]
 
 
 def has_position(joint: "Joint", index: int) -> bool:

@@ -1,12 +1,16 @@
 """`Item`: a named member of a model that connects or acts between bodies: joints, forces, drives."""
 
 import dataclasses
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flexmbs.declaration import Declaration, Problem
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.fields import Name
 from flexmbs.model.frames import ItemHandle
+
+if TYPE_CHECKING:
+    from flexmbs.model.joints import Joint
+    from flexmbs.model.motions import Motion
 
 
 class CoordinateUse(NamedTuple):
@@ -34,6 +38,10 @@ class Item(Declaration):
     def coordinate_used(self) -> CoordinateUse | None:
         """The degree of freedom of a joint on which it acts, if any."""
         return None
+
+    def unfit_for(self, joint: "Joint", motion: "Motion") -> str:
+        """Why the degree of freedom of this motion of the joint is not one on which it can act, or nothing."""
+        return ""
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         """Its constraint rows by class; none for a force."""

@@ -10,7 +10,7 @@ from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
-from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual
+from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual_with_reactions
 from flexmbs.dynamics.forces import apply_forces, force_state, joint_force_value
 from flexmbs.dynamics.frames import end_pose, frame_pose, frame_rates, pose_between, world_pose
 from flexmbs.dynamics.inertia import body_energy
@@ -79,7 +79,7 @@ def joint_history(system, work, states, found):
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         here = Evaluation(states.q[i], states.s[i], states.sd[i], states.lam[i], states.z[i], work.r)
-        residual(system, work, states.t[i], here, False)
+        residual_with_reactions(system, work, states.t[i], here, False)
         for b in range(nb):
             for a in range(6):
                 primary[i, b, a] = work.motion.through[b, a]
@@ -199,7 +199,7 @@ def applied_history(system, work, states, out):
         clear_energies(system, work)
         here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, states.z[i], work.zero)
         body_motion(system, work, here.q, here.s, here.sd)
-        apply_forces(system, work, states.t[i], here, False)
+        apply_forces(system, work, states.t[i], here, (False, False))
         for b in range(out.shape[1]):
             for a in range(6):
                 out[i, b, a] = work.motion.applied[b, a]

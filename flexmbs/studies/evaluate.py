@@ -44,7 +44,17 @@ class Evaluator:
         self.work, self.workspace = make_work(compiled.system, beta), formalism.workspace(compiled)
         work, z = self.work, np.zeros
         exchange = Exchange(
-            work.r, work.x, *work.gs, work.beta, work.status, z(GAUGES), work.drive_rate, z(ns), z(ns), z(nc, np.int64)
+            work.r,
+            work.x,
+            *work.gs,
+            work.beta,
+            work.status,
+            z(GAUGES),
+            work.drive_rate,
+            z(ns),
+            z(ns),
+            z(nc, np.int64),
+            z(2),
         )
         self.point = make_point(nq, ns, nz, nc)
         self.model, self.packed = Packed(Model(compiled.system, work, self.workspace, exchange)), Packed(self.point)

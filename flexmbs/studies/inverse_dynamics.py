@@ -7,7 +7,7 @@ import numpy as np
 
 from flexmbs.api.solution import Solution
 from flexmbs.dynamics.dense import terms
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, SolverError
 from flexmbs.initial import arguments
 from flexmbs.model.check_functions import require_functions
 from flexmbs.results.joints import path_coordinates
@@ -17,7 +17,7 @@ from flexmbs.studies.jacobians import joint_directions_of
 from flexmbs.studies.sequence import solution_of
 from flexmbs.studies.tangent import evaluate
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import POWER_FORCES
+from flexmbs.system.records import LOADINGS, POWER_FORCES, SETTLED
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +93,18 @@ def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[
     rows = np.arange(compiled.n_constraints) if keep_drives else np.setdiff1d(np.arange(compiled.n_constraints), driven)
     S = [joint_directions_of(state, name) for name in names]
     columns = np.vstack([known.G[rows], *S]).T
-    needed = evaluate(replace(state, lam=np.zeros(compiled.n_constraints))).r
-    x = np.linalg.lstsq(columns, needed, rcond=1e-10)[0] if columns.size else np.zeros(columns.shape[1])
     lam = np.zeros(compiled.n_constraints)
-    lam[rows] = x[: len(rows)]
+    loaded = bool(compiled.system.forces.joint.loaded.any())
+    for _ in range(LOADINGS if loaded else 1):
+        needed = evaluate(replace(state, lam=lam)).r + known.G.T @ lam
+        x = np.linalg.lstsq(columns, needed, rcond=1e-10)[0] if columns.size else np.zeros(columns.shape[1])
+        before, lam = lam, np.zeros(compiled.n_constraints)
+        lam[rows] = x[: len(rows)]
+        if np.abs(lam - before).max(initial=0.0) <= SETTLED * np.abs(lam).max(initial=0.0):
+            break
+    else:
+        if loaded:
+            raise SolverError("inverse_dynamics: no reactions agree with the friction that they cause; reduce the friction")
     asked = np.concatenate([np.flatnonzero(np.isin(rows, driven)), np.arange(len(rows), columns.shape[1])]).astype(int)
     power = float(x[len(rows) :] @ (columns.T @ state.s)[len(rows) :])
     return lam, x[len(rows) :], needed - columns @ x, _unique(columns, asked), power

@@ -9,8 +9,10 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.dynamics.dense import Terms
+from flexmbs.errors import InputError
 from flexmbs.initial.arguments import require_no_contacts
 from flexmbs.initial.assembly import holonomic_rows
+from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.results.state import HasState, State, state_about
 from flexmbs.studies.balance import free_directions
 from flexmbs.studies.jacobians import partition
@@ -89,6 +91,7 @@ def linearize(
     """
     here = state_about(model, at)
     require_no_contacts(model, "linearize")
+    _require_rest_of_loaded(here)
     slopes, known = tangents(here), dense(here)
     full, A = _full(here, slopes, known)
     wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
@@ -135,6 +138,13 @@ def linearize(
         here, y, y, SteadyAxes(here, ()).steady, mass[:, :n], damping[:, :n], stiffness[:, :n], N,
         np.vstack([upper, middle, lower]), B, C, through, *ports, full,
     )  # fmt: skip
+
+
+def _require_rest_of_loaded(here: State) -> None:
+    """Raise `InputError` where friction that depends on reactions slides: its change with λ is not part of the matrices."""
+    if np.abs(here.s).max(initial=0.0) > 0.0:
+        for name in loaded_by_reactions(here.compiled.model.forces.values()):
+            raise InputError(f"linearize: friction '{name}' depends on reactions; linearize a state at rest, or remove it")
 
 
 def _full(here: State, slopes: Tangents, known: Terms) -> tuple[Full, np.ndarray]:

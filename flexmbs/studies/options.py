@@ -18,6 +18,7 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import STABILIZATIONS, Baumgarte, Projection
 from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.model.check import require_model
+from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.model.relations import nonholonomic
 from flexmbs.system.topology import COORDINATES, topology
 
@@ -156,6 +157,16 @@ def check_velocity_rows(model: Model, method: Integrator) -> None:
             f"integrator: '{method.name}' enforces constraints on positions only, not those on velocities of joint "
             f"{', '.join(map(repr, found))}; take one of {able}"
         )
+
+
+def check_reactions(model: Model, method: Integrator) -> None:
+    """Raise `InputError` if forces depend on reactions, which the integrator does not have within its steps."""
+    for name in loaded_by_reactions(model.forces.values()):
+        if not method.has_reactions:
+            able = ", ".join(name for name, kind in INTEGRATORS.items() if kind.has_reactions)
+            raise InputError(
+                f"forces.{name}: integrator '{method.name}' takes no forces that depend on reactions; use one of {able}"
+            )
 
 
 def check_contacts(model: Model, method: Integrator) -> None:

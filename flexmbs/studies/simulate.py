@@ -25,11 +25,13 @@ from flexmbs.model.check import declaration_report
 from flexmbs.model.laws import Constant, TimeLaw
 from flexmbs.model.parts import model_parts
 from flexmbs.results.state import HasState, given_state, started
+from flexmbs.studies.determined_loads import require_determined_loads
 from flexmbs.studies.options import (
     OF_INTEGRATOR,
     asked,
     check_contacts,
     check_progress,
+    check_reactions,
     check_velocity_rows,
     chosen_formalism,
     chosen_integrator,
@@ -122,6 +124,8 @@ def _simulate(
     run.begin(first_state)
     first = pivots(compiled, regular.q, regular.s, regular.beta)
     redundant = first.dependent(DEPENDENT)
+    if redundant:
+        require_determined_loads(compiled, first_state)
     if progress:
         progress(0.0, "compiling (once)")
     prepared = time.perf_counter()
@@ -164,6 +168,7 @@ def _checked(model: Model, method: Integrator, t_end: float) -> list[str]:
     report.raise_errors()
     check_velocity_rows(model, method)
     check_contacts(model, method)
+    check_reactions(model, method)
     require_stated_rates(model, 0.0, t_end)
     return list(report.warnings)
 

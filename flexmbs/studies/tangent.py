@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmbs._jit.address import packed
 from flexmbs.dynamics.dense import Terms, terms
-from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.equations import residual_with_reactions
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import SolverError
 from flexmbs.results.state import State
@@ -41,7 +41,7 @@ def perturbed(system, work, t, base, steps, x, out):
         for a in range(nz):
             x[3, a] = base[3, a] + steps[i, 3 * ns + a]
         here = Evaluation(x[0], x[1], x[2], base[4], x[3], work.r)
-        residual(system, work, t + steps[i, 3 * ns + nz], here, False)
+        residual_with_reactions(system, work, t + steps[i, 3 * ns + nz], here, False)
         for a in range(ns):
             out[i, a] = work.r[a]
         at = ns

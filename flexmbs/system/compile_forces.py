@@ -90,16 +90,17 @@ def compile_forces(
     for each in acting["joint"]:
         place = places[each.joint]
         freedom = place.coordinate(each.item, each.coordinate)
-        on_joint.append((place.body, place.cut, *freedom, states.index(each.item) if each.row.integral else -1))
+        number = states.index(each.item) if each.row.integral else -1
+        on_joint.append((place.body, place.cut, *freedom, number, int(each.row.loaded) * (1 + int(place.reversed))))
         ends_of = model.joints[each.joint].parent, model.joints[each.joint].child
         across.append(coupling(*ends_of) if place.cut >= 0 else -1)
     pairs += lawful(model)
     couplings, paths = _couplings(shape, pairs, frame, paths)
     laws_of = {place: columns(ForceLaws, numbers[place]) for place in Forces._fields}
     values = {place: _values(rows, lengths=place == "line") for place, rows in acting.items()}
-    body, cut, v, q, state = np.array(on_joint, np.int64).reshape(-1, 5).T.copy()
+    body, cut, v, q, state, loaded = np.array(on_joint, np.int64).reshape(-1, 6).T.copy()
     forces = Forces(
-        joint=JointForces(laws_of["joint"], np.array(across, np.int64), body, cut, v, q, state, values["joint"]),
+        joint=JointForces(laws_of["joint"], np.array(across, np.int64), body, cut, v, q, state, loaded, values["joint"]),
         **{place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), values[place]) for place in ends},
     )
     return forces, couplings, paths, states

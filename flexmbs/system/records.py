@@ -31,6 +31,8 @@ SPARE = 8  # scratch behind Work.beta
 KINEMATICS, RESIDUAL, KKT, N_CALLS = range(4)
 # indices in Work.power
 POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
+# iterations at most for the loads of forces that depend on reactions, and last change, of the largest
+LOADINGS, SETTLED = 200, 1e-13
 
 
 class Tree(NamedTuple):
@@ -189,6 +191,7 @@ class JointForces(NamedTuple):
     v: np.ndarray
     q: np.ndarray
     state: np.ndarray  # force state or −1
+    loaded: np.ndarray  # 1: its law takes the loads of the joint; 2: of one that the tree passes from the child to the parent
     value: np.ndarray  # (n, width) parameters of the laws
 
 
@@ -408,6 +411,7 @@ class Work(NamedTuple):
     coupling: Pairs
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
+    loads: np.ndarray  # (njf, 8) loads of the joints of loaded joint forces, and those before
     contact: ContactState
 
 

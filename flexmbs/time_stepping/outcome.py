@@ -9,6 +9,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import shown
 from flexmbs.initial.dependent_motions import NEARLY_DEPENDENT, dependent_motions
+from flexmbs.initial.locked_friction import locked_friction
 from flexmbs.initial.undefined_rows import NEARLY_UNDEFINED, undefined_relations
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.event_driven import TOO_MANY
@@ -50,9 +51,15 @@ def outcome(
         or _dependent(compiled, context, work, good)
         or _singular(compiled, context, work, first)
         or _passed(compiled, context, work, first, good)
+        or _locked(status, compiled)
         or _numbers(status, compiled, context, h)
     )
     return f"stopped at t = {t:.6g} s: {cause}"
+
+
+def _locked(status: int, compiled: Compiled) -> str:
+    """Friction that depends on reactions, where no accelerations agree with it."""
+    return locked_friction(compiled.model) if status in (NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL) else ""
 
 
 def _function(compiled: Compiled) -> str:

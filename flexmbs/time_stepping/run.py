@@ -68,7 +68,7 @@ from flexmbs.integrators.stepper import integrate, state_at
 from flexmbs.integrators.unseen_contacts import RECENT, REJECTS, REPORTS, first_evaluation
 from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import System, Work
+from flexmbs.system.records import LOADINGS, SETTLED, System, Work
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.event_location import event_records, located
@@ -152,7 +152,17 @@ class Run:
         work, z = self.work, np.zeros
         nonholonomic = (~holonomic_rows(self.compiled)).astype(np.int64)
         exchange = Exchange(
-            work.r, work.x, *work.gs, work.beta, work.status, z(GAUGES), work.drive_rate, z(f.ns), z(f.ns), nonholonomic
+            work.r,
+            work.x,
+            *work.gs,
+            work.beta,
+            work.status,
+            z(GAUGES),
+            work.drive_rate,
+            z(f.ns),
+            z(f.ns),
+            nonholonomic,
+            np.array([LOADINGS * self.compiled.system.forces.joint.loaded.any(), SETTLED]),
         )
         control = method.control
         clock = z(CLOCK)

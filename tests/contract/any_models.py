@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 
 import any_functions as given
 import numpy as np
-from instants import instants
+from instants import Instant, instants
 from random_models import Poses, Recipe, driven_coordinates, flat, regular, spatial, with_frame
 from samples import Random, some_axis
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
 from flexmbs.declaration import Declaration
+from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.model.bodies import Body
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.contacts import Contact
 from flexmbs.model.drives import Drive
-from flexmbs.model.forces import Force
+from flexmbs.model.forces import Force, JointForce, loaded_by_reactions
 from flexmbs.model.interpolation import INTERPOLATIONS
 from flexmbs.model.joints import Joint
 from flexmbs.model.laws import JointLaw, TimeLaw
@@ -91,10 +92,17 @@ def any_model(seed: int, wanted: str = "") -> Drawn:
         except fm.InputError as error:
             given_up[error.problems[0]] += 1
             continue
-        if all(regular(now, len(model.drives)) for now in found.values()):
+        if not all(regular(now, len(model.drives)) for now in found.values()):
+            given_up[SINGULAR] += 1
+        elif loaded_by_reactions(model.forces.values()) and any(_redundant(now) for now in found.values()):
+            given_up["friction of undetermined reactions"] += 1
+        else:
             return Drawn(model, given_up)
-        given_up[SINGULAR] += 1
     raise ValueError(f"no model in {TRIES} tries of seed {seed}: {given_up}")
+
+
+def _redundant(now: Instant) -> bool:
+    return bool(redundant_rows(now.compiled, now.q, now.s, now.beta))
 
 
 def _whole(rng: Random) -> fm.Model | None:
@@ -347,7 +355,9 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
     """A force of any kind on any joint or frame."""
     able = [(j, at[0]) for j, joint in model.joints.items() for at in driven_coordinates(joint)]
     kind = str(rng.choice(list(Force.kinds)))
-    if kind.startswith("joint"):
+    if kind in ("pin-friction", "guide-friction"):
+        able = [(j, v) for j, v in able if _may_rub(kind, model.joints[j], v)]
+    if issubclass(Force.kinds[kind], JointForce):
         if able:
             joint, v = able[int(rng.integers(len(able)))]
             model.add(_joint_force(kind, name, joint, v, rng))
@@ -369,6 +379,13 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
     model.add(made[kind]())
 
 
+def _may_rub(kind: str, joint: Joint, v: int) -> bool:
+    """Whether friction of reactions goes with a degree of freedom."""
+    motion = [motion for motion in joint.motions for _ in range(motion.nv)][v]
+    screw = motion.turns and not motion.rotations
+    return (joint.nv == 1 or joint.kind == "cylindrical") and not screw and motion.turns == (kind == "pin-friction")
+
+
 def _spring(rng: Random) -> dict[str, Any]:
     choices: list[dict[str, Any]] = [
         {"k": 30.0, "c": 2.0, "length": 0.4}, {"k": 30.0}, {"law": given.rubber}, {"law": given.jitted_rubber, "length": 0.7},
@@ -382,6 +399,12 @@ def _joint_force(kind: str, name: str, joint: str, v: int, rng: Random) -> Any:
     if kind == "joint-friction":
         static = {"static": 1.5, "stribeck_velocity": 0.4} if rng.random() < 0.5 else {}
         return fm.JointFriction(name, joint, coulomb=1.0, viscous=0.2, regularization=0.1, coordinate=v, **static)
+    if kind.endswith("-friction"):
+        rubs = {"friction": 0.1, "preload": 0.2, "regularization": 0.2}
+        static = {"static": 0.2, "stribeck_velocity": 0.5} if rng.random() < 0.5 else {}
+        if kind == "pin-friction":
+            return fm.PinFriction(name, joint, radius=0.05, length=0.8, arm=0.03, coordinate=v, **rubs, **static)
+        return fm.GuideFriction(name, joint, length=1.5, width=2.0, coordinate=v, **rubs, **static)
     return fm.JointTorque(name, joint, _joint_law(rng), coordinate=v)
 
 

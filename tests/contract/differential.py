@@ -24,10 +24,12 @@ from flexmbs.errors import FlexmbsError
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.integrators import INTEGRATORS, Integrator
+from flexmbs.results.state import State
 from flexmbs.studies.evaluate import Evaluator
+from flexmbs.studies.tangent import evaluate as equations
 from flexmbs.system.check import WARN
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import SPARE, copied
+from flexmbs.system.records import LOADINGS, SPARE, copied
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.run import facts, make_outputs
 
@@ -216,7 +218,15 @@ def _compare_states(report: Report, model: fm.Model, states: list[At]) -> None:
 def _dense(compiled: Compiled, at: At) -> tuple[Answer, Any]:
     """Udwadia and Kalaba's formula on the dense terms."""
     t = terms(compiled.system, make_work(compiled.system, at.start.beta), at.t, at.start.q, at.start.s, at.z)
-    return reference(t), t
+    found = reference(t)
+    for _ in range(LOADINGS if compiled.system.forces.joint.loaded.any() else 0):
+        # forces that depend on reactions: k of these accelerations and multipliers
+        state = State(compiled, at.t, at.start.q, at.start.s, found.sd, found.lam, at.z, at.start.beta)
+        t = t._replace(k=t.M @ found.sd - t.G.T @ found.lam - equations(state).r)
+        before, found = found, reference(t)
+        if np.abs(found.sd - before.sd).max() <= 1e-13 * np.abs(found.sd).max():
+            break
+    return found, t
 
 
 def _evaluated(report: Report, joint: Compiled, form: Any, coordinates: str, states: list[At]) -> tuple[Compiled, list[Answer]]:

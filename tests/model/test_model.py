@@ -283,7 +283,7 @@ def test_every_kind_passes_the_check(tmp_path) -> None:
     declared = {
         (family, kind) for family in ("bodies", "joints", "forces", "drives", "contacts") for kind in _kinds(model, family)
     }
-    assert len(declared) == 3 + 12 + 7 + 1 + 7
+    assert len(declared) == 3 + 12 + 9 + 1 + 7
     assert errors(model) == []
 
 

@@ -6,9 +6,13 @@ from flexmbs.model.forces.force import BetweenFrames as BetweenFrames
 from flexmbs.model.forces.force import Force as Force
 from flexmbs.model.forces.force import JointForce as JointForce
 from flexmbs.model.forces.force import OnFrame as OnFrame
+from flexmbs.model.forces.force import loaded_by_reactions as loaded_by_reactions
 from flexmbs.model.forces.frame_force import FrameForce as FrameForce
 from flexmbs.model.forces.joint_friction import JointFriction as JointFriction
 from flexmbs.model.forces.joint_spring import JointSpring as JointSpring
 from flexmbs.model.forces.joint_torque import JointTorque as JointTorque
+from flexmbs.model.forces.loaded_friction import GuideFriction as GuideFriction
+from flexmbs.model.forces.loaded_friction import LoadedFriction as LoadedFriction
+from flexmbs.model.forces.loaded_friction import PinFriction as PinFriction
 from flexmbs.model.forces.point_spring import PointSpring as PointSpring
 from flexmbs.model.forces.user_force import UserForce as UserForce

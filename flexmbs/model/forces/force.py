@@ -6,6 +6,7 @@ is in the file of its declaration.
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from pydantic import model_validator
@@ -34,7 +35,8 @@ class Force(Item, section="forces"):
 class JointForce(Force):
     """A generalized force τ (N or N m) on one degree of freedom of a joint.
 
-    Law: x = (t, coordinate, rate η, force state z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x, −∂τ/∂η).
+    Law: x = (t, coordinate, rate η, force state z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x, −∂τ/∂η). A ``loaded``
+    law also gets F_across, F_along, M_bending, M_torsion of the joint's reaction (`flexmbs.dynamics.joint_loads`).
 
     Parameters
     ----------
@@ -51,6 +53,11 @@ class JointForce(Force):
 
     def coordinate_used(self) -> CoordinateUse:
         return CoordinateUse(self.joint, self.coordinate)
+
+
+def loaded_by_reactions(forces: Iterable[Force]) -> list[str]:
+    """Names of the forces that depend on reactions."""
+    return [force.name for force in forces if isinstance(force, JointForce) and force.row().loaded]
 
 
 class OnFrame(Force):

@@ -1,0 +1,183 @@
+"""Friction in a joint from the reaction that it carries: bearings with pins, guides with slides.
+
+    Q = −(P + μ(η) W) tanh(η/v_r),   μ(η) = μ_d + (μ_s − μ_d) exp(−(η/v_s)²),
+
+with a preload P and the load W of the bearing or guide. ṡ, λ and W depend on each other and are solved together; where none
+solves them, as in a guide that locks itself, the run stops.
+"""
+
+import math
+from typing import ClassVar
+
+from pydantic import model_validator
+
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.law_kernel import LawPart, Row, nonlinear_law
+from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
+from flexmbs.model.forces.force import JointForce
+from flexmbs.model.forces.joint_friction import CHORD
+from flexmbs.model.joints import Joint
+from flexmbs.model.motions import Motion
+
+PRELOAD, DYNAMIC, STATIC, STRIBECK, REGULARIZATION = range(5)  # indices in p, before the arms
+ACROSS, ALONG, BENDING, TORSION = range(4, 8)  # in x: F_across, F_along, M_bending, M_torsion of the joint
+
+
+@LawPart
+def rubbing(p, x, out, load):
+    """τ = −(P + μ(η) W) tanh(η/v_r) of the rate η"""
+    v = x[2]
+    y = v / p[STRIBECK]
+    mu = p[DYNAMIC] + (p[STATIC] - p[DYNAMIC]) * math.exp(-y * y)
+    out[0] = -(p[PRELOAD] + mu * load) * math.tanh(v / p[REGULARIZATION])
+    out[1] = out[0]
+
+
+@LawPart
+def rubbing_slopes(p, x, out, load):
+    """−∂τ/∂η at the load, or the fraction of the secant −τ/η that keeps the iteration from overshooting near sticking."""
+    v, vr = x[2], p[REGULARIZATION]
+    stribeck = v / p[STRIBECK]
+    rise = (p[STATIC] - p[DYNAMIC]) * math.exp(-stribeck * stribeck) * load
+    size = p[PRELOAD] + p[DYNAMIC] * load + rise
+    if abs(v) < 1e-4 * vr:
+        out[1] = size / vr
+        return
+    th = math.tanh(v / vr)
+    tangent = size * (1.0 - th * th) / vr - 2.0 * stribeck / p[STRIBECK] * rise * th
+    out[1] = max(tangent, CHORD * size * th / v)
+
+
+@LawPart
+def load_of_pin(p, x):
+    """W = r (F_across + 2 M_bending/l) + r_a F_along; p[5:] = (r, 2/l, r_a)"""
+    return p[5] * (x[ACROSS] + p[6] * x[BENDING]) + p[7] * x[ALONG]
+
+
+@LawPart
+def load_of_guide(p, x):
+    """W = F_across + 2 M_bending/l + 2 M_torsion/w; p[5:] = (2/l, 2/w)"""
+    return x[ACROSS] + p[5] * x[BENDING] + p[6] * x[TORSION]
+
+
+@nonlinear_law
+def pin_friction(p, u, x, out):
+    """Friction torque of a pin"""
+    rubbing(p, x, out, load_of_pin(p, x))
+
+
+@pin_friction.slopes
+def pin_slopes(p, u, x, out):
+    """Damping of a pin"""
+    rubbing_slopes(p, x, out, load_of_pin(p, x))
+
+
+@nonlinear_law
+def guide_friction(p, u, x, out):
+    """Friction force of a slide"""
+    rubbing(p, x, out, load_of_guide(p, x))
+
+
+@guide_friction.slopes
+def guide_slopes(p, u, x, out):
+    """Damping of a slide"""
+    rubbing_slopes(p, x, out, load_of_guide(p, x))
+
+
+class LoadedFriction(JointForce):
+    """Friction from the reaction of a joint, Q = −(preload + μ W) tanh(η/v_r).
+
+    Parameters
+    ----------
+    friction : float
+        Coefficient μ_d of sliding friction.
+    static : float or None
+        Coefficient μ_s ≥ μ_d at rest; None: μ_d.
+    stribeck_velocity : float or None [m/s or rad/s]
+        Rate v_s over which μ_s decays to μ_d.
+    preload : float [N or N m]
+        Friction P without load, such as that of seals.
+    regularization : float [m/s or rad/s]
+        Rate v_r at which 76 % of the friction is reached; below it a loaded joint creeps instead of sticking.
+    """
+
+    friction: Nonnegative
+    static: OptionalPositive = None
+    stribeck_velocity: OptionalPositive = None
+    preload: Nonnegative = 0.0
+    regularization: Positive = 1e-3
+
+    turns: ClassVar[bool]  # whether it belongs to rotations or to translations
+
+    def unfit_for(self, joint: Joint, motion: Motion) -> str:
+        """Loads are those of joints with one axis: what forces along their freedoms transmit is no load."""
+        if joint.nv > 1 and joint.kind != "cylindrical":
+            return f"({joint.kind}) is one of several; friction of reactions needs a revolute, prismatic or cylindrical joint"
+        if motion.turns and not motion.rotations:
+            return "is that of a screw; friction of reactions needs a revolute, prismatic or cylindrical joint"
+        if motion.turns != self.turns:
+            other = "guide-friction" if self.turns else "pin-friction"
+            return f"is a {'translation' if self.turns else 'rotation'}; take '{other}'"
+        return ""
+
+    @model_validator(mode="after")
+    def _curve(self) -> "LoadedFriction":
+        if self.static is not None and self.static < self.friction:
+            raise NestedError([Problem(("static",), f"must be >= friction = {self.friction:g}, not {self.static:g}")])
+        if (self.static is None) != (self.stribeck_velocity is None):
+            missing = "static" if self.static is None else "stribeck_velocity"
+            raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity must be given together")])
+        return self
+
+    def _curve_parameters(self) -> tuple[float, ...]:
+        static = self.friction if self.static is None else self.static
+        return self.preload, self.friction, static, self.stribeck_velocity or 1.0, self.regularization
+
+
+class PinFriction(LoadedFriction, kind="pin-friction"):
+    """Friction torque of a pin or bearing on a rotation: W = radius·(F_across + 2 M_bending/length) + arm·F_along.
+
+    F_across and F_along are the reaction force across and along the axis (F_along of a revolute joint), M_bending its moment
+    across it, about the frame of the child.
+
+    Parameters
+    ----------
+    radius : float [m]
+        Radius of the pin.
+    length : float or None [m]
+        Distance of the two ends that carry the bending moment; None: it causes no friction.
+    arm : float [m]
+        Mean radius of the collar that carries the axial force.
+    """
+
+    radius: Nonnegative
+    length: OptionalPositive = None
+    arm: Nonnegative = 0.0
+    turns: ClassVar[bool] = True
+
+    def row(self) -> Row:
+        arms = self.radius, 0.0 if self.length is None else 2.0 / self.length, self.arm
+        return Row(pin_friction, (*self._curve_parameters(), *arms), loaded=True)
+
+
+class GuideFriction(LoadedFriction, kind="guide-friction"):
+    """Friction force of a slide on a translation: W = F_across + 2 M_bending/length + 2 M_torsion/width.
+
+    F_across is the reaction force across the axis, M_bending and M_torsion its moments across and about it (M_torsion of a
+    prismatic joint), about the frame of the child.
+
+    Parameters
+    ----------
+    length : float or None [m]
+        Distance of the two ends that carry the bending moment; None: it causes no friction.
+    width : float or None [m]
+        Distance of the two flanks that carry the torsional moment; None: it causes no friction.
+    """
+
+    length: OptionalPositive = None
+    width: OptionalPositive = None
+    turns: ClassVar[bool] = False
+
+    def row(self) -> Row:
+        arms = 0.0 if self.length is None else 2.0 / self.length, 0.0 if self.width is None else 2.0 / self.width
+        return Row(guide_friction, (*self._curve_parameters(), *arms), loaded=True)
