@@ -43,3 +43,57 @@ def dyad(tip: np.ndarray, foot: np.ndarray, first: float, second: float, side: f
     tilt = float(np.arctan2(across[1], across[0]) + bend)
     down = foot - tip - first * np.array([np.cos(tilt), np.sin(tilt)])
     return tilt, float(np.arctan2(down[1], down[0]))
+
+
+M1, M2, L = 2.0, 3.0, 0.7  # shopping cart: masses (kg) at the ends of a rod (m), the wheel is under the first
+
+
+def cart(v: float, omega: float, forces: tuple[float, float], angle: float = 0.0) -> fm.Model:
+    """The cart in x₁, y₁, φ: F₁ pushes the first mass along the rod, F₂ the second across it; starts with σ = (v, ω)."""
+    model = fm.Model("cart", gravity=(0.0, 0.0, 0.0))
+    about = M1 * M2 / (M1 + M2) * L**2
+    com, frames = (M2 * L / (M1 + M2), 0, 0), {"end": (L, 0, 0)}
+    model.add(fm.RigidBody("rod", mass=M1 + M2, com=com, inertia=(0, about, about), frames=frames))
+    v0 = (v * np.cos(angle), v * np.sin(angle), omega)
+    model.add(fm.Planar("floor", "ground", "rod", q0=(0, 0, angle), v0=v0))
+    model.add(fm.KnifeEdge("wheel", "ground", "rod"))
+    model.add(fm.FrameForce("along", "rod", force=(forces[0], 0, 0), axes="follower"))
+    model.add(fm.FrameForce("across", "rod/end", force=(0, forces[1], 0), axes="follower"))
+    return model
+
+
+def steady_forces(v: float, omega: float) -> tuple[float, float]:
+    """F₁, F₂ with which the cart keeps σ = (v, ω)."""
+    return -M2 * L * omega**2, M2 * v * omega
+
+
+def sigmas(run: fm.Solution) -> tuple[np.ndarray, np.ndarray]:
+    """σ₁ along the rod and σ₂ = φ̇ of a run of the cart."""
+    q, s = run.joint("floor").position, run.joint("floor").velocity
+    return s[:, 0] * np.cos(q[:, 2]) + s[:, 1] * np.sin(q[:, 2]), s[:, 2]
+
+
+class Beam:
+    """Forty masses at the corners of ten sections along x, 1 m long, 2 kg, bent by shapes in y and z: sums for integrals.
+
+    m (kg), x (40, 3): masses and places.  phi (40, 3, 3): shapes x², x³ in y, x² in z per unit of q_f.  K: ∫EI φ″φ″ dx with
+    EI = 100 and 75 N m².
+    """
+
+    m = 0.05
+    x = np.array([(0.1 * k, y, z) for k in range(1, 11) for y in (-0.03, 0.03) for z in (-0.03, 0.03)])
+    K = np.array([[400.0, 600.0, 0.0], [600.0, 1200.0, 0.0], [0.0, 0.0, 300.0]])
+
+    def __init__(self) -> None:
+        self.phi = np.zeros((len(self.x), 3, 3))
+        self.phi[:, 1, 0], self.phi[:, 1, 1], self.phi[:, 2, 2] = self.x[:, 0] ** 2, self.x[:, 0] ** 3, self.x[:, 0] ** 2
+
+    def data(self, name: str, damping: float = 0.0) -> fm.FlexibleBodyData:
+        """Shape integrals by sums over the points, and the frame "tip" on the axis."""
+        m, x, phi, at_tip = self.m, self.x, self.phi, np.array([[0.0] * 3, [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+        slopes = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -2.0], [2.0, 3.0, 0.0]])
+        return fm.FlexibleBodyData.from_integrals(
+            name, mass=m * len(x), first_moment=m * x.sum(0), second_moment=m * x.T @ x, S_bar=m * phi.sum(0),
+            xS=m * np.einsum("na,nbk->abk", x, phi), SS=m * np.einsum("nak,nbl->abkl", phi, phi), K_ff=self.K,
+            D_ff=damping * self.K, frames={"tip": fm.FlexibleFrame.at_node((1.0, 0.0, 0.0), at_tip, psi=slopes)},
+        )  # fmt: skip
