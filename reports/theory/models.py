@@ -45,6 +45,29 @@ def dyad(tip: np.ndarray, foot: np.ndarray, first: float, second: float, side: f
     return tilt, float(np.arctan2(down[1], down[0]))
 
 
+HINGES = {  # of seven bodies with three loops: places (x, z) of the joints between bodies, 0 is the ground
+    (0, 1): (0.0, 0.0), (1, 2): (-0.2, 0.7), (2, 3): (0.3, 1.7), (1, 4): (0.3, 0.8), (0, 5): (2.0, 0.0), (5, 6): (2.0, 0.9),
+    (5, 7): (2.2, 1.3), (3, 4): (1.2, 1.1), (2, 7): (1.1, 1.9), (4, 6): (1.2, 0.6),
+}  # fmt: skip
+CUTS = {"I": (3, 4), "II": (2, 7), "III": (4, 6)}
+
+
+def seven_bodies(cuts: tuple[str, ...] = ()) -> fm.Model:
+    """Hinges about y; those of `CUTS` may also tilt and slide along y, two rows each. All bodies start in world axes."""
+    at = [{str(sum(pair) - k): (x, 0.0, z) for pair, (x, z) in HINGES.items() if k in pair} for k in range(8)]
+    model = fm.Model("seven bodies", gravity=(0, 0, -9.81), frames=at[0], cuts=cuts)
+    for k in range(1, 8):
+        com = tuple(np.mean([*at[k].values()], axis=0))
+        model.add(fm.RigidBody(f"K{k}", mass=0.5 * len(at[k]), com=com, inertia=(0.05, 0.06, 0.04), frames=at[k]))
+    for a, b in HINGES:
+        ends = model.ground[str(b)] if a == 0 else f"K{a}/{b}", f"K{b}/{a}"
+        if (a, b) in CUTS.values():
+            model.add(fm.Chain(f"{a}-{b}", *ends, motions=(Slide("y"), Ball())))
+        else:
+            model.add(fm.Revolute(f"{a}-{b}", *ends, axis="y", **({"v0": 2.0} if b == 1 else {})))
+    return model
+
+
 M1, M2, L = 2.0, 3.0, 0.7  # shopping cart: masses (kg) at the ends of a rod (m), the wheel is under the first
 
 
