@@ -15,11 +15,33 @@ from write import folders, gallery, study_module  # noqa: E402
 ROUND_OFF = 1e-11
 BOUNDS = {  # of identities that are not of round-off: differences, errors of integration
     "03_one_loop": {"γ̿^ℓ = Ġ^ℓη + γ̄̇^ℓ (by differences)": 1e-9},
-    "04_explicit_singularity": {"crank angle with the new choice, against multipliers": 1e-8},
+    "04_explicit_singularity": {
+        "g = 0 along the run": 1e-9,
+        "crank angle with the new choice, against multipliers": 1e-8,
+    },
     "05_implicit_singularity": {
         "5/3 m l² φ̈ = −2 m g l cos φ of the parallelogram, through the line": 1e-8,
         "energy of both runs": 1e-8,
     },
+    "06_overdetermined_loop": {"Bricard: σ₅(G) = 0 along the run": 1e-9, "Bricard: motion in absolute coordinates": 1e-7},
+    "09_robot": dict.fromkeys(
+        ("Christoffel: C of ∂D/∂q (by differences)", "g = ∂U/∂q (by differences)", "D q̈ + C q̇ + g = τ"), 1e-10
+    ),
+    "10_shopping_cart": {"wheel force: μl of the first kind = μ of Routh–Voss": 1e-9},
+    "11_steady_motions": {"λ² + (v/l)λ + 2μω² = 0": 1e-7},
+    "12_normal_form": {
+        "orbits close after the period of ẍ = −μω²(e²ˣ − 1)": 1e-9,
+        "frequency / √(2μ)ω = 1 − a²/6 + …, extrapolated to a = 0": 1e-4,
+    },
+    "14_floating_frame": {"(6): Q_v = −Ṁq̇ + ∂(½q̇ᵀMq̇)/∂q (by differences)": 1e-9},
+    "18_coordinates": {"relative angles against x₁, x₂: motion": 1e-9},
+    "19_classes": {
+        "block: sticks up to kx = μmg, then swings": 1e-6,
+        "rod: φ̇² = 12g/l (cos φ₀ − cos φ)/(1 + 3 sin²φ)": 1e-8,
+        "rod: g = z − ½ l cos φ = 0": 1e-9,
+    },
+    "20_directions": {"γ̿ = Ġv + γ̄̇": 1e-8, "ā = J̇q̇ + v̄̇": 1e-8, "v̇ = Jq̈ + ā with JᵀMJ q̈ = Jᵀ(F^t − Mā)": 1e-8},
+    "21_static_start": {"from the declared shape: q_f = static (1 − cos ωt)": 1e-8},
 }
 
 

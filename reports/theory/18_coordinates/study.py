@@ -22,16 +22,15 @@ def places(a: np.ndarray) -> np.ndarray:
 def hinged() -> fm.Model:
     """Masses on rods, of 1e-12 kg m² for the check: the coordinates of its hinges are relative angles."""
     model = fm.Model("hinges", gravity=(0, 0, -9.81))
-    for i, length in ((1, L1), (2, L2)):
-        end = (0, 0, -length)
-        model.add(fm.RigidBody(f"rod {i}", mass=1.0, inertia=(1e-12,) * 3, com=end, frames={"end": end}))
+    for i, at in ((1, (0, 0, -L1)), (2, (0, 0, -L2))):
+        model.add(fm.RigidBody(f"rod {i}", mass=1.0, inertia=(1e-12,) * 3, com=at, frames={"end": at}))
     model.add(fm.Revolute("hinge 1", "ground", "rod 1", axis="y", q0=-ANGLES[0]))
     model.add(fm.Revolute("hinge 2", "rod 1/end", "rod 2", axis="y", q0=ANGLES[0] - ANGLES[1]))
     return model
 
 
 def points() -> fm.Model:
-    """Point masses in a plane at constant distances: x₁, z₁, x₂, z₂ with two constraints."""
+    """Point masses at constant distances: x₁, z₁, x₂, z₂ with two constraints."""
     model = fm.Model("points", gravity=(0, 0, -9.81))
     for i, place in enumerate(places(ANGLES), 1):
         model.add(fm.PointMass(f"m{i}", mass=1.0))
@@ -53,13 +52,13 @@ def study() -> Study:
     for s1, s2 in itertools.product((1.0, -1.0), repeat=2):
         z1 = s1 * np.sqrt(L1**2 - x1**2)
         ends.append([(0.0, 0.0), (x1, z1), (x2, z1 + s2 * np.sqrt(L2**2 - (x2 - x1) ** 2))])
-    gaps = [np.linalg.norm(np.diff(each, axis=0), axis=1) - [L1, L2] for each in ends]
+    gaps = np.linalg.norm(np.diff(ends, axis=1), axis=2) - [L1, L2]
     identities = {
         "relative against absolute angles: motion": difference(tip["relative angles"], tip["absolute angles"]),
         "relative angles against x₁, x₂: motion": difference(tip["relative angles"], tip["x₁, x₂"]),
         "four positions with the same x₁, x₂: g = 0": vanishes(gaps),
     }
-    told = [f"run with x₁, x₂: {note}" for note in runs["x₁, x₂"].run.notes if note.startswith("independent")]
+    told = [f"x₁, x₂: {note}" for note in runs["x₁, x₂"].run.notes if note.startswith("independent")]
     try:
         fm.matrices(points(), independent=["m1 at.0", "m1 at.1"])
     except fm.InputError as error:
@@ -71,9 +70,8 @@ def study() -> Study:
             for line in ends if k == 2 else ends[:1]:
                 axes.plot(*np.transpose(line), "o-", color="C0", linewidth=2, alpha=1.0 if line is ends[0] else 0.35)
             for n, point in enumerate(ends[0][:2]):
-                way = np.linspace(ANGLES[0] if k and n else 0.0, ANGLES[n], 30)
-                arc = np.transpose([point]) + 0.3 * np.array([np.sin(way), -np.cos(way)])
-                axes.plot(*(arc if k < 2 else []), color="C1")
+                way = np.linspace(ANGLES[0] if k and n else 0.0, ANGLES[n], 30 if k < 2 else 0)
+                axes.plot(point[0] + 0.3 * np.sin(way), point[1] - 0.3 * np.cos(way), color="C1")
             for x, z in ends[0][1:] if k == 2 else ends[0][1:2] if k == 3 else []:
                 axes.plot([0.0, x], [z, z], color="C1")
                 axes.plot([x, x], [0.0, z] if k == 3 else [z, z], color="C1")
