@@ -1,4 +1,4 @@
-"""The recursive and the non-recursive formalism of lecture notes 000 and 001 with a count of their operations.
+"""The recursive and the non-recursive formalism of lecture notes 000 and 001, and composite bodies, with a count of operations.
 
 Both take M_i, f^tc_i, C_i, B_pi and ā_rel,i of a chain of bodies on joints with one freedom and return η̇ and the number of
 additions and multiplications, of dense 6×6 matrices as in the notes.
@@ -54,5 +54,25 @@ def non_recursive(M: list, f: list, C: list, B: list, a: list) -> tuple[np.ndarr
             k[p] = c.sum(k[p] + c.product(J[p], load))
             for r in range(p + 1):
                 mass[p, r] = c.sum(mass[p, r] + c.product(J[p], MJ[r]))
+    L = np.linalg.cholesky(mass + np.tril(mass, -1).T)
+    return np.linalg.solve(L.T, np.linalg.solve(L, k)), c.operations + n * (n + 1) * (2 * n + 1) // 6 + 2 * n * n
+
+
+def composite(M: list, f: list, C: list, B: list, a: list) -> tuple[np.ndarray, int]:
+    """M̂_pi = C_pᵀ B_piᵀ … M^c_i C_i with the masses M^c_i of all bodies beyond joint i, k by the wrenches at η̇ = 0."""
+    c, n, M = Count(), len(M), list(M)
+    mass, bias, loads = np.zeros((n, n)), np.zeros(6), []
+    for i in range(n):
+        bias = c.sum(c.product(B[i], bias) + a[i])
+        loads.append(c.sum(f[i] - c.product(M[i], bias)))
+    k = np.zeros(n)
+    for i in reversed(range(n)):
+        k[i], wrench = c.product(C[i], loads[i]), c.product(M[i], C[i])
+        for p in range(i, -1, -1):
+            mass[i, p] = c.product(C[p], wrench)
+            wrench = c.product(B[p].T, wrench) if p else wrench
+        if i:
+            M[i - 1] = c.sum(M[i - 1] + c.product(B[i].T, M[i], B[i]))
+            loads[i - 1] = c.sum(loads[i - 1] + c.product(B[i].T, loads[i]))
     L = np.linalg.cholesky(mass + np.tril(mass, -1).T)
     return np.linalg.solve(L.T, np.linalg.solve(L, k)), c.operations + n * (n + 1) * (2 * n + 1) // 6 + 2 * n * n

@@ -53,7 +53,7 @@ def write(folder: Path, study: Study) -> None:
         study.draw(figure)
         figure.savefig(folder / "picture.png", dpi=100)
     with Image.open(folder / "picture.png") as picture:
-        picture.convert("RGB").quantize(96, dither=Image.Dither.NONE).save(folder / "picture.png", optimize=True)
+        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(folder / "picture.png", optimize=True)
     numbers = {name: np.asarray(values, float).tolist() for name, values in study.numbers.items()}
     found = {"identities": dict(study.identities), "numbers": numbers, "times": dict(study.times)}
     (folder / "study.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -73,7 +73,7 @@ def study() -> Study:
             left.text(*(0.5 * (r + tip))[[0, 2]] + (0.05, 0.06), name, color=f"C{i}", fontsize=11)
             force = 0.015 * (A @ wrench[i][:3])[[0, 2]]
             arrow(left, r[[0, 2]], force, f"joint {i + 1}: {np.linalg.norm(wrench[i][:3]):.1f} N", "#1d2733")
-        left.set(aspect="equal", xlim=(-0.6, 1.8), ylim=(-1.9, 0.6), xlabel="x (m)", ylabel="z (m)", title="Forces of the joints")
+        left.set(aspect="equal", xlim=(-0.6, 1.8), ylim=(-1.9, 0.8), xlabel="x (m)", ylabel="z (m)", title="Forces of the joints")
         tree.system.plot(right)
         right.set_title("Block system, notes 000 (14)")
 

@@ -74,7 +74,7 @@ def study() -> Study:
         right.axhline(np.degrees(dead), color="C2", linestyle=":", label="dead centre of the rocker")
         right.axvline(change, color="C3", label=f"{change:.3f} s: {note.partition(' s: ')[2]}")
         right.set(xlabel="time (s)", title="Partitioning that starts with the rocker (degrees)")
-        right.legend(loc="upper left")
+        right.legend(loc="upper right")
         right.set_ylim(0, 1400)
 
     return Study(identities, numbers, draw, 3.4)

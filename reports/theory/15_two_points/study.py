@@ -74,7 +74,7 @@ def study() -> Study:
         left.set(aspect="equal", xlabel="x (m)", ylabel="y (m)", title="i (blue), j at 0, 0.8, 1.6 s", xlim=(-0.8, 1.8))
         right.plot(run.t, [[law.state(t)[0] for law in F] for t in run.t], label=["f_x", "f_y", "f_z"])
         right.plot(run.t[::5], tips[::5], "o", markersize=3, color="#1d2733")
-        right.set(xlabel="time (s)", title="Prescribed f(t), r_i − r_j of the run (dots) (m)")
+        right.set(xlabel="time (s)", title="Prescribed f(t), r_i − r_j of the run (dots) (m)", ylim=(-0.28, 0.36))
         right.legend(ncol=3)
 
     return Study(identities, {"γ̿ at 1.4 s (m/s²)": gamma}, draw, 3.8)

@@ -65,11 +65,11 @@ def study() -> Study:
     def draw(figure: Figure) -> None:
         left, right = figure.add_subplot(1, 2, 1, projection="3d"), figure.add_subplot(1, 2, 2)
         x, y = np.meshgrid(np.linspace(-1.0, 1.0, 31), np.linspace(-0.7, 0.7, 25))
-        left.plot_surface(x, y, surface(x, y, 1.0)[0], color="#a9c6de", alpha=0.5, linewidth=0)
+        left.plot_surface(x, y, surface(x, y, 1.0)[0], color="#a9c6de", alpha=0.3, linewidth=0)
         left.plot(*run.body("point").position.T, color="#5d6b7a", linewidth=1)
-        for along, color in ((0.3 * G[0], "C3"), (0.3 * J[:, 0], "C0"), (0.3 * J[:, 1], "C0"), (v_bar, "C1")):
+        for along, color in ((0.3 * G[0], "C3"), (0.3 * J[:, 0], "C0"), (0.3 * J[:, 1], "C0"), (2.0 * v_bar, "C1")):
             left.quiver(*at.q, *along, color=color, linewidth=2)
-        left.set(title="Row of G (red), columns of J (blue), v̄", xlabel="x", ylabel="y", box_aspect=(1.2, 1.0, 0.8))
+        left.set(title="Row of G (red), columns of J (blue), 2v̄", xlabel="x", ylabel="y", xticks=(-1, 0, 1), yticks=(-0.5, 0.5))
         right.plot(run.t, run.lam[:, 0], label="λ = F^k along z (N)")
         right.plot(run.t, run.body("point").velocity, label=["v_x (m/s)", "v_y", "v_z"])
         right.set(xlabel="time (s)", title="Multiplier and velocity")
