@@ -20,10 +20,10 @@ def places(a: np.ndarray) -> np.ndarray:
 
 
 def hinged() -> fm.Model:
-    """Masses on rods, of 1e-12 kg m² for the check: the coordinates of its hinges are relative angles."""
+    """Masses on massless rods: the coordinates of its hinges are relative angles."""
     model = fm.Model("hinges", gravity=(0, 0, -9.81))
     for i, at in ((1, (0, 0, -L1)), (2, (0, 0, -L2))):
-        model.add(fm.RigidBody(f"rod {i}", mass=1.0, inertia=(1e-12,) * 3, com=at, frames={"end": at}))
+        model.add(fm.RigidBody(f"rod {i}", mass=1.0, inertia=(0, 0, 0), com=at, frames={"end": at}))
     model.add(fm.Revolute("hinge 1", "ground", "rod 1", axis="y", q0=-ANGLES[0]))
     model.add(fm.Revolute("hinge 2", "rod 1/end", "rod 2", axis="y", q0=ANGLES[0] - ANGLES[1]))
     return model
