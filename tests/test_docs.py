@@ -1,4 +1,5 @@
-"""The theory page and the paths of CONTRIBUTING stay true to the code: what they name exists, formulas are closed."""
+"""The theory page, the table of equations and the paths of CONTRIBUTING stay true to the code: what they name exists, formulas
+are closed."""
 
 import ast
 import functools
@@ -6,6 +7,13 @@ import pathlib
 import re
 
 import pytest
+
+import flexmbs as fm
+from flexmbs.studies.articulated_terms import ArticulatedTerms
+from flexmbs.studies.body_terms import BodyTerms
+from flexmbs.studies.forces_by_cause import ForcesByCause
+from flexmbs.studies.matrices import Matrices
+from flexmbs.studies.open_chain import OpenChain
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
@@ -77,3 +85,51 @@ def test_formulas_are_closed():
         assert inside.count("{") == inside.count("}"), inside
         for kind in set(re.findall(r"\\begin\{(\w+)\}", inside)):
             assert inside.count(f"\\begin{{{kind}}}") == inside.count(f"\\end{{{kind}}}"), inside
+
+
+EQUATIONS = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\| [0-4A]\.\d.*$", EQUATIONS, re.MULTILINE)
+]
+ITEMS = {"0": 34, "1": 31, "2": 33, "3": 34, "4": 31, "A": 3}  # of the five lecture notes, and across them
+PARTS = {"open_chain": OpenChain, "recursion[body]": ArticulatedTerms, "body(name)": BodyTerms, "forces": ForcesByCause}
+
+
+def has(owner: type, name: str) -> bool:
+    return hasattr(owner, name) or name in getattr(owner, "__dataclass_fields__", {})
+
+
+def is_public(call: str) -> bool:
+    """Whether `fm.name`, `fm.Robot.name`, `model.check()`, `fm.matrices(model).name` or a term of one of its parts exists."""
+    if call == "model.check()":
+        return has(fm.Model, "check")
+    if call.startswith("fm.matrices(model)."):
+        part, _, term = call.removeprefix("fm.matrices(model).").rpartition(".")
+        return has(PARTS[part] if part else Matrices, term) and (not part or has(Matrices, re.split(r"[\[(]", part)[0]))
+    owner, _, name = call.removeprefix("fm.").rpartition(".")
+    return name in dir(fm) if not owner else has(getattr(fm, owner), name)
+
+
+def test_every_item_of_the_lecture_notes_has_a_row():
+    assert [row[0] for row in ROWS] == [f"{note}.{k}" for note, count in ITEMS.items() for k in range(1, count + 1)]
+    assert [row for row in ROWS if len(row) != 5 or not all(row)] == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_what_the_table_of_equations_names_exists(row):
+    _, _, code, test, study = row
+    call, *functions = re.findall(r"`([^`]+)`", code)
+    assert is_public(call), call
+    assert functions
+    for each in (*functions, *re.findall(r"`([^`]+)`", test)):
+        path, names = each.split(": ")
+        assert (ROOT / path).is_file(), path
+        assert set(names.split(", ")) <= defined(path), each
+    assert test.startswith("`tests/")
+    (link,) = re.findall(r"\((.+)\)", study)
+    assert (ROOT / "docs" / link).is_file(), link
+
+
+def test_every_study_of_the_theory_is_in_the_table_of_equations():
+    pages = {page.parent.name for page in (ROOT / "reports" / "theory").glob("*/README.md")}
+    assert pages == set(re.findall(r"reports/theory/(\w+)/README", EQUATIONS))

@@ -282,7 +282,7 @@ class Embedding(Formalism):
     def notes(self, compiled: Compiled, workspace: EmbeddingWorkspace) -> list[str]:
         if self.quasi_velocities is None:
             return choice_notes(compiled, workspace.choice)
-        own = quasi_velocities(compiled, self.quasi_velocities, rest(compiled))
+        own = quasi_velocities(compiled, self.quasi_velocities, rest(compiled), regular=False)
         return choice_notes(compiled, workspace.choice, own.names)
 
     @property

@@ -38,16 +38,17 @@ class QuasiVelocities(NamedTuple):
     address: int = 0  # of the C function T(t, q), where B_σ is a function
 
 
-def quasi_velocities(compiled: Compiled, given: Any, q: np.ndarray | None = None) -> QuasiVelocities:
+def quasi_velocities(compiled: Compiled, given: Any, q: np.ndarray | None = None, *, regular: bool = True) -> QuasiVelocities:
     """The set w of the user-defined rows B_σ: names of velocities, mappings {name: coefficient}, a matrix (f, ns), or a function.
 
     T = [E; B_σ]⁻¹ with rows E of the unit matrix that pivoted QR of B_σ leaves as independent of it; of a function B_σ(q, t)
-    with an orthonormal basis E of its null space at every instant, at ``q`` and t = 0 if given.
+    with an orthonormal basis E of its null space at every instant, at ``q`` and t = 0 if given; if not ``regular`` its rows may
+    depend on each other there, and T is the unit matrix.
     Raises `InputError` for unknown names, numbers that are not finite, and rows that depend on each other. Theory, section 34.
     """
     names = velocity_names(compiled)
     if callable(given):
-        return _at(given, q, len(names)) if q is not None else _varying(compiled, given, len(names))
+        return _at(given, q, len(names), regular=regular) if q is not None else _varying(compiled, given, len(names))
     B, own = _rows(given, names)
     R, order = scipy.linalg.qr(B, mode="r", pivoting=True)
     size = np.abs(np.diagonal(R))
@@ -61,7 +62,7 @@ def quasi_velocities(compiled: Compiled, given: Any, q: np.ndarray | None = None
 
 
 def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVelocities:
-    """The set w of a function B_σ(q, t); its number of rows is that at rest."""
+    """The set w of a function B_σ(q, t); its number of rows is that at rest, where they may depend on each other."""
     nq = int(compiled.system.layout[1])
 
     def full_set(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
@@ -69,14 +70,14 @@ def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVel
         return completed(B).ravel()
 
     address = compiled.callbacks.address(WHERE, given, full_set, 1 + nq, ns * ns)
-    return _at(given, rest(compiled), ns)._replace(address=address)
+    return _at(given, rest(compiled), ns, regular=False)._replace(address=address)
 
 
-def _at(given: Callable[..., Any], q: np.ndarray, ns: int) -> QuasiVelocities:
-    """The set w of a function at q and t = 0."""
+def _at(given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool) -> QuasiVelocities:
+    """The set w of a function at q and t = 0; not ``regular``: with the unit matrix for T."""
     try:
         B = _matrix(given(q.copy(), 0.0), ns)
-        T = completed(B)
+        T = completed(B) if regular else np.eye(ns)
     except InputError as error:
         raise InputError(f"{WHERE}: its function {error}") from None
     others = (f"complement {i}" for i in range(1, ns - len(B) + 1))

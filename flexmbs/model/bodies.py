@@ -58,6 +58,10 @@ class Body(Declaration, section="bodies"):
         """Position of a frame in the body frame (m); zero for the body frame and for unknown frames."""
         return (0.0, 0.0, 0.0)
 
+    def lever(self, frame: str) -> Vector:
+        """Position of a frame from the centre of mass (m), of bodies without rotational inertia."""
+        return self.frame_position(frame)
+
     def handle(self) -> BodyHandle:
         """What ``model.add`` returns: ``handle["frame"]`` refers to a frame, the handle itself to the body frame."""
         return BodyHandle(self.name, "", self.known_frames())
@@ -157,6 +161,9 @@ class RigidBody(BodyWithFrames, kind="rigid"):
     @property
     def has_inertia(self) -> bool:
         return any(any(row) for row in self.inertia)
+
+    def lever(self, frame: str) -> Vector:
+        return tuple(x - c for x, c in zip(self.frame_position(frame), self.com))
 
 
 class PointMass(BodyWithFrames, kind="point-mass"):

@@ -51,10 +51,10 @@ def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
 
 
 def _turns_about_itself(model: "ModelData", joint: "Joint", body: str) -> bool:
-    """True if rotations of the joint do not move the origin of the body: at its origin, or all three about one point."""
+    """True if rotations of the joint do not move the centre of mass of the body: at this centre, or all three about one point."""
     rotations = _rotations(joint)
     own = joint.child if joint.child.body == body else joint.parent
-    offset = any(model.bodies[body].frame_position(own.frame))
+    offset = any(model.bodies[body].lever(own.frame))
     if any(motion.moves_along for motion in joint.motions):
         return False
     return rotations >= 3 or (rotations > 0 and not offset)

@@ -97,6 +97,24 @@ def test_quasi_velocities_of_the_position() -> None:
     assert not any("instead of" in note for note in found.run.notes)  # the σ serve everywhere
 
 
+def body_axes(q: np.ndarray, t: float) -> list[list[float]]:
+    """ω in body axes over the rates of three angles about z, x, z; singular where the second one is 0."""
+    s, c = np.sin(q[1:]), np.cos(q[1:])
+    return [[s[0] * s[1], c[1], 0.0], [s[0] * c[1], -s[1], 0.0], [c[0], 0.0, 1.0]]
+
+
+def test_quasi_velocities_that_are_singular_at_zero() -> None:
+    """A heavy top in ω of its own axes: rows that depend on each other at q = 0 only are no error."""
+    top = fm.Model("top", gravity=(0, 0, -9.81))
+    top.add(fm.RigidBody("top", mass=2.0, inertia=(0.25, 0.25, 0.04), com=(0, 0, 0.3)))
+    angles = [fm.motions.Rotate(axis) for axis in "zxz"]
+    top.add(fm.Chain("tip", "ground", "top", motions=angles, q0=(0, 0.7, 0), v0=(0.6, 0, 40)))
+    options = {"t_end": 0.3, "output_step": 0.1, "integrator": fm.DormandPrince(rtol=1e-10, atol=1e-12)}
+    found = fm.simulate(top, formalism=fm.Embedding(quasi_velocities=body_axes), **options)  # type: ignore[arg-type]
+    plain = fm.simulate(top, **options)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found.q, plain.q, atol=1e-8)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [

@@ -182,6 +182,15 @@ def test_a_pendulum_of_a_point_mass() -> None:
     assert errors(model) == []
 
 
+def test_a_mass_at_the_end_of_a_massless_rod() -> None:
+    """What counts is the lever of the centre of mass, not that of the body's origin."""
+    for com, eye, ready in (((0, 0, -1), (0, 0, 0), True), ((0, 0, -1), (0, 0, -1), False)):
+        model = fm.Model("pendulum")
+        rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(0, 0, 0), com=com, frames={"eye": eye}))
+        model.add(fm.Revolute("pivot", model.ground, rod["eye"], axis="y"))
+        assert (errors(model) == []) is ready
+
+
 def test_free_bodies_are_reported() -> None:
     model = chain(1)
     model.add(fm.RigidBody("stone", **UNIT))
