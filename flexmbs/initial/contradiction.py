@@ -9,12 +9,12 @@ KEPT = 1e-6  # of the largest velocity, in m/s or rad/s
 
 
 def row_owners(compiled: Compiled) -> list[str]:
-    """The joint or drive of each constraint row."""
+    """The joint, drive or coupling of each constraint row."""
     return [name for _, name in _owners(compiled)]
 
 
 def contradicting_rates(compiled: Compiled, rates: np.ndarray, s: np.ndarray) -> list[str]:
-    """One line per joint or drive with residual rates ġ (nc,) at the velocities s of least residual.
+    """One line per joint, drive or coupling with residual rates ġ (nc,) at the velocities s of least residual.
 
     For models with nonholonomic rows; inconsistent holonomic rows already show in the positions.
     """
@@ -39,6 +39,8 @@ def _owners(compiled: Compiled) -> list[tuple[str, str]]:
     for k, name in enumerate(compiled.topology.cuts):
         for a in range(int(cuts.rows[k])):
             owner[int(cuts.row[k]) + a] = ("joints", name)
+    for name, row in zip(compiled.model.couplings, compiled.system.couplers.row):
+        owner[int(row)] = ("couplings", name)
     for name, row in zip(compiled.model.drives, compiled.system.drives.row):
         owner[int(row)] = ("drives", name)
     return owner

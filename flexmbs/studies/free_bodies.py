@@ -25,7 +25,7 @@ class FreeBodies:
 
     def __init__(self, joint: State) -> None:
         model = joint.compiled.model
-        compiled = compile_model(_with_twists(model), "absolute").with_spring_lengths(joint.compiled.spring_lengths)
+        compiled = compile_model(_with_twists(model), "absolute").with_initial_constants(joint.compiled.initial_constants)
         start = converted(joint.compiled, started(joint.compiled, joint, joint.t), compiled)
         none = np.zeros(len(start.s)), np.zeros(compiled.n_constraints)
         self.joint = joint
@@ -64,7 +64,8 @@ def _with_twists(model: ModelData) -> ModelData:
     """The model with rigid bodies for point masses."""
     found = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     found.folder = model.folder
-    found.joints, found.forces, found.drives, found.contacts = model.joints, model.forces, model.drives, model.contacts
+    found.joints, found.forces, found.drives = model.joints, model.forces, model.drives
+    found.couplings, found.contacts = model.couplings, model.contacts
     for name, body in model.bodies.items():
         if isinstance(body, PointMass):
             body = RigidBody(name, mass=body.mass, inertia=(0.0, 0.0, 0.0), frames=body.frames)
