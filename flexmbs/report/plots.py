@@ -87,7 +87,7 @@ class Plots:
         return self._figure({"Joint force  [N]": forces, "Joint moment  [N m]": torques}, height=2.3)
 
     def efforts(self) -> Figure | None:
-        """Torques and forces along the degrees of freedom of joints by drives, couplings, controllers, springs; power of drives."""
+        """Torques and forces along the degrees of freedom of joints by drives, couplings, controllers and springs."""
         titles = {EFFORT[unit]: self._efforts(unit) for unit in (RAD, METRE)}
         power = {name: self.solution.drive(name).power for name in self.solution.drives}
         return self._figure(titles | {"Drive power  [W]": power})
