@@ -10,7 +10,7 @@ KEPT = 1e-6  # of the largest velocity, in m/s or rad/s
 
 def row_owners(compiled: Compiled) -> list[str]:
     """The joint, drive or coupling of each constraint row."""
-    return [name for _, name in _owners(compiled)]
+    return [name for _, name in row_items(compiled)]
 
 
 def contradicting_rates(compiled: Compiled, rates: np.ndarray, s: np.ndarray) -> list[str]:
@@ -21,7 +21,7 @@ def contradicting_rates(compiled: Compiled, rates: np.ndarray, s: np.ndarray) ->
     if holonomic_rows(compiled).all():
         return []
     found: dict[tuple[str, str], float] = {}
-    for owner, rate in zip(_owners(compiled), np.abs(rates)):
+    for owner, rate in zip(row_items(compiled), np.abs(rates)):
         if rate > KEPT * max(1.0, float(np.abs(s).max(initial=0.0))):
             found[owner] = max(rate, found.get(owner, 0.0))
     return [
@@ -32,7 +32,7 @@ def contradicting_rates(compiled: Compiled, rates: np.ndarray, s: np.ndarray) ->
     ]
 
 
-def _owners(compiled: Compiled) -> list[tuple[str, str]]:
+def row_items(compiled: Compiled) -> list[tuple[str, str]]:
     """(section, name) of each constraint row."""
     cuts = compiled.system.cuts
     owner = [("", "")] * compiled.n_constraints

@@ -7,7 +7,7 @@ import numpy as np
 from flexmbs._jit.address import packed
 from flexmbs.dynamics.dense import Terms
 from flexmbs.dynamics.equations import motion_of_bodies
-from flexmbs.initial.contradiction import row_owners
+from flexmbs.initial.contradiction import row_items
 from flexmbs.initial.initial_state import converted
 from flexmbs.model.bodies import PointMass, RigidBody
 from flexmbs.model.model import ModelData
@@ -40,7 +40,7 @@ class FreeBodies:
 
     @cached_property
     def terms(self) -> Terms:
-        """M (ny, ny), k, G of the rows of cut joints and drives in joint coordinates, γ, g, ġ."""
+        """M (ny, ny), k, G of the rows of cut joints, drives and couplings in joint coordinates, γ, g, ġ."""
         found, rows, y = dense(self.state), np.array(self._rows(), int), self.order
         return Terms(
             found.M[np.ix_(y, y)], found.k[y], found.G[np.ix_(rows, y)], found.gamma[rows], found.g[rows], found.gd[rows]
@@ -55,9 +55,9 @@ class FreeBodies:
 
     def _rows(self) -> list[int]:
         """Places of the rows that are constraints in joint coordinates too."""
-        owners = row_owners(self.state.compiled)
-        places = {name: iter([k for k, owner in enumerate(owners) if owner == name]) for name in dict.fromkeys(owners)}
-        return [next(places[name]) for name in row_owners(self.joint.compiled)]
+        items = row_items(self.state.compiled)
+        places = {item: iter([k for k, each in enumerate(items) if each == item]) for item in dict.fromkeys(items)}
+        return [next(places[item]) for item in row_items(self.joint.compiled)]
 
 
 def _with_twists(model: ModelData) -> ModelData:
