@@ -138,7 +138,7 @@ def guarded(report: Report, what: str, kind: str = "") -> Iterator[None]:
 def general(text: str) -> str:
     """A message without its numbers and names."""
     text = re.sub(r"'[^']*'", "'…'", text)
-    text = re.sub(r"(joints|bodies|contacts|drives|forces)\.[\w ]*\d?", r"\1.…", text)
+    text = re.sub(r"(joints|bodies|contacts|drives|couplings|forces)\.[\w ]*\d?", r"\1.…", text)
     return re.sub(r"[-+]?\d[\d.]*(e[-+]?\d+)?", "#", text)[:150]
 
 
