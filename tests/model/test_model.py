@@ -280,10 +280,9 @@ def test_arrays_are_accepted_wherever_lists_are() -> None:
 
 def test_every_kind_passes_the_check(tmp_path) -> None:
     model = with_every_kind(tmp_path)
-    declared = {
-        (family, kind) for family in ("bodies", "joints", "forces", "drives", "contacts") for kind in _kinds(model, family)
-    }
-    assert len(declared) == 3 + 12 + 7 + 1 + 4
+    families = ("bodies", "joints", "forces", "drives", "couplings", "contacts")
+    declared = {(family, kind) for family in families for kind in _kinds(model, family)}
+    assert len(declared) == 3 + 12 + 7 + 1 + 6 + 4
     assert errors(model) == []
 
 
