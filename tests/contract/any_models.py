@@ -121,7 +121,7 @@ def _whole(rng: Random) -> fm.Model | None:
         model.cuts = [str(rng.choice([name for name, joint in model.joints.items() if joint.carries]))]
     for i in range(int(rng.choice([0, 0, 1, 2]))):
         _add_drive(model, f"drive {i}", rng)
-    for i, each in enumerate(rng.spawn(int(rng.spawn(1)[0].choice([0, 0, 1, 1, 2])))):
+    for i, each in enumerate(rng.spawn(int(rng.spawn(1)[0].choice([0, 1, 0, 2, 1])))):
         _add_coupling(model, f"coupling {i}", each)
     for i in range(int(rng.integers(0, 5))):
         _add_force(model, f"force {i}", rng)
