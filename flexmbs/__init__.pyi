@@ -41,6 +41,12 @@ from .model.contacts import JointLimit as JointLimit
 from .model.contacts import Rope as Rope
 from .model.contacts import SpherePlane as SpherePlane
 from .model.contacts import SphereSphere as SphereSphere
+from .model.couplings import Belt as Belt
+from .model.couplings import Differential as Differential
+from .model.couplings import Gear as Gear
+from .model.couplings import LinearCoupling as LinearCoupling
+from .model.couplings import RackPinion as RackPinion
+from .model.couplings import ScrewCoupler as ScrewCoupler
 from .model.drives import Drive as Drive
 from .model.forces import Bushing as Bushing
 from .model.forces import FrameForce as FrameForce

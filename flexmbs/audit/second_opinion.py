@@ -104,7 +104,7 @@ def _judged(mine: SolutionData, budget: float) -> SolutionData | None:
     begun = time.perf_counter()
     source = mine.compiled
     other = "absolute" if source.topology.coordinates == "joint" else "joint"
-    target = compile_model(source.model, other).with_spring_lengths(source.spring_lengths)
+    target = compile_model(source.model, other).with_initial_constants(source.initial_constants)
     first = start_coordinates(target)
     state_at, work = _converted(mine, target), make_work(target.system, first)
     out = Trajectory(*make_outputs(mine.t, facts(target), len(first)))

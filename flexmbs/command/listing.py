@@ -29,6 +29,7 @@ def _families() -> dict[str, dict[str, str]]:
     from flexmbs.integrators import INTEGRATORS
     from flexmbs.model.bodies import Body
     from flexmbs.model.contacts import Contact
+    from flexmbs.model.couplings import Coupling
     from flexmbs.model.forces import Force
     from flexmbs.model.joints import Joint
     from flexmbs.model.laws import JointLaw, TimeLaw
@@ -37,7 +38,7 @@ def _families() -> dict[str, dict[str, str]]:
 
     declared: dict[str, Any] = {
         "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "laws": TimeLaw, "joint-laws": JointLaw,
-        "contacts": Contact,
+        "couplings": Coupling, "contacts": Contact,
     }  # fmt: skip
     families = {family: {kind: _line(cls) for kind, cls in base.kinds.items()} for family, base in declared.items()}
     families["formalisms"] = {kind: _line(cls) for kind, cls in FORMALISMS.items()}

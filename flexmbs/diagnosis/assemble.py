@@ -36,7 +36,7 @@ class Assembly:
     def __str__(self) -> str:
         lines = [f"{name}: q = {_numbers(joint.position)}, v = {_numbers(joint.velocity)}" for name, joint in self.joints.items()]
         lines += [f"moved: {moved}" for moved in self.moved]
-        lines += [redundancy_text(name, rows) for name, rows in self.redundant]
+        lines += [redundancy_text(self.compiled.model, name, rows) for name, rows in self.redundant]
         lines += [str(self.singular)] if self.singular else []
         return "\n".join(lines)
 
@@ -45,7 +45,7 @@ def assemble(
     model: ModelData, *, t: float = 0.0, locked: str | Sequence[str] = (), weights: Mapping[str, Weight] | None = None,
     elastic: bool = False, strict: bool = False,
 ) -> Assembly:  # fmt: skip
-    """The initial state that satisfies all joints and drives at time ``t`` and keeps the declared values.
+    """The initial state that satisfies all joints, drives and couplings at time ``t`` and keeps the declared values.
 
     Joints whose ``q0`` or ``v0`` is given keep it if the constraints allow it, tree and cut joints alike; the others move by the
     least change in the metric of the mass matrix. Declared values that cannot be kept change as little as possible, with an
@@ -73,11 +73,12 @@ def assembly(model: ModelData, t: float, how: Assemble | None = None) -> Assembl
     return Assembly(joints, start.moved, redundant, compiled, start, singular)
 
 
-def redundancy_text(joint: str, rows: int) -> str:
-    """One line that names a joint with dependent constraints."""
+def redundancy_text(model: ModelData, name: str, rows: int) -> str:
+    """One line that names a joint, drive or coupling with dependent constraints."""
+    kind = "joint" if name in model.joints else "drive" if name in model.drives else "coupling"
     count = "1 constraint depends" if rows == 1 else f"{rows} constraints depend"
     return (
-        f"joint '{joint}': {count} on the others; the motion is unique, reactions are not (least-norm multipliers are reported)"
+        f"{kind} '{name}': {count} on the others; the motion is unique, reactions are not (least-norm multipliers are reported)"
     )
 
 

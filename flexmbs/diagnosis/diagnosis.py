@@ -65,7 +65,7 @@ def diagnose(model: ModelData) -> Diagnosis:
     lines += _velocity_line(compiled, regular, ns - nc + dependent)
     lines += [line for line in [planar_line(compiled, regular)] if line]
     lines += [f"assembly moved {moved}" for moved in found.moved]
-    warnings = [redundancy_text(name, rows) for name, rows in redundant]
+    warnings = [redundancy_text(model, name, rows) for name, rows in redundant]
     warnings += [line for moved in found.moved for line in moved.contradictions]
     warnings += [f"model: {found.singular}"] if found.singular else []
     return Diagnosis(lines, constraint_lines(model, compiled.topology), warnings)

@@ -162,18 +162,20 @@ def _axes_about(axis: np.ndarray) -> np.ndarray:
 
 
 def make_schur(system: System, art: Articulated, coupled: bool) -> SchurComplement:
-    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints and, when ``coupled``, of the couplings behind them.
+    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints, the couplers and, when ``coupled``, of the couplings behind them.
 
     Two nodes are coupled where the paths of their frames to the root share a body with a free velocity.
     """
     tree, body = system.tree, system.frames.body
     size = tree.nv + tree.nf
     free = [bool((art.drive[at : at + n] < 0).any()) for at, n in zip(tree.s_at, size)]
-    ends = list(zip(system.cuts.frame_p, system.cuts.frame_c, system.cuts.rows))
-    ends += [(a, b, 6) for a, b in zip(system.couplings.a, system.couplings.b)] if coupled else []
+    couplers = system.couplers
+    ends = [((body[a], body[b]), n) for a, b, n in zip(system.cuts.frame_p, system.cuts.frame_c, system.cuts.rows)]
+    ends += [(tuple(system.paths[at:end]), 1) for at, end in zip(couplers.path, couplers.path_end)]
+    ends += [((body[a], body[b]), 6) for a, b in zip(system.couplings.a, system.couplings.b)] if coupled else []
     # largest number first: each body before its ancestors, as the inward sweep needs them
-    paths = [sorted({*_to_root(tree, body[a]), *_to_root(tree, body[b])}, reverse=True) for a, b, _ in ends]
-    rows = np.array([n for _, _, n in ends], np.int64)
+    paths = [sorted({i for one in bodies for i in _to_root(tree, one)}, reverse=True) for bodies, _ in ends]
+    rows = np.array([n for _, n in ends], np.int64)
     moving = [{i for i in path if free[i]} for path in paths]
     shared = [(k, l) for l in range(len(paths)) for k in range(l) if moving[k] & moving[l]]
     # −S is negative definite: all nodes have the sign −1

@@ -16,6 +16,7 @@ from flexmbs._jit import called, part
 from flexmbs.algebra.blocks import DIAGONAL, SIZE, add_block
 from flexmbs.algebra.se3 import twist_to_parent, wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, matmul, mul, neg, store3_at, tmul
+from flexmbs.dynamics.constraints import coupler_covector
 from flexmbs.dynamics.frames import end_pose, frame_pose, keep_poses, modal_rows, pose_between, world_pose
 from flexmbs.dynamics.inertia import mass_matrix
 from flexmbs.dynamics.joints import relative_pose
@@ -288,19 +289,46 @@ def cut_rows(system, work, k, q):
     relative_rows(system, work, work.cut.pair, k, q, rows)
 
 
+@part
+def coupler_row(system, work, k, q):
+    """work.rows[0] = G of coupler k over its path: a of primary joints' velocities, a C⁺_v ∂V_rel/∂s of those of cut joints."""
+    couplers, terms = system.couplers, system.couplers.terms
+    rows = work.rows[:1]
+    clear_rows(system, rows, couplers.path[k], couplers.path_end[k])
+    for j in range(couplers.first[k], couplers.end[k]):
+        if terms.body[j] >= 0:
+            rows[0, system.tree.s_at[terms.body[j]] + terms.v[j]] += terms.factor[j]
+        else:
+            f, n = coupler_covector(terms, work.cut, j)
+            store3_at(work.B[ON_B], 0, 0, f)
+            store3_at(work.B[ON_B], 0, 3, n)
+            relative_rows(system, work, work.cut.pair, terms.cut[j], q, rows)
+
+
+@part
+def row_blocks(system, work, node, first, end, n):
+    """The first n of work.rows into the blocks of a ``node`` with the bodies of a path, system.paths[first:end]."""
+    e, B1 = system.elimination, work.B[0]
+    for h in range(first, end):
+        i = system.paths[h]
+        for r in range(n):
+            for c in range(e.node[i, SIZE]):
+                B1[r, c] = work.rows[r, system.tree.s_at[i] + c]
+        add_block(e, work.values, node, i, B1, 1.0)
+
+
 @called
 def constraint_blocks(system, work, q):
-    """G of all cut joints and drives into the blocks; a drive of a primary joint has the single entry 1 (theory, section 14)."""
-    e, cuts, drives, values = system.elimination, system.cuts, system.drives, work.values
+    """G of all cut joints, couplers and drives into the blocks; a drive of a primary joint has the single entry 1 (theory,
+    section 14)."""
+    e, cuts, couplers, drives, values = system.elimination, system.cuts, system.couplers, system.drives, work.values
     B1 = work.B[0]
     for k in range(cuts.row.shape[0]):
         cut_rows(system, work, k, q)
-        for h in range(cuts.path[k], cuts.path_end[k]):
-            i = system.paths[h]
-            for r in range(cuts.rows[k]):
-                for c in range(e.node[i, SIZE]):
-                    B1[r, c] = work.rows[r, system.tree.s_at[i] + c]
-            add_block(e, values, cuts.node[k], i, B1, 1.0)
+        row_blocks(system, work, cuts.node[k], cuts.path[k], cuts.path_end[k], cuts.rows[k])
+    for k in range(couplers.row.shape[0]):
+        coupler_row(system, work, k, q)
+        row_blocks(system, work, couplers.node[k], couplers.path[k], couplers.path_end[k], 1)
     for d in range(drives.row.shape[0]):
         i = drives.body[d]
         if i >= 0:

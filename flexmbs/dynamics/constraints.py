@@ -1,4 +1,4 @@
-"""Cut joints and drives: constraint equations, their rates, rows and wrenches.
+"""Cut joints, drives and couplers: constraint equations, their rates, rows and wrenches.
 
 A cut joint is described by the same chain as a primary one. Its coordinates β are those whose pose X_J(β) is closest to the
 actual relative pose X of its frames (Gauss-Newton from those of the last accepted step, so that angles count turns). With the
@@ -7,7 +7,8 @@ remaining error pose e = (Δx, log ΔR), the free directions C and an orthonorma
     g = 𝒯 e,   ġ = 𝒯 V_rel,   g̈ = 𝒯 (V̇_rel − Ċ η),   η = C⁺ V_rel,   V_rel = V_b − Ad(X⁻¹) V_a,
 
 in the axes of the child's frame b. A driven coordinate adds the row g = β_k − f(t) with γ̄ = −ḟ, γ = f̈. Multipliers make
-the wrench 𝒯ᵀ λ on b and its reaction on a; that of a drive is its force or torque (N, N m).
+the wrench 𝒯ᵀ λ on b and its reaction on a; that of a drive is its force or torque (N, N m). A coupler adds the row
+g = Σ a_i β_i − b(t) over coordinates of any joints, with γ̄ = −ḃ, γ = b̈ and the forces a_i λ along them.
 
 Theory: docs/theory.md, sections 13 and 14. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 8.2 (loop constraint
 equations) and 8.4 (loop joint forces); Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), for joints as
@@ -132,7 +133,6 @@ def directions(cuts, joints, cut, beta, k):
 def constraint_covectors(cuts, drives, cut, k):
     """Rows of 𝒯, then the rows of C⁺ of the driven coordinates, for which η_k = (C⁺ V_rel)_k."""
     complement(cut.directions, cut.covectors, k, cuts.nv[k])
-    # β, η and their rates alone: `drive_values` subtracts f, ḟ and f̈
     for d in range(drives.row.shape[0]):
         if drives.cut[d] == k:
             to = 6 * (drives.row[d] - cuts.row[k])
@@ -224,30 +224,51 @@ def cut_joint(system, work, k, t, here):
         gs.position[row + c] = six_apply(cut.covectors, k, 6 * c, dx, th)
         gs.velocity[row + c] = six_apply(cut.covectors, k, 6 * c, v, w)
         gs.acceleration[row + c] = six_apply(cut.covectors, k, 6 * c, av, aw)
-    for d in range(drives.row.shape[0]):
-        if drives.cut[d] == k:
-            row = drives.row[d]
-            gs.position[row] = beta[cuts.beta_at[k] + drives.q[d]]
-            gs.velocity[row] = cut.eta[k, drives.v[d]]
-            gs.acceleration[row] = six_apply(cut.inverse, k, 6 * drives.v[d], av, aw)
+    for c in range(cuts.nv[k]):
+        cut.etad[k, c] = six_apply(cut.inverse, k, 6 * c, av, aw)
+
+
+@part
+def coordinate(system, work, here, body, cut, place):
+    """β, η and η̇ of a joint coordinate: of the primary joint of ``body``, or if that is −1 of cut joint ``cut``; ``place``
+    (velocity, position) within the joint."""
+    v, q = place
+    if body >= 0:
+        at = system.tree.s_at[body] + v
+        return here.q[system.tree.q_at[body] + q], here.s[at], here.sd[at]
+    return work.beta[system.cuts.beta_at[cut] + q], work.cut.eta[cut, v], work.cut.etad[cut, v]
 
 
 @called
 def drive_values(system, work, t, here):
     """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ (theory, section 14)."""
-    tree, drives, gs = system.tree, system.drives, work.gs
+    drives, gs = system.drives, work.gs
     for d in range(drives.row.shape[0]):
         row = drives.row[d]
-        i = drives.body[d]
-        if i >= 0:
-            gs.position[row] = here.q[tree.q_at[i] + drives.q[d]]
-            gs.velocity[row] = here.s[tree.s_at[i] + drives.v[d]]
-            gs.acceleration[row] = here.sd[tree.s_at[i] + drives.v[d]]
+        x, v, a = coordinate(system, work, here, drives.body[d], drives.cut[d], (drives.v[d], drives.q[d]))
         f, fd, fdd = law_of_time(system.laws, drives.law[d], t, work.io)
         work.drive_rate[row] = fd
-        gs.position[row] -= f
-        gs.velocity[row] -= fd
-        gs.acceleration[row] -= fdd
+        gs.position[row] = x - f
+        gs.velocity[row] = v - fd
+        gs.acceleration[row] = a - fdd
+
+
+@called
+def coupler_values(system, work, t, here):
+    """Rows g = Σ a β − b(t), ġ = Σ a η − ḃ, g̈ = Σ a η̇ − b̈ of the couplers, and the rates ḃ (theory, section 14)."""
+    couplers, terms, gs = system.couplers, system.couplers.terms, work.gs
+    for k in range(couplers.row.shape[0]):
+        row = couplers.row[k]
+        f, fd, fdd = law_of_time(system.laws, couplers.law[k], t, work.io)
+        work.drive_rate[row] = fd
+        gs.position[row] = -f - couplers.constant[k]
+        gs.velocity[row] = -fd
+        gs.acceleration[row] = -fdd
+        for i in range(couplers.first[k], couplers.end[k]):
+            x, v, a = coordinate(system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i]))
+            gs.position[row] += terms.factor[i] * x
+            gs.velocity[row] += terms.factor[i] * v
+            gs.acceleration[row] += terms.factor[i] * a
 
 
 @part
@@ -262,10 +283,34 @@ def constraint_wrench(cuts, cut, k, lam):
     return f, n
 
 
+@part
+def coupler_covector(terms, cut, i):
+    """a C⁺_v of term i on a cut joint: its row on the relative twist, axes of the child's frame."""
+    k = terms.cut[i]
+    at = 6 * terms.v[i]
+    a = terms.factor[i]
+    return scale(a, load3_at(cut.inverse, k, at)), scale(a, load3_at(cut.inverse, k, at + 3))
+
+
+@part
+def with_couplers(couplers, cut, k, lam, wrench):
+    """(f, n) + Σ λ a C⁺_v of the couplers' coordinates of cut joint k, with the ``wrench`` (f, n) of its own rows."""
+    f, n = wrench
+    terms = couplers.terms
+    for i in range(terms.cut.shape[0]):
+        if terms.cut[i] == k:
+            y = lam[couplers.row[terms.coupler[i]]]
+            cf, cn = coupler_covector(terms, cut, i)
+            f = add(f, scale(y, cf))
+            n = add(n, scale(y, cn))
+    return f, n
+
+
 @called
 def apply_constraint_forces(system, work, q, lam):
-    """Add Gᵀ λ to the applied wrenches and generalized forces: λ (nc,) of cut joints and drives (theory, sections 14 and 22)."""
-    tree, drives = system.tree, system.drives
+    """Add Gᵀ λ to the applied wrenches and generalized forces: λ (nc,) of cut joints, drives and couplers (theory, sections 14
+    and 22)."""
+    tree, drives, couplers, terms = system.tree, system.drives, system.couplers, system.couplers.terms
     for k in range(system.cuts.row.shape[0]):
         f, n = constraint_wrench(system.cuts, work.cut, k, lam)
         apply_pair(work, work.cut.pair, k, q, f, n)
@@ -273,12 +318,21 @@ def apply_constraint_forces(system, work, q, lam):
         i = drives.body[d]
         if i >= 0:
             work.force[tree.s_at[i] + drives.v[d]] += lam[drives.row[d]]
+    for j in range(terms.body.shape[0]):
+        y = lam[couplers.row[terms.coupler[j]]]
+        i = terms.body[j]
+        if i >= 0:
+            work.force[tree.s_at[i] + terms.v[j]] += terms.factor[j] * y
+        else:
+            f, n = coupler_covector(terms, work.cut, j)
+            apply_pair(work, work.cut.pair, terms.cut[j], q, scale(y, f), scale(y, n))
 
 
 @part
-def drive_power(drives, rate, lam):
-    """Ẇ_drives = Σ λ ḟ (W): power that the drives put into the system; the rates ḟ are up to date (theory, section 49)."""
+def drive_power(rate, lam):
+    """Ẇ_drives = Σ λ ḟ (W): power that drives and couplers put into the system by their rates ḟ (nc,), which are up to date
+    (theory, section 49)."""
     power = 0.0
-    for d in range(drives.row.shape[0]):
-        power += lam[drives.row[d]] * rate[drives.row[d]]
+    for a in range(rate.shape[0]):
+        power += lam[a] * rate[a]
     return power

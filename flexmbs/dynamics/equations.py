@@ -18,7 +18,7 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
 from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
-from flexmbs.dynamics.constraints import apply_constraint_forces, cut_joint, drive_power, drive_values
+from flexmbs.dynamics.constraints import apply_constraint_forces, coupler_values, cut_joint, drive_power, drive_values
 from flexmbs.dynamics.contacts import apply_contact_forces
 from flexmbs.dynamics.forces import apply_forces, joint_force
 from flexmbs.dynamics.frames import modal_force, current_shapes
@@ -45,6 +45,7 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
     for k in range(system.cuts.row.shape[0]):
         cut_joint(system, work, k, t, here)
     drive_values(system, work, t, here)
+    coupler_values(system, work, t, here)
     return 0
 
 
@@ -75,7 +76,7 @@ def residual_at(model, here, none, t, slopes, gathered):
         inward(tree, work.frames, motion, q, r)
         if with_reactions:
             loaded_joint_forces(system, work, t, here, with_slopes)
-        work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, here.lam)
+        work.power[POWER_DRIVES] = drive_power(work.drive_rate, here.lam)
     work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
     return 0
 

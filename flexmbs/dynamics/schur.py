@@ -3,9 +3,9 @@
     M = L Lᵀ,   S = (L⁻¹Gᵀ)ᵀ (L⁻¹Gᵀ),   λ = S⁻¹ (γ − G M⁻¹ k),   ṡ = L⁻ᵀ (L⁻¹ k + L⁻¹Gᵀ λ).
 
 Each row of the loop closure sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is
-its row of (L⁻¹Gᵀ)ᵀ. Two rows meet in S at the bodies that both paths share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ
-with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur complement is A + Jᵀ p pᵀ J. S is kept by blocks, one node a
-cut joint or a coupling.
+its row of (L⁻¹Gᵀ)ᵀ; that of a coupler sends unit loads along its coordinates. Two rows meet in S at the bodies that both paths
+share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur
+complement is A + Jᵀ p pᵀ J. S is kept by blocks, one node a cut joint, a coupler or a coupling.
 
 Theory: docs/theory.md, sections 25 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 8 (closed-loop systems);
 Bae and Haug (1987-88), Mech. Struct. Mach. 15, 481 (recursive formulation, closed loops).
@@ -23,9 +23,16 @@ from flexmbs.dynamics.articulated_work import (
     SHARED, TARGET, TAU,
 )  # fmt: skip
 from flexmbs.dynamics.blocks import coupling_poses
+from flexmbs.dynamics.constraints import coupler_covector
 from flexmbs.dynamics.frames import end_pose, modal_force, pose_between
 
 NEGLIGIBLE = 1e-12  # of a stiffness, below which a direction of a coupling has none
+
+
+@part
+def constraint_nodes(system):
+    """Number of nodes with constraint rows: cut joints, then couplers."""
+    return system.cuts.row.shape[0] + system.couplers.row.shape[0]
 
 
 @part
@@ -51,34 +58,47 @@ def set_loads(art, x):
             art.body[i, LOAD + a] = 0.0
 
 
-@called
-def schur_row(work, art, schur, pair, k, r, q, wrench):
-    """Row r of the node of pair k of (L⁻¹Gᵀ)ᵀ from the covector ``wrench`` (f, n) on the twist of its frame b relative to its
-    frame a, axes of b.
-
-    A unit multiplier puts (f, n) on b and −Ad(X_ab⁻¹)ᵀ (f, n) on a; the inward sweep over the path solves with L (theory,
-    section 25).
-    """
-    path, link = schur.path, art.link
-    first, end = schur.node[pair.node[k], PATH], schur.node[pair.node[k], PATH_END]
+@part
+def clear_loads(art, path, first, end):
+    """No loads on the bodies of a path; those of others are not read, `sweep_path` visits the path alone."""
     tau = art.velocity[TAU]
     for h in range(first, end):
         i = path[h, PATH_BODY]
         for c in range(6):
             art.body[i, LOAD + c] = 0.0
-        for c in range(link[i, L_S], link[i, L_S] + link[i, L_NV] + link[i, L_NF]):
+        for c in range(art.link[i, L_S], art.link[i, L_S] + art.link[i, L_NV] + art.link[i, L_NF]):
             tau[c] = 0.0
-    # loads of bodies outside the path are not read: the sweep below visits the path alone
+
+
+@part
+def load_pair(work, art, pair, k, q, wrench):
+    """A unit multiplier of the covector ``wrench`` (f, n) on the twist of frame b relative to frame a of pair k, axes of b:
+    (f, n) on b and −Ad(X_ab⁻¹)ᵀ (f, n) on a."""
     load_frame(work, art, pair.b[k], end_pose(pair, k, 0), q, wrench)
     Rr, xr = pose_between(pair, k)
     f, n = wrench_to_parent(Rr, xr, wrench[0], wrench[1])
     load_frame(work, art, pair.a[k], end_pose(pair, k, 1), q, (neg(f), neg(n)))
-    for h in range(first, end):
+
+
+@part
+def sweep_path(art, schur, node, r):
+    """Row r of a node of (L⁻¹Gᵀ)ᵀ: L⁻¹ of the present loads, inward over the path (theory, section 25)."""
+    path, link = schur.path, art.link
+    for h in range(schur.node[node, PATH], schur.node[node, PATH_END]):
         i = path[h, PATH_BODY]
         at = path[h, PATH_PLACE] + r * (link[i, L_NV] + link[i, L_NF])
-        inward_body(art, i, tau, 0.0, schur.half, at)
+        inward_body(art, i, art.velocity[TAU], 0.0, schur.half, at)
         store3_at(schur.load, h, 6 * r, load3_at(art.body, i, LOAD))
         store3_at(schur.load, h, 6 * r + 3, load3_at(art.body, i, LOAD + 3))
+
+
+@called
+def schur_row(work, art, schur, pair, k, r, q, wrench):
+    """Row r of the node of pair k of (L⁻¹Gᵀ)ᵀ from the covector ``wrench`` (f, n) of `load_pair` (theory, section 25)."""
+    node = pair.node[k]
+    clear_loads(art, schur.path, schur.node[node, PATH], schur.node[node, PATH_END])
+    load_pair(work, art, pair, k, q, wrench)
+    sweep_path(art, schur, node, r)
 
 
 @called
@@ -89,6 +109,22 @@ def cut_loads(system, work, art, schur, q):
         for r in range(system.cuts.rows[k]):
             wrench = (load3_at(cut.covectors, k, 6 * r), load3_at(cut.covectors, k, 6 * r + 3))
             schur_row(work, art, schur, cut.pair, k, r, q, wrench)
+
+
+@called
+def coupler_loads(system, work, art, schur, q):
+    """L⁻¹Gᵀ of all couplers, whose nodes follow those of the cut joints (theory, section 25)."""
+    couplers, terms = system.couplers, system.couplers.terms
+    for k in range(couplers.row.shape[0]):
+        node = system.cuts.row.shape[0] + k
+        clear_loads(art, schur.path, schur.node[node, PATH], schur.node[node, PATH_END])
+        for j in range(couplers.first[k], couplers.end[k]):
+            i = terms.body[j]
+            if i >= 0:
+                art.velocity[TAU, system.tree.s_at[i] + terms.v[j]] += terms.factor[j]
+            else:
+                load_pair(work, art, work.cut.pair, terms.cut[j], q, coupler_covector(terms, work.cut, j))
+        sweep_path(art, schur, node, 0)
 
 
 @part
@@ -115,8 +151,8 @@ def stiffness_factor(P):
 
 @called
 def coupling_loads(work, art, schur, q, damping):
-    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, whose nodes follow those of the cut
-    joints.
+    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, whose nodes come
+    last.
 
     Theory, section 39.
     """
@@ -134,7 +170,7 @@ def coupling_loads(work, art, schur, q, damping):
 
 
 @called
-def schur_complement(art, schur, n_cuts):
+def schur_complement(art, schur, n_rows):
     """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows (theory, section 25)."""
     e, values, half = schur.elimination, schur.values, schur.half
     link, drive = art.link, art.drive
@@ -170,7 +206,7 @@ def schur_complement(art, schur, n_cuts):
                 least += ROUND_OFF * art.A[i, b, b] ** 2
         for r in range(n):
             at = e.node[k, DIAGONAL] + r * (n + 1)
-            if k >= n_cuts:
+            if k >= n_rows:
                 # the compliance of a row pᵀJ
                 values[at] -= 1.0
             schur.stiffness[schur.node[k, ROW] + r] = least - values[at]
@@ -178,7 +214,7 @@ def schur_complement(art, schur, n_cuts):
 
 
 @called
-def loop_multipliers(art, schur, n_cuts, x):
+def loop_multipliers(art, schur, n_rows, x):
     """−λ of the rows of S from h = L⁻¹ k and the wanted γ = G ṡ in x[ns …], in place; L⁻¹Gᵀ λ is added to h.
 
     −S y = γ − (L⁻¹Gᵀ)ᵀ h − (driven part), y = −λ; rows of couplings have γ = 0 (theory, section 25).
@@ -189,7 +225,7 @@ def loop_multipliers(art, schur, n_cuts, x):
     for k in range(node.shape[0]):
         for r in range(node[k, ROWS]):
             row = node[k, ROW] + r
-            left = x[ns + row] if k < n_cuts else 0.0
+            left = x[ns + row] if k < n_rows else 0.0
             for h in range(node[k, PATH], node[k, PATH_END]):
                 i = path[h, PATH_BODY]
                 n = link[i, L_NV] + link[i, L_NF]
@@ -203,7 +239,7 @@ def loop_multipliers(art, schur, n_cuts, x):
     for k in range(node.shape[0]):
         for r in range(node[k, ROWS]):
             y = solution[node[k, ROW] + r]
-            if k < n_cuts:
+            if k < n_rows:
                 x[ns + node[k, ROW] + r] = y
             for h in range(node[k, PATH], node[k, PATH_END]):
                 i = path[h, PATH_BODY]

@@ -26,7 +26,7 @@ BODY = {
     "through": 6, "applied": 6, "directions": 36,
 }  # fmt: skip
 POSES = {"Ra": 9, "xa": 3, "Rb": 9, "xb": 3, "R": 9, "x": 3}
-CUT = {"eta": 6, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT}
+CUT = {"eta": 6, "etad": 6, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT}
 CONTACT = {"gap": 0, "velocity": 3, "force": 3, "beside": 0, "covectors": 18}
 
 
@@ -70,7 +70,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
         stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_workspace(system),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
         drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
-        coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + np.arange(n_couplings)),
+        coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),
         joint_slope=z((len(system.forces.joint.body), 2)), loads=z((len(system.forces.joint.body), 8)),
         contact=ContactState(pair=_pairs(contacts.a, contacts.b, to_root, to_root), **_zeros(n_contacts, CONTACT)),
     )  # fmt: skip

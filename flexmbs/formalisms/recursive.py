@@ -1,4 +1,4 @@
-"""Recursive formalism: O(n) sweeps over the tree, loops by the Schur complement on the cut joints.
+"""Recursive formalism: O(n) sweeps over the tree, loops and couplers by the Schur complement on their rows.
 
     N_i = C_iᵀ M*_i C_i,   M*_p = M_p + Σ_i Ad(X_pi⁻¹)ᵀ Λ_i M*_i Ad(X_pi⁻¹),   ṡ = L⁻ᵀ (L⁻¹ k + L⁻¹Gᵀ λ),   M = L Lᵀ,
     S λ = γ − G M⁻¹ k,   S = G M⁻¹ Gᵀ.
@@ -25,7 +25,15 @@ from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (
     DENSE, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, SchurComplement, make_articulated, make_schur,
 )  # fmt: skip
-from flexmbs.dynamics.schur import loop_multipliers, coupling_loads, cut_loads, schur_complement, set_loads
+from flexmbs.dynamics.schur import (
+    loop_multipliers,
+    constraint_nodes,
+    coupler_loads,
+    coupling_loads,
+    cut_loads,
+    schur_complement,
+    set_loads,
+)
 from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.equations import body_forces, kinematics
 from flexmbs.dynamics.inertia import shape_products
@@ -44,7 +52,7 @@ class Factors(NamedTuple):
     """The eliminated tree and the closed loops."""
 
     art: Articulated
-    cuts: SchurComplement  # the rows of the cut joints
+    cuts: SchurComplement  # the rows of the cut joints and couplers
     coupled: SchurComplement  # and of the couplings, for iteration matrices
     with_couplings: np.ndarray  # (1,) int64 the last factor has the couplings
 
@@ -94,12 +102,13 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
 def schur_at(equations, factors, here, t, a, c_damping):
     """The Schur complement S = G M⁻¹ Gᵀ of the closed loops on the factor of the tree, and its factor (theory, section 25)."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
-    n_cuts = system.cuts.row.shape[0]
+    n_rows = constraint_nodes(system)
     schur = factors.coupled if c_damping >= 0.0 else factors.cuts
     cut_loads(system, work, art, schur, q)
+    coupler_loads(system, work, art, schur, q)
     if c_damping >= 0.0:
         coupling_loads(work, art, schur, q, c_damping)
-    status = schur_complement(art, schur, n_cuts)
+    status = schur_complement(art, schur, n_rows)
     share_pivots(system, work, schur)
     return status
 
@@ -118,7 +127,7 @@ def solve_at(equations, factors, here, t, a, b):
             x[system.tree.s_at[i] + drives.v[d]] = x[ns + drives.row[d]]
     inward_loads(art, x)
     if schur.node.shape[0] > 0:
-        loop_multipliers(art, schur, system.cuts.row.shape[0], x)
+        loop_multipliers(art, schur, constraint_nodes(system), x)
     outward_solution(art, x)
     return 0
 
@@ -161,12 +170,12 @@ def accelerations(system, work, workspace, t, here):
 
 @part
 def share_pivots(system, work, schur):
-    """Pivots of the rows of cut joints, L of −S, for `independence`; driven primary coordinates have none."""
+    """Pivots of the rows of cut joints and couplers, L of −S, for `independence`; driven primary coordinates have none."""
     node = schur.node
     ns = work.r.shape[0]
     for a in range(ns, work.stiffness.shape[0]):
         work.stiffness[a] = 0.0
-    for k in range(system.cuts.row.shape[0]):
+    for k in range(constraint_nodes(system)):
         for row in range(node[k, ROW], node[k, ROW] + node[k, ROWS]):
             work.stiffness[ns + row] = schur.stiffness[row]
 
@@ -194,7 +203,7 @@ def general_accelerations(system, work, workspace, t, here):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
     solve(system, work, workspace, x)
     split_solution(x, sd, lam)
-    work.power[POWER_DRIVES] = drive_power(system.drives, work.drive_rate, lam)
+    work.power[POWER_DRIVES] = drive_power(work.drive_rate, lam)
     return status
 
 

@@ -110,10 +110,13 @@ def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int,
             array[place : place + nf] = values
 
 
-def consistent_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
+def consistent_state(
+    model: ModelData, *, t: float = 0.0, how: Assemble | None = None, constants: np.ndarray | None = None
+) -> tuple[Compiled, InitialState]:  # fmt: skip
     """The model compiled in joint coordinates and its consistent initial state, with an `AssemblyWarning` for declared values
-    that cannot be kept at t = 0. Raises `InputError` if loops do not close."""
-    compiled, start = initial_state(model, t=t, how=how)
+    that cannot be kept at t = 0. ``constants``: `Compiled.initial_constants` of another initial position. Raises `InputError` if
+    loops do not close."""
+    compiled, start = initial_state(model, t=t, how=how, constants=constants)
     if t == 0.0:
         warn_of_moved(start)
     return compiled, start
@@ -126,7 +129,9 @@ def warn_of_moved(start: InitialState) -> None:
         warnings.warn("\n".join(lines), AssemblyWarning, stacklevel=3)
 
 
-def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = None) -> tuple[Compiled, InitialState]:
+def initial_state(
+    model: ModelData, *, t: float = 0.0, how: Assemble | None = None, constants: np.ndarray | None = None
+) -> tuple[Compiled, InitialState]:  # fmt: skip
     """`consistent_state` without the warning."""
     how = Assemble() if how is None else how
     require_functions(model)
@@ -135,22 +140,28 @@ def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = No
     t = float(t)  # an integer would need separate kernels
     how.check(model)
     compiled = compile_model(model, "joint")
-    lengths, start = compiled.spring_lengths, declared_state(compiled)
-    unset = np.flatnonzero(np.isnan(lengths))
-    if len(unset) and t != 0.0:  # unloaded at t = 0
-        compiled, unset = compiled.with_spring_lengths(initial_state(model, how=how)[0].spring_lengths), unset[:0]
-    elif len(unset):
-        compiled = compiled.with_spring_lengths(np.nan_to_num(lengths))
+    start = declared_state(compiled)
+    if constants is None and t != 0.0 and np.isnan(compiled.initial_constants).any():  # those at t = 0
+        constants = initial_state(model, how=how)[0].initial_constants
+    if constants is not None:
+        compiled = compiled.with_initial_constants(constants)
+    unset = np.flatnonzero(np.isnan(compiled.initial_constants))
+    compiled = compiled.with_initial_constants(np.nan_to_num(compiled.initial_constants))
     work = make_work(compiled.system, start.beta)
     q, s = start.q.copy(), start.s.copy()
-    left = _closed(compiled, work, t, q, s, how)
+    springs = len(compiled.system.forces.line.value)
+    loose = compiled.system.couplers.row[unset[unset >= springs] - springs]
+    if len(loose) and len(s) > MOST_CLOSED:  # where all rows are closed
+        compiled = with_constants_of(compiled, work, t, q, unset[unset >= springs])
+        work = make_work(compiled.system, start.beta)
+    left = _closed(compiled, work, t, q, s, how, loose)
     require_independent_motions(compiled, q, work.beta[:-SPARE])
     if not left <= ACCEPTED_GAP:
         _raise_gaps(compiled, work.gs.position.copy(), t, how)
     if len(unset):
-        compiled = unloaded(compiled, work, q, unset)
+        compiled = with_constants_of(compiled, work, t, q, unset)
         work = make_work(compiled.system, work.beta[:-SPARE])
-    if len(lengths):
+    if len(compiled.initial_constants):
         terms(compiled.system, work, t, q, s)
     if undirected := _undirected(compiled, work, t, q):
         raise InputError(*undirected)
@@ -171,9 +182,11 @@ def initial_state(model: ModelData, *, t: float = 0.0, how: Assemble | None = No
     return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, copied(work.motion), work.cut.eta.copy())
 
 
-def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, how: Assemble) -> float:
-    """Close the loops by `LoopClosure`, or by the projection of the run for very large models. Returns the largest residual
-    |g|."""
+def _closed(
+    compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, how: Assemble, loose: np.ndarray
+) -> float:  # fmt: skip
+    """Close the loops by `LoopClosure`, or by the projection of the run for very large models; the rows ``loose``, of couplings
+    whose constants the position gives, hold for the velocities alone. Returns the largest residual |g|."""
     system = compiled.system
     compiled.callbacks.where = None
     terms(system, work, t, q, s)
@@ -188,7 +201,7 @@ def _closed(compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarr
         return 0.0
     if len(s) > MOST_CLOSED:
         return settle(compiled, work, t, q, s).left
-    closing = LoopClosure(compiled, work, t, q, s, how)
+    closing = LoopClosure(compiled, work, t, q, s, how, loose)
     best = closing.positions()
     q[:] = best.q
     terms(system, work, t, q, s)
@@ -210,7 +223,7 @@ def _raise_gaps(compiled: Compiled, g: np.ndarray, t: float, how: Assemble) -> N
             for name, size in _lock_changes(free, found, how)
             if size > ACCEPTED_GAP
         ]
-    raise InputError(*(problems or _gaps(compiled, g, how)))
+    raise InputError(*(problems or _gaps(compiled, g, t, how)))
 
 
 def _lock_changes(compiled: Compiled, found: "InitialState", how: Assemble) -> list[tuple[str, float]]:
@@ -311,7 +324,7 @@ def _largest(a: np.ndarray) -> float:
     return float(np.abs(a).max(initial=0.0))
 
 
-def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
+def _gaps(compiled: Compiled, g: np.ndarray, t: float, how: Assemble) -> list[str]:
     """One line per joint that cannot close."""
     cuts = compiled.system.cuts
     bend = ", or allow deformation: Assemble(elastic=True)"
@@ -332,6 +345,12 @@ def _gaps(compiled: Compiled, g: np.ndarray, how: Assemble) -> list[str]:
                 f"drives.{name}: its motion contradicts the joints, residual {g[row]:.4g} at t "
                 f"= 0; correct the motion or the lengths"
             )
+    for name, row in zip(compiled.model.couplings, compiled.system.couplers.row):
+        if not abs(g[row]) <= ACCEPTED_GAP:
+            lines.append(
+                f"couplings.{name}: its equation contradicts the joints, residual {g[row]:.4g} at t = {t:g} s; correct its "
+                "offset, or omit it: the initial position then gives it"
+            )
     return lines or [f"model: the initial positions are not finite; check {SUSPECTS}"]
 
 
@@ -345,7 +364,7 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
     """The same initial state for the model compiled in ``coordinates``."""
     if coordinates == joint.topology.coordinates:
         return joint, start
-    target = compile_model(joint.model, coordinates).with_spring_lengths(joint.spring_lengths)
+    target = compile_model(joint.model, coordinates).with_initial_constants(joint.initial_constants)
     return target, converted(joint, start, target)
 
 
@@ -392,19 +411,20 @@ def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[
     return inverse_coordinates(place.motions, q, v) if place.reversed else (q, v)
 
 
-def unloaded(compiled: Compiled, work: Work, q: np.ndarray, unset: np.ndarray) -> Compiled:
-    """The model with the springs ``unset``, whose lengths were not given, unloaded in the initial state."""
-    lengths = compiled.spring_lengths
-    for f in unset:
-        lengths[f] = _length(compiled, work, q, int(f))
-    return compiled.with_spring_lengths(lengths)
+def with_constants_of(compiled: Compiled, work: Work, t: float, q: np.ndarray, unset: np.ndarray) -> Compiled:
+    """The model with the constants ``unset`` that were not given from its position q: springs are unloaded, couplings hold."""
+    constants, n = compiled.initial_constants, len(compiled.system.forces.line.value)
+    g = terms(compiled.system, work, t, q, np.zeros(int(compiled.system.layout[2]))).g
+    for k in unset:
+        constants[k] = _length(compiled, work, q, int(k)) if k < n else constants[k] + g[compiled.system.couplers.row[k - n]]
+    return compiled.with_initial_constants(constants)
 
 
 def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
     """The forces along a line whose ends coincide: the direction of a tension there is undefined."""
     found = []
     lines = ((name, force) for name, force in compiled.model.forces.items() if isinstance(force, AlongLine))
-    for f, ((name, force), unloaded_length) in enumerate(zip(lines, compiled.spring_lengths)):
+    for f, ((name, force), unloaded_length) in enumerate(zip(lines, compiled.initial_constants)):
         law = getattr(force, "law", None)
         if _length(compiled, work, q, f) > COINCIDING:
             continue

@@ -81,12 +81,15 @@ class Search(NamedTuple):
 
 
 class LoopClosure:
-    """Loop closure of one model, with its declared state."""
+    """Loop closure of one model, with its declared state; the rows ``loose`` constrain velocities only."""
 
-    def __init__(self, compiled: Compiled, work: Work, t: float, q0: np.ndarray, s0: np.ndarray, how: Assemble) -> None:
+    def __init__(
+        self, compiled: Compiled, work: Work, t: float, q0: np.ndarray, s0: np.ndarray, how: Assemble, loose: np.ndarray
+    ) -> None:  # fmt: skip
         self.compiled, self.work, self.t, self.q0, self.s0, self.how = compiled, work, t, q0, s0, how
         self.beta0 = work.path.beta.copy()
         self.holonomic = holonomic_rows(compiled)
+        self.holonomic[loose] = False
         self.declared_values = declared_values(compiled, how, "q0")
         self.size, self.reach = model_size(compiled), displacement_sizes(compiled)
         balls = enumerate(compiled.topology.tree)

@@ -65,6 +65,7 @@ def declaration_report(model: ModelData) -> Report:
         "joints": [_joint_line(joint) for joint in model.joints.values()],
         "forces": [_titled(force.name, force.kind) for force in model.forces.values()],
         "drives": [_titled(drive.name, drive.motion.kind, f"joint {drive.joint}") for drive in model.drives.values()],
+        "couplings": [_titled(coupling.name, coupling.kind, coupling.equation) for coupling in model.couplings.values()],
         "contacts": [_titled(contact.name, contact.kind) for contact in model.contacts.values()],
     }
     if not report.errors:

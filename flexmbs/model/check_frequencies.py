@@ -16,7 +16,7 @@ def frequency_warnings(model: "ModelData", highest: Mapping[str, float]) -> Iter
     slowest = min(highest, key=highest.__getitem__, default=None)
     if slowest is None:
         return
-    for item in (*model.forces.values(), *model.drives.values()):
+    for item in (*model.forces.values(), *model.drives.values(), *model.couplings.values()):
         fastest = max((abs(law.frequency) for _, law in parts(item) if isinstance(law, Sine)), default=0.0)
         if fastest > highest[slowest]:
             text = f"its {fastest:.4g} Hz exceed the highest mode of body '{slowest}', {highest[slowest]:.4g} Hz"

@@ -1,17 +1,23 @@
 """References between items: every frame, joint and coordinate an item names must exist."""
 
-from collections.abc import Iterator, Set
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Iterator, Mapping, Set
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from flexmbs.declaration import Problem, close_names
+from flexmbs.model.couplings import Coupling
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
+from flexmbs.model.motions import Motion
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
     from flexmbs.model.model import ModelData
 
 FrameNames = dict[str, tuple[str, ...] | None]
+DEPENDENT = 1e-10  # of the largest factor of a coupling
 
 
 def declared_frames(model: "ModelData") -> FrameNames:
@@ -22,7 +28,9 @@ def declared_frames(model: "ModelData") -> FrameNames:
 def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()) -> Iterator[Problem]:
     """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread`` exist but were not read."""
     known = {GROUND: tuple(model.frames), **frames}
-    named: list[Item] = [*model.joints.values(), *model.forces.values(), *model.drives.values(), *model.contacts.values()]
+    named: list[Item] = [
+        *model.joints.values(), *model.forces.values(), *model.drives.values(), *model.contacts.values()
+    ]  # fmt: skip
     for item in named:
         for key, ref in frames_used(item).items():
             yield from _frame_problem((item.section, item.name, key), ref, known)
@@ -33,6 +41,8 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
         if cut not in model.joints and cut not in unread:
             yield Problem(("cuts",), f"no joint '{cut}'; {close_names(cut, model.joints)}")
     yield from _driven_twice(model)
+    wrong = [problem for coupling in model.couplings.values() for problem in _coupling_problems(coupling, model.joints, unread)]
+    yield from wrong or _dependent_couplings(model)
 
 
 def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> Iterator[Problem]:
@@ -54,23 +64,88 @@ def _coordinate_problems(item: Item, use: CoordinateUse, joints: "dict[str, Join
     elif not has_position(joint, use.coordinate):
         text = f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) has a velocity but no position"
         yield Problem((*path, "coordinate"), f"{text}; use a joint or a chain of single motions (revolute, prismatic, ...)")
-    elif why := item.unfit_for(joint, _motion_of(joint, use.coordinate)):
+    elif why := item.unfit_for(joint, motion_of(joint, use.coordinate)):
         yield Problem((*path, "coordinate"), f"coordinate {use.coordinate} of joint '{use.joint}' {why}")
 
 
-def _motion_of(joint: "Joint", index: int) -> Any:
-    """The motion of a degree of freedom with a position."""
-    return [motion for motion in joint.motions for _ in range(motion.nv)][index]
+def _coupling_problems(coupling: Coupling, joints: "Mapping[str, Joint]", unread: Set[str]) -> Iterator[Problem]:
+    """Coordinates of a coupling that do not exist, are ambiguous, of the wrong kind, or named twice."""
+    seen: dict[CoordinateUse, str] = {}
+    for term, use in zip(coupling.terms, coupling.coordinates(joints)):
+        path = (coupling.section, coupling.name, term.key)
+        joint = joints.get(use.joint)
+        if use.joint in unread:
+            continue
+        if joint is None:
+            yield Problem(path, f"no joint '{use.joint}'; {close_names(use.joint, joints)}")
+        elif term.coordinate == use.joint and joint.nv > 1:
+            known = ", ".join(f"'{use.joint}.{k}'" for k in range(joint.nv))
+            yield Problem(path, f"joint '{use.joint}' has {joint.nv} coordinates; name one of {known}")
+        elif use.coordinate >= joint.nv:
+            known = f"0 … {joint.nv - 1}" if joint.nv else "none"
+            yield Problem(path, f"joint '{use.joint}' has no coordinate {use.coordinate}; it has: {known}")
+        elif not has_position(joint, use.coordinate):
+            text = f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) has a velocity but no position"
+            yield Problem(path, f"{text}; use a joint or a chain of single motions (revolute, prismatic, ...)")
+        elif term.angle is not None and motion_of(joint, use.coordinate).turns != term.angle:
+            found, needed = ("an angle", "a length") if not term.angle else ("a length", "an angle")
+            text = f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) is {found}, not {needed}"
+            yield Problem(path, f"{text}; name a {'revolute' if term.angle else 'prismatic'} joint or use a linear coupling")
+        elif use in seen:
+            text = f"'{term.coordinate}' and '{seen[use]}' are the same coordinate; combine them into one"
+            yield Problem(path, text if seen[use] != term.coordinate else f"coordinate '{term.coordinate}' appears twice")
+        seen.setdefault(use, term.coordinate)
+
+
+def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
+    """Couplings that drives or laws of time prescribe already; rows without them may depend on each other, as those of several
+    planets do."""
+    rows = [_Row(f"drive '{drive.name}'", {drive.coordinate_used(): 1.0}, True) for drive in model.drives.values()]
+    for coupling in model.couplings.values():
+        row = dict(zip(coupling.coordinates(model.joints), (term.factor for term in coupling.terms)))
+        own = _Row(f"coupling '{coupling.name}'", row, not coupling.constraint_classes()[0].scleronomic)
+        known = _combination(rows, row)
+        if known is None:
+            rows.append(own)
+        elif own.timed or any(each.timed for each in known):
+            text = f"{', '.join(each.item for each in known)} prescribe the same already; remove one of them"
+            yield Problem((coupling.section, coupling.name), text)
+
+
+class _Row(NamedTuple):
+    """A drive or coupling with its factors; timed: it prescribes a motion."""
+
+    item: str
+    factors: dict[CoordinateUse, float]
+    timed: bool
+
+
+def _combination(rows: list[_Row], wanted: dict[CoordinateUse, float]) -> list[_Row] | None:
+    """The independent rows whose combination has the ``wanted`` factors, or None."""
+    place = {
+        use: k
+        for k, use in enumerate(dict.fromkeys(use for factors in (wanted, *(row.factors for row in rows)) for use in factors))
+    }
+    matrix = np.zeros((len(rows) + 1, len(place)))
+    for values, factors in zip(matrix, (wanted, *(row.factors for row in rows))):
+        for use, factor in factors.items():
+            values[place[use]] = factor / max(map(abs, factors.values()))
+    weights = np.linalg.lstsq(matrix[1:].T, matrix[0], rcond=None)[0]
+    if np.abs(matrix[0] - weights @ matrix[1:]).max() > DEPENDENT:
+        return None
+    return [row for row, weight in zip(rows, weights) if abs(weight) > DEPENDENT]
+
+
+def motion_of(joint: "Joint", index: int) -> Motion:
+    """The motion to which a degree of freedom of a joint belongs."""
+    ends = itertools.accumulate(motion.nv for motion in joint.motions)
+    return next(motion for motion, end in zip(joint.motions, ends) if index < end)
 
 
 def has_position(joint: "Joint", index: int) -> bool:
     """True if the degree of freedom belongs to a motion with one coordinate and one velocity."""
-    first = 0
-    for motion in joint.motions:
-        if index < first + motion.nv:
-            return motion.nq == motion.nv
-        first += motion.nv
-    return False
+    motion = motion_of(joint, index)
+    return motion.nq == motion.nv
 
 
 def _driven_twice(model: "ModelData") -> Iterator[Problem]:

@@ -8,7 +8,7 @@ import numpy as np
 from flexmbs.declaration import Problem
 from flexmbs.model.interpolation import excess, jumps
 from flexmbs.model.laws import Table
-from flexmbs.model.parts import model_parts
+from flexmbs.model.parts import model_parts, prescribed_motions
 
 if TYPE_CHECKING:
     from flexmbs.model.model import ModelData
@@ -23,9 +23,9 @@ def table_warnings(model: "ModelData") -> Iterator[Problem]:
         if isinstance(part, Table):
             yield from _overshoot(path, part)
     t_end = model.run.t_end if model.run is not None else np.inf
-    for drive in model.drives.values():
-        if isinstance(drive.motion, Table):
-            yield from _jerks((drive.section, drive.name, "motion"), drive.motion, t_end)
+    for path, law in prescribed_motions(model):
+        if isinstance(law, Table):
+            yield from _jerks(path, law, t_end)
 
 
 def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:

@@ -98,7 +98,7 @@ def topology_warnings(model: "ModelData") -> Iterator[Problem]:
 
 
 def degree_of_freedom_lines(model: "ModelData", modes: int) -> list[str]:
-    """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, elastic coordinates, loops."""
+    """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, couplings, elastic coordinates, loops."""
     n = len(model.bodies)
     held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
     lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
@@ -118,6 +118,9 @@ def degree_of_freedom_lines(model: "ModelData", modes: int) -> list[str]:
         )
     if model.drives:
         lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} remaining")
+    if model.couplings:
+        m, left = len(model.couplings), 6 * n - b - len(model.drives) - len(model.couplings)
+        lines.append(f"{m} equation{'' if m == 1 else 's'} of couplings, {left} remaining")
     if modes:
         lines.append(f"{modes} elastic coordinate{'' if modes == 1 else 's'}")
     lines.append(_loops_line(model))

@@ -5,7 +5,7 @@ Arrays are kept as nested tuples of floats, so that declarations are hashable an
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -20,6 +20,28 @@ AXES = {
     for sign, value in (("", 1.0), ("+", 1.0), ("-", -1.0))
     for k, letter in enumerate("xyz")
 }
+
+
+class NamedValues(Mapping[str, Any]):
+    """Values by name in the given order; read-only and hashable."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._values)
 
 
 def number(value: object) -> float:

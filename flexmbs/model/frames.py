@@ -3,14 +3,14 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.model.fields import Matrix, Vector, Vector3, items, name, number, sized, unit_axis, vector
+from flexmbs.model.fields import Matrix, NamedValues, Vector, Vector3, items, name, number, sized, unit_axis, vector
 
 GROUND = "ground"
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -169,29 +169,7 @@ def joint_names(value: object) -> tuple[str, ...]:
     return tuple(joint_name(item) for item in items(value))
 
 
-class FrameTable(Mapping[str, Frame]):
-    """Named frames in the given order; read-only and hashable."""
-
-    def __init__(self, frames: Mapping[str, Frame]) -> None:
-        self._frames = dict(frames)
-
-    def __getitem__(self, key: str) -> Frame:
-        return self._frames[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._frames)
-
-    def __len__(self) -> int:
-        return len(self._frames)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self._frames.items()))
-
-    def __repr__(self) -> str:
-        return repr(self._frames)
-
-
-def frame_table(value: object) -> FrameTable:
+def frame_table(value: object) -> NamedValues:
     """Named frames in the given order."""
     if not isinstance(value, Mapping):
         raise ValueError(f"must be a table of named frames, not {shown(value)}")
@@ -206,7 +184,7 @@ def frame_table(value: object) -> FrameTable:
             problems.append(Problem((str(key),), str(error)))
     if problems:
         raise NestedError(problems)
-    return FrameTable(made)
+    return NamedValues(made)
 
 
 FrameLike = Annotated[Any, BeforeValidator(frame_ref)]

@@ -289,7 +289,13 @@ def time_law(value: object) -> TimeLaw:
     return value
 
 
+def optional_time_law(value: object) -> TimeLaw | None:
+    """A law of time as `time_law` makes it, or None."""
+    return None if value is None else time_law(value)
+
+
 LawOfTime = Annotated[Any, BeforeValidator(time_law)]
+OptionalLaw = Annotated[Any, BeforeValidator(optional_time_law)]
 
 
 @law_kernel

@@ -1,4 +1,4 @@
-"""`ModelData`: named bodies, joints, forces, drives and contacts, with gravity and frames on the ground."""
+"""`ModelData`: named bodies, joints, forces, drives, couplings and contacts, with gravity and frames on the ground."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -12,6 +12,7 @@ from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body
 from flexmbs.model.contacts import Contact
+from flexmbs.model.couplings import Coupling
 from flexmbs.model.drives import Drive
 from flexmbs.model.fields import Name, Vector, Vector3
 from flexmbs.model.forces import Force
@@ -21,8 +22,9 @@ from flexmbs.model.run import Run
 from flexmbs.model.toml_write import model_text, save
 
 SECTIONS: dict[str, type[Declaration]] = {
-    "bodies": Body, "joints": Joint, "forces": Force, "drives": Drive, "contacts": Contact,
+    "bodies": Body, "joints": Joint, "forces": Force, "drives": Drive, "couplings": Coupling, "contacts": Contact,
 }  # fmt: skip
+OPTIONAL = ("couplings", "contacts")  # not shown when empty
 
 
 class Header(Declaration, section="model"):
@@ -39,14 +41,15 @@ class ModelData:
 
     name: its name.  gravity: acceleration in world axes (m/s²).  frames: named frames on the ground (positions or `Frame`).
     cuts: names of the joints to cut in closed loops, if chosen by the user.
-    ``bodies``, ``joints``, ``forces``, ``drives``, ``contacts`` map names to declarations in the order they were added; ``run``
-    has the options of a run or None; relative file paths start from ``folder``.
+    ``bodies``, ``joints``, ``forces``, ``drives``, ``couplings``, ``contacts`` map names to declarations in the order they were
+    added; ``run`` has the options of a run or None; relative file paths start from ``folder``.
     """
 
     bodies: dict[str, Body]
     joints: dict[str, Joint]
     forces: dict[str, Force]
     drives: dict[str, Drive]
+    couplings: dict[str, Coupling]
     contacts: dict[str, Contact]
 
     def __init__(
@@ -61,7 +64,7 @@ class ModelData:
         self._header = Header(name=name, gravity=gravity, frames=frames or {}, cuts=cuts)
         self.run = run
         self.folder = Path()
-        self.bodies, self.joints, self.forces, self.drives, self.contacts = {}, {}, {}, {}, {}
+        self.bodies, self.joints, self.forces, self.drives, self.couplings, self.contacts = {}, {}, {}, {}, {}, {}
 
     __init__.__qualname__ = "Model.__init__"  # public name
 
@@ -104,11 +107,11 @@ class ModelData:
     @overload
     def add(self, item: Body) -> BodyHandle: ...
     @overload
-    def add(self, item: Joint | Force | Drive | Contact) -> ItemHandle: ...
+    def add(self, item: Joint | Force | Drive | Coupling | Contact) -> ItemHandle: ...
     def add(self, item: Any) -> BodyHandle | ItemHandle:
         """Add an item; returns its handle. Raises `InputError` if it is not an item of a model or its name is in use."""
         if not isinstance(item, Declaration) or item.section not in SECTIONS:
-            takes = "bodies, joints, forces, drives and contacts"
+            takes = "bodies, joints, forces, drives, couplings and contacts"
             raise InputError(f"model '{self.name}': cannot add {type(item).__name__}; it takes {takes}")
         section = self.items(item.section)
         if item.name in section:  # type: ignore[attr-defined]
@@ -117,12 +120,13 @@ class ModelData:
         return item.handle()  # type: ignore[attr-defined,no-any-return]
 
     def items(self, section: str) -> dict[str, Any]:
-        """The items of one section: "bodies", "joints", "forces", "drives" or "contacts"."""
+        """The items of one section: "bodies", "joints", "forces", "drives", "couplings" or "contacts"."""
         sections: dict[str, dict[str, Any]] = {
             "bodies": self.bodies,
             "joints": self.joints,
             "forces": self.forces,
             "drives": self.drives,
+            "couplings": self.couplings,
             "contacts": self.contacts,
         }
         return sections[section]
@@ -150,5 +154,5 @@ class ModelData:
         return (self._header, self.run, sections)
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{len(self.items(key))} {key}" for key in SECTIONS if key != "contacts" or self.contacts)
+        counts = ", ".join(f"{len(self.items(key))} {key}" for key in SECTIONS if key not in OPTIONAL or self.items(key))
         return f"<Model '{self.name}': {counts}>"

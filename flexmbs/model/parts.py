@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.declaration import Declaration
+from flexmbs.model.item import Item
+from flexmbs.model.laws import TimeLaw
 
 if TYPE_CHECKING:
     from flexmbs.model.model import ModelData
@@ -25,7 +27,21 @@ def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any
 
 
 def model_parts(model: "ModelData") -> Iterator[tuple[Path, Any]]:
-    """(path, value) of all `parts` of joints, forces, drives and contacts; paths begin with the section and the item's name."""
-    for section in (model.joints, model.forces, model.drives, model.contacts):
+    """(path, value) of all `parts` of the items of a model; paths begin with the section and the item's name."""
+    for section in (model.joints, model.forces, model.drives, model.couplings, model.contacts):
         for item in section.values():
             yield from parts(item, (item.section, item.name))
+
+
+def prescribed_motions(model: "ModelData") -> Iterator[tuple[Path, TimeLaw]]:
+    """(path, law of time) of each drive, and of each coupling whose offset is a law."""
+    for drive in model.drives.values():
+        yield (drive.section, drive.name, "motion"), drive.motion
+    for coupling in model.couplings.values():
+        if coupling.offset is not None:
+            yield (coupling.section, coupling.name, "offset"), coupling.offset
+
+
+def constraining(model: "ModelData") -> tuple[Item, ...]:
+    """The items with constraints: joints, drives, couplings, contacts."""
+    return (*model.joints.values(), *model.drives.values(), *model.couplings.values(), *model.contacts.values())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.contradiction import row_owners
+from flexmbs.model.parts import constraining
 from flexmbs.page.html import Picture
 from flexmbs.page.style import house_style, svg_image
 from flexmbs.results.block_system import BlockSystem, bordered, bordered_by_items
@@ -47,7 +48,7 @@ def equations(solution: SolutionData) -> Equations:
     compiled = solution.compiled
     rows = [
         (item.name, item.kind, found.rows, ", ".join(found.words))
-        for item in (*compiled.model.joints.values(), *compiled.model.drives.values(), *compiled.model.contacts.values())
+        for item in constraining(compiled.model)
         for found in item.constraint_classes()
     ]
     return Equations(FORMULA, tuple(_lines(solution)), tuple(rows[:LISTED]), max(len(rows) - LISTED, 0), _picture(solution))
@@ -58,13 +59,14 @@ def _lines(solution: SolutionData) -> list[str]:
     compiled, name = solution.compiled, str(solution.run.options.get("formalism", ""))
     ns, nc, elastic = int(compiled.system.layout[2]), compiled.n_constraints, len(elastic_velocities(compiled.system))
     redundant = sum(count for _, count in solution.run.redundant)
-    items = (*compiled.model.joints.values(), *compiled.model.drives.values(), *compiled.model.contacts.values())
     count: Counter[str] = Counter()
-    for found in (each for item in items for each in item.constraint_classes()):
+    for found in (each for item in constraining(compiled.model) for each in item.constraint_classes()):
         count.update({word: found.rows for word in found.words})
     classes = ", ".join(f"{count[word]} {word}" for word in sorted(count, key=lambda word: -count[word]))
     cut = int(compiled.system.cuts.rows.sum())
-    loops = f"; {cut} rows of cut joints by the Schur complement S = G M⁻¹ Gᵀ" if cut else ""
+    counts = {"cut joints": cut, "couplings": len(compiled.system.couplers.row)}
+    rows = " and ".join(f"{n} rows of {name}" for name, n in counts.items() if n)
+    loops = f"; {rows} by the Schur complement S = G M⁻¹ Gᵀ" if rows else ""
     treatment = TREATMENT.get(name, "")
     return [
         f"{ns} velocities in {compiled.topology.coordinates} coordinates, {elastic} of them elastic; {nc} constraint rows"

@@ -91,7 +91,7 @@ def _sections(solution: SolutionData) -> list[tuple[str, str, Picture]]:
             "reactions",
             "Reactions",
             plot.reactions,
-            "Magnitudes of joint forces and moments, drives and applied joint forces included.",
+            "Magnitudes of joint forces and moments, drives, couplings and applied joint forces included.",
         ),
         ("efforts", "Drives and controllers", plot.efforts, "Torques and forces along the degrees of freedom of the joints."),
         (
@@ -129,6 +129,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
             for name, item in table.get(section, {}).items()
         ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
+        "couplings": [(name, item.kind, item.equation) for name, item in compiled.model.couplings.items()],
         "degrees_of_freedom": [*degree_of_freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
         "tree": str(compiled.topology),
         "limit": ROWS_LISTED,

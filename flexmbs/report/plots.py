@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_CURVES = 8
 RAD, METRE = "rad", "m"
-EFFORT = {RAD: "Joint torque, drives and joint forces  [N m]", METRE: "Joint force, drives and joint forces  [N]"}
+EFFORT = {RAD: "Joint torque, drives, couplings, joint forces  [N m]", METRE: "Joint force, drives, couplings, joint forces  [N]"}
 
 Curves = Mapping[str, FloatArray]
 
@@ -87,7 +87,7 @@ class Plots:
         return self._figure({"Joint force  [N]": forces, "Joint moment  [N m]": torques}, height=2.3)
 
     def efforts(self) -> Figure | None:
-        """Torques and forces along the degrees of freedom of joints, by drives, controllers and springs; power of the drives."""
+        """Torques and forces along the degrees of freedom of joints by drives, couplings, controllers and springs."""
         titles = {EFFORT[unit]: self._efforts(unit) for unit in (RAD, METRE)}
         power = {name: self.solution.drive(name).power for name in self.solution.drives}
         return self._figure(titles | {"Drive power  [W]": power})

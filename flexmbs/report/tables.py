@@ -16,11 +16,11 @@ Column = tuple[str, FloatArray]
 
 
 def write_tables(solution: SolutionData, folder: Path) -> list[Path]:
-    """frames.csv, joints.csv, bodies.csv, drives.csv, energy.csv, and the hot spots of each body with stress modes, in a folder;
-    empty tables are not written. Raises MachineError."""
+    """frames.csv, joints.csv, bodies.csv, drives.csv, couplings.csv, energy.csv, and the hot spots of each body with stress
+    modes, in a folder; empty tables are not written. Raises MachineError."""
     tables = {
         "bodies.csv": _bodies(solution), "frames.csv": _frames(solution), "joints.csv": _joints(solution),
-        "drives.csv": _drives(solution), "energy.csv": _energy(solution),
+        "drives.csv": _drives(solution), "couplings.csv": _couplings(solution), "energy.csv": _energy(solution),
     }  # fmt: skip
     written = []
     for name, columns in tables.items():
@@ -80,6 +80,13 @@ def _drives(solution: SolutionData) -> Iterator[Column]:
     for name in solution.drives:
         view = solution.drive(name)
         yield from ((f"{name} {what}", getattr(view, what)) for what in ("coordinate", "rate", "torque", "power"))
+
+
+def _couplings(solution: SolutionData) -> Iterator[Column]:
+    for name in solution.couplings:
+        view = solution.coupling(name)
+        yield from ((f"{name} {what}", getattr(view, what)) for what in ("value", "multiplier", "power"))
+        yield from ((f"{name} effort on {coordinate}", values) for coordinate, values in view.effort.items())
 
 
 def _energy(solution: SolutionData) -> Iterator[Column]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.model.laws import Function, TimeLaw
+from flexmbs.model.laws import Function
+from flexmbs.model.parts import prescribed_motions
 from flexmbs.system.check import WARN, Check
 from flexmbs.system.compile import Compiled
 
@@ -25,17 +26,16 @@ FADED = 50  # steps after which the effect of a jump has decayed
 
 
 def drive_jumps(compiled: Compiled, begun: float, ended: float, order: int = 1) -> list[tuple[float, str]]:
-    """(time, name of the drive) of each jump of a prescribed velocity (order 1) or acceleration (2) within a run."""
+    """(time, drive or coupling) of each jump of a prescribed velocity (order 1) or acceleration (2) within a run."""
     found = []
     corners = [t for t in compiled.corners if begun < t < ended]
-    for name, drive in compiled.model.drives.items():
-        law = drive.motion
-        if not isinstance(law, TimeLaw) or isinstance(law, Function):
+    for (section, name, _), law in prescribed_motions(compiled.model):
+        if isinstance(law, Function):
             continue
         aside = BESIDE * (ended - begun)
         rates = np.array([[law.state(t - aside)[order], law.state(t + aside)[order]] for t in corners]).reshape(-1, 2)
         size = float(np.abs(rates).max(initial=0.0))
-        found += [(t, name) for t, (before, after) in zip(corners, rates) if abs(after - before) > JUMP * size]
+        found += [(t, f"{section}.{name}") for t, (before, after) in zip(corners, rates) if abs(after - before) > JUMP * size]
     return sorted(found)
 
 
@@ -71,5 +71,5 @@ def jump_check(solution: "SolutionData") -> list[Check]:
     if not jumps:
         return []
     t, name = jumps[0]
-    text = f"that of drives.{name} jumps at t = {t:.4g} s: an impact with unbounded forces"
+    text = f"that of {name} jumps at t = {t:.4g} s: an impact with unbounded forces"
     return [Check("Velocities of drives", WARN, text, "prescribe a smooth motion (a monotone table, SmoothStep)")]

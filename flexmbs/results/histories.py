@@ -6,15 +6,14 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import packed
-from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
-from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
-from flexmbs.dynamics.constraints import constraint_wrench, six_apply
+from flexmbs.algebra.se3 import wrench_to_parent
+from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at
+from flexmbs.dynamics.constraints import constraint_wrench, six_apply, with_couplers
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
 from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual_with_reactions
 from flexmbs.dynamics.forces import apply_forces, force_state, joint_force_value
-from flexmbs.dynamics.frames import end_pose, frame_pose, frame_rates, pose_between, world_pose
+from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
-from flexmbs.dynamics.joints import joint_directions
 from flexmbs.system.records import Evaluation
 from flexmbs.system.trajectory import Trajectory
 
@@ -70,7 +69,7 @@ def frame_history(system, work, m, motions, out):
 def joint_history(system, work, states, found):
     """Wrenches through all joints on the child at its frame, child axes, and coordinates of the cut joints.
 
-    ``found`` has primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives and joint forces; effort
+    ``found`` has primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives, couplings and joint forces; effort
     (nt, nb + ncut, 6): Cᵀ of them; beta (nt, nβ), eta and etad (nt, ncut, 6): coordinates, velocities, accelerations of the cut
     joints.
     """
@@ -90,13 +89,13 @@ def joint_history(system, work, states, found):
             found.beta[i, a] = work.beta[a]
         for k in range(cut.shape[1]):
             f, n = constraint_wrench(system.cuts, work.cut, k, here.lam)
+            f, n = with_couplers(system.couplers, work.cut, k, here.lam, (f, n))
             f, n = with_joint_forces(system, work, k, states.t[i], here.z, (f, n))
             store3_at(cut[i], k, 0, f)
             store3_at(cut[i], k, 3, n)
-            dv, dw = relative_acceleration(system, work, k, here)
             for a in range(system.cuts.nv[k]):
                 found.eta[i, k, a] = work.cut.eta[k, a]
-                found.etad[i, k, a] = six_apply(work.cut.inverse, k, 6 * a, dv, dw)
+                found.etad[i, k, a] = work.cut.etad[k, a]
                 effort[i, nb + k, a] = six_apply(work.cut.directions, k, 6 * a, f, n)
 
 
@@ -152,21 +151,6 @@ def with_joint_forces(system, work, k, t, z, wrench):
             f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
             n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))
     return f, n
-
-
-@part
-def relative_acceleration(system, work, k, here):
-    """V̇_rel − Ċ η of cut joint k, axes of the child's frame."""
-    cut = work.cut
-    va, wa, ava, awa = frame_rates(work, system.gravity, cut.pair.a[k], end_pose(cut.pair, k, 1), here)
-    vb, wb, avb, awb = frame_rates(work, system.gravity, cut.pair.b[k], end_pose(cut.pair, k, 0), here)
-    Rr, xr = pose_between(cut.pair, k)
-    cv, cw = twist_to_child(Rr, xr, va, wa)
-    av, aw = twist_to_child(Rr, xr, ava, awa)
-    kv, kw = bracket(sub(vb, cv), sub(wb, cw), cv, cw)
-    at = system.cuts.beta_at[k]
-    _, _, bv, bw = joint_directions(system.joints, system.cuts.joint[k], work.beta, at, cut.eta[k], 0, cut.directions, k)
-    return sub(add(sub(avb, av), kv), bv), sub(add(sub(awb, aw), kw), bw)
 
 
 @packed()

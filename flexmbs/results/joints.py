@@ -12,6 +12,8 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.trajectory import Trajectory
 
+UNIQUE = 1e-6  # of a self-stress of length one
+
 
 class JointHistories(NamedTuple):
     """Arrays of `joint_history`, the multipliers used, and for each primary and cut joint whether its wrench is unique."""
@@ -100,6 +102,14 @@ def _unique(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: n
     base, other = (_histories(compiled, first, lam + c * force * y, beta) for c in (0.0, 1.0))
     change = np.concatenate([other.primary - base.primary, other.cut - base.cut], axis=1)[0]
     return (np.abs(change).max(axis=1) <= 1e-6 * force).astype(np.int64)
+
+
+def unique_multipliers(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
+    """(nc,) whether no self-stress y, Gᵀ y = 0, has a part in the multiplier, at the first output."""
+    work = make_work(compiled.system, path_coordinates(compiled, trajectory)[0])
+    G = terms(compiled.system, work, float(trajectory.t[0]), trajectory.q[0], trajectory.s[0]).G
+    u, size, _ = np.linalg.svd(G)
+    return np.asarray(np.abs(u[:, row_rank(size) :]).max(axis=1, initial=0.0) <= UNIQUE)
 
 
 def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str) -> np.ndarray:

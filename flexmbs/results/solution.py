@@ -1,4 +1,4 @@
-"""`SolutionData`: results of a run, with views by body, frame, joint and drive."""
+"""`SolutionData`: results of a run, with views by body, frame, joint, drive and coupling."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,11 +19,28 @@ from flexmbs.results.applied import applied_wrenches
 from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
 from flexmbs.results.body_loads import BodyLoads, body_loads
 from flexmbs.results.histories import Motions, contact_history, energy_history, frame_history, states_of
-from flexmbs.results.joints import JointHistories, declared_coordinates, declared_wrench, joint_histories, path_coordinates
+from flexmbs.results.joints import (
+    JointHistories,
+    declared_coordinates,
+    declared_wrench,
+    joint_histories,
+    path_coordinates,
+    unique_multipliers,
+)  # fmt: skip
 from flexmbs.results.overview import overview
 from flexmbs.results.stress import StressView
 from flexmbs.results.summary import checks
-from flexmbs.results.views import BodyView, ContactView, DriveView, Energy, FloatArray, FrameMotion, FrameView, JointView
+from flexmbs.results.views import (
+    BodyView,
+    ContactView,
+    CouplingView,
+    DriveView,
+    Energy,
+    FloatArray,
+    FrameMotion,
+    FrameView,
+    JointView,
+)
 from flexmbs.system.check import Check, verdict
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import Work
@@ -146,6 +163,11 @@ class SolutionData:
         return tuple(self.compiled.model.drives)
 
     @property
+    def couplings(self) -> tuple[str, ...]:
+        """Names of the couplings."""
+        return tuple(self.compiled.model.couplings)
+
+    @property
     def contacts(self) -> tuple[str, ...]:
         """Names of the contacts, one for each bound of a joint limit."""
         return self.compiled.contacts
@@ -208,6 +230,21 @@ class SolutionData:
         torque = self._joints.lam[:, self.compiled.system.drives.row[number]]
         rate = joint.velocity[:, drive.coordinate]
         return DriveView(name, self.t, joint.position[:, position], rate, torque, torque * rate)
+
+    def coupling(self, name: str) -> CouplingView:
+        """Value, multiplier, torques or forces on the coordinates, and power of a coupling. Raises InputError for an unknown
+        name."""
+        name = str(name)
+        _known("coupling", name, self.couplings)
+        coupling, row = self.compiled.model.couplings[name], int(self.compiled.system.couplers.row[self.couplings.index(name)])
+        value, rate, lam = np.zeros(len(self.t)), np.zeros(len(self.t)), self._joints.lam[:, row]
+        for term, use in zip(coupling.terms, coupling.coordinates(self.compiled.model.joints)):
+            joint = declared_coordinates(self.compiled, self.trajectory, self._joints, use.joint)
+            value += term.factor * joint.position[:, _position_of(self.compiled, *use)]
+            rate += term.factor * joint.velocity[:, use.coordinate]
+        effort = {term.coordinate: term.factor * lam for term in coupling.terms}
+        unique = not self.run.redundant or bool(unique_multipliers(self.compiled, self.trajectory)[row])
+        return CouplingView(name, self.t, value, lam, effort, lam * rate, unique)
 
     def contact(self, name: str) -> ContactView:
         """Gap, velocities and forces of a contact; bounds of a joint limit are ``name.lower`` and ``name.upper``. Raises

@@ -81,9 +81,9 @@ def state(
     require_model(model)
     chosen = _with_values(model, by_joint(position, "position"), by_joint(velocity, "velocity"))
     declaration_report(chosen).raise_errors()
-    compiled, start = consistent_state(chosen, t=t)
-    if chosen is not model:  # springs without a length are unloaded in the declared position
-        compiled = compiled.with_spring_lengths(initial_state(model, t=t)[0].spring_lengths)
+    # springs without a length are unloaded in the declared position, couplings have the offsets of it
+    constants = None if chosen is model else initial_state(model)[0].initial_constants
+    compiled, start = consistent_state(chosen, t=t, constants=constants)
     t = float(t)
     free = settled_state(compiled, t, start.q, start.s, start.beta)
     if acceleration is None:
@@ -137,7 +137,7 @@ def state_of(solution: SolutionData, t: float) -> State:
     if compiled.topology.coordinates == "joint":
         beta = path_coordinates(compiled, solution.trajectory)[i]
         return replace(settled_state(compiled, at, solution.q[i], solution.s[i], beta, z), contact=contact)
-    joint = compile_model(compiled.model, "joint").with_spring_lengths(compiled.spring_lengths)
+    joint = compile_model(compiled.model, "joint").with_initial_constants(compiled.initial_constants)
     return replace(settled_state(joint, at, *joint_values(joint, solution, [i])[0], z), contact=contact)
 
 
@@ -219,7 +219,8 @@ def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelD
         return model
     chosen = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     chosen.folder = model.folder
-    chosen.bodies, chosen.forces, chosen.drives, chosen.contacts = model.bodies, model.forces, model.drives, model.contacts
+    chosen.bodies, chosen.forces, chosen.drives = model.bodies, model.forces, model.drives
+    chosen.couplings, chosen.contacts = model.couplings, model.contacts
     for name, joint in model.joints.items():
         changes: dict[str, Any] = {key: values[name] for key, values in (("q0", position), ("v0", velocity)) if name in values}
         chosen.joints[name] = replace(joint, **changes) if changes else joint

@@ -40,7 +40,7 @@ STATES = tuple(name for name in Trajectory._fields if name != "contact")
 MAX_CHARACTERS = 5_000_000
 TEXTS = ("model", "run")
 CONTACT = "trajectory/contact"  # only with contacts
-SPRINGS = "springs"  # unloaded lengths (m), only with springs
+CONSTANTS = ("springs", "couplings")  # unloaded lengths (m), constants of couplings; only with such items
 
 
 def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
@@ -50,8 +50,7 @@ def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
         del arrays[CONTACT]
     arrays |= {f"joints/{name}": values for name, values in solution._joints._asdict().items()}
     arrays |= {f"applied/{name}": values for name, values in solution.applied.items()}
-    if len(lengths := solution.compiled.spring_lengths):
-        arrays[SPRINGS] = lengths
+    arrays |= {name: values for name, values in _constants(solution.compiled).items() if len(values)}
     numbers, parts = _distinct(solution.compiled.data)
     texts = {"model": solution.model_text, "run": json.dumps(_run_record(solution, numbers), default=str)}
 
@@ -105,7 +104,7 @@ def _solution(file: h5py.File, given: ModelData | None, make: type[S], make_mode
         raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
     found = dict(datasets(file))
     check_items(
-        {item: dataset for item, dataset in found.items() if not item.startswith(("bodies/", "applied/", CONTACT, SPRINGS))},
+        {item: dataset for item, dataset in found.items() if not item.startswith(("bodies/", "applied/", CONTACT, *CONSTANTS))},
         {*TEXTS, *(f"trajectory/{name}" for name in STATES), *(f"joints/{name}" for name in JointHistories._fields)},
         FORMAT,
     )
@@ -115,7 +114,7 @@ def _solution(file: h5py.File, given: ModelData | None, make: type[S], make_mode
     data = {str(name): parts[str(number)] for name, number in record["bodies"].items()}
     model = _model(model_text, data, make_model) if given is None else _same(given, model_text, data)
     compiled = compile_model(model, str(record["coordinates"]))
-    compiled = _with_springs(compiled, found)
+    compiled = _with_constants(compiled, found)
     trajectory = _trajectory(compiled, found)
     joints = {name: _array(f"joints/{name}", found, shape) for name, shape in history_shapes(compiled, len(trajectory.t)).items()}
     return make(
@@ -228,14 +227,20 @@ def _without_source(item: Any) -> Any:
     return {key: value for key, value in item.items() if key not in ("file", "data")} if isinstance(item, dict) else item
 
 
-def _with_springs(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
-    """Lengths of the springs that are unloaded in the initial state, known only to the run."""
-    lengths = compiled.spring_lengths
-    if SPRINGS in found:
-        return compiled.with_spring_lengths(_array(SPRINGS, found, lengths.shape))
-    if np.isnan(lengths).any():
-        raise InputError(f"{SPRINGS}: is missing; write the file again")
-    return compiled
+def _constants(compiled: Compiled) -> dict[str, np.ndarray]:
+    """Constants that the initial position gives, by item of the file."""
+    return dict(zip(CONSTANTS, np.split(compiled.initial_constants, [len(compiled.system.forces.line.value)])))
+
+
+def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
+    """The model with the constants that only the run knows."""
+    constants = _constants(compiled)
+    for name, values in constants.items():
+        if name in found:
+            constants[name] = _array(name, found, values.shape)
+        elif np.isnan(values).any():
+            raise InputError(f"{name}: is missing; write the file again")
+    return compiled.with_initial_constants(np.concatenate(list(constants.values())))
 
 
 def _trajectory(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Trajectory:

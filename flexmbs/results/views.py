@@ -1,6 +1,6 @@
-"""Views of one body, frame, joint or drive: arrays over the output times, the first index is the time."""
+"""Views of one body, frame, joint, drive or coupling: arrays over the output times, the first index is the time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,10 +85,10 @@ class JointView:
     """Coordinates of a joint and the wrench through it.
 
     position (nt, nq), velocity and acceleration (nt, nv): joint coordinates, rad and m.
-    wrench (nt, 6): force and moment of the parent on the child at the child's frame, in that frame's axes [N, N m]; drives and
-    joint forces are included. force, torque (nt, 3): the same in world axes. effort (nt, nv): its components along the degrees of
-    freedom, the sum of drives and joint forces. unique: False if redundant constraints leave the wrench undetermined; it is then
-    that of the multipliers of least norm.
+    wrench (nt, 6): force and moment of the parent on the child at the child's frame, in that frame's axes [N, N m]; drives,
+    couplings and joint forces are included. force, torque (nt, 3): the same in world axes. effort (nt, nv): its components along
+    the degrees of freedom, the sum of drives, couplings and joint forces. unique: False if redundant constraints leave the
+    wrench undetermined; it is then that of the multipliers of least norm.
     """
 
     name: str
@@ -113,6 +113,22 @@ class DriveView:
     rate: FloatArray
     torque: FloatArray
     power: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class CouplingView:
+    """A coupling Σ aᵢ qᵢ = b: its value b (nt,), the multiplier λ (nt,), the torques and forces aᵢ λ (nt,) on its coordinates by
+    their names [N m or N], and the power λ ḃ (nt,) that it puts into the system [W]. unique: False if redundant constraints leave
+    the multiplier undetermined; it is then that of least norm.
+    """
+
+    name: str
+    t: FloatArray
+    value: FloatArray
+    multiplier: FloatArray
+    effort: Mapping[str, FloatArray]
+    power: FloatArray
+    unique: bool
 
 
 @dataclass(frozen=True, eq=False)

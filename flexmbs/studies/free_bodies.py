@@ -7,7 +7,7 @@ import numpy as np
 from flexmbs._jit.address import packed
 from flexmbs.dynamics.dense import Terms
 from flexmbs.dynamics.equations import motion_of_bodies
-from flexmbs.initial.contradiction import row_owners
+from flexmbs.initial.contradiction import row_items
 from flexmbs.initial.initial_state import converted
 from flexmbs.model.bodies import PointMass, RigidBody
 from flexmbs.model.model import ModelData
@@ -25,7 +25,7 @@ class FreeBodies:
 
     def __init__(self, joint: State) -> None:
         model = joint.compiled.model
-        compiled = compile_model(_with_twists(model), "absolute").with_spring_lengths(joint.compiled.spring_lengths)
+        compiled = compile_model(_with_twists(model), "absolute").with_initial_constants(joint.compiled.initial_constants)
         start = converted(joint.compiled, started(joint.compiled, joint, joint.t), compiled)
         none = np.zeros(len(start.s)), np.zeros(compiled.n_constraints)
         self.joint = joint
@@ -40,7 +40,7 @@ class FreeBodies:
 
     @cached_property
     def terms(self) -> Terms:
-        """M (ny, ny), k, G of the rows of cut joints and drives in joint coordinates, γ, g, ġ."""
+        """M (ny, ny), k, G of the rows of cut joints, drives and couplings in joint coordinates, γ, g, ġ."""
         found, rows, y = dense(self.state), np.array(self._rows(), int), self.order
         return Terms(
             found.M[np.ix_(y, y)], found.k[y], found.G[np.ix_(rows, y)], found.gamma[rows], found.g[rows], found.gd[rows]
@@ -55,16 +55,17 @@ class FreeBodies:
 
     def _rows(self) -> list[int]:
         """Places of the rows that are constraints in joint coordinates too."""
-        owners = row_owners(self.state.compiled)
-        places = {name: iter([k for k, owner in enumerate(owners) if owner == name]) for name in dict.fromkeys(owners)}
-        return [next(places[name]) for name in row_owners(self.joint.compiled)]
+        items = row_items(self.state.compiled)
+        places = {item: iter([k for k, each in enumerate(items) if each == item]) for item in dict.fromkeys(items)}
+        return [next(places[item]) for item in row_items(self.joint.compiled)]
 
 
 def _with_twists(model: ModelData) -> ModelData:
     """The model with rigid bodies for point masses."""
     found = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     found.folder = model.folder
-    found.joints, found.forces, found.drives, found.contacts = model.joints, model.forces, model.drives, model.contacts
+    found.joints, found.forces, found.drives = model.joints, model.forces, model.drives
+    found.couplings, found.contacts = model.couplings, model.contacts
     for name, body in model.bodies.items():
         if isinstance(body, PointMass):
             body = RigidBody(name, mass=body.mass, inertia=(0.0, 0.0, 0.0), frames=body.frames)

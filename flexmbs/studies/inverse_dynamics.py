@@ -49,8 +49,10 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     arguments.require_no_contacts(compiled.model, "inverse_dynamics")
     drives = () if names else tuple(compiled.model.drives)
     if not names and not drives:
-        if compile_model(compiled.model, "joint").topology.cuts:
-            raise InputError("actuators: the model has closed loops and no drives; name the actuated joints")
+        closed = compile_model(compiled.model, "joint").topology.cuts
+        if closed or compiled.model.couplings:
+            what = "closed loops" if closed else "couplings"
+            raise InputError(f"actuators: the model has {what} and no drives; name the actuated joints")
         names = tuple(name for name, joint in compiled.model.joints.items() if joint.nv > 0)
     found = [_efforts(state, names, keep_drives=bool(drives)) for state in states]
     rows = dict(zip(compiled.model.drives, compiled.system.drives.row))

@@ -48,9 +48,9 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def default_formalism(model: Model, coordinates: str) -> str:
-    """The fastest suitable one: the recursion for trees in joint coordinates, else Lagrange multipliers."""
+    """The fastest suitable one: the recursion for trees in joint coordinates without couplings, else Lagrange multipliers."""
     try:
-        loops = bool(topology(model).cuts)
+        loops = bool(topology(model).cuts or model.couplings)
     except InputError:  # reported with the other problems of the model
         loops = True
     return DEFAULTS["formalism"] if loops or coordinates != "joint" else "recursive"

@@ -137,7 +137,7 @@ def _simulate(
     notes = [
         *([f"integrator: '{method.name}', {chosen['why']}, by default"] if chosen.get("why") else []),
         *warned,
-        *(redundancy_text(name, rows) for name, rows in redundant),
+        *(redundancy_text(model, name, rows) for name, rows in redundant),
         *(f"assembly moved {m}" for m in moved),
         *([str(singular)] if singular else []),
         *_notes_of_run(run, form),

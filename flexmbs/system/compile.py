@@ -3,6 +3,8 @@
 ``compile_model`` returns the records with what is needed to go back: names, topology, and the user functions kept alive.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,12 +19,13 @@ from flexmbs.model.motions import Motion
 from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.compile_bodies import FrameTable, body_records
 from flexmbs.system.compile_contacts import compile_contacts
+from flexmbs.system.compile_couplers import compile_couplers
 from flexmbs.system.compile_forces import JointPlace, compile_forces, table
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.compile_relations import relation_record
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
-from flexmbs.system.records import Couplings, Cuts, Drives, Joints, System, Tree, columns
+from flexmbs.system.records import Couplers, Couplings, Cuts, Drives, Joints, System, Tree, columns
 from flexmbs.system.topology import Topology, topology
 
 
@@ -50,17 +53,20 @@ class Compiled:
         return int(self.system.layout[3])
 
     @property
-    def spring_lengths(self) -> np.ndarray:
-        """(n,) lengths of the forces along lines without load, NaN where none is declared and none was found yet."""
-        return self.system.forces.line.value[:, -1].copy()
+    def initial_constants(self) -> np.ndarray:
+        """(n,) lengths of the forces along lines without load, then constants of the couplings; NaN where none is declared and
+        the initial position gave none yet."""
+        return np.concatenate([self.system.forces.line.value[:, -1], self.system.couplers.constant])
 
-    def with_spring_lengths(self, lengths: np.ndarray) -> "Compiled":
-        """The same model with these lengths of its forces along lines."""
-        line = self.system.forces.line
-        value = line.value.copy()
-        value[:, -1] = lengths
-        forces = frozen(self.system.forces._replace(line=line._replace(value=value)))
-        return replace(self, system=self.system._replace(forces=forces))
+    def with_initial_constants(self, constants: np.ndarray) -> "Compiled":
+        """The same model with these constants."""
+        line, couplers = self.system.forces.line, self.system.couplers
+        value, n = line.value.copy(), len(line.value)
+        value[:, -1] = constants[:n]
+        forces = self.system.forces._replace(line=line._replace(value=value))
+        made = forces, couplers._replace(constant=np.array(constants[n:]))
+        frozen(made)
+        return replace(self, system=self.system._replace(forces=made[0], couplers=made[1]))
 
 
 def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
@@ -73,15 +79,17 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     callbacks = Callbacks()
     laws = LawTable(callbacks)
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
+    nc = _cut_rows(model, shape, cuts, places)
+    couplers, paths = compile_couplers(model, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts)))
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
-        drives=drives, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,
+        drives=drives, couplers=couplers, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,
         paths=np.array(paths, np.int64),
-        elimination=_elimination(model, shape, tree, cuts, drives, couplings, paths), gravity=np.array(model.gravity),
+        elimination=_elimination(model, shape, tree, cuts, couplers, drives, couplings, paths), gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
     return Compiled(
@@ -199,29 +207,33 @@ def constant_directions(motions: tuple[Motion, ...]) -> bool:
     return bool(np.abs(np.cross(axes, axes[0])).max() < 1e-12)
 
 
-def _drives(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace], laws: LawTable) -> tuple[Drives, int]:
-    """Rows of the drives; constraint rows: each cut joint's own with its driven coordinates, then driven primary coordinates."""
-    drives = list(model.drives.values())
-    row: dict[str, tuple[int, int]] = {}
+def _cut_rows(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace]) -> int:
+    """Number the rows of the cut joints, each joint's own and those of its driven coordinates; returns how many there are."""
+    driven = Counter(places[drive.joint].cut for drive in model.drives.values())
     nc = 0
     for k in range(len(shape.cuts)):
         cuts.row[k] = nc
-        nc += int(cuts.closed[k])
-        for drive in drives:
-            if places[drive.joint].cut == k:
-                row[drive.name] = nc, int(cuts.node[k])
-                nc += 1
-        cuts.rows[k] = nc - cuts.row[k]
-    node = len(shape.tree) + len(shape.cuts)
-    for drive in drives:
-        if places[drive.joint].cut < 0:
-            row[drive.name] = nc, node
+        cuts.rows[k] = cuts.closed[k] + driven[k]
+        nc += int(cuts.rows[k])
+    return nc
+
+
+def _drives(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace], laws: LawTable) -> tuple[Drives, int]:
+    """Rows of the drives and the number of all; constraint rows: those of the cut joints, of the couplers, of driven primary
+    coordinates."""
+    m = len(model.couplings)
+    nc, node = int(cuts.rows.sum()) + m, len(shape.tree) + len(shape.cuts) + m
+    next_of = cuts.row + cuts.closed
+    rows: list[tuple[int, ...]] = []
+    for drive in model.drives.values():
+        place, item = places[drive.joint], f"drives.{drive.name}"
+        if place.cut >= 0:
+            at = int(next_of[place.cut]), int(cuts.node[place.cut])
+            next_of[place.cut] += 1
+        else:
+            at = nc, node
             nc, node = nc + 1, node + 1
-    rows = [
-        (places[d.joint].body, places[d.joint].cut, *places[d.joint].coordinate(f"drives.{d.name}", d.coordinate), *row[d.name],
-         laws.number(f"drives.{d.name}", d.motion))
-        for d in drives
-    ]  # fmt: skip
+        rows.append((place.body, place.cut, *place.coordinate(item, drive.coordinate), *at, laws.number(item, drive.motion)))
     return columns(Drives, rows), nc
 
 
@@ -230,16 +242,17 @@ def _elimination(
     shape: Topology,
     tree: Tree,
     cuts: Cuts,
+    couplers: Couplers,
     drives: Drives,
     couplings: Couplings,
     paths: list[int],
 ) -> Elimination:
     """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its
-    rows full rank. A loop-closure constraint follows everything on its loop."""
-    nb, ncut = len(shape.tree), len(shape.cuts)
+    rows full rank. A loop-closure constraint follows everything on its loop, a coupler everything between its joints."""
+    nb, ncut, m = len(shape.tree), len(shape.cuts), len(couplers.row)
     real = topology(model, "joint") if shape.coordinates != "joint" else shape
     driven = [int(body) for body in drives.body if body >= 0]
-    sizes = np.concatenate([tree.nv + tree.nf, cuts.rows, np.ones(len(driven), np.int64)])
+    sizes = np.concatenate([tree.nv + tree.nf, cuts.rows, np.ones(m + len(driven), np.int64)])
     signs = np.where(np.arange(len(sizes)) < nb, 1, -1)
     pairs = [(i, j) for i, primary in enumerate(shape.tree) for j in shape.path(primary.body)[1:]]
     after: dict[int, set[int]] = {}
@@ -251,12 +264,24 @@ def _elimination(
             after[nb + k] = {carried[name]}
         else:
             joint = model.joints[name]
-            loop = [shape.bodies.index(real.bodies[i]) for i in real.common_path(joint.parent.body, joint.child.body)[0]]
-            after[nb + k] = set(loop) | {tree_node[i] for i in loop if i in tree_node}
+            after[nb + k] = _between(shape, real, (joint.parent.body, joint.child.body), tree_node)
+    for k, coupling in enumerate(model.couplings.values()):
+        joints = [model.joints[use.joint] for use in coupling.coordinates(model.joints)]
+        ends = [end.body for joint in joints for end in (joint.parent, joint.child)]
+        moving = paths[couplers.path[k] : couplers.path_end[k]]
+        pairs += [(i, nb + ncut + k) for i in moving]
+        after[nb + ncut + k] = {*moving, *_between(shape, real, ends, tree_node)}
     for d, body in enumerate(driven):
-        pairs.append((body, nb + ncut + d))
-        after[nb + ncut + d] = {body}
+        pairs.append((body, nb + ncut + m + d))
+        after[nb + ncut + m + d] = {body}
     for at, end in zip(couplings.path, couplings.path_end):
         path = paths[at:end]
         pairs += [(i, j) for i in path for j in path if i < j]
     return symbolic(sizes, signs, pairs, after)
+
+
+def _between(shape: Topology, real: Topology, ends: Sequence[str], tree_node: dict[int, int]) -> set[int]:
+    """Nodes of the bodies on the paths in the real tree between ``ends``, and of their constraints in the tree."""
+    found = {i for end in ends[1:] for i in real.common_path(ends[0], end)[0]}
+    bodies = {shape.bodies.index(real.bodies[i]) for i in found}
+    return bodies | {tree_node[i] for i in bodies if i in tree_node}

@@ -150,6 +150,31 @@ class Drives(NamedTuple):
     law: np.ndarray
 
 
+class CouplerTerms(NamedTuple):
+    """The terms a β of couplers: coupler, body of a primary joint or −1, cut joint or −1, velocity, position, factor a; (n,)."""
+
+    coupler: np.ndarray
+    body: np.ndarray
+    cut: np.ndarray
+    v: np.ndarray
+    q: np.ndarray
+    factor: np.ndarray
+
+
+class Couplers(NamedTuple):
+    """Linear equations between joint coordinates, Σ a β = b(t) + constant; (n,)."""
+
+    row: np.ndarray
+    node: np.ndarray
+    law: np.ndarray
+    first: np.ndarray  # of its terms
+    end: np.ndarray
+    path: np.ndarray  # bodies that move its coordinates
+    path_end: np.ndarray
+    constant: np.ndarray  # NaN where the initial position gives it
+    terms: CouplerTerms
+
+
 class Couplings(NamedTuple):
     """Pairs of frames with forces between: springs, bushings, joint forces on cut joints, contacts; (n,)."""
 
@@ -288,11 +313,12 @@ class System(NamedTuple):
     constant: Directions  # of cut joints where they are constant
     relations: np.ndarray  # (ncut, width) parameters of relations
     drives: Drives
+    couplers: Couplers
     laws: Laws
     forces: Forces
     contacts: Contacts
     couplings: Couplings
-    paths: np.ndarray  # bodies that move a cut joint or a coupling
+    paths: np.ndarray  # bodies that move a cut joint, a coupler or a coupling
     elimination: Elimination
     gravity: np.ndarray  # (3,)
     layout: np.ndarray  # (5,) nb, nq, ns, nc, nz
@@ -349,9 +375,10 @@ class Pairs(NamedTuple):
 
 
 class CutMotion(NamedTuple):
-    """Kinematics of the cut joints: velocities η, poses of the two frames, directions."""
+    """Kinematics of the cut joints: velocities η and their rates, poses of the two frames, directions."""
 
     eta: np.ndarray  # (ncut, 6)
+    etad: np.ndarray  # (ncut, 6)
     pair: Pairs
     directions: np.ndarray  # (ncut, 36) C, rows are the columns of theory
     inverse: np.ndarray  # (ncut, 36) C⁺
@@ -407,7 +434,7 @@ class Work(NamedTuple):
     zero: np.ndarray  # (ns,) zeros
     products: np.ndarray  # (nb, …) the same of all bodies
     force_rate: np.ndarray  # (nz,) rates of force states
-    drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, 0 elsewhere
+    drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, ḃ of couplers, 0 elsewhere
     coupling: Pairs
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η

@@ -135,12 +135,12 @@ class Run:
         self._lay_out()
 
     def _refuse_jumps(self, end: float) -> None:
-        """Raise `InputError` for drives whose velocities jump."""
+        """Raise `InputError` for prescribed velocities that jump."""
         found = {name: t for t, name in reversed(drive_jumps(self.compiled, 0.0, end))}
         if found:
             raise InputError(
                 *(
-                    f"drives.{name}: its velocity jumps at t = {t:g} s, an impact that '{self.method.name}' does not know beside "
+                    f"{name}: its velocity jumps at t = {t:g} s, an impact that '{self.method.name}' does not know beside "
                     "rigid contacts; prescribe a smooth motion, or take 'moreau-jean'"
                     for name, t in found.items()
                 )

@@ -1,4 +1,4 @@
-"""Random models that draw from every registry: bodies, joints, relations, forces, laws, contacts, drives, user-defined cuts."""
+"""Random models that draw from every registry: bodies, joints, relations, forces, laws, contacts, drives, couplings, cuts."""
 
 import dataclasses
 import itertools
@@ -18,8 +18,10 @@ import flexmbs as fm
 from flexmbs.declaration import Declaration
 from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.model.bodies import Body
+from flexmbs.model.check_references import motion_of
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.contacts import Contact
+from flexmbs.model.couplings import Coupling
 from flexmbs.model.drives import Drive
 from flexmbs.model.forces import Force, JointForce, loaded_by_reactions
 from flexmbs.model.interpolation import INTERPOLATIONS
@@ -28,7 +30,7 @@ from flexmbs.model.laws import JointLaw, TimeLaw
 from flexmbs.model.motions import Motion
 from flexmbs.model.parts import parts
 
-FAMILIES: tuple[type[Declaration], ...] = (Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive)
+FAMILIES: tuple[type[Declaration], ...] = (Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive, Coupling)
 RELATIONS = (
     "knife-edge", "rolling-disc", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic", "velocity-rows",
 )  # fmt: skip
@@ -55,7 +57,7 @@ def registered() -> list[str]:
 def contents(model: fm.Model) -> Counter[str]:
     """How many of each kind a model holds, laws within items and motions of joints too."""
     found: Counter[str] = Counter()
-    sections = (model.bodies, model.joints, model.forces, model.drives, model.contacts)
+    sections = (model.bodies, model.joints, model.forces, model.drives, model.couplings, model.contacts)
     for item in (item for section in sections for item in section.values()):
         found.update(
             map(_labels, (item, *(part for _, part in parts(item) if isinstance(part, Declaration) and part is not item)))
@@ -92,7 +94,7 @@ def any_model(seed: int, wanted: str = "") -> Drawn:
         except fm.InputError as error:
             given_up[error.problems[0]] += 1
             continue
-        if not all(regular(now, len(model.drives)) for now in found.values()):
+        if not all(regular(now, len(model.drives) + len(model.couplings)) for now in found.values()):
             given_up[SINGULAR] += 1
         elif loaded_by_reactions(model.forces.values()) and any(_redundant(now) for now in found.values()):
             given_up["friction of undetermined reactions"] += 1
@@ -129,6 +131,8 @@ def _whole(rng: Random) -> fm.Model | None:
         model.cuts = [str(rng.choice([name for name, joint in model.joints.items() if joint.carries]))]
     for i in range(int(rng.choice([0, 0, 1, 2]))):
         _add_drive(model, f"drive {i}", rng)
+    for i, each in enumerate(rng.spawn(int(rng.spawn(1)[0].choice([0, 1, 0, 2, 1])))):
+        _add_coupling(model, f"coupling {i}", each)
     for i in range(int(rng.integers(0, 5))):
         _add_force(model, f"force {i}", rng)
     return model
@@ -351,6 +355,38 @@ def _add_drive(model: fm.Model, name: str, rng: Random) -> None:
         model.add(fm.Drive(name, joint, _motion(start, rng), coordinate=v))
 
 
+def _add_coupling(model: fm.Model, name: str, rng: Random) -> None:
+    """A coupling of any kind that holds in the declared position; the same of a kind that the joints do not allow is none."""
+    able = [(j, *at) for j, joint in model.joints.items() for at in driven_coordinates(joint)]
+    turning = [each for each in able if motion_of(model.joints[each[0]], each[1]).turns]
+    angles = [f"{j}.{v}" for j, v, _ in (turning[k] for k in rng.permutation(len(turning)))]
+    lengths = [f"{j}.{v}" for j, v, _ in able if not motion_of(model.joints[j], v).turns]
+    value = {f"{j}.{v}": model.joints[j].initial_position[q] for j, v, q in able}
+    names, sign = list(rng.permutation(list(value))), float(rng.choice([-1.0, 1.0]))
+    made: dict[str, tuple[bool, Callable[[], Any]]] = {
+        "linear": (
+            bool(names),
+            lambda: fm.LinearCoupling(name, {str(c): sign * rng.uniform(0.3, 2.0) for c in names[: int(rng.integers(1, 4))]}),
+        ),
+        "gear": (
+            len(angles) > 1,
+            lambda: fm.Gear(name, *angles[:2], ratio=rng.uniform(0.5, 2.0), internal=bool(rng.random() < 0.5)),
+        ),
+        "rack-pinion": (bool(angles and lengths), lambda: fm.RackPinion(name, angles[0], lengths[0], radius=0.6 * sign)),
+        "screw": (bool(angles and lengths), lambda: fm.ScrewCoupler(name, angles[0], lengths[0], lead=4.0 * sign)),
+        "belt": (
+            len(angles) > 1,
+            lambda: fm.Belt(name, *angles[:2], radii=rng.uniform(0.4, 1.0, 2), crossed=bool(rng.random() < 0.5)),
+        ),
+        "differential": (len(angles) > 2, lambda: fm.Differential(name, *angles[:3], ratio=float(rng.choice([1.0, 1.7])))),
+    }
+    possible, make = made[str(rng.choice(list(Coupling.kinds)))]
+    if possible:
+        coupling = make()
+        start = sum(term.factor * value[term.coordinate] for term in coupling.terms)
+        model.add(dataclasses.replace(coupling, offset=_motion(start, rng) if rng.random() < 0.5 else None))
+
+
 def _add_force(model: fm.Model, name: str, rng: Random) -> None:
     """A force of any kind on any joint or frame."""
     able = [(j, at[0]) for j, joint in model.joints.items() for at in driven_coordinates(joint)]
@@ -381,9 +417,7 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
 
 def _may_rub(kind: str, joint: Joint, v: int) -> bool:
     """Whether friction of reactions goes with a degree of freedom."""
-    motion = [motion for motion in joint.motions for _ in range(motion.nv)][v]
-    screw = motion.turns and not motion.rotations
-    return (joint.nv == 1 or joint.kind == "cylindrical") and not screw and motion.turns == (kind == "pin-friction")
+    return joint.kind in ("revolute", "prismatic", "cylindrical") and motion_of(joint, v).turns == (kind == "pin-friction")
 
 
 def _spring(rng: Random) -> dict[str, Any]:
@@ -411,7 +445,7 @@ def _joint_force(kind: str, name: str, joint: str, v: int, rng: Random) -> Any:
 def described(model: fm.Model) -> Iterator[str]:
     """One line for each item."""
     yield f"cuts {model.cuts}"
-    for section in (model.bodies, model.joints, model.forces, model.drives, model.contacts):
+    for section in (model.bodies, model.joints, model.forces, model.drives, model.couplings, model.contacts):
         for name, item in section.items():
             ends = [f"{key} {getattr(item, key)}" for key in ENDS if key in item.__dict__]
             yield " ".join([item.section, item.kind, f"'{name}'", *ends])

@@ -30,6 +30,11 @@ RECIPES = {
     "driven parallel joints": Recipe(4, loops=2, twins=1, drives=1, forces=2),
     "flat loop": Recipe(4, loops=1, flat=True, forces=3),
     "flat driven loops": Recipe(6, loops=2, drives=1, flat=True, forces=2),
+    "coupled tree": Recipe(4, forces=2, couplings=1),
+    "coupled driven tree": Recipe(6, drives=1, forces=3, couplings=2),
+    "coupled loop": Recipe(4, loops=1, forces=2, couplings=1),
+    "coupled driven loops": Recipe(6, loops=2, drives=1, forces=2, couplings=1),
+    "coupled parallel joints": Recipe(4, loops=1, twins=1, forces=2, couplings=1),
 }
 SEEDS = range(3)
 TRIED = SEEDS if COMPILED else SEEDS[:1]  # interpreted Python is a thousand times slower

@@ -28,7 +28,7 @@ TRIES = 200
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What a random model has: closed loops, joints in parallel to closing ones, drives and forces (numbers of them)."""
+    """What a random model has: closed loops, joints in parallel to closing ones, drives, forces, couplings (numbers of them)."""
 
     bodies: int = 4
     loops: int = 0
@@ -36,28 +36,32 @@ class Recipe:
     drives: int = 0
     forces: int = 0
     flat: bool = False
+    couplings: int = 0
 
 
 def random_model(recipe: Recipe, seed: int) -> tuple[fm.Model, dict[str, Instant]]:
     """The first well-conditioned model of a seed, with its states."""
     for attempt in range(TRIES):
-        rng = np.random.default_rng((seed, attempt, *map(int, dataclasses.astuple(recipe))))
+        *others, couplings = map(int, dataclasses.astuple(recipe))
+        rng = np.random.default_rng((seed, attempt, *others))
         model = (flat if recipe.flat else spatial)(recipe, rng)
-        if model is None:
+        if model is None or not with_couplings(model, couplings, rng):
             continue
         found = instants(model)
-        if all(regular(now, len(model.drives)) for now in found.values()):
+        if all(regular(now, len(model.drives) + couplings) for now in found.values()):
             return model, found
     raise ValueError(f"no well-conditioned model in {TRIES} tries of seed {seed} for {recipe}")
 
 
 def regular(now: Instant, drives: int) -> bool:
-    """Constraints clearly dependent or independent, drives independent of the joints, at least one degree of freedom left."""
+    """Constraints clearly dependent or independent, those of ``drives`` and couplings independent of the joints, at least one
+    degree of freedom left."""
     t = now.terms()
     size = svdvals(scaled_constraints(t)[1]) if len(t.gamma) else np.zeros(0)
     clear = not ((size > DEPENDENT) & (size < WELL_CONDITIONED * size.max(initial=0.0))).any()
     rank = int((size > DEPENDENT).sum())
-    joints = np.delete(t.G, now.compiled.system.drives.row, axis=0)
+    system = now.compiled.system
+    joints = np.delete(t.G, [*system.drives.row, *system.couplers.row], axis=0)
     rank_of_joints = np.linalg.matrix_rank(joints, tol=1e-7) if len(joints) else 0
     return clear and rank < len(t.k) and rank >= rank_of_joints + drives
 
@@ -214,6 +218,21 @@ def _with_drives(model: fm.Model, number: int, rng: Random) -> fm.Model:
         law = fm.Sine(amplitude, 0.7, phase=phase, offset=model.joints[joint].q0[q] - amplitude * np.sin(phase))
         model.add(fm.Drive(f"drive of {joint}", joint, law, coordinate=v))
     return model
+
+
+def with_couplings(model: fm.Model, number: int, rng: Random) -> bool:
+    """Couplings of two or three coordinates that hold in the declared position, some rheonomic; False if they do not fit."""
+    able = [(name, *at) for name, joint in model.joints.items() for at in driven_coordinates(joint)]
+    for i in range(number):
+        if len(able) < 2:
+            return False
+        chosen = [able[k] for k in rng.permutation(len(able))[: int(rng.integers(2, 4))]]
+        factors = {f"{joint}.{v}": float(rng.choice([-1.0, 1.0]) * rng.uniform(0.4, 2.0)) for joint, v, _ in chosen}
+        start = sum(a * model.joints[joint].initial_position[q] for (joint, _, q), a in zip(chosen, factors.values()))
+        amplitude, phase = rng.uniform(0.2, 0.6), rng.uniform(-1, 1)
+        law = fm.Sine(amplitude, 0.7, phase=phase, offset=start - amplitude * np.sin(phase))
+        model.add(fm.LinearCoupling(f"coupling {i}", factors, offset=law if rng.random() < 0.5 else None))
+    return True
 
 
 def wind(t: float, r: Any, A: Any, v: Any, w: Any) -> tuple[float, ...]:

@@ -99,6 +99,12 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.UserForce("wind", "b 6/end", user_functions.wind))
     model.add(fm.Drive("prescribed", "hinge 4", user_functions.swing_with_rates, coordinate=1))
     model.add(fm.Drive("held", "hinge 7", 0.1, coordinate=2))
+    model.add(fm.LinearCoupling("equation", {"hinge 0": 1.0, "hinge 7.0": -1 / 3, "hinge 1.2": 2}, offset=user_functions.swing))
+    model.add(fm.Gear("gear", "hinge 5.0", "hinge 5.1", ratio=1.5, internal=True))
+    model.add(fm.RackPinion("rack", "hinge 0", "hinge 3", radius=-0.1))
+    model.add(fm.ScrewCoupler("spindle", "hinge 9", "hinge 4.0", lead=0.01))
+    model.add(fm.Belt("belt", "hinge 9", "hinge 11.0", radii=(0.1, 1 / 3), crossed=True, offset=0.1))
+    model.add(fm.Differential("differential", "hinge 0", "hinge 9", "hinge 5.0", ratio=2.5))
     model.add(fm.SpherePlane("floor", "ground/wall", "arm/tip", normal=(0, 1, 2), radius=0.1, restitution=0.5, friction=0.3))
     model.add(fm.SphereSphere("balls", "b 1/end", "bob", radius_parent=0.1, radius_child=0.2, restitution_law="poisson"))
     profile = [(0.1, 0.0), (0.0, 0.08), (-0.1, 0.0), (0.0, -0.08)]

@@ -13,7 +13,7 @@ def test_round_trip_of_every_kind(tmp_path) -> None:
     model = with_every_kind(tmp_path)
     model.save(tmp_path / "m.toml")
     again = fm.load(tmp_path / "m.toml", allow_code=True)
-    for section in ("bodies", "joints", "forces", "drives", "contacts"):
+    for section in ("bodies", "joints", "forces", "drives", "couplings", "contacts"):
         assert again.items(section) == model.items(section)
     assert again == model
     assert again.to_toml() == (tmp_path / "m.toml").read_text()

@@ -123,6 +123,7 @@ MEMBERS = {
     "joints": sections,
     "forces": sections,
     "drives": sections | values,
+    "couplings": sections | values,
     "contacts": sections | values,
     "run": items | values,
 }

@@ -35,6 +35,7 @@ def machine() -> fm.Model:
     model.add(fm.PointSpring("rope", "ground", "beam/tip", k=30.0, c=0.2))
     model.add(fm.Bushing("bushing", "ground/right", "rod/end", k=(100.0,) * 6, c=(0.1,) * 6))
     model.add(fm.Drive("fan", "thrown", fm.Ramp(0.5, 0.2), coordinate=1))
+    model.add(fm.LinearCoupling("pair", {"hinge": 1.0, "thrown.0": 0.3}))
     model.add(
         fm.SpherePlane(
             "floor", model.ground, "bob", normal="z", radius=0.01, law=fm.HuntCrossley(1e4, restitution=0.5, speed=1.0)
@@ -79,6 +80,7 @@ def views(solution: Solution):
     yield from (solution.frame(name) for name in solution.frames)
     yield from (solution.joint(name) for name in solution.joints)
     yield from (solution.drive(name) for name in solution.drives)
+    yield from (solution.coupling(name) for name in solution.couplings)
     yield from (solution.contact(name) for name in solution.contacts)
     yield solution.energy
 
@@ -94,8 +96,8 @@ def test_the_compiled_model_is_the_same(solution: Solution, read: Solution) -> N
     """All records: numbers of forces, drives, laws, lengths of springs."""
     for name, record, other in zip(solution.compiled.system._fields, solution.compiled.system, read.compiled.system):
         same((name, record), (name, other))
-    assert [list(read.model.items(key)) for key in ("joints", "forces", "drives", "contacts")] == [
-        list(solution.model.items(key)) for key in ("joints", "forces", "drives", "contacts")
+    assert [list(read.model.items(key)) for key in ("joints", "forces", "drives", "couplings", "contacts")] == [
+        list(solution.model.items(key)) for key in ("joints", "forces", "drives", "couplings", "contacts")
     ]
     assert read.model.forces == solution.model.forces
     assert read.model.drives == solution.model.drives

@@ -196,4 +196,4 @@ def test_joints_with_several_axes_and_screws_are_rejected() -> None:
     model.add(fm.PinFriction("fourth", "thread", friction=0.1, radius=0.1))
     found = model.check().errors
     assert len(found) == 2
-    assert all("friction of reactions needs a revolute, prismatic or cylindrical joint" in line for line in found)
+    assert all("friction of reactions needs a revolute, prismatic or cylindrical one" in line for line in found)

@@ -111,10 +111,10 @@ class LoadedFriction(JointForce):
 
     def unfit_for(self, joint: Joint, motion: Motion) -> str:
         """Loads are those of joints with one axis: what forces along their freedoms transmit is no load."""
-        if joint.nv > 1 and joint.kind != "cylindrical":
-            return f"({joint.kind}) is one of several; friction of reactions needs a revolute, prismatic or cylindrical joint"
-        if motion.turns and not motion.rotations:
-            return "is that of a screw; friction of reactions needs a revolute, prismatic or cylindrical joint"
+        if joint.kind not in ("revolute", "prismatic", "cylindrical"):
+            return (
+                f"is that of a joint of kind '{joint.kind}'; friction of reactions needs a revolute, prismatic or cylindrical one"
+            )
         if motion.turns != self.turns:
             other = "guide-friction" if self.turns else "pin-friction"
             return f"is a {'translation' if self.turns else 'rotation'}; take '{other}'"

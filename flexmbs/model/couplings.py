@@ -1,0 +1,265 @@
+"""Couplings: linear equations between joint coordinates, for gears, racks, screws, belts and differentials.
+
+All kinds are one row Σ aᵢ qᵢ = b(t) over coordinates of any joints; a new kind is a class with its parameters and `terms`. Its
+multiplier λ makes the torque or force aᵢ λ on each coordinate, between parent and child of its joint; what tooth forces and belt
+tensions add to the loads of bearings is not included.
+Source: Shabana, Computational Dynamics (2010), ch. 3 (gears and other kinematic couplings as constraints).
+"""
+
+import abc
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator
+
+from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.model.constraint_class import ConstraintClass
+from flexmbs.model.fields import NamedValues, Positive, Switch, number, sized
+from flexmbs.model.frames import joint_name
+from flexmbs.model.item import CoordinateUse, Item
+from flexmbs.model.laws import Constant, OptionalLaw
+
+if TYPE_CHECKING:
+    from flexmbs.model.joints import Joint
+
+
+class Term(NamedTuple):
+    """One coordinate of a coupling: the parameter that names it, ``joint`` or ``joint.number``, its factor a, and whether it has
+    to be an angle (True) or a length (False)."""
+
+    key: str
+    coordinate: str
+    factor: float
+    angle: bool | None = None
+
+
+def nonzero(value: object) -> float:
+    """A finite float other than zero."""
+    result = number(value)
+    if result == 0.0:
+        raise ValueError("must not be 0")
+    return result
+
+
+def factor_table(value: object) -> NamedValues:
+    """Factors other than zero by coordinate, at least one."""
+    if not isinstance(value, Mapping):
+        raise ValueError(
+            f"must be a table of factors by joint coordinate, such as {{'arm': 1, 'hand.1': -2}}, not {shown(value)}"
+        )
+    made: dict[str, float] = {}
+    problems: list[Problem] = []
+    for key, factor in value.items():
+        try:
+            made[joint_name(key)] = nonzero(factor)
+        except ValueError as error:
+            problems.append(Problem((str(key),), str(error)))
+    if not (made or problems):
+        raise ValueError("is empty; give factors by joint coordinate, such as {'arm': 1, 'hand.1': -2}")
+    if problems:
+        raise NestedError(problems)
+    return NamedValues(made)
+
+
+def two_radii(value: object) -> tuple[float, ...]:
+    """Two radii above zero."""
+    radii = sized(2)(value)
+    if min(radii) <= 0.0:
+        raise ValueError(f"must be > 0, not {min(radii):g}")
+    return radii
+
+
+Coordinate = Annotated[Any, BeforeValidator(joint_name)]
+Nonzero = Annotated[float, BeforeValidator(nonzero)]
+
+
+class Coupling(Item, abc.ABC, section="couplings"):
+    """One equation Σ aᵢ qᵢ = b(t) between joint coordinates.
+
+    A coordinate is named by its joint, by handle or name, or ``'joint.number'`` if the joint has several.
+
+    Parameters
+    ----------
+    offset : law of time, float, function or None [unit of a q]
+        b(t); None: the constant value that the initial position has.
+    """
+
+    offset: OptionalLaw = None
+
+    @property
+    @abc.abstractmethod
+    def terms(self) -> tuple[Term, ...]:
+        """The coordinates with their factors."""
+
+    def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
+        """The coordinates of its terms, by joint and number."""
+        return [coordinate_of(term.coordinate, joints) for term in self.terms]
+
+    @property
+    def equation(self) -> str:
+        """The equation in words of the model: factors, coordinates, b."""
+        b = "constant" if self.offset is None else f"{self.offset.value:.6g}" if isinstance(self.offset, Constant) else "b(t)"
+        return " ".join(f"{term.factor:+.6g}·{term.coordinate}" for term in self.terms) + f" = {b}"
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        """One geometric row; rheonomic and kinematic where b depends on time."""
+        steady = self.offset is None or isinstance(self.offset, Constant)
+        return (ConstraintClass(1, scleronomic=steady, active=not steady),)
+
+
+def coordinate_of(text: str, joints: "Mapping[str, Joint]") -> CoordinateUse:
+    """The coordinate ``joint`` or ``joint.number``; a joint may have such a name itself."""
+    joint, dot, place = text.rpartition(".")
+    if text not in joints and dot and place.isdecimal():
+        return CoordinateUse(joint, int(place))
+    return CoordinateUse(text, 0)
+
+
+class LinearCoupling(Coupling, kind="linear"):
+    """Σ aᵢ qᵢ = b(t) over any joint coordinates.
+
+    Parameters
+    ----------
+    factors : mapping from coordinate to float
+        aᵢ by coordinate, such as ``{"arm": 1.0, "hand.1": -2.0}``.
+    """
+
+    factors: Annotated[Any, BeforeValidator(factor_table)] = dataclasses.field(kw_only=False)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return tuple(Term("factors", coordinate, factor) for coordinate, factor in self.factors.items())
+
+
+class Gear(Coupling, kind="gear"):
+    """Gear pair, q₁ + i q₂ = b, or q₁ − i q₂ = b if internal.
+
+    The coordinates are the angles of the gears relative to the part that carries both, about parallel axes of one direction, or
+    those of bevel gears about axes that both point to, or both from, the apex: they turn in opposite senses.
+
+    Parameters
+    ----------
+    first : coordinate [rad]
+        Angle q₁ of the first gear.
+    second : coordinate [rad]
+        Angle q₂ of the second gear.
+    ratio : float
+        i = q̇₁/q̇₂ without sign: radius or number of teeth of the second gear over that of the first.
+    internal : bool
+        One of the gears is a ring gear: they turn in the same sense.
+    """
+
+    first: Coordinate = dataclasses.field(kw_only=False)
+    second: Coordinate = dataclasses.field(kw_only=False)
+    ratio: Positive
+    internal: Switch = False
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        i = -self.ratio if self.internal else self.ratio
+        return Term("first", self.first, 1.0, True), Term("second", self.second, i, True)
+
+
+class RackPinion(Coupling, kind="rack-pinion"):
+    """Rack and pinion, x − r φ = b.
+
+    Parameters
+    ----------
+    pinion : coordinate [rad]
+        Angle φ of the pinion.
+    rack : coordinate [m]
+        Displacement x of the rack.
+    radius : float [m]
+        Pitch radius r of the pinion; negative if the rack moves back as the pinion turns forward.
+    """
+
+    pinion: Coordinate = dataclasses.field(kw_only=False)
+    rack: Coordinate = dataclasses.field(kw_only=False)
+    radius: Nonzero
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return Term("pinion", self.pinion, -self.radius, True), Term("rack", self.rack, 1.0, False)
+
+
+class ScrewCoupler(Coupling, kind="screw"):
+    """Screw and nut on separate joints, x − p φ/2π = b.
+
+    Parameters
+    ----------
+    screw : coordinate [rad]
+        Angle φ of the screw.
+    nut : coordinate [m]
+        Displacement x of the nut.
+    lead : float [m]
+        Displacement p per revolution; negative for opposite directions.
+    """
+
+    screw: Coordinate = dataclasses.field(kw_only=False)
+    nut: Coordinate = dataclasses.field(kw_only=False)
+    lead: Nonzero
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return Term("screw", self.screw, -self.lead / (2.0 * math.pi), True), Term("nut", self.nut, 1.0, False)
+
+
+class Belt(Coupling, kind="belt"):
+    """Belt or chain without slip between two pulleys with parallel axes of one direction, r₁ q₁ − r₂ q₂ = b; crossed: +.
+
+    Its multiplier is the difference of the tensions in the two strands (N).
+
+    Parameters
+    ----------
+    first : coordinate [rad]
+        Angle q₁ of the first pulley.
+    second : coordinate [rad]
+        Angle q₂ of the second pulley.
+    radii : 2 floats [m]
+        Radii r₁, r₂ of the pulleys.
+    crossed : bool
+        The pulleys turn in opposite senses.
+    """
+
+    first: Coordinate = dataclasses.field(kw_only=False)
+    second: Coordinate = dataclasses.field(kw_only=False)
+    radii: Annotated[Any, BeforeValidator(two_radii)]
+    crossed: Switch = False
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        r = self.radii[1] if self.crossed else -self.radii[1]
+        return Term("first", self.first, self.radii[0], True), Term("second", self.second, r, True)
+
+
+class Differential(Coupling, kind="differential"):
+    """Differential or planetary gear, q₁ + i q₂ = (1 + i) q_c (Willis), all angles relative to the housing about one direction.
+
+    A bevel differential has i = 1, q₁ + q₂ = 2 q_c; of a planetary gear ``first`` is the sun, ``second`` the ring gear.
+
+    Parameters
+    ----------
+    carrier : coordinate [rad]
+        Angle q_c of the carrier.
+    first : coordinate [rad]
+        Angle q₁ of the first shaft, or the sun.
+    second : coordinate [rad]
+        Angle q₂ of the second shaft, or the ring gear.
+    ratio : float
+        i: number of teeth of the ring gear over that of the sun; 1 for a bevel differential.
+    """
+
+    carrier: Coordinate = dataclasses.field(kw_only=False)
+    first: Coordinate = dataclasses.field(kw_only=False)
+    second: Coordinate = dataclasses.field(kw_only=False)
+    ratio: Positive = 1.0
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        i = self.ratio
+        return (
+            Term("carrier", self.carrier, -1.0 - i, True), Term("first", self.first, 1.0, True),
+            Term("second", self.second, i, True),
+        )  # fmt: skip

@@ -1,0 +1,36 @@
+"""Couplings of joint coordinates → flat records."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from flexmbs.model.laws import Constant
+from flexmbs.model.model import ModelData
+from flexmbs.system.compile_forces import JointPlace
+from flexmbs.system.compile_laws import LawTable
+from flexmbs.system.records import Couplers, CouplerTerms, Cuts
+
+
+def compile_couplers(
+    model: ModelData, places: Mapping[str, JointPlace], cuts: Cuts, paths: list[int], laws: LawTable, begin: tuple[int, int]
+) -> tuple[Couplers, list[int]]:
+    """Rows of the couplings, from the constraint row and the node ``begin`` on, and the paths lengthened by theirs."""
+    rows: list[tuple[int, ...]] = []
+    terms: list[tuple[int, ...]] = []
+    factors: list[float] = []
+    for k, (name, coupling) in enumerate(model.couplings.items()):
+        item, moving, begun, at = f"couplings.{name}", set[int](), len(terms), len(paths)
+        for term, use in zip(coupling.terms, coupling.coordinates(model.joints)):
+            place = places[use.joint]
+            terms.append((k, place.body, place.cut, *place.coordinate(item, use.coordinate)))
+            factors.append(term.factor)
+            moving.update(paths[cuts.path[place.cut] : cuts.path_end[place.cut]] if place.cut >= 0 else [place.body])
+        paths = [*paths, *sorted(moving)]
+        number = laws.number(item, Constant(0.0) if coupling.offset is None else coupling.offset)
+        rows.append((begin[0] + k, begin[1] + k, number, begun, len(terms), at, len(paths)))
+    of, body, cut, v, q = np.array(terms, np.int64).reshape(-1, 5).T.copy()
+    row, node, law, first, end, path, path_end = np.array(rows, np.int64).reshape(-1, 7).T.copy()
+    constant = np.array([math.nan if coupling.offset is None else 0.0 for coupling in model.couplings.values()])
+    record = CouplerTerms(of, body, cut, v, q, np.array(factors, float))
+    return Couplers(row, node, law, first, end, path, path_end, constant, record), paths
