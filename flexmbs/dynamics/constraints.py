@@ -243,6 +243,8 @@ def coordinate(system, work, here, body, cut, place):
 def drive_values(system, work, t, here):
     """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ (theory, section 14)."""
     drives, gs = system.drives, work.gs
+    for r in range(work.drive_rate.shape[0]):
+        work.drive_rate[r] = 0.0
     for d in range(drives.row.shape[0]):
         row = drives.row[d]
         x, v, a = coordinate(system, work, here, drives.body[d], drives.cut[d], (drives.v[d], drives.q[d]))

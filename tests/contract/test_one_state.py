@@ -19,6 +19,7 @@ from flexmbs.time_stepping.run import Run
 MODELS = {
     "loops with forces": lambda: random_model(Recipe(bodies=4, loops=1, drives=1, forces=6), 1)[0],
     "tree with forces": lambda: random_model(Recipe(bodies=3, forces=6), 0)[0],
+    "couplings": lambda: random_model(Recipe(bodies=4, loops=1, forces=2, couplings=1), 0)[0],
     "redundant loops": lambda: random_model(Recipe(bodies=4, loops=1, flat=True), 0)[0],
     "wheel": lambda: rolling("rolling-disc", 0),
     "blade": lambda: rolling("knife-edge", 1),
