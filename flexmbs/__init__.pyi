@@ -59,12 +59,15 @@ from .model.forces import PointSpring as PointSpring
 from .model.forces import UserForce as UserForce
 from .model.frames import Frame as Frame
 from .model.frames import FrameRef as FrameRef
+from .model.general_couplings import HolonomicCoupling as HolonomicCoupling
+from .model.general_couplings import VelocityCoupling as VelocityCoupling
 from .model.joints import Chain as Chain
 from .model.joints import Cylindrical as Cylindrical
 from .model.joints import Distance as Distance
 from .model.joints import Fixed as Fixed
 from .model.joints import Free as Free
 from .model.joints import Planar as Planar
+from .model.joints import Pose as Pose
 from .model.joints import Prismatic as Prismatic
 from .model.joints import Revolute as Revolute
 from .model.joints import Screw as Screw

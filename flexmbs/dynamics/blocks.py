@@ -297,9 +297,9 @@ def coupler_row(system, work, k, q):
     clear_rows(system, rows, couplers.path[k], couplers.path_end[k])
     for j in range(couplers.first[k], couplers.end[k]):
         if terms.body[j] >= 0:
-            rows[0, system.tree.s_at[terms.body[j]] + terms.v[j]] += terms.factor[j]
+            rows[0, system.tree.s_at[terms.body[j]] + terms.v[j]] += work.factor[j]
         else:
-            f, n = coupler_covector(terms, work.cut, j)
+            f, n = coupler_covector(terms, work.factor, work.cut, j)
             store3_at(work.B[ON_B], 0, 0, f)
             store3_at(work.B[ON_B], 0, 3, n)
             relative_rows(system, work, work.cut.pair, terms.cut[j], q, rows)

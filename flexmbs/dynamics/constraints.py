@@ -255,24 +255,6 @@ def drive_values(system, work, t, here):
         gs.acceleration[row] = a - fdd
 
 
-@called
-def coupler_values(system, work, t, here):
-    """Rows g = Σ a β − b(t), ġ = Σ a η − ḃ, g̈ = Σ a η̇ − b̈ of the couplers, and the rates ḃ (theory, section 14)."""
-    couplers, terms, gs = system.couplers, system.couplers.terms, work.gs
-    for k in range(couplers.row.shape[0]):
-        row = couplers.row[k]
-        f, fd, fdd = law_of_time(system.laws, couplers.law[k], t, work.io)
-        work.drive_rate[row] = fd
-        gs.position[row] = -f - couplers.constant[k]
-        gs.velocity[row] = -fd
-        gs.acceleration[row] = -fdd
-        for i in range(couplers.first[k], couplers.end[k]):
-            x, v, a = coordinate(system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i]))
-            gs.position[row] += terms.factor[i] * x
-            gs.velocity[row] += terms.factor[i] * v
-            gs.acceleration[row] += terms.factor[i] * a
-
-
 @part
 def constraint_wrench(cuts, cut, k, lam):
     """(f, n) = 𝒯ᵀ λ of cut joint k, driven coordinates included, axes of the child's frame (N, N m)."""
@@ -286,23 +268,23 @@ def constraint_wrench(cuts, cut, k, lam):
 
 
 @part
-def coupler_covector(terms, cut, i):
+def coupler_covector(terms, factor, cut, i):
     """a C⁺_v of term i on a cut joint: its row on the relative twist, axes of the child's frame."""
     k = terms.cut[i]
     at = 6 * terms.v[i]
-    a = terms.factor[i]
+    a = factor[i]
     return scale(a, load3_at(cut.inverse, k, at)), scale(a, load3_at(cut.inverse, k, at + 3))
 
 
 @part
-def with_couplers(couplers, cut, k, lam, wrench):
+def with_couplers(couplers, factor, cut, k, lam, wrench):
     """(f, n) + Σ λ a C⁺_v of the couplers' coordinates of cut joint k, with the ``wrench`` (f, n) of its own rows."""
     f, n = wrench
     terms = couplers.terms
     for i in range(terms.cut.shape[0]):
         if terms.cut[i] == k:
             y = lam[couplers.row[terms.coupler[i]]]
-            cf, cn = coupler_covector(terms, cut, i)
+            cf, cn = coupler_covector(terms, factor, cut, i)
             f = add(f, scale(y, cf))
             n = add(n, scale(y, cn))
     return f, n
@@ -324,9 +306,9 @@ def apply_constraint_forces(system, work, q, lam):
         y = lam[couplers.row[terms.coupler[j]]]
         i = terms.body[j]
         if i >= 0:
-            work.force[tree.s_at[i] + terms.v[j]] += terms.factor[j] * y
+            work.force[tree.s_at[i] + terms.v[j]] += work.factor[j] * y
         else:
-            f, n = coupler_covector(terms, work.cut, j)
+            f, n = coupler_covector(terms, work.factor, work.cut, j)
             apply_pair(work, work.cut.pair, terms.cut[j], q, scale(y, f), scale(y, n))
 
 

@@ -18,8 +18,9 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
 from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
-from flexmbs.dynamics.constraints import apply_constraint_forces, coupler_values, cut_joint, drive_power, drive_values
+from flexmbs.dynamics.constraints import apply_constraint_forces, cut_joint, drive_power, drive_values
 from flexmbs.dynamics.contacts import apply_contact_forces
+from flexmbs.dynamics.couplers import coupler_values
 from flexmbs.dynamics.forces import apply_forces, joint_force
 from flexmbs.dynamics.frames import modal_force, current_shapes
 from flexmbs.dynamics.inertia import inertia_force

@@ -121,9 +121,9 @@ def coupler_loads(system, work, art, schur, q):
         for j in range(couplers.first[k], couplers.end[k]):
             i = terms.body[j]
             if i >= 0:
-                art.velocity[TAU, system.tree.s_at[i] + terms.v[j]] += terms.factor[j]
+                art.velocity[TAU, system.tree.s_at[i] + terms.v[j]] += work.factor[j]
             else:
-                load_pair(work, art, work.cut.pair, terms.cut[j], q, coupler_covector(terms, work.cut, j))
+                load_pair(work, art, work.cut.pair, terms.cut[j], q, coupler_covector(terms, work.factor, work.cut, j))
         sweep_path(art, schur, node, 0)
 
 

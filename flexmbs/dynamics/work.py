@@ -69,7 +69,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
         stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_workspace(system),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
-        drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
+        factor=z(len(system.couplers.terms.factor)), drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
         coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),
         joint_slope=z((len(system.forces.joint.body), 2)), loads=z((len(system.forces.joint.body), 8)),
         contact=ContactState(pair=_pairs(contacts.a, contacts.b, to_root, to_root), **_zeros(n_contacts, CONTACT)),

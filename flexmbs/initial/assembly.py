@@ -146,6 +146,8 @@ def holonomic_rows(compiled: Compiled) -> np.ndarray:
     found = np.ones(compiled.n_constraints, bool)
     for cut in rows_of(compiled.system.cuts):
         found[cut.row + cut.positions : cut.row + cut.closed] = False
+    couplers = compiled.system.couplers
+    found[couplers.row[(couplers.row_function >= 0) & (couplers.function < 0)]] = False
     return found
 
 

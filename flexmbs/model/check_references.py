@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flexmbs.declaration import Problem, close_names
-from flexmbs.model.couplings import Coupling
+from flexmbs.model.couplings import ConstantCoupling, Coupling
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.motions import Motion
@@ -102,6 +102,8 @@ def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
     planets do."""
     rows = [_Row(f"drive '{drive.name}'", {drive.coordinate_used(): 1.0}, True) for drive in model.drives.values()]
     for coupling in model.couplings.values():
+        if not isinstance(coupling, ConstantCoupling):
+            continue
         row = dict(zip(coupling.coordinates(model.joints), (term.factor for term in coupling.terms)))
         own = _Row(f"coupling '{coupling.name}'", row, not coupling.constraint_classes()[0].scleronomic)
         known = _combination(rows, row)

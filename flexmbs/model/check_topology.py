@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flexmbs.declaration import Problem
 from flexmbs.model.chain_twists import translations
 from flexmbs.model.frames import GROUND
+from flexmbs.model.general_couplings import nonholonomic_couplings
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
@@ -111,15 +112,16 @@ def degree_of_freedom_lines(model: "ModelData", modes: int) -> list[str]:
         lines.append(f"point masses only: f = 3·{n} − {held_back} = {3 * n - held_back} (3n − b)")
     if lone_points:
         lines.append(f"point masses without a joint have 3 translations: {', '.join(body.name for body in lone_points)}")
-    kappa = sum(joint.rows - joint.position_rows for joint in model.joints.values())
+    own = len(nonholonomic_couplings(model.couplings))
+    kappa = sum(joint.rows - joint.position_rows for joint in model.joints.values()) + own
     if kappa:
         lines.append(
             f"κ = {kappa} nonholonomic equation{'' if kappa == 1 else 's'}: {6 * n - b - kappa} velocity degrees of freedom"
         )
     if model.drives:
         lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} remaining")
-    if model.couplings:
-        m, left = len(model.couplings), 6 * n - b - len(model.drives) - len(model.couplings)
+    if m := len(model.couplings) - own:
+        left = 6 * n - b - len(model.drives) - m
         lines.append(f"{m} equation{'' if m == 1 else 's'} of couplings, {left} remaining")
     if modes:
         lines.append(f"{modes} elastic coordinate{'' if modes == 1 else 's'}")

@@ -1,6 +1,6 @@
-"""Couplings: linear equations between joint coordinates, for gears, racks, screws, belts and differentials.
+"""Couplings: equations between joint coordinates, here the linear ones of gears, racks, screws, belts and differentials.
 
-All kinds are one row Σ aᵢ qᵢ = b(t) over coordinates of any joints; a new kind is a class with its parameters and `terms`. Its
+All of these are one row Σ aᵢ qᵢ = b(t) over coordinates of any joints; a new kind is a class with its parameters and `terms`. Its
 multiplier λ makes the torque or force aᵢ λ on each coordinate, between parent and child of its joint; what tooth forces and belt
 tensions add to the loads of bearings is not included.
 Source: Shabana, Computational Dynamics (2010), ch. 3 (gears and other kinematic couplings as constraints).
@@ -76,9 +76,28 @@ Nonzero = Annotated[float, BeforeValidator(nonzero)]
 
 
 class Coupling(Item, abc.ABC, section="couplings"):
-    """One equation Σ aᵢ qᵢ = b(t) between joint coordinates.
+    """One equation between joint coordinates.
 
     A coordinate is named by its joint, by handle or name, or ``'joint.number'`` if the joint has several.
+    """
+
+    @property
+    @abc.abstractmethod
+    def terms(self) -> tuple[Term, ...]:
+        """The coordinates, with their factors where these are constant."""
+
+    @property
+    @abc.abstractmethod
+    def equation(self) -> str:
+        """The equation in words of the model."""
+
+    def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
+        """The coordinates of its terms, by joint and number."""
+        return [coordinate_of(term.coordinate, joints) for term in self.terms]
+
+
+class ConstantCoupling(Coupling):
+    """One equation Σ aᵢ qᵢ = b(t) between joint coordinates, with constant factors.
 
     Parameters
     ----------
@@ -89,17 +108,8 @@ class Coupling(Item, abc.ABC, section="couplings"):
     offset: OptionalLaw = None
 
     @property
-    @abc.abstractmethod
-    def terms(self) -> tuple[Term, ...]:
-        """The coordinates with their factors."""
-
-    def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """The coordinates of its terms, by joint and number."""
-        return [coordinate_of(term.coordinate, joints) for term in self.terms]
-
-    @property
     def equation(self) -> str:
-        """The equation in words of the model: factors, coordinates, b."""
+        """Factors, coordinates, b."""
         b = "constant" if self.offset is None else f"{self.offset.value:.6g}" if isinstance(self.offset, Constant) else "b(t)"
         return " ".join(f"{term.factor:+.6g}·{term.coordinate}" for term in self.terms) + f" = {b}"
 
@@ -117,7 +127,7 @@ def coordinate_of(text: str, joints: "Mapping[str, Joint]") -> CoordinateUse:
     return CoordinateUse(text, 0)
 
 
-class LinearCoupling(Coupling, kind="linear"):
+class LinearCoupling(ConstantCoupling, kind="linear"):
     """Σ aᵢ qᵢ = b(t) over any joint coordinates.
 
     Parameters
@@ -133,7 +143,7 @@ class LinearCoupling(Coupling, kind="linear"):
         return tuple(Term("factors", coordinate, factor) for coordinate, factor in self.factors.items())
 
 
-class Gear(Coupling, kind="gear"):
+class Gear(ConstantCoupling, kind="gear"):
     """Gear pair, q₁ + i q₂ = b, or q₁ − i q₂ = b if internal.
 
     The coordinates are the angles of the gears relative to the part that carries both, about parallel axes of one direction, or
@@ -162,7 +172,7 @@ class Gear(Coupling, kind="gear"):
         return Term("first", self.first, 1.0, True), Term("second", self.second, i, True)
 
 
-class RackPinion(Coupling, kind="rack-pinion"):
+class RackPinion(ConstantCoupling, kind="rack-pinion"):
     """Rack and pinion, x − r φ = b.
 
     Parameters
@@ -184,7 +194,7 @@ class RackPinion(Coupling, kind="rack-pinion"):
         return Term("pinion", self.pinion, -self.radius, True), Term("rack", self.rack, 1.0, False)
 
 
-class ScrewCoupler(Coupling, kind="screw"):
+class ScrewCoupler(ConstantCoupling, kind="screw"):
     """Screw and nut on separate joints, x − p φ/2π = b.
 
     Parameters
@@ -206,7 +216,7 @@ class ScrewCoupler(Coupling, kind="screw"):
         return Term("screw", self.screw, -self.lead / (2.0 * math.pi), True), Term("nut", self.nut, 1.0, False)
 
 
-class Belt(Coupling, kind="belt"):
+class Belt(ConstantCoupling, kind="belt"):
     """Belt or chain without slip between two pulleys with parallel axes of one direction, r₁ q₁ − r₂ q₂ = b; crossed: +.
 
     Its multiplier is the difference of the tensions in the two strands (N).
@@ -234,7 +244,7 @@ class Belt(Coupling, kind="belt"):
         return Term("first", self.first, self.radii[0], True), Term("second", self.second, r, True)
 
 
-class Differential(Coupling, kind="differential"):
+class Differential(ConstantCoupling, kind="differential"):
     """Differential or planetary gear, q₁ + i q₂ = (1 + i) q_c (Willis), all angles relative to the housing about one direction.
 
     A bevel differential has i = 1, q₁ + q₂ = 2 q_c; of a planetary gear ``first`` is the sun, ``second`` the ring gear.

@@ -296,6 +296,17 @@ class Free(Joint, kind="free"):
         return (FreeMotion(),)
 
 
+class Pose(Joint, kind="pose"):
+    """All six degrees of freedom as three translations x, y, z along the parent's axes (m), coordinates 0 to 2, and a rotation.
+
+    It constrains nothing: beside other joints it gives positions of points to couplings. q has 7 numbers (x, y, z, quaternion).
+    """
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        return (Slide("x"), Slide("y"), Slide("z"), Ball())
+
+
 class Screw(Joint, kind="screw"):
     """Rotation by q (rad) about an axis with translation pitch·q along it.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, overload
 
 from pydantic import BeforeValidator
 
+import flexmbs.model.general_couplings
 import flexmbs.model.relations  # noqa: F401  registers their kinds among those of joints
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.declaration import Declaration
+from flexmbs.model.couplings import ConstantCoupling
 from flexmbs.model.item import Item
 from flexmbs.model.laws import TimeLaw
 
@@ -38,7 +39,7 @@ def prescribed_motions(model: "ModelData") -> Iterator[tuple[Path, TimeLaw]]:
     for drive in model.drives.values():
         yield (drive.section, drive.name, "motion"), drive.motion
     for coupling in model.couplings.values():
-        if coupling.offset is not None:
+        if isinstance(coupling, ConstantCoupling) and coupling.offset is not None:
             yield (coupling.section, coupling.name, "offset"), coupling.offset
 
 

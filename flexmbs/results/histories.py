@@ -89,7 +89,7 @@ def joint_history(system, work, states, found):
             found.beta[i, a] = work.beta[a]
         for k in range(cut.shape[1]):
             f, n = constraint_wrench(system.cuts, work.cut, k, here.lam)
-            f, n = with_couplers(system.couplers, work.cut, k, here.lam, (f, n))
+            f, n = with_couplers(system.couplers, work.factor, work.cut, k, here.lam, (f, n))
             f, n = with_joint_forces(system, work, k, states.t[i], here.z, (f, n))
             store3_at(cut[i], k, 0, f)
             store3_at(cut[i], k, 3, n)

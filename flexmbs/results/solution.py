@@ -43,6 +43,7 @@ from flexmbs.results.views import (
 )
 from flexmbs.system.check import Check, verdict
 from flexmbs.system.compile import Compiled, frozen
+from flexmbs.system.coordinate_functions import factors_at
 from flexmbs.system.records import Work
 from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
@@ -237,12 +238,15 @@ class SolutionData:
         name = str(name)
         _known("coupling", name, self.couplings)
         coupling, row = self.compiled.model.couplings[name], int(self.compiled.system.couplers.row[self.couplings.index(name)])
-        value, rate, lam = np.zeros(len(self.t)), np.zeros(len(self.t)), self._joints.lam[:, row]
-        for term, use in zip(coupling.terms, coupling.coordinates(self.compiled.model.joints)):
+        lam = self._joints.lam[:, row]
+        x, v = np.zeros((2, len(self.t), len(coupling.terms)))
+        for k, use in enumerate(coupling.coordinates(self.compiled.model.joints)):
             joint = declared_coordinates(self.compiled, self.trajectory, self._joints, use.joint)
-            value += term.factor * joint.position[:, _position_of(self.compiled, *use)]
-            rate += term.factor * joint.velocity[:, use.coordinate]
-        effort = {term.coordinate: term.factor * lam for term in coupling.terms}
+            x[:, k] = joint.position[:, _position_of(self.compiled, *use)]
+            v[:, k] = joint.velocity[:, use.coordinate]
+        a = factors_at(coupling, self.t, x)
+        value, rate = np.einsum("tk,tk->t", a, x), np.einsum("tk,tk->t", a, v)
+        effort = {term.coordinate: a[:, k] * lam for k, term in enumerate(coupling.terms)}
         unique = not self.run.redundant or bool(unique_multipliers(self.compiled, self.trajectory)[row])
         return CouplingView(name, self.t, value, lam, effort, lam * rate, unique)
 

@@ -117,9 +117,10 @@ class DriveView:
 
 @dataclass(frozen=True, eq=False)
 class CouplingView:
-    """A coupling Σ aᵢ qᵢ = b: its value b (nt,), the multiplier λ (nt,), the torques and forces aᵢ λ (nt,) on its coordinates by
-    their names [N m or N], and the power λ ḃ (nt,) that it puts into the system [W]. unique: False if redundant constraints leave
-    the multiplier undetermined; it is then that of least norm.
+    """A coupling Σ aᵢ qᵢ = b: its value Σ aᵢ qᵢ (nt,), the multiplier λ (nt,), the torques and forces aᵢ λ (nt,) on its
+    coordinates by their names [N m or N], and the power λ Σ aᵢ q̇ᵢ (nt,) that it puts into the system [W]; a of each output where
+    user functions give them. unique: False if redundant constraints leave the multiplier undetermined; it is then that of least
+    norm.
     """
 
     name: str

@@ -12,6 +12,7 @@ from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.initial.initial_state import consistent_state
 from flexmbs.model.check import declaration_report
+from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
 from flexmbs.results.state import State
 from flexmbs.studies.balance import moved
@@ -39,11 +40,11 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     moments = checked_times(times)
     declaration_report(model).raise_errors()
     require_stated_rates(model, float(moments[0]), float(moments[-1]))
-    rolling = nonholonomic(model.joints.values())
+    rolling = [f"joint '{name}'" for name in nonholonomic(model.joints.values())]
+    rolling += [f"coupling '{name}'" for name in nonholonomic_couplings(model.couplings)]
     if rolling:
         raise InputError(
-            f"kinematics: joint {', '.join(map(repr, rolling))} constrains velocities, positions follow only by "
-            "integration; use simulate"
+            f"kinematics: {', '.join(rolling)} constrains velocities, positions follow only by integration; use simulate"
         )
     compiled, first = consistent_state(model, t=float(moments[0]))
     ns, nc, nz = (int(n) for n in compiled.system.layout[2:])

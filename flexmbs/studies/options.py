@@ -19,6 +19,7 @@ from flexmbs.formalisms.stabilization import STABILIZATIONS, Baumgarte, Projecti
 from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.model.check import require_model
 from flexmbs.model.forces import loaded_by_reactions
+from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
 from flexmbs.system.topology import COORDINATES, topology
 
@@ -150,13 +151,15 @@ def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: I
 
 def check_velocity_rows(model: Model, method: Integrator) -> None:
     """Raise `InputError` if the model has nonholonomic constraints and the integrator enforces g = 0 only."""
-    found = nonholonomic(model.joints.values())
-    if found and not method.keeps_velocity_rows:
-        able = ", ".join(name for name, kind in INTEGRATORS.items() if kind.keeps_velocity_rows)
-        raise InputError(
-            f"integrator: '{method.name}' enforces constraints on positions only, not those on velocities of joint "
-            f"{', '.join(map(repr, found))}; take one of {able}"
-        )
+    for what, found in (
+        ("joint", nonholonomic(model.joints.values())), ("coupling", nonholonomic_couplings(model.couplings)),
+    ):  # fmt: skip
+        if found and not method.keeps_velocity_rows:
+            able = ", ".join(name for name, kind in INTEGRATORS.items() if kind.keeps_velocity_rows)
+            raise InputError(
+                f"integrator: '{method.name}' enforces constraints on positions only, not those on velocities of {what} "
+                f"{', '.join(map(repr, found))}; take one of {able}"
+            )
 
 
 def check_reactions(model: Model, method: Integrator) -> None:

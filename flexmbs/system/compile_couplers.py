@@ -5,10 +5,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flexmbs.model.couplings import ConstantCoupling
+from flexmbs.model.general_couplings import GeneralCoupling
 from flexmbs.model.laws import Constant
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile_forces import JointPlace
 from flexmbs.system.compile_laws import LawTable
+from flexmbs.system.coordinate_functions import addresses
 from flexmbs.system.records import Couplers, CouplerTerms, Cuts
 
 
@@ -27,10 +30,16 @@ def compile_couplers(
             factors.append(term.factor)
             moving.update(paths[cuts.path[place.cut] : cuts.path_end[place.cut]] if place.cut >= 0 else [place.body])
         paths = [*paths, *sorted(moving)]
-        number = laws.number(item, Constant(0.0) if coupling.offset is None else coupling.offset)
-        rows.append((begin[0] + k, begin[1] + k, number, begun, len(terms), at, len(paths)))
+        law = coupling.offset if isinstance(coupling, ConstantCoupling) and coupling.offset is not None else Constant(0.0)
+        number = laws.number(item, law)
+        functions = -1, -1
+        if isinstance(coupling, GeneralCoupling):
+            value, row_of = addresses(laws.callbacks, coupling)
+            functions = laws.pose(value) if value else -1, laws.pose(row_of)
+        rows.append((begin[0] + k, begin[1] + k, number, begun, len(terms), at, len(paths), *functions))
     of, body, cut, v, q = np.array(terms, np.int64).reshape(-1, 5).T.copy()
-    row, node, law, first, end, path, path_end = np.array(rows, np.int64).reshape(-1, 7).T.copy()
-    constant = np.array([math.nan if coupling.offset is None else 0.0 for coupling in model.couplings.values()])
+    row, node, law_of, first, end, path, path_end, value_of, rows_of = np.array(rows, np.int64).reshape(-1, 9).T.copy()
+    loose = [isinstance(each, ConstantCoupling) and each.offset is None for each in model.couplings.values()]
+    constant = np.where(np.array(loose, bool), math.nan, 0.0)
     record = CouplerTerms(of, body, cut, v, q, np.array(factors, float))
-    return Couplers(row, node, law, first, end, path, path_end, constant, record), paths
+    return Couplers(row, node, law_of, first, end, path, path_end, value_of, rows_of, constant, record), paths

@@ -171,6 +171,8 @@ class Couplers(NamedTuple):
     end: np.ndarray
     path: np.ndarray  # bodies that move its coordinates
     path_end: np.ndarray
+    function: np.ndarray  # law of g of a user function, −1 where there is none
+    row_function: np.ndarray  # law of (a | a₀) of a user function, −1 where the factors are constant
     constant: np.ndarray  # NaN where the initial position gives it
     terms: CouplerTerms
 
@@ -434,6 +436,7 @@ class Work(NamedTuple):
     zero: np.ndarray  # (ns,) zeros
     products: np.ndarray  # (nb, …) the same of all bodies
     force_rate: np.ndarray  # (nz,) rates of force states
+    factor: np.ndarray  # (nterms,) factors a of the couplers' coordinates
     drive_rate: np.ndarray  # (nc,) ḟ of the driven rows, ḃ of couplers, 0 elsewhere
     coupling: Pairs
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings

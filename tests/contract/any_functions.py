@@ -3,6 +3,7 @@
 import math
 
 import numba
+import numpy as np
 
 ROD = 0.8  # m
 
@@ -75,3 +76,33 @@ def jitted_blade(t, x, A):
 
 def turning_blade(t, x, A):
     return (math.cos(t), math.sin(t), 0.0, 0.0, 0.0, 0.2)
+
+
+# equations between joint coordinates
+
+
+def wavy(t, x):
+    return x[0] + 0.4 * np.sin(x[-1] + 0.3) - 0.1
+
+
+def slope_of_wavy(t, x):
+    a = np.zeros(len(x))
+    a[0] = 1.0
+    a[-1] += 0.4 * np.cos(x[-1] + 0.3)
+    return a
+
+
+def rising_wave(t, x):
+    return x[0] + 0.4 * np.sin(x[-1] + 2.0 * t) - 0.2 * t
+
+
+def leaning(t, x):
+    return 1.0 + 0.5 * np.sin(x)
+
+
+def pushed(t, x):
+    return np.append(1.0 + 0.5 * np.sin(x + t), 0.1 * np.cos(3.0 * t))
+
+
+jitted_wavy = numba.njit(wavy)
+jitted_leaning = numba.njit(leaning)

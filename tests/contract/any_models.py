@@ -380,11 +380,30 @@ def _add_coupling(model: fm.Model, name: str, rng: Random) -> None:
         ),
         "differential": (len(angles) > 2, lambda: fm.Differential(name, *angles[:3], ratio=float(rng.choice([1.0, 1.7])))),
     }
-    possible, make = made[str(rng.choice(list(Coupling.kinds)))]
+    kind = str(rng.choice(list(Coupling.kinds)))
+    if kind in ("holonomic", "velocity"):
+        some = [str(c) for c in names[: int(rng.integers(1, 4))]]
+        if some:
+            model.add(_general_coupling(kind, name, some, rng))
+        return
+    possible, make = made[kind]
     if possible:
         coupling = make()
         start = sum(term.factor * value[term.coordinate] for term in coupling.terms)
         model.add(dataclasses.replace(coupling, offset=_motion(start, rng) if rng.random() < 0.5 else None))
+
+
+def _general_coupling(kind: str, name: str, names: list[str], rng: Random) -> Any:
+    if kind == "velocity":
+        choices: list[dict[str, Any]] = [
+            {"function": given.leaning}, {"function": given.jitted_leaning}, {"function": given.pushed, "rheonomic": True},
+        ]  # fmt: skip
+        return fm.VelocityCoupling(name, names, **choices[int(rng.integers(3))])
+    choices = [
+        {"function": given.wavy}, {"function": given.jitted_wavy}, {"function": given.wavy, "gradient": given.slope_of_wavy},
+        {"function": given.rising_wave, "rheonomic": True},
+    ]  # fmt: skip
+    return fm.HolonomicCoupling(name, names, **choices[int(rng.integers(4))])
 
 
 def _add_force(model: fm.Model, name: str, rng: Random) -> None:

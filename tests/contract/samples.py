@@ -113,6 +113,7 @@ JOINTS: dict[str, tuple[type, Callable[[Random], dict[str, Any]]]] = {
     "spherical": (fm.Spherical, lambda rng: {}),
     "planar": (fm.Planar, lambda rng: {"axis": some_axis(rng)}),
     "free": (fm.Free, lambda rng: {}),
+    "pose": (fm.Pose, lambda rng: {}),
     "screw": (fm.Screw, lambda rng: {"axis": some_axis(rng), "pitch": 0.2}),
     "translation": (fm.Translation, lambda rng: {}),
     "distance": (fm.Distance, lambda rng: {"length": 0.8}),

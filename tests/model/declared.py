@@ -64,6 +64,7 @@ def with_every_kind(folder) -> fm.Model:
         lambda *a: fm.Screw(*a, pitch=1e-3),
         lambda *a: fm.Distance(*a, length=0.7),
         lambda *a: fm.Chain(*a, motions=motions),
+        lambda *a: fm.Pose(*a, q0=(0.1, 0, 0, 1, 0, 0, 0)),
     ]
     for i, make in enumerate(joints):
         model.add(make(f"hinge {i}", model.ground["pivot"] if i < 2 else bodies[i - 1], bodies[i]))
@@ -99,6 +100,8 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.UserForce("wind", "b 6/end", user_functions.wind))
     model.add(fm.Drive("prescribed", "hinge 4", user_functions.swing_with_rates, coordinate=1))
     model.add(fm.Drive("held", "hinge 7", 0.1, coordinate=2))
+    model.add(fm.HolonomicCoupling("curve", ["hinge 0", "hinge 1.1"], user_functions.bent))
+    model.add(fm.VelocityCoupling("slip", ["hinge 1.0", "hinge 1.1"], user_functions.slipping))
     model.add(fm.LinearCoupling("equation", {"hinge 0": 1.0, "hinge 7.0": -1 / 3, "hinge 1.2": 2}, offset=user_functions.swing))
     model.add(fm.Gear("gear", "hinge 5.0", "hinge 5.1", ratio=1.5, internal=True))
     model.add(fm.RackPinion("rack", "hinge 0", "hinge 3", radius=-0.1))

@@ -29,6 +29,7 @@ FREEDOMS = [
     (fm.Spherical(*ENDS), 4, 3),
     (fm.Distance(*ENDS, length=1.0), 6, 5),
     (fm.Free(*ENDS), 7, 6),
+    (fm.Pose(*ENDS), 7, 6),
     (fm.Chain(*ENDS, motions=(Rotate("x"), FixedTranslation((1, 0, 0)), FixedRotation("y", 1.0), Ball())), 5, 4),
 ]
 

@@ -19,3 +19,11 @@ def rubber(t, elongation, rate):
 
 def wind(t, r, A, v, w):
     return (-v[0], -v[1], -v[2], 0.0, 0.0, 0.0)
+
+
+def bent(t, x):
+    return x[0] ** 2 - x[1]
+
+
+def slipping(t, x):
+    return [1.0, x[0]]

@@ -1,0 +1,90 @@
+"""Couplers: equations between joint coordinates, linear ones and those of user functions.
+
+    g = Σ a β − b(t):  ġ = Σ a η − ḃ,  g̈ = Σ a η̇ − b̈,
+    g(t, x) = 0 or a(t, x) · ẋ + a₀(t, x) = 0:  ġ = a · ẋ + a₀,  g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ.
+
+Their multipliers make the forces a λ along the coordinates. Theory: docs/theory.md, sections 14 and 15. Shabana, Computational
+Dynamics (2010), chapter 3; Fornberg (1988), Math. Comput. 51, 699, for the weights of the differences.
+"""
+
+import math
+
+from flexmbs._jit import call_address, called, part
+from flexmbs.dynamics.constraints import coordinate
+from flexmbs.dynamics.laws import law_of_time
+
+ALONG = 1e-3  # m or rad by which the coordinates move for d/dτ
+
+
+@part
+def coordinates_along(system, work, here, k, tau):
+    """x + τ ẋ of the coordinates of coupler k into work.io[0, 1 …]; |ẋ|, and the row's a · ẋ of the factors in work.io[1]."""
+    couplers, terms = system.couplers, system.couplers.terms
+    speed = along = 0.0
+    for i in range(couplers.first[k], couplers.end[k]):
+        x, v, _ = coordinate(system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i]))
+        place = i - couplers.first[k]
+        work.io[0, 1 + place] = x + tau * v
+        speed += v * v
+        along += work.io[1, place] * v
+    return math.sqrt(speed), along
+
+
+@called
+def function_row(system, work, t, here, k):
+    """Row g, ġ = a · ẋ + a₀, g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ, of coupler k by its user functions, and a.
+
+    The last term by central differences of fourth order, as in `flexmbs.dynamics.user_rows` (theory, section 15).
+    """
+    couplers, terms, gs, io = system.couplers, system.couplers.terms, work.gs, work.io
+    row, first, n = couplers.row[k], couplers.first[k], couplers.end[k] - couplers.first[k]
+    address = system.laws.address[couplers.row_function[k]]
+    speed, _ = coordinates_along(system, work, here, k, 0.0)
+    h = ALONG / (1.0 + speed)
+    gs.acceleration[row] = 0.0
+    for c in range(4):
+        factor = 1.0 + c // 2
+        weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
+        if c % 2 == 1:
+            factor = -factor
+            weight = -weight
+        coordinates_along(system, work, here, k, factor * h)
+        io[0, 0] = t + factor * h
+        call_address(address, io[0], io[1])
+        _, along = coordinates_along(system, work, here, k, 0.0)
+        gs.acceleration[row] += weight / h * (along + io[1, n])
+    io[0, 0] = t
+    call_address(address, io[0], io[1])
+    _, along = coordinates_along(system, work, here, k, 0.0)
+    gs.velocity[row] = along + io[1, n]
+    work.drive_rate[row] = -io[1, n]
+    for i in range(first, couplers.end[k]):
+        work.factor[i] = io[1, i - first]
+        _, _, a = coordinate(system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i]))
+        gs.acceleration[row] += work.factor[i] * a
+    gs.position[row] = 0.0
+    if couplers.function[k] >= 0:
+        call_address(system.laws.address[couplers.function[k]], io[0], io[1])
+        gs.position[row] = io[1, 0]
+
+
+@called
+def coupler_values(system, work, t, here):
+    """Rows g = Σ a β − b(t), ġ = Σ a η − ḃ, g̈ = Σ a η̇ − b̈ of the couplers, and the rates ḃ (theory, section 14)."""
+    couplers, terms, gs = system.couplers, system.couplers.terms, work.gs
+    for k in range(couplers.row.shape[0]):
+        row = couplers.row[k]
+        if couplers.row_function[k] >= 0:
+            function_row(system, work, t, here, k)
+            continue
+        f, fd, fdd = law_of_time(system.laws, couplers.law[k], t, work.io)
+        work.drive_rate[row] = fd
+        gs.position[row] = -f - couplers.constant[k]
+        gs.velocity[row] = -fd
+        gs.acceleration[row] = -fdd
+        for i in range(couplers.first[k], couplers.end[k]):
+            x, v, a = coordinate(system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i]))
+            work.factor[i] = terms.factor[i]
+            gs.position[row] += terms.factor[i] * x
+            gs.velocity[row] += terms.factor[i] * v
+            gs.acceleration[row] += terms.factor[i] * a

@@ -1,0 +1,111 @@
+"""Couplings by user functions of any joint coordinates: g(q, t) = 0 on positions, a(q, t) · q̇ + a₀(q, t) = 0 on velocities.
+
+With x the named coordinates, ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, and the multiplier λ makes the torque or force aᵢ λ on
+each coordinate. Coordinates of points follow from a joint `Pose`, which constrains nothing. Lurie, Analytical Mechanics (2002),
+chapter 1 (constraints g(r₁ … r_n, t) = 0 and A q̇ + a₀ = 0).
+"""
+
+import dataclasses
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator
+
+from flexmbs.model.constraint_class import ConstraintClass
+from flexmbs.model.couplings import Coupling, Term
+from flexmbs.model.fields import Switch, items
+from flexmbs.model.frames import joint_name
+from flexmbs.model.functions import OptionalFunction, UserFunction, function_of
+
+MOST = 24  # coordinates of one coupling
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Names of coordinates, no two the same."""
+    names = [joint_name(item) for item in items(value)]
+    if not 1 <= len(names) <= MOST:
+        raise ValueError(f"must name 1 … {MOST} joint coordinates, not {len(names)}")
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise ValueError(f"coordinate '{name}' appears twice; name it once")
+    return tuple(names)
+
+
+Coordinates = Annotated[Any, BeforeValidator(_names)]
+CoordinateFunction = Annotated[UserFunction, AfterValidator(function_of(2, "f(t, x)"))]
+OptionalCoordinateFunction = Annotated[OptionalFunction, AfterValidator(function_of(2, "f(t, x)"))]
+
+
+class GeneralCoupling(Coupling):
+    """One equation between joint coordinates by a user function of time t and the array x of their values.
+
+    Parameters
+    ----------
+    of : list of coordinates
+        The coordinates, ``joint`` or ``'joint.number'``, in the order of x.
+    """
+
+    of: Coordinates = dataclasses.field(kw_only=False)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return tuple(Term("of", coordinate, 1.0) for coordinate in self.of)
+
+
+class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
+    """g(t, x) = 0 by a user function.
+
+    Derivatives that are not given are computed by complex steps, or by differences if the function takes no complex numbers.
+
+    Parameters
+    ----------
+    function : function
+        ``function(t, x)`` returns g.
+    gradient : function or None
+        ``gradient(t, x)`` returns ∂g/∂x, one number for each coordinate, and ∂g/∂t as one more if ``rheonomic``.
+    rheonomic : bool
+        Whether g depends on time.
+    """
+
+    function: CoordinateFunction = dataclasses.field(kw_only=False)
+    gradient: OptionalCoordinateFunction = None
+    rheonomic: Switch = False
+
+    @property
+    def equation(self) -> str:
+        return f"g({', '.join((*self.of, *(['t'] if self.rheonomic else [])))}) = 0"
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        return (ConstraintClass(1, scleronomic=not self.rheonomic, active=self.rheonomic),)
+
+
+class VelocityCoupling(GeneralCoupling, kind="velocity"):
+    """a(t, x) · ẋ + a₀(t, x) = 0 by a user function: a nonholonomic equation.
+
+    Parameters
+    ----------
+    function : function
+        ``function(t, x)`` returns a, one number for each coordinate, and a₀ as one more where there is one.
+    rheonomic : bool
+        Whether a or a₀ depends on time.
+    """
+
+    function: CoordinateFunction = dataclasses.field(kw_only=False)
+    rheonomic: Switch = False
+
+    @property
+    def equation(self) -> str:
+        return f"a · d/dt ({', '.join(self.of)}) + a₀ = 0"
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        return (ConstraintClass(1, holonomic=False, scleronomic=not self.rheonomic, active=self.rheonomic),)
+
+
+def nonholonomic_couplings(couplings: dict[str, Coupling]) -> list[str]:
+    """Names of those that constrain velocities only."""
+    return [name for name, coupling in couplings.items() if isinstance(coupling, VelocityCoupling)]
+
+
+def probe_of(n: int) -> tuple[float, np.ndarray]:
+    """Time and coordinates that are special for no function."""
+    return 0.3, 0.2 + 0.37 * np.arange(1, n + 1) % 1.1

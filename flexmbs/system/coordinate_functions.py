@@ -1,0 +1,182 @@
+"""User functions of joint coordinates (t, x) as callbacks: values g, rows (a | a₀), and derivatives of g.
+
+A function of Python is differentiated by complex steps, exact to round-off (Squire and Trapp, SIAM Rev. 40 (1998) 110), where it
+takes complex numbers; else, and where it is compiled, by differences of fourth order.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flexmbs._jit import is_jitted, jitted
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError
+from flexmbs.model.couplings import Coupling
+from flexmbs.model.functions import StandIn
+from flexmbs.model.general_couplings import GeneralCoupling, HolonomicCoupling, probe_of
+from flexmbs.system.callbacks import Callbacks
+
+STEP = 1e-3  # m, rad or s
+TINY = 1e-30
+AGREE = 1e-6
+STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
+
+
+def _value(function: Callable[..., Any], x: np.ndarray) -> tuple[float]:
+    """g(t, x)"""
+    return (_single(function(float(x[0]), x[1:].copy())),)
+
+
+def _single(value: Any) -> Any:
+    return value if np.ndim(value) == 0 else np.ravel(value)[0]
+
+
+def _row(function: Callable[..., Any], x: np.ndarray) -> list[float]:
+    """(a | a₀), a₀ = 0 where the function gives none."""
+    given = np.ravel(function(float(x[0]), x[1:].copy())).tolist()
+    return [*given, 0.0] if len(given) == len(x) - 1 else given
+
+
+def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
+    """(∂g/∂x | ∂g/∂t), the imaginary parts."""
+    found = [_single(function(float(x[0]), moved)).imag / TINY for moved in x[1:] + 1j * TINY * np.eye(len(x) - 1)]
+    return [*found, _single(function(complex(x[0], TINY), x[1:].astype(complex))).imag / TINY if rheonomic else 0.0]
+
+
+def _by_differences(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
+    """(∂g/∂x | ∂g/∂t) by differences of fourth order."""
+
+    def slope(k: int) -> float:
+        total = 0.0
+        for factor, weight in STENCIL:
+            y = x.copy()
+            y[k] += factor * STEP
+            total += weight / STEP * float(_single(function(float(y[0]), y[1:])))
+        return total
+
+    return [*(slope(k) for k in range(1, len(x))), slope(0) if rheonomic else 0.0]
+
+
+def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool) -> bool:
+    """Whether complex steps give the derivatives that differences give."""
+    x = np.concatenate([[probe_of(n)[0]], probe_of(n)[1]])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exact, rough = (np.array(by(function, x, rheonomic)) for by in (_by_complex_steps, _by_differences))
+        return bool(np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()))
+    except (Exception, SystemExit):  # it takes no complex numbers, or not these
+        return False
+
+
+def _spread_value(function: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """``body(x, out)`` of g for Numba."""
+
+    def body(x: Any, out: Any) -> None:
+        out[0] = function(x[0], x[1 : n + 1])
+
+    return body
+
+
+def _spread_row(function: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """``body(x, out)`` of (a | a₀) for Numba."""
+
+    def body(x: Any, out: Any) -> None:
+        given = function(x[0], x[1 : n + 1])
+        out[n] = 0.0
+        for c in range(len(given)):
+            out[c] = given[c]
+
+    return body
+
+
+def _spread_differences(function: Callable[..., Any], n: int, rheonomic: bool) -> Callable[..., Any]:
+    """``body(x, out)`` of the derivatives by differences for Numba."""
+    inner = jitted(_spread_value(function, n))
+    first = 0 if rheonomic else 1
+
+    def body(x: Any, out: Any) -> None:
+        y, g = x[: n + 1].copy(), np.empty(1)
+        for a in range(n + 1):
+            out[a] = 0.0
+        for k in range(first, n + 1):
+            to = n if k == 0 else k - 1
+            for c in range(4):
+                factor = 1.0 + c // 2
+                weight = 8.0 / 12.0 if c < 2 else -1.0 / 12.0
+                if c % 2 == 1:
+                    factor = -factor
+                    weight = -weight
+                y[k] = x[k] + factor * STEP
+                inner(y, g)
+                out[to] += weight / STEP * g[0]
+            y[k] = x[k]
+
+    return body
+
+
+def addresses(callbacks: Callbacks, coupling: GeneralCoupling) -> tuple[int, int]:
+    """Addresses of g, 0 where there is none, and of (a | a₀). Raises `InputError` for functions of another shape."""
+    name, n = f"couplings.{coupling.name}", len(coupling.of)
+    function = coupling.function  # type: ignore[attr-defined]
+    if not isinstance(coupling, HolonomicCoupling):
+        _check_shape(f"{name}.function", function, n, (n, n + 1))
+        return 0, _row_address(callbacks, name, function, n)
+    _check_shape(f"{name}.function", function, n, (1,))
+    spread = _spread_value(function, n) if is_jitted(function) else None
+    position = callbacks.address(name, function, _value, n + 1, 1, spread)
+    if coupling.gradient is not None:
+        _check_shape(f"{name}.gradient", coupling.gradient, n, (n + 1,) if coupling.rheonomic else (n,))
+        return position, _row_address(callbacks, name, coupling.gradient, n)
+    rheonomic = coupling.rheonomic
+    spread = _spread_differences(function, n, rheonomic) if is_jitted(function) else None
+    plain = getattr(function, "py_func", function)
+    by = _by_complex_steps if _takes_complex(plain, n, rheonomic) else _by_differences
+
+    def body(function: Callable[..., Any], x: np.ndarray) -> list[float]:
+        return by(function, x, rheonomic)
+
+    return position, callbacks.address(name, function, body, n + 1, n + 1, spread)
+
+
+def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray) -> np.ndarray:
+    """(a | a₀) at time t and coordinates x, in Python."""
+    given = np.concatenate([[t], x])
+    function: Any = coupling.function  # type: ignore[attr-defined]
+    if not isinstance(coupling, HolonomicCoupling):
+        return np.array(_row(function, given))
+    if coupling.gradient is not None:
+        return np.array(_row(coupling.gradient, given))
+    plain: Callable[..., Any] = getattr(function, "py_func", function)
+    by = _by_complex_steps if _takes_complex(plain, len(x), coupling.rheonomic) else _by_differences
+    return np.array(by(plain, given, coupling.rheonomic), float)
+
+
+def factors_at(coupling: Coupling, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Factors a (nt, n) at times (nt,) and coordinates x (nt, n)."""
+    if not isinstance(coupling, GeneralCoupling):
+        return np.tile([term.factor for term in coupling.terms], (len(t), 1))
+    return np.array([row_of(coupling, float(now), each)[:-1] for now, each in zip(t, x)]).reshape(x.shape)
+
+
+def _row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
+    spread = _spread_row(function, n) if is_jitted(function) else None
+    return callbacks.address(name, function, _row, n + 1, n + 1, spread)
+
+
+def _check_shape(name: str, function: Callable[..., Any], n: int, sizes: tuple[int, ...]) -> None:
+    """Raise `InputError` where the function raises at general coordinates, or gives no real numbers or another number of them."""
+    if isinstance(function, StandIn):
+        return
+    try:
+        found = np.asarray(getattr(function, "py_func", function)(*probe_of(n)))
+    except (Exception, SystemExit) as error:
+        text = f"raises {type(error).__name__}: {shown(str(error))} at general coordinates"
+        raise InputError(f"{name}: {text}; correct it, it gets (t, x) with x of {n} numbers") from error
+    if found.dtype.kind not in "iuf":
+        raise InputError(f"{name}: gives {shown(found.tolist())} at general coordinates; return real numbers")
+    if found.size not in sizes:
+        wanted = " or ".join(map(str, sizes))
+        raise InputError(f"{name}: gives {found.size} numbers, not {wanted}; correct the function or the coordinates")
