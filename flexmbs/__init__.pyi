@@ -39,6 +39,8 @@ from .model.contacts import JointLimit as JointLimit
 from .model.contacts import Rope as Rope
 from .model.contacts import SpherePlane as SpherePlane
 from .model.contacts import SphereSphere as SphereSphere
+from .model.digital import DigitalController as DigitalController
+from .model.digital import DigitalPID as DigitalPID
 from .model.drives import Drive as Drive
 from .model.forces import Bushing as Bushing
 from .model.forces import FrameForce as FrameForce

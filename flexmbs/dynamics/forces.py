@@ -27,47 +27,68 @@ SLOPE_STEP = 1e-6
 
 @part
 def scalar_law(system, work, rows, f, given):
-    """(force, its dissipative part, rate of the force state) of force f of ``rows``, ``given`` (t, x, v, z): at coordinate x with
-    rate v and force state z.
+    """(force, its dissipative part) of force f of ``rows``, ``given`` (t, x, v): at coordinate x with rate v; its force states
+    are in the workspace, their rates stay there.
     """
     workspace = work.laws
-    for a in range(4):
+    for a in range(3):
         workspace.x[a] = given[a]
     given_values(rows.law, f, system.laws, workspace, work.io, 3)
-    call_law(rows.law.kernel_index[f], rows.value[f], workspace, 3, 0.0)
-    return workspace.out[0], workspace.out[1], workspace.out[2]
+    call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 + rows.law.n_states[f], 0.0)
+    return workspace.out[0], workspace.out[1]
 
 
 @part
 def scalar_slopes(system, work, rows, f, given, sign):
-    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central differences; ``given`` (t, x, v, z)."""
+    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central differences; ``given`` (t, x, v)."""
     if rows.law.has_slopes[f] == 1:
         call_law(rows.law.kernel_index[f], rows.value[f], work.laws, 2, 1.0)
         return work.laws.out[0], work.laws.out[1]
-    t, x, v, z = given
+    t, x, v = given
     h = SLOPE_STEP * (1.0 + abs(x))
     hv = SLOPE_STEP * (1.0 + abs(v))
-    a, _, _ = scalar_law(system, work, rows, f, (t, x + h, v, z))
-    b, _, _ = scalar_law(system, work, rows, f, (t, x - h, v, z))
-    c, _, _ = scalar_law(system, work, rows, f, (t, x, v + hv, z))
-    d, _, _ = scalar_law(system, work, rows, f, (t, x, v - hv, z))
+    a, _ = scalar_law(system, work, rows, f, (t, x + h, v))
+    b, _ = scalar_law(system, work, rows, f, (t, x - h, v))
+    c, _ = scalar_law(system, work, rows, f, (t, x, v + hv))
+    d, _ = scalar_law(system, work, rows, f, (t, x, v - hv))
     return sign * (a - b) / (2.0 * h), sign * (c - d) / (2.0 * hv)
 
 
 @part
-def joint_force_value(system, work, f, given):
-    """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v, z); the rate ż of its state into work.force_rate."""
+def give_states(law, f, z, x, n):
+    """x[n:] ← force states of force f"""
+    for i in range(law.n_states[f]):
+        x[n + i] = z[law.state[f] + i]
+
+
+@part
+def take_rates(law, f, out, n, rate):
+    """Rates of the force states of force f ← out[n:], and zero of those that are held"""
+    for i in range(law.n_states[f]):
+        rate[law.state[f] + i] = out[n + i]
+    for i in range(law.n_states[f], law.n_states[f] + law.n_held[f]):
+        rate[law.state[f] + i] = 0.0
+
+
+@part
+def joint_force_value(system, work, f, given, z):
+    """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v); rates of its states into work.force_rate."""
     rows = system.forces.joint
-    tau, loss, rate = scalar_law(system, work, rows, f, given)
-    if rows.state[f] >= 0:
-        work.force_rate[rows.state[f]] = rate
+    give_states(rows.law, f, z, work.laws.x, 3)
+    tau, loss = scalar_law(system, work, rows, f, given)
+    take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
     return tau, loss
 
 
 @part
-def force_state(rows, f, z):
-    """State of joint force f, 0 if it has none."""
-    return z[rows.state[f]] if rows.state[f] >= 0 else 0.0
+def joint_coordinate(system, work, f, here):
+    """(x, v) of joint force f"""
+    rows = system.forces.joint
+    i = rows.body[f]
+    if i >= 0:
+        return here.q[system.tree.q_at[i] + rows.q[f]], here.s[system.tree.s_at[i] + rows.v[f]]
+    k = rows.cut[f]
+    return work.beta[system.cuts.beta_at[k] + rows.q[f]], work.cut.eta[k, rows.v[f]]
 
 
 @called
@@ -82,14 +103,9 @@ def joint_forces(system, work, t, here, slopes):
         i = rows.body[f]
         k = rows.cut[f]
         c = rows.v[f]
-        if i >= 0:
-            x = here.q[system.tree.q_at[i] + rows.q[f]]
-            v = here.s[system.tree.s_at[i] + c]
-        else:
-            x = work.beta[system.cuts.beta_at[k] + rows.q[f]]
-            v = cut.eta[k, c]
-        given = (t, x, v, force_state(rows, f, here.z))
-        tau, loss = joint_force_value(system, work, f, given)
+        x, v = joint_coordinate(system, work, f, here)
+        given = (t, x, v)
+        tau, loss = joint_force_value(system, work, f, given, here.z)
         work.power[POWER_FORCES] += (tau - loss) * v
         work.power[POWER_LOSS] -= loss * v
         row = 6 * c
@@ -154,8 +170,8 @@ def line_forces(system, work, t, here, slopes):
             continue
         u = scale(1.0 / length, d)
         rate = dot(u, sub(vb, tmul(Rr, va)))
-        given = (t, length - rows.value[f, rows.value.shape[1] - 1], rate, 0.0)
-        tension, loss, _ = scalar_law(system, work, rows, f, given)
+        given = (t, length - rows.value[f, rows.value.shape[1] - 1], rate)
+        tension, loss = scalar_law(system, work, rows, f, given)
         work.power[POWER_FORCES] -= (tension - loss) * rate
         work.power[POWER_LOSS] += loss * rate
         apply_wrench(work, b, (Rb, xb), q, scale(-tension, u), ZERO3)

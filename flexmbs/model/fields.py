@@ -137,6 +137,11 @@ def optional_positive(value: object) -> Any:
     return None if value is None else positive(value)
 
 
+def optional_number(value: object) -> Any:
+    """A finite float or None."""
+    return None if value is None else number(value)
+
+
 def unit_axis(value: object) -> Vector:
     """A unit vector from ``"x"``, ``"-z"``, ... or three numbers."""
     if isinstance(value, str):
@@ -179,5 +184,6 @@ OptionalScalarOrVector = Annotated[Any, BeforeValidator(optional_scalar_or_vecto
 NonnegativeSix = Annotated[Any, BeforeValidator(six_nonnegative)]
 Damping = Annotated[Any, BeforeValidator(damping)]
 OptionalVector = Annotated[Any, BeforeValidator(optional_vector)]
+OptionalNumber = Annotated[Any, BeforeValidator(optional_number)]
 OptionalPositive = Annotated[Any, BeforeValidator(optional_positive)]
 Axis = Annotated[Any, BeforeValidator(unit_axis)]

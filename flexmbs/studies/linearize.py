@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.dynamics.dense import Terms
-from flexmbs.initial.arguments import require_no_contacts
+from flexmbs.initial.arguments import require_no_contacts, require_no_samplers
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.results.state import HasState, State, state_about
 from flexmbs.studies.balance import free_directions
@@ -89,6 +89,7 @@ def linearize(
     """
     here = state_about(model, at)
     require_no_contacts(model, "linearize")
+    require_no_samplers(model, "linearize")
     slopes, known = tangents(here), dense(here)
     full, A = _full(here, slopes, known)
     wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)

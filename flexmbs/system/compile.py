@@ -74,12 +74,12 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     laws = LawTable(callbacks)
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
     drives, nc = _drives(model, shape, cuts, places, laws)
-    forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
+    forces, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
-        drives=drives, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,
+        drives=drives, laws=laws.record(), forces=forces, samplers=samplers, contacts=contacts, couplings=couplings,
         paths=np.array(paths, np.int64),
         elimination=_elimination(model, shape, tree, cuts, drives, couplings, paths), gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),

@@ -172,6 +172,10 @@ def _joint_law(rng: Random) -> Any:
         lambda: fm.Curve(
             (-1.0, 0.0, 2.0), (3.0, 0.5, -4.0), of=["velocity", "position"][int(rng.integers(2))], command=time_law(rng)
         ),
+        lambda: fm.DigitalPID(20.0, 9.0, 0.1, sample_time=0.011, delay=0.3 * rng.random() ** 2, reference=time_law(rng)),
+        lambda: fm.DigitalController(
+            [given.digital, given.jitted_digital][int(rng.integers(2))], sample_time=0.02, memory=(0.3, 0.0), computing_time=0.005
+        ),
         lambda: fm.Function([given.hardening, given.jitted_hardening][int(rng.integers(2))]),
         lambda: time_law(rng),
         lambda: time_law(rng),

@@ -14,6 +14,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.model.forces import Force
+from flexmbs.model.laws import JointLaw
 from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 A, B = "first/b", "second/b"
@@ -258,6 +259,36 @@ def test_integral_part_of_a_controller():
         assert abs(now.work.force_rate[0] - (0.2 - model.joints["hinge"].q0[0])) < 1e-13
         if coordinates == "joint":
             assert abs(np.abs(k[1] - k[0]).sum() - 4.5) < 1e-12
+
+
+HELD = {
+    "digital-pid": fm.DigitalPID(30.0, 9.0, 4.0, sample_time=0.1, delay=0.23, reference=REFERENCE),
+    "digital-controller": fm.DigitalController(lambda m, t, x, v: (x, m), sample_time=0.1, memory=(0.0,), computing_time=0.12),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_discrete_controller_holds_its_output(name):
+    """Whatever else it stores, and at any motion: the output is the force, and the time to the next sample passes."""
+    model = two_bodies("revolute", 7)
+    model.add(fm.JointTorque("f", "hinge", HELD[name]))
+    for coordinates in ("joint", "absolute"):
+        now = state(model, coordinates)
+        z = 0.1 + np.arange(float(now.system.layout[4]))
+        k = [terms(now.system, now.work, 0.0, now.q, now.s, np.array([u, *z[1:]])).k for u in (0.0, 1.7)]
+        rate = now.work.force_rate
+        assert rate[1] == -1.0
+        assert not np.delete(rate, 1).any()
+        found = terms(now.system, now.work, 0.0, now.q, 1.1 * now.s, np.array([1.7, *(2.0 * z[1:])])).k
+        still = terms(now.system, now.work, 0.0, now.q, 1.1 * now.s, np.array([0.0, *z[1:]])).k
+        np.testing.assert_allclose(found - still, k[1] - k[0], atol=1e-12)
+        if coordinates == "joint":
+            assert abs(np.abs(k[1] - k[0]).sum() - 1.7) < 1e-12
+
+
+def test_every_joint_law_is_here():
+    named = {law.kind for law, _ in JOINT_LAWS.values() if isinstance(law, JointLaw)}
+    assert named | {law.kind for law in HELD.values()} == set(JointLaw.kinds)
 
 
 def every_force():
