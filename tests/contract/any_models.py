@@ -30,7 +30,7 @@ from flexmbs.model.parts import parts
 FAMILIES: tuple[type[Declaration], ...] = (Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive)
 RELATIONS = ("knife-edge", "rolling-disc", "rolling-sphere", "holonomic", "velocity-rows")
 CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "rope", "joint-limit")
-TRIES = 60
+TRIES = 200
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
 SINGULAR = "nearly dependent constraints, or no freedom"
 
