@@ -44,6 +44,7 @@ from .model.digital import DigitalPID as DigitalPID
 from .model.drives import Drive as Drive
 from .model.forces import Bushing as Bushing
 from .model.forces import FrameForce as FrameForce
+from .model.forces import HydraulicCylinder as HydraulicCylinder
 from .model.forces import JointFriction as JointFriction
 from .model.forces import JointSpring as JointSpring
 from .model.forces import JointTorque as JointTorque

@@ -71,6 +71,13 @@ def take_rates(law, f, out, n, rate):
 
 
 @part
+def take_no_rates(law, f, rate):
+    """Force states of force f stand"""
+    for i in range(law.n_states[f]):
+        rate[law.state[f] + i] = 0.0
+
+
+@part
 def joint_force_value(system, work, f, given, z):
     """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v); rates of its states into work.force_rate."""
     rows = system.forces.joint
@@ -145,9 +152,11 @@ def frame_forces(system, work, t, here):
             x[16 + a] = ww[a]
         for a in range(9):
             x[4 + a] = A[a]
+        give_states(rows.law, f, here.z, x, 19)
         given_values(rows.law, f, system.laws, workspace, work.io, 19)
-        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 6, 0.0)
+        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 6 + rows.law.n_states[f], 0.0)
         out = workspace.out
+        take_rates(rows.law, f, out, 6, work.force_rate)
         force = tmul(A, (out[0], out[1], out[2]))
         torque = tmul(A, (out[3], out[4], out[5]))
         work.power[POWER_FORCES] += dot(force, v) + dot(torque, w)
@@ -167,11 +176,14 @@ def line_forces(system, work, t, here, slopes):
         d = tmul(Rr, xr)  # from a to b, axes of b
         length = math.sqrt(dot(d, d))
         if length < 1e-14:
+            take_no_rates(rows.law, f, work.force_rate)
             continue
         u = scale(1.0 / length, d)
         rate = dot(u, sub(vb, tmul(Rr, va)))
         given = (t, length - rows.value[f, rows.value.shape[1] - 1], rate)
+        give_states(rows.law, f, here.z, work.laws.x, 3)
         tension, loss = scalar_law(system, work, rows, f, given)
+        take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
         work.power[POWER_FORCES] -= (tension - loss) * rate
         work.power[POWER_LOSS] += loss * rate
         apply_wrench(work, b, (Rb, xb), q, scale(-tension, u), ZERO3)
@@ -212,9 +224,11 @@ def pair_forces(system, work, t, here, slopes):
             x[4 + i] = th[i]
             x[7 + i] = v[i]
             x[10 + i] = w[i]
+        give_states(rows.law, f, here.z, x, 13)
         given_values(rows.law, f, system.laws, workspace, work.io, 1)
-        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12, 0.0)
+        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12 + rows.law.n_states[f], 0.0)
         out = workspace.out
+        take_rates(rows.law, f, out, 12, work.force_rate)
         ef = (out[0], out[1], out[2])
         en = mul(Rr, tangent_inverse_transposed(th, (out[3], out[4], out[5])))
         lf = (out[6], out[7], out[8])

@@ -32,6 +32,10 @@ RELATIONS = ("knife-edge", "rolling-disc", "rolling-sphere", "holonomic", "veloc
 CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "rope", "joint-limit")
 TRIES = 200
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
+OIL = {
+    "length": 1.0, "area_a": 0.02, "area_b": 0.012, "volume_a": 0.2, "volume_b": 0.15, "bulk_modulus": 3e4, "supply": 1e3,
+    "valve": 2e-4, "pressure_a": 400.0, "pressure_b": 500.0, "friction": 0.5, "smoothing": 100.0,
+}  # fmt: skip
 SINGULAR = "nearly dependent constraints, or no freedom"
 
 
@@ -346,6 +350,7 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
         ),
         "user-force": lambda: fm.UserForce(name, two[1], [given.wind, given.jitted_wind][int(rng.integers(2))]),
         "point-spring": lambda: fm.PointSpring(name, a, b, **_spring(rng)),
+        "hydraulic-cylinder": lambda: fm.HydraulicCylinder(name, a, b, **OIL, opening=time_law(rng), leakage=1e-6 * rng.random()),
         "bushing": lambda: fm.Bushing(name, a, b, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09)),
     }  # fmt: skip
     model.add(made[kind]())

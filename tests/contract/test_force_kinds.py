@@ -143,6 +143,27 @@ def test_point_spring_between_coinciding_points_is_rejected(given):
         fm.simulate(model, t_end=0.1)
 
 
+OIL = {
+    "length": 0.5, "area_a": 0.02, "area_b": 0.012, "volume_a": 0.2, "volume_b": 0.15, "bulk_modulus": 3e4, "supply": 1e3,
+    "valve": 2e-4, "pressure_a": 400.0, "pressure_b": 500.0, "friction": 0.5, "opening": 0.4, "smoothing": 1.0,
+}  # fmt: skip
+
+
+def test_hydraulic_cylinder():
+    """The force of its pressures and of its friction along the line; rates of the pressures by the flows."""
+    effect = Effect(two_bodies("planar", 4), [fm.HydraulicCylinder("cylinder", A, B, **OIL)])
+    rate = effect.along(effect.state.s, between)
+    tension = 0.012 * 500.0 - 0.02 * 400.0 + 0.5 * rate
+    effect.check(lambda e: -tension * effect.along(e, between))
+    assert abs(effect.loss - 0.5 * rate**2) < 1e-9 * effect.loss
+    effect.state.motion()
+    e, zd = between(effect.state.pose) - 0.5, effect.state.work.force_rate
+    flows = 2e-4 * 0.4 * np.sqrt([600.0, 500.0])
+    a = 3e4 / (0.2 + 0.02 * e) * (flows[0] - 0.02 * rate)
+    b = 3e4 / (0.15 - 0.012 * e) * (-flows[1] + 0.012 * rate)
+    np.testing.assert_allclose(1e3 * zd, [a, b], rtol=1e-5)
+
+
 def test_point_spring_with_a_law():
     def tension(t, x, rate):
         return 50.0 * x + 20.0 * x**3 + 0.5 * rate * abs(rate)
@@ -297,6 +318,7 @@ def every_force():
         fm.UserForce("wind", A, wind),
         fm.PointSpring("spring", "ground/post", B, k=90.0, c=4.0, length=0.6),
         fm.PointSpring("rubber", A, B, length=0.5, law=lambda t, x, rate: 30.0 * x**3 + rate),
+        fm.HydraulicCylinder("cylinder", A, B, **OIL),
         fm.Bushing("bushing", A, B, k=(80, 50, 70, 30, 20, 25), c=(3, 2, 1, 0.5, 0.7, 0.9)),
         fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=2),
         fm.JointSpring("twist", "base", k=5.0, c=0.3),
@@ -314,7 +336,7 @@ def test_all_forces_in_both_coordinates(kind, seed):
     model = two_bodies(kind, seed)
     forces = every_force()
     coordinate = min(2, model.joints["hinge"].nv - 1)
-    forces[5] = fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=coordinate)
+    forces[6] = fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=coordinate)
     effect = Effect(model, forces)
     assert abs(effect.power - effect.state.s @ effect.k) < 1e-11 * np.abs(effect.k * effect.state.s).sum()
     assert difference(state(model), state(model, "absolute")) < 1e-10

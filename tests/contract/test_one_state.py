@@ -26,6 +26,7 @@ MODELS = {
     "discrete controllers": lambda: sampled(),
 }
 
+
 def sampled() -> fm.Model:
     """A loop with discrete controllers."""
     model = random_model(Recipe(bodies=4, loops=1), 2)[0]
