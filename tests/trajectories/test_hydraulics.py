@@ -68,16 +68,7 @@ def test_stiffness_of_the_shut_cylinder(formalism: str, coordinates: str, integr
     how: dict[str, Any] = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
     how |= {"step": 2e-5} if integrator == "generalized-alpha" else {"rtol": 1e-9, "atol": 1e-11}
     start = fm.state(model, velocity={"guide": 0.1})
-    found = fm.simulate(
-        model,
-        t_end=0.1,
-        output_step=1e-3,
-        start=start,
-        formalism=formalism,
-        coordinates=coordinates,
-        integrator=integrator,
-        **how,
-    )
+    found = fm.simulate(model, t_end=0.1, output_step=1e-3, start=start, **how)
     exact = solve_ivp(
         lambda t, y: [y[1], shut(y[0]) / MASS], (0.0, 0.1), [0.0, 0.1], rtol=1e-11, atol=1e-14, t_eval=found.t
     ).y  # fmt: skip
