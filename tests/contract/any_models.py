@@ -351,7 +351,7 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
         "user-force": lambda: fm.UserForce(name, two[1], [given.wind, given.jitted_wind][int(rng.integers(2))]),
         "point-spring": lambda: fm.PointSpring(name, a, b, **_spring(rng)),
         "hydraulic-cylinder": lambda: fm.HydraulicCylinder(name, a, b, **OIL, opening=time_law(rng), leakage=1e-6 * rng.random()),
-        "bushing": lambda: fm.Bushing(name, a, b, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09)),
+        "bushing": lambda: fm.Bushing(name, a, b, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09), **_bushing(rng)),
     }  # fmt: skip
     model.add(made[kind]())
 
@@ -360,6 +360,13 @@ def _spring(rng: Random) -> dict[str, Any]:
     choices: list[dict[str, Any]] = [
         {"k": 30.0, "c": 2.0, "length": 0.4}, {"k": 30.0}, {"law": given.rubber}, {"law": given.jitted_rubber, "length": 0.7},
     ]  # fmt: skip
+    return choices[int(rng.integers(len(choices)))]
+
+
+def _bushing(rng: Random) -> dict[str, Any]:
+    curve = (-0.5, 0.0, 0.3, 1.0), (-5.0, 0.2, 3.0, 4.0)
+    branches = {"branch_k": (4.0, 0.0, 3.0, 1.0, 2.0, 0.0), "relaxation_time": (0.05, 0.0, 0.1, 0.03, 0.08, 0.0)}
+    choices: list[dict[str, Any]] = [{}, branches, {"curve_y": curve, "curve_rx": curve}, {**branches, "curve_x": curve}]
     return choices[int(rng.integers(len(choices)))]
 
 

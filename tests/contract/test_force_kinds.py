@@ -174,19 +174,42 @@ def test_point_spring_with_a_law():
     effect.check(lambda e: -tension(0.0, x, rate) * effect.along(e, between))
 
 
-def test_bushing():
-    """−∂/∂q of ½ δᵀ k δ, δ the displacement and rotation vector of b in a, and dampers on its relative velocities."""
-    k, c = np.array([80.0, 50, 70, 30, 20, 25]), np.array([3.0, 2, 1, 0.5, 0.7, 0.9])
-    effect = Effect(two_bodies("free", 5), [fm.Bushing("bushing", A, B, k=tuple(k), c=tuple(c))])
+K, C = np.array([80.0, 50, 70, 30, 20, 25]), np.array([3.0, 2, 1, 0.5, 0.7, 0.9])
+TABLE = (-2.0, -0.5, 0.3, 4.0), (-90.0, -20.0, 5.0, 60.0)
+BUSHINGS = {
+    "linear": {},
+    "curves": {"curve_y": TABLE, "curve_rz": TABLE, "curve_rx": ((-1e-3, 0.0), (-1.0, 0.0))},
+    "branches": {"branch_k": (40.0, 0.0, 20.0, 10.0, 15.0, 5.0), "relaxation_time": (0.1, 0.0, 0.2, 0.1, 0.3, 0.2)},
+}
+
+
+def potential(options, d):
+    """½ k δ², or the integral of a curve, which is straight beyond its points."""
+    total = 0.0
+    for a, key in enumerate(("curve_x", "curve_y", "curve_z", "curve_rx", "curve_ry", "curve_rz")):
+        if key not in options:
+            total += 0.5 * K[a] * d[a] ** 2
+            continue
+        cubic, ends = PchipInterpolator(*options[key]), options[key][0]
+        inside = min(max(d[a], ends[0]), ends[-1])
+        over = d[a] - inside
+        total += cubic.integrate(0.0, inside) + cubic(inside) * over + 0.5 * cubic.derivative()(inside) * over**2
+    return total
+
+
+@pytest.mark.parametrize("name", BUSHINGS)
+def test_bushing(name):
+    """−∂/∂q of the potential of displacement and rotation vector of b in a, and dampers on its relative velocities."""
+    options = BUSHINGS[name]
+    effect = Effect(two_bodies("free", 5), [fm.Bushing("bushing", A, B, k=tuple(K), c=tuple(C), **options)])
 
     def relative(pose):
         (R, x), (S, y) = pose(A), pose(B)
         return R.T @ (y - x), R.T @ S
 
-    def energy(pose):
+    def deformation(pose):
         x, R = relative(pose)
-        d = np.concatenate([x, Rotation.from_matrix(R).as_rotvec()])
-        return 0.5 * d @ (k * d)
+        return np.concatenate([x, Rotation.from_matrix(R).as_rotvec()])
 
     effect.state.motion()
     R0 = relative(effect.state.pose)[1]
@@ -196,8 +219,20 @@ def test_bushing():
         return np.concatenate([effect.along(direction, lambda pose: relative(pose)[0]), vector(W)])
 
     actual = rate(effect.state.s)
-    effect.check(lambda e: -effect.along(e, energy) - rate(e) @ (c * actual))
-    assert abs(effect.loss - actual @ (c * actual)) < 1e-9 * effect.loss
+    effect.check(lambda e: -effect.along(e, lambda pose: potential(options, deformation(pose))) - rate(e) @ (C * actual))
+    assert abs(effect.loss - actual @ (C * actual)) < 1e-9 * effect.loss
+    if name == "branches":
+        change = effect.along(effect.state.s, deformation)
+        now = effect.state
+        now.motion()
+        z = np.array([2.0, 0.0, 3.0, -1.0, 0.5, 0.7])
+        bare = terms(now.system, now.work, 0.0, now.q, now.s).k
+        loaded = terms(now.system, now.work, 0.0, now.q, now.s, z).k
+        expected = [-effect.along(e, lambda pose: deformation(pose) @ z) for e in np.eye(len(now.s))]
+        np.testing.assert_allclose(loaded - bare, expected, atol=1e-9)
+        times = np.where(np.array(options["relaxation_time"]) > 0.0, options["relaxation_time"], 1.0)
+        terms(now.system, now.work, 0.0, now.q, now.s, z)
+        np.testing.assert_allclose(now.work.force_rate, np.array(options["branch_k"]) * change - z / times, atol=1e-8)
 
 
 REFERENCE = fm.Sine(0.4, 0.8, phase=0.3, offset=0.1)
