@@ -1,5 +1,6 @@
 """Discrete controllers against their difference equations: a mass under forces held between samples moves on exact parabolas."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.audit.samples import instants_of_samples
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 
@@ -228,6 +230,17 @@ def test_a_loop_under_all_methods() -> None:
         assert apart < (5e-5 if options else 2e-6), (formalism, coordinates, integrator)
         wrong = [str(check) for check in run.audit if check.status != "PASS" and check.title != "Redundancy"]
         assert not wrong, (formalism, coordinates, integrator)
+
+
+def test_lost_samples_do_not_pass() -> None:
+    """A run whose controller misses a sample, or is late."""
+    solution = fm.simulate(slider(fm.DigitalPID(40.0, sample_time=0.02)), t_end=0.1, output_step=0.005)
+    assert instants_of_samples(solution) == []
+    for change in (0.02, -1e-3):
+        z = solution.trajectory.z.copy()
+        z[9:, 1] += change
+        wrong = dataclasses.replace(solution, trajectory=solution.trajectory._replace(z=z))
+        assert [check.status for check in instants_of_samples(wrong)] == ["FAIL"]
 
 
 def test_outputs_between_those_of_the_run_are_held() -> None:
