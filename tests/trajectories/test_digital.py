@@ -232,6 +232,21 @@ def test_a_loop_under_all_methods() -> None:
         assert not wrong, (formalism, coordinates, integrator)
 
 
+def away(memory: Any, t: float, x: float, v: float) -> tuple[float, tuple[float, ...]]:
+    return -10.0 if t < 0.045 else 10.0, ()
+
+
+@pytest.mark.parametrize("integrator", ["event-driven", fm.MoreauJean(step=2.5e-3)], ids=str)
+def test_a_sample_opens_a_rigid_contact(integrator: Any) -> None:
+    """The mass is held against its limit up to the sample at 0.05 s, then leaves it."""
+    model = slider(fm.DigitalController(away, sample_time=PERIOD))
+    model.add(fm.JointLimit("limit", "guide", lower=START))
+    solution = fm.simulate(model, t_end=0.1, output_step=0.005, integrator=integrator)
+    x = START + 0.5 * 10.0 / MASS * np.maximum(solution.t - 0.05, 0.0) ** 2
+    assert np.abs(solution.joint("guide").position[:, 0] - x).max() < 1e-9
+    assert solution.verdict == "PASS"
+
+
 def test_lost_samples_do_not_pass() -> None:
     """A run whose controller misses a sample, or is late."""
     solution = fm.simulate(slider(fm.DigitalPID(40.0, sample_time=0.02)), t_end=0.1, output_step=0.005)
