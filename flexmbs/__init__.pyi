@@ -47,10 +47,13 @@ from .model.couplings import Gear as Gear
 from .model.couplings import LinearCoupling as LinearCoupling
 from .model.couplings import RackPinion as RackPinion
 from .model.couplings import ScrewCoupler as ScrewCoupler
+from .model.digital import DigitalController as DigitalController
+from .model.digital import DigitalPID as DigitalPID
 from .model.drives import Drive as Drive
 from .model.forces import Bushing as Bushing
 from .model.forces import FrameForce as FrameForce
 from .model.forces import GuideFriction as GuideFriction
+from .model.forces import HydraulicCylinder as HydraulicCylinder
 from .model.forces import JointFriction as JointFriction
 from .model.forces import JointSpring as JointSpring
 from .model.forces import JointTorque as JointTorque

@@ -51,12 +51,31 @@ def nonlinear_law(value: Callable[..., None]) -> LawKernel:
     return LawKernel(value, strongly_nonlinear=True)
 
 
+class Sampler(NamedTuple):
+    """The discrete part of a law: at t_k = k ``period`` (s) its kernel gives the output and the memory from what was measured.
+
+    Kernel: x = (t_k, coordinate and rate at t_k − ``delay``, memory) → out = (output, memory). The output acts from t_k +
+    ``computing_time`` on and is held. laws, gives, keys: as in `Row`; user functions are f(memory, t, x, v) → (output, memory).
+    """
+
+    law: LawKernel
+    parameters: tuple[float, ...]
+    period: float
+    delay: float = 0.0
+    computing_time: float = 0.0
+    memory: tuple[float, ...] = ()
+    laws: tuple[Any, ...] = ()
+    gives: int = 1
+    keys: tuple[str, ...] = ()
+
+
 class Row(NamedTuple):
     """The record of a law: its kernel with parameters p, and the laws of time or user functions that give u.
 
     gives: how many numbers each of them adds to u: 1, its value; 2 with its rate; the first ones of a user function.
-    keys: their keys in the declaration, for messages.  integral: the law has a force state.  loaded: it takes the loads of its
-    joint, which its reaction gives.
+    keys: their keys in the declaration, for messages.  states: number of its force states z, which follow the motion in x; their
+    rates follow the forces in out.  sampler: what sets them at instants.  loaded: it takes the loads of its joint, which its
+    reaction gives.
     """
 
     law: LawKernel
@@ -64,5 +83,6 @@ class Row(NamedTuple):
     laws: tuple[Any, ...] = ()
     gives: int = 1
     keys: tuple[str, ...] = ()
-    integral: bool = False
+    states: int = 0
+    sampler: Sampler | None = None
     loaded: bool = False

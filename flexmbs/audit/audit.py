@@ -9,6 +9,7 @@ from flexmbs.audit.forcing import forcing
 from flexmbs.audit.functions import functions_that_change
 from flexmbs.audit.impacts import contact_duration, impact_order
 from flexmbs.audit.reduction import reduction
+from flexmbs.audit.samples import instants_of_samples
 from flexmbs.audit.second_opinion import sampled, second_opinion
 from flexmbs.audit.second_run import second_run
 from flexmbs.audit.spectrum import load_spectrum
@@ -34,6 +35,7 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     ]
     begun = time.perf_counter()
     found += functions_that_change(solution)
+    found += instants_of_samples(solution)
     found += _attempted("Second opinion", lambda: _by_other_equations(solution, run, budget))
     found += _attempted("Second run", lambda: second_run(solution, run))
     solution.statistics["audit_seconds"] = time.perf_counter() - begun

@@ -28,50 +28,78 @@ SLOPE_STEP = 1e-6
 
 @part
 def scalar_law(system, work, rows, f, given):
-    """(force, its dissipative part, rate of the force state) of force f of ``rows``, ``given`` (t, x, v, z): at coordinate x with
-    rate v and force state z.
+    """(force, its dissipative part) of force f of ``rows``, ``given`` (t, x, v): at coordinate x with rate v; its force states
+    are in the workspace, their rates stay there.
     """
     workspace = work.laws
-    for a in range(4):
+    for a in range(3):
         workspace.x[a] = given[a]
     given_values(rows.law, f, system.laws, workspace, work.io, 3)
-    call_law(rows.law.kernel_index[f], rows.value[f], workspace, 3, 0.0)
-    return workspace.out[0], workspace.out[1], workspace.out[2]
+    call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 + rows.law.n_states[f], 0.0)
+    return workspace.out[0], workspace.out[1]
 
 
 @part
 def scalar_slopes(system, work, rows, f, given, sign):
-    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central differences; ``given`` (t, x, v, z)."""
+    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central differences; ``given`` (t, x, v)."""
     if rows.law.has_slopes[f] == 1:
         call_law(rows.law.kernel_index[f], rows.value[f], work.laws, 2, 1.0)
         return work.laws.out[0], work.laws.out[1]
-    t, x, v, z = given
+    t, x, v = given
     h = SLOPE_STEP * (1.0 + abs(x))
     hv = SLOPE_STEP * (1.0 + abs(v))
-    a, _, _ = scalar_law(system, work, rows, f, (t, x + h, v, z))
-    b, _, _ = scalar_law(system, work, rows, f, (t, x - h, v, z))
-    c, _, _ = scalar_law(system, work, rows, f, (t, x, v + hv, z))
-    d, _, _ = scalar_law(system, work, rows, f, (t, x, v - hv, z))
+    a, _ = scalar_law(system, work, rows, f, (t, x + h, v))
+    b, _ = scalar_law(system, work, rows, f, (t, x - h, v))
+    c, _ = scalar_law(system, work, rows, f, (t, x, v + hv))
+    d, _ = scalar_law(system, work, rows, f, (t, x, v - hv))
     return sign * (a - b) / (2.0 * h), sign * (c - d) / (2.0 * hv)
 
 
 @part
-def joint_force_value(system, work, f, given):
-    """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v, z); the rate ż of its state into work.force_rate."""
+def give_states(law, f, z, x, n):
+    """x[n:] ← force states of force f"""
+    for i in range(law.n_states[f]):
+        x[n + i] = z[law.state[f] + i]
+
+
+@part
+def take_rates(law, f, out, n, rate):
+    """Rates of the force states of force f ← out[n:], and zero of those that are held"""
+    for i in range(law.n_states[f]):
+        rate[law.state[f] + i] = out[n + i]
+    for i in range(law.n_states[f], law.n_states[f] + law.n_held[f]):
+        rate[law.state[f] + i] = 0.0
+
+
+@part
+def take_no_rates(law, f, rate):
+    """Force states of force f stand"""
+    for i in range(law.n_states[f]):
+        rate[law.state[f] + i] = 0.0
+
+
+@part
+def joint_force_value(system, work, f, given, z):
+    """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v); rates of its states into work.force_rate."""
     rows = system.forces.joint
     if rows.loaded[f] > 0:
         for a in range(4):
-            work.laws.x[4 + a] = work.loads[f, a]
-    tau, loss, rate = scalar_law(system, work, rows, f, given)
-    if rows.state[f] >= 0:
-        work.force_rate[rows.state[f]] = rate
+            work.laws.x[3 + a] = work.loads[f, a]
+    give_states(rows.law, f, z, work.laws.x, 3)
+    tau, loss = scalar_law(system, work, rows, f, given)
+    take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
     return tau, loss
 
 
 @part
-def force_state(rows, f, z):
-    """State of joint force f, 0 if it has none."""
-    return z[rows.state[f]] if rows.state[f] >= 0 else 0.0
+def joint_coordinate(system, work, f, here):
+    """(x, v) of joint force f"""
+    rows = system.forces.joint
+    i = rows.body[f]
+    if i >= 0:
+        return here.q[system.tree.q_at[i] + rows.q[f]], here.s[system.tree.s_at[i] + rows.v[f]]
+    k = rows.cut[f]
+    return work.beta[system.cuts.beta_at[k] + rows.q[f]], work.cut.eta[k, rows.v[f]]
 
 
 @called
@@ -101,14 +129,9 @@ def joint_force(system, work, t, here, f, slopes):
     i = rows.body[f]
     k = rows.cut[f]
     c = rows.v[f]
-    if i >= 0:
-        x = here.q[system.tree.q_at[i] + rows.q[f]]
-        v = here.s[system.tree.s_at[i] + c]
-    else:
-        x = work.beta[system.cuts.beta_at[k] + rows.q[f]]
-        v = cut.eta[k, c]
-    given = (t, x, v, force_state(rows, f, here.z))
-    tau, loss = joint_force_value(system, work, f, given)
+    x, v = joint_coordinate(system, work, f, here)
+    given = (t, x, v)
+    tau, loss = joint_force_value(system, work, f, given, here.z)
     work.power[POWER_FORCES] += (tau - loss) * v
     work.power[POWER_LOSS] -= loss * v
     row = 6 * c
@@ -148,9 +171,11 @@ def frame_forces(system, work, t, here):
             x[16 + a] = ww[a]
         for a in range(9):
             x[4 + a] = A[a]
+        give_states(rows.law, f, here.z, x, 19)
         given_values(rows.law, f, system.laws, workspace, work.io, 19)
-        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 6, 0.0)
+        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 6 + rows.law.n_states[f], 0.0)
         out = workspace.out
+        take_rates(rows.law, f, out, 6, work.force_rate)
         force = tmul(A, (out[0], out[1], out[2]))
         torque = tmul(A, (out[3], out[4], out[5]))
         work.power[POWER_FORCES] += dot(force, v) + dot(torque, w)
@@ -170,11 +195,14 @@ def line_forces(system, work, t, here, slopes):
         d = tmul(Rr, xr)  # from a to b, axes of b
         length = math.sqrt(dot(d, d))
         if length < 1e-14:
+            take_no_rates(rows.law, f, work.force_rate)
             continue
         u = scale(1.0 / length, d)
         rate = dot(u, sub(vb, tmul(Rr, va)))
-        given = (t, length - rows.value[f, rows.value.shape[1] - 1], rate, 0.0)
-        tension, loss, _ = scalar_law(system, work, rows, f, given)
+        given = (t, length - rows.value[f, rows.value.shape[1] - 1], rate)
+        give_states(rows.law, f, here.z, work.laws.x, 3)
+        tension, loss = scalar_law(system, work, rows, f, given)
+        take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
         work.power[POWER_FORCES] -= (tension - loss) * rate
         work.power[POWER_LOSS] += loss * rate
         apply_wrench(work, b, (Rb, xb), q, scale(-tension, u), ZERO3)
@@ -215,9 +243,11 @@ def pair_forces(system, work, t, here, slopes):
             x[4 + i] = th[i]
             x[7 + i] = v[i]
             x[10 + i] = w[i]
+        give_states(rows.law, f, here.z, x, 13)
         given_values(rows.law, f, system.laws, workspace, work.io, 1)
-        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12, 0.0)
+        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12 + rows.law.n_states[f], 0.0)
         out = workspace.out
+        take_rates(rows.law, f, out, 12, work.force_rate)
         ef = (out[0], out[1], out[2])
         en = mul(Rr, tangent_inverse_transposed(th, (out[3], out[4], out[5])))
         lf = (out[6], out[7], out[8])

@@ -56,12 +56,19 @@ def compile_laws() -> None:
         _address(number, LawArguments(*[np.zeros(1)] * 4))
 
 
+def most_stored(system: System) -> int:
+    """The most force states that a law has, or numbers of memory that a sample of a discrete controller has."""
+    n = max(int(rows.law.n_states.max(initial=0)) for rows in system.forces)
+    return max(n, int(system.samplers.n_memory.max(initial=0)))
+
+
 def make_law_workspace(system: System) -> LawWorkspace:
     """Workspace for the kernels of a system: addresses, their arguments, u, x and out."""
-    forces, contacts, cuts = system.forces, system.contacts, system.cuts
-    most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in forces)
-    u, x, out = np.zeros(most), np.zeros(ARGUMENTS), np.zeros(WIDTH)
-    found = [each for rows in forces for each in zip(rows.law.kernel_index, rows.law.kernel, rows.value)]
+    lawful, contacts, cuts = (*system.forces, system.samplers), system.contacts, system.cuts
+    most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in lawful)
+    stored = most_stored(system)
+    u, x, out = np.zeros(most), np.zeros(ARGUMENTS + stored), np.zeros(WIDTH + stored)
+    found = [each for rows in lawful for each in zip(rows.law.kernel_index, rows.law.kernel, rows.value)]
     found += zip(contacts.law_index, contacts.law_kernel, contacts.law)
     found += zip(contacts.geometry_index, contacts.geometry_kernel, contacts.geometry)
     found += zip(cuts.kernel_index, cuts.kernel, system.relations)

@@ -11,7 +11,7 @@ from flexmbs._jit.address import remember, with_own_words
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
-from flexmbs.dynamics.law_calls import make_law_workspace
+from flexmbs.dynamics.law_calls import make_law_workspace, most_stored
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
@@ -20,6 +20,7 @@ from flexmbs.system.records import (
 )  # fmt: skip
 
 
+IO = 48  # numbers of arguments or results of a user function without memory
 # numbers of each row, 0: one
 BODY = {
     "x": 3, "A": 9, "twist": 6, "acceleration": 6, "Rp": 9, "xp": 3, "Rj": 9, "xj": 3, "Rc": 9, "xc": 3, "wrench": 6,
@@ -67,7 +68,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
         beta=np.concatenate([path.beta, z(SPARE)]), gs=ConstraintValues(z(nc), z(nc), z(nc)),
         U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
-        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, 48)), laws=make_law_workspace(system),
+        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, IO + most_stored(system))), laws=make_law_workspace(system),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
         factor=z(len(system.couplers.terms.factor)), drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
         coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),

@@ -19,11 +19,12 @@ from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kinematics import displace as displaced
 from flexmbs.dynamics.kinematics import midpoint, normalize_positions, rates
 from flexmbs.dynamics.kkt import independence, project
+from flexmbs.dynamics.sampled import take_samples
 from flexmbs.dynamics.variation import Variation, gap_at_start, keep_gap
 from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged
 from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
-from flexmbs.integrators.run_context import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange
+from flexmbs.integrators.run_context import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange, Sampled
 from flexmbs.system.records import Evaluation, System, Work
 
 CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
@@ -39,6 +40,7 @@ class Common(NamedTuple):
     contact: ContactData
     events: Events
     variation: Variation
+    sampled: Sampled
 
 
 class Model(NamedTuple):
@@ -230,6 +232,13 @@ def close(common, here, same, t, a, b):
     return 0
 
 
+@entry
+def samples(common, here, same, t, near, b):
+    """Outputs and memory of the discrete controllers that are due at a point, its force states (theory, section 39)."""
+    take_samples(common.system, common.work, common.sampled, t, here, near)
+    return 0
+
+
 SHARED = (
     residual,
     displace,
@@ -242,6 +251,7 @@ SHARED = (
     rows_of_contacts,
     close,
     position_rates,
+    samples,
 )
 
 

@@ -56,6 +56,15 @@ def numbers(value: Any, count: int, key: str) -> np.ndarray:
     return np.array(found)
 
 
+def require_no_samplers(model: ModelData, analysis: str) -> None:
+    """Raise `InputError` if an analysis of a state would take the held outputs of discrete controllers for constant forces."""
+    for name, force in model.forces.items():
+        if force.row().sampler:
+            raise InputError(
+                f"forces.{name}: {analysis} does not support discrete controllers; take a continuous law, such as PID, instead"
+            )
+
+
 def require_no_contacts(model: ModelData, analysis: str) -> None:
     """Raise `InputError` if an analysis of smooth equations would ignore rigid contacts of a model."""
     for name, contact in model.contacts.items():

@@ -117,7 +117,7 @@ class ESDIRK(Integrator):
 
     @property
     def calls(self) -> MethodCalls:
-        return MethodCalls(step_at, finish_at, within_at)
+        return MethodCalls(step_at, finish_at, within_at, jump_at)
 
     @property
     def longest_step(self) -> float:
@@ -343,6 +343,13 @@ def finish_at(memory, context, same, h, a, b):
         memory.speed[i] = max(memory.speed[i], abs(state.s[i]))
     memory.work[0] = max(memory.work[0], largest(state.w))
     return 0
+
+
+@entry
+def jump_at(memory, context, same, t, a, b):
+    """ṡ, λ, rates and powers of ``state`` behind a jump of forces; those before it are no guess of the next step."""
+    memory.last[0] = memory.last[1] = 0.0
+    return settle_accelerations(context, STATE, context.state, t, False)
 
 
 @part

@@ -64,6 +64,7 @@ from flexmbs.integrators.run_context import (
     evaluate_constraints,
     iteration_matrix,
     residual,
+    settle_accelerations,
 )  # fmt: skip
 
 REFACTOR_RATE = 0.02  # contraction slower than this is worth a new factorization
@@ -76,6 +77,8 @@ NEWTON_SHARE = 1e-3  # of SHARE rtol: what Newton's method leaves adds up over t
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
 ROUND_OFF = 1e-14  # of corrections to coordinates of order one
 SMOOTH = 2.0  # change of s̈ and κ in a step, over their size, above which they say nothing of other steps
+JERK_STEPS = (0.05, 1.0)  # of a step, for s̈ by differences: the second shows whether the first holds over a step
+SMOOTH_JERK = 0.5  # of their difference
 FADING = 0.8  # of a size from step to step
 SAME = 1e-6  # of a step: changes of its length that do not matter
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
@@ -138,7 +141,7 @@ class GeneralizedAlpha(Integrator):
 
     @property
     def calls(self) -> MethodCalls:
-        return MethodCalls(step_at, finish_at, between_ends)
+        return MethodCalls(step_at, finish_at, between_ends, jump_at)
 
     def tolerances(self) -> np.ndarray:
         """(rtol, atol) of a step. With a tolerance τ for the local error, of order h³, the error over a run is of order τ^(2/3):
@@ -394,8 +397,8 @@ def step_at(memory, context, same, h, a, b):
     return DONE
 
 
-@entry
-def begin_at(memory, context, same, h, a, b):
+@part
+def begin_kappa(memory, context, h):
     """κ at the start, ``state``: a step of length h with exact velocities would end at g, one with G s off by −g/h ends at 0.
 
     κ = −g/h³ (theory, section 46).
@@ -411,7 +414,83 @@ def begin_at(memory, context, same, h, a, b):
     for k in range(memory.kappa.shape[0]):
         memory.kappa[k] = -context.exchange.g[k] / (h * h * h)
     evaluate_constraints(context, STATE, context.clock[TIME])
+
+
+@entry
+def begin_at(memory, context, same, h, a, b):
+    """κ at the start, with s̈ in memory.jerk"""
+    begin_kappa(memory, context, h)
     return DONE
+
+
+@part
+def find_jerk(memory, context, t, h):
+    """memory.jerk ← s̈ at ``state``, by the difference of accelerations a little later; zero where it does not hold over a step.
+
+    Returns a status.
+    """
+    state, at = context.state, context.at
+    size = 0.0
+    change = 0.0
+    for i in range(state.s.shape[0]):
+        memory.jerk[i] = 0.0
+    for part_of in JERK_STEPS:
+        ahead = part_of * h
+        for i in range(state.s.shape[0]):
+            at.d[i] = ahead * (state.s[i] + ahead * (0.5 * state.sd[i] + ahead / 6.0 * memory.jerk[i]))
+            at.s[i] = state.s[i] + ahead * (state.sd[i] + 0.5 * ahead * memory.jerk[i])
+        for a in range(state.z.shape[0]):
+            at.z[a] = state.z[a] + ahead * state.zd[a]
+        displace(context, AT, STATE)
+        status = settle_accelerations(context, AT, at, t + ahead, False)
+        if status != DONE:
+            return status
+        for i in range(state.s.shape[0]):
+            jerk = (at.sd[i] - state.sd[i]) / ahead
+            if part_of < 1.0:
+                memory.jerk[i] = jerk
+            else:
+                change = max(change, abs(jerk - memory.jerk[i]))
+                size = max(size, abs(jerk))
+    share = constancy(SMOOTH / SMOOTH_JERK * change, size)
+    for i in range(state.s.shape[0]):
+        memory.jerk[i] *= share
+    return DONE
+
+
+@entry
+def jump_at(memory, context, same, t, a, b):
+    """ṡ, λ, rates and powers of ``state`` behind a jump of forces, by which a_n jumps as ṡ does.
+
+    Constrained motions begin anew: G s + γ̄ = 0, s̈ and κ as at the start of a run (theory, section 46).
+    """
+    state, x = context.state, context.exchange.x
+    ns = state.s.shape[0]
+    copy(state.sd, memory.a1)
+    memory.factor[0] = 0.0
+    status = settle_accelerations(context, STATE, state, t, False)
+    if memory.kappa.shape[0] == 0 or status != DONE:
+        for i in range(ns):
+            memory.a[i] += state.sd[i] - memory.a1[i]
+        return status
+    for i in range(ns):
+        x[i] = 0.0
+    for k in range(memory.kappa.shape[0]):
+        x[ns + k] = -context.exchange.gd[k]
+    correction(context, STATE)
+    for i in range(ns):
+        state.s[i] += x[i]
+    status = settle_accelerations(context, STATE, state, t, True)
+    h = context.clock[NEXT]
+    if status == DONE:
+        status = find_jerk(memory, context, t, h)
+    for i in range(ns):
+        memory.a[i] = state.sd[i]
+    for k in range(memory.last.shape[0]):
+        memory.last[k] = 0.0
+    memory.last[CONSTANT] = 1.0
+    begin_kappa(memory, context, h)
+    return status
 
 
 @entry

@@ -49,12 +49,13 @@ class Control(NamedTuple):
 
 class MethodCalls(NamedTuple):
     """Kernels of a method, each called with (memory, context, context, t): the step of length t, the actions after its
-    acceptance, the state at time t of the last step.
+    acceptance, the state at time t of the last step; what it does where forces jump at time t, before the next step.
     """
 
     step: Entry
     finish: Entry = nothing_kept
     between: Entry = between_ends
+    jump: Entry = nothing_kept
 
 
 class Integrator(abc.ABC):

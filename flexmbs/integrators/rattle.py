@@ -92,7 +92,7 @@ class Rattle(Integrator):
 
     @property
     def calls(self) -> MethodCalls:
-        return MethodCalls(step_at)
+        return MethodCalls(step_at, jump=jump_at)
 
 
 class Memory(NamedTuple):
@@ -225,3 +225,9 @@ def step_at(memory, context, same, h, _a, _b):
     for a in range(3):
         state.w[a] = start.w[a] + 0.5 * h * (start.power[a] + state.power[a])
     return DONE
+
+
+@entry
+def jump_at(memory, context, same, t, _a, _b):
+    """ṡ, λ, rates and powers of ``state`` behind a jump of forces."""
+    return settle_accelerations(context, STATE, context.state, t, False)

@@ -19,10 +19,10 @@ from flexmbs.algebra.small import split_solution
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
 # indices into RunContext.calls, −1 where there is none
 DERIVATIVE, ACCEPTED, KEEP, MATRIX, CORRECTION = range(5)  # of the formalism: (model, point, …)
-RESIDUAL, DISPLACE, NORMALIZE, CONSTRAINTS, COMMIT, EVENTS, VARIATION, CONTACTS, ROWS, PROJECT, RATES = range(
-    5, 16
+RESIDUAL, DISPLACE, NORMALIZE, CONSTRAINTS, COMMIT, EVENTS, VARIATION, CONTACTS, ROWS, PROJECT, RATES, SAMPLES = range(
+    5, 17
 )  # of all: (common, point, …)
-STEP, FINISH, BETWEEN, CALLS = range(16, 20)  # of the method: (memory, context, context)
+STEP, FINISH, BETWEEN, JUMP, CALLS = range(17, 22)  # of the method: (memory, context, context)
 ALWAYS = (RESIDUAL, NORMALIZE, CONSTRAINTS, COMMIT)
 # indices into RunContext.records: addresses of records
 MODEL, COMMON, MEMORY, CONTEXT, START, STATE, AT, RECORDS = range(8)
@@ -118,6 +118,15 @@ class Outputs(NamedTuple):
     beta: np.ndarray
 
 
+class Sampled(NamedTuple):
+    """Instants of discrete controllers: measurement, sample, output; the next ones are first + passed · period."""
+
+    first: np.ndarray  # (n, 3) s
+    passed: np.ndarray  # (n, 3) numbers of instants
+    fresh: np.ndarray  # (n,) int64 1: nothing was measured yet
+    due: np.ndarray  # (1,) the next instant of all (s)
+
+
 class Samples(NamedTuple):
     """Ends of steps that the audit evaluates: at equal parts of the run, the last one that of the largest accelerations."""
 
@@ -151,6 +160,7 @@ class RunContext(NamedTuple):
     spent: np.ndarray  # (ns,) sums of their sizes over the accepted steps
     samples: Samples
     corners: np.ndarray  # times (s) that controlled steps must not pass over, the end of the run last
+    due: np.ndarray  # (1,) the next time (s) at which a discrete controller acts: a step ends there
     out: Outputs
 
 

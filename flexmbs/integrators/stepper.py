@@ -12,7 +12,7 @@ II.4 (step size control); Gustafsson (1991), ACM Trans. Math. Softw. 17, 533.
 
 import math
 
-from flexmbs._jit import part
+from flexmbs._jit import called, part
 from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.run_context import (
@@ -34,6 +34,7 @@ from flexmbs.integrators.run_context import (
     FINISH,
     FIXED,
     GROW,
+    JUMP,
     KEEP,
     KEEP_ABOVE,
     KEEP_BELOW,
@@ -48,6 +49,7 @@ from flexmbs.integrators.run_context import (
     PAUSED,
     REACHED,
     REJECTED,
+    SAMPLES,
     SHRINK,
     START,
     STATE,
@@ -74,9 +76,15 @@ ROUND_OFF = 1e-12
 
 
 @part
+def tolerance(clock, t):
+    """Round-off of time t (s)."""
+    return ROUND_OFF * (1.0 + abs(t)) + 1e-9 * clock[FIXED]
+
+
+@part
 def ahead(clock, t):
     """True where time t is still ahead; a step that ends at t up to round-off is set to it."""
-    near = ROUND_OFF * (1.0 + abs(t)) + 1e-9 * clock[FIXED]
+    near = tolerance(clock, t)
     if clock[TIME] < t - near:
         return True
     clock[TIME] = max(clock[TIME], t) if clock[TIME] <= t + near else clock[TIME]
@@ -98,13 +106,13 @@ def next_corner(context):
 def next_step(context):
     """The fixed or the proposed step, shortened so that the end of the stretch and corners of laws are met.
 
-    The last steps before them are made equal.
+    The last steps before them are made equal. Instants of discrete controllers are ends of steps.
     """
     clock = context.clock
     if clock[FIXED] > 0.0:
-        left = clock[STOP] - clock[TIME]
+        left = min(clock[STOP], context.due[0]) - clock[TIME]
         return min(clock[FIXED], left) if left < clock[FIXED] * (1.0 - 1e-9) else clock[FIXED]
-    left = next_corner(context) - clock[TIME]
+    left = min(next_corner(context), context.due[0]) - clock[TIME]
     h = min(clock[NEXT], clock[LONGEST])
     # equal steps up to the corner: no short last one, which would cost a factorization
     count = math.ceil(left / h * (1.0 - 1e-9))
@@ -200,6 +208,17 @@ def step(context):
             return STEP_TOO_SMALL if by_error else status
 
 
+@called
+def meet_samples(context):
+    """What discrete controllers do at the time reached, if they are due. Returns a status of `RunContext`."""
+    clock, records = context.clock, context.records
+    near = tolerance(clock, clock[TIME])
+    if context.due[0] > clock[TIME] + near:
+        return DONE
+    call(context.calls[SAMPLES], records[COMMON], records[STATE], records[STATE], clock[TIME], near, 0.0)
+    return method(context, JUMP, clock[TIME])
+
+
 @part
 def record(context, i, t):
     """Output i at time t: the state within the last step, its accelerations and multipliers, residuals of the constraints."""
@@ -207,7 +226,9 @@ def record(context, i, t):
     reported = t
     if t < context.clock[TIME] <= t + ROUND_OFF * (1.0 + abs(t)):  # behind a jump of a law at t
         t = context.clock[TIME]
-    status = method(context, BETWEEN, t)
+    status = meet_samples(context) if t >= context.clock[TIME] - tolerance(context.clock, t) else DONE
+    if status == DONE:
+        status = method(context, BETWEEN, t)
     if status != DONE:
         return status
     records = context.records
@@ -240,7 +261,9 @@ def record(context, i, t):
 def advance_to(context, t):
     """Steps until time t is reached. Returns `STEPPED` to return to Python: at an event, or after `PAUSE` steps."""
     while ahead(context.clock, t):
-        status = step(context)
+        status = meet_samples(context)
+        if status == DONE:
+            status = step(context)
         if status != DONE:
             return status
         sample(context)

@@ -58,7 +58,7 @@ class DCMotor(JointLaw, kind="dc-motor"):
 
     def row(self) -> Row:
         parameters = self.constant * self.ratio, self.resistance, self.inductance
-        return Row(motor, parameters, (self.voltage,), keys=("voltage",), integral=self.inductance > 0.0)
+        return Row(motor, parameters, (self.voltage,), keys=("voltage",), states=int(self.inductance > 0.0))
 
 
 @nonlinear_law
@@ -117,7 +117,7 @@ class LimitedPID(JointLaw, kind="limited-pid"):
 
     def row(self) -> Row:
         parameters = self.kp, self.kd, self.ki, self.lower, self.upper
-        return Row(limited_pid, parameters, (self.reference,), gives=2, keys=("reference",), integral=True)
+        return Row(limited_pid, parameters, (self.reference,), gives=2, keys=("reference",), states=1)
 
 
 @law_kernel
@@ -162,7 +162,7 @@ class Maxwell(JointLaw, kind="maxwell"):
     x0: Number = 0.0
 
     def row(self) -> Row:
-        return Row(maxwell, (self.k0, self.c0, self.x0, self.k, self.relaxation_time), integral=True)
+        return Row(maxwell, (self.k0, self.c0, self.x0, self.k, self.relaxation_time), states=1)
 
 
 def _argument(value: object) -> str:

@@ -3,6 +3,7 @@
 Arrays are kept as nested tuples of floats, so that declarations are hashable and comparable.
 """
 
+import itertools
 import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping
@@ -159,6 +160,27 @@ def optional_positive(value: object) -> Any:
     return None if value is None else positive(value)
 
 
+def optional_curve(value: object) -> Any:
+    """Increasing points and the values there, two tuples of as many floats, at least two, or None."""
+    if value is None:
+        return None
+    both = items(value)
+    if len(both) != 2:
+        raise ValueError(f"must be two lists, points and values, not {shown(value)}")
+    points, values = vector(both[0]), vector(both[1])
+    if len(points) < 2 or len(points) != len(values):
+        raise ValueError(f"must have as many values as points, at least 2; given are {len(points)} and {len(values)}")
+    for before, after in itertools.pairwise(points):
+        if after <= before:
+            raise ValueError(f"points must increase; {after:g} follows {before:g}")
+    return points, values
+
+
+def optional_number(value: object) -> Any:
+    """A finite float or None."""
+    return None if value is None else number(value)
+
+
 def unit_axis(value: object) -> Vector:
     """A unit vector from ``"x"``, ``"-z"``, ... or three numbers."""
     if isinstance(value, str):
@@ -201,5 +223,7 @@ OptionalScalarOrVector = Annotated[Any, BeforeValidator(optional_scalar_or_vecto
 NonnegativeSix = Annotated[Any, BeforeValidator(six_nonnegative)]
 Damping = Annotated[Any, BeforeValidator(damping)]
 OptionalVector = Annotated[Any, BeforeValidator(optional_vector)]
+OptionalCurve = Annotated[Any, BeforeValidator(optional_curve)]
+OptionalNumber = Annotated[Any, BeforeValidator(optional_number)]
 OptionalPositive = Annotated[Any, BeforeValidator(optional_positive)]
 Axis = Annotated[Any, BeforeValidator(unit_axis)]

@@ -377,7 +377,7 @@ class PID(JointLaw, kind="pid"):
     reference: LawOfTime = 0.0
 
     def row(self) -> Row:
-        return Row(pid, (self.kp, self.kd, self.ki), (self.reference,), gives=2, integral=True)
+        return Row(pid, (self.kp, self.kd, self.ki), (self.reference,), gives=2, states=1)
 
 
 class SpringDamper(JointLaw, kind="spring-damper"):

@@ -5,7 +5,8 @@ both. Rotations are interpolated by the rotation vector from the first orientati
 angular velocity by ω = T(θ) θ̇; free motions by the world position and that rotation. The error in positions is h⁶/46080 times
 the sixth derivative of the motion, of order h⁵ in velocities, h⁴ in accelerations: outputs must resolve the motion and turn by
 less than half a turn, and a jump of the acceleration between them is smoothed. Multipliers, force states, works and joint
-histories follow Akima's cubics (1970), of order h⁴ where smooth. Outputs requested in the run have the integrator's accuracy.
+histories follow Akima's cubics (1970), of order h⁴ where smooth; states of discrete controllers are those of the output before.
+Outputs requested in the run have the integrator's accuracy.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from flexmbs.errors import InputError
 from flexmbs.results.joints import JointHistories
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import rows_of
+from flexmbs.system.records import held_states, rows_of
 from flexmbs.system.trajectory import Trajectory
 
 SMALL = 1e-2  # below this angle² series, as in `flexmbs.algebra.so3`
@@ -59,6 +60,8 @@ def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> T
         q[:, at : at + nf], s[:, to : to + nf], sd[:, to : to + nf] = _quintic(ends, h, x)
     drift = given.drift[i] + x * (given.drift[j] - given.drift[i])
     lam, z, work = (_akima(t, values, times) for values in (given.lam, given.z, given.work))
+    held = held_states(compiled.system)
+    z[:, held] = given.z[i][:, held]
     contact = given.contact[j] if len(given.contact) else given.contact
     beta = np.where(x < 0.5, given.beta[i], given.beta[j]) if len(given.beta) else given.beta
     return Trajectory(times.copy(), q, s, sd, lam, z, work, drift, given.step[j], contact, beta)

@@ -11,7 +11,7 @@ from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scal
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply, with_couplers
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
 from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual_with_reactions
-from flexmbs.dynamics.forces import apply_forces, force_state, joint_force_value
+from flexmbs.dynamics.forces import apply_forces, joint_force_value
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
 from flexmbs.system.records import Evaluation
@@ -146,7 +146,7 @@ def with_joint_forces(system, work, k, t, z, wrench):
         if forces.cut[j] == k:
             x = work.beta[system.cuts.beta_at[k] + forces.q[j]]
             v = work.cut.eta[k, forces.v[j]]
-            tau, _ = joint_force_value(system, work, j, (t, x, v, force_state(forces, j, z)))
+            tau, _ = joint_force_value(system, work, j, (t, x, v), z)
             at = 6 * forces.v[j]
             f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
             n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))

@@ -263,6 +263,20 @@ def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
     return f"{getattr(function, '__name__', 'function')}({shown})"
 
 
+def sampled_spread(function: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """``body(x, out)`` of a discrete controller with n numbers of memory, in a form that Numba compiles."""
+
+    def sampled(x: Any, out: Any) -> None:
+        output, memory = function(x[3:].copy(), x[0], x[1], x[2])
+        if len(memory) != n:  # Numba checks no bounds; the Python form reports it
+            raise ValueError
+        out[0] = output
+        for a in range(n):
+            out[1 + a] = memory[a]
+
+    return sampled
+
+
 def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:
     """``body(x, out)`` in a form that Numba compiles, for the four shapes of user functions."""
     if n_in == FRAME_ARGUMENTS and n_out == 1:

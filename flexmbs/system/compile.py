@@ -82,13 +82,13 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     nc = _cut_rows(model, shape, cuts, places)
     couplers, paths = compile_couplers(model, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts)))
     drives, nc = _drives(model, shape, cuts, places, laws)
-    forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
+    forces, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
-        drives=drives, couplers=couplers, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,
-        paths=np.array(paths, np.int64),
+        drives=drives, couplers=couplers, laws=laws.record(), forces=forces, samplers=samplers, contacts=contacts,
+        couplings=couplings, paths=np.array(paths, np.int64),
         elimination=_elimination(model, shape, tree, cuts, couplers, drives, couplings, paths), gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip

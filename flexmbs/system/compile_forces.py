@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.law_kernel import Row
+from flexmbs.law_kernel import Row, Sampler
 from flexmbs.model.contacts import CoordinateContact, FrameContact
 from flexmbs.model.forces import AlongLine, Force, JointForce
 from flexmbs.model.frames import FrameRef
@@ -15,8 +15,11 @@ from flexmbs.model.laws import TimeLaw
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.records import Couplings, ForceLaws, Forces, FrameForces, JointForces, columns
+from flexmbs.system.records import Couplings, ForceLaws, Forces, FrameForces, JointForces, Samplers, columns
 from flexmbs.system.topology import Topology
+
+
+SAME = 1e-9  # of a sample time: differences of times that are round-off
 
 
 class JointPlace(NamedTuple):
@@ -63,8 +66,9 @@ def compile_forces(
     frame: Callable[[FrameRef], int],
     laws: LawTable,
     paths: list[int],
-) -> tuple[Forces, Couplings, list[int], list[str]]:
-    """Records of all forces, the couplings they make, the paths lengthened by theirs, names of force states.
+) -> tuple[Forces, Samplers, Couplings, list[int], list[str]]:
+    """Records of all forces and of their discrete controllers, the couplings they make, the paths lengthened by theirs, names of
+    force states.
 
     Couplings: forces along lines, between frames, joint forces on cut joints, contacts with laws.
     """
@@ -75,8 +79,8 @@ def compile_forces(
         _Acting(f"contacts.{name}", row, contact.joint, contact.coordinate)
         for name, contact in model.contacts.items() if isinstance(contact, CoordinateContact) for row in contact.stops()
     ]  # fmt: skip
-    numbers = {place: [(*_law_columns(each, laws), laws.place()) for each in rows] for place, rows in acting.items()}
-    states = [each.item for each in acting["joint"] if each.row.integral]
+    states: list[str] = []
+    numbers = {place: [_law_columns(each, laws, states) for each in rows] for place, rows in acting.items()}
     pairs: list[tuple[FrameRef, FrameRef]] = []
 
     def coupling(a: FrameRef, b: FrameRef) -> int:
@@ -90,20 +94,54 @@ def compile_forces(
     for each in acting["joint"]:
         place = places[each.joint]
         freedom = place.coordinate(each.item, each.coordinate)
-        number = states.index(each.item) if each.row.integral else -1
-        on_joint.append((place.body, place.cut, *freedom, number, int(each.row.loaded) * (1 + int(place.reversed))))
+        on_joint.append((place.body, place.cut, *freedom, int(each.row.loaded) * (1 + int(place.reversed))))
         ends_of = model.joints[each.joint].parent, model.joints[each.joint].child
         across.append(coupling(*ends_of) if place.cut >= 0 else -1)
     pairs += lawful(model)
     couplings, paths = _couplings(shape, pairs, frame, paths)
     laws_of = {place: columns(ForceLaws, numbers[place]) for place in Forces._fields}
     values = {place: _values(rows, lengths=place == "line") for place, rows in acting.items()}
-    body, cut, v, q, state, loaded = np.array(on_joint, np.int64).reshape(-1, 6).T.copy()
+    body, cut, v, q, loaded = np.array(on_joint, np.int64).reshape(-1, 5).T.copy()
     forces = Forces(
-        joint=JointForces(laws_of["joint"], np.array(across, np.int64), body, cut, v, q, state, loaded, values["joint"]),
+        joint=JointForces(laws_of["joint"], np.array(across, np.int64), body, cut, v, q, loaded, values["joint"]),
         **{place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), values[place]) for place in ends},
     )
-    return forces, couplings, paths, states
+    return forces, _samplers(acting["joint"], laws, laws_of["joint"].state), couplings, paths, states
+
+
+def _samplers(acting: list[_Acting], laws: LawTable, first: np.ndarray) -> Samplers:
+    """Records of the discrete controllers among the joint forces with the ``first`` force states."""
+    found = [(f, each, each.row.sampler) for f, each in enumerate(acting) if each.row.sampler]
+    numbers, times, counts = [], [], []
+    for f, each, sampler in found:
+        clock = clock_of(sampler)
+        numbers.append(_numbers(each, sampler, laws, (first[f], 0, 0)))
+        times.append((clock.measured, 0.0, clock.output))
+        counts.append((clock.n_measured, clock.n_coming, len(sampler.memory)))
+    n_measured, n_coming, n_memory = np.array(counts, np.int64).reshape(-1, 3).T.copy()
+    return Samplers(
+        columns(ForceLaws, numbers), np.array([f for f, _, _ in found], np.int64), n_measured, n_coming, n_memory,
+        np.array([sampler.period for _, _, sampler in found]), np.array(times).reshape(-1, 3),
+        table([sampler.memory for _, _, sampler in found]), table([sampler.parameters for _, _, sampler in found]),
+    )  # fmt: skip
+
+
+class Clock(NamedTuple):
+    """Phases of measurement and output within a period (s), and how many values of each are stored."""
+
+    measured: float
+    n_measured: int
+    output: float
+    n_coming: int
+
+
+def clock_of(sampler: Sampler) -> Clock:
+    """A delay of n periods less a phase φ, 0 ≤ φ < T; times within round-off of a multiple of T are taken as that."""
+    T = sampler.period
+    n, m = math.ceil(sampler.delay / T - SAME), math.floor(sampler.computing_time / T + SAME)
+    measured, output = n * T - sampler.delay, sampler.computing_time - m * T
+    measured, output = (0.0 if phase < SAME * T else phase for phase in (measured, output))
+    return Clock(measured, n if measured else n + 1, output, m + 1)
 
 
 def _acting(item: str, force: Force) -> _Acting:
@@ -118,19 +156,35 @@ def _acting(item: str, force: Force) -> _Acting:
     return _Acting(item, force.row(), frames=force.frames(), length=math.nan if length is None else length)
 
 
-def _law_columns(each: _Acting, laws: LawTable) -> tuple[int, ...]:
-    """The first columns of a row, up to its place; its laws get consecutive numbers."""
-    row = each.row
+def _law_columns(each: _Acting, laws: LawTable, states: list[str]) -> tuple[int, ...]:
+    """The columns of `ForceLaws`; the names of its force states join ``states``."""
+    row, first = each.row, len(states)
+    held = n_stored(row.sampler) if row.sampler else 0
+    states += [each.item] * (row.states + held)
+    return _numbers(each, row, laws, (first, row.states, held))
+
+
+def n_stored(sampler: Sampler) -> int:
+    """Numbers stored by a discrete controller, beside its output and the time to its next sample."""
+    clock = clock_of(sampler)
+    return 2 * clock.n_measured + clock.n_coming + len(sampler.memory)
+
+
+def _numbers(each: _Acting, row: Row | Sampler, laws: LawTable, states: tuple[int, int, int]) -> tuple[int, ...]:
+    """The columns of a row; its laws get consecutive numbers."""
     keys = row.keys or ("",) * len(row.laws)
-    numbers = [_number(f"{each.item}.{key}" if key else each.item, law, each, laws) for key, law in zip(keys, row.laws)]
-    first = numbers[0] if numbers else -1
-    return row.law.number, first, len(numbers), row.gives, int(row.law.derivatives is not None), int(row.law.strongly_nonlinear)
+    numbers = [_number(f"{each.item}.{key}" if key else each.item, law, each, laws, row) for key, law in zip(keys, row.laws)]
+    first, law = numbers[0] if numbers else -1, row.law
+    slopes, bent = int(law.derivatives is not None), int(law.strongly_nonlinear)
+    return law.number, first, len(numbers), row.gives, slopes, bent, laws.place(), *states
 
 
-def _number(item: str, law: Any, each: _Acting, laws: LawTable) -> int:
+def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampler) -> int:
     """Number of a law of time, or of a user-defined function with the arguments of where it acts."""
     if isinstance(law, TimeLaw):
         return laws.number(item, law)
+    if isinstance(row, Sampler):
+        return laws.sampled(item, law, len(row.memory))
     return laws.wrench(item, law) if len(each.frames) == 1 else laws.force(item, law)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, shown
 from flexmbs.model.laws import Constant, Function, Ramp, Sine, SmoothStep, Table, TimeLaw, function_state
-from flexmbs.system.callbacks import Callbacks
+from flexmbs.system.callbacks import Callbacks, sampled_spread
 from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE, Laws
 
 
@@ -31,6 +31,15 @@ def _time_body(function: Callable[..., Any], x: np.ndarray) -> tuple[float, ...]
 
 def _force_body(function: Callable[..., Any], x: np.ndarray) -> Any:
     return (function(*x.tolist()),)
+
+
+def _sampled_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    result = function(x[3:].copy(), *x[:3].tolist())
+    try:
+        output, memory = result
+        return output, *memory
+    except (TypeError, ValueError):
+        raise InputError(f"gives {shown(result)}; return (output, memory)") from None
 
 
 def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
@@ -67,6 +76,11 @@ class LawTable:
     def force(self, name: str, function: Callable[..., Any]) -> int:
         """Number of a user's force law f(t, x, v)."""
         return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _force_body, 3, 1))
+
+    def sampled(self, name: str, function: Callable[..., Any], memory: int) -> int:
+        """Number of a user's discrete controller f(memory, t, x, v) → (output, memory)."""
+        spread = sampled_spread(function, memory)
+        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _sampled_body, 3 + memory, 1 + memory, spread))
 
     def wrench(self, name: str, function: Callable[..., Any]) -> int:
         """Number of a user's force and torque f(t, r, A, v, ω)."""

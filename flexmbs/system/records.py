@@ -206,10 +206,13 @@ class ForceLaws(NamedTuple):
     has_slopes: np.ndarray  # 1: the kernel gives slopes
     strongly_nonlinear: np.ndarray  # 1: Newton's matrix is renewed
     kernel_index: np.ndarray  # among all kernels
+    state: np.ndarray  # first force state
+    n_states: np.ndarray  # how many the law has
+    n_held: np.ndarray  # how many follow whose rates are zero
 
 
 class JointForces(NamedTuple):
-    """Forces on joint coordinates: body of a primary joint or −1, cut joint or −1, its velocity and position, force state."""
+    """Forces on joint coordinates: body of a primary joint or −1, cut joint or −1, its velocity and position."""
 
     law: ForceLaws
     coupling: np.ndarray  # row of System.couplings or −1
@@ -217,7 +220,6 @@ class JointForces(NamedTuple):
     cut: np.ndarray
     v: np.ndarray
     q: np.ndarray
-    state: np.ndarray  # force state or −1
     loaded: np.ndarray  # 1: its law takes the loads of the joint; 2: of one that the tree passes from the child to the parent
     value: np.ndarray  # (n, width) parameters of the laws
 
@@ -239,6 +241,21 @@ class Forces(NamedTuple):
     frame: FrameForces
     line: FrameForces
     pair: FrameForces
+
+
+class Samplers(NamedTuple):
+    """Discrete controllers of joint forces: their force states are output, time to the next sample, values measured (positions,
+    then rates, last ones first), outputs to come (last ones first), memory; (n,)."""
+
+    law: ForceLaws  # of a sample
+    force: np.ndarray  # row of Forces.joint
+    n_measured: np.ndarray  # how many positions and rates are stored
+    n_coming: np.ndarray  # how many outputs are
+    n_memory: np.ndarray
+    period: np.ndarray
+    phase: np.ndarray  # (n, 3) of the measurement, the sample and the output within a period
+    begin: np.ndarray  # (n, width) memory at the start
+    value: np.ndarray  # (n, width) parameters of the laws
 
 
 class Contacts(NamedTuple):
@@ -318,6 +335,7 @@ class System(NamedTuple):
     couplers: Couplers
     laws: Laws
     forces: Forces
+    samplers: Samplers
     contacts: Contacts
     couplings: Couplings
     paths: np.ndarray  # bodies that move a cut joint, a coupler or a coupling
@@ -429,7 +447,7 @@ class Work(NamedTuple):
     stiffness: np.ndarray  # (ns + nc,)
     r: np.ndarray  # (ns,)
     x: np.ndarray  # (ns + nc,)
-    io: np.ndarray  # (2, 48) arguments and results of user functions
+    io: np.ndarray  # (2, …) arguments and results of user functions
     laws: LawWorkspace
     power: np.ndarray  # (3,) of forces, dissipation, drives
     status: np.ndarray  # (4,)
@@ -450,6 +468,13 @@ class Equations(NamedTuple):
 
     system: System
     work: Work
+
+
+def held_states(system: System) -> np.ndarray:
+    """Indices of the force states of discrete controllers."""
+    law, chosen = system.forces.joint.law, system.samplers.force
+    ends = law.state[chosen] + law.n_states[chosen] + law.n_held[chosen]
+    return np.concatenate([np.zeros(0, np.int64), *map(np.arange, law.state[chosen], ends)]).astype(np.int64)
 
 
 def rows_of(record: R) -> Iterator[R]:

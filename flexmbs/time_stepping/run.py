@@ -11,6 +11,7 @@ import numpy as np
 from flexmbs._jit.address import Packed
 from flexmbs.console.interrupts import raise_received
 from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.sampled import LEFT, STORED
 from flexmbs.dynamics.variation import make_variation
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, MachineError
@@ -19,6 +20,7 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
 from flexmbs.integrators import run_context
+from flexmbs.integrators.generalized_alpha import JERK_STEPS, SMOOTH_JERK
 from flexmbs.integrators.integrator import Facts, Integrator
 from flexmbs.integrators.run_context import (
     ACCEPTED,
@@ -37,6 +39,7 @@ from flexmbs.integrators.run_context import (
     EVENTS,
     FIXED,
     GAUGES,
+    JUMP,
     KEEP,
     LONGEST,
     MEMORY,
@@ -46,6 +49,7 @@ from flexmbs.integrators.run_context import (
     REACHED,
     RECORDS,
     RESIDUAL,
+    SAMPLES,
     START,
     STATE,
     STEP_TOO_SMALL,
@@ -60,6 +64,7 @@ from flexmbs.integrators.run_context import (
     Exchange,
     Outputs,
     RunContext,
+    Sampled,
     Samples,
     make_point,
 )  # fmt: skip
@@ -68,7 +73,7 @@ from flexmbs.integrators.stepper import integrate, state_at
 from flexmbs.integrators.unseen_contacts import RECENT, REJECTS, REPORTS, first_evaluation
 from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import LOADINGS, SETTLED, System, Work
+from flexmbs.system.records import LOADINGS, SETTLED, Samplers, System, Work
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.event_location import event_records, located
@@ -78,11 +83,9 @@ Progress = Callable[[float, str], None]
 LONG_KERNELS = (run_context.DERIVATIVE, run_context.MATRIX, run_context.CORRECTION, run_context.ROWS)  # to compile
 BATCH_SECONDS = 0.25  # between two calls of the progress function
 SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
-JERK_STEPS = (0.05, 1.0)  # of the first step: the second shows whether the first holds over a step
-SMOOTH = 0.5  # of s̈
 ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
 PAST = 1e-15  # of a second or of the time: how far behind it the next one begins, on its other side whatever round-off does
-SAMPLES = 16  # states that the audit examines, beside that of the largest accelerations
+AUDITED = 16  # states that the audit examines, beside that of the largest accelerations
 WORKS_SAMPLED = 100  # steps whose work it integrates again
 PACE, CREPT = 1000, 2  # steps over which the pace of a run is taken, and how often it creeps until it is stopped
 CREEPING = 1e-3  # of the steps before: a step that stays below it
@@ -130,6 +133,7 @@ class Run:
         if self.jumps and self.jumps[-1] <= times[-1] <= jumps[-1]:  # a run ends before a jump at its end
             times = np.append(times[:-1], self.jumps.pop())
         self.memory = method.memory(self.facts)
+        self.sampled = make_sampled(len(compiled.system.samplers.force))
         self.context = self._context(times)
         self.state, self.out = self.context.state, self.context.out
         self._lay_out()
@@ -179,14 +183,21 @@ class Run:
             exchange,
             contact_data(self.compiled.system, work), times, z(f.ns), z(f.ns),
             make_samples(f, len(work.path.beta)),
-            corners_before([*self.compiled.corners, *self.jumps], clock[END]), make_outputs(times, f, len(work.path.beta)),
+            corners_before([*self.compiled.corners, *self.jumps], clock[END]), self.sampled.due,
+            make_outputs(times, f, len(work.path.beta)),
         )  # fmt: skip
 
     def _lay_out(self) -> None:
         """Records into memory, their addresses into the context."""
         c, system, work = self.context, self.compiled.system, self.work
         self.common = equations.Common(
-            system, work, c.exchange, c.contact, self.events, make_variation(self.facts.nq, self.facts.ns, self.facts.nc)
+            system,
+            work,
+            c.exchange,
+            c.contact,
+            self.events,
+            make_variation(self.facts.nq, self.facts.ns, self.facts.nc),
+            self.sampled,
         )
         self.model = equations.Model(system, work, self.workspace, c.exchange)
         self.packed = {
@@ -211,10 +222,12 @@ class Run:
                 yield index, kernel, (self.model, c.state, c.state)
         for index, kernel in enumerate(equations.SHARED, RESIDUAL):
             watched = (index == EVENTS and self.declared) or (index == CONTACTS and c.counts[UNSEEN])
+            watched = watched or (index == SAMPLES and len(self.sampled.first))
             if index in used or index in run_context.ALWAYS or watched:
                 yield index, kernel, (self.common, c.state, c.state)
         for index, method_kernel in zip(range(run_context.STEP, CALLS), self.kernels):
-            yield index, method_kernel, (self.memory, c, c)
+            if index != JUMP or len(self.sampled.first):
+                yield index, method_kernel, (self.memory, c, c)
 
     def connect(self) -> None:
         """The addresses of all kernels into the context; what is not on the disk is compiled."""
@@ -228,6 +241,7 @@ class Run:
         state.q[:], state.s[:] = start.q, start.s
         if len(start.z):
             state.z[:] = start.z
+        begin_sampling(self.compiled.system.samplers, self.sampled, state.z)
         self._settle(0.0)
         if len(start.contact):
             self._close_contacts(start.contact)
@@ -297,7 +311,7 @@ class Run:
             displaced(tree, joints, state.q, h * state.s + 0.5 * h * h * state.sd + h**3 / 6.0 * before, q)
             later = settle(self.compiled, work, t + h, q, state.s + h * state.sd + 0.5 * h * h * before, state.z + h * state.zd)
             jerk = (later.sd - state.sd) / h
-        share = 2.0 - 2.0 * np.abs(jerk - before).max() / (SMOOTH * np.abs(jerk).max() + 1e-300)
+        share = 2.0 - 2.0 * np.abs(jerk - before).max() / (SMOOTH_JERK * np.abs(jerk).max() + 1e-300)
         c.local[:] = min(max(share, 0.0), 1.0) * before if later.status >= 0 and np.isfinite(share) else 0.0
 
     def _refuse_overlaps(self) -> None:
@@ -448,6 +462,27 @@ def contact_data(system: System, work: Work) -> ContactData:
     )  # fmt: skip
 
 
+def make_sampled(n: int) -> Sampled:
+    """Instants of n discrete controllers, infinity without one."""
+    return Sampled(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n, np.int64), np.full(1, math.inf))
+
+
+def begin_sampling(samplers: Samplers, sampled: Sampled, z: np.ndarray) -> None:
+    """The next instants of discrete controllers of a run that begins with the force states z; their memory where nothing was
+    sampled before."""
+    for k in range(len(samplers.force)):
+        at, period = int(samplers.law.state[k]), samplers.period[k]
+        left, ahead = z[at + LEFT], z[at + LEFT] + samplers.phase[k]
+        # what is due now was done before the state was written, but for the first sample
+        sampled.first[k] = np.where((samplers.phase[k] > 0.0) & (ahead - period > ASIDE), ahead - period, ahead)
+        sampled.fresh[k] = left == 0.0
+        if sampled.fresh[k]:
+            memory = at + STORED + 2 * samplers.n_measured[k] + samplers.n_coming[k]
+            z[memory : memory + samplers.n_memory[k]] = samplers.begin[k, : samplers.n_memory[k]]
+    sampled.passed[:] = 0.0
+    sampled.due[:] = sampled.first.min(initial=math.inf)
+
+
 def corners_before(corners: Sequence[float], end: float) -> np.ndarray:
     """Those within the run, and its end."""
     found = np.array([*sorted(t for t in corners if 0.0 < t < end), end])
@@ -466,7 +501,7 @@ def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:
 
 def make_samples(f: Facts, n_beta: int) -> Samples:
     """Workspace for the states that the audit examines."""
-    n, z = SAMPLES + 1, np.zeros
+    n, z = AUDITED + 1, np.zeros
     return Samples(
         np.full(n, -1.0),
         z((n, f.nq)),

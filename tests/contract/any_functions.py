@@ -39,6 +39,15 @@ def jitted_hardening(t, x, v):
     return -3.0 * x - x**3 - 0.2 * v
 
 
+def digital(memory, t, x, v):
+    return -3.0 * x - 0.2 * v + memory[0], (0.5 * memory[0] + 0.1 * t, x)
+
+
+@numba.njit
+def jitted_digital(memory, t, x, v):
+    return -2.0 * x + 0.1 * memory[1], (memory[0] + 0.01, 0.5 * memory[1] + x)
+
+
 def rubber(t, elongation, rate):
     return 20.0 * elongation + 30.0 * elongation**3 + 0.5 * rate
 

@@ -35,8 +35,12 @@ RELATIONS = (
     "knife-edge", "rolling-disc", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic", "velocity-rows",
 )  # fmt: skip
 CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit")
-TRIES = 60
+TRIES = 200
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
+OIL = {
+    "length": 1.0, "area_a": 0.02, "area_b": 0.012, "volume_a": 0.2, "volume_b": 0.15, "bulk_modulus": 3e4, "supply": 1e3,
+    "valve": 2e-4, "pressure_a": 400.0, "pressure_b": 500.0, "friction": 0.5, "smoothing": 100.0,
+}  # fmt: skip
 SINGULAR = "nearly dependent constraints, or no freedom"
 
 
@@ -185,6 +189,10 @@ def _joint_law(rng: Random) -> Any:
         lambda: fm.Maxwell(k=20.0, relaxation_time=0.05, k0=5.0, c0=0.2, x0=rng.normal()),
         lambda: fm.Curve(
             (-1.0, 0.0, 2.0), (3.0, 0.5, -4.0), of=["velocity", "position"][int(rng.integers(2))], command=time_law(rng)
+        ),
+        lambda: fm.DigitalPID(20.0, 9.0, 0.1, sample_time=0.011, delay=0.3 * rng.random() ** 2, reference=time_law(rng)),
+        lambda: fm.DigitalController(
+            [given.digital, given.jitted_digital][int(rng.integers(2))], sample_time=0.02, memory=(0.3, 0.0), computing_time=0.005
         ),
         lambda: fm.Function([given.hardening, given.jitted_hardening][int(rng.integers(2))]),
         lambda: time_law(rng),
@@ -429,7 +437,8 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
         ),
         "user-force": lambda: fm.UserForce(name, two[1], [given.wind, given.jitted_wind][int(rng.integers(2))]),
         "point-spring": lambda: fm.PointSpring(name, a, b, **_spring(rng)),
-        "bushing": lambda: fm.Bushing(name, a, b, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09)),
+        "hydraulic-cylinder": lambda: fm.HydraulicCylinder(name, a, b, **OIL, opening=time_law(rng), leakage=1e-6 * rng.random()),
+        "bushing": lambda: fm.Bushing(name, a, b, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09), **_bushing(rng)),
     }  # fmt: skip
     model.add(made[kind]())
 
@@ -443,6 +452,13 @@ def _spring(rng: Random) -> dict[str, Any]:
     choices: list[dict[str, Any]] = [
         {"k": 30.0, "c": 2.0, "length": 0.4}, {"k": 30.0}, {"law": given.rubber}, {"law": given.jitted_rubber, "length": 0.7},
     ]  # fmt: skip
+    return choices[int(rng.integers(len(choices)))]
+
+
+def _bushing(rng: Random) -> dict[str, Any]:
+    curve = (-0.5, 0.0, 0.3, 1.0), (-5.0, 0.2, 3.0, 4.0)
+    branches = {"branch_k": (4.0, 0.0, 3.0, 1.0, 2.0, 0.0), "relaxation_time": (0.05, 0.0, 0.1, 0.03, 0.08, 0.0)}
+    choices: list[dict[str, Any]] = [{}, branches, {"curve_y": curve, "curve_rx": curve}, {**branches, "curve_x": curve}]
     return choices[int(rng.integers(len(choices)))]
 
 

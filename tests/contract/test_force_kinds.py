@@ -14,6 +14,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.model.forces import Force, LoadedFriction
+from flexmbs.model.laws import JointLaw
 from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 A, B = "first/b", "second/b"
@@ -142,6 +143,27 @@ def test_point_spring_between_coinciding_points_is_rejected(given):
         fm.simulate(model, t_end=0.1)
 
 
+OIL = {
+    "length": 0.5, "area_a": 0.02, "area_b": 0.012, "volume_a": 0.2, "volume_b": 0.15, "bulk_modulus": 3e4, "supply": 1e3,
+    "valve": 2e-4, "pressure_a": 400.0, "pressure_b": 500.0, "friction": 0.5, "opening": 0.4, "smoothing": 1.0,
+}  # fmt: skip
+
+
+def test_hydraulic_cylinder():
+    """The force of its pressures and of its friction along the line; rates of the pressures by the flows."""
+    effect = Effect(two_bodies("planar", 4), [fm.HydraulicCylinder("cylinder", A, B, **OIL)])
+    rate = effect.along(effect.state.s, between)
+    tension = 0.012 * 500.0 - 0.02 * 400.0 + 0.5 * rate
+    effect.check(lambda e: -tension * effect.along(e, between))
+    assert abs(effect.loss - 0.5 * rate**2) < 1e-9 * effect.loss
+    effect.state.motion()
+    e, zd = between(effect.state.pose) - 0.5, effect.state.work.force_rate
+    flows = 2e-4 * 0.4 * np.sqrt([600.0, 500.0])
+    a = 3e4 / (0.2 + 0.02 * e) * (flows[0] - 0.02 * rate)
+    b = 3e4 / (0.15 - 0.012 * e) * (-flows[1] + 0.012 * rate)
+    np.testing.assert_allclose(1e3 * zd, [a, b], rtol=1e-5)
+
+
 def test_point_spring_with_a_law():
     def tension(t, x, rate):
         return 50.0 * x + 20.0 * x**3 + 0.5 * rate * abs(rate)
@@ -152,19 +174,42 @@ def test_point_spring_with_a_law():
     effect.check(lambda e: -tension(0.0, x, rate) * effect.along(e, between))
 
 
-def test_bushing():
-    """−∂/∂q of ½ δᵀ k δ, δ the displacement and rotation vector of b in a, and dampers on its relative velocities."""
-    k, c = np.array([80.0, 50, 70, 30, 20, 25]), np.array([3.0, 2, 1, 0.5, 0.7, 0.9])
-    effect = Effect(two_bodies("free", 5), [fm.Bushing("bushing", A, B, k=tuple(k), c=tuple(c))])
+K, C = np.array([80.0, 50, 70, 30, 20, 25]), np.array([3.0, 2, 1, 0.5, 0.7, 0.9])
+TABLE = (-2.0, -0.5, 0.3, 4.0), (-90.0, -20.0, 5.0, 60.0)
+BUSHINGS = {
+    "linear": {},
+    "curves": {"curve_y": TABLE, "curve_rz": TABLE, "curve_rx": ((-1e-3, 0.0), (-1.0, 0.0))},
+    "branches": {"branch_k": (40.0, 0.0, 20.0, 10.0, 15.0, 5.0), "relaxation_time": (0.1, 0.0, 0.2, 0.1, 0.3, 0.2)},
+}
+
+
+def potential(options, d):
+    """½ k δ², or the integral of a curve, which is straight beyond its points."""
+    total = 0.0
+    for a, key in enumerate(("curve_x", "curve_y", "curve_z", "curve_rx", "curve_ry", "curve_rz")):
+        if key not in options:
+            total += 0.5 * K[a] * d[a] ** 2
+            continue
+        cubic, ends = PchipInterpolator(*options[key]), options[key][0]
+        inside = min(max(d[a], ends[0]), ends[-1])
+        over = d[a] - inside
+        total += cubic.integrate(0.0, inside) + cubic(inside) * over + 0.5 * cubic.derivative()(inside) * over**2
+    return total
+
+
+@pytest.mark.parametrize("name", BUSHINGS)
+def test_bushing(name):
+    """−∂/∂q of the potential of displacement and rotation vector of b in a, and dampers on its relative velocities."""
+    options = BUSHINGS[name]
+    effect = Effect(two_bodies("free", 5), [fm.Bushing("bushing", A, B, k=tuple(K), c=tuple(C), **options)])
 
     def relative(pose):
         (R, x), (S, y) = pose(A), pose(B)
         return R.T @ (y - x), R.T @ S
 
-    def energy(pose):
+    def deformation(pose):
         x, R = relative(pose)
-        d = np.concatenate([x, Rotation.from_matrix(R).as_rotvec()])
-        return 0.5 * d @ (k * d)
+        return np.concatenate([x, Rotation.from_matrix(R).as_rotvec()])
 
     effect.state.motion()
     R0 = relative(effect.state.pose)[1]
@@ -174,8 +219,20 @@ def test_bushing():
         return np.concatenate([effect.along(direction, lambda pose: relative(pose)[0]), vector(W)])
 
     actual = rate(effect.state.s)
-    effect.check(lambda e: -effect.along(e, energy) - rate(e) @ (c * actual))
-    assert abs(effect.loss - actual @ (c * actual)) < 1e-9 * effect.loss
+    effect.check(lambda e: -effect.along(e, lambda pose: potential(options, deformation(pose))) - rate(e) @ (C * actual))
+    assert abs(effect.loss - actual @ (C * actual)) < 1e-9 * effect.loss
+    if name == "branches":
+        change = effect.along(effect.state.s, deformation)
+        now = effect.state
+        now.motion()
+        z = np.array([2.0, 0.0, 3.0, -1.0, 0.5, 0.7])
+        bare = terms(now.system, now.work, 0.0, now.q, now.s).k
+        loaded = terms(now.system, now.work, 0.0, now.q, now.s, z).k
+        expected = [-effect.along(e, lambda pose: deformation(pose) @ z) for e in np.eye(len(now.s))]
+        np.testing.assert_allclose(loaded - bare, expected, atol=1e-9)
+        times = np.where(np.array(options["relaxation_time"]) > 0.0, options["relaxation_time"], 1.0)
+        terms(now.system, now.work, 0.0, now.q, now.s, z)
+        np.testing.assert_allclose(now.work.force_rate, np.array(options["branch_k"]) * change - z / times, atol=1e-8)
 
 
 REFERENCE = fm.Sine(0.4, 0.8, phase=0.3, offset=0.1)
@@ -260,12 +317,43 @@ def test_integral_part_of_a_controller():
             assert abs(np.abs(k[1] - k[0]).sum() - 4.5) < 1e-12
 
 
+HELD = {
+    "digital-pid": fm.DigitalPID(30.0, 9.0, 4.0, sample_time=0.1, delay=0.23, reference=REFERENCE),
+    "digital-controller": fm.DigitalController(lambda m, t, x, v: (x, m), sample_time=0.1, memory=(0.0,), computing_time=0.12),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_discrete_controller_holds_its_output(name):
+    """Whatever else it stores, and at any motion: the output is the force, and the time to the next sample passes."""
+    model = two_bodies("revolute", 7)
+    model.add(fm.JointTorque("f", "hinge", HELD[name]))
+    for coordinates in ("joint", "absolute"):
+        now = state(model, coordinates)
+        z = 0.1 + np.arange(float(now.system.layout[4]))
+        k = [terms(now.system, now.work, 0.0, now.q, now.s, np.array([u, *z[1:]])).k for u in (0.0, 1.7)]
+        rate = now.work.force_rate
+        assert rate[1] == -1.0
+        assert not np.delete(rate, 1).any()
+        found = terms(now.system, now.work, 0.0, now.q, 1.1 * now.s, np.array([1.7, *(2.0 * z[1:])])).k
+        still = terms(now.system, now.work, 0.0, now.q, 1.1 * now.s, np.array([0.0, *z[1:]])).k
+        np.testing.assert_allclose(found - still, k[1] - k[0], atol=1e-12)
+        if coordinates == "joint":
+            assert abs(np.abs(k[1] - k[0]).sum() - 1.7) < 1e-12
+
+
+def test_every_joint_law_is_here():
+    named = {law.kind for law, _ in JOINT_LAWS.values() if isinstance(law, JointLaw)}
+    assert named | {law.kind for law in HELD.values()} == set(JointLaw.kinds)
+
+
 def every_force():
     return [
         fm.FrameForce("push", B, axes="follower", **PUSH),
         fm.UserForce("wind", A, wind),
         fm.PointSpring("spring", "ground/post", B, k=90.0, c=4.0, length=0.6),
         fm.PointSpring("rubber", A, B, length=0.5, law=lambda t, x, rate: 30.0 * x**3 + rate),
+        fm.HydraulicCylinder("cylinder", A, B, **OIL),
         fm.Bushing("bushing", A, B, k=(80, 50, 70, 30, 20, 25), c=(3, 2, 1, 0.5, 0.7, 0.9)),
         fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=2),
         fm.JointSpring("twist", "base", k=5.0, c=0.3),
@@ -285,7 +373,7 @@ def test_all_forces_in_both_coordinates(kind, seed):
     model = two_bodies(kind, seed)
     forces = every_force()
     coordinate = min(2, model.joints["hinge"].nv - 1)
-    forces[5] = fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=coordinate)
+    forces[6] = fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=coordinate)
     effect = Effect(model, forces)
     assert abs(effect.power - effect.state.s @ effect.k) < 1e-11 * np.abs(effect.k * effect.state.s).sum()
     assert difference(state(model), state(model, "absolute")) < 1e-10

@@ -24,7 +24,20 @@ MODELS = {
     "wheel": lambda: rolling("rolling-disc", 0),
     "blade": lambda: rolling("knife-edge", 1),
     "contacts with laws": lambda: pressed(0),
+    "discrete controllers": lambda: sampled(),
 }
+
+
+def sampled() -> fm.Model:
+    """A loop with discrete controllers."""
+    model = random_model(Recipe(bodies=4, loops=1), 2)[0]
+    for joint in [joint for joint in model.joints.values() if any(motion.nv == 1 for motion in joint.motions)][:2]:
+        at = next(k for k, motion in enumerate(joint.motions) if motion.nv == 1)
+        at = sum(motion.nv for motion in joint.motions[:at])
+        law = fm.DigitalPID(3.0, 2.0, 0.1, sample_time=0.01, delay=0.014, computing_time=0.003)
+        model.add(fm.JointTorque(f"on {joint.name}", joint.name, law, coordinate=at))
+    return model
+
 
 HISTORY = ("time", "rank", "independent")  # records of accepted steps
 

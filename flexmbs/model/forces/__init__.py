@@ -8,6 +8,7 @@ from flexmbs.model.forces.force import JointForce as JointForce
 from flexmbs.model.forces.force import OnFrame as OnFrame
 from flexmbs.model.forces.force import loaded_by_reactions as loaded_by_reactions
 from flexmbs.model.forces.frame_force import FrameForce as FrameForce
+from flexmbs.model.forces.hydraulic_cylinder import HydraulicCylinder as HydraulicCylinder
 from flexmbs.model.forces.joint_friction import JointFriction as JointFriction
 from flexmbs.model.forces.joint_spring import JointSpring as JointSpring
 from flexmbs.model.forces.joint_torque import JointTorque as JointTorque

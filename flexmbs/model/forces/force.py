@@ -35,8 +35,8 @@ class Force(Item, section="forces"):
 class JointForce(Force):
     """A generalized force τ (N or N m) on one degree of freedom of a joint.
 
-    Law: x = (t, coordinate, rate η, force state z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x, −∂τ/∂η). A ``loaded``
-    law also gets F_across, F_along, M_bending, M_torsion of the joint's reaction (`flexmbs.dynamics.joint_loads`).
+    Law: x = (t, coordinate, rate η, force states z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x, −∂τ/∂η). A ``loaded``
+    law gets F_across, F_along, M_bending, M_torsion of the joint's reaction (`flexmbs.dynamics.joint_loads`) as z.
 
     Parameters
     ----------
@@ -63,7 +63,8 @@ def loaded_by_reactions(forces: Iterable[Force]) -> list[str]:
 class OnFrame(Force):
     """A force and a torque on a frame.
 
-    Law: x = (t, r (3), A (9, by rows), v (3), ω (3)), the motion of the frame in world axes → out = force, torque in world axes.
+    Law: x = (t, r (3), A (9, by rows), v (3), ω (3), force states z), the motion of the frame in world axes → out = (force,
+    torque in world axes, ż).
 
     Parameters
     ----------
@@ -82,9 +83,9 @@ class OnFrame(Force):
 class BetweenFrames(Force):
     """A force and a torque on frame b, and their reaction on frame a.
 
-    Law: x = (t, displacement (3) and rotation vector θ (3) of b in a, velocity (3) and angular velocity (3) of b relative to a),
-    axes of a → out = elastic force and moment conjugate to displacement and θ, dissipative ones conjugate to the velocities;
-    slopes: −∂/∂(displacement, θ) (6, 6), −∂/∂velocities (6, 6), row by row.
+    Law: x = (t, displacement (3) and rotation vector θ (3) of b in a, velocity (3) and angular velocity (3) of b relative to a,
+    force states z), axes of a → out = elastic force and moment conjugate to displacement and θ, dissipative ones conjugate to the
+    velocities, ż; slopes: −∂/∂(displacement, θ) (6, 6), −∂/∂velocities (6, 6), row by row.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ class BetweenFrames(Force):
 class AlongLine(BetweenFrames):
     """A tension F (N) along the line between two frames.
 
-    Law: x = (t, elongation e = l − l₀, ė) → out = (F, its dissipative part); slopes (∂F/∂e, ∂F/∂ė).
+    Law: x = (t, elongation e = l − l₀, ė, force states z) → out = (F, its dissipative part, ż); slopes (∂F/∂e, ∂F/∂ė).
     """
 
     place: ClassVar[str] = "line"

@@ -3,7 +3,8 @@
 import dataclasses
 from typing import Any
 
-import flexmbs.model.actuators  # noqa: F401  registers its laws
+import flexmbs.model.actuators
+import flexmbs.model.digital  # noqa: F401
 from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.forces.force import JointForce
 from flexmbs.model.laws import Function, JointForceLaw, JointLaw
@@ -21,8 +22,8 @@ class JointTorque(JointForce, kind="joint-torque"):
     Parameters
     ----------
     law : law [N or N m]
-        `PD`, `PID`, `LimitedPID`, `SpringDamper`, `Maxwell`, `DCMotor`, `Curve`, a function (t, x, v) → Q, or a law of time, a
-        number or a function of t.
+        `PD`, `PID`, `LimitedPID`, `SpringDamper`, `Maxwell`, `DCMotor`, `Curve`, `DigitalPID`, `DigitalController`, a function
+        (t, x, v) → Q, or a law of time, a number or a function of t.
     """
 
     law: JointForceLaw = dataclasses.field(kw_only=False)

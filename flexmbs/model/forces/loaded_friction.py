@@ -20,7 +20,7 @@ from flexmbs.model.joints import Joint
 from flexmbs.model.motions import Motion
 
 PRELOAD, DYNAMIC, STATIC, STRIBECK, REGULARIZATION = range(5)  # indices in p, before the arms
-ACROSS, ALONG, BENDING, TORSION = range(4, 8)  # in x: F_across, F_along, M_bending, M_torsion of the joint
+ACROSS, ALONG, BENDING, TORSION = range(3, 7)  # in x: F_across, F_along, M_bending, M_torsion of the joint
 
 
 @LawPart

@@ -1,0 +1,155 @@
+"""Discrete controllers of a joint coordinate: sampled at multiples of a time, their output is held in between."""
+
+import dataclasses
+import math
+from typing import Annotated
+
+from pydantic import AfterValidator, model_validator
+
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.law_kernel import Row, Sampler, law_kernel
+from flexmbs.model.fields import AnyVector, Nonnegative, Number, OptionalNumber, Positive
+from flexmbs.model.functions import UserFunction, function_of
+from flexmbs.model.laws import JointLaw, LawOfTime
+
+MOST_PERIODS = 100  # of a delay: every sample on its way is a force state
+
+ControllerFunction = Annotated[UserFunction, AfterValidator(function_of(4, "f(memory, t, x, v) -> (output, memory)"))]
+
+
+@law_kernel
+def held(p, u, x, out):
+    """τ = u_k, the output held; ẏ = −1 of the time y to the next sample"""
+    out[0] = x[3]
+    out[3] = -1.0
+
+
+@held.slopes
+def no_slopes(p, u, x, out):
+    """None: between samples the force does not depend on the motion"""
+
+
+@law_kernel
+def digital_pid(p, u, x, out):
+    """u_k = k_p e_k + k_i I_k + k_d (e_k − e_{k−1})/T within p[4] … p[5], e = r − x, I_k = I_{k−1} + T e_k
+
+    p = (k_p, k_i, k_d, T, limits), x = (t, x, v, I, e_{k−1}, 0 before the first sample). I stands where it would drive u_k
+    further beyond a limit.
+    """
+    error = u[0] - x[1]
+    rate = (error - x[4]) / p[3] if x[5] > 0.0 else 0.0
+    total = x[3] + p[3] * error
+    wanted = p[0] * error + p[1] * total + p[2] * rate
+    out[0] = min(max(wanted, p[4]), p[5])
+    beyond = (wanted > p[5] and p[1] * error > 0.0) or (wanted < p[4] and p[1] * error < 0.0)
+    out[1] = x[3] if beyond else total
+    out[2] = error
+    out[3] = 1.0
+
+
+@law_kernel
+def digital_function(p, u, x, out):
+    """(u_k, memory) of a user function, p = (how many numbers)"""
+    for a in range(int(p[0])):
+        out[a] = u[a]
+
+
+class Sampled(JointLaw):
+    """Common part of the discrete controllers.
+
+    Parameters
+    ----------
+    sample_time : float [s]
+        Sample time T: samples at k T from the start of the run.
+    delay : float [s]
+        Delay d of the sensor, any: a sample takes x(kT − d). Before the start the coordinate stands at its initial value.
+    computing_time : float [s]
+        Time from a sample to its output, any. Up to the first output the force is zero.
+    """
+
+    sample_time: Positive
+    delay: Nonnegative = 0.0
+    computing_time: Nonnegative = 0.0
+
+    @model_validator(mode="after")
+    def _few(self) -> "Sampled":
+        problems = [
+            Problem((key,), f"must be at most {MOST_PERIODS} sample times of {self.sample_time:g} s, not {value:g} s")
+            for key, value in (("delay", self.delay), ("computing_time", self.computing_time))
+            if value > MOST_PERIODS * self.sample_time
+        ]
+        if problems:
+            raise NestedError(problems)
+        return self
+
+    def sampler(self) -> Sampler:
+        """Record of its samples."""
+        raise NotImplementedError
+
+    def row(self) -> Row:
+        return Row(held, states=2, sampler=self.sampler())
+
+
+class DigitalPID(Sampled, kind="digital-pid"):
+    """Discrete PID controller: Q = u_k within ``lower`` … ``upper``, held from sample to sample,
+
+    u_k = kp·e_k + ki·I_k + kd·(e_k − e_{k−1})/T, e_k = r(kT) − x(kT − d), I_k = I_{k−1} + T·e_k.
+
+    The first difference is zero. Anti-windup: I stands while u is at a limit and the error drives it further. Source: Åström and
+    Wittenmark, Computer-Controlled Systems (1997), section 8.5.
+
+    Parameters
+    ----------
+    kp : float [N/m or N m/rad]
+        Proportional gain.
+    ki : float [N/(m s) or N m/(rad s)]
+        Integral gain.
+    kd : float [N s/m or N m s/rad]
+        Derivative gain.
+    lower : float or None [N or N m]
+        Smallest force; None: no limit.
+    upper : float or None [N or N m]
+        Largest force; None: no limit.
+    reference : law of time or float [m or rad]
+        Reference r(t) of the coordinate.
+    """
+
+    kp: Number = dataclasses.field(kw_only=False)
+    ki: Number = dataclasses.field(default=0.0, kw_only=False)
+    kd: Number = dataclasses.field(default=0.0, kw_only=False)
+    lower: OptionalNumber = None
+    upper: OptionalNumber = None
+    reference: LawOfTime = 0.0
+
+    @model_validator(mode="after")
+    def _order(self) -> "DigitalPID":
+        if self.lower is not None and self.upper is not None and not self.lower < self.upper:
+            raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
+        return self
+
+    def sampler(self) -> Sampler:
+        limits = -math.inf if self.lower is None else self.lower, math.inf if self.upper is None else self.upper
+        parameters = self.kp, self.ki, self.kd, self.sample_time, *limits
+        memory, given = (0.0, 0.0, 0.0), (self.reference,)
+        times = self.sample_time, self.delay, self.computing_time
+        return Sampler(digital_pid, parameters, *times, memory, given, keys=("reference",))
+
+
+class DigitalController(Sampled, kind="digital-controller"):
+    """Discrete controller by a user function: Q = u_k, held from sample to sample.
+
+    Parameters
+    ----------
+    function : function or 'module:name'
+        f(memory, t, x, v) → (output, memory): at t = kT, with the coordinate and its rate measured at kT − d, and the numbers
+        that it returned at the sample before. Its results must depend on its arguments alone.
+    memory : floats
+        The memory at the first sample; none: a function without memory returns (output, ()).
+    """
+
+    function: ControllerFunction = dataclasses.field(kw_only=False)
+    memory: AnyVector = ()
+
+    def sampler(self) -> Sampler:
+        times, n = (self.sample_time, self.delay, self.computing_time), 1 + len(self.memory)
+        return Sampler(digital_function, (float(n),), *times, tuple(self.memory), (self.function,), n, ("function",))

@@ -1,0 +1,137 @@
+"""Hydraulic cylinder with a proportional valve."""
+
+import math
+
+from pydantic import model_validator
+
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.law_kernel import LawPart, Row, nonlinear_law
+from flexmbs.model.fields import Nonnegative, Positive
+from flexmbs.model.forces.force import AlongLine
+from flexmbs.model.laws import LawOfTime
+
+# indices in p
+AREA_A, AREA_B, VOLUME_A, VOLUME_B, BULK, VALVE, SUPPLY, TANK, LEAK, FRICTION, SMOOTHING, FIRST_A, FIRST_B = range(13)
+
+
+@LawPart
+def root(x, width):
+    """x/(x² + width²)^¼: ± √|x| where |x| is beyond the width, smooth within it"""
+    return x / math.sqrt(math.sqrt(x * x + width * width))
+
+
+@nonlinear_law
+def cylinder(p, u, x, out):
+    """F = A_B p_B − A_A p_A + c ė,  ṗ_A = β/V_A (Q_A − A_A ė − G (p_A − p_B)),  ṗ_B = β/V_B (Q_B + A_B ė + G (p_A − p_B))
+
+    V_A = V_A0 + A_A e, V_B = V_B0 − A_B e; with opening u: Q_A = K (u⁺ r(p_S − p_A) − u⁻ r(p_A − p_T)),
+    Q_B = K (u⁻ r(p_S − p_B) − u⁺ r(p_B − p_T)), r the smooth root. The states z are the changes of the pressures since the start
+    over p_S.
+    """
+    unit = p[SUPPLY]
+    a = p[FIRST_A] + unit * x[3]
+    b = p[FIRST_B] + unit * x[4]
+    opened = max(u[0], 0.0)
+    reversed_by = max(-u[0], 0.0)
+    flow_a = p[VALVE] * (opened * root(p[SUPPLY] - a, p[SMOOTHING]) - reversed_by * root(a - p[TANK], p[SMOOTHING]))
+    flow_b = p[VALVE] * (reversed_by * root(p[SUPPLY] - b, p[SMOOTHING]) - opened * root(b - p[TANK], p[SMOOTHING]))
+    leak = p[LEAK] * (a - b)
+    volume_a = p[VOLUME_A] + p[AREA_A] * x[1]
+    volume_b = p[VOLUME_B] - p[AREA_B] * x[1]
+    out[1] = p[FRICTION] * x[2]
+    out[0] = p[AREA_B] * b - p[AREA_A] * a + out[1]
+    if volume_a > 0.0 and volume_b > 0.0:
+        out[2] = p[BULK] / (volume_a * unit) * (flow_a - p[AREA_A] * x[2] - leak)
+        out[3] = p[BULK] / (volume_b * unit) * (flow_b + p[AREA_B] * x[2] + leak)
+    else:
+        # beyond the end of the stroke
+        out[2] = out[3] = math.nan
+
+
+@cylinder.slopes
+def cylinder_slopes(p, u, x, out):
+    """Stiffness β (A_A²/V_A + A_B²/V_B) of the oil that is shut in, damping c"""
+    volume_a = p[VOLUME_A] + p[AREA_A] * x[1]
+    volume_b = p[VOLUME_B] - p[AREA_B] * x[1]
+    if volume_a > 0.0 and volume_b > 0.0:
+        out[0] = p[BULK] * (p[AREA_A] * p[AREA_A] / volume_a + p[AREA_B] * p[AREA_B] / volume_b)
+    out[1] = p[FRICTION]
+
+
+class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
+    """Double-acting cylinder along the line between two frames, with a valve to supply and tank:
+
+    F = A_B·p_B − A_A·p_A + c·ė, dp_A/dt = β/V_A·(Q_A − A_A·ė − G·(p_A − p_B)), dp_B/dt = β/V_B·(Q_B + A_B·ė + G·(p_A − p_B)).
+
+    F is the tension, e the elongation beyond ``length``, V_A = volume_a + A_A·e, V_B = volume_b − A_B·e. With the opening
+    u(t) > 0 supply feeds A by Q_A = K·u·√(p_S − p_A), and B drains to the tank by Q_B = −K·u·√(p_B − p_T); u < 0 reverses both.
+    The root is x/(x² + δ²)^(1/4) with the smoothing δ. Pressures are relative to the surroundings. A run stops where a chamber is
+    used up.
+    Shut valve: stiffness β·(A_A²/V_A + A_B²/V_B). Steady speed against the load P:
+    K·u·√((p_S·A_A − p_T·A_B − P)/(A_A³ + A_B³)). Source: Jelali and Kroll, Hydraulic Servo-systems (2003), chapter 4.
+
+    Parameters
+    ----------
+    length : float [m]
+        Distance of the frames at which the volumes are given.
+    area_a : float [m²]
+        Area A_A of the piston on the side whose pressure extends the cylinder.
+    area_b : float [m²]
+        Area A_B of the other side, without the rod.
+    volume_a : float [m³]
+        Volume of chamber A at ``length``, with its line.
+    volume_b : float [m³]
+        Volume of chamber B at ``length``, with its line.
+    bulk_modulus : float [Pa]
+        Bulk modulus β of the oil.
+    supply : float [Pa]
+        Pressure p_S of the supply.
+    valve : float [m³/(s √Pa)]
+        Flow K of the open valve over the root of its pressure drop.
+    opening : law of time or float
+        Opening u(t) of the valve, usually −1 … 1.
+    tank : float [Pa]
+        Pressure p_T of the tank.
+    pressure_a : float [Pa]
+        Pressure of chamber A at the start.
+    pressure_b : float [Pa]
+        Pressure of chamber B at the start.
+    leakage : float [m³/(s Pa)]
+        Leakage G past the piston.
+    friction : float [N s/m]
+        Viscous friction c of the piston.
+    smoothing : float [Pa]
+        Pressure drop δ below which the flow of the valve is proportional to it.
+    """
+
+    length: Positive
+    area_a: Positive
+    area_b: Positive
+    volume_a: Positive
+    volume_b: Positive
+    bulk_modulus: Positive
+    supply: Positive
+    valve: Positive
+    opening: LawOfTime = 0.0
+    tank: Nonnegative = 0.0
+    pressure_a: Nonnegative = 0.0
+    pressure_b: Nonnegative = 0.0
+    leakage: Nonnegative = 0.0
+    friction: Nonnegative = 0.0
+    smoothing: Positive = 1e4
+
+    @model_validator(mode="after")
+    def _drop(self) -> "HydraulicCylinder":
+        if not self.tank < self.supply:
+            raise NestedError([Problem(("tank",), f"must be below supply = {self.supply:g}, not {self.tank:g}")])
+        return self
+
+    def unloaded_length(self) -> float:
+        return self.length
+
+    def row(self) -> Row:
+        parameters = (
+            self.area_a, self.area_b, self.volume_a, self.volume_b, self.bulk_modulus, self.valve, self.supply, self.tank,
+            self.leakage, self.friction, self.smoothing, self.pressure_a, self.pressure_b,
+        )  # fmt: skip
+        return Row(cylinder, parameters, (self.opening,), keys=("opening",), states=2)
