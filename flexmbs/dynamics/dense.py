@@ -93,12 +93,20 @@ class Terms(NamedTuple):
     gd: np.ndarray  # (nc,)
 
 
-def terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None) -> Terms:
-    """The equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state (t, q, s, force states z) in dense form (theory, section 23)."""
+def terms(
+    system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None,
+    loads: np.ndarray | float = 0.0,
+) -> Terms:  # fmt: skip
+    """The equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state (t, q, s, force states z) in dense form (theory, section 23).
+
+    ``loads``: of the joint forces that depend on reactions (`flexmbs.dynamics.joint_loads`); by default there are none.
+    """
+    work.loads[:, :4] = loads
     ns, nc, nz = (int(n) for n in system.layout[2:])
     M, G = np.zeros((ns, ns)), np.zeros((nc, ns))
     here = Evaluation(q, s, work.zero, work.zero, np.zeros(nz) if z is None else z, work.r)
     dense_terms(system, work, t, here, M, G)
+    work.loads[:] = 0.0
     return Terms(M, -work.r, G, -work.gs.acceleration, work.gs.position.copy(), work.gs.velocity.copy())
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from flexmbs.dynamics.dense import terms
 from flexmbs.model.contacts import CoordinateContact
 from flexmbs.results.state import State
+from flexmbs.studies.tangent import loads_at
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Contacts, Forces, System, some_rows
 
@@ -38,9 +39,9 @@ class ForcesByCause:
         return np.asarray(self.Q_g + self.Q_k + self.Q_d + sum(self.Q_e.values(), np.zeros_like(self.Q_v)))
 
 
-def forces_by_cause(state: State) -> ForcesByCause:
-    """The parts of k at a state."""
-    system = state.compiled.system
+def forces_by_cause(state: State, loads: np.ndarray | None = None) -> ForcesByCause:
+    """The parts of k at a state; forces that depend on reactions are those of its ṡ and λ, or of given ``loads``."""
+    system, loads = state.compiled.system, loads_at(state) if loads is None else loads
     bare = system._replace(
         gravity=np.zeros(3),
         forces=Forces(*(some_rows(rows, slice(0)) for rows in system.forces)),
@@ -53,14 +54,14 @@ def forces_by_cause(state: State) -> ForcesByCause:
         _k(state, bare._replace(gravity=system.gravity)) - inertia_and_elastic,
         Q_k,
         Q_d,
-        {name: _k(state, one) - inertia_and_elastic for name, one in _single(state.compiled, bare)},
+        {name: _k(state, one, loads[rows]) - inertia_and_elastic for name, one, rows in _single(state.compiled, bare)},
     )
 
 
-def _k(state: State, system: System) -> np.ndarray:
-    """k (ns,) with these forces."""
+def _k(state: State, system: System, loads: np.ndarray | float = 0.0) -> np.ndarray:
+    """k (ns,) with these forces, and the ``loads`` of those that depend on reactions."""
     alone = replace(state, compiled=replace(state.compiled, system=system))
-    found = terms(system, alone.work(), state.t, state.q, state.s, state.z).k.copy()
+    found = terms(system, alone.work(), state.t, state.q, state.s, state.z, loads).k.copy()
     state.compiled.callbacks.raise_error()
     return found
 
@@ -76,16 +77,18 @@ def _modal_forces(state: State) -> tuple[np.ndarray, np.ndarray]:
     return Q_k, Q_d
 
 
-def _single(compiled: Compiled, bare: System) -> Iterator[tuple[str, System]]:
-    """(name, the system with this force alone); the stops of a bounded coordinate count as one force."""
+def _single(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, slice]]:
+    """(name, the system with this force alone, its rows among the joint forces); the stops of a bounded coordinate count as one
+    force."""
     forces, contacts = compiled.system.forces, compiled.system.contacts
     none: Forces = bare.forces
     for name, place, rows in _rows(compiled):
-        yield name, bare._replace(forces=none._replace(**{place: some_rows(getattr(forces, place), rows)}))
+        alone = bare._replace(forces=none._replace(**{place: some_rows(getattr(forces, place), rows)}))
+        yield name, alone, rows if place == "joint" else slice(0)
     for k, name in enumerate(compiled.contacts):
         one: Contacts = some_rows(contacts, slice(k, k + 1))
         if one.law_kernel[0] >= 0 and one.geometry_kernel[0] >= 0:
-            yield name, bare._replace(contacts=one)
+            yield name, bare._replace(contacts=one), slice(0)
 
 
 def _rows(compiled: Compiled) -> Iterator[tuple[str, str, slice]]:

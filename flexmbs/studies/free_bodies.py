@@ -13,7 +13,7 @@ from flexmbs.model.bodies import PointMass, RigidBody
 from flexmbs.model.model import ModelData
 from flexmbs.results.state import State, started
 from flexmbs.studies.forces_by_cause import ForcesByCause, forces_by_cause
-from flexmbs.studies.tangent import dense
+from flexmbs.studies.tangent import dense, loads_at
 from flexmbs.system.compile import compile_model
 
 
@@ -41,7 +41,7 @@ class FreeBodies:
     @cached_property
     def terms(self) -> Terms:
         """M (ny, ny), k, G of the rows of cut joints, drives and couplings in joint coordinates, γ, g, ġ."""
-        found, rows, y = dense(self.state), np.array(self._rows(), int), self.order
+        found, rows, y = dense(self.state, loads_at(self.joint)), np.array(self._rows(), int), self.order
         return Terms(
             found.M[np.ix_(y, y)], found.k[y], found.G[np.ix_(rows, y)], found.gamma[rows], found.g[rows], found.gd[rows]
         )
@@ -49,7 +49,7 @@ class FreeBodies:
     @cached_property
     def forces(self) -> ForcesByCause:
         """The parts of k (ny,)."""
-        found, y = forces_by_cause(self.state), self.order
+        found, y = forces_by_cause(self.state, loads_at(self.joint)), self.order
         applied = {name: each[y] for name, each in found.Q_e.items()}
         return ForcesByCause(found.Q_v[y], found.Q_g[y], found.Q_k[y], found.Q_d[y], applied)
 

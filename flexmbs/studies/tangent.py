@@ -15,7 +15,7 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import SolverError
 from flexmbs.results.state import State
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ConstraintValues, Evaluation
+from flexmbs.system.records import ConstraintValues, Evaluation, Work
 from flexmbs.system.sizes import displacement_sizes
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
@@ -106,17 +106,26 @@ def tangents(state: State) -> Tangents:
     return Tangents(*(_split(state.compiled, part) for part in parts))
 
 
-def dense(state: State) -> Terms:
-    """M, k, G, γ, g, ġ at a state."""
-    return terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
+def dense(state: State, loads: np.ndarray | None = None) -> Terms:
+    """M, k, G, γ, g, ġ at a state; forces that depend on reactions are those of its ṡ and λ, or of given ``loads``."""
+    loads = loads_at(state) if loads is None else loads
+    return terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z, loads)
+
+
+def loads_at(state: State) -> np.ndarray:
+    """Loads (njf, 4) of the joint forces that depend on the reactions of ṡ and λ, zero for the others."""
+    work = state.work()
+    if state.compiled.system.forces.joint.loaded.any():
+        _rows(state, np.zeros((1, _width(state))), work)
+    return np.array(work.loads[:, :4])
 
 
 def _width(state: State) -> int:
     return 3 * len(state.s) + len(state.z) + 1
 
 
-def _rows(state: State, steps: np.ndarray) -> np.ndarray:
-    system, work = state.compiled.system, state.work()
+def _rows(state: State, steps: np.ndarray, work: Work | None = None) -> np.ndarray:
+    system, work = state.compiled.system, work or state.work()
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     base = np.zeros((5, max(nq, ns, nc, nz, 1)))
     for row, values in zip(base, (state.q, state.s, state.sd, state.z, state.lam)):

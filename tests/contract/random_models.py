@@ -92,7 +92,10 @@ def spatial(recipe: Recipe, rng: Random) -> fm.Model | None:
 
 def _kind(rng: Random) -> str:
     """A kind of joint, seldom a free one: it takes its body out of every loop."""
-    return "free" if rng.random() < 0.04 else str(rng.choice([kind for kind in JOINTS if kind != "free"]))
+    loose = rng.random()
+    if loose < 0.04:
+        return "free"
+    return "pose" if loose < 0.05 else str(rng.choice([kind for kind in JOINTS if kind not in ("free", "pose")]))
 
 
 def _body(name: str, rng: Random, *, leaf: bool) -> Any:
