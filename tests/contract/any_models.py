@@ -11,7 +11,7 @@ import any_functions as given
 import numpy as np
 from instants import Instant, instants
 from random_models import Poses, Recipe, driven_coordinates, flat, regular, spatial, with_frame
-from samples import Random, some_axis
+from samples import OIL, Random, some_axis
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
@@ -37,10 +37,6 @@ RELATIONS = (
 CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit")
 TRIES = 200
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
-OIL = {
-    "length": 1.0, "area_a": 0.02, "area_b": 0.012, "volume_a": 0.2, "volume_b": 0.15, "bulk_modulus": 3e4, "supply": 1e3,
-    "valve": 2e-4, "pressure_a": 400.0, "pressure_b": 500.0, "friction": 0.5, "smoothing": 100.0,
-}  # fmt: skip
 SINGULAR = "nearly dependent constraints, or no freedom"
 
 

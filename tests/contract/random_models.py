@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from instants import DEPENDENT, Instant, instants, scaled_constraints
-from samples import GRAVITY, JOINTS, Random, flexible, pose_by_motions, rigid, some_frame, some_joint
+from samples import GRAVITY, JOINTS, OIL, Random, flexible, pose_by_motions, rigid, some_frame, some_joint
 from scipy.linalg import svdvals
 from scipy.spatial.transform import Rotation
 
@@ -95,7 +95,7 @@ def _kind(rng: Random) -> str:
     loose = rng.random()
     if loose < 0.04:
         return "free"
-    return "pose" if loose < 0.05 else str(rng.choice([kind for kind in JOINTS if kind not in ("free", "pose")]))
+    return "pose" if loose < 0.08 else str(rng.choice([kind for kind in JOINTS if kind not in ("free", "pose")]))
 
 
 def _body(name: str, rng: Random, *, leaf: bool) -> Any:
@@ -262,6 +262,8 @@ def _frame_force(name: str, model: fm.Model, rng: Random) -> Any:
         case 1:
             return fm.UserForce(name, moving, wind)
         case 2 if not joined(model, frame, end):
+            if name == "f1":
+                return fm.HydraulicCylinder(name, frame, end, **OIL)
             return fm.PointSpring(name, frame, end, k=60.0, c=3.0, length=0.4)
         case _:
             return fm.Bushing(name, frame, end, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09))

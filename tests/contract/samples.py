@@ -103,6 +103,12 @@ CHAIN = (
 )
 BALL_CHAIN = (Slide("y"), Ball(), FixedTranslation((0.1, 0.5, -0.3)), FixedRotation("x", -1.1))
 
+# a soft and slow hydraulic cylinder
+OIL = {
+    "length": 1.0, "area_a": 0.02, "area_b": 0.012, "volume_a": 0.2, "volume_b": 0.15, "bulk_modulus": 3e4, "supply": 1e3,
+    "valve": 2e-4, "pressure_a": 400.0, "pressure_b": 500.0, "friction": 0.5, "smoothing": 100.0,
+}  # fmt: skip
+
 # every registered kind of joint, by its parameters; two chains
 JOINTS: dict[str, tuple[type, Callable[[Random], dict[str, Any]]]] = {
     "fixed": (fm.Fixed, lambda rng: {}),
