@@ -85,6 +85,29 @@ def cart(v: float, omega: float, forces: tuple[float, float], angle: float = 0.0
     return model
 
 
+def rod_row(t: float, x: np.ndarray) -> float:
+    """½ (d² − l²), d = r₂ − r₁, x = (x₁, y₁, x₂, y₂)"""
+    return 0.5 * ((x[2] - x[0]) ** 2 + (x[3] - x[1]) ** 2 - L**2)
+
+
+def wheel_row(t: float, x: np.ndarray) -> list[float]:
+    """(k × d)·ṙ₁ = 0"""
+    return [x[1] - x[3], x[2] - x[0], 0.0, 0.0]
+
+
+def cart_of_points(v: float, omega: float, angle: float = 0.0) -> fm.Model:
+    """The free cart by Lagrange's equations of the first kind: two point masses, λ of the rod and μ of the wheel."""
+    model, e = fm.Model("cart of points", gravity=(0.0, 0.0, 0.0)), np.array([np.cos(angle), np.sin(angle)])
+    n = np.array([-e[1], e[0]])
+    for name, mass, r, rate in (("first", M1, 0 * e, v * e), ("second", M2, L * e, v * e + L * omega * n)):
+        model.add(fm.PointMass(f"mass {name}", mass=mass))
+        model.add(fm.Translation(name, "ground", f"mass {name}", q0=(*r, 0), v0=(*rate, 0)))
+    points = [f"{name}.{axis}" for name in ("first", "second") for axis in (0, 1)]
+    model.add(fm.HolonomicCoupling("rod", points, rod_row))
+    model.add(fm.VelocityCoupling("wheel", points, wheel_row))
+    return model
+
+
 def steady_forces(v: float, omega: float) -> tuple[float, float]:
     """F₁, F₂ with which the cart keeps σ = (v, ω)."""
     return -M2 * L * omega**2, M2 * v * omega

@@ -2,7 +2,7 @@
 
 import numpy as np
 from matplotlib.figure import Figure
-from models import M1, M2, L, cart
+from models import M1, M2, L, cart, cart_of_points
 from page import Study, difference
 from scipy.integrate import solve_ivp
 
@@ -36,8 +36,8 @@ def quasi_velocities(q: np.ndarray, t: float) -> np.ndarray:
 
 
 def study() -> Study:
-    e = np.array([np.cos(ANGLE), np.sin(ANGLE)])
-    n, how = np.array([-e[1], e[0]]), {"method": "DOP853", "rtol": 1e-13, "atol": 1e-13, "t_eval": T}
+    e, n = np.array([[np.cos(ANGLE), np.sin(ANGLE)], [-np.sin(ANGLE), np.cos(ANGLE)]])
+    how = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-13, "t_eval": T}
     points = solve_ivp(lambda t, x: first_kind(t, x)[0], (0, END), [0, 0, *L * e, *V * e, *(V * e + OMEGA * L * n)], **how).y
     multipliers = np.array([first_kind(0.0, x)[1] for x in points.T])
     sigma = solve_ivp(appell_gibbs, (0, END), [0, 0, ANGLE, V, OMEGA], **how).y
@@ -47,17 +47,19 @@ def study() -> Study:
     q, s, tip = routh.joint("floor").position, routh.joint("floor").velocity, routh.frame("rod/end")
     along = np.column_stack([np.cos(q[:, 2]), np.sin(q[:, 2])])
     rod_force = M2 * np.einsum("ti,ti->t", tip.acceleration[:, :2], along)
+    free, first = (fm.simulate(m, **run) for m in (cart(V, OMEGA, (0, 0), ANGLE), cart_of_points(V, OMEGA, ANGLE)))
     S = fm.gibbs(model, velocities=["floor.0", "floor.2"])
     identities = {
         "Routh–Voss against Appell–Gibbs by hand: x₁, y₁, φ": difference(q, sigma[:3].T),
         "Embedding in σ = B_σ(q)q̇ against Appell–Gibbs by hand": difference(embedded.joint("floor").position, sigma[:3].T),
         "first kind by hand: r₁": difference(points[:2].T, q[:, :2]),
         "first kind by hand: r₂": difference(points[2:4].T, tip.position[:, :2]),
+        "free cart, first kind in the program: r₂": difference(first.q[:, 3:5], free.frame("rod/end").position[:, :2]),
+        "free cart: μl of the first kind = μ of Routh–Voss": difference(first.coupling("wheel").multiplier * L, free.lam[:, 0]),
         "σ₁ = ẋ₁ cos φ + ẏ₁ sin φ, σ₂ = φ̇": difference([np.sum(s[:, :2] * along, axis=1), s[:, 2]], sigma[3:]),
         "wheel force: μl of the first kind = μ of Routh–Voss": difference(multipliers[:, 1] * L, routh.lam[:, 0]),
         "rod force: λl of the first kind = m₂ a₂ along the rod": difference(multipliers[:, 0] * L, rod_force),
-        "Π = (F₁/cos φ, F₂ l) of σ = (ẋ₁, φ̇)": difference(S.quasi_forces, [F1 / np.cos(ANGLE), F2 * L]),
-        "∂S/∂σ̇ = Π": difference(S.derivative(S.rates), S.quasi_forces),
+        "∂S/∂σ̇ = Π = (F₁/cos φ, F₂ l) of σ = (ẋ₁, φ̇)": difference(S.derivative(S.rates), [F1 / np.cos(ANGLE), F2 * L]),
     }
     numbers = {"place of the wheel and heading at 6 s (m, m, rad)": q[-1], "μ at 0 and 6 s (N)": routh.lam[[0, -1], 0]}
 
@@ -72,7 +74,7 @@ def study() -> Study:
         right.plot(T[::3], L * multipliers[::3, 1], "o", markersize=4, label="μl, first kind")
         right.plot(T, rod_force, label="rod, m₂ a₂ along it")
         right.plot(T[::3], L * multipliers[::3, 0], "o", markersize=4, label="λl, first kind")
-        right.set(xlabel="time (s)", title="Forces of wheel and rod (N)")
         right.legend()
+        right.set(xlabel="time (s)", title="Forces of wheel and rod (N)")
 
     return Study(identities, numbers, draw, 3.8)
