@@ -20,7 +20,7 @@ from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child
 from flexmbs.algebra.small import ZERO3, add, load3_at, scale, sub, tmatmul, tmul
 from flexmbs.algebra.so3 import log_so3
-from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, keep_poses, pose_between, world_pose
+from flexmbs.dynamics.frames import apply_pair, end_pose, frame_pose, frame_rates, keep_poses, pose_between, world_pose
 from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, relative_pose, relative_twist
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.relations import relation_rows
@@ -230,6 +230,21 @@ def cut_joint(system, work, k, t, here):
             gs.position[row] = beta[cuts.beta_at[k] + drives.q[d]]
             gs.velocity[row] = cut.eta[k, drives.v[d]]
             gs.acceleration[row] = six_apply(cut.inverse, k, 6 * drives.v[d], av, aw)
+
+
+@part
+def relative_acceleration(system, work, k, here):
+    """V̇_rel − Ċ η of cut joint k, axes of the child's frame."""
+    cut = work.cut
+    va, wa, ava, awa = frame_rates(work, system.gravity, cut.pair.a[k], end_pose(cut.pair, k, 1), here)
+    vb, wb, avb, awb = frame_rates(work, system.gravity, cut.pair.b[k], end_pose(cut.pair, k, 0), here)
+    Rr, xr = pose_between(cut.pair, k)
+    cv, cw = twist_to_child(Rr, xr, va, wa)
+    av, aw = twist_to_child(Rr, xr, ava, awa)
+    kv, kw = bracket(sub(vb, cv), sub(wb, cw), cv, cw)
+    at = system.cuts.beta_at[k]
+    _, _, bv, bw = joint_directions(system.joints, system.cuts.joint[k], work.beta, at, cut.eta[k], 0, cut.directions, k)
+    return sub(add(sub(avb, av), kv), bv), sub(add(sub(awb, aw), kw), bw)
 
 
 @called

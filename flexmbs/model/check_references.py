@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from flexmbs.declaration import Problem, close_names
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
+from flexmbs.model.rotors import rotor_problems
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
@@ -22,7 +23,8 @@ def declared_frames(model: "ModelData") -> FrameNames:
 def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()) -> Iterator[Problem]:
     """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread`` exist but were not read."""
     known = {GROUND: tuple(model.frames), **frames}
-    named: list[Item] = [*model.joints.values(), *model.forces.values(), *model.drives.values(), *model.contacts.values()]
+    sections = (model.joints, model.forces, model.drives, model.contacts, model.rotors)
+    named: list[Item] = [item for section in sections for item in section.values()]
     for item in named:
         for key, ref in frames_used(item).items():
             yield from _frame_problem((item.section, item.name, key), ref, known)
@@ -33,6 +35,7 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
         if cut not in model.joints and cut not in unread:
             yield Problem(("cuts",), f"no joint '{cut}'; {close_names(cut, model.joints)}")
     yield from _driven_twice(model)
+    yield from rotor_problems(model)
 
 
 def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> Iterator[Problem]:

@@ -6,15 +6,15 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import packed
-from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
-from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at, sub
-from flexmbs.dynamics.constraints import constraint_wrench, six_apply
+from flexmbs.algebra.se3 import wrench_to_parent
+from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at
+from flexmbs.dynamics.constraints import constraint_wrench, relative_acceleration, six_apply
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
 from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual
 from flexmbs.dynamics.forces import apply_forces, force_state, joint_force_value
-from flexmbs.dynamics.frames import end_pose, frame_pose, frame_rates, pose_between, world_pose
+from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
-from flexmbs.dynamics.joints import joint_directions
+from flexmbs.dynamics.rotors import rotor_energy, rotor_loads
 from flexmbs.system.records import Evaluation
 from flexmbs.system.trajectory import Trajectory
 
@@ -140,7 +140,7 @@ def contact_history(system, work, states, out):
 
 @part
 def with_joint_forces(system, work, k, t, z, wrench):
-    """(f, n) + (C⁺)ᵀ τ of the joint forces on cut joint k, with the ``wrench`` (f, n) of its constraints."""
+    """(f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k, with the ``wrench`` (f, n) of its constraints."""
     f, n = wrench
     forces = system.forces.joint
     for j in range(forces.cut.shape[0]):
@@ -151,22 +151,12 @@ def with_joint_forces(system, work, k, t, z, wrench):
             at = 6 * forces.v[j]
             f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
             n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))
+    for j in range(system.rotors.cut.shape[0]):
+        if system.rotors.cut[j] == k:
+            at, tau = 6 * system.rotors.v[j], -work.rotor.load[j, 0]
+            f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
+            n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))
     return f, n
-
-
-@part
-def relative_acceleration(system, work, k, here):
-    """V̇_rel − Ċ η of cut joint k, axes of the child's frame."""
-    cut = work.cut
-    va, wa, ava, awa = frame_rates(work, system.gravity, cut.pair.a[k], end_pose(cut.pair, k, 1), here)
-    vb, wb, avb, awb = frame_rates(work, system.gravity, cut.pair.b[k], end_pose(cut.pair, k, 0), here)
-    Rr, xr = pose_between(cut.pair, k)
-    cv, cw = twist_to_child(Rr, xr, va, wa)
-    av, aw = twist_to_child(Rr, xr, ava, awa)
-    kv, kw = bracket(sub(vb, cv), sub(wb, cw), cv, cw)
-    at = system.cuts.beta_at[k]
-    _, _, bv, bw = joint_directions(system.joints, system.cuts.joint[k], work.beta, at, cut.eta[k], 0, cut.directions, k)
-    return sub(add(sub(avb, av), kv), bv), sub(add(sub(awb, aw), kw), bw)
 
 
 @packed()
@@ -182,14 +172,33 @@ def opposite_wrench(system, work, b, motions, wrench, out):
 
 @packed()
 def energy_history(system, work, motions, out):
-    """out[i] = kinetic, strain and gravity energy of all bodies at output i, (nt, 3)."""
+    """out[i] = kinetic, strain and gravity energy of all bodies and rotors at output i, (nt, 3); ``motions``: `States`."""
     for i in range(motions.q.shape[0]):
-        body_motion(system, work, motions.q[i], motions.s[i], motions.sd[i])
+        if system.rotors.body.shape[0] > 0:
+            # with the rates of cut joints, which do not depend on time
+            set_path(work, motions, i)
+            kinematics(system, work, 0.0, motions.q[i], motions.s[i], motions.sd[i])
+        else:
+            body_motion(system, work, motions.q[i], motions.s[i], motions.sd[i])
+        for k in range(system.rotors.body.shape[0]):
+            out[i, 0] += rotor_energy(system, work, k, motions.q[i], motions.s[i])
         for b in range(system.tree.parent.shape[0]):
             kinetic, strain, potential = body_energy(system, work, b, motions.q[i], motions.s[i])
             out[i, 0] += kinetic
             out[i, 1] += strain
             out[i, 2] += potential
+
+
+@packed()
+def rotor_history(system, work, states, out):
+    """out[i, k] = moment q̈ b + ω × q̇ b that rotor k takes from the frame that carries it, axes of the frame, (nt, n, 3)."""
+    for i in range(states.q.shape[0]):
+        set_path(work, states, i)
+        here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, work.zero, work.zero)
+        kinematics(system, work, states.t[i], here.q, here.s, here.sd)
+        rotor_loads(system, work, here)
+        for k in range(out.shape[1]):
+            store3_at(out[i], k, 0, load3_at(work.rotor.load, k, 1))
 
 
 @packed()

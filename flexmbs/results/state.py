@@ -220,6 +220,7 @@ def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelD
     chosen = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     chosen.folder = model.folder
     chosen.bodies, chosen.forces, chosen.drives, chosen.contacts = model.bodies, model.forces, model.drives, model.contacts
+    chosen.rotors = model.rotors
     for name, joint in model.joints.items():
         changes: dict[str, Any] = {key: values[name] for key, values in (("q0", position), ("v0", velocity)) if name in values}
         chosen.joints[name] = replace(joint, **changes) if changes else joint

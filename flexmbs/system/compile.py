@@ -20,9 +20,10 @@ from flexmbs.system.compile_contacts import compile_contacts
 from flexmbs.system.compile_forces import JointPlace, compile_forces, table
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.compile_relations import relation_record
+from flexmbs.system.compile_rotors import compile_rotors
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
-from flexmbs.system.records import Couplings, Cuts, Drives, Joints, System, Tree, columns
+from flexmbs.system.records import Couplings, Cuts, Drives, Joints, Rotors, System, Tree, columns
 from flexmbs.system.topology import Topology, topology
 
 
@@ -75,13 +76,14 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
+    rotors, paths = compile_rotors(model, shape, places, frames.number, paths)
     contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
         drives=drives, laws=laws.record(), forces=forces, contacts=contacts, couplings=couplings,
-        paths=np.array(paths, np.int64),
-        elimination=_elimination(model, shape, tree, cuts, drives, couplings, paths), gravity=np.array(model.gravity),
+        rotors=rotors, paths=np.array(paths, np.int64),
+        elimination=_elimination(model, shape, tree, cuts, drives, (couplings, rotors), paths), gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
     return Compiled(
@@ -231,7 +233,7 @@ def _elimination(
     tree: Tree,
     cuts: Cuts,
     drives: Drives,
-    couplings: Couplings,
+    coupled: tuple[Couplings, Rotors],
     paths: list[int],
 ) -> Elimination:
     """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its
@@ -256,7 +258,8 @@ def _elimination(
     for d, body in enumerate(driven):
         pairs.append((body, nb + ncut + d))
         after[nb + ncut + d] = {body}
-    for at, end in zip(couplings.path, couplings.path_end):
-        path = paths[at:end]
-        pairs += [(i, j) for i in path for j in path if i < j]
+    for record in coupled:
+        for at, end in zip(record.path, record.path_end):
+            path = paths[at:end]
+            pairs += [(i, j) for i in path for j in path if i < j]
     return symbolic(sizes, signs, pairs, after)

@@ -79,7 +79,7 @@ def test_names_are_taken_once() -> None:
 
 @pytest.mark.parametrize("item", [fm.Frame(), fm.Constant(1.0), "bodies", None])
 def test_only_items_are_added(item) -> None:
-    assert "it takes bodies, joints, forces, drives and contacts" in problems_of(lambda: chain(1).add(item))[0]
+    assert "it takes bodies, joints, forces, drives, contacts and rotors" in problems_of(lambda: chain(1).add(item))[0]
 
 
 @pytest.mark.parametrize(
