@@ -49,7 +49,7 @@ class RigidTree(Formalism):
 
 
 # what it takes into account; every other record must be empty
-KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint")
+KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint", "rotors", "paths")
 
 
 def is_rigid_tree(system: System) -> bool:

@@ -97,6 +97,7 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.PointSpring("rubber", "ground", "b 3/end", law=user_functions.rubber))
     model.add(fm.Bushing("bushing", "b 4", "b 5", k=(1, 2, 3, 4, 5, 6)))
     model.add(fm.UserForce("wind", "b 6/end", user_functions.wind))
+    model.add(fm.RotorInertia("rotor", "hinge 0", inertia=1e-4, ratio=-1 / 3, axis=(1, 2, 3)))
     model.add(fm.Drive("prescribed", "hinge 4", user_functions.swing_with_rates, coordinate=1))
     model.add(fm.Drive("held", "hinge 7", 0.1, coordinate=2))
     model.add(fm.LinearCoupling("equation", {"hinge 0": 1.0, "hinge 7.0": -1 / 3, "hinge 1.2": 2}, offset=user_functions.swing))
