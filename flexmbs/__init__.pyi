@@ -93,6 +93,7 @@ from .model.relations import PointOnSurface as PointOnSurface
 from .model.relations import RollingDisc as RollingDisc
 from .model.relations import RollingSphere as RollingSphere
 from .model.relations import VelocityRows as VelocityRows
+from .model.rotors import RotorInertia as RotorInertia
 from .model.run import Run as Run
 from .results.state import state as state
 from .results.state import state_of as state_of

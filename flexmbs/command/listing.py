@@ -34,11 +34,12 @@ def _families() -> dict[str, dict[str, str]]:
     from flexmbs.model.joints import Joint
     from flexmbs.model.laws import JointLaw, TimeLaw
     from flexmbs.model.motions import Motion
+    from flexmbs.model.rotors import RotorInertia
     from preprocess.reduction import REDUCTIONS
 
     declared: dict[str, Any] = {
         "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "laws": TimeLaw, "joint-laws": JointLaw,
-        "couplings": Coupling, "contacts": Contact,
+        "couplings": Coupling, "contacts": Contact, "rotors": RotorInertia,
     }  # fmt: skip
     families = {family: {kind: _line(cls) for kind, cls in base.kinds.items()} for family, base in declared.items()}
     families["formalisms"] = {kind: _line(cls) for kind, cls in FORMALISMS.items()}

@@ -22,11 +22,12 @@ import math
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import twist_to_parent
-from flexmbs.algebra.small import cross, dot, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub
+from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub, tmul
 from flexmbs.algebra.so3 import tangent_transposed
 from flexmbs.dynamics.articulated_modes import eliminate_modes, modes_on_a_spring, to_own_frame
 from flexmbs.dynamics.articulated_work import (
-    CARRIER, COLUMNS, DENSE, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_S, OWN, PASSED, PIVOT, POSE, SLOPE,
+    CARRIER, COLUMNS, DENSE, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_ROTOR, L_S, NO_ROTOR, ON_CHILD, ON_PARENT, OWN,
+    PASSED, PIVOT, POSE, SLOPE,
 )  # fmt: skip
 from flexmbs.dynamics.frames import displacement
 from flexmbs.dynamics.inertia import rigid_mass_rows
@@ -79,6 +80,26 @@ def joint_geometry(tree, frames, art, motion, i, q):
         frame_columns(frames, tree.frame_c[i], xc, q, art.modes[i, OWN : OWN + 6])
     if art.link[i, L_CARRIER] == 1:
         frame_columns(frames, tree.frame_p[i], load3_at(motion.xp, i, 0), q, art.modes[i, CARRIER : CARRIER + 6])
+
+
+@called
+def tree_rotors(tree, art, motion, c_mass):
+    """The rotors of primary joints, times c_mass: n² I into the slopes, b in the axes of the body for U = M* c + b.
+
+    With ω̃ of the parent's twist Ṽ at the body T = ½ κ η² + η b·ω̃, κ = n² I on the parent and n² I + 2 b·c_ω on the child, which
+    turns by c_ω η itself; since b takes part in cᵀU, the slope is κ − b·c_ω (theory, section 56).
+    """
+    for a in range(art.reflected.shape[0]):
+        art.velocity[SLOPE, a] += c_mass * art.reflected[a]
+    for i in range(tree.parent.shape[0]):
+        if art.link[i, L_ROTOR] != NO_ROTOR:
+            b = scale(c_mass, load3_at(art.spin, i, 0))
+            if art.link[i, L_ROTOR] == ON_PARENT:
+                b = tmul(load9_at(motion.Rj, i, 0), b)
+            b = mul(load9_at(motion.Rc, i, 0), b)
+            store3_at(art.spin, i, 3, b)
+            turned = dot(b, load3_at(art.body, i, COLUMNS + 3))
+            art.velocity[SLOPE, art.link[i, L_S]] += turned if art.link[i, L_ROTOR] == ON_CHILD else -turned
 
 
 @called
@@ -141,6 +162,8 @@ def eliminate_joint(art, i):
         v = load3_at(body, i, COLUMNS + 6 * k)
         w = load3_at(body, i, COLUMNS + 6 * k + 3)
         f, n = inertia_times(A, i, v, w)
+        if art.link[i, L_ROTOR] != NO_ROTOR:
+            n = add(n, load3_at(art.spin, i, 3))
         pivot = dot(v, f) + dot(w, n) + velocity[SLOPE, to + k]
         # also true for NaN: a model with one must not pass as definite
         if not pivot > 0.0:
@@ -163,6 +186,8 @@ def eliminate_joint(art, i):
     for k in range(nv):
         if drive[to + k] >= 0:
             f, n = inertia_times(A, i, load3_at(body, i, COLUMNS + 6 * k), load3_at(body, i, COLUMNS + 6 * k + 3))
+            if art.link[i, L_ROTOR] != NO_ROTOR:
+                n = add(n, load3_at(art.spin, i, 3))
             store3_at(body, i, PASSED + 6 * k, f)
             store3_at(body, i, PASSED + 6 * k + 3, n)
     return True

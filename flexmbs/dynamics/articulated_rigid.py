@@ -22,7 +22,8 @@ from flexmbs.algebra.small import (
 )  # fmt: skip
 from flexmbs.dynamics.articulated_work import (
     A_CL, A_CR, A_D, A_DINV, A_H, A_J, A_M, A_PF, A_PN, A_R, A_UF, A_UN, A_V, A_W, A_WD, B_JOINS, B_JOINT, B_KIND, B_NV,
-    B_PARENT, B_Q, B_S, C_DINV, C_U, GENERAL, P_FIRST, P_INERTIA, P_MASS, P_R, P_X, REVOLUTE,
+    B_PARENT, B_Q, B_ROTOR, B_S, C_DINV, C_U, GENERAL, NO_ROTOR, ON_CHILD, ON_PARENT, P_FIRST, P_INERTIA, P_MASS, P_R, P_X,
+    REVOLUTE,
 )  # fmt: skip
 from flexmbs.dynamics.joints import joint_directions, joint_pose
 
@@ -110,6 +111,11 @@ def rigid_outward(joints, rigid, q, s):
         R = matmul(Rp, load9_at(place, i, P_R))
         if kind == GENERAL:
             R, d, wi = general_joint(joints, rigid, i, (q, s), (R, d), wp)
+            if body[i, B_ROTOR] != NO_ROTOR:
+                if body[i, B_ROTOR] == ON_CHILD:
+                    turn_rotor(rigid, i, s[body[i, B_S]], R, wi)
+                else:
+                    turn_rotor(rigid, i, s[body[i, B_S]], Rp, wp)
         else:
             x = q[body[i, B_Q]]
             axis = scale(s[body[i, B_S]], (R[2], R[5], R[8]))
@@ -132,6 +138,30 @@ def rigid_outward(joints, rigid, q, s):
         store9_at(w, i, A_R, R)
         store3_at(w, i, A_D, d)
         store3_at(w, i, A_W, wi)
+
+
+@part
+def turn_rotor(rigid, i, rate, R, w):
+    """b and the moment ω × q̇ b on the carrier, world axes, of the rotors on the joint of body i that turns at the ``rate`` q̇.
+
+    (R, ω) of the carrier.
+    """
+    b = mul(R, load3_at(rigid.spin, i, 0))
+    store3_at(rigid.spin, i, 3, b)
+    store3_at(rigid.spin, i, 6, cross(w, scale(rate, b)))
+
+
+@part
+def with_rotor(rigid, i, axis, un, pivot, u):
+    """U + b, D + κ and u of a joint whose rotors are carried by the parent, or by body i itself.
+
+    b acts on α of the parent, which is that of a' less the velocity product; body i turns by ``axis`` η̇ as well. Theory, section
+    56.
+    """
+    b = load3_at(rigid.spin, i, 3)
+    if rigid.body[i, B_ROTOR] == ON_PARENT:
+        return add(un, b), pivot, u + dot(b, load3_at(rigid.state, i, A_CR))
+    return add(un, b), pivot + 2.0 * dot(b, axis), u - dot(axis, load3_at(rigid.spin, i, 6))
 
 
 @part
@@ -186,8 +216,10 @@ def release_general(rigid, tau, i, inertia, bias):
         cv = load3_at(column, i, 6 * k + 3)
         un = add(symmetric_mul(J, cw), mul(H, cv))
         uf = add(transposed_mul(H, cw), symmetric_mul(M, cv))
-        pivot = dot(cw, un) + dot(cv, uf)
+        pivot = dot(cw, un) + dot(cv, uf) + rigid.reflected[body[i, B_S] + k]
         u = tau[body[i, B_S] + k] - dot(cw, n) - dot(cv, f)
+        if body[i, B_ROTOR] != NO_ROTOR:
+            un, pivot, u = with_rotor(rigid, i, cw, un, pivot, u)
         if not pivot > 0.0:
             return False, inertia, bias
         inverse = 1.0 / pivot
@@ -196,6 +228,9 @@ def release_general(rigid, tau, i, inertia, bias):
         column[i, C_DINV + 2 * k] = inverse
         column[i, C_DINV + 2 * k + 1] = u
         inertia, bias = released(inertia, bias, un, uf, inverse, u)
+    if body[i, B_ROTOR] != NO_ROTOR:
+        # the moment ω × q̇ b on body i or on its parent, which feels it all the same
+        bias = (add(bias[0], load3_at(rigid.spin, i, 6)), bias[1])
     return True, inertia, bias
 
 
@@ -206,15 +241,17 @@ def release_axis(rigid, tau, i, inertia, bias):
     J, H, M = inertia
     n, f = bias
     axis = (w[i, A_R + 2], w[i, A_R + 5], w[i, A_R + 8])
+    # first in the sum of the pivot, whose products wait for one another
+    reflected = rigid.reflected[body[i, B_S]]
     if body[i, B_KIND] == REVOLUTE:
         un = symmetric_mul(J, axis)
         uf = transposed_mul(H, axis)
-        pivot = dot(axis, un)
+        pivot = axis[0] * un[0] + reflected + axis[1] * un[1] + axis[2] * un[2]
         u = tau[body[i, B_S]] - dot(axis, n)
     else:
         un = mul(H, axis)
         uf = symmetric_mul(M, axis)
-        pivot = dot(axis, uf)
+        pivot = axis[0] * uf[0] + reflected + axis[1] * uf[1] + axis[2] * uf[2]
         u = tau[body[i, B_S]] - dot(axis, f)
     if not pivot > 0.0:
         return False, inertia, bias

@@ -18,8 +18,8 @@ from flexmbs.algebra.small import add, dot, increase3_at, load3_at, load9_at, sc
 from flexmbs.dynamics.articulated import inertia_times
 from flexmbs.dynamics.articulated_modes import inward_along_modes, inward_modes, modal_load, modal_twist, outward_modes
 from flexmbs.dynamics.articulated_work import (
-    CARRIER, COLUMNS, DENSE, HALF, JOINT_WRENCH, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_S, LOAD, OWN, PASSED, PIVOT,
-    POSE, SLOPE, TAU, TWIST,
+    CARRIER, COLUMNS, DENSE, HALF, JOINT_WRENCH, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_ROTOR, L_S, LOAD, ON_PARENT,
+    OWN, PASSED, PIVOT, POSE, SLOPE, TAU, TWIST,
 )  # fmt: skip
 
 
@@ -144,6 +144,9 @@ def outward_solution(art, x):
                 x[to + k] = y
                 v = add(v, scale(y, load3_at(body, i, COLUMNS + 6 * k)))
                 w = add(w, scale(y, load3_at(body, i, COLUMNS + 6 * k + 3)))
+        if link[i, L_ROTOR] == ON_PARENT:
+            # the parent gives the rotor its spin, not the joint
+            increase3_at(body, i, JOINT_WRENCH + 3, scale(-x[to], load3_at(art.spin, i, 3)))
         if n > 0:
             outward_modes(art, i, (v, w), x)
             if link[i, L_OWN] == 1:

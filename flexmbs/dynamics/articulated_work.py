@@ -15,9 +15,10 @@ from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import Joints, System, Tree, rows_of
 
 # columns of Articulated.link: the tree; whether the own frame and the parent's frame move with modes; for a diagonal modal block
-# and at most one child on the modes this child or −1, else DENSE
-L_PARENT, L_NV, L_NF, L_S, L_OWN, L_CARRIER, L_CHILD = range(7)
+# and at most one child on the modes this child or −1, else DENSE; which body carries a rotor with gyroscopic part
+L_PARENT, L_NV, L_NF, L_S, L_OWN, L_CARRIER, L_CHILD, L_ROTOR = range(8)
 DENSE = -2
+NO_ROTOR, ON_PARENT, ON_CHILD = range(3)
 # columns of Articulated.body: pose in the parent body, columns of the joint, U = M* c/√D, load, twist, wrench of the joint on the
 # body; at the body's origin, body axes
 POSE, COLUMNS, PASSED, LOAD, TWIST, JOINT_WRENCH, BODY_WIDTH = 0, 12, 48, 84, 90, 96, 102
@@ -25,14 +26,15 @@ POSE, COLUMNS, PASSED, LOAD, TWIST, JOINT_WRENCH, BODY_WIDTH = 0, 12, 48, 84, 90
 OWN, CARRIER = 0, 6
 # rows of Articulated.velocity: 1/√D, stiffness of forces on joint coordinates, loads, L⁻¹ loads
 PIVOT, SLOPE, TAU, HALF = range(4)
-# columns of SchurComplement.node: its bodies in SchurComplement.path, first row of the Schur complement, number of rows
-PATH, PATH_END, ROW, ROWS = range(4)
+# columns of SchurComplement.node: its bodies in SchurComplement.path, first row of the Schur complement, number of rows, their
+# compliance: 0 of cut joints and couplers, 1, −1 of the row whose square a rotor takes away
+PATH, PATH_END, ROW, ROWS, COMPLIANCE = range(5)
 # columns of SchurComplement.path: body, its index in SchurComplement.half
 PATH_BODY, PATH_PLACE = range(2)
 # columns of SchurComplement.product: two nodes, body, indices of its columns in their rows, index of the block that it adds to
 ONE, OTHER, SHARED, PLACE_ONE, PLACE_OTHER, TARGET = range(6)
 # columns of Rigid.body and kinds of joints; whether children other than the next body hand their inertia over in Rigid.state
-B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S, B_JOINS = range(7)
+B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S, B_JOINS, B_ROTOR = range(8)
 REVOLUTE, PRISMATIC, GENERAL = range(3)
 # columns of Rigid.place: joint's frame at rest in the frame of the parent's joint, inertia in the own one
 P_R, P_X, P_MASS, P_FIRST, P_INERTIA, P_WIDTH = 0, 9, 12, 13, 16, 22
@@ -48,7 +50,7 @@ C_U, C_DINV, C_WIDTH = 36, 72, 84
 class Articulated(NamedTuple):
     """Articulated matrices and the loads and solutions that pass through them (theory, section 20)."""
 
-    link: np.ndarray  # (nb, 7) int64
+    link: np.ndarray  # (nb, 8) int64
     drive: np.ndarray  # (ns,) constraint row that drives a velocity, or −1
     body: np.ndarray  # (nb, 102)
     A: np.ndarray  # (nb, 6+F, 6+F) matrix of a body, then M*, Y and L
@@ -57,6 +59,8 @@ class Articulated(NamedTuple):
     carried: np.ndarray  # (nb, 6, 6) articulated inertia of a child in the axes of its parent
     T: np.ndarray  # (6, max(F, 6)) scratch
     x: np.ndarray  # (ns + nc,)
+    reflected: np.ndarray  # (ns,) Σ n² I of the rotors at each velocity
+    spin: np.ndarray  # (nb, 6) Σ n I a of the rotors of the joint: in the axes of its frame, then of the body, times c_mass
 
 
 class Rigid(NamedTuple):
@@ -65,10 +69,12 @@ class Rigid(NamedTuple):
     Featherstone 2008, section 7.3.
     """
 
-    body: np.ndarray  # (nb, 7)
+    body: np.ndarray  # (nb, 8)
     place: np.ndarray  # (nb, 22)
     state: np.ndarray  # (nb, 62)
     column: np.ndarray  # (nb, 84)
+    reflected: np.ndarray  # (ns,) Σ n² I of the rotors at each velocity
+    spin: np.ndarray  # (nb, 9) b = Σ n I a of the rotors of the joint: axes of the carrier, world axes; moment ω × q̇ b
 
 
 class SchurComplement(NamedTuple):
@@ -77,7 +83,8 @@ class SchurComplement(NamedTuple):
     Theory, section 25.
     """
 
-    node: np.ndarray  # (nk, 4)
+    node: np.ndarray  # (nk, 5)
+    rotor: np.ndarray  # (n,) rotors on cut joints, each with the nodes 2 k and 2 k + 1 behind those of the couplers
     path: np.ndarray  # (n, 2) bodies by node, outermost first
     product: np.ndarray  # (n, 6)
     half: np.ndarray  # rows by node and body
@@ -98,12 +105,30 @@ def make_articulated(system: System) -> Articulated:
     drive[system.tree.s_at[system.drives.body[on_body]] + system.drives.v[on_body]] = system.drives.row[on_body]
     tree, elastic = system.tree, system.frames.elastic
     own, carrier = elastic[tree.frame_c], elastic[tree.frame_p]
-    link = [tree.parent, tree.nv, tree.nf, tree.s_at, own, carrier, _children(system, own, carrier)]
+    reflected, b, carries = rotors_of_tree(system)
+    link = [tree.parent, tree.nv, tree.nf, tree.s_at, own, carrier, _children(system, own, carrier), carries]
+    spin = np.concatenate([b, z((nb, 3))], axis=1)
     return Articulated(
         link=frozen(np.stack(link, axis=1)), drive=frozen(drive), body=z((nb, BODY_WIDTH)),
         A=z((nb, 6 + F, 6 + F)), modes=z((nb, 12, F)),
         velocity=z((4, ns)), carried=z((nb, 6, 6)), T=z((6, max(F, 6))), x=z(ns + nc),
+        reflected=frozen(reflected), spin=spin,
     )  # fmt: skip
+
+
+def rotors_of_tree(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Σ n² I (ns,) of the rotors at the velocities of primary joints, Σ n I a (nb, 3) in the axes of the joint's frame on the
+    carrier, and which body carries them (nb,): `NO_ROTOR` where b is zero."""
+    tree, rotors = system.tree, system.rotors
+    reflected, b = np.zeros(int(system.layout[2])), np.zeros((len(tree.parent), 3))
+    carries = np.full(len(tree.parent), NO_ROTOR)
+    for row in rows_of(rotors):
+        if row.body >= 0:
+            reflected[tree.s_at[row.body] + row.v] += row.reflected
+            b[row.body] += row.spin
+            if row.spin.any():
+                carries[row.body] = ON_CHILD if row.reversed else ON_PARENT
+    return reflected, b, carries
 
 
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
@@ -125,14 +150,19 @@ def make_rigid(system: System) -> Rigid:
     """
     tree, frames, joints = system.tree, system.frames, system.joints
     nb = len(tree.parent)
-    rigid = Rigid(np.zeros((nb, 7), np.int64), np.zeros((nb, P_WIDTH)), np.zeros((nb, A_WIDTH)), np.zeros((nb, C_WIDTH)))
+    z = np.zeros
+    reflected, b, carries = rotors_of_tree(system)
+    rigid = Rigid(z((nb, 8), np.int64), z((nb, P_WIDTH)), z((nb, A_WIDTH)), z((nb, C_WIDTH)), frozen(reflected), z((nb, 9)))
     axes, origins = np.zeros((nb, 3, 3)), np.zeros((nb, 3))  # of the joint's frame, in the body
     for i, row in enumerate(rows_of(tree)):
         first, end = joints.first[row.joint], joints.end[row.joint]
-        kind, axis = _kind(joints, first) if end == first + 1 else (GENERAL, None)
+        # gyroscopic rotors are among the general joints, so that the others need not look for them
+        plain = end == first + 1 and carries[i] == NO_ROTOR
+        kind, axis = _kind(joints, first) if plain else (GENERAL, None)
         turn = np.eye(3) if axis is None else _axes_about(axis)
         Rc, xc = frames.R[row.frame_c].reshape(3, 3), frames.x[row.frame_c]
         Rp, xp = frames.R[row.frame_p].reshape(3, 3), frames.x[row.frame_p]
+        carrier = Rc if carries[i] == ON_CHILD else Rp
         axes[i], origins[i] = Rc @ turn, xc
         p = row.parent
         if p >= 0:
@@ -140,7 +170,8 @@ def make_rigid(system: System) -> Rigid:
         mass, c, S = system.bodies.mass[i], system.bodies.first[i], system.bodies.second[i]
         S = S.reshape(3, 3) - np.outer(xc, c) - np.outer(c, xc) + mass * np.outer(xc, xc)
         J = axes[i].T @ (np.trace(S) * np.eye(3) - S) @ axes[i]
-        rigid.body[i] = p, kind, row.joint, row.nv, row.q_at, row.s_at, (tree.parent[i + 2 :] == i).any()
+        rigid.body[i] = p, kind, row.joint, row.nv, row.q_at, row.s_at, (tree.parent[i + 2 :] == i).any(), carries[i]
+        rigid.spin[i, :3] = (axes[i] if carries[i] == ON_CHILD else np.eye(3) if p < 0 else axes[p]).T @ carrier @ b[i]
         rigid.place[i] = [*(Rp @ turn).ravel(), *xp, mass, *(axes[i].T @ (c - mass * xc)), *J[np.triu_indices(3)]]
     frozen((rigid.body, rigid.place))
     return rigid
@@ -162,30 +193,33 @@ def _axes_about(axis: np.ndarray) -> np.ndarray:
 
 
 def make_schur(system: System, art: Articulated, coupled: bool) -> SchurComplement:
-    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints, the couplers and, when ``coupled``, of the couplings behind them.
+    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints, the couplers, the rotors on cut joints and, when ``coupled``, the
+    couplings, in this order.
 
     Two nodes are coupled where the paths of their frames to the root share a body with a free velocity.
     """
     tree, body = system.tree, system.frames.body
     size = tree.nv + tree.nf
     free = [bool((art.drive[at : at + n] < 0).any()) for at, n in zip(tree.s_at, size)]
-    couplers = system.couplers
-    ends = [((body[a], body[b]), n) for a, b, n in zip(system.cuts.frame_p, system.cuts.frame_c, system.cuts.rows)]
-    ends += [(tuple(system.paths[at:end]), 1) for at, end in zip(couplers.path, couplers.path_end)]
-    ends += [((body[a], body[b]), 6) for a, b in zip(system.couplings.a, system.couplings.b)] if coupled else []
+    cuts, couplers, rotor = system.cuts, system.couplers, np.flatnonzero(system.rotors.cut >= 0)
+    between = list(zip(body[cuts.frame_p], body[cuts.frame_c]))
+    ends: list[tuple[Sequence[int], int, int]] = [(pair, n, 0) for pair, n in zip(between, cuts.rows)]
+    ends += [(tuple(system.paths[at:end]), 1, 0) for at, end in zip(couplers.path, couplers.path_end)]
+    ends += [(between[k], 1, sign) for k in system.rotors.cut[rotor] for sign in (1, -1)]
+    ends += [((body[a], body[b]), 6, 1) for a, b in zip(system.couplings.a, system.couplings.b)] if coupled else []
     # largest number first: each body before its ancestors, as the inward sweep needs them
-    paths = [sorted({i for one in bodies for i in _to_root(tree, one)}, reverse=True) for bodies, _ in ends]
-    rows = np.array([n for _, n in ends], np.int64)
+    paths = [sorted({i for one in bodies for i in _to_root(tree, one)}, reverse=True) for bodies, _, _ in ends]
+    rows, compliance = (np.array([end[column] for end in ends], np.int64) for column in (1, 2))
     moving = [{i for i in path if free[i]} for path in paths]
     shared = [(k, l) for l in range(len(paths)) for k in range(l) if moving[k] & moving[l]]
-    # −S is negative definite: all nodes have the sign −1
-    e = symbolic(rows, np.full(len(rows), -1), shared, {})
-    node: list[tuple[int, int, int, int]] = []
+    # −S is negative definite, but for the rows of negative compliance: 1 − pᵀ M⁻¹ p with M of the bodies that hold the rotor
+    e = symbolic(rows, np.where(compliance < 0, 1, -1), shared, {})
+    node: list[tuple[int, ...]] = []
     bodies: list[tuple[int, int]] = []
     place: dict[tuple[int, int], int] = {}
     used = 0
     for k, path in enumerate(paths):
-        node.append((len(bodies), len(bodies) + len(path), int(rows[:k].sum()), int(rows[k])))
+        node.append((len(bodies), len(bodies) + len(path), int(rows[:k].sum()), int(rows[k]), int(compliance[k])))
         for i in path:
             place[k, i] = used
             bodies.append((i, used))
@@ -199,7 +233,7 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
         products += [(a, b, i, place[a, i], place[b, i], target) for i in moving[a] & moving[b]]
     n, z = int(rows.sum()), np.zeros
     values = z(int(e.n_values[0]))
-    frozen(tables := (_table(node, 4), _table(bodies, 2), _table(sorted(products), 6)))
+    frozen(tables := (_table(node, 5), rotor, _table(bodies, 2), _table(sorted(products), 6)))
     return SchurComplement(*tables, z(used), z((len(bodies), 36)), frozen(e), values, z(n), z(n))
 
 

@@ -26,6 +26,7 @@ from flexmbs.dynamics.frames import modal_force, current_shapes
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.joint_loads import any_loaded, loads_of_primary, loads_settled
 from flexmbs.dynamics.kinematics import outward
+from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.system.records import KINEMATICS, LOADINGS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Equations, Evaluation
 
 REACTIONS = 2.0  # `gathered`, and with forces loaded by reactions
@@ -64,6 +65,9 @@ def residual_at(model, here, none, t, slopes, gathered):
     kinematics(system, work, t, q, s, here.sd)
     apply_forces(system, work, t, here, (with_slopes, with_reactions))
     apply_contact_forces(system, work, q, s, with_slopes)
+    if system.rotors.body.shape[0] > 0:
+        rotor_loads(system, work, here)
+        apply_rotors(system, work, q)
     if gathered != 0.0:
         apply_constraint_forces(system, work, q, here.lam)
     for i in range(tree.parent.shape[0]):

@@ -18,6 +18,7 @@ from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.dynamics.rotors import rotor_blocks
 from flexmbs.system.records import KKT, Equations, Evaluation
 
 
@@ -31,6 +32,8 @@ def kkt_at(model, here, none, factored, c_mass, c_damping):
     transmission(system, work, q)
     if c_mass != 0.0:
         mass_blocks(system, work, q, c_mass)
+        if system.rotors.body.shape[0] > 0:
+            rotor_blocks(system, work, q, c_mass)
     if c_damping >= 0.0:
         stiffness_blocks(system, work, c_damping)
         coupling_blocks(system, work, q, c_damping)

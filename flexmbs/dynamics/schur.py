@@ -5,7 +5,7 @@
 Each row of the loop closure sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is
 its row of (L⁻¹Gᵀ)ᵀ; that of a coupler sends unit loads along its coordinates. Two rows meet in S at the bodies that both paths
 share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur
-complement is A + Jᵀ p pᵀ J. S is kept by blocks, one node a cut joint, a coupler or a coupling.
+complement is A + Jᵀ p pᵀ J. S is kept by blocks, one node a cut joint, a coupler, a row of a rotor on a cut joint or a coupling.
 
 Theory: docs/theory.md, sections 25 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 8 (closed-loop systems);
 Bae and Haug (1987-88), Mech. Struct. Mach. 15, 481 (recursive formulation, closed loops).
@@ -16,11 +16,11 @@ import math
 from flexmbs._jit import called, part
 from flexmbs.algebra.blocks import DIAGONAL, ROUND_OFF, SIZE, eliminate, solve
 from flexmbs.algebra.se3 import wrench_to_parent
-from flexmbs.algebra.small import increase3_at, load3_at, neg, store3_at
+from flexmbs.algebra.small import ZERO3, increase3_at, load3_at, neg, scale, store3_at, sub
 from flexmbs.dynamics.articulated_sweeps import inward_body
 from flexmbs.dynamics.articulated_work import (
-    HALF, L_NF, L_NV, L_S, LOAD, ONE, OTHER, PATH, PATH_BODY, PATH_END, PATH_PLACE, PIVOT, PLACE_ONE, PLACE_OTHER, ROW, ROWS,
-    SHARED, TARGET, TAU,
+    COMPLIANCE, HALF, L_NF, L_NV, L_S, LOAD, ONE, OTHER, PATH, PATH_BODY, PATH_END, PATH_PLACE, PIVOT, PLACE_ONE, PLACE_OTHER,
+    ROW, ROWS, SHARED, TARGET, TAU,
 )  # fmt: skip
 from flexmbs.dynamics.blocks import coupling_poses
 from flexmbs.dynamics.constraints import coupler_covector
@@ -71,13 +71,14 @@ def clear_loads(art, path, first, end):
 
 
 @part
-def load_pair(work, art, pair, k, q, wrench):
-    """A unit multiplier of the covector ``wrench`` (f, n) on the twist of frame b relative to frame a of pair k, axes of b:
-    (f, n) on b and −Ad(X_ab⁻¹)ᵀ (f, n) on a."""
+def load_pair(work, art, pair, k, q, wrench, moment):
+    """A unit multiplier of the covector ``wrench`` (f, n) on the twist of frame b of pair k relative to its frame a, axes of b,
+    and of ``moment`` on the angular velocity of frame a, axes of a: (f, n) on b, (0, moment) − Ad(X_ab⁻¹)ᵀ (f, n) on a.
+    """
     load_frame(work, art, pair.b[k], end_pose(pair, k, 0), q, wrench)
     Rr, xr = pose_between(pair, k)
     f, n = wrench_to_parent(Rr, xr, wrench[0], wrench[1])
-    load_frame(work, art, pair.a[k], end_pose(pair, k, 1), q, (neg(f), neg(n)))
+    load_frame(work, art, pair.a[k], end_pose(pair, k, 1), q, (neg(f), sub(moment, n)))
 
 
 @part
@@ -93,11 +94,10 @@ def sweep_path(art, schur, node, r):
 
 
 @called
-def schur_row(work, art, schur, pair, k, r, q, wrench):
-    """Row r of the node of pair k of (L⁻¹Gᵀ)ᵀ from the covector ``wrench`` (f, n) of `load_pair` (theory, section 25)."""
-    node = pair.node[k]
+def schur_row(work, art, schur, node, pair, k, r, q, wrench, moment):
+    """Row r of a node of (L⁻¹Gᵀ)ᵀ from the covectors ``wrench`` (f, n) and ``moment`` of `load_pair` (theory, section 25)."""
     clear_loads(art, schur.path, schur.node[node, PATH], schur.node[node, PATH_END])
-    load_pair(work, art, pair, k, q, wrench)
+    load_pair(work, art, pair, k, q, wrench, moment)
     sweep_path(art, schur, node, r)
 
 
@@ -108,7 +108,7 @@ def cut_loads(system, work, art, schur, q):
     for k in range(system.cuts.row.shape[0]):
         for r in range(system.cuts.rows[k]):
             wrench = (load3_at(cut.covectors, k, 6 * r), load3_at(cut.covectors, k, 6 * r + 3))
-            schur_row(work, art, schur, cut.pair, k, r, q, wrench)
+            schur_row(work, art, schur, cut.pair.node[k], cut.pair, k, r, q, wrench, ZERO3)
 
 
 @called
@@ -123,8 +123,28 @@ def coupler_loads(system, work, art, schur, q):
             if i >= 0:
                 art.velocity[TAU, system.tree.s_at[i] + terms.v[j]] += work.factor[j]
             else:
-                load_pair(work, art, work.cut.pair, terms.cut[j], q, coupler_covector(terms, work.factor, work.cut, j))
+                covector = coupler_covector(terms, work.factor, work.cut, j)
+                load_pair(work, art, work.cut.pair, terms.cut[j], q, covector, ZERO3)
         sweep_path(art, schur, node, 0)
+
+
+@called
+def rotor_rows(system, work, art, schur, q, c_mass):
+    """L⁻¹p of the rotors on cut joints: their part of M is p₊p₊ᵀ − p₋p₋ᵀ, p₊ = √I (n J_q + a J_ω), p₋ = √I a J_ω, times c_mass.
+
+    The rotor at rest, p₋p₋ᵀ, is in its body: what is left of this one stays definite (theory, section 56).
+    """
+    rotors, cut = system.rotors, work.cut
+    first = constraint_nodes(system)
+    for h in range(schur.rotor.shape[0]):
+        rotor = schur.rotor[h]
+        k, at = rotors.cut[rotor], 6 * rotors.v[rotor]
+        # n √I = √(n² I), and √I a = b/(n √I)
+        root = math.sqrt(c_mass * rotors.reflected[rotor])
+        moment = scale(math.sqrt(c_mass / rotors.reflected[rotor]), load3_at(rotors.spin, rotor, 0))
+        wrench = (scale(root, load3_at(cut.inverse, k, at)), scale(root, load3_at(cut.inverse, k, at + 3)))
+        schur_row(work, art, schur, first + 2 * h, cut.pair, k, 0, q, wrench, moment)
+        schur_row(work, art, schur, first + 2 * h + 1, cut.pair, k, 0, q, (ZERO3, ZERO3), moment)
 
 
 @part
@@ -157,6 +177,7 @@ def coupling_loads(work, art, schur, q, damping):
     Theory, section 39.
     """
     P = art.carried[0]
+    first = schur.node.shape[0] - work.coupling.a.shape[0]
     for k in range(work.coupling.a.shape[0]):
         coupling_poses(work, k, q)
         for r in range(6):
@@ -166,12 +187,14 @@ def coupling_loads(work, art, schur, q, damping):
         for r in range(6):
             f = (P[0, r] if r < 1 else 0.0, P[1, r] if r < 2 else 0.0, P[2, r] if r < 3 else 0.0)
             n = (P[3, r] if r < 4 else 0.0, P[4, r] if r < 5 else 0.0, P[5, r])
-            schur_row(work, art, schur, work.coupling, k, r, q, (f, n))
+            schur_row(work, art, schur, first + k, work.coupling, k, r, q, (f, n), ZERO3)
 
 
 @called
-def schur_complement(art, schur, n_rows):
-    """Factor of −S, S = G M⁻¹ Gᵀ (plus 1 in the rows of couplings); returns the number of dependent rows (theory, section 25)."""
+def schur_complement(art, schur):
+    """Factor of −S, S = G M⁻¹ Gᵀ plus the compliance of couplings and rotors; returns the number of dependent rows, or a negative
+    one where a body lacks the inertia of its rotor (theory, section 25).
+    """
     e, values, half = schur.elimination, schur.values, schur.half
     link, drive = art.link, art.drive
     for a in range(values.shape[0]):
@@ -206,9 +229,7 @@ def schur_complement(art, schur, n_rows):
                 least += ROUND_OFF * art.A[i, b, b] ** 2
         for r in range(n):
             at = e.node[k, DIAGONAL] + r * (n + 1)
-            if k >= n_rows:
-                # the compliance of a row pᵀJ
-                values[at] -= 1.0
+            values[at] -= schur.node[k, COMPLIANCE]
             schur.stiffness[schur.node[k, ROW] + r] = least - values[at]
     return eliminate(e, values, schur.stiffness)
 

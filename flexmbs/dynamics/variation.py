@@ -18,9 +18,10 @@ import numpy as np
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.small import add, cross, largest, scale
-from flexmbs.dynamics.equations import inward, motion_of_bodies
+from flexmbs.dynamics.equations import clear_energies, inward, kinematics, motion_of_bodies
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.system.records import Evaluation
 
 DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
@@ -84,6 +85,11 @@ def momentum(system, work, q, s, p):
     tree = system.tree
     for a in range(p.shape[0]):
         p[a] = 0.0
+    geared = system.rotors.body.shape[0] > 0
+    if geared:
+        # weight is in no relative acceleration, and in no angular one
+        kinematics(system, work, 0.0, q, work.zero, s)
+        rotor_loads(system, work, Evaluation(q, work.zero, s, work.zero, work.zero, p))
     motion_of_bodies(system, work, q, work.zero, s, 1.0)
     for i in range(tree.parent.shape[0]):
         inertia_force(system, work, i, Evaluation(q, work.zero, s, work.zero, work.zero, p), work.U)
@@ -92,6 +98,14 @@ def momentum(system, work, q, s, p):
             for l in range(tree.nf[i]):
                 # `inertia_force` has K_ff q_f in it, which is no momentum
                 p[to + k] -= system.bodies.k_ff[i, l, k] * q[tree.qf_at[i] + l]
+    if geared:
+        clear_energies(system, work)
+        apply_rotors(system, work, q)
+        for a in range(p.shape[0]):
+            p[a] -= work.force[a]
+        for i in range(tree.parent.shape[0]):
+            for a in range(6):
+                work.motion.wrench[i, a] -= work.motion.applied[i, a]
     inward(tree, work.frames, work.motion, q, p)
 
 

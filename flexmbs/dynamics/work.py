@@ -16,7 +16,7 @@ from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
     KINEMATICS, KKT, N_CALLS, RESIDUAL, SPARE, BodyMotion, ConstraintValues, ContactState, CurrentFrames, CutMotion,
-    Equations, Evaluation, Frames, Pairs, Path, System, Work,
+    Equations, Evaluation, Frames, Pairs, Path, RotorMotion, System, Work,
 )  # fmt: skip
 
 
@@ -28,6 +28,7 @@ BODY = {
 }  # fmt: skip
 POSES = {"Ra": 9, "xa": 3, "Rb": 9, "xb": 3, "R": 9, "x": 3}
 CUT = {"eta": 6, "etad": 6, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT}
+ROTOR = {"load": 4}
 CONTACT = {"gap": 0, "velocity": 3, "force": 3, "beside": 0, "covectors": 18}
 
 
@@ -58,6 +59,8 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     cuts, couplings, contacts = system.cuts, system.couplings, system.contacts
     n_cuts, n_couplings, n_contacts = (len(each) for each in (cuts.row, couplings.a, contacts.a))
     to_root = np.full(n_contacts, -1)
+    carrier = system.rotors.frame
+    from_root = np.full(len(carrier), -1)
     zero = z(max(ns, nc, 3))
     # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
@@ -74,6 +77,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
         coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),
         joint_slope=z((len(system.forces.joint.body), 2)), loads=z((len(system.forces.joint.body), 8)),
         contact=ContactState(pair=_pairs(contacts.a, contacts.b, to_root, to_root), **_zeros(n_contacts, CONTACT)),
+        rotor=RotorMotion(pair=_pairs(carrier, carrier, from_root, from_root), **_zeros(len(carrier), ROTOR)),
     )  # fmt: skip
 
 

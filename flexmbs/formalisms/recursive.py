@@ -20,7 +20,7 @@ import numpy as np
 from flexmbs.algebra.small import largest, split_solution
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of, words_of
-from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry
+from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry, tree_rotors
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (
     DENSE, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, SchurComplement, make_articulated, make_schur,
@@ -31,6 +31,7 @@ from flexmbs.dynamics.schur import (
     coupler_loads,
     coupling_loads,
     cut_loads,
+    rotor_rows,
     schur_complement,
     set_loads,
 )
@@ -78,6 +79,8 @@ def eliminate_tree(system, work, art, q, factors, fresh):
             shape_products(system.bodies, i, tree.nf[i], q, tree.qf_at[i], work.products[i])
         diagonal = art.link[i, L_CHILD] != DENSE
         body_matrix(system, art.A, i, work.products[i], factors, diagonal)
+    if system.rotors.body.shape[0] > 0:
+        tree_rotors(tree, art, work.motion, factors[0])
     return articulate(art)
 
 
@@ -99,16 +102,21 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
 
 
 @entry
-def schur_at(equations, factors, here, t, a, c_damping):
+def schur_at(equations, factors, here, t, c_mass, c_damping):
     """The Schur complement S = G M⁻¹ Gᵀ of the closed loops on the factor of the tree, and its factor (theory, section 25)."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
-    n_rows = constraint_nodes(system)
     schur = factors.coupled if c_damping >= 0.0 else factors.cuts
     cut_loads(system, work, art, schur, q)
     coupler_loads(system, work, art, schur, q)
+    if schur.rotor.shape[0] > 0:
+        rotor_rows(system, work, art, schur, q, c_mass)
     if c_damping >= 0.0:
         coupling_loads(work, art, schur, q, c_damping)
-    status = schur_complement(art, schur, n_rows)
+    status = schur_complement(art, schur)
+    if status < 0:
+        # only a row of negative compliance can fail: the body lacks the inertia of its rotor
+        rotor = schur.rotor[(-1 - status - constraint_nodes(system)) // 2]
+        return -1 - work.frames.body[system.rotors.frame[rotor]]
     share_pivots(system, work, schur)
     return status
 
@@ -146,7 +154,7 @@ def factor(system, work, workspace, q, factors, fresh):
     schur = workspace.factors.coupled if c_damping >= 0.0 else workspace.factors.cuts
     # loads of the loop closure pass through the factor of the tree: it comes first
     if status >= 0 and schur.node.shape[0] > 0:
-        status = call(workspace.calls[SCHUR], equations, tree, here, 0.0, 0.0, c_damping)
+        status = call(workspace.calls[SCHUR], equations, tree, here, 0.0, c_mass, c_damping)
     return status
 
 

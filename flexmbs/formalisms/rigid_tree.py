@@ -49,7 +49,10 @@ class RigidTree(Formalism):
 
 
 # what it takes into account; every other record must be empty
-KNOWN = ("tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint", "samplers")
+KNOWN = (
+    "tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint", "samplers", "rotors",
+    "paths",
+)  # fmt: skip
 
 
 def is_rigid_tree(system: System) -> bool:

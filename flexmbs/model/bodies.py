@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, ValidationInfo, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
@@ -106,8 +106,9 @@ class BodyWithFrames(Body):
         return position
 
 
-def inertia_matrix(value: object) -> Matrix:
-    """Inertia matrix from 3 principal values, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix."""
+def inertia_matrix(value: object, *, physical: bool = True) -> Matrix:
+    """Inertia matrix from 3 principal values, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix, symmetric; ``physical``: one
+    that a distribution of mass can have."""
     given = items(value)
     if len(given) == 3 and all(isinstance(row, (list, tuple, np.ndarray)) for row in given):
         rows = tuple(sized(3)(row) for row in given)
@@ -117,21 +118,27 @@ def inertia_matrix(value: object) -> Matrix:
             raise ValueError(f"must be 3 moments, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix, not {len(flat)} numbers")
         xx, yy, zz, xy, xz, yz = flat if len(flat) == 6 else (*flat, 0.0, 0.0, 0.0)
         rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    _check_inertia(np.array(rows))
+    inertia = np.array(rows)
+    if float(np.abs(inertia - inertia.T).max()) > 1e-9 * float(np.abs(inertia).max()):
+        raise ValueError(f"is not symmetric: {shown(inertia.tolist())}")
+    if physical:
+        _check_physical(inertia)
     return rows
 
 
-def _check_inertia(inertia: np.ndarray) -> None:
-    """Raise ValueError unless the inertia matrix is physical: symmetric, λ >= 0, λ1 + λ2 >= λ3."""
+def _check_physical(inertia: np.ndarray) -> None:
+    """Raise ValueError unless a distribution of mass has this inertia matrix: λ >= 0, λ1 + λ2 >= λ3."""
     size = float(np.abs(inertia).max())
-    if float(np.abs(inertia - inertia.T).max()) > 1e-9 * size:
-        raise ValueError(f"is not symmetric: {shown(inertia.tolist())}")
     low, middle, high = (float(x) for x in np.linalg.eigvalsh(inertia))
     moments = f"principal moments {low:.4g}, {middle:.4g}, {high:.4g}"
     if low < -1e-9 * size:
         raise ValueError(f"not physical: {moments}; none may be negative (products are matrix elements, I_xy = -∫xy dm)")
     if low + middle < high * (1.0 - 1e-6):
         raise ValueError(f"not physical: {moments}; the largest must not exceed the sum of the other two")
+
+
+def _rigid_inertia(value: object, info: ValidationInfo) -> Matrix:
+    return inertia_matrix(value, physical=not info.data.get("unphysical", False))
 
 
 class RigidBody(BodyWithFrames, kind="rigid"):
@@ -148,10 +155,13 @@ class RigidBody(BodyWithFrames, kind="rigid"):
         matrix elements, I_xy = −∫xy dm), or the matrix.
     com : 3 floats [m]
         Centre of mass in the body frame.
+    unphysical : bool
+        Take an inertia that no distribution of mass has, as files of robots contain; the mass matrix may be indefinite.
     """
 
     mass: Nonnegative
-    inertia: Annotated[Any, BeforeValidator(inertia_matrix)]
+    unphysical: Switch = False
+    inertia: Annotated[Any, BeforeValidator(_rigid_inertia)]
     com: Vector3 = (0.0, 0.0, 0.0)
 
     @property

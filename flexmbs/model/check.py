@@ -12,6 +12,7 @@ from flexmbs.model.check_references import FrameNames, reference_problems
 from flexmbs.model.check_tables import table_warnings
 from flexmbs.model.check_topology import degree_of_freedom_lines, topology_problems, topology_warnings
 from flexmbs.model.model import ModelData
+from flexmbs.model.rotors import rotor_warnings
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
@@ -67,10 +68,11 @@ def declaration_report(model: ModelData) -> Report:
         "drives": [_titled(drive.name, drive.motion.kind, f"joint {drive.joint}") for drive in model.drives.values()],
         "couplings": [_titled(coupling.name, coupling.kind, coupling.equation) for coupling in model.couplings.values()],
         "contacts": [_titled(contact.name, contact.kind) for contact in model.contacts.values()],
+        "rotors": [_titled(rotor.name, f"joint {rotor.joint}") for rotor in model.rotors.values()],
     }
     if not report.errors:
         report.sections["degrees of freedom"] = degree_of_freedom_lines(model, modes)
-        report.warnings += map(str, (*topology_warnings(model), *frequency_warnings(model, highest)))
+        report.warnings += map(str, (*topology_warnings(model), *frequency_warnings(model, highest), *rotor_warnings(model)))
     return report
 
 

@@ -11,6 +11,7 @@ from flexmbs.model.couplings import ConstantCoupling, Coupling
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.motions import Motion
+from flexmbs.model.rotors import rotor_problems
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
@@ -28,9 +29,8 @@ def declared_frames(model: "ModelData") -> FrameNames:
 def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()) -> Iterator[Problem]:
     """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread`` exist but were not read."""
     known = {GROUND: tuple(model.frames), **frames}
-    named: list[Item] = [
-        *model.joints.values(), *model.forces.values(), *model.drives.values(), *model.contacts.values()
-    ]  # fmt: skip
+    sections = (model.joints, model.forces, model.drives, model.contacts, model.rotors)
+    named: list[Item] = [item for section in sections for item in section.values()]
     for item in named:
         for key, ref in frames_used(item).items():
             yield from _frame_problem((item.section, item.name, key), ref, known)
@@ -41,6 +41,7 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
         if cut not in model.joints and cut not in unread:
             yield Problem(("cuts",), f"no joint '{cut}'; {close_names(cut, model.joints)}")
     yield from _driven_twice(model)
+    yield from rotor_problems(model)
     wrong = [problem for coupling in model.couplings.values() for problem in _coupling_problems(coupling, model.joints, unread)]
     yield from wrong or _dependent_couplings(model)
 

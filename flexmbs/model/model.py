@@ -1,4 +1,4 @@
-"""`ModelData`: named bodies, joints, forces, drives, couplings and contacts, with gravity and frames on the ground."""
+"""`ModelData`: named bodies, joints, forces, drives, couplings, contacts and rotors, with gravity and frames on the ground."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -19,13 +19,15 @@ from flexmbs.model.fields import Name, Vector, Vector3
 from flexmbs.model.forces import Force
 from flexmbs.model.frames import GROUND, BodyHandle, Frame, Frames, ItemHandle, joint_names
 from flexmbs.model.joints import Joint
+from flexmbs.model.rotors import RotorInertia
 from flexmbs.model.run import Run
 from flexmbs.model.toml_write import model_text, save
 
 SECTIONS: dict[str, type[Declaration]] = {
     "bodies": Body, "joints": Joint, "forces": Force, "drives": Drive, "couplings": Coupling, "contacts": Contact,
+    "rotors": RotorInertia,
 }  # fmt: skip
-OPTIONAL = ("couplings", "contacts")  # not shown when empty
+OPTIONAL = ("couplings", "contacts", "rotors")  # not shown when empty
 
 
 class Header(Declaration, section="model"):
@@ -42,8 +44,8 @@ class ModelData:
 
     name: its name.  gravity: acceleration in world axes (m/s²).  frames: named frames on the ground (positions or `Frame`).
     cuts: names of the joints to cut in closed loops, if chosen by the user.
-    ``bodies``, ``joints``, ``forces``, ``drives``, ``couplings``, ``contacts`` map names to declarations in the order they were
-    added; ``run`` has the options of a run or None; relative file paths start from ``folder``.
+    ``bodies``, ``joints``, ``forces``, ``drives``, ``couplings``, ``contacts``, ``rotors`` map names to declarations in the order
+    they were added; ``run`` has the options of a run or None; relative file paths start from ``folder``.
     """
 
     bodies: dict[str, Body]
@@ -52,6 +54,7 @@ class ModelData:
     drives: dict[str, Drive]
     couplings: dict[str, Coupling]
     contacts: dict[str, Contact]
+    rotors: dict[str, RotorInertia]
 
     def __init__(
         self,
@@ -65,7 +68,8 @@ class ModelData:
         self._header = Header(name=name, gravity=gravity, frames=frames or {}, cuts=cuts)
         self.run = run
         self.folder = Path()
-        self.bodies, self.joints, self.forces, self.drives, self.couplings, self.contacts = {}, {}, {}, {}, {}, {}
+        self.bodies, self.joints, self.forces, self.drives = {}, {}, {}, {}
+        self.couplings, self.contacts, self.rotors = {}, {}, {}
 
     __init__.__qualname__ = "Model.__init__"  # public name
 
@@ -108,11 +112,11 @@ class ModelData:
     @overload
     def add(self, item: Body) -> BodyHandle: ...
     @overload
-    def add(self, item: Joint | Force | Drive | Coupling | Contact) -> ItemHandle: ...
+    def add(self, item: Joint | Force | Drive | Coupling | Contact | RotorInertia) -> ItemHandle: ...
     def add(self, item: Any) -> BodyHandle | ItemHandle:
         """Add an item; returns its handle. Raises `InputError` if it is not an item of a model or its name is in use."""
         if not isinstance(item, Declaration) or item.section not in SECTIONS:
-            takes = "bodies, joints, forces, drives, couplings and contacts"
+            takes = "bodies, joints, forces, drives, couplings, contacts and rotors"
             raise InputError(f"model '{self.name}': cannot add {type(item).__name__}; it takes {takes}")
         section = self.items(item.section)
         if item.name in section:  # type: ignore[attr-defined]
@@ -121,7 +125,7 @@ class ModelData:
         return item.handle()  # type: ignore[attr-defined,no-any-return]
 
     def items(self, section: str) -> dict[str, Any]:
-        """The items of one section: "bodies", "joints", "forces", "drives", "couplings" or "contacts"."""
+        """The items of one section: "bodies", "joints", "forces", "drives", "couplings", "contacts" or "rotors"."""
         sections: dict[str, dict[str, Any]] = {
             "bodies": self.bodies,
             "joints": self.joints,
@@ -129,6 +133,7 @@ class ModelData:
             "drives": self.drives,
             "couplings": self.couplings,
             "contacts": self.contacts,
+            "rotors": self.rotors,
         }
         return sections[section]
 

@@ -28,8 +28,8 @@ def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any
 
 
 def model_parts(model: "ModelData") -> Iterator[tuple[Path, Any]]:
-    """(path, value) of all `parts` of the items of a model; paths begin with the section and the item's name."""
-    for section in (model.joints, model.forces, model.drives, model.couplings, model.contacts):
+    """(path, value) of all `parts` of all items but bodies; paths begin with the section and the item's name."""
+    for section in (model.joints, model.forces, model.drives, model.couplings, model.contacts, model.rotors):
         for item in section.values():
             yield from parts(item, (item.section, item.name))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flexmbs.model.model import ModelData
 
 FORMAT = "flexmbs-model/1"
-SECTIONS = ("bodies", "joints", "forces", "drives", "couplings", "contacts")
+SECTIONS = ("bodies", "joints", "forces", "drives", "couplings", "contacts", "rotors")
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 

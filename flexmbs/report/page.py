@@ -125,7 +125,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
         "joints": [_joint_row(solution, name) for name in solution.joints],
         "forces": [
             (name, item.get("kind", ""), _target(item))
-            for section in ("forces", "contacts")
+            for section in ("forces", "contacts", "rotors")
             for name, item in table.get(section, {}).items()
         ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],

@@ -3,7 +3,7 @@
     ζ = (a − g, ω̇, ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then force and moment on each interface), body axes
 
 a is the acceleration of the body frame's origin. The wrench on an interface is that of all joints, drives, springs and forces
-there, about the interface's current position.
+there, with the moments of rotors, about the interface's current position.
 """
 
 from __future__ import annotations
@@ -63,6 +63,11 @@ def frame_wrenches(solution: SolutionData, body: str) -> dict[str, FloatArray]:
             arm = solution.frame(joint.child).position - solution.frame(joint.parent).position
             moment = view.torque + np.cross(arm, view.force)
             _add(found, joint.parent.frame, _in_body(solution, body, -view.force, -moment))
+    for name, torque in solution.rotor_moments.items():
+        carrier = solution.compiled.model.joints[solution.compiled.model.rotors[name].joint].parent
+        if carrier.body == body:
+            world = np.einsum("tij,tj->ti", solution.frame(carrier).rotation, torque)
+            _add(found, carrier.frame, _in_body(solution, body, np.zeros_like(world), world))
     for name, wrench in solution.applied.items():
         owner, _, frame = name.partition("/")
         if owner == body:

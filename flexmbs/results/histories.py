@@ -14,6 +14,7 @@ from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, 
 from flexmbs.dynamics.forces import apply_forces, joint_force_value
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
+from flexmbs.dynamics.rotors import rotor_energy, rotor_loads
 from flexmbs.system.records import Evaluation
 from flexmbs.system.trajectory import Trajectory
 
@@ -139,7 +140,7 @@ def contact_history(system, work, states, out):
 
 @part
 def with_joint_forces(system, work, k, t, z, wrench):
-    """(f, n) + (C⁺)ᵀ τ of the joint forces on cut joint k, with the ``wrench`` (f, n) of its constraints."""
+    """(f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k, with the ``wrench`` (f, n) of its constraints."""
     f, n = wrench
     forces = system.forces.joint
     for j in range(forces.cut.shape[0]):
@@ -148,6 +149,11 @@ def with_joint_forces(system, work, k, t, z, wrench):
             v = work.cut.eta[k, forces.v[j]]
             tau, _ = joint_force_value(system, work, j, (t, x, v), z)
             at = 6 * forces.v[j]
+            f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
+            n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))
+    for j in range(system.rotors.cut.shape[0]):
+        if system.rotors.cut[j] == k:
+            at, tau = 6 * system.rotors.v[j], -work.rotor.load[j, 0]
             f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
             n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))
     return f, n
@@ -166,14 +172,33 @@ def opposite_wrench(system, work, b, motions, wrench, out):
 
 @packed()
 def energy_history(system, work, motions, out):
-    """out[i] = kinetic, strain and gravity energy of all bodies at output i, (nt, 3)."""
+    """out[i] = kinetic, strain and gravity energy of all bodies and rotors at output i, (nt, 3); ``motions``: `States`."""
     for i in range(motions.q.shape[0]):
-        body_motion(system, work, motions.q[i], motions.s[i], motions.sd[i])
+        if system.rotors.body.shape[0] > 0:
+            # with the rates of cut joints, which do not depend on time
+            set_path(work, motions, i)
+            kinematics(system, work, 0.0, motions.q[i], motions.s[i], motions.sd[i])
+        else:
+            body_motion(system, work, motions.q[i], motions.s[i], motions.sd[i])
+        for k in range(system.rotors.body.shape[0]):
+            out[i, 0] += rotor_energy(system, work, k, motions.q[i], motions.s[i])
         for b in range(system.tree.parent.shape[0]):
             kinetic, strain, potential = body_energy(system, work, b, motions.q[i], motions.s[i])
             out[i, 0] += kinetic
             out[i, 1] += strain
             out[i, 2] += potential
+
+
+@packed()
+def rotor_history(system, work, states, out):
+    """out[i, k] = moment q̈ b + ω × q̇ b that rotor k takes from the frame that carries it, axes of the frame, (nt, n, 3)."""
+    for i in range(states.q.shape[0]):
+        set_path(work, states, i)
+        here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, work.zero, work.zero)
+        kinematics(system, work, states.t[i], here.q, here.s, here.sd)
+        rotor_loads(system, work, here)
+        for k in range(out.shape[1]):
+            store3_at(out[i], k, 0, load3_at(work.rotor.load, k, 1))
 
 
 @packed()

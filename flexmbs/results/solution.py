@@ -18,7 +18,7 @@ from flexmbs.model.model import ModelData
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
 from flexmbs.results.body_loads import BodyLoads, body_loads
-from flexmbs.results.histories import Motions, contact_history, energy_history, frame_history, states_of
+from flexmbs.results.histories import Motions, contact_history, energy_history, frame_history, rotor_history, states_of
 from flexmbs.results.joints import (
     JointHistories,
     declared_coordinates,
@@ -275,10 +275,20 @@ class SolutionData:
     def energy(self) -> Energy:
         """Energies, works and their balance."""
         values = np.zeros((len(self.t), 3))
-        energy_history(self.compiled.system, self._scratch, Motions(self.q, self.s, self.sd), values)
+        beta = path_coordinates(self.compiled, self.trajectory)
+        work = make_work(self.compiled.system, beta[0])
+        energy_history(self.compiled.system, work, states_of(self.trajectory, beta), values)
         kinetic, strain, potential = values.T
         forces, dissipated, drives = self.trajectory.work.T
         return Energy(self.t, kinetic, strain, potential, forces, drives, dissipated)
+
+    @cached_property
+    def rotor_moments(self) -> Mapping[str, FloatArray]:
+        """Moment (nt, 3) that each gyroscopic rotor puts on the parent frame of its joint, axes of that frame [N m]."""
+        beta = path_coordinates(self.compiled, self.trajectory)
+        out = np.zeros((len(self.t), len(self.model.rotors), 3))
+        rotor_history(self.compiled.system, make_work(self.compiled.system, beta[0]), states_of(self.trajectory, beta), out)
+        return {name: -out[:, k] for k, (name, rotor) in enumerate(self.model.rotors.items()) if rotor.gyroscopic}
 
     @cached_property
     def applied(self) -> Mapping[str, FloatArray]:

@@ -220,7 +220,7 @@ def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelD
     chosen = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     chosen.folder = model.folder
     chosen.bodies, chosen.forces, chosen.drives = model.bodies, model.forces, model.drives
-    chosen.couplings, chosen.contacts = model.couplings, model.contacts
+    chosen.couplings, chosen.contacts, chosen.rotors = model.couplings, model.contacts, model.rotors
     for name, joint in model.joints.items():
         changes: dict[str, Any] = {key: values[name] for key, values in (("q0", position), ("v0", velocity)) if name in values}
         chosen.joints[name] = replace(joint, **changes) if changes else joint

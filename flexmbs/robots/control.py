@@ -18,6 +18,7 @@ from flexmbs.api.model import Model
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.forces import JointSpring, JointTorque
+from flexmbs.model.rotors import RotorInertia
 from flexmbs.robots.arguments import checked_kind, copy_of, real_array
 from flexmbs.robots.links import Motor
 from flexmbs.robots.paths import Path
@@ -104,18 +105,14 @@ class PDFeedforward(PathController):
 
 
 def controlled(robot: Robot, controller: Controller) -> Model:
-    """A copy of the robot's model with the controller's forces and the friction of its motors, for `simulate`.
+    """A copy of the robot's model with the controller's forces and the inertia and friction of its motors, for `simulate`.
 
     The controller may use another robot with the same coordinates, such as the rigid one of a flexible model. Coulomb friction
-    acts as T tanh(q̇/10⁻³). Motors with inertia are rejected: a body cannot represent rotor inertia relative to the link.
-    Raises `InputError`.
+    acts as T tanh(q̇/10⁻³), inertia as a `RotorInertia` without gyroscopic part. Raises `InputError`.
     """
     known = checked_kind("controller", Controller, controller).robot.coordinates
     if known != checked_kind("robot", Robot, robot).coordinates:
         raise InputError(f"controller: its coordinates are {', '.join(known)}, not {', '.join(robot.coordinates)}")
-    heavy = [joint for joint, motor in robot.motors.items() if motor.inertia > 0.0]
-    if heavy:
-        raise InputError(f"motor of '{heavy[0]}': rotor inertia G²J is not supported in a model; omit it or use forward_dynamics")
     model, loop = copy_of(robot.model), _Loop(controller, robot.n)
     ends = list(enumerate(robot.tree.coordinates))
     for i, (joint, number) in ends:
@@ -124,6 +121,9 @@ def controlled(robot: Robot, controller: Controller) -> Model:
         model.add(JointTorque(f"motor {robot.coordinates[i]}", joint, functools.partial(loop.act, i), coordinate=number))
     for i, (joint, number) in ends:
         motor = robot.motors.get(joint, Motor())
+        if motor.inertia and motor.gear:
+            name, J, n = f"rotor {robot.coordinates[i]}", motor.inertia, motor.gear
+            model.add(RotorInertia(name, joint, inertia=J, ratio=n, gyroscopic=False, coordinate=number))
         if motor.viscous:
             c = motor.gear**2 * motor.viscous
             model.add(JointSpring(f"viscous friction {robot.coordinates[i]}", joint, c=c, coordinate=number))

@@ -18,6 +18,7 @@ from flexmbs.model.fields import Nonnegative
 from flexmbs.model.frames import Frame, FrameRef, frame
 from flexmbs.model.joints import Chain, Joint
 from flexmbs.model.motions import FixedRotation, FixedTranslation, Motion
+from flexmbs.model.rotors import RotorInertia
 
 ROUND_OFF = 1e-12  # m, rad
 COINCIDENT = 1e-6  # m
@@ -71,6 +72,8 @@ def with_flexible_links(model: Model, links: Mapping[str, Any], tool: FrameRef) 
         made.add(_moved(joint, replaced))
     for force in model.forces.values():
         made.add(force)
+    for rotor in model.rotors.values():
+        made.add(_turned(rotor, model.joints[rotor.joint], replaced))
     return made, _tool(made, replaced[tool.body], tool) if tool.body in replaced else tool
 
 
@@ -142,6 +145,14 @@ def _moved(joint: Joint, replaced: Mapping[str, _Replaced]) -> Joint:
         return dataclasses.replace(joint, **ends)
     motions: tuple[Motion, ...] = (*before, *joint.motions, *after)
     return Chain(joint.name, **ends, motions=motions, q0=joint.q0, v0=joint.v0)  # type: ignore[arg-type]
+
+
+def _turned(rotor: RotorInertia, joint: Joint, replaced: Mapping[str, _Replaced]) -> RotorInertia:
+    """A rotor whose given axis is in the axes of the interface."""
+    if rotor.axis is None or joint.parent.body not in replaced:
+        return rotor
+    _, (R, _) = replaced[joint.parent.body].frame(joint.name, joint.parent.frame)
+    return dataclasses.replace(rotor, axis=tuple(R @ rotor.axis))
 
 
 def _constants(R: np.ndarray, x: np.ndarray) -> tuple[Motion, ...]:

@@ -33,7 +33,7 @@ class Motor(Declaration):
     inertia J (kg m²), gear ratio G = motor rate over joint rate, viscous friction B (N m s/rad), Coulomb friction T (N m) for
     positive and negative rates.  rate (rad/s), torque (N m): maxima, infinite by default, for information only.  At the
     joint: G²J q̈ + |G|(|G| B q̇ + T); only the rotor's spin about its own axis relative to the link is
-    considered. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
+    considered, as of `RotorInertia` with gyroscopic=False. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
     """
 
     inertia: Nonnegative = 0.0

@@ -37,6 +37,7 @@ from flexmbs.robots.motion import homogeneous, jacobian, pose_of, poses
 from flexmbs.robots.tree import Place, Tree, tree_of
 from flexmbs.robots.urdf import urdf_model
 from flexmbs.robots.urdf_read import read_urdf
+from flexmbs.robots.visuals import Visual
 
 DOWN = (0.0, 0.0, -9.81)
 CONVENTIONS = ("standard", "modified")
@@ -48,7 +49,8 @@ class Robot:
     """A robot of n joint coordinates q in the order of its tree.
 
     model: an ordinary `Model`, of rigid or flexible links, with forces, drives and analyses.  tool: the
-    default frame.  limits (n, 2): of the coordinates, infinite if there are none.  motors: joint → `Motor`.
+    default frame.  limits (n, 2): of the coordinates, infinite if there are none.  motors: joint → `Motor`.  visuals: what the
+    links of a file look like.
     Terms treat every link as rigid in its undeformed shape and take arrays of states: q (..., n) gives D (..., n, n).
     Equations: D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ, D with the motors' inertia. Siciliano et al., Robotics (2009), ch. 7.
     Raises `InputError` for closed loops and joints whose coordinates are not single rotations or translations.
@@ -59,15 +61,17 @@ class Robot:
     tool: FrameRef
     limits: np.ndarray
     motors: Mapping[str, Motor]
+    visuals: tuple[Visual, ...]
 
     def __init__(
         self, model: Model, *, tool: str | FrameRef | None = None, limits: Mapping[str, Sequence[float]] | None = None,
-        motors: Mapping[str, Motor] | None = None, frames: Mapping[str, FrameRef] | None = None,
+        motors: Mapping[str, Motor] | None = None, frames: Mapping[str, FrameRef] | None = None, visuals: Sequence[Visual] = (),
     ) -> None:  # fmt: skip
         if not checked_kind("model", Model, model).bodies:
             raise InputError(f"model '{model.name}': has no bodies; add a link with mass")
         self.model, self.tree = model, tree_of(model)
         self.motors, self._named = given_motors(motors, model), dict(checked_kind("frames", Mapping, frames or {}))
+        self.visuals = tuple(checked_kind(f"visuals[{i}]", Visual, visual) for i, visual in enumerate(visuals))
         self.tool = FrameRef(list(model.bodies)[-1])
         self.tool = self._ref(tool) if tool is not None else self.tool
         free, none, known = (-np.inf, np.inf), Motor(), given_limits(limits, model)
@@ -110,32 +114,35 @@ class Robot:
     @classmethod
     def from_urdf(
         cls, path: str | Path, *, tool: str | None = None, gravity: Sequence[float] = DOWN, payload: Body | None = None,
-        links: Mapping[str, Any] | None = None, allow_outside: bool = False,
+        links: Mapping[str, Any] | None = None, allow_outside: bool = False, unphysical: str = "warn",
     ) -> "Robot":  # fmt: skip
-        """A robot from a URDF file (XML without document types; meshes are not read).
+        """A robot from a URDF file (XML without document types; meshes are not read, see `visuals`).
 
         tool: name of a link, by default the last one without children.  Links without inertia on fixed joints become frames of
         the supporting link, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping
         and friction of <dynamics>, effort and velocity of <limit> become `motors`. For floating joints use
-        `robots.model_from_urdf`. Raises `InputError` with every problem of the file and its line.
+        `robots.model_from_urdf`.  unphysical: inertias that no distribution of mass has are kept with one `ModelWarning`
+        ("warn"), replaced by the nearest physical ones ("repair") or an "error".  Names with "/" have %2F in the model
+        (`urllib.parse.unquote`); frames are found by both. Raises `InputError` with every problem of the file and its line.
         """
-        built = urdf_model(read_urdf(path, allow_outside=allow_outside), base="fixed", gravity=gravity)
+        built = urdf_model(read_urdf(path, allow_outside=allow_outside, unphysical=unphysical), base="fixed", gravity=gravity)
         if tool is not None and (not isinstance(tool, str) or tool not in built.frames):
             raise InputError(f"tool: no link {shown(tool)}; {close_names(str(tool), built.frames)}")
         end = built.tip if tool is None else built.frames[tool]
-        return cls._made(built.model, end, payload, links, built.limits, built.motors, built.frames)
+        return cls._made(built.model, end, payload, links, built.limits, built.motors, built.frames, built.visuals)
 
     @classmethod
     def _made(
         cls, model: Model, tool: FrameRef, payload: Body | None, links: Mapping[str, Any] | None, limits: Mapping[str, Any],
-        motors: Mapping[str, Motor], frames: Mapping[str, FrameRef],
+        motors: Mapping[str, Motor], frames: Mapping[str, FrameRef], visuals: Sequence[Visual] = (),
     ) -> "Robot":  # fmt: skip
         if payload is not None:
             model.add(Fixed(PAYLOAD, tool, model.add(payload)))
         if links:
             model, tool = with_flexible_links(model, links, tool)
             frames = {name: ref for name, ref in frames.items() if ref.body not in links or not ref.frame}
-        return cls(model, tool=tool, limits=limits, motors=motors, frames=frames)
+            visuals = [visual for visual in visuals if visual.link in frames and frames[visual.link].body not in links]
+        return cls(model, tool=tool, limits=limits, motors=motors, frames=frames, visuals=visuals)
 
     @property
     def n(self) -> int:
@@ -260,7 +267,7 @@ class Robot:
         for name, values in position.items():
             model.joints[name] = dataclasses.replace(self.model.joints[name], q0=values, v0=velocity[name])
         limits = {c.joint: tuple(row) for c, row in zip(self.tree.coordinates, self.limits)}
-        return Robot(model, tool=self.tool, limits=limits, motors=self.motors, frames=self._named)
+        return Robot(model, tool=self.tool, limits=limits, motors=self.motors, frames=self._named, visuals=self.visuals)
 
     def _joints(self, values: np.ndarray) -> dict[str, list[float]]:
         """Values by joint in the order of its own coordinates."""

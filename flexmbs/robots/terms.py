@@ -17,7 +17,7 @@ def newton_euler(
     """τ (..., n) of positions, velocities and accelerations (..., n): the recursive Newton–Euler algorithm.
 
     Outward ω, ω̇ and the accelerations of the nodes, inward forces and moments; both recursions are sums over the links above
-    and below a joint. Luh, Walker, Paul, J. Dyn. Sys. Meas. Control 102 (1980) 69.
+    and below a joint; rotors as in `flexmbs.dynamics.rotors`. Luh, Walker, Paul, J. Dyn. Sys. Meas. Control 102 (1980) 69.
     """
     g = tree.gravity if gravity is None else gravity
     pose = poses(tree, q)
@@ -36,9 +36,14 @@ def newton_euler(
     inertia = pose.R @ tree.inertia @ np.swapaxes(pose.R, -1, -2)
     F = tree.mass[:, None] * a + cross(wd, first) + cross(w, cross(w, first))
     N = (inertia @ wd[..., None])[..., 0] + cross(w, (inertia @ w[..., None])[..., 0]) + cross(first, a)
+    tau = tree.rotors.reflected * qdd
+    for k, m, spun in zip(tree.rotors.coordinate, tree.rotors.node, tree.rotors.spin):
+        b = pose.R[..., m, :, :] @ spun
+        tau[..., k] += (b * wd[..., m, :]).sum(axis=-1)
+        N[..., m, :] += b * qdd[..., k, None] + cross(w[..., m, :], b * qd[..., k, None])
     f = below @ F
     n = below @ (N + cross(pose.o, F)) - cross(pose.o, f)
-    return np.asarray((z * n + d * f).sum(axis=-1))
+    return np.asarray((z * n + d * f).sum(axis=-1) + tau)
 
 
 def mass_matrix(tree: Tree, q: np.ndarray) -> np.ndarray:

@@ -37,6 +37,15 @@ class Coordinate(NamedTuple):
     number: int
 
 
+class TreeRotors(NamedTuple):
+    """Rotors of the model: n² I (n,) by coordinate; coordinate, node of the carrier (r,) and n I a (r, 3) of gyroscopic ones."""
+
+    reflected: np.ndarray
+    coordinate: np.ndarray
+    node: np.ndarray
+    spin: np.ndarray
+
+
 class Tree(NamedTuple):
     """n axes in the order of the tree, a parent before its children; lengths in m, masses in kg.
 
@@ -57,6 +66,7 @@ class Tree(NamedTuple):
     first: np.ndarray  # (n, 3) ∫x dm from the node, node axes
     inertia: np.ndarray  # (n, 3, 3) about the node, node axes
     gravity: np.ndarray  # (3,)
+    rotors: TreeRotors
     frames: Mapping[FrameRef, Place]
     before: Mapping[str, str]  # body → the one that supports it
 
@@ -104,12 +114,27 @@ def tree_of(model: Model) -> Tree:
             above[k] += above[parent[k]]
     turn, slide = (np.array([rate(axis[4]) for axis in axes]).reshape(n, 3) for rate in (_turn, _slide))
     R, x = np.array([axis[2] for axis in axes]).reshape(n, 3, 3), np.array([axis[3] for axis in axes]).reshape(n, 3)
+    coordinates = tuple(axis[0] for axis in axes)
     K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
     return Tree(
-        tuple(axis[0] for axis in axes), parent, above, R, x, R @ K, R @ K @ K, (R @ slide[:, :, None])[..., 0],
-        turn, slide, mass, first, inertia, np.array(model.gravity), frames,
+        coordinates, parent, above, R, x, R @ K, R @ K @ K, (R @ slide[:, :, None])[..., 0],
+        turn, slide, mass, first, inertia, np.array(model.gravity), _rotors(model, coordinates, frames), frames,
         {primary.body: primary.frame_p.body for primary in shape.tree},
     )  # fmt: skip
+
+
+def _rotors(model: Model, coordinates: tuple[Coordinate, ...], frames: Mapping[FrameRef, Place]) -> TreeRotors:
+    reflected, rows, spins = np.zeros(len(coordinates)), [], []
+    for rotor in model.rotors.values():
+        joint = model.joints[rotor.joint]
+        k = coordinates.index(Coordinate(rotor.joint, rotor.coordinate))
+        reflected[k] += rotor.reflected
+        carrier = frames[_plain(joint.parent)]
+        if rotor.gyroscopic and carrier.node >= 0:
+            rows.append((k, carrier.node))
+            spins.append(rotor.ratio * rotor.inertia * carrier.R @ rotor.spin_axis(joint))
+    coordinate, node = np.array(rows, int).reshape(-1, 2).T
+    return TreeRotors(reflected, coordinate, node, np.array(spins).reshape(-1, 3))
 
 
 def _through(primary: PrimaryJoint, place: Place, axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]]) -> Place:

@@ -13,29 +13,32 @@ from flexmbs.model.bodies import RigidBody
 from flexmbs.model.frames import Frame, FrameRef
 from flexmbs.model.joints import Fixed, Free, Joint
 from flexmbs.robots.links import Motor
-from flexmbs.robots.urdf_read import JOINTS, Inertial, Urdf, UrdfJoint, read_urdf
+from flexmbs.robots.urdf_read import JOINTS, Inertial, Urdf, UrdfJoint, item_name, read_urdf
+from flexmbs.robots.visuals import Visual
 
 BASES = ("fixed", "floating")
 
 
 class Built(NamedTuple):
-    """The model of a file, positions of its links, limits and motors by joint."""
+    """The model of a file, places of its links by their names there, limits and motors by joint of the model."""
 
     model: Model
     frames: dict[str, FrameRef]
     limits: dict[str, tuple[float, float]]
     motors: dict[str, Motor]
     tip: FrameRef
+    visuals: tuple[Visual, ...]
 
 
 def model_from_urdf(
-    path: str | Path, *, base: str = "fixed", gravity: Sequence[float] = (0.0, 0.0, -9.81), allow_outside: bool = False
+    path: str | Path, *, base: str = "fixed", gravity: Sequence[float] = (0.0, 0.0, -9.81), allow_outside: bool = False,
+    unphysical: str = "warn",
 ) -> Model:  # fmt: skip
     """The model of a URDF file with joints of all kinds, also floating ones.
 
     base: "fixed" root link, or "floating". As `Robot.from_urdf`, but without motors: <dynamics> and limits are ignored.
     """
-    return urdf_model(read_urdf(path, allow_outside=allow_outside), base=base, gravity=gravity).model
+    return urdf_model(read_urdf(path, allow_outside=allow_outside, unphysical=unphysical), base=base, gravity=gravity).model
 
 
 def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
@@ -49,10 +52,10 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
         body, pose = places[link]
         own = frames.setdefault(body, {})
         if body != link:
-            own[link] = pose
+            own[item_name(link)] = pose
         held = [joint for joint in urdf.children[link] if places[joint.child][0] == joint.child]
         own.update({stands[joint.name]: _then(pose, joint.origin) for joint in held})
-    model = Model(urdf.name, gravity=gravity, frames=frames[""])
+    model = Model(item_name(urdf.name), gravity=gravity, frames=frames[""])
     bodies: dict[str, Any] = {"": model.ground}
     for link in order:
         if places[link][0] == link:
@@ -64,22 +67,35 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
                 if carrier is None
                 else _joint(carrier, parent[stands[carrier.name]], bodies[link])
             )
-    where = {link: FrameRef(bodies[body].body, "" if body == link else link) for link, (body, _) in places.items()}
+    _couple_mimics(model, urdf)
+    where = {link: FrameRef(bodies[body].body, "" if body == link else item_name(link)) for link, (body, _) in places.items()}
     leaves = [link for link in order if not urdf.children[link]]
-    moving = [joint for joint in urdf.joints.values() if places[joint.child][0] == joint.child]
+    moving = {item_name(joint.name): joint for joint in urdf.joints.values() if places[joint.child][0] == joint.child}
     return Built(
-        model, where, {joint.name: joint.limits for joint in moving},
-        {joint.name: joint.motor for joint in moving if joint.motor}, where[leaves[-1]],
+        model, where, {name: joint.limits for name, joint in moving.items()},
+        {name: joint.motor for name, joint in moving.items() if joint.motor}, where[leaves[-1]], urdf.visuals,
     )  # fmt: skip
+
+
+def _couple_mimics(model: Model, urdf: Urdf) -> None:
+    """Couple the joints with <mimic>: q = multiplier q_joint + offset, ``joint.mimic``. Raises `InputError`."""
+    problems = [
+        f"{urdf.path}:{joint.line}: joint '{joint.name}': <mimic> is not supported; remove it and drive the joint by a law"
+        for joint in urdf.joints.values()
+        if joint.mimic and item_name(joint.name) in model.joints
+    ]
+    if problems:
+        raise InputError(*problems)
 
 
 def _joint_frames(urdf: Urdf) -> dict[str, str]:
     """Joint → name of its frame on the parent: the joint's name, unless it is that of a link, which may be a frame there too."""
     names: dict[str, str] = {}
-    taken = {*urdf.links, *(joint.name for joint in urdf.joints.values())}
+    links = {item_name(link) for link in urdf.links}
+    taken = {*links, *(item_name(joint.name) for joint in urdf.joints.values())}
     for joint in urdf.joints.values():
-        name = joint.name
-        while name in (urdf.links if name == joint.name else taken):
+        name = own = item_name(joint.name)
+        while name in (links if name == own else taken):
             name += " joint"
         names[joint.name] = name
         taken.add(name)
@@ -106,8 +122,11 @@ def _then(first: Frame, second: Frame) -> Frame:
 
 def _body(link: str, inertial: Inertial | None, frames: dict[str, Frame]) -> RigidBody:
     if inertial is None:
-        return RigidBody(link, mass=0.0, inertia=(0.0, 0.0, 0.0), frames=frames)
-    return RigidBody(link, mass=inertial.mass, com=inertial.com, inertia=inertial.inertia, frames=frames)
+        return RigidBody(item_name(link), mass=0.0, inertia=(0.0, 0.0, 0.0), frames=frames)
+    return RigidBody(
+        item_name(link), mass=inertial.mass, com=inertial.com, inertia=inertial.inertia, frames=frames,
+        unphysical=not inertial.physical,
+    )  # fmt: skip
 
 
 def _root_joint(base: str, ground: Any, body: Any) -> Joint:
@@ -118,5 +137,5 @@ def _root_joint(base: str, ground: Any, body: Any) -> Joint:
 def _joint(joint: UrdfJoint, place: Any, child: Any) -> Joint:
     kind = JOINTS[joint.kind]
     if kind in (Fixed, Free):
-        return kind(joint.name, place, child)
-    return kind(joint.name, place, child, axis=joint.axis)  # type: ignore[call-arg]
+        return kind(item_name(joint.name), place, child)
+    return kind(item_name(joint.name), place, child, axis=joint.axis)  # type: ignore[call-arg]

@@ -1,15 +1,18 @@
 """Links and joints of URDF files (Unified Robot Description Format, wiki.ros.org/urdf/XML)."""
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
+from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, ModelWarning
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.fields import name as checked_name
 from flexmbs.model.fields import switch
@@ -17,6 +20,7 @@ from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from flexmbs.robots.arguments import checked, given_path
 from flexmbs.robots.links import Motor
+from flexmbs.robots.visuals import Visual, visual_path
 from flexmbs.robots.xml_tree import Element, read_xml
 
 JOINTS: dict[str, type[Joint]] = {
@@ -30,14 +34,26 @@ JOINTS: dict[str, type[Joint]] = {
 MOST_SHOWN = 10  # links of a ring
 LIMITED = ("revolute", "prismatic")
 UNDRIVEN = ("fixed", "floating")
+UNPHYSICAL = {"warn": "taken as they are", "repair": "replaced by the nearest physical ones"}  # and "error"
+MODES = (*UNPHYSICAL, "error")
+SIZES = {"box": (("size", 3),), "cylinder": (("radius", 1), ("length", 1)), "sphere": (("radius", 1),)}  # attributes, numbers
 
 
 class Inertial(NamedTuple):
-    """Mass, centre of mass and inertia about it in the axes of the link."""
+    """Mass, centre of mass and inertia about it in the axes of the link; ``physical``: one that a distribution of mass has."""
 
     mass: float
     com: np.ndarray
     inertia: np.ndarray
+    physical: bool
+
+
+class Mimic(NamedTuple):
+    """q = multiplier q_joint + offset."""
+
+    joint: str
+    multiplier: float
+    offset: float
 
 
 class UrdfJoint(NamedTuple):
@@ -51,20 +67,23 @@ class UrdfJoint(NamedTuple):
     axis: tuple[float, ...]
     limits: tuple[float, float]
     motor: Motor | None
+    mimic: Mimic | None
     line: int
 
 
 class Urdf(NamedTuple):
     """Content of a file: links in order with their inertia or None, joints by their child link, the root link.
 
-    children: link → the joints on it, in the order of the file.
+    children: link → the joints on it, in the order of the file.  Names are those of the file.
     """
 
+    path: Path
     name: str
     links: dict[str, Inertial | None]
     joints: dict[str, UrdfJoint]
     root: str
     children: dict[str, list[UrdfJoint]]
+    visuals: tuple[Visual, ...]
 
     def outward(self) -> list[str]:
         """Links, a parent before its children, in the order of the file."""
@@ -75,45 +94,88 @@ class Urdf(NamedTuple):
         return order
 
 
-def read_urdf(path: str | Path, *, allow_outside: bool = False) -> Urdf:
-    """The links and joints of a file; meshes are not read, only their paths checked. Raises `InputError`, a line per problem."""
+def item_name(name: str) -> str:
+    """The name of a link or joint in a model: "%" and characters that names of a model must not have are written as %hex, as is
+    the first letter of "ground".
+
+    `urllib.parse.unquote` gives back the name of the file.
+    """
+    if name == GROUND:
+        return f"%{ord(name[0]):02X}{name[1:]}"
+    kept = "".join(each for each in name if each.isprintable() and each not in "/%")
+    found = quote(name, safe=kept)
+    return found.replace(" ", "%20") if name != name.strip() else found
+
+
+def read_urdf(path: str | Path, *, allow_outside: bool = False, unphysical: str = "warn") -> Urdf:
+    """The links, joints and visuals of a file; meshes are not read, only their paths checked.
+
+    unphysical: what becomes of inertias that no distribution of mass has: "warn", "error" or "repair". Raises `InputError`, a
+    line per problem; a `ModelWarning` names the links with such inertias.
+    """
     path, allow_outside = given_path(path), checked("allow_outside", switch, allow_outside)
+    if unphysical not in MODES:
+        raise InputError(f"unphysical: must be one of {', '.join(MODES)}, not {shown(unphysical)}")
     root = read_xml(path)
     if root.tag != "robot":
         raise InputError(f"{path}:{root.line}: the root element must be <robot>, not <{root.tag[:40]}>")
-    reader = _Reader(path, allow_outside)
+    reader = _Reader(path, allow_outside, unphysical)
     reader.reject_xacro(root)
-    name = reader.value(root, "name", checked_name, "<robot>") if root.attributes.get("name") else path.stem
     elements = reader.named(root, "link")
     links = {link: reader.inertial(element, link) for link, element in elements.items()}
-    joints = [found for key, element in reader.named(root, "joint").items() if (found := reader.joint(element, key, links))]
+    found = {key: reader.joint(element, key, links) for key, element in reader.named(root, "joint").items()}
+    joints = [joint for joint in found.values() if joint]
+    for joint in joints:
+        if joint.mimic and joint.mimic.joint not in found:
+            reader.report(joint.line, f"joint '{joint.name}'.mimic: there is no joint {shown(joint.mimic.joint)}")
     carried = reader.carried(joints)
+    colours = {key: colour for each in root.all("material") if (colour := reader.colour(each)) for key in _key(each)}
+    visuals = tuple(visual for link, element in elements.items() for visual in reader.visuals(element, link, colours))
     reader.check_meshes(root)
-    if GROUND in links and (links[GROUND] or (GROUND in carried and carried[GROUND].kind != "fixed")):
-        reader.say(
-            elements[GROUND],
-            f"link '{GROUND}' has mass or moves, but this is the name of the fixed body of every model; rename it",
-        )
     roots = [link for link in links if link not in carried]
     if not reader.problems:
         reader.check_roots(roots, links, carried)
     if reader.problems:
         raise InputError(*reader.problems)
+    if reader.strange:
+        names = f"link{'s' if len(reader.strange) > 1 else ''} {', '.join(reader.strange)}"
+        remedy = "correct the file" + ("" if unphysical == "repair" else ' or give unphysical="repair"')
+        text = f"{path}: {names}: inertias that no distribution of mass has, {UNPHYSICAL[unphysical]}; {remedy}"
+        warnings.warn(text, ModelWarning, stacklevel=3)
     children: dict[str, list[UrdfJoint]] = {link: [] for link in links}
     for joint in joints:
         children[joint.parent].append(joint)
-    return Urdf(name, links, carried, roots[0], children)
+    return Urdf(path, root.attributes.get("name") or path.stem, links, carried, roots[0], children, visuals)
+
+
+def _key(element: Element) -> list[str]:
+    return [element.attributes["name"]] if "name" in element.attributes else []
+
+
+def nearest_physical(inertia: np.ndarray) -> np.ndarray:
+    """The inertia matrix nearest by Frobenius' norm that a distribution of mass can have.
+
+    J = Σ λ_i n_i n_iᵀ, λ = (σ2 + σ3, σ3 + σ1, σ1 + σ2) with principal second moments σ >= 0 of the nearest λ.
+    """
+    moments, axes = np.linalg.eigh(inertia)
+    of_seconds = np.ones((3, 3)) - np.eye(3)
+    nearest = of_seconds @ nnls(of_seconds, moments)[0]
+    return np.asarray(axes * nearest @ axes.T)
 
 
 class _Reader:
     """Conversion of elements to values; problems are collected with their lines."""
 
-    def __init__(self, path: Path, allow_outside: bool) -> None:
-        self.path, self.allow_outside = path, allow_outside
+    def __init__(self, path: Path, allow_outside: bool, unphysical: str) -> None:
+        self.path, self.allow_outside, self.unphysical = path, allow_outside, unphysical
         self.problems: list[str] = []
+        self.strange: list[str] = []  # links with inertias that no distribution of mass has
 
     def say(self, element: Element, message: str) -> None:
-        self.problems.append(f"{self.path}:{element.line}: {message}")
+        self.report(element.line, message)
+
+    def report(self, line: int, message: str) -> None:
+        self.problems.append(f"{self.path}:{line}: {message}")
 
     def reject_xacro(self, root: Element) -> None:
         for child in root.children:
@@ -125,7 +187,7 @@ class _Reader:
         """The elements of a tag by their names."""
         found: dict[str, Element] = {}
         for element in root.all(tag):
-            name = self.value(element, "name", checked_name, f"<{tag}>")
+            name = self.value(element, "name", _name, f"<{tag}>")
             if name in found:
                 self.say(element, f"{tag} '{name}' is defined twice, first in line {found[name].line}; rename one")
             elif name is not None:
@@ -180,11 +242,45 @@ class _Reader:
         place = self.origin(element, item)
         R = np.array(place.rotation)
         I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        inertia_about, physical = R @ I @ R.T, True
         try:
-            inertia_matrix(I)
+            inertia_matrix(inertia_about)
         except ValueError as error:
-            self.say(inertia or element, f"{item}.inertia: {error}")
-        return Inertial(m, np.array(place.position), R @ I @ R.T)
+            self.strange.append(name)
+            physical = self.unphysical == "repair"
+            if physical:
+                inertia_about = nearest_physical(inertia_about)
+            elif self.unphysical == "error":
+                self.say(inertia or element, f"{item}.inertia: {error}")
+        return Inertial(m, np.array(place.position), inertia_about, physical)
+
+    def visuals(self, link: Element, name: str, colours: dict[str, tuple[float, ...]]) -> list[Visual]:
+        """The pictures of a link; geometries of other kinds have none."""
+        found = []
+        for element in link.all("visual"):
+            item, geometry = f"link '{name}'.visual", element.first("geometry")
+            material = element.first("material")
+            named = None if material is None else colours.get(material.attributes.get("name", ""))
+            colour = (None if material is None else self.colour(material)) or named
+            origin = self.origin(element, item)
+            for shape in [] if geometry is None else geometry.children:
+                at = f"{item}.{shape.tag}"
+                if shape.tag == "mesh" and (file := shape.attributes.get("filename")):
+                    scale = self.numbers(shape, "scale", 3, at) if "scale" in shape.attributes else (1.0, 1.0, 1.0)
+                    found.append(Visual(name, "mesh", visual_path(file, self.path), (), scale, origin, colour))
+                elif shape.tag in SIZES:
+                    size = [x for key, count in SIZES[shape.tag] for x in self.numbers(shape, key, count, at)]
+                    found.append(Visual(name, shape.tag, None, tuple(size), (1.0, 1.0, 1.0), origin, colour))
+        return found
+
+    def colour(self, material: Element) -> tuple[float, ...] | None:
+        """(red, green, blue, alpha) of a material, 0 to 1; None if it has none of its own."""
+        colour = material.first("color")
+        return None if colour is None or "rgba" not in colour.attributes else self.numbers(colour, "rgba", 4, "<material>.color")
+
+    def numbers(self, element: Element, key: str, count: int, item: str) -> tuple[float, ...]:
+        found: tuple[float, ...] | None = self.value(element, key, lambda text: _numbers(text, count), item)
+        return (0.0,) * count if found is None else found
 
     def joint(self, element: Element, name: str, links: dict[str, Inertial | None]) -> UrdfJoint | None:
         item = f"joint '{name}'"
@@ -193,15 +289,22 @@ class _Reader:
         if kind is not None and kind not in JOINTS:
             self.say(element, f"{item}: type {shown(kind)} is unknown; it is one of {', '.join(JOINTS)}")
         ends = [self._end(element, tag, item, links) for tag in ("parent", "child")]
-        if element.first("mimic") is not None:
-            self.say(element, f"{item}: <mimic> is not supported; remove it and drive the joint by a law")
-        axis = element.first("axis")
+        axis = None if kind in UNDRIVEN else element.first("axis")  # which has no meaning there
         direction = (1.0, 0.0, 0.0) if axis is None else self.value(axis, "xyz", _axis, f"{item}.axis")
+        mimic = None if kind in UNDRIVEN else self._mimic(element.first("mimic"), item)
         limits, motor = self._limits(element, kind, item), self._motor(element, kind, item)
         origin = self.origin(element, item)
         if len(self.problems) > known:
             return None
-        return UrdfJoint(name, kind, ends[0], ends[1], origin, direction, limits, motor, element.line)
+        return UrdfJoint(name, kind, ends[0], ends[1], origin, direction, limits, motor, mimic, element.line)
+
+    def _mimic(self, element: Element | None, item: str) -> Mimic | None:
+        if element is None:
+            return None
+        multiplier, offset = (
+            self.number(element, key, f"{item}.mimic", default) for key, default in (("multiplier", 1.0), ("offset", 0.0))
+        )
+        return Mimic(str(self.value(element, "joint", str, f"{item}.mimic")), multiplier, offset)
 
     def _end(self, element: Element, tag: str, item: str, links: dict[str, Inertial | None]) -> str:
         end = element.first(tag)
@@ -323,6 +426,11 @@ def _axis(text: str) -> tuple[float, ...]:
     if not any(values):
         raise ValueError("the axis has zero length; give a direction such as 0 0 1")
     return values
+
+
+def _name(text: str) -> str:
+    checked_name(item_name(text))
+    return text
 
 
 def _zero(_: str = "") -> tuple[float, ...]:

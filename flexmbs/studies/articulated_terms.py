@@ -1,6 +1,6 @@
 """Articulated terms of the recursive formalism at a state: M*_i, f*_i and N_i of the tree, as its sweeps leave them.
 
-    N_i = C_iᵀ M*_i C_i,   f^p_i = M*_i V̇_i − f*_i:
+    N_i = C_iᵀ M*_i C_i + n² I,   f^p_i = M*_i V̇_i − f*_i:
 
 M*_i and f*_i are what body i with all that it carries is to the joint on which it hangs, modes eliminated; cut joints open.
 Theory: docs/theory.md, section 20; Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3.
@@ -12,7 +12,7 @@ import numpy as np
 
 from flexmbs._jit.address import packed
 from flexmbs.dynamics.articulated_sweeps import inward_loads
-from flexmbs.dynamics.articulated_work import COLUMNS, HALF, L_NV, L_S, LOAD, PASSED, TAU, Articulated
+from flexmbs.dynamics.articulated_work import COLUMNS, HALF, L_NV, L_ROTOR, L_S, LOAD, NO_ROTOR, PASSED, SLOPE, TAU, Articulated
 from flexmbs.dynamics.equations import body_forces
 from flexmbs.errors import SolverError
 from flexmbs.formalisms.recursive import Recursive, factor
@@ -88,4 +88,7 @@ def _terms(art: Articulated, i: int) -> ArticulatedTerms:
     M = M + np.tril(M, -1).T + U[:, free] @ U[:, free].T
     h = np.where(driven, art.x[to : to + nv], art.velocity[HALF, to : to + nv])
     f = art.body[i, LOAD : LOAD + 6] + U @ h
-    return ArticulatedTerms(M, f, C[:, free].T @ M @ C[:, free], C, driven)
+    N = C[:, free].T @ M @ C[:, free] + np.diag(art.velocity[SLOPE, to : to + nv][free])
+    if art.link[i, L_ROTOR] != NO_ROTOR:
+        N += C[3:, free].T @ art.spin[i, 3:, None]
+    return ArticulatedTerms(M, f, N, C, driven)

@@ -21,11 +21,12 @@ class FreeBodies:
     """The terms of the equations in absolute coordinates at a state in joint coordinates, bodies in the order of the latter.
 
     A point mass is a rigid body without moments of inertia here, so that it has a twist as the others have.
+    ``rotors``: with those of the model, which couple the bodies.
     """
 
-    def __init__(self, joint: State) -> None:
+    def __init__(self, joint: State, *, rotors: bool = True) -> None:
         model = joint.compiled.model
-        compiled = compile_model(_with_twists(model), "absolute").with_initial_constants(joint.compiled.initial_constants)
+        compiled = compile_model(_with_twists(model, rotors), "absolute").with_initial_constants(joint.compiled.initial_constants)
         start = converted(joint.compiled, started(joint.compiled, joint, joint.t), compiled)
         none = np.zeros(len(start.s)), np.zeros(compiled.n_constraints)
         self.joint = joint
@@ -60,12 +61,13 @@ class FreeBodies:
         return [next(places[item]) for item in row_items(self.joint.compiled)]
 
 
-def _with_twists(model: ModelData) -> ModelData:
+def _with_twists(model: ModelData, rotors: bool) -> ModelData:
     """The model with rigid bodies for point masses."""
     found = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     found.folder = model.folder
     found.joints, found.forces, found.drives = model.joints, model.forces, model.drives
     found.couplings, found.contacts = model.couplings, model.contacts
+    found.rotors = model.rotors if rotors else {}
     for name, body in model.bodies.items():
         if isinstance(body, PointMass):
             body = RigidBody(name, mass=body.mass, inertia=(0.0, 0.0, 0.0), frames=body.frames)

@@ -1,7 +1,8 @@
 """`gibbs`: the function of accelerations of Appell and Gibbs and the quasi-forces of a model at a state.
 
-S(q, s, ṡ) = ½ ∫ a·a dm over all bodies. With quasi-velocities σ, ṡ = C σ̇ + d on the constraints, the equations of motion are
-∂S/∂σ̇ = Π, with the quasi-forces Π = Cᵀ Q of the applied forces Q.
+S(q, s, ṡ) = ½ ∫ a·a dm over all bodies; a rotor adds ½ n² I q̈² + (q̈ b + ω × q̇ b)·ω̇, b = n I a, and terms without accelerations,
+which are left out. With quasi-velocities σ, ṡ = C σ̇ + d on the constraints, the equations of motion are ∂S/∂σ̇ = Π, with the
+quasi-forces Π = Cᵀ Q of the applied forces Q.
 Source: Appell, Traité de mécanique rationnelle II (1904); Lurie, Analytical Mechanics (2002), §4.10 and ch. 7.
 """
 
@@ -11,6 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexmbs.api.model import Model
+from flexmbs.model.joints import Joint
+from flexmbs.model.rotors import RotorInertia
+from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import HasState, State, state_about
 from flexmbs.studies.balance import free_directions
 from flexmbs.studies.jacobians import partition
@@ -90,7 +94,22 @@ def gibbs_functions(here: State, accelerations: np.ndarray) -> np.ndarray:
                 Y = np.einsum("ib,k->ibk", W, x) + np.einsum("ib,k->ibk", np.eye(3), xdd)
                 Y += 2.0 * np.einsum("ib,k->ibk", _skew(spin[k]), xd)
                 found[k] += 0.5 * _elastic(fields.with_modes(data), a[k], W, Y)
+    for rotor in compiled.model.rotors.values():
+        found += _geared(rotor, compiled.model.joints[rotor.joint], motion)
     return found
+
+
+def _geared(rotor: RotorInertia, joint: Joint, motion: SolutionData) -> np.ndarray:
+    """½ n² I q̈² + (q̈ b + ω × q̇ b)·ω̇ at each output"""
+    coordinate = motion.joint(joint.name)
+    rate, growth = (each[:, rotor.coordinate] for each in (coordinate.velocity, coordinate.acceleration))
+    found = 0.5 * rotor.reflected * growth**2
+    if rotor.gyroscopic:
+        carrier = motion.frame(joint.parent)
+        b = rotor.ratio * rotor.inertia * carrier.rotation @ np.array(rotor.spin_axis(joint))
+        moment = growth[:, None] * b + np.cross(carrier.angular_velocity, rate[:, None] * b)
+        found = found + (moment * carrier.angular_acceleration).sum(axis=1)
+    return np.asarray(found)
 
 
 def _rigid(compiled: Compiled, i: int, a: np.ndarray, W: np.ndarray) -> float:

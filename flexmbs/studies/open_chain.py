@@ -21,8 +21,8 @@ from flexmbs.studies.jacobians import body_jacobian
 
 @dataclass(frozen=True, eq=False)
 class OpenChain:
-    """M (ny, ny) block-diagonal, f_c and f_t (ny,), B (6 nb, ny), C (6 nb, nη), a_rel (6 nb,), J (ny, ns), a_bar (ny,),
-    G_s (nc, ny), gamma_bar_s and gamma_s (nc,) of the velocities y = (V_i, q̇_f,i) of all bodies.
+    """M (ny, ny), block-diagonal but for rotors, f_c and f_t (ny,), B (6 nb, ny), C (6 nb, nη), a_rel (6 nb,), J (ny, ns),
+    a_bar (ny,), G_s (nc, ny), gamma_bar_s and gamma_s (nc,) of the velocities y = (V_i, q̇_f,i) of all bodies.
 
     f_c: quadratic velocity forces of the bodies; f_t: weight, elastic and applied forces.  J: y = J s; a_bar: ẏ = J ṡ + ā.
     G_s: rows of cut joints, drives and user rows, in the order of the constraints in joint coordinates.
@@ -70,13 +70,14 @@ def open_chain(state: State, art: Articulated) -> OpenChain:
     at = [6 * i + int(system.tree.nf[:i].sum()) for i in range(len(system.tree.nf))]
     J, a_bar = np.zeros((B.shape[1], len(state.s))), np.zeros(B.shape[1])
     rates, known, forces, bodies = bias_rates(state), free.terms, free.forces, []
+    alone = FreeBodies(state, rotors=False) if state.compiled.model.rotors else free
     for i, (name, first) in enumerate(zip(state.compiled.bodies, at)):
         n, to = int(system.tree.nf[i]), int(system.tree.sf_at[i])
         own, twist = slice(first, first + 6 + n), slice(first, first + 6)
         J[twist], a_bar[twist] = body_jacobian(state, name), rates[i]
         J[first + 6 : first + 6 + n, to : to + n] = np.eye(n)
         K, D = system.bodies.k_ff[i, :n, :n], system.bodies.d_ff[i, :n, :n]
-        bodies.append(BodyTerms(name, known.M[own, own], forces.Q_v[own], forces.applied[own], K, D))
+        bodies.append(BodyTerms(name, alone.terms.M[own, own], alone.forces.Q_v[own], alone.forces.applied[own], K, D))
     gamma_bar = known.gd - known.G @ (J @ state.s)
     return OpenChain(
         tuple(bodies), known.M, forces.Q_v, forces.applied, B, C, B @ a_bar, J, a_bar, known.G, gamma_bar, known.gamma

@@ -23,9 +23,10 @@ from flexmbs.system.compile_couplers import compile_couplers
 from flexmbs.system.compile_forces import JointPlace, compile_forces, table
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.compile_relations import relation_record
+from flexmbs.system.compile_rotors import compile_rotors
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
-from flexmbs.system.records import Couplers, Couplings, Cuts, Drives, Joints, System, Tree, columns
+from flexmbs.system.records import Couplers, Couplings, Cuts, Drives, Joints, Rotors, System, Tree, columns
 from flexmbs.system.topology import Topology, topology
 
 
@@ -83,13 +84,15 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     couplers, paths = compile_couplers(model, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts)))
     drives, nc = _drives(model, shape, cuts, places, laws)
     forces, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
+    rotors, paths = compile_rotors(model, shape, places, frames.number, paths)
     contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
         drives=drives, couplers=couplers, laws=laws.record(), forces=forces, samplers=samplers, contacts=contacts,
-        couplings=couplings, paths=np.array(paths, np.int64),
-        elimination=_elimination(model, shape, tree, cuts, couplers, drives, couplings, paths), gravity=np.array(model.gravity),
+        couplings=couplings, rotors=rotors, paths=np.array(paths, np.int64),
+        elimination=_elimination(model, shape, tree, cuts, couplers, drives, (couplings, rotors), paths),
+        gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
     return Compiled(
@@ -244,7 +247,7 @@ def _elimination(
     cuts: Cuts,
     couplers: Couplers,
     drives: Drives,
-    couplings: Couplings,
+    coupled: tuple[Couplings, Rotors],
     paths: list[int],
 ) -> Elimination:
     """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its
@@ -274,9 +277,10 @@ def _elimination(
     for d, body in enumerate(driven):
         pairs.append((body, nb + ncut + m + d))
         after[nb + ncut + m + d] = {body}
-    for at, end in zip(couplings.path, couplings.path_end):
-        path = paths[at:end]
-        pairs += [(i, j) for i in path for j in path if i < j]
+    for record in coupled:
+        for at, end in zip(record.path, record.path_end):
+            path = paths[at:end]
+            pairs += [(i, j) for i in path for j in path if i < j]
     return symbolic(sizes, signs, pairs, after)
 
 

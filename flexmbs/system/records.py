@@ -187,6 +187,23 @@ class Couplings(NamedTuple):
     path_end: np.ndarray
 
 
+class Rotors(NamedTuple):
+    """Rotors geared to joint coordinates: body of a primary joint or −1, cut joint or −1, its velocity; the carrier's frame.
+
+    Their bodies: those whose velocities enter, `System.paths` from ``path`` to ``path_end``. (n,)
+    """
+
+    body: np.ndarray
+    cut: np.ndarray
+    v: np.ndarray
+    frame: np.ndarray
+    reversed: np.ndarray  # 1: a primary joint whose parent is the body that it carries in the tree
+    path: np.ndarray
+    path_end: np.ndarray
+    reflected: np.ndarray  # n² I
+    spin: np.ndarray  # (n, 3) n I a in the axes of the carrier's frame, zero without the gyroscopic part
+
+
 class Laws(NamedTuple):
     """Scalar laws: kind, index of the first parameter in `value`, address of a user function."""
 
@@ -338,7 +355,8 @@ class System(NamedTuple):
     samplers: Samplers
     contacts: Contacts
     couplings: Couplings
-    paths: np.ndarray  # bodies that move a cut joint, a coupler or a coupling
+    rotors: Rotors
+    paths: np.ndarray  # bodies that move a cut joint, a coupler, a coupling or a rotor
     elimination: Elimination
     gravity: np.ndarray  # (3,)
     layout: np.ndarray  # (5,) nb, nq, ns, nc, nz
@@ -417,6 +435,13 @@ class ContactState(NamedTuple):
     covectors: np.ndarray  # (n, 18) of normal and tangents on the relative twist, axes of frame b
 
 
+class RotorMotion(NamedTuple):
+    """Frames that carry the rotors, and the inertia forces of these."""
+
+    pair: Pairs  # of the carrier's frame b alone
+    load: np.ndarray  # (n, 4) generalized force on the coordinate; moment on the carrier, axes of its frame
+
+
 class ConstraintValues(NamedTuple):
     """g, G s + γ̄ and G ṡ − γ of the constraint rows; (nc,)."""
 
@@ -461,6 +486,7 @@ class Work(NamedTuple):
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
     loads: np.ndarray  # (njf, 8) loads of the joints of loaded joint forces, and those before
     contact: ContactState
+    rotor: RotorMotion
 
 
 class Equations(NamedTuple):

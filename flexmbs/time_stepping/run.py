@@ -445,7 +445,8 @@ def facts(compiled: Compiled) -> Facts:
     free = bool((system.tree.parent < 0).all())
     rigid = not system.tree.nf.any() and compiled.topology.coordinates == "absolute"
     nonlinear = any(rows.law.strongly_nonlinear.any() for rows in system.forces) or bool((system.contacts.law_kernel >= 0).any())
-    return Facts(nq, ns, nz, nc, len(system.contacts.a), free, free and rigid, nonlinear)
+    constant = free and rigid and not len(system.rotors.body)
+    return Facts(nq, ns, nz, nc, len(system.contacts.a), free, constant, nonlinear)
 
 
 def contact_data(system: System, work: Work) -> ContactData:

@@ -30,7 +30,9 @@ from flexmbs.model.laws import JointLaw, TimeLaw
 from flexmbs.model.motions import Motion
 from flexmbs.model.parts import parts
 
-FAMILIES: tuple[type[Declaration], ...] = (Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive, Coupling)
+FAMILIES: tuple[type[Declaration], ...] = (
+    Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive, Coupling, fm.RotorInertia,
+)  # fmt: skip
 RELATIONS = (
     "knife-edge", "rolling-disc", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic", "velocity-rows",
 )  # fmt: skip
@@ -57,7 +59,7 @@ def registered() -> list[str]:
 def contents(model: fm.Model) -> Counter[str]:
     """How many of each kind a model holds, laws within items and motions of joints too."""
     found: Counter[str] = Counter()
-    sections = (model.bodies, model.joints, model.forces, model.drives, model.couplings, model.contacts)
+    sections = (model.bodies, model.joints, model.forces, model.drives, model.couplings, model.contacts, model.rotors)
     for item in (item for section in sections for item in section.values()):
         found.update(
             map(_labels, (item, *(part for _, part in parts(item) if isinstance(part, Declaration) and part is not item)))
@@ -135,6 +137,8 @@ def _whole(rng: Random) -> fm.Model | None:
         _add_coupling(model, f"coupling {i}", each)
     for i in range(int(rng.integers(0, 5))):
         _add_force(model, f"force {i}", rng)
+    for i in range(int(rng.choice([0, 0, 1, 2]))):
+        _add_rotor(model, f"rotor {i}", rng)
     return model
 
 
@@ -410,6 +414,19 @@ def _general_coupling(kind: str, name: str, names: list[str], rng: Random) -> An
     return fm.HolonomicCoupling(name, names, **choices[int(rng.integers(4))])
 
 
+def _add_rotor(model: fm.Model, name: str, rng: Random) -> None:
+    """A rotor on any coordinate with a position, gyroscopic where it may be."""
+    able = [(j, at[0]) for j, joint in model.joints.items() for at in driven_coordinates(joint)]
+    if not able:
+        return
+    joint, v = able[int(rng.integers(len(able)))]
+    carrier = model.bodies.get(model.joints[joint].parent.body)
+    spins = model.joints[joint].nv == 1 and not isinstance(carrier, fm.PointMass) and bool(rng.random() < 0.8)
+    axis = {"axis": some_axis(rng)} if spins and rng.random() < 0.5 else {}
+    ratio = float(rng.choice([-1, 1])) * rng.uniform(1.0, 6.0)
+    model.add(fm.RotorInertia(name, joint, inertia=rng.uniform(5e-3, 3e-2), ratio=ratio, gyroscopic=spins, coordinate=v, **axis))
+
+
 def _add_force(model: fm.Model, name: str, rng: Random) -> None:
     """A force of any kind on any joint or frame."""
     able = [(j, at[0]) for j, joint in model.joints.items() for at in driven_coordinates(joint)]
@@ -476,7 +493,7 @@ def _joint_force(kind: str, name: str, joint: str, v: int, rng: Random) -> Any:
 def described(model: fm.Model) -> Iterator[str]:
     """One line for each item."""
     yield f"cuts {model.cuts}"
-    for section in (model.bodies, model.joints, model.forces, model.drives, model.couplings, model.contacts):
+    for section in (model.bodies, model.joints, model.forces, model.drives, model.couplings, model.contacts, model.rotors):
         for name, item in section.items():
             ends = [f"{key} {getattr(item, key)}" for key in ENDS if key in item.__dict__]
             yield " ".join([item.section, item.kind, f"'{name}'", *ends])

@@ -79,7 +79,8 @@ def test_names_are_taken_once() -> None:
 
 @pytest.mark.parametrize("item", [fm.Frame(), fm.Constant(1.0), "bodies", None])
 def test_only_items_are_added(item) -> None:
-    assert "it takes bodies, joints, forces, drives, couplings and contacts" in problems_of(lambda: chain(1).add(item))[0]
+    takes = "it takes bodies, joints, forces, drives, couplings, contacts and rotors"
+    assert takes in problems_of(lambda: chain(1).add(item))[0]
 
 
 @pytest.mark.parametrize(
@@ -289,9 +290,9 @@ def test_arrays_are_accepted_wherever_lists_are() -> None:
 
 def test_every_kind_passes_the_check(tmp_path) -> None:
     model = with_every_kind(tmp_path)
-    families = ("bodies", "joints", "forces", "drives", "couplings", "contacts")
+    families = ("bodies", "joints", "forces", "drives", "couplings", "contacts", "rotors")
     declared = {(family, kind) for family in families for kind in _kinds(model, family)}
-    assert len(declared) == 3 + 13 + 9 + 1 + 8 + 7
+    assert len(declared) == 3 + 13 + 9 + 1 + 8 + 7 + 1
     assert errors(model) == []
 
 

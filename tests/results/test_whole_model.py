@@ -96,9 +96,8 @@ def test_the_compiled_model_is_the_same(solution: Solution, read: Solution) -> N
     """All records: numbers of forces, drives, laws, lengths of springs."""
     for name, record, other in zip(solution.compiled.system._fields, solution.compiled.system, read.compiled.system):
         same((name, record), (name, other))
-    assert [list(read.model.items(key)) for key in ("joints", "forces", "drives", "couplings", "contacts")] == [
-        list(solution.model.items(key)) for key in ("joints", "forces", "drives", "couplings", "contacts")
-    ]
+    sections = ("joints", "forces", "drives", "couplings", "contacts", "rotors")
+    assert [list(read.model.items(key)) for key in sections] == [list(solution.model.items(key)) for key in sections]
     assert read.model.forces == solution.model.forces
     assert read.model.drives == solution.model.drives
     assert read.model.run == solution.model.run

@@ -367,7 +367,6 @@ def test_payload_is_carried_by_the_tool() -> None:
         (lambda: ComputedTorque(puma560(), Quintic(A, B, 1.0), 1.0, 1.0), "path: has 2 coordinates and the robot 6"),
         (lambda: PDGravity(arm(), Quintic(A, B, 1.0), (1.0, -1.0), 1.0), "kp: must be one number >= 0 or 2 of them"),
         (lambda: controlled(puma560(), PDGravity(arm(), Quintic(A, B, 1.0), 1.0, 1.0)), "controller: its coord"),
-        (lambda: controlled(puma560(), PDGravity(puma560(), STILL, 1.0, 1.0)), "motor of 'joint1': rotor inertia"),
         (lambda: Quintic(("0",), ("1",), 1.0), "q0: must be numbers"),
         (lambda: Quintic(A, B, 1e300), r"duration: must be in 1e-100 … 1e\+100 s"),
         (lambda: Quintic(A, B, 1.0, v0=(1.0, 2.0, 3.0)), r"v0: must be one number or 2, not the shape \(3,\)"),

@@ -1,0 +1,122 @@
+"""Rotors behind gears, such as those of motors."""
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.model.bodies import PointMass, RigidBody
+from flexmbs.model.fields import Index, Positive, Switch, Vector, number, unit_axis
+from flexmbs.model.frames import JointLike
+from flexmbs.model.item import CoordinateUse, Item
+
+if TYPE_CHECKING:
+    from flexmbs.model.joints import Joint
+    from flexmbs.model.model import ModelData
+
+
+def _ratio(value: object) -> float:
+    """A number other than zero."""
+    found = number(value)
+    if found == 0.0:
+        raise ValueError("must not be 0: the rotor would not turn")
+    return found
+
+
+def _optional_axis(value: object) -> Any:
+    return None if value is None else unit_axis(value)
+
+
+class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
+    """A rotor on the parent of a joint that spins at n q̇ relative to it, geared to the coordinate q.
+
+    T = ½ n² I q̇² + n I q̇ a·ω, with the angular velocity ω of the joint's parent frame: what the spin adds to the kinetic energy
+    ½ I (a·ω)² that the rotor has at rest. The mass and the inertia of the rotor at rest belong to the body that carries it.
+    Without the gyroscopic part T = ½ n² I q̇², an armature. Siciliano et al., Robotics (2009), section 7.1.1; docs/theory.md,
+    section 56.
+
+    Parameters
+    ----------
+    joint : joint
+        The joint, by handle or name; the rotor sits on its parent.
+    inertia : float [kg m²]
+        Moment of inertia I of the rotor about its axis.
+    ratio : float [1 or rad/m]
+        Gear ratio n, spin of the rotor over the rate of the coordinate; negative if it turns the other way.
+    axis : "x" … "-z", 3 floats or None
+        Axis of spin in the joint's parent frame; by default the axis of the joint.
+    gyroscopic : bool
+        Whether the angular momentum n I q̇ a turns with the parent and acts on it; needs a joint with one coordinate.
+    coordinate : int
+        Index of the degree of freedom of the joint, from 0.
+    """
+
+    joint: JointLike = dataclasses.field(kw_only=False)
+    inertia: Positive
+    ratio: Annotated[float, BeforeValidator(_ratio)] = 1.0
+    axis: Annotated[Any, BeforeValidator(_optional_axis)] = None
+    gyroscopic: Switch = True
+    coordinate: Index = 0
+
+    @model_validator(mode="after")
+    def _axis_is_used(self) -> "RotorInertia":
+        if self.axis is not None and not self.gyroscopic:
+            raise NestedError([Problem(("axis",), "has no meaning without gyroscopic = true; remove one of them")])
+        return self
+
+    @property
+    def reflected(self) -> float:
+        """n² I (kg m², of a translation kg)"""
+        return float(self.ratio**2 * self.inertia)
+
+    def coordinate_used(self) -> CoordinateUse:
+        """The degree of freedom to which it is geared."""
+        return CoordinateUse(self.joint, self.coordinate)
+
+    def spin_axis(self, joint: "Joint") -> Vector:
+        """Unit vector a of the spin in the axes of the joint's parent frame."""
+        if self.axis is not None:
+            given: Vector = self.axis
+            return given
+        R = np.eye(3)
+        for motion in joint.motions:
+            if motion.nv:
+                v, w = np.split(np.array(motion.unit_twist), 2)
+                return tuple(float(x) for x in R @ (w if w.any() else v))
+            R = R @ np.array(motion.rotation)
+        raise ValueError(f"joint '{joint.name}' has no motion")
+
+
+def rotor_problems(model: "ModelData") -> list[Problem]:
+    """Gyroscopic rotors on joints with several coordinates and on point masses."""
+    found = []
+    for name, rotor in model.rotors.items():
+        joint = model.joints.get(rotor.joint)
+        if joint is None or not rotor.gyroscopic:
+            continue
+        path = ("rotors", name, "joint")
+        if joint.nv > 1:
+            text = f"joint '{joint.name}' has {joint.nv} coordinates: which of its parts carries the rotor is open"
+            found.append(Problem(path, f"{text}; take a body between joints of one coordinate, or gyroscopic = false"))
+        elif isinstance(model.bodies.get(joint.parent.body), PointMass):
+            text = f"its carrier '{joint.parent.body}' is a point mass, which has no angular velocity"
+            found.append(Problem(path, f"{text}; take a rigid body, or gyroscopic = false"))
+    return found
+
+
+def rotor_warnings(model: "ModelData") -> list[Problem]:
+    """Rotors with more inertia than the rigid bodies of which they are parts."""
+    found = []
+    for name, rotor in model.rotors.items():
+        joint = model.joints[rotor.joint]
+        body = model.bodies.get(joint.parent.body)
+        if not rotor.gyroscopic or not isinstance(body, RigidBody):
+            continue
+        a = np.array(body.frames[joint.parent.frame].rotation if joint.parent.frame else np.eye(3)) @ rotor.spin_axis(joint)
+        own = float(a @ np.array(body.inertia) @ a)
+        if rotor.inertia > own * (1.0 + 1e-9):
+            text = f"{rotor.inertia:g} kg m² exceeds the inertia {own:.4g} of its carrier '{body.name}' about the axis"
+            found.append(Problem(("rotors", name, "inertia"), f"{text}; the rotor at rest is a part of that body: add it there"))
+    return found

@@ -1,0 +1,38 @@
+"""What links look like: visual elements of URDF files, by file names; nothing is read."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from flexmbs.model.frames import Frame
+
+
+class Visual(NamedTuple):
+    """A picture of a link.
+
+    kind "mesh" with ``file``, enlarged by ``scale``, or a primitive with ``size`` in m: "box" (x, y, z), "cylinder" (radius,
+    length along z), "sphere" (radius,), centred at ``origin``, the pose in the link's frame. colour: (red, green, blue, alpha), 0
+    to 1, or None. ``Robot.pose(q, visual.link)`` is the pose of that frame.
+    """
+
+    link: str
+    kind: str
+    file: Path | None
+    size: tuple[float, ...]
+    scale: tuple[float, ...]
+    origin: Frame
+    colour: tuple[float, ...] | None
+
+
+def visual_path(name: str, urdf: Path) -> Path:
+    """The path of a mesh that a URDF file names: relative to its folder, or ``package://package/…`` with the package among the
+    folders above the file or beside them; else in the folder of the file."""
+    place, count = re.subn(r"^package://", "", name.replace("\\", "/"))
+    if not count:
+        return urdf.parent / re.sub(r"^file://", "", place)
+    package, _, inside = place.partition("/")
+    for folder in urdf.absolute().parents:
+        for base in (folder, folder / package):
+            if base.name == package and (base / inside).exists():
+                return base / inside
+    return urdf.parent / place
