@@ -113,7 +113,7 @@ def guarded(report: Report, what: str, kind: str = "") -> Iterator[None]:
         raise Overtime
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS, 1.0)  # again each second: an exception at the border of a C function is lost
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -129,7 +129,7 @@ def guarded(report: Report, what: str, kind: str = "") -> Iterator[None]:
         place = traceback.extract_tb(error.__traceback__)[-1]
         report.failures.append(f"{what}: {type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})")
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
     for each in caught:
         report.warned[f"{each.category.__name__}: {general(str(each.message))}"] += 1
