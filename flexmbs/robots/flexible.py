@@ -72,6 +72,8 @@ def with_flexible_links(model: Model, links: Mapping[str, Any], tool: FrameRef) 
         made.add(_moved(joint, replaced))
     for force in model.forces.values():
         made.add(force)
+    for coupling in model.couplings.values():
+        made.add(coupling)
     for rotor in model.rotors.values():
         made.add(_turned(rotor, model.joints[rotor.joint], replaced))
     return made, _tool(made, replaced[tool.body], tool) if tool.body in replaced else tool

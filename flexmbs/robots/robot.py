@@ -28,6 +28,7 @@ from flexmbs.robots.arguments import (
     given_poses,
     real_array,
 )
+from flexmbs.robots.coupled import couplings_of
 from flexmbs.robots.dh import BASE, dh_model, joint_name, table_rows
 from flexmbs.robots.euler import euler_rates
 from flexmbs.robots.flexible import with_flexible_links
@@ -53,7 +54,10 @@ class Robot:
     links of a file look like.
     Terms treat every link as rigid in its undeformed shape and take arrays of states: q (..., n) gives D (..., n, n).
     Equations: D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ, D with the motors' inertia. Siciliano et al., Robotics (2009), ch. 7.
-    Raises `InputError` for closed loops and joints whose coordinates are not single rotations or translations.
+    Couplings A q = b of the model, such as <mimic> of URDF files, leave all joint coordinates in q: poses, Jacobians, D, C, g and
+    `inverse_dynamics` are those of the tree, `forward_dynamics`, `inverse_kinematics` and runs of the model obey them.
+    Raises `InputError` for closed loops, joints whose coordinates are not single rotations or translations and couplings that
+    depend on time.
     """
 
     model: Model
@@ -70,6 +74,7 @@ class Robot:
         if not checked_kind("model", Model, model).bodies:
             raise InputError(f"model '{model.name}': has no bodies; add a link with mass")
         self.model, self.tree = model, tree_of(model)
+        self._coupled = couplings_of(model, self.tree.coordinates)
         self.motors, self._named = given_motors(motors, model), dict(checked_kind("frames", Mapping, frames or {}))
         self.visuals = tuple(checked_kind(f"visuals[{i}]", Visual, visual) for i, visual in enumerate(visuals))
         self.tool = FrameRef(list(model.bodies)[-1])
@@ -119,9 +124,9 @@ class Robot:
         """A robot from a URDF file (XML without document types; meshes are not read, see `visuals`).
 
         tool: name of a link, by default the last one without children.  Links without inertia on fixed joints become frames of
-        the supporting link, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping
-        and friction of <dynamics>, effort and velocity of <limit> become `motors`. For floating joints use
-        `robots.model_from_urdf`.  unphysical: inertias that no distribution of mass has are kept with one `ModelWarning`
+        the supporting link, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping and
+        friction of <dynamics>, effort and velocity of <limit> become `motors`, <mimic> a `LinearCoupling`. For floating joints
+        use `robots.model_from_urdf`.  unphysical: inertias that no distribution of mass has are kept with one `ModelWarning`
         ("warn"), replaced by the nearest physical ones ("repair") or an "error".  Names with "/" have %2F in the model
         (`urllib.parse.unquote`); frames are found by both. Raises `InputError` with every problem of the file and its line.
         """
@@ -211,11 +216,13 @@ class Robot:
 
         start (..., n): first start, by default the middle of the limits; the others are random (``seed``) within the limits, or
         a half turn or the robot's reach to both sides.  tolerance: in m and rad.  turned=False: positions only, any rotation.
-        ``success``: where it converged. Raises `InputError`.
+        ``success``: where it converged. Coupled coordinates that do not move the frame are made to obey their couplings. Raises
+        `InputError`, also for frames that coupled coordinates move.
         """
         wanted = given_poses(pose)
         flat, most = wanted.reshape(-1, 4, 4), checked_count("iterations", iterations)
         place, span = self._place(frame), self._span()
+        self._without_couplings(place)
         given = span.mean(axis=1) if start is None else np.clip(self._q(start, "start"), *self.limits.T)
         first = self._like("start", given, (*wanted.shape[:-2], self.n)).reshape(1, len(flat), self.n)
         more, seed = checked_count("starts", starts) - 1, checked_count("seed", seed, 0)
@@ -224,10 +231,14 @@ class Robot:
         task = Task(self.tree, place, flat[:, :3, :3], flat[:, :3, 3], self.limits, self._reach(), turned)
         tolerance = checked("tolerance", positive, tolerance)
         found = solve(task, np.concatenate([first, others]), tolerance, most)
+        if len(self._coupled.b):
+            q = self._coupled.nearest(found.q)
+            inside = ((q >= self.limits[:, 0] - tolerance) & (q <= self.limits[:, 1] + tolerance)).all(axis=-1)
+            found = found._replace(q=q, success=found.success & inside)
         return Found(*(part.reshape((*wanted.shape[:-2], *part.shape[1:])) for part in found))
 
     def mass_matrix(self, q: ArrayLike) -> np.ndarray:
-        """D (..., n, n), symmetric positive definite, with the motors' inertia G²J on its diagonal."""
+        """D (..., n, n) of the tree, symmetric positive definite, with the motors' inertia G²J on its diagonal."""
         return terms.mass_matrix(self.tree, self._q(q)) + np.diag(self._armature)
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
@@ -245,15 +256,23 @@ class Robot:
         return np.asarray(viscous * rate + up * (rate > 0.0) + down * (rate < 0.0))
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
-        """τ (..., n) for a motion: recursive Newton–Euler sweeps, motor inertia and friction."""
+        """τ (..., n) for a motion: recursive Newton–Euler sweeps, motor inertia and friction.
+
+        Forces at which couplings carry nothing; with q̇ = N u all τ with the same Nᵀτ make the same motion.
+        """
         q, qd, qdd = self._states(q, qd, qdd)
         return terms.newton_euler(self.tree, q, qd, qdd) + self._armature * qdd + self.friction(qd)
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
-        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises `SolverError` if D is singular."""
+        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises `SolverError` if D is singular.
+
+        With couplings A q = b and A N = 0: q̈ = N u̇, NᵀD N u̇ = Nᵀ(τ − C q̇ − g − friction).
+        """
         q, qd, tau = self._states(q, qd, tau)
         needed = self.inverse_dynamics(q, qd, np.zeros_like(q))
-        return terms.accelerations(self.mass_matrix(q), tau - needed, self.coordinates)
+        N = self._coupled.N
+        names = [self.coordinates[k] for k in self._coupled.independent]
+        return np.asarray(terms.accelerations(N.T @ self.mass_matrix(q) @ N, (tau - needed) @ N, names) @ N.T)
 
     def state(self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> State:
         """The model's `State` at coordinates q (n,), rates and accelerations, for all analyses of the model."""
@@ -290,6 +309,14 @@ class Robot:
 
     def _place(self, frame: str | FrameRef | None) -> Place:
         return self.tree.frames[self.tool if frame is None else self._ref(frame)]
+
+    def _without_couplings(self, place: Place) -> None:
+        """Raises `InputError` if coupled coordinates move a place."""
+        moved = self.tree.above[place.node] if place.node >= 0 else np.zeros(self.n)
+        coupled = [name for name, k in zip(self.coordinates, np.abs(self._coupled.A).sum(axis=0) * moved) if k]
+        if coupled:
+            text = f"inverse kinematics: the frame is moved by coupled coordinates, {', '.join(coupled)}"
+            raise InputError(f"{text}; choose a frame before them, such as the link that carries their joints")
 
     def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
         values = real_array(key, q)

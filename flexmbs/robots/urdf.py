@@ -1,6 +1,7 @@
 """Models of robots from URDF files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,13 +11,15 @@ from flexmbs.api.model import Model
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import RigidBody
+from flexmbs.model.couplings import LinearCoupling
 from flexmbs.model.frames import Frame, FrameRef
 from flexmbs.model.joints import Fixed, Free, Joint
 from flexmbs.robots.links import Motor
-from flexmbs.robots.urdf_read import JOINTS, Inertial, Urdf, UrdfJoint, item_name, read_urdf
+from flexmbs.robots.urdf_read import JOINTS, Inertial, Mimic, Urdf, UrdfJoint, item_name, read_urdf
 from flexmbs.robots.visuals import Visual
 
 BASES = ("fixed", "floating")
+ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 
 
 class Built(NamedTuple):
@@ -37,6 +40,7 @@ def model_from_urdf(
     """The model of a URDF file with joints of all kinds, also floating ones.
 
     base: "fixed" root link, or "floating". As `Robot.from_urdf`, but without motors: <dynamics> and limits are ignored.
+    Joints with <mimic> have a `LinearCoupling` of their name.
     """
     return urdf_model(read_urdf(path, allow_outside=allow_outside, unphysical=unphysical), base=base, gravity=gravity).model
 
@@ -78,14 +82,49 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
 
 
 def _couple_mimics(model: Model, urdf: Urdf) -> None:
-    """Couple the joints with <mimic>: q = multiplier q_joint + offset, ``joint.mimic``. Raises `InputError`."""
+    """Couple the joints with <mimic>: q − multiplier q_joint = offset; their initial positions follow. Raises `InputError`."""
+    joints = {joint.name: joint for joint in urdf.joints.values()}
+    mimics = {name: joint.mimic for name, joint in joints.items() if joint.mimic}
     problems = [
-        f"{urdf.path}:{joint.line}: joint '{joint.name}': <mimic> is not supported; remove it and drive the joint by a law"
-        for joint in urdf.joints.values()
-        if joint.mimic and item_name(joint.name) in model.joints
+        f"{urdf.path}:{joints[name].line}: joint '{name}'.mimic: {text}"
+        for name, mimic in mimics.items()
+        if (text := _mimic_problem(name, mimic, joints))
     ]
     if problems:
         raise InputError(*problems)
+    for name, mimic in mimics.items():
+        own, start = item_name(name), _start(mimic, mimics)
+        if start:
+            model.joints[own] = replace(model.joints[own], q0=start)
+        others = {item_name(mimic.joint): -mimic.multiplier} if mimic.multiplier else {}
+        model.add(LinearCoupling(own, {own: 1.0, **others}, offset=mimic.offset))
+
+
+def _start(mimic: Mimic, mimics: Mapping[str, Mimic]) -> float:
+    """Position of a joint with <mimic> where the joint at the end of its chain has none."""
+    position, factor, at = 0.0, 1.0, mimic
+    while True:
+        position, factor = position + factor * at.offset, factor * at.multiplier
+        if at.joint not in mimics:
+            return position
+        at = mimics[at.joint]
+
+
+def _mimic_problem(name: str, mimic: Mimic, joints: Mapping[str, UrdfJoint]) -> str:
+    """What is wrong with a <mimic>, "" if nothing is."""
+    for each in (name, mimic.joint):
+        if joints[each].kind not in ONE_COORDINATE:
+            return f"joint '{each}' is {joints[each].kind}; only {', '.join(ONE_COORDINATE)} joints can be coupled"
+    seen, at = [name], mimic
+    while at.joint not in seen:
+        seen.append(at.joint)
+        following = joints[at.joint].mimic
+        if following is None:
+            return ""
+        at = following
+    if at.joint != name:
+        return ""  # of the joints in the ring
+    return f"follows itself, {' → '.join([*seen, name])}; remove one <mimic>"
 
 
 def _joint_frames(urdf: Urdf) -> dict[str, str]:

@@ -141,7 +141,7 @@ WRONG = {
     "ring": (robot(*AB, FIXED, *CD, joint("k", "fixed", "c", "d"), joint("m", "fixed", "d", "c")), "c → d → c form"),
     "two roots": (robot(*AB), "2 links have no parent: a, b; join them to one"),
     "joint type": (robot(*AB, joint("j", "ball", "a", "b")), "joint 'j': type 'ball' is unknown; it is one of revolute"),
-    "mimic": (robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="j"/>')), ":4: joint 'j': <mimic> is not supported"),
+    "mimic": (robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="j"/>')), "'j'.mimic: follows itself, j → j"),
     "mimic of none": (robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="k"/>')), "'j'.mimic: there is no joint 'k'"),
     "mimic's factor": (robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="j" multiplier="x"/>')), "mimic.multiplier:"),
     "long name": (robot(link(101 * "x")), "<link>.name: a name must have 1 to 100"),
