@@ -8,6 +8,7 @@ from scipy.linalg import qr, solve_triangular
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError
+from flexmbs.model.couplings import ConstantCoupling
 from flexmbs.model.laws import Constant
 from flexmbs.robots.tree import Coordinate
 
@@ -28,11 +29,13 @@ class Coupled(NamedTuple):
 
 
 def couplings_of(model: Model, coordinates: Sequence[Coordinate]) -> Coupled:
-    """The couplings of a model. Raises `InputError` for those that depend on time."""
+    """The couplings of a model. Raises `InputError` for those of user functions, or that depend on time."""
     n = len(coordinates)
     A, b = np.zeros((len(model.couplings), n)), np.zeros(len(model.couplings))
     for k, (name, coupling) in enumerate(model.couplings.items()):
         uses = coupling.coordinates(model.joints)
+        if not isinstance(coupling, ConstantCoupling):
+            raise InputError(f"couplings.{name}: is a user function; the terms of a robot need couplings with constant factors")
         for use, term in zip(uses, coupling.terms):
             A[k, coordinates.index(Coordinate(*use))] += term.factor
         if coupling.offset is None:
