@@ -115,7 +115,8 @@ def schur_at(equations, factors, here, t, c_mass, c_damping):
     status = schur_complement(art, schur)
     if status < 0:
         # only a row of negative compliance can fail: the body lacks the inertia of its rotor
-        rotor = schur.rotor[(-1 - status - constraint_nodes(system)) // 2]
+        failed = -1 - status - constraint_nodes(system)
+        rotor = schur.rotor[failed // 2]
         return -1 - work.frames.body[system.rotors.frame[rotor]]
     share_pivots(system, work, schur)
     return status

@@ -3,8 +3,6 @@
 `reports/differential/study.py` does the same with many more models and all pairs.
 """
 
-import contextlib
-
 import numpy as np
 import pytest
 from any_models import any_model, contents, registered
@@ -34,9 +32,15 @@ def test_all_agree(number: int) -> None:
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::flexmbs.AuditWarning", "ignore::flexmbs.AssemblyWarning")
-@pytest.mark.parametrize(("seed", "pair"), [(1286, ("recursive", "dormand-prince")), (1303, ("multiplier", "rattle"))])
-def test_runs_that_run_away_end_in_one_line(seed: int, pair: tuple[str, str]) -> None:
-    """Numbers of 1e150 are not searched for singular positions."""
+@pytest.mark.parametrize("pair", [("recursive", "dormand-prince"), ("multiplier", "rattle"), ("multiplier", "esdirk")])
+def test_runs_that_run_away_end_in_one_line(pair: tuple[str, str]) -> None:
+    """A force that grows with the cube of the way: numbers of 1e150 are not searched for singular positions."""
+    model = fm.Model("away", gravity=(0, 0, 0))
+    for k in range(2):
+        model.add(fm.RigidBody(f"slide {k}", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+        model.add(fm.Prismatic(f"guide {k}", "ground" if k == 0 else "slide 0", f"slide {k}", axis="x"))
+        model.add(fm.JointTorque(f"push {k}", f"guide {k}", lambda t, x, v: 1.0 + 1e12 * x * x * x))
     options = {"step": 1e-3} if pair[1] == "rattle" else {"rtol": 1e-7, "atol": 1e-9}
-    with contextlib.suppress(fm.SolverError):
-        fm.simulate(any_model(seed).model, t_end=0.05, output_step=0.0125, formalism=pair[0], integrator=pair[1], **options)
+    with pytest.raises(fm.SolverError) as error:
+        fm.simulate(model, t_end=0.5, output_step=0.0125, formalism=pair[0], integrator=pair[1], **options)
+    assert "\n" not in str(error.value)
