@@ -83,8 +83,8 @@ def test_compiled_equals_interpreted(tmp_path):
             other = interpreted[f"{name}/{key}"]
             assert values.shape == other.shape, f"{name}: {key}"
             error = np.abs(values - other).max()
-            # compiled products and sums are rounded once; in implicit steps the accelerations are differences of positions over h²,
-            # and controlled steps follow a difference of nearly equal accelerations
+            # compiled products and sums are rounded once; accelerations of implicit steps are differences of positions over h²,
+            # controlled steps follow a difference of nearly equal accelerations
             bound = 1e-8 if "controlled" in name or (name == "alpha" and key in DIFFERENCES) else 1e-11
             assert error <= bound * (1.0 + np.abs(other).max()), f"{name}: {key} differs by {error:.3g}"
 
