@@ -100,7 +100,7 @@ class GeneralizedAlpha(Integrator):
     rtol: float = RTOL
     atol: float = ATOL
     newton_tolerance: float = 1e-9
-    max_iterations: int = 20
+    max_iterations: int = 40
 
     name: ClassVar[str] = "generalized-alpha"
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE)
