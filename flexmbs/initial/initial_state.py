@@ -8,6 +8,7 @@ import numpy as np
 
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.initial.assembly import Assemble, driven_coordinates, holonomic_rows, offset
+from flexmbs.initial.coupling_functions import coupling_function_problems
 from flexmbs.initial.contradiction import KEPT, contradicting_rates
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.loop_closure import LoopClosure
@@ -191,7 +192,7 @@ def _closed(
     compiled.callbacks.where = None
     terms(system, work, t, q, s)
     compiled.callbacks.raise_error()
-    wrong = user_row_problems(compiled, work, t)
+    wrong = user_row_problems(compiled, work, t) + coupling_function_problems(compiled, work, t, q)
     if wrong:
         raise InputError(*wrong)
     undefined = undefined_relations(compiled, work) if compiled.n_constraints else []

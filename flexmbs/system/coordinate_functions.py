@@ -33,7 +33,7 @@ def _single(value: Any) -> Any:
     return value if np.ndim(value) == 0 else np.ravel(value)[0]
 
 
-def _row(function: Callable[..., Any], x: np.ndarray) -> list[float]:
+def row(function: Callable[..., Any], x: np.ndarray) -> list[float]:
     """(a | a₀), a₀ = 0 where the function gives none."""
     given = np.ravel(function(float(x[0]), x[1:].copy())).tolist()
     return [*given, 0.0] if len(given) == len(x) - 1 else given
@@ -45,7 +45,7 @@ def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, rheonomic: bo
     return [*found, _single(function(complex(x[0], TINY), x[1:].astype(complex))).imag / TINY if rheonomic else 0.0]
 
 
-def _by_differences(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
+def by_differences(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
     """(∂g/∂x | ∂g/∂t) by differences of fourth order."""
 
     def slope(k: int) -> float:
@@ -65,7 +65,7 @@ def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool) -> boo
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            exact, rough = (np.array(by(function, x, rheonomic)) for by in (_by_complex_steps, _by_differences))
+            exact, rough = (np.array(by(function, x, rheonomic)) for by in (_by_complex_steps, by_differences))
         return bool(np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()))
     except (Exception, SystemExit):  # it takes no complex numbers, or not these
         return False
@@ -133,7 +133,7 @@ def addresses(callbacks: Callbacks, coupling: GeneralCoupling) -> tuple[int, int
     rheonomic = coupling.rheonomic
     spread = _spread_differences(function, n, rheonomic) if is_jitted(function) else None
     plain = getattr(function, "py_func", function)
-    by = _by_complex_steps if _takes_complex(plain, n, rheonomic) else _by_differences
+    by = _by_complex_steps if _takes_complex(plain, n, rheonomic) else by_differences
 
     def body(function: Callable[..., Any], x: np.ndarray) -> list[float]:
         return by(function, x, rheonomic)
@@ -146,11 +146,11 @@ def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray) -> np.ndarray:
     given = np.concatenate([[t], x])
     function: Any = coupling.function  # type: ignore[attr-defined]
     if not isinstance(coupling, HolonomicCoupling):
-        return np.array(_row(function, given))
+        return np.array(row(function, given))
     if coupling.gradient is not None:
-        return np.array(_row(coupling.gradient, given))
+        return np.array(row(coupling.gradient, given))
     plain: Callable[..., Any] = getattr(function, "py_func", function)
-    by = _by_complex_steps if _takes_complex(plain, len(x), coupling.rheonomic) else _by_differences
+    by = _by_complex_steps if _takes_complex(plain, len(x), coupling.rheonomic) else by_differences
     return np.array(by(plain, given, coupling.rheonomic), float)
 
 
@@ -163,7 +163,7 @@ def factors_at(coupling: Coupling, t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def _row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
     spread = _spread_row(function, n) if is_jitted(function) else None
-    return callbacks.address(name, function, _row, n + 1, n + 1, spread)
+    return callbacks.address(name, function, row, n + 1, n + 1, spread)
 
 
 def _check_shape(name: str, function: Callable[..., Any], n: int, sizes: tuple[int, ...]) -> None:

@@ -162,6 +162,23 @@ def test_points_of_bodies_by_a_pose(integrator: str) -> None:
     assert np.abs(angles - exact[:2].T).max() < (1e-5 if "step" in options else 1e-7)
 
 
+def turning(t, x):
+    return x[0] - np.sin(t)
+
+
+def from_later(t, x):
+    return x[0] * (1.0 if t < 0.2 else 2.0)
+
+
+def drifting(t, x):
+    return [1.0, t, 0.0, 0.0]
+
+
+def wrong_gradient(t, x):
+    a = rod_gradient(t, x)
+    return [a[0], -0.5 * a[1], a[2], a[3]]
+
+
 def raises(t, x):
     raise ValueError("no")
 
@@ -189,6 +206,13 @@ def test_bad_declarations(make, message: str) -> None:
         (fm.HolonomicCoupling("c", POINTS, raises), "couplings.c.function: raises ValueError: 'no' at general coordinates"),
         (fm.HolonomicCoupling("c", POINTS, rod, gradient=rod), "couplings.c.gradient: gives 1 numbers, not 4"),
         (fm.VelocityCoupling("c", POINTS, rod), "couplings.c.function: gives 1 numbers, not 4 or 5"),
+        (fm.HolonomicCoupling("c", POINTS, turning), "couplings.c.rheonomic: the function depends on time; set rheonomic=True"),
+        (fm.HolonomicCoupling("c", POINTS, from_later), "couplings.c.rheonomic: the function depends on time"),
+        (fm.VelocityCoupling("c", POINTS, drifting), "couplings.c.rheonomic: the function depends on time"),
+        (
+            fm.HolonomicCoupling("c", POINTS, rod, gradient=wrong_gradient),
+            "couplings.c.gradient: ∂g/∂(first.1) is given as 0.27259",
+        ),
         (fm.VelocityCoupling("c", ["first.0", "second.7"], rod), "couplings.c.of: joint 'second' has no coordinate 7"),
         (fm.VelocityCoupling("c", ["nowhere"], rod), "couplings.c.of: no joint 'nowhere'"),
     ],

@@ -1,0 +1,73 @@
+"""Verification of couplings by user functions: declared gradients and dependence on time against the functions themselves."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from flexmbs.declaration import Problem
+from flexmbs.model.general_couplings import GeneralCoupling, HolonomicCoupling
+from flexmbs.system.compile import Compiled
+from flexmbs.system.coordinate_functions import by_differences, row
+from flexmbs.system.records import Work
+
+LEAST_SLOPE = 1e-11  # per m or rad
+WRONG = 1e-5  # of the derivatives, above the error of differences
+LATER = 0.37  # s
+ASIDE = 0.03  # m or rad to more general coordinates
+
+
+def coupling_function_problems(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
+    """One line for each coupling whose gradient is wrong, or whose dependence on time is not declared."""
+    found: list[Problem] = []
+    couplers = compiled.system.couplers
+    for coupling, first, end in zip(compiled.model.couplings.values(), couplers.first, couplers.end):
+        if isinstance(coupling, GeneralCoupling):
+            x = np.concatenate([[t], _coordinates(compiled, work, q)[first:end]])
+            aside = x + np.concatenate([[0.0], ASIDE * np.cos(np.arange(1.0, len(x)))])
+            found += [problem for at in (x, aside) for problem in _problems(coupling, at)][:1]
+    return [str(problem) for problem in found]
+
+
+def _coordinates(compiled: Compiled, work: Work, q: np.ndarray) -> np.ndarray:
+    """Values of the coordinates of all couplers."""
+    system, terms = compiled.system, compiled.system.couplers.terms
+    primary = terms.body >= 0
+    at = np.where(primary, system.tree.q_at[terms.body], 0) + terms.q
+    of_cuts = np.where(primary, 0, np.append(system.cuts.beta_at, 0)[terms.cut]) + terms.q
+    return np.where(primary, q[np.where(primary, at, 0)], work.beta[np.where(primary, 0, of_cuts)])
+
+
+def _problems(coupling: GeneralCoupling, x: np.ndarray) -> Iterator[Problem]:
+    function: Any = coupling.function  # type: ignore[attr-defined]
+    path, plain = (coupling.section, coupling.name), getattr(function, "py_func", function)
+    late = x + np.concatenate([[LATER], np.zeros(len(x) - 1)])
+    try:
+        if not isinstance(coupling, HolonomicCoupling):
+            now, then = (np.array(row(plain, each)) for each in (x, late))
+            if not coupling.rheonomic and np.abs(then - now).max() > WRONG * (1.0 + np.abs(now).max()):  # type: ignore[attr-defined]
+                yield Problem((*path, "rheonomic"), "the function depends on time; set rheonomic=True")
+            return
+        true = np.array(by_differences(plain, x, True))
+        gradient = getattr(coupling.gradient, "py_func", coupling.gradient)
+        given = true if gradient is None else np.array(row(gradient, x))
+        later = np.array(by_differences(plain, late, True))
+    except Exception:  # not defined there; reported by a run that reaches it
+        return
+    if not (np.isfinite(true).all() and np.isfinite(given).all()):
+        return
+    limit = WRONG * (1.0 + np.abs(true).max())
+    if not coupling.rheonomic and (max(abs(true[-1]), abs(later[-1])) > limit or np.abs(later - true).max() > limit):
+        yield Problem((*path, "rheonomic"), "the function depends on time; set rheonomic=True")
+    if not coupling.rheonomic:
+        given[-1] = true[-1] = 0.0
+    if np.abs(given - true).max() > limit:
+        k = int(np.abs(given - true).argmax())
+        what = "t" if k == len(true) - 1 else coupling.of[k]
+        text = f"∂g/∂({what}) is given as {given[k]:.6g}, but the function changes by {true[k]:.6g}; correct the gradient"
+        yield Problem((*path, "gradient"), text)
+    if np.abs(true[:-1]).max() < LEAST_SLOPE:
+        text = (
+            f"g changes by {np.abs(true[:-1]).max():.1e} per m or rad, hardly more than round-off; multiply it by a larger factor"
+        )
+        yield Problem((*path, "function"), text)
