@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, close_names, shown
 from flexmbs.law_kernel import Row, law_kernel, nonlinear_law
-from flexmbs.model.fields import AnyVector, Nonnegative, Number, Positive
+from flexmbs.model.fields import AnyVector, Nonnegative, Nonzero, Number, Positive
 from flexmbs.model.interpolation import monotone
 from flexmbs.model.laws import JointLaw, LawOfTime
 
@@ -50,10 +50,10 @@ class DCMotor(JointLaw, kind="dc-motor"):
         Voltage U(t).
     """
 
-    constant: Positive
-    resistance: Positive
+    constant: Positive = dataclasses.field(kw_only=False)
+    resistance: Positive = dataclasses.field(kw_only=False)
     inductance: Nonnegative = 0.0
-    ratio: Number = 1.0
+    ratio: Nonzero = 1.0
     voltage: LawOfTime = 0.0
 
     def row(self) -> Row:
@@ -155,8 +155,8 @@ class Maxwell(JointLaw, kind="maxwell"):
         Coordinate of the unloaded spring k0.
     """
 
-    k: Nonnegative
-    relaxation_time: Positive
+    k: Nonnegative = dataclasses.field(kw_only=False)
+    relaxation_time: Positive = dataclasses.field(kw_only=False)
     k0: Nonnegative = 0.0
     c0: Nonnegative = 0.0
     x0: Number = 0.0

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.fields import NamedValues, Positive, Switch, number, sized
+from flexmbs.model.fields import NamedValues, Nonzero, Positive, Switch, nonzero, sized
 from flexmbs.model.frames import joint_name
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.laws import Constant, OptionalLaw
@@ -33,14 +33,6 @@ class Term(NamedTuple):
     coordinate: str
     factor: float
     angle: bool | None = None
-
-
-def nonzero(value: object) -> float:
-    """A finite float other than zero."""
-    result = number(value)
-    if result == 0.0:
-        raise ValueError("must not be 0")
-    return result
 
 
 def factor_table(value: object) -> NamedValues:
@@ -72,7 +64,6 @@ def two_radii(value: object) -> tuple[float, ...]:
 
 
 Coordinate = Annotated[Any, BeforeValidator(joint_name)]
-Nonzero = Annotated[float, BeforeValidator(nonzero)]
 
 
 class Coupling(Item, abc.ABC, section="couplings"):

@@ -73,6 +73,14 @@ def positive(value: object) -> float:
     return result
 
 
+def nonzero(value: object) -> float:
+    """A finite float other than zero."""
+    result = number(value)
+    if result == 0.0:
+        raise ValueError("must not be 0")
+    return result
+
+
 def nonnegative(value: object) -> float:
     """A finite float, zero or above."""
     result = number(value)
@@ -213,6 +221,7 @@ def checked(check: Callable[[Any], Any]) -> Any:
 Name = Annotated[str, BeforeValidator(name)]
 Number = Annotated[float, BeforeValidator(number)]
 Positive = Annotated[float, BeforeValidator(positive)]
+Nonzero = Annotated[float, BeforeValidator(nonzero)]
 Nonnegative = Annotated[float, BeforeValidator(nonnegative)]
 Time = Annotated[float, BeforeValidator(end_time)]
 Switch = Annotated[bool, BeforeValidator(switch)]

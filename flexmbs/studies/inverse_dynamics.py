@@ -47,6 +47,8 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     states = _states(motion)
     compiled, names = states[0].compiled, _actuators(actuators)
     arguments.require_no_contacts(compiled.model, "inverse_dynamics")
+    if not isinstance(motion, Solution):  # its states have the held outputs
+        arguments.require_no_samplers(compiled.model, "inverse_dynamics")
     drives = () if names else tuple(compiled.model.drives)
     if not names and not drives:
         closed = compile_model(compiled.model, "joint").topology.cuts

@@ -11,6 +11,7 @@ from flexmbs.dynamics.dense import Terms, elastic_velocities
 from flexmbs.errors import InputError
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
+from flexmbs.initial.arguments import require_no_samplers
 from flexmbs.initial.contradiction import row_owners
 from flexmbs.initial.initial_state import InitialState, in_coordinates
 from flexmbs.results.block_system import BlockSystem, bordered
@@ -245,6 +246,8 @@ def matrices(
         raise InputError(f"formalism: {name!r} is not known; choose one of {', '.join(FORMALISMS)}")
     if coordinates not in FORMALISMS[name].coordinates:
         raise InputError(f"coordinates: '{name}' works in {', '.join(FORMALISMS[name].coordinates)} coordinates only")
+    if at is None:  # the outputs that discrete controllers hold are known in states of a run
+        require_no_samplers(model, "fm.matrices without a state of a run")
     here = _in(state_about(model, at), coordinates)
     known, H = dense(here), kinematic_matrix(here)
     names = velocity_names(here.compiled)

@@ -22,7 +22,8 @@ def close(found: np.ndarray, expected: np.ndarray, tolerance: float = 1e-10) -> 
 
 
 def drawn(seed: int) -> Matrices:
-    return fm.matrices(any_model(seed).model)
+    model = any_model(seed).model
+    return fm.matrices(model, at=fm.state(model))
 
 
 def tolerance(terms: Matrices) -> float:
@@ -112,7 +113,8 @@ def test_articulated_terms(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_quadratic_velocity_vector(seed: int, coordinates: str) -> None:
     """sᵀQ_v = −½ sᵀ Ṁ s: without other forces the kinetic energy is constant."""
-    terms = fm.matrices(any_model(seed).model, coordinates=coordinates)
+    model = any_model(seed).model
+    terms = fm.matrices(model, at=fm.state(model), coordinates=coordinates)
     s, h = terms.state.s, 1e-4 / (1.0 + np.abs(terms.state.s).max())
     M = [dense(moved(terms.state, k * h * s)).M for k in (-2, -1, 1, 2)]
     rate = (8.0 * (M[2] - M[1]) - (M[3] - M[0])) / (12.0 * h)

@@ -269,6 +269,10 @@ def test_studies_of_single_states_refuse_it() -> None:
     for study in (fm.statics, fm.linearize):
         with pytest.raises(fm.InputError, match=r"^forces\.control: \w+ does not support discrete controllers"):
             study(model)
+    with pytest.raises(fm.InputError, match=r"^forces\.control: fm\.matrices without a state of a run does not support"):
+        fm.matrices(model)
+    with pytest.raises(fm.InputError, match=r"^forces\.control: inverse_dynamics does not support discrete controllers"):
+        fm.inverse_dynamics(fm.state(model))
 
 
 def test_a_model_file(tmp_path: Any) -> None:
