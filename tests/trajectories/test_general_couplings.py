@@ -167,7 +167,7 @@ def turning(t, x):
 
 
 def from_later(t, x):
-    return x[0] * (1.0 if t < 0.2 else 2.0)
+    return x[0] * (1.0 if t < 1.5 else 2.0)
 
 
 def drifting(t, x):
