@@ -246,9 +246,10 @@ def matrices(
         raise InputError(f"formalism: {name!r} is not known; choose one of {', '.join(FORMALISMS)}")
     if coordinates not in FORMALISMS[name].coordinates:
         raise InputError(f"coordinates: '{name}' works in {', '.join(FORMALISMS[name].coordinates)} coordinates only")
+    here = state_about(model, at)
     if at is None:  # the outputs that discrete controllers hold are known in states of a run
         require_no_samplers(model, "fm.matrices without a state of a run")
-    here = _in(state_about(model, at), coordinates)
+    here = _in(here, coordinates)
     known, H = dense(here), kinematic_matrix(here)
     names = velocity_names(here.compiled)
     N, P = free_directions(known.M, known.G)
