@@ -12,6 +12,8 @@ from flexmbs.files.output import write_text
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
+from flexmbs.player.markup import player_code
+from flexmbs.player.scene import scene, scene_text
 from flexmbs.report.equations import equations
 from flexmbs.report.plots import Plots
 from flexmbs.results.stress_summary import stress_reports
@@ -46,12 +48,14 @@ def page(solution: SolutionData, numbers: dict[str, Any]) -> str:
     return rendered(
         "flexmbs.report",
         "report.html",
+        player_code(),
+        scene=scene_text(scene(solution)),
         version=numbers["provenance"].get("flexmbs", ""),
         date=numbers["provenance"].get("date", ""),
         numbers=numbers,
         sentence=SENTENCES.get(numbers["verdict"], FAILED),
         tiles=_tiles(solution, numbers),
-        motion=_motion(solution),
+        still=_motion(solution),
         sections=_sections(solution),
         stresses=[(each, _stress_picture(solution, each.body)) for each in stress_reports(solution)],
         model=_model(solution),
