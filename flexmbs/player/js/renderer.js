@@ -154,7 +154,7 @@ export class Renderer {
     const gl = this.gl;
     this.prepare(this.lines, look);
     gl.uniform1f(this.lines.at("width"), (look.width ?? 1) * this.ratio);
-    gl.uniform1f(this.lines.at("lift"), 2e-5);
+    gl.uniform1f(this.lines.at("lift"), 2e-4);
     gl.uniform1i(this.lines.at("own"), look.own ? 1 : 0);
     gl.enable(gl.BLEND);
     if (look.through) gl.disable(gl.DEPTH_TEST);

@@ -49,7 +49,7 @@ void main() {
   if (field > 0) { result = vec4(texture(scale, vec2((clamp(value, 0.0, 1.0) * 255.0 + 0.5) / 256.0, 0.5)).rgb, 1.0); return; }
   vec3 n = normalize(facing), e = normalize(eye - place);
   if (dot(n, e) < 0.0) n = -n;
-  float bright = 0.52 + 0.34 * max(dot(n, light), 0.0) + 0.22 * max(dot(n, e), 0.0);
+  float bright = 0.56 + 0.32 * max(dot(n, light), 0.0) + 0.24 * max(dot(n, e), 0.0);
   vec3 shine = vec3(0.10 * pow(max(dot(n, normalize(light + e)), 0.0), 40.0));
   result = vec4(colour.rgb * bright + shine, colour.a);
 }`,
