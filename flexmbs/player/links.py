@@ -6,6 +6,7 @@ A shape is a table in body axes, lengths in m: {"kind": "rod", "from", "to", "ra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,21 +18,22 @@ from flexmbs.model.bodies import Body, PointMass, RigidBody
 FloatArray = NDArray[np.float64]
 Shape = dict[str, Any]
 
-SLENDER = 0.055  # radius of rods by the longest of a body
+SLENDER = 0.035  # radius of rods by the longest of a body
 STEEL = 7850.0  # kg/m³
 SAME = 1e-3  # of the size: points that coincide
 SMALLEST, LARGEST = 0.012, 0.5  # of the size of the model
 
 
-def body_shapes(body: Body, points: FloatArray, size: float) -> list[Shape]:
-    """Shapes of a body whose frames in use are at ``points`` (n, 3), in a model of a size (m)."""
-    if isinstance(body, PointMass):
+def body_shapes(body: Body, points: FloatArray, size: float, touching: Sequence[Shape] = ()) -> list[Shape]:
+    """Shapes of a body whose frames in use are at ``points`` (n, 3), in a model of a size (m); ``touching``: those of its
+    contacts, which replace a box or a ball."""
+    if isinstance(body, PointMass) and not touching:
         radius = float(np.clip((3.0 * body.mass / (4.0 * np.pi * STEEL)) ** (1 / 3), 0.02 * size, 0.06 * size))
         return [
             {"kind": "ball", "at": [0.0, 0.0, 0.0], "radius": radius},
             *rods(_distinct(np.vstack([np.zeros((1, 3)), points]), size), size),
         ]
-    if not isinstance(body, RigidBody):
+    if not isinstance(body, RigidBody) or touching:
         return rods(_distinct(points, size), size)
     distinct = _distinct(points, size)
     centre = np.asarray(body.com, float)
@@ -55,7 +57,7 @@ def rods(points: FloatArray, size: float) -> list[Shape]:
         i, j = min(((i, j) for i in joined for j in rest), key=lambda pair: away[pair])
         joined.append(j)
         pairs.append((i, j))
-    radius = float(np.clip(SLENDER * max(away[pair] for pair in pairs), 0.3 * SMALLEST * size, 0.04 * size))
+    radius = float(np.clip(SLENDER * max(away[pair] for pair in pairs), 0.3 * SMALLEST * size, 0.018 * size))
     return [{"kind": "rod", "from": points[i].tolist(), "to": points[j].tolist(), "radius": radius} for i, j in pairs]
 
 

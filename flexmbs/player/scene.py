@@ -19,8 +19,10 @@ from flexmbs.player.arrows import arrows_of, touches_of
 from flexmbs.player.bounds import Bounds, bounds
 from flexmbs.player.instants import sampled, turn_note
 from flexmbs.player.joint_marks import axes_of
-from flexmbs.player.links import body_shapes
+from flexmbs.player.links import Shape, body_shapes
+from flexmbs.player.solids import Solid
 from flexmbs.player.surfaces import add_part, parts_of
+from flexmbs.player.touching import touching_shapes
 from flexmbs.system.topology import topology
 
 if TYPE_CHECKING:
@@ -30,18 +32,20 @@ FloatArray = NDArray[np.float64]
 FORMAT = "flexmbs-scene/1"
 
 
-class Visual(NamedTuple):
-    """A picture of a body in place of its own shape: vertices (n, 3) [m] in body axes, triangles (T, 3), colour (r, g, b)."""
+class Extras(NamedTuple):
+    """What a scene has beside the solution: solids in place of the shapes of bodies, remarks, and whether forces are known."""
 
-    body: str
-    vertices: FloatArray
-    triangles: NDArray[np.int64]
-    colour: Sequence[float] | None = None
+    solids: Sequence[Solid] = ()
+    notes: Sequence[str] = ()
+    forces: bool = True
 
 
-def scene(solution: SolutionData, visuals: Sequence[Visual] = ()) -> dict[str, Any]:
+NOTHING: Extras = Extras()
+
+
+def scene(solution: SolutionData, extras: Extras = NOTHING) -> dict[str, Any]:
     """The scene as a table of JSON values; the arrays are in its text ``data``."""
-    return _Writer(solution, visuals).table()
+    return _Writer(solution, extras).table()
 
 
 def scene_text(table: dict[str, Any]) -> str:
@@ -53,9 +57,10 @@ def scene_text(table: dict[str, Any]) -> str:
 class _Writer:
     """One scene while it is written."""
 
-    def __init__(self, solution: SolutionData, visuals: Sequence[Visual]) -> None:
-        self.shown, self.notes = sampled(solution)
-        self.buffer, self.visuals = Buffer(), visuals
+    def __init__(self, solution: SolutionData, extras: Extras) -> None:
+        self.shown, notes = sampled(solution)
+        self.notes = [*notes, *extras.notes]
+        self.buffer, self.solids, self.forces = Buffer(), extras.solids, extras.forces
         self.names = list(solution.bodies)
         self.motion = {name: self.shown.body(name) for name in self.names}
         self.used = [ref for ref in solution.compiled.frames if ref.frame or ref in _attached(solution)]
@@ -69,14 +74,15 @@ class _Writer:
         bodies = [self._body(name, factors.get(name, {}), box.size) for name in self.names]
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
         rates = {name: float(np.linalg.norm(view.angular_velocity, axis=1).max()) for name, view in self.motion.items()}
-        arrows = self._arrows()
+        arrows = self._arrows() if self.forces else []
         return {
             "format": FORMAT, "name": model.name, "time": [float(t[0]), float(t[-1]), len(t)],
             "up": box.up.tolist(), "view": box.view.tolist(), "size": box.size,
             "low": box.low.tolist(), "high": box.high.tolist(), "extremes": box.extremes.tolist(),
             "ground": box.ground, "bodies": bodies, "parts": parts, "fields": fields, **self._poses(box),
             "frames": [self._frame(ref) for ref in self.used], "joints": [self._joint(name) for name in self.shown.joints],
-            "arrows": arrows, "touches": self._touches(), "chain": self._chain(),
+            "arrows": arrows, "touches": self._touches() if self.forces else [],
+            "scenery": [self._solid(each) for each in self.solids if each.body == GROUND], "chain": self._chain(),
             "notes": [*self.notes, *turn_note(rates, spacing)], "data": self.buffer.text(),
         }  # fmt: skip
 
@@ -105,7 +111,7 @@ class _Writer:
                 surface = self.shown.compiled.data[name].surface
                 assert surface is not None
                 places = np.vstack([places, surface.nodes[np.unique(surface.triangles)][::7]])
-            own = [visual.vertices[::5] for visual in self.visuals if visual.body == name]
+            own = [np.asarray(solid.vertices)[::5] for solid in self.solids if solid.body == name]
             found[name] = np.vstack([np.zeros((1, 3)), places, *own])
         return found
 
@@ -116,22 +122,33 @@ class _Writer:
 
     def _rest(self, ref: FrameRef) -> list[float]:
         """Undeformed pose in the body: position, quaternion."""
-        frames, number = self.shown.compiled.system.frames, self.shown.compiled.frames[ref]
-        return [*frames.x[number].tolist(), *euler_parameters(frames.R[number].reshape(3, 3)).tolist()]
+        x, R = frame_of(self.shown, ref)
+        return [*x.tolist(), *euler_parameters(R).tolist()]
 
     def _body(self, name: str, factors: dict[str, Any], size: float) -> dict[str, Any]:
         item = self.shown.model.bodies[name]
-        own = [visual for visual in self.visuals if visual.body == name]
+        own = [solid for solid in self.solids if solid.body == name]
         drawn = "part" in factors or own
-        shapes = [] if drawn else body_shapes(item, self._places(name), size)
-        return {"name": name, "kind": item.kind, "shapes": shapes, "visuals": [self._visual(each) for each in own], **factors}
+        touching = [] if drawn else self._touching(name)
+        shapes = [] if drawn else [*touching, *body_shapes(item, self._places(name), size, touching)]
+        return {"name": name, "kind": item.kind, "shapes": shapes, "solids": [self._solid(each) for each in own], **factors}
 
-    def _visual(self, visual: Visual) -> dict[str, Any]:
-        x = np.asarray(visual.vertices, float)
+    def _touching(self, name: str) -> list[Shape]:
+        """Shapes of contacts, moved from their frames to the body."""
+        found = []
+        for ref, shape in touching_shapes(self.shown.model):
+            if ref.body == name:
+                x, R = frame_of(self.shown, ref)
+                points = {key: (x + R @ np.asarray(shape[key])).tolist() for key in ("at", "from", "to") if key in shape}
+                found.append(shape | points)
+        return found
+
+    def _solid(self, solid: Solid) -> dict[str, Any]:
+        x = np.asarray(solid.vertices, float)
         centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
-        colour = None if visual.colour is None else [float(c) for c in visual.colour][:3]
+        colour = None if solid.colour is None else [float(c) for c in solid.colour][:3]
         vertices = self.buffer.steps(x, extent / 65000.0, offset=centre.tolist())
-        return {"vertices": vertices, "triangles": self.buffer.add(visual.triangles, "i4"), "colour": colour}
+        return {"vertices": vertices, "triangles": self.buffer.add(solid.triangles, "i4"), "colour": colour}
 
     def _poses(self, box: Bounds) -> dict[str, Any]:
         """Positions (nt, bodies, 3) and quaternions (nt, bodies, 4), continuous in time."""
@@ -195,6 +212,12 @@ class _Writer:
             if p.joint is not None else [self.names.index(p.body), -1, -1]
             for p in shape.tree
         ]  # fmt: skip
+
+
+def frame_of(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, FloatArray]:
+    """Undeformed position and axes of a frame in its body."""
+    frames, number = solution.compiled.system.frames, solution.compiled.frames[FrameRef(ref.body, ref.frame)]
+    return frames.x[number], frames.R[number].reshape(3, 3)
 
 
 def _attached(solution: SolutionData) -> set[FrameRef]:

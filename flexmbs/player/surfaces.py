@@ -13,6 +13,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.decomposition import Reduced, decomposed
+from flexmbs.player.solids import thinned
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -81,34 +82,12 @@ def add_part(buffer: Buffer, solution: SolutionData, part: Part) -> tuple[dict[s
 
 
 def coarse(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
-    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface of many triangles is thinned: nodes in one
-    cell of a grid become one of them."""
-    rows, triangles = _renumbered(surface.triangles)
-    if len(triangles) <= MOST_TRIANGLES:
+    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface of many triangles is thinned, by its own
+    nodes."""
+    rows, triangles, cell = thinned(surface.nodes, surface.triangles, MOST_TRIANGLES)
+    if not cell:
         return rows, triangles, []
-    size = float(np.ptp(surface.nodes[rows], axis=0).max())
-    cell, found = size / 200.0, triangles
-    while len(found) > MOST_TRIANGLES:
-        found = _clustered(surface.nodes[rows], triangles, cell)
-        cell *= 1.2
-    kept, renumbered = _renumbered(found)
-    return rows[kept], renumbered, [f"{len(found)} of {len(triangles)} triangles, nodes in cells of {cell / 1.2:.2g} m joined"]
-
-
-def _renumbered(triangles: IntArray) -> tuple[IntArray, IntArray]:
-    rows, numbers = np.unique(triangles, return_inverse=True)
-    return rows, numbers.reshape(-1, 3).astype(np.int64)
-
-
-def _clustered(x: FloatArray, triangles: IntArray, cell: float) -> IntArray:
-    """Triangles between the first nodes of the cells; those within one cell or on an edge vanish."""
-    keys = np.floor((x - x.min(axis=0)) / cell).astype(np.int64)
-    _, first, cells = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    joined = first[cells.reshape(-1)][triangles]
-    a, b, c = joined.T
-    kept = joined[(a != b) & (b != c) & (c != a)]
-    _, once = np.unique(np.sort(kept, axis=1), axis=0, return_index=True)
-    return np.asarray(kept[np.sort(once)])
+    return rows, triangles, [f"{len(triangles)} of {len(surface.triangles)} triangles, nodes in cells of {cell:.2g} m joined"]
 
 
 def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
@@ -153,7 +132,7 @@ def _shapes(buffer: Buffer, field: Reduced, tolerance: float, components: int) -
     """Columns as integers (r, vertices, components)."""
     r = field.columns.shape[1]
     largest = float(np.abs(field.columns).max(initial=0.0))
-    values = field.columns.reshape(-1, components, r).transpose(2, 0, 1)
+    values = field.columns.reshape(field.columns.shape[0] // components, components, r).transpose(2, 0, 1)
     return buffer.steps(values, tolerance * largest / max(r, 1))
 
 
@@ -165,7 +144,8 @@ def _factors(buffer: Buffer, field: Reduced, bodies: list[str], key: str) -> dic
 
 def _largest(field: Reduced, measure: Any, components: int) -> float:
     """Largest value over vertices and instants."""
-    columns = field.columns.astype(np.float32).reshape(-1, components, field.columns.shape[1])
+    n, r = field.columns.shape
+    columns = field.columns.astype(np.float32).reshape(n // components, components, r)
     factors, most = field.factors.astype(np.float32), 0.0
     for block in np.array_split(columns, max(1, columns.shape[0] * factors.shape[1] // 400_000)):
         if len(block) and factors.size:

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import tomllib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.files.output import write_text
@@ -13,7 +14,8 @@ from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
 from flexmbs.player.markup import player_code
-from flexmbs.player.scene import scene, scene_text
+from flexmbs.player.scene import Extras, scene, scene_text
+from flexmbs.player.solids import Solid
 from flexmbs.report.equations import equations
 from flexmbs.report.plots import Plots
 from flexmbs.results.stress_summary import stress_reports
@@ -35,21 +37,21 @@ SENTENCES = {
 FAILED = "The run did not finish or a check failed; do not use the numbers."
 
 
-def write_report(solution: SolutionData, path: str | os.PathLike[str]) -> None:
+def write_report(solution: SolutionData, path: str | os.PathLike[str], solids: Sequence[Solid] = ()) -> None:
     """Write the page to ``path`` and the summary next to it. Raises MachineError."""
     target = pathlib.Path(path)
     numbers = summary(solution)
-    write_text(target, page(solution, numbers))
+    write_text(target, page(solution, numbers, solids))
     write_text(target.with_name(f"{target.stem}.summary.json"), json.dumps(numbers, indent=2, default=str) + "\n")
 
 
-def page(solution: SolutionData, numbers: dict[str, Any]) -> str:
+def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid] = ()) -> str:
     """The HTML text; everything from the model is escaped."""
     return rendered(
         "flexmbs.report",
         "report.html",
         player_code(),
-        scene=scene_text(scene(solution)),
+        scene=scene_text(scene(solution, Extras(solids))),
         version=numbers["provenance"].get("flexmbs", ""),
         date=numbers["provenance"].get("date", ""),
         numbers=numbers,

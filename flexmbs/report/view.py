@@ -1,13 +1,13 @@
-"""A page with the player alone: a model at its start, or a motion."""
+"""A page with the player alone: a motion, or a model at its start."""
 
 from __future__ import annotations
 
 import html
 import os
 import pathlib
+import sys
 import tempfile
 import webbrowser
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,18 +16,19 @@ from flexmbs.files.output import write_text
 from flexmbs.page.html import Picture, rendered
 from flexmbs.page.style import png_image
 from flexmbs.player.markup import player_code
-from flexmbs.player.scene import Visual, scene, scene_text
+from flexmbs.player.scene import NOTHING, Extras, scene, scene_text
 from flexmbs.report.pictures import motion_picture
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 HEIGHT = 780  # pixels in a notebook
+CAPTION = "Bodies at equal time intervals, the last one darkest."
 
 
 @dataclass(frozen=True)
 class View:
-    """A page in three dimensions, ``text`` in HTML: shown by a notebook, by `open` in a browser, written by `save`."""
+    """A page in three dimensions, ``text`` in HTML: a notebook displays it, `open` shows it in a browser, `save` writes it."""
 
     text: str
 
@@ -44,20 +45,26 @@ class View:
         write_text(path, self.text)
 
     def open(self) -> pathlib.Path:
-        """Show the page in the browser of the system; the path of the temporary file."""
+        """Show the page in the browser of the system; the path of the file, which remains in the folder of temporary files."""
         path = pathlib.Path(tempfile.mkdtemp(prefix="flexmbs-")) / "view.html"
         self.save(path)
         webbrowser.open(path.as_uri())
         return path
 
 
-def view(solution: SolutionData, visuals: Sequence[Visual] = ()) -> View:
-    """The page of a solution, or of a single state (`flexmbs.report.start`)."""
-    still = Picture(
-        png_image(motion_picture(solution), dpi=110), "The mechanism", "Bodies at equal time intervals, the last one darkest."
-    )
+def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
+    """The page of a solution."""
+    still = Picture(png_image(motion_picture(solution), dpi=110), "The mechanism", CAPTION)
+    provenance = solution.run.provenance
     text = rendered(
-        "flexmbs.report", "view.html", player_code(), version=__version__, date=str(solution.run.provenance.get("date", "")),
-        name=solution.model.name, tiles=[], still=still, scene=scene_text(scene(solution, visuals)),
+        "flexmbs.report", "view.html", player_code(), version=__version__, date=str(provenance.get("date", "")),
+        name=solution.model.name, tiles=[], still=still, scene=scene_text(scene(solution, extras)),
     )  # fmt: skip
     return View(text)
+
+
+def shown(made: View, browser: bool | None) -> View:
+    """The view, opened in a browser if ``browser``; None: unless a notebook displays it."""
+    if browser or (browser is None and "ipykernel" not in sys.modules):
+        made.open()
+    return made

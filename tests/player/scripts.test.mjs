@@ -132,7 +132,7 @@ function pendulum() {
     return { kind: "f4", shape, at: at - planes.length };
   };
   const table = {
-    format: "flexmbs-scene/1", name: "", time: [0, 2, 2], up: [0, 0, 1], size: 1, bodies: [{ name: "a", kind: "rigid", shapes: [], visuals: [] }],
+    format: "flexmbs-scene/1", name: "", time: [0, 2, 2], up: [0, 0, 1], size: 1, bodies: [{ name: "a", kind: "rigid", shapes: [], solids: [] }],
     position: add(position, [2, 1, 3]), rotation: add(rotation, [2, 1, 4]), parts: [], fields: {}, arrows: [],
     frames: [{ name: "a/tip", body: 0, rest: [1, 0, 0, 1, 0, 0, 0], moved: add(moved, [2, 3]), turned: add(still, [2, 4]) },
              { name: "ground", body: -1, rest: [0, 0, 0, 1, 0, 0, 0] }],

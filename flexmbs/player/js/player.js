@@ -10,6 +10,8 @@ import { Viewer } from "./viewer.js";
 /** @typedef {import("./scene.js").Scene} Scene */
 /** @typedef {import("./viewer.js").Settings} Settings */
 
+const MOST_NOTES = 4;
+
 export class Player {
   /** @param {HTMLElement} root @param {Scene} scene */
   constructor(root, scene) {
@@ -208,7 +210,8 @@ export class Player {
       `${table.name} in three dimensions: ${table.bodies.length} bodies, ${table.joints.length} joints. ${time}` +
         "Space plays, arrow keys step, Home and End go to the ends, F fits, 1 to 4 choose views, W A S D turn, plus and minus zoom.",
     );
-    this.say(table.notes.join("; "));
+    const more = table.notes.length - MOST_NOTES;
+    this.say([...table.notes.slice(0, MOST_NOTES), ...(more > 0 ? [`and ${more} more remarks`] : [])].join("; "));
   }
 
   /** @param {import("./vectors.js").Pose[]} frames names of the frames beside their places */

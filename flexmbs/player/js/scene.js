@@ -10,9 +10,9 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale } fr
 /** @typedef {{name: string, body: number, rest: number[], moved?: Stored, turned?: Stored}} FrameTable */
 /** @typedef {{name: string, group: string, frame: number, largest: number, vector: Stored}} Arrow */
 /** @typedef {{name: string, frame: number, closed: Stored, impacts: number[]}} Touch */
-/** @typedef {{vertices: Stored, triangles: Stored, colour: number[] | null}} Visual */
-/** @typedef {{kind: string, from?: number[], to?: number[], at?: number[], radius?: number, pose?: number[], size?: number[]}} Shape */
-/** @typedef {{name: string, kind: string, shapes: Shape[], visuals: Visual[], part?: number, factors?: Stored, stress?: Stored}} Body */
+/** @typedef {{vertices: Stored, triangles: Stored, colour: number[] | null}} Solid */
+/** @typedef {{kind: string, from?: number[], to?: number[], at?: number[], radius?: number, plain?: boolean, pose?: number[], size?: number[]}} Shape */
+/** @typedef {{name: string, kind: string, shapes: Shape[], solids: Solid[], part?: number, factors?: Stored, stress?: Stored}} Body */
 /** @typedef {{vertices: Stored, triangles: Stored, shapes: Stored, stress?: Stored}} Part */
 /**
  * @typedef {object} Table
@@ -36,6 +36,7 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale } fr
  * @property {Arrow[]} arrows
  * @property {Touch[]} touches
  * @property {number[][]} chain
+ * @property {Solid[]} scenery
  * @property {string[]} notes
  * @property {string} data
  */

@@ -51,6 +51,7 @@ export class Viewer {
     this.size = scene.table.size;
     const parts = scene.table.parts.map((part) => this.part(part));
     /** @type {Item[][]} */ this.items = scene.table.bodies.map((body, k) => this.body(body, rgb(BODIES[k % BODIES.length]), parts));
+    this.scenery = scene.table.scenery.map((each) => this.given(each, MARK));
     this.ball = renderer.mesh(joined([ball([0, 0, 0], 1)]));
     this.shaft = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1)]));
     this.head = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1, 1e-3)]));
@@ -94,20 +95,23 @@ export class Viewer {
    * @returns {Item[]}
    */
   body(body, colour, parts) {
-    const { scene, renderer } = this;
+    const { renderer } = this;
     /** @type {Item[]} */ const found = [];
     if (body.part !== undefined) found.push({ ...parts[body.part], colour });
-    for (const visual of body.visuals) {
-      const x = decoded(scene.buffer, visual.vertices);
-      const mesh = meshed(x, numbers(scene.buffer, visual.triangles));
-      found.push({ mesh: renderer.mesh(mesh), edges: this.edges(mesh, x), shapes: null, colour: visual.colour ?? colour });
-    }
+    for (const each of body.solids) found.push(this.given(each, colour));
     if (body.shapes.length) {
       const mesh = joined(body.shapes.flatMap((shape) => solids(shape)));
       const own = meshedPositions(mesh);
       found.push({ mesh: renderer.mesh(mesh), edges: this.edges({ ...mesh, edges: own.edges }, own.x), shapes: null, colour });
     }
     return found;
+  }
+
+  /** @param {import("./scene.js").Solid} given @param {number[]} colour @returns {Item} */
+  given(given, colour) {
+    const x = decoded(this.scene.buffer, given.vertices);
+    const mesh = meshed(x, numbers(this.scene.buffer, given.triangles));
+    return { mesh: this.renderer.mesh(mesh), edges: this.edges(mesh, x), shapes: null, colour: given.colour ?? colour };
   }
 
   /** @returns {{frame: number, mesh: Drawable}[]} pins, balls, rails and sliders, each in the axes of a frame */
@@ -124,7 +128,8 @@ export class Viewer {
         else if (axis.kind === "turn") found.push({ frame, mesh: this.solid([rod(along(-2.4 * m), along(2.4 * m), 1.25 * m)]) });
         else if (axis.range) {
           const [low, high] = axis.range;
-          if (high - low > 20 * this.size) continue;
+          const one = joint.axes.filter((each) => each.kind === "slide").length <= 1; // a rail for one direction only
+          if (!one || high - low > 20 * this.size) continue;
           found.push({ frame, mesh: this.solid([rod(along(low - 3 * m), along(high + 3 * m), 0.5 * m)]) });
           const x = across(u), y = cross(u, x);
           /** @param {number[]} v */
@@ -192,6 +197,7 @@ export class Viewer {
     renderer.begin(this.camera, reach, theme.background);
     if (settings.grid) renderer.drawLines(this.plane, { model: matrix(WORLD), colour: [...theme.grid, 1], width: 1.2, own: true });
     this.items.forEach((items, body) => this.drawBody(items, body, poses[body], time));
+    this.drawBody(this.scenery, -1, WORLD, time);
     const mark = theme.dark ? MARK_DARK : MARK;
     if (settings.joints)
       for (const { frame, mesh } of this.marks) renderer.draw(mesh, { model: matrix(frames[frame]), colour: [...mark, 1] });
@@ -334,7 +340,9 @@ export class Viewer {
 /** @param {import("./scene.js").Shape} shape @returns {import("./geometry.js").Solid[]} */
 function solids(shape) {
   if (shape.kind === "rod" && shape.from && shape.to && shape.radius)
-    return [rod(shape.from, shape.to, shape.radius), ball(shape.from, 1.35 * shape.radius, 8), ball(shape.to, 1.35 * shape.radius, 8)];
+    return shape.plain
+      ? [rod(shape.from, shape.to, shape.radius, shape.radius, 40)]
+      : [rod(shape.from, shape.to, shape.radius), ball(shape.from, 1.15 * shape.radius, 9), ball(shape.to, 1.15 * shape.radius, 9)];
   if (shape.kind === "ball" && shape.at && shape.radius) return [ball(shape.at, shape.radius)];
   if (shape.kind === "box" && shape.pose && shape.size) {
     const pose = { x: shape.pose.slice(0, 3), p: shape.pose.slice(3) };
