@@ -14,6 +14,7 @@ from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
 from flexmbs.player.markup import player_code
+from flexmbs.player.plots import plots
 from flexmbs.player.scene import Extras, scene, scene_text
 from flexmbs.player.solids import Solid
 from flexmbs.report.equations import equations
@@ -47,6 +48,7 @@ def write_report(solution: SolutionData, path: str | os.PathLike[str], solids: S
 
 def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid] = ()) -> str:
     """The HTML text; everything from the model is escaped."""
+    sections, curves = _sections(solution)
     return rendered(
         "flexmbs.report",
         "report.html",
@@ -58,7 +60,8 @@ def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid
         sentence=SENTENCES.get(numbers["verdict"], FAILED),
         tiles=_tiles(solution, numbers),
         still=_motion(solution),
-        sections=_sections(solution),
+        sections=sections,
+        plots=scene_text(curves),
         stresses=[(each, _stress_picture(solution, each.body)) for each in stress_reports(solution)],
         model=_model(solution),
         equations=equations(solution),
@@ -86,8 +89,8 @@ def _motion(solution: SolutionData) -> Picture:
     return Picture(png_image(Plots(solution).motion()), "The mechanism at several instants", caption)
 
 
-def _sections(solution: SolutionData) -> list[tuple[str, str, Picture]]:
-    """(anchor, title, figure) of the curves that are not empty."""
+def _sections(solution: SolutionData) -> tuple[list[tuple[str, str, Picture]], dict[str, Any]]:
+    """(anchor, title, figure) of the curves that are not empty, and their numbers."""
     plot = Plots(solution)
     made: list[tuple[str, str, Callable[[], Figure | None], str]] = [
         ("joints", "Joints", plot.joints, "Joint coordinates and their velocities."),
@@ -111,7 +114,10 @@ def _sections(solution: SolutionData) -> list[tuple[str, str, Picture]]:
     ]
     found = [(anchor, title, make(), caption) for anchor, title, make, caption in made]
     drawn = [(anchor, title, caption, figure) for anchor, title, figure, caption in found if figure is not None]
-    return [(anchor, title, Picture(svg_image(figure), f"Curves: {title}", caption)) for anchor, title, caption, figure in drawn]
+    pictures = [
+        (anchor, title, Picture(svg_image(figure), f"Curves: {title}", caption)) for anchor, title, caption, figure in drawn
+    ]
+    return pictures, plots({anchor: figure for anchor, _, _, figure in drawn})
 
 
 def _stress_picture(solution: SolutionData, body: str) -> str | None:

@@ -7,6 +7,7 @@ import { Camera } from "../../flexmbs/player/js/camera.js";
 import { Clock, fittingSpeed } from "../../flexmbs/player/js/clock.js";
 import { SCALES, table } from "../../flexmbs/player/js/colours.js";
 import { ball, box, joined, meshed, rod } from "../../flexmbs/player/js/geometry.js";
+import { valueAt } from "../../flexmbs/player/js/plots.js";
 import { Scene } from "../../flexmbs/player/js/scene.js";
 import { compose, inverse, multiple, placed, product, towards, turned } from "../../flexmbs/player/js/vectors.js";
 
@@ -88,6 +89,12 @@ test("the clock plays, loops, stops and tells", () => {
   assert.equal(told.at(-1), 3);
   assert.equal(fittingSpeed(0.05), 0.01);
   assert.equal(fittingSpeed(600), 100);
+});
+
+test("values of curves are linear between their points, and those at the ends beyond", () => {
+  const t = Float64Array.from([0, 1, 1, 3]);
+  const y = Float64Array.from([0, 2, 4, 8]);
+  near([-1, 0, 0.25, 1, 2, 3, 9].map((x) => valueAt(t, y, x)), [0, 0, 0.5, 4, 6, 8, 8]);
 });
 
 test("the colours of a field start and end as its legend does", () => {

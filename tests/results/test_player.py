@@ -21,9 +21,11 @@ from flexmbs.player.decomposition import decomposed
 from flexmbs.player.instants import MOST, sampled, turn_note
 from flexmbs.player.joint_marks import axes_of
 from flexmbs.player.markup import HERE, player_code
+from flexmbs.player.plots import plots
 from flexmbs.player.scene import scene, scene_text
 from flexmbs.player.surfaces import MOST_TRIANGLES, coarse
 from flexmbs.report.page import page
+from flexmbs.report.plots import Plots
 from flexmbs.results.summary import summary
 
 NASTY = "</script><img src=x onerror=alert(1)>"
@@ -210,6 +212,24 @@ def test_axes_between_two_rotations_are_omitted_and_others_fixed() -> None:
     assert cylindrical[0]["range"] == [-0.1, 0.3]
 
 
+def test_curves_of_figures_are_given_with_their_places(solution: Solution) -> None:
+    plot = Plots(solution)
+    figure = plot.joints()
+    assert figure is not None
+    table = plots({"joints": figure})
+    angles, rates = table["figures"]["joints"]
+    assert angles["title"] == "Joint angles  [rad]"
+    assert [curve["name"] for curve in angles["curves"]] == ["hinge.0", "elbow.0"]
+    t, y = (read(table["data"], rates["curves"][0][key]) for key in ("t", "y"))
+    np.testing.assert_allclose(t, solution.t, atol=1e-8)
+    np.testing.assert_allclose(y, solution.joint("hinge").velocity[:, 0], rtol=1e-6)
+    assert angles["span"] == pytest.approx([solution.t[0], solution.t[-1]])
+    figure.canvas.draw()
+    for ax, panel in zip(figure.axes, (angles, rates)):
+        box = ax.get_window_extent().transformed(figure.transFigure.inverted())
+        np.testing.assert_allclose(panel["box"], [box.x0, box.y0, box.x1, box.y1])
+
+
 def test_the_scene_text_ends_no_element() -> None:
     plain = NASTY.replace("/", "")  # names have no slash
     model = fm.Model(f"{plain} & <!--")
@@ -222,7 +242,7 @@ def test_the_scene_text_ends_no_element() -> None:
     assert (json.loads(text)["name"], json.loads(text)["part"]) == (f"{plain} & <!--", NASTY)
     whole = page(solution, summary(solution))
     assert "<img src=x" not in whole
-    assert whole.count("</script>") == 2
+    assert whole.count("</script>") == 3
 
 
 def test_the_policy_allows_the_code_of_the_page_alone() -> None:

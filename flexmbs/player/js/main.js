@@ -1,8 +1,11 @@
-// Starts the player of the page. Where it cannot start, the still picture stays.
+// Starts the player and the curves of the page. Where the player cannot start, the still picture stays.
+import { followed } from "./plots.js";
 import { Player } from "./player.js";
 import { Scene } from "./scene.js";
 
 async function start() {
+  const plots = document.getElementById("flexmbs-plots")?.textContent;
+  if (plots) await followed(plots);
   const root = /** @type {HTMLElement & {player?: Player} | null} */ (document.querySelector(".player"));
   const text = document.getElementById("flexmbs-scene")?.textContent;
   if (!root || !text) return;

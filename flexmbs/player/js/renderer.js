@@ -6,6 +6,9 @@ import { LINES, SURFACE } from "./shaders.js";
 /** @typedef {{texture: WebGLTexture, step: number, count: number}} Columns */
 /** @typedef {{nodes: number, shapes: Columns | null, stress: Columns | null}} Shapes */
 /**
+ * Segments of lines, four corners each; ``room``: how many the index has.
+ * @typedef {{vao: WebGLVertexArrayObject, count: number, data: WebGLBuffer, index: WebGLBuffer, room: number}} Segments
+ *
  * @typedef {object} Appearance
  * @property {Float32Array} model
  * @property {number[]} [colour] RGBA
@@ -34,7 +37,6 @@ export class Renderer {
     this.surface = program(gl, SURFACE, ["position", "normal", "node"]);
     this.lines = program(gl, LINES, ["corner", "start", "end", "ends", "tint"]);
     this.nothing = this.columns(new Int16Array(3), 1, 1);
-    this.corners = buffer(gl, new Float32Array([0, -1, 1, -1, 0, 1, 1, 1]));
     /** @type {WebGLTexture | null} */ this.scale = null;
   }
 
@@ -80,31 +82,46 @@ export class Renderer {
 
   /**
    * Line segments, each a row (start 3, end 3, nodes 2, colour 4).
-   * @param {Float32Array} rows @returns {Drawable & {data: WebGLBuffer}}
+   * @param {Float32Array} rows @returns {Segments}
    */
   segments(rows) {
     const gl = this.gl;
-    const vao = gl.createVertexArray();
-    gl.bindVertexArray(vao);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.corners);
-    gl.enableVertexAttribArray(0);
-    gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
-    const data = buffer(gl, rows);
-    [[3, 0], [3, 12], [2, 24], [4, 32]].forEach(([n, at], k) => {
-      gl.enableVertexAttribArray(k + 1);
-      gl.vertexAttribPointer(k + 1, n, gl.FLOAT, false, 48, at);
-      gl.vertexAttribDivisor(k + 1, 1);
+    const made = { vao: gl.createVertexArray(), count: 0, data: gl.createBuffer(), index: gl.createBuffer(), room: 0 };
+    gl.bindVertexArray(made.vao);
+    gl.bindBuffer(gl.ARRAY_BUFFER, made.data);
+    [[2, 0], [3, 8], [3, 20], [2, 32], [4, 40]].forEach(([n, at], k) => {
+      gl.enableVertexAttribArray(k);
+      gl.vertexAttribPointer(k, n, gl.FLOAT, false, 56, at);
     });
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, made.index);
     gl.bindVertexArray(null);
-    return { vao, count: rows.length / 12, data };
+    this.replace(made, rows);
+    return made;
   }
 
-  /** @param {Drawable & {data: WebGLBuffer}} segments @param {Float32Array} rows */
+  /** @param {Segments} segments @param {Float32Array} rows */
   replace(segments, rows) {
     const gl = this.gl;
+    const n = rows.length / 12;
+    segments.count = 6 * n;
+    if (!n) return;
+    const corners = new Float32Array(56 * n); // not instanced: software renderers draw each instance by itself
+    for (let i = 0; i < n; i++)
+      for (let k = 0; k < 4; k++) {
+        corners[56 * i + 14 * k] = k & 1;
+        corners[56 * i + 14 * k + 1] = k & 2 ? 1 : -1;
+        corners.set(rows.subarray(12 * i, 12 * i + 12), 56 * i + 14 * k + 2);
+      }
+    gl.bindVertexArray(null);
     gl.bindBuffer(gl.ARRAY_BUFFER, segments.data);
-    gl.bufferData(gl.ARRAY_BUFFER, rows, gl.DYNAMIC_DRAW);
-    segments.count = rows.length / 12;
+    gl.bufferData(gl.ARRAY_BUFFER, corners, gl.DYNAMIC_DRAW);
+    if (n <= segments.room) return;
+    const index = new Uint32Array(6 * n);
+    for (let i = 0; i < n; i++) index.set([4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 2, 4 * i + 1, 4 * i + 3], 6 * i);
+    gl.bindVertexArray(segments.vao);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, index, gl.DYNAMIC_DRAW);
+    gl.bindVertexArray(null);
+    segments.room = n;
   }
 
   /** @param {import("./camera.js").Camera} camera @param {number} reach @param {number[]} background */
@@ -159,7 +176,7 @@ export class Renderer {
     gl.enable(gl.BLEND);
     if (look.through) gl.disable(gl.DEPTH_TEST);
     gl.bindVertexArray(drawable.vao);
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, drawable.count);
+    gl.drawElements(gl.TRIANGLES, drawable.count, gl.UNSIGNED_INT, 0);
     gl.enable(gl.DEPTH_TEST);
   }
 

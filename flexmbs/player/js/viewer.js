@@ -52,7 +52,7 @@ export class Viewer {
     const parts = scene.table.parts.map((part) => this.part(part));
     /** @type {Item[][]} */ this.items = scene.table.bodies.map((body, k) => this.body(body, rgb(BODIES[k % BODIES.length]), parts));
     this.scenery = scene.table.scenery.map((each) => this.given(each, MARK));
-    this.ball = renderer.mesh(joined([ball([0, 0, 0], 1)]));
+    this.ball = renderer.mesh(joined([ball([0, 0, 0], 1, 8)]));
     this.shaft = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1)]));
     this.head = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1, 1e-3)]));
     this.marks = this.jointMarks();
@@ -124,7 +124,7 @@ export class Viewer {
         const u = unit(axis.axis);
         /** @param {number} s */
         const along = (s) => add(axis.point, scale(s, u));
-        if (axis.kind === "ball") found.push({ frame, mesh: this.solid([ball(axis.point, 1.7 * m)]) });
+        if (axis.kind === "ball") found.push({ frame, mesh: this.solid([ball(axis.point, 1.7 * m, 6)]) });
         else if (axis.kind === "turn") found.push({ frame, mesh: this.solid([rod(along(-2.4 * m), along(2.4 * m), 1.25 * m)]) });
         else if (axis.range) {
           const [low, high] = axis.range;
@@ -342,7 +342,7 @@ function solids(shape) {
   if (shape.kind === "rod" && shape.from && shape.to && shape.radius)
     return shape.plain
       ? [rod(shape.from, shape.to, shape.radius, shape.radius, 40)]
-      : [rod(shape.from, shape.to, shape.radius), ball(shape.from, 1.15 * shape.radius, 9), ball(shape.to, 1.15 * shape.radius, 9)];
+      : [rod(shape.from, shape.to, shape.radius, shape.radius, 14), ball(shape.from, 1.15 * shape.radius, 6), ball(shape.to, 1.15 * shape.radius, 6)];
   if (shape.kind === "ball" && shape.at && shape.radius) return [ball(shape.at, shape.radius)];
   if (shape.kind === "box" && shape.pose && shape.size) {
     const pose = { x: shape.pose.slice(0, 3), p: shape.pose.slice(3) };
