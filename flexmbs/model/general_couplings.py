@@ -6,7 +6,7 @@ chapter 1 (constraints g(r₁ … r_n, t) = 0 and A q̇ + a₀ = 0).
 """
 
 import dataclasses
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator
@@ -34,6 +34,21 @@ def _names(value: object) -> tuple[str, ...]:
 Coordinates = Annotated[Any, BeforeValidator(_names)]
 CoordinateFunction = Annotated[UserFunction, AfterValidator(function_of(2, "f(t, x)"))]
 OptionalCoordinateFunction = Annotated[OptionalFunction, AfterValidator(function_of(2, "f(t, x)"))]
+
+
+class CoordinateEquation(Protocol):
+    """What couplings and contacts by user functions f(t, x) of joint coordinates x have in common."""
+
+    @property
+    def section(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def of(self) -> tuple[str, ...]: ...
+    @property
+    def function(self) -> Any: ...
+    @property
+    def rheonomic(self) -> bool: ...
 
 
 class GeneralCoupling(Coupling):
