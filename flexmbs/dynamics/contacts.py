@@ -7,8 +7,8 @@ tangents t₁, t₂) and the position c of the contact point on b,
 
 and its reaction on a, for a force (N, T₁, T₂). A bound of a joint coordinate β is g = ±(β − bound) with γ = ±η.
 
-User functions give g(X, t) of the relative pose X, or g(x, t) of joint coordinates x, and the row (a | a₀) of γ_N = a · V_rel + a₀ or
-a · ẋ + a₀; a₀ = ∂g/∂t is the part w of γ = W s + w that does not depend on s.
+User functions give g(X, t) of the relative pose X, or g(x, t) of joint coordinates x, and the row (a | a₀) of γ_N = a · V_rel +
+a₀ or a · ẋ + a₀; a₀ = ∂g/∂t is the part w of γ = W s + w that does not depend on s.
 
 Theory: docs/theory.md, section 40. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 3;
 Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapter on contact kinematics.
@@ -89,8 +89,8 @@ def bounded_coordinate(system, work, k, q, s):
 
 @called
 def function_of_pose(system, work, k, t, q, s):
-    """Gap, velocities and covectors of contact k by user functions of the relative pose: g, the row (d, m | a₀) of γ_N on (v, ω) in
-    axes of a, and those of the slip, times |d|: with these Coulomb's law holds for the normal force N |d|.
+    """Gap, velocities and covectors of contact k by user functions of the relative pose: g, the row (d, m | a₀) of γ_N on (v, ω)
+    in axes of a, and those of the slip, times |d|: with these Coulomb's law holds for the normal force N |d|.
     """
     contacts, contact, io = system.contacts, work.contact, work.io
     R, x, v, w = motion_between(system, work, k, q, s)

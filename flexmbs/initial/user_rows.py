@@ -48,7 +48,7 @@ def _first_problem(item: "Joint | UserContact", given: FunctionRows, here: np.nd
 
 
 def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """(R, x) of the second frame of contact k relative to the first one, of the last kinematics; frames as they are undeformed."""
+    """(R, x) of the second frame of contact k relative to the first one, of the last kinematics, without deformations."""
     frames, (A, r) = compiled.system.frames, (work.motion.A.reshape(-1, 3, 3), work.motion.x)
 
     def pose(m: int) -> tuple[np.ndarray, np.ndarray]:

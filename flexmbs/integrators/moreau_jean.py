@@ -6,10 +6,11 @@ Over a step h, with v_θ = θ v + (1 − θ) v₀ and q_θ = q₀ ⊕ θh v_θ, 
     U⁺ = U_free + D p,   D = W (M + θh D_d + θ²h² K)⁻¹ W_θᵀ,
 
 with the rows W of the contacts at the end of the step, the part w of U of bounds that move in time, the rows W_θ at q_θ and the
-damping D_d; constraint rows G border the inverse on acceleration level. A contact takes part where its gap, foreseen by half a step, is closed: g₀ + ½ h γ_N ≤ 0. The
-impulses p solve the contact problem (`flexmbs.integrators.contact_problem`). Velocities are those at the end of the step, forces
-act at q_θ like all others: forces of closed contacts then balance weights without error of order h. For free motions ⊕ is the
-midpoint rule's (Cayley's map): with θ = ½ free flight keeps energy, and momentum where no weight acts, whatever the spin.
+damping D_d; constraint rows G border the inverse on acceleration level. A contact takes part where its gap, foreseen by half a
+step, is closed: g₀ + ½ h γ_N ≤ 0. The impulses p solve the contact problem (`flexmbs.integrators.contact_problem`). Velocities
+are those at the end of the step, forces act at q_θ like all others: forces of closed contacts then balance weights without error
+of order h. For free motions ⊕ is the midpoint rule's (Cayley's map): with θ = ½ free flight keeps energy, and momentum where no
+weight acts, whatever the spin.
 
 Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics; Jean (1999),
 Comput. Methods Appl. Mech. Eng. 177, 235; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapters
@@ -166,7 +167,8 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
     return Memory(
         float(method.theta), float(method.newton_tolerance), int(method.max_iterations), float(method.impulse_tolerance),
         int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), problem=problem,
-        solver=solver_of(problem), G=z((3 * n, 3 * n)), moving=z(3 * n), moving_middle=z(3 * n), mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64),
+        solver=solver_of(problem), G=z((3 * n, 3 * n)), moving=z(3 * n), moving_middle=z(3 * n),
+        mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64),
         taken=z(1, np.int64), gap=z(n), rate=z((n, 3)), log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
     )  # fmt: skip
 

@@ -61,6 +61,8 @@ class GeneralCoupling(Coupling):
     """
 
     of: Coordinates = dataclasses.field(kw_only=False)
+    function: CoordinateFunction = dataclasses.field(kw_only=False)
+    rheonomic: Switch = False
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -82,9 +84,7 @@ class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
         Whether g depends on time.
     """
 
-    function: CoordinateFunction = dataclasses.field(kw_only=False)
     gradient: OptionalCoordinateFunction = None
-    rheonomic: Switch = False
 
     @property
     def equation(self) -> str:
@@ -104,9 +104,6 @@ class VelocityCoupling(GeneralCoupling, kind="velocity"):
     rheonomic : bool
         Whether a or a₀ depends on time.
     """
-
-    function: CoordinateFunction = dataclasses.field(kw_only=False)
-    rheonomic: Switch = False
 
     @property
     def equation(self) -> str:

@@ -81,7 +81,7 @@ def compile_contacts(
 
 def _terms(contact: UnilateralCoupling, places: dict[str, JointPlace], model: ModelData) -> list[tuple[int, ...]]:
     """(body, cut, velocity, position) of its coordinates."""
-    found = []
+    found: list[tuple[int, ...]] = []
     for use in contact.coordinates(model.joints):
         place = places[use.joint]
         found.append((place.body, place.cut, *place.coordinate(f"contacts.{contact.name}", use.coordinate)))
@@ -96,7 +96,7 @@ def _movers(terms: list[tuple[int, ...]], cuts: Cuts, paths: list[int]) -> list[
 
 def _of_coordinates(contact: UnilateralCoupling, laws: LawTable) -> Row:
     value, row = addresses(laws.callbacks, contact)
-    made = {"geometry_kernel": OF_COORDINATES, "function": laws.pose(value), "row_function": laws.pose(row)}
+    made: Row = {"geometry_kernel": OF_COORDINATES, "function": laws.pose(value), "row_function": laws.pose(row)}
     return _row(contact) | made
 
 
@@ -104,7 +104,7 @@ def _of_pose(contact: UserContact, laws: LawTable) -> Row:
     """The user functions of a contact between frames."""
     name, callbacks, timed = f"contacts.{contact.name}", laws.callbacks, contact.rheonomic
     check_shape(f"{name}.function", contact.function, (1,))
-    made = {"geometry_kernel": OF_POSE, "function": laws.pose(value_address(callbacks, name, contact.function, 1))}
+    made: Row = {"geometry_kernel": OF_POSE, "function": laws.pose(value_address(callbacks, name, contact.function, 1))}
     if contact.jacobian is None:
         made["row_function"] = laws.pose(slope_address(callbacks, name, contact.function, 1, timed))
     else:

@@ -12,10 +12,10 @@ from flexmbs.model.general_couplings import CoordinateFunction, Coordinates, Opt
 class UnilateralCoupling(Contact, kind="unilateral-coupling"):
     """g(t, x) ≥ 0 between any joint coordinates x by a user function, without friction.
 
-    With ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the force N ≥ 0 makes the torque or force aᵢ N on each coordinate, and an impact
-    by Newton's law changes ġ by −(1 + e) ġ. Coordinates of points follow from a joint `Pose`, which constrains nothing. Derivatives
-    that are not given are computed by complex steps, or by differences if the function takes no complex numbers. Lurie, Analytical
-    Mechanics (2002), chapter 1 (unilateral constraints); Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996).
+    With ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the force N ≥ 0 makes the torque or force aᵢ N on each coordinate, and an
+    impact by Newton's law changes ġ by −(1 + e) ġ. Coordinates of points follow from a joint `Pose`, which constrains nothing.
+    Derivatives that are not given are computed by complex steps, or by differences if the function takes no complex numbers.
+    Lurie, Analytical Mechanics (2002), chapter 1; Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996).
 
     Parameters
     ----------

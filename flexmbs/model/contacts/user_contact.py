@@ -27,9 +27,9 @@ class UserContact(FrameContact, kind="user"):
     jacobian : function or None
         ``jacobian(t, x, A)`` returns the 6 numbers (d, m), or 7 with ∂g/∂t if ``rheonomic``.
     slip : function or None
-        ``slip(t, x, A)`` returns the two rows of 6 numbers of the velocities of slip (m/s) on (v, ω), perpendicular to the normal and
-        to each other; 7 with a part at rest, such as that of a belt, if ``rheonomic``. Friction and tangential restitution need
-        it. Coulomb's law holds for the normal force N |d|; the forces along the slip are told over |d| likewise.
+        ``slip(t, x, A)`` returns the two rows of 6 numbers of the velocities of slip (m/s) on (v, ω), perpendicular to the normal
+        and to each other; 7 with a part at rest, such as that of a belt, if ``rheonomic``. Friction and tangential restitution
+        need it. Coulomb's law holds for the normal force N |d|; slip is told times |d|, forces along it over |d|.
     rheonomic : bool
         Whether g or the slip depends on time.
     """
@@ -42,7 +42,9 @@ class UserContact(FrameContact, kind="user"):
     @model_validator(mode="after")
     def _slips(self) -> "UserContact":
         if self.slip is None and (self.friction or self.tangential_restitution):
-            raise NestedError([Problem(("slip",), "is missing: friction needs the rows of the velocities of slip; give a function")])
+            raise NestedError(
+                [Problem(("slip",), "is missing: friction needs the rows of the velocities of slip; give a function")]
+            )
         return self
 
     @property
