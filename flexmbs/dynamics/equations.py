@@ -64,7 +64,7 @@ def residual_at(model, here, none, t, slopes, gathered):
         r[a] = 0.0
     kinematics(system, work, t, q, s, here.sd)
     apply_forces(system, work, t, here, (with_slopes, with_reactions))
-    apply_contact_forces(system, work, q, s, with_slopes)
+    apply_contact_forces(system, work, t, q, s, with_slopes)
     if system.rotors.body.shape[0] > 0:
         rotor_loads(system, work, here)
         apply_rotors(system, work, q)
@@ -81,7 +81,7 @@ def residual_at(model, here, none, t, slopes, gathered):
         inward(tree, work.frames, motion, q, r)
         if with_reactions:
             loaded_joint_forces(system, work, t, here, with_slopes)
-        work.power[POWER_DRIVES] = drive_power(work.drive_rate, here.lam)
+        work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
     work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
     return 0
 

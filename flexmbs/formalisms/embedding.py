@@ -218,7 +218,7 @@ def accelerations(system, work, workspace, t, here):
     constraint_forces(workspace, work.r, sd, lam)
     if choice.T.shape[0] > 0:
         velocities_of(choice.T, sd, workspace.h)
-    work.power[POWER_DRIVES] = drive_power(work.drive_rate, lam)
+    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
     return lam.shape[0] - choice.numbers[RANK]
 
 

@@ -62,7 +62,7 @@ def bordered_accelerations(system, work, rate, t, here):
         x[ns + a] = -gs.acceleration[a] - 2.0 * rate * gs.velocity[a] - rate * rate * gs.position[a]
     solve(system.elimination, work.values, x)
     split_solution(x, sd, lam)
-    work.power[POWER_DRIVES] = drive_power(work.drive_rate, lam)
+    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
     return status
 
 

@@ -212,7 +212,7 @@ def general_accelerations(system, work, workspace, t, here):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
     solve(system, work, workspace, x)
     split_solution(x, sd, lam)
-    work.power[POWER_DRIVES] = drive_power(work.drive_rate, lam)
+    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
     return status
 
 
