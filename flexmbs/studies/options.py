@@ -54,7 +54,7 @@ def default_formalism(model: Model, coordinates: str) -> str:
         loops = bool(topology(model).cuts or model.couplings)
     except InputError:  # reported with the other problems of the model
         loops = True
-    return DEFAULTS["formalism"] if loops or coordinates != "joint" else "recursive"
+    return DEFAULTS["formalism"] if loops or coordinates == "absolute" else "recursive"
 
 
 def default_integrator(options: Mapping[str, Any]) -> tuple[str, str]:
