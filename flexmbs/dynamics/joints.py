@@ -14,7 +14,21 @@ import math
 
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, exp_se3, twist_to_child
-from flexmbs.algebra.small import EYE3, ZERO3, add, dot, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, tmatmul, tmul
+from flexmbs.algebra.small import (
+    EYE3,
+    ZERO3,
+    add,
+    dot,
+    load3_at,
+    load9_at,
+    matmul,
+    mul,
+    scale,
+    store3_at,
+    store9_at,
+    tmatmul,
+    tmul,
+)
 from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_product
 
 

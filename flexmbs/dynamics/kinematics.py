@@ -25,8 +25,9 @@ from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose
 def outward(system, work, gravity, here):
     """Fill work.motion with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for the state (q, s, ṡ) ``here``.
 
-    The shapes of the frames and the prescribed motions of the joints are up to date. Bodies are ordered parents first. The columns C of each joint (child's frame, its
-    axes) and the poses X_pm, X_J, X_cm are kept: the inward sweep and the matrices need them. Theory, section 18.
+    The shapes of the frames and the prescribed motions of the joints are up to date. Bodies are ordered parents first. The
+    columns C of each joint (child's frame, its axes) and the poses X_pm, X_J, X_cm are kept: the inward sweep and the matrices
+    need them. Theory, section 18.
     """
     tree, joints, frames, motion = system.tree, work.joints, work.frames, work.motion
     q, s, sd = here.q, here.s, here.sd

@@ -65,7 +65,8 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
     return Work(
-        path=path, frames=_current_frames(system.frames), joints=_current_joints(system.joints), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
+        path=path, frames=_current_frames(system.frames), joints=_current_joints(system.joints),
+        calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
         motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns),
         cut=CutMotion(pair=_pairs(cuts.frame_p, cuts.frame_c, cuts.top, np.arange(n_cuts)), **_zeros(n_cuts, CUT)),
         beta=np.concatenate([path.beta, z(SPARE)]), gs=ConstraintValues(z(nc), z(nc), z(nc)),

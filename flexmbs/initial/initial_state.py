@@ -386,8 +386,8 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
             assert source.joint == primary.joint
             from_q, from_s = int(joint.system.tree.q_at[b]), int(joint.system.tree.s_at[b])
             for own, motion in zip(source.motions, primary.motions):  # prescribed motions have no coordinates of their own
-                q[at : at + motion.nq] = start.q[from_q :][: motion.nq]
-                s[to : to + motion.nv] = start.s[from_s :][: motion.nv]
+                q[at : at + motion.nq] = start.q[from_q:][: motion.nq]
+                s[to : to + motion.nv] = start.s[from_s:][: motion.nv]
                 at, to, from_q, from_s = at + motion.nq, to + motion.nv, from_q + own.nq, from_s + own.nv
             continue
         assert start.motion is not None

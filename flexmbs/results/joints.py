@@ -160,8 +160,7 @@ def _with_prescribed(
     parts: tuple[list[np.ndarray], ...] = ([], [], [], [])
     for motion in place.motions:
         if isinstance(motion, Prescribed):
-            given = prescribed[:, number[motion.drive], :, None]
-            values = given[:, 0], given[:, 1], given[:, 2], given[:, 3]
+            values = tuple(np.moveaxis(prescribed[:, number[motion.drive], :, None], 1, 0))
         else:
             values = (tree.position[:, q : q + motion.nq], *(each[:, v : v + motion.nv] for each in tree[1:]))
             q, v = q + motion.nq, v + motion.nv

@@ -140,7 +140,7 @@ class Cuts(NamedTuple):
 
 
 class Drives(NamedTuple):
-    """Prescribed coordinates with a constraint row: drive of the model, body of a driven primary joint or −1, cut joint or −1; (nd,)."""
+    """Driven coordinates with a constraint row: drive of the model, body of a primary joint or −1, cut joint or −1; (nd,)."""
 
     drive: np.ndarray
     body: np.ndarray

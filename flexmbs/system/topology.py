@@ -79,9 +79,9 @@ class Topology:
     def notes(self) -> list[str]:
         """Which bodies have other coordinates than those asked for, which drives are rows."""
         if self.rows:
-            named = [f"{name} ({why})" for name, why in self.rows.items()]
-            shown = ", ".join(named[:10]) + (", ..." if len(named) > 10 else "")
-            return [f"coordinates: rheonomic ones were asked for, but these drives are constraint rows: {shown}"]
+            drives = [f"{name} ({why})" for name, why in self.rows.items()]
+            listed = ", ".join(drives[:10]) + (", ..." if len(drives) > 10 else "")
+            return [f"coordinates: rheonomic ones were asked for, but these drives are constraint rows: {listed}"]
         kept = [primary for primary in self.tree if primary.joint is not None] if self.coordinates == "absolute" else []
         if not kept:
             return []
