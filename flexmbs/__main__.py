@@ -49,7 +49,7 @@ def run(
     step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,
     output_step: Annotated[float | None, typer.Option("--output-step", help="Time between outputs, s.")] = None,
     formalism: Annotated[str | None, typer.Option("--formalism", help="See flexmbs list formalisms.")] = None,
-    coordinates: Annotated[str | None, typer.Option("--coordinates", help="joint or absolute.")] = None,
+    coordinates: Annotated[str | None, typer.Option("--coordinates", help="joint, absolute or rheonomic.")] = None,
     integrator: Annotated[str | None, typer.Option("--integrator", help="See flexmbs list integrators.")] = None,
     stabilization: Annotated[str | None, typer.Option("--stabilization", help="none, baumgarte or projection.")] = None,
     rho_inf: Annotated[float | None, typer.Option("--rho-inf", help="Spectral radius of generalized-α, 0 … 1.")] = None,

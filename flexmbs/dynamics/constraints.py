@@ -19,10 +19,18 @@ import math
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child
-from flexmbs.algebra.small import ZERO3, add, load3_at, scale, sub, tmatmul, tmul
+from flexmbs.algebra.small import ZERO3, add, dot, load3_at, scale, sub, tmatmul, tmul
 from flexmbs.algebra.so3 import log_so3
 from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, keep_poses, pose_between, world_pose
-from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, relative_pose, relative_twist
+from flexmbs.dynamics.joints import (
+    displace_joint,
+    joint_directions,
+    joint_pose,
+    prescribe,
+    prescribed_direction,
+    relative_pose,
+    relative_twist,
+)
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.relations import relation_rows
 from flexmbs.dynamics.user_rows import user_rows
@@ -181,7 +189,7 @@ def cut_joint(system, work, k, t, here):
     V̇_rel = V̇_b − Ad(X⁻¹) V̇_a + ad(V_rel) Ad(X⁻¹) V_a; at ṡ = 0 the third is −γ. Relations and user functions have kernels of
     their own.
     """
-    cuts, constant, joints, drives = system.cuts, system.constant, system.joints, system.drives
+    cuts, constant, joints, drives = system.cuts, system.constant, work.joints, system.drives
     cut, beta, gs = work.cut, work.beta, work.gs
     a = cuts.frame_p[k]
     b = cuts.frame_c[k]
@@ -253,6 +261,33 @@ def drive_values(system, work, t, here):
         gs.position[row] = x - f
         gs.velocity[row] = v - fd
         gs.acceleration[row] = a - fdd
+
+
+@called
+def prescribed_motions(system, work, t):
+    """Poses, ḟ and f̈ of the prescribed motions of primary joints at time t into work.joints (theory, section 18)."""
+    rows = system.prescribed
+    for d in range(rows.law.shape[0]):
+        prescribe(work.joints, rows.motion[d], law_of_time(system.laws, rows.law[d], t, work.io))
+
+
+@part
+def prescribed_effort(system, work, q, d):
+    """u · f^p: force or torque of the prescribed coordinate d by inverse dynamics, from the wrench through its joint (theory,
+    section 20)."""
+    rows, tree, through = system.prescribed, system.tree, work.motion.through
+    i = rows.body[d]
+    v, w = prescribed_direction(work.joints, tree.joint[i], rows.motion[d], q, tree.q_at[i])
+    return dot(v, load3_at(through, i, 0)) + dot(w, load3_at(through, i, 3))
+
+
+@called
+def prescribed_power(system, work, q):
+    """Σ f^p · u ḟ (W): power of the drives of prescribed coordinates (theory, section 49)."""
+    power = 0.0
+    for d in range(system.prescribed.law.shape[0]):
+        power += prescribed_effort(system, work, q, d) * work.joints.rate[system.prescribed.motion[d], 0]
+    return power
 
 
 @part

@@ -18,7 +18,14 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
 from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
-from flexmbs.dynamics.constraints import apply_constraint_forces, cut_joint, drive_power, drive_values
+from flexmbs.dynamics.constraints import (
+    apply_constraint_forces,
+    cut_joint,
+    drive_power,
+    drive_values,
+    prescribed_motions,
+    prescribed_power,
+)
 from flexmbs.dynamics.contacts import apply_contact_forces
 from flexmbs.dynamics.couplers import coupler_values
 from flexmbs.dynamics.forces import apply_forces, joint_force
@@ -41,6 +48,8 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
     system, work = model.system, model.work
     gravity = work.zero if weightless != 0.0 else system.gravity
     current_shapes(work.frames, here.q, here.s)
+    if system.prescribed.law.shape[0] > 0:
+        prescribed_motions(system, work, t)
     outward(system, work, gravity, here)
     if bodies_alone != 0.0:
         return 0
@@ -82,6 +91,8 @@ def residual_at(model, here, none, t, slopes, gathered):
         if with_reactions:
             loaded_joint_forces(system, work, t, here, with_slopes)
         work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
+        if system.prescribed.law.shape[0] > 0:
+            work.power[POWER_DRIVES] += prescribed_power(system, work, q)
     work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
     return 0
 
@@ -97,16 +108,17 @@ def kinematics(system, work, t, q, s, sd):
 
 
 @part
-def body_motion(system, work, q, s, sd):
-    """Motion of all bodies: r, A, V and V̇ of (q, s, ṡ) into work.motion."""
-    motion_of_bodies(system, work, q, s, sd, 0.0)
+def body_motion(system, work, t, q, s, sd):
+    """Motion of all bodies: r, A, V and V̇ of (t, q, s, ṡ) into work.motion."""
+    motion_of_bodies(system, work, t, (q, s, sd), 0.0)
 
 
 @part
-def motion_of_bodies(system, work, q, s, sd, weightless):
-    """Motion of all bodies, ``weightless``: without the acceleration −g of the ground."""
+def motion_of_bodies(system, work, t, state, weightless):
+    """Motion of all bodies of the ``state`` (q, s, ṡ), ``weightless``: without the acceleration −g of the ground."""
+    q, s, sd = state
     here = address_of(Evaluation(q, s, sd, work.zero, work.zero, work.zero))
-    call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, 0.0, 1.0, weightless)
+    call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, t, 1.0, weightless)
 
 
 @part
@@ -119,6 +131,16 @@ def residual(system, work, t, here, slopes):
     call(
         work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), given, given, t, 1.0 if slopes else 0.0, 1.0
     )  # fmt: skip
+
+
+@part
+def power_of_drives(system, work, t, here):
+    """Ẇ_drives (W) of ṡ and λ into work.power; with prescribed coordinates by inverse dynamics, a residual at ṡ (theory, section
+    49)."""
+    if system.prescribed.law.shape[0] > 0:
+        residual(system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False)
+    else:
+        work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
 
 
 @part

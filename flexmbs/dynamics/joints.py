@@ -14,7 +14,21 @@ import math
 
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import bracket, exp_se3, twist_to_child
-from flexmbs.algebra.small import EYE3, ZERO3, add, dot, load3_at, load9_at, matmul, mul, scale, store3_at, tmatmul, tmul
+from flexmbs.algebra.small import (
+    EYE3,
+    ZERO3,
+    add,
+    dot,
+    load3_at,
+    load9_at,
+    matmul,
+    mul,
+    scale,
+    store3_at,
+    store9_at,
+    tmatmul,
+    tmul,
+)
 from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_product
 
 
@@ -58,10 +72,11 @@ def joint_pose(joints, j, q, at):
 
 @part
 def joint_directions(joints, j, q, q_at, s, s_at, out, i):
-    """Columns C_k = Ad(X_tail⁻¹) S_k as six-vectors from out[i, o] on; returns C η and Ċ η, child axes; η from s[s_at] on.
+    """Columns C_k = Ad(X_tail⁻¹) S_k as six-vectors from out[i, o] on; returns C η + v̄_rel and Ċ η + ā_rel, child axes; η from
+    s[s_at] on; v̄_rel and the f̈ of ā_rel are those of prescribed motions.
 
     The chain is walked from its end, so that the pose and the twist of what lies behind a motion are known: Ċ η collects
-    −ad(V_tail) C_k η_k. Theory, section 11; Featherstone 2008, section 4.4.
+    −ad(V_tail) C_k η_k. Theory, sections 11 and 18; Featherstone 2008, section 4.4.
     """
     Rt = EYE3  # pose of the child's frame in the frame behind the current motion
     xt = ZERO3
@@ -80,6 +95,13 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
         at -= nq
         dv = ZERO3
         dw = ZERO3
+        if nv == 0 and (joints.rate[m, 0] != 0.0 or joints.rate[m, 1] != 0.0):
+            # a prescribed motion: S ḟ is in v̄_rel, S f̈ in ā_rel
+            sv, sw = twist_to_child(Rt, xt, load3_at(joints.unit_twist, m, 0), load3_at(joints.unit_twist, m, 3))
+            dv = scale(joints.rate[m, 0], sv)
+            dw = scale(joints.rate[m, 0], sw)
+            bv = add(bv, scale(joints.rate[m, 1], sv))
+            bw = add(bw, scale(joints.rate[m, 1], sw))
         for a in range(nv):
             sv, sw = unit_twist(joints, m, a)
             sv, sw = twist_to_child(Rt, xt, sv, sw)
@@ -99,6 +121,29 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
             xt = add(xm, mul(Rm, xt))
             Rt = matmul(Rm, Rt)
     return v, w, bv, bw
+
+
+@part
+def prescribe(joints, m, values):
+    """Pose and rates of the prescribed motion m with ``values`` (f, ḟ, f̈) into the records of motions without coordinate."""
+    f, fd, fdd = values
+    store9_at(joints.R, m, 0, exp_so3(scale(f, load3_at(joints.unit_twist, m, 3))))
+    store3_at(joints.x, m, 0, scale(f, load3_at(joints.unit_twist, m, 0)))
+    joints.rate[m, 0] = fd
+    joints.rate[m, 1] = fdd
+
+
+@part
+def prescribed_direction(joints, j, m, q, at):
+    """Ad(X_tail⁻¹) S of the prescribed motion m of joint j, child axes; β from q[at] on."""
+    v = load3_at(joints.unit_twist, m, 0)
+    w = load3_at(joints.unit_twist, m, 3)
+    for k in range(joints.first[j], joints.end[j]):
+        Rm, xm, nq, _ = motion_pose(joints, k, q, at)
+        if k > m:
+            v, w = twist_to_child(Rm, xm, v, w)
+        at += nq
+    return v, w
 
 
 @part

@@ -2,7 +2,7 @@
 
 Between the parent's and the child's frames (pm, cm) of the primary joint, which may both move with the modes,
 
-    V_cm = Ad(X_J⁻¹) V_pm + C η,   V̇_cm = Ad(X_J⁻¹) V̇_pm − ad(C η) Ad(X_J⁻¹) V_pm + C η̇ + Ċ η,
+    V_cm = Ad(X_J⁻¹) V_pm + V_rel,   V̇_cm = Ad(X_J⁻¹) V̇_pm − ad(V_rel) Ad(X_J⁻¹) V_pm + C η̇ + ā_rel,   V_rel = C η + v̄_rel,
 
 and from the frame back to its body, with v = Φ_cm q̇_f,
 
@@ -25,10 +25,11 @@ from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose
 def outward(system, work, gravity, here):
     """Fill work.motion with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for the state (q, s, ṡ) ``here``.
 
-    The shapes of the frames are up to date. Bodies are ordered parents first. The columns C of each joint (child's frame, its
-    axes) and the poses X_pm, X_J, X_cm are kept: the inward sweep and the matrices need them. Theory, section 18.
+    The shapes of the frames and the prescribed motions of the joints are up to date. Bodies are ordered parents first. The
+    columns C of each joint (child's frame, its axes) and the poses X_pm, X_J, X_cm are kept: the inward sweep and the matrices
+    need them. Theory, section 18.
     """
-    tree, joints, frames, motion = system.tree, system.joints, work.frames, work.motion
+    tree, joints, frames, motion = system.tree, work.joints, work.frames, work.motion
     q, s, sd = here.q, here.s, here.sd
     for i in range(tree.parent.shape[0]):
         j = tree.joint[i]

@@ -90,7 +90,7 @@ def momentum(system, work, q, s, p):
         # weight is in no relative acceleration, and in no angular one
         kinematics(system, work, 0.0, q, work.zero, s)
         rotor_loads(system, work, Evaluation(q, work.zero, s, work.zero, work.zero, p))
-    motion_of_bodies(system, work, q, work.zero, s, 1.0)
+    motion_of_bodies(system, work, 0.0, (q, work.zero, s), 1.0)
     for i in range(tree.parent.shape[0]):
         inertia_force(system, work, i, Evaluation(q, work.zero, s, work.zero, work.zero, p), work.U)
         to = tree.sf_at[i]

@@ -16,7 +16,7 @@ from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
     KINEMATICS, KKT, N_CALLS, RESIDUAL, SPARE, BodyMotion, ConstraintValues, ContactState, CurrentFrames, CutMotion,
-    Equations, Evaluation, Frames, Pairs, Path, RotorMotion, System, Work,
+    Equations, Evaluation, Frames, Joints, Pairs, Path, RotorMotion, System, Work,
 )  # fmt: skip
 
 
@@ -65,7 +65,8 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
     return Work(
-        path=path, frames=_current_frames(system.frames), calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
+        path=path, frames=_current_frames(system.frames), joints=_current_joints(system.joints),
+        calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
         motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns),
         cut=CutMotion(pair=_pairs(cuts.frame_p, cuts.frame_c, cuts.top, np.arange(n_cuts)), **_zeros(n_cuts, CUT)),
         beta=np.concatenate([path.beta, z(SPARE)]), gs=ConstraintValues(z(nc), z(nc), z(nc)),
@@ -98,6 +99,11 @@ def _current_frames(frames: Frames) -> CurrentFrames:
     flat = frames.shape.reshape(len(frames.shape), -1)
     now = flat if len(frames.second) == 0 else np.zeros_like(flat)
     return CurrentFrames(**frames._replace(shape=flat)._asdict(), current=now, rate=np.zeros_like(flat))
+
+
+def _current_joints(joints: Joints) -> Joints:
+    """The joints with workspace for the poses and rates of prescribed motions."""
+    return joints._replace(R=joints.R.copy(), x=joints.x.copy(), rate=joints.rate.copy())
 
 
 def _connected(system: System, work: Work) -> Work:

@@ -20,9 +20,8 @@ import numpy as np
 
 from flexmbs._jit import call_address, called, part
 from flexmbs.algebra.pivoting import cholesky, cholesky_solve, lu_solve_transposed
-from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.dense import dense_mass, terms
-from flexmbs.dynamics.equations import kinematics, residual
+from flexmbs.dynamics.equations import kinematics, power_of_drives, residual
 from flexmbs.errors import InputError
 from flexmbs.formalisms.choice import (
     MADE,
@@ -51,7 +50,7 @@ from flexmbs.formalisms.quasi_velocities import (
 )  # fmt: skip
 from flexmbs.formalisms.stabilization import Projection, projected, stabilization_options
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import POWER_DRIVES, Evaluation, Work
+from flexmbs.system.records import Evaluation, Work
 
 LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are re-selected
 LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
@@ -218,7 +217,7 @@ def accelerations(system, work, workspace, t, here):
     constraint_forces(workspace, work.r, sd, lam)
     if choice.T.shape[0] > 0:
         velocities_of(choice.T, sd, workspace.h)
-    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
+    power_of_drives(system, work, t, here)
     return lam.shape[0] - choice.numbers[RANK]
 
 

@@ -61,7 +61,7 @@ class Formalism(abc.ABC):
 
     name: ClassVar[str]
     provides: ClassVar[tuple[str, ...]] = ("accelerations",)
-    coordinates: ClassVar[tuple[str, ...]] = ("joint", "absolute")
+    coordinates: ClassVar[tuple[str, ...]] = ("joint", "absolute", "rheonomic")
     accelerations: ClassVar[Callable[..., Any]]
     accepted: ClassVar[Callable[..., Any]] = staticmethod(unchanged)
     keep: ClassVar[Callable[..., Any]] = staticmethod(unchanged)

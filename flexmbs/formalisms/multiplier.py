@@ -22,8 +22,7 @@ from flexmbs._jit import part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import solve
 from flexmbs.algebra.small import split_solution
-from flexmbs.dynamics.constraints import drive_power
-from flexmbs.dynamics.equations import balanced, residual
+from flexmbs.dynamics.equations import balanced, power_of_drives, residual
 from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kkt import independence, kkt_matrix, project
 from flexmbs.formalisms.formalism import Formalism, NoWorkspace
@@ -38,7 +37,7 @@ from flexmbs.formalisms.stabilization import (
     stabilization_options,
 )
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import POWER_DRIVES, Evaluation
+from flexmbs.system.records import Evaluation
 
 
 @part
@@ -62,7 +61,7 @@ def bordered_accelerations(system, work, rate, t, here):
         x[ns + a] = -gs.acceleration[a] - 2.0 * rate * gs.velocity[a] - rate * rate * gs.position[a]
     solve(system.elimination, work.values, x)
     split_solution(x, sd, lam)
-    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
+    power_of_drives(system, work, t, here)
     return status
 
 

@@ -35,8 +35,7 @@ from flexmbs.dynamics.schur import (
     schur_complement,
     set_loads,
 )
-from flexmbs.dynamics.constraints import drive_power
-from flexmbs.dynamics.equations import body_forces, kinematics
+from flexmbs.dynamics.equations import body_forces, kinematics, power_of_drives
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.formalism import Formalism
@@ -44,7 +43,7 @@ from flexmbs.dynamics.kkt import correct, error_of_constraints, independence, on
 from flexmbs.formalisms.rigid_tree import RigidTree, is_rigid_tree
 from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import POWER_DRIVES, Equations, Evaluation
+from flexmbs.system.records import Equations, Evaluation
 
 FACTOR, SCHUR, SOLVE = range(3)  # places in Workspace.calls
 
@@ -212,7 +211,7 @@ def general_accelerations(system, work, workspace, t, here):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
     solve(system, work, workspace, x)
     split_solution(x, sd, lam)
-    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
+    power_of_drives(system, work, t, here)
     return status
 
 
@@ -269,7 +268,7 @@ class Recursive(Formalism):
 
     name: ClassVar[str] = "recursive"
     provides: ClassVar[tuple[str, ...]] = ("residual", "accelerations")
-    coordinates: ClassVar[tuple[str, ...]] = ("joint",)
+    coordinates: ClassVar[tuple[str, ...]] = ("joint", "rheonomic")
     accelerations = staticmethod(accelerations)
     accepted = staticmethod(projected)
     iteration_matrix = staticmethod(iteration_matrix)

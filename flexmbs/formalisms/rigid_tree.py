@@ -41,7 +41,7 @@ class RigidTree(Formalism):
     """The shortest form of `Recursive`."""
 
     name: ClassVar[str] = "recursive"
-    coordinates: ClassVar[tuple[str, ...]] = ("joint",)
+    coordinates: ClassVar[tuple[str, ...]] = ("joint", "rheonomic")
     accelerations = staticmethod(accelerations)
 
     def workspace(self, compiled: Compiled) -> RigidWorkspace:

@@ -384,9 +384,11 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
         if primary.joint is not None:
             source = joint.topology.tree[b]
             assert source.joint == primary.joint
-            n, m = sum(x.nq for x in primary.motions), sum(x.nv for x in primary.motions)
-            q[at : at + n] = start.q[joint.system.tree.q_at[b] :][:n]
-            s[to : to + m] = start.s[joint.system.tree.s_at[b] :][:m]
+            from_q, from_s = int(joint.system.tree.q_at[b]), int(joint.system.tree.s_at[b])
+            for own, motion in zip(source.motions, primary.motions):  # prescribed motions have no coordinates of their own
+                q[at : at + motion.nq] = start.q[from_q:][: motion.nq]
+                s[to : to + motion.nv] = start.s[from_s:][: motion.nv]
+                at, to, from_q, from_s = at + motion.nq, to + motion.nv, from_q + own.nq, from_s + own.nv
             continue
         assert start.motion is not None
         A, V = start.motion.A[b], start.motion.twist[b]

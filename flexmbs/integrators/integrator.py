@@ -62,7 +62,8 @@ class Integrator(abc.ABC):
     """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
 
     stabilizations: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be
-    nonholonomic. has_reactions: whether forces may depend on reactions. contacts: whether it treats rigid contacts.
+    nonholonomic. has_reactions: whether forces may depend on reactions. takes_time: whether poses may depend on time beside
+    the coordinates. contacts: whether it treats rigid contacts.
     sees_contacts: it detects contacts that close and open within its steps. control: of its steps. evaluated: the formalism
     gives ṡ and λ of outputs, else the method does. begins_with_jerk: it finds s̈ of constrained motions in ``context.local``
     when it begins. explicit: steps beyond a limit are unstable. uses: indices into `RunContext.calls` of the equations it
@@ -74,6 +75,7 @@ class Integrator(abc.ABC):
     stabilizations: ClassVar[tuple[str, ...]] = ("none",)
     keeps_velocity_rows: ClassVar[bool] = True
     has_reactions: ClassVar[bool] = True
+    takes_time: ClassVar[bool] = True
     contacts: ClassVar[bool] = False
     sees_contacts: ClassVar[bool] = False
     control: ClassVar[Control] = Control(0.5)

@@ -75,6 +75,7 @@ class Rattle(Integrator):
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "rattle"
     has_reactions: ClassVar[bool] = False
+    takes_time: ClassVar[bool] = False  # its variation of the kinetic energy holds for scleronomic coordinates
     explicit: ClassVar[bool] = True
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, VARIATION)
     needs: ClassVar[str] = "residual"

@@ -77,6 +77,7 @@ class Exchange(NamedTuple):
     e1: np.ndarray
     nonholonomic: np.ndarray  # (nc,) int64 rows that constrain velocities alone
     loaded: np.ndarray  # (2,) of forces that depend on reactions: iterations at most, 0: none; last relative change
+    prescribed: np.ndarray  # (1,) 1: the power of coordinates that are functions of time needs the residual at ṡ
 
 
 class ContactData(NamedTuple):
@@ -315,6 +316,9 @@ def settle_accelerations(context, point, here, t, factored):
     split_solution(x, here.sd, here.lam)
     if context.exchange.loaded[0] > 0.0:
         settle_loads(context, point, here, t)
+    if context.exchange.prescribed[0] > 0.0:
+        residual(context, point, t, False)
+        return DONE
     for a in range(here.lam.shape[0]):
         here.power[2] += here.lam[a] * context.exchange.drive_rate[a]
     return DONE

@@ -12,6 +12,8 @@ from flexmbs.model.laws import Constant, LawOfTime
 class Drive(Item, section="drives", kind="drive"):
     """Prescribes one coordinate of a joint, q = motion(t); its torque or force is the multiplier of this constraint.
 
+    In rheonomic coordinates the coordinate is explicitly that function of time, and the torque follows by inverse dynamics.
+
     Parameters
     ----------
     joint : joint

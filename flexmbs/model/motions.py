@@ -56,6 +56,11 @@ class Motion(Declaration, section="motions"):
         return (0.0, 0.0, 0.0)
 
     @property
+    def freedoms(self) -> int:
+        """Number of degrees of freedom as declared: those of a prescribed motion count."""
+        return self.nv
+
+    @property
     def turns(self) -> bool:
         """Whether its coordinates rotate the child frame."""
         return self.nv >= 3 or any(self.unit_twist[3:])
@@ -114,6 +119,32 @@ class Reversed(Motion):
 
     def inverse(self) -> Motion:
         return self.of
+
+
+class Prescribed(Motion):
+    """A motion whose coordinate is a given function of time: pose X(f(t)), relative twist (v, ω) ḟ, no coordinate of its own."""
+
+    of: Motion = dataclasses.field(kw_only=False)
+    drive: str = dataclasses.field(kw_only=False)
+
+    @property
+    def unit_twist(self) -> Vector:
+        return self.of.unit_twist
+
+    @property
+    def freedoms(self) -> int:
+        return 1
+
+    @property
+    def turns(self) -> bool:
+        return False
+
+    @property
+    def moves_along(self) -> bool:
+        return self.of.moves_along
+
+    def inverse(self) -> Motion:
+        return Prescribed(self.of.inverse(), self.drive)
 
 
 class Rotate(Motion, kind="rotate"):

@@ -60,7 +60,7 @@ class Run(Declaration, section="run"):
         Interval of the output times.
     formalism : str or None
         Name of the formalism.
-    coordinates : 'joint' or 'absolute'
+    coordinates : 'joint', 'absolute' or 'rheonomic'
         Generalized coordinates of the model.
     integrator : str or None
         Name of the integrator.
@@ -78,7 +78,7 @@ class Run(Declaration, section="run"):
     step: OptionalPositive = None
     output_step: OptionalPositive = None
     formalism: Annotated[str | None, BeforeValidator(_optional_word)] = None
-    coordinates: Annotated[str, _one_of("joint", "absolute")] = "joint"
+    coordinates: Annotated[str, _one_of("joint", "absolute", "rheonomic")] = "joint"
     integrator: Annotated[str | None, BeforeValidator(_optional_word)] = None
     stabilization: Annotated[str, _one_of("none", "baumgarte", "projection")] = "none"
     rho_inf: Annotated[float | None, BeforeValidator(_rho)] = None

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 BESIDE = 1e-7  # of the run, at which the rate before and after a corner is evaluated
-JUMP = 1e-3  # of the largest rate of the law at its corners
+JUMP = 1e-3  # of the largest rate of the law
+SAMPLES = 65  # times at which it is evaluated
 AT_CORNER = 1e-9  # of a second or of the time
 ROUND_OFF = 1e-15  # of a second or of the time
 MOST_RESTARTS = 200  # for accelerations
@@ -34,7 +35,9 @@ def drive_jumps(compiled: Compiled, begun: float, ended: float, order: int = 1) 
             continue
         aside = BESIDE * (ended - begun)
         rates = np.array([[law.state(t - aside)[order], law.state(t + aside)[order]] for t in corners]).reshape(-1, 2)
-        size = float(np.abs(rates).max(initial=0.0))
+        # of the whole run: at its corners alone a smooth motion may be at rest
+        within = [law.state(t)[order] for t in np.linspace(begun, ended, SAMPLES)] if corners else []
+        size = float(np.abs([*rates.ravel(), *within]).max(initial=0.0))
         found += [(t, f"{section}.{name}") for t, (before, after) in zip(corners, rates) if abs(after - before) > JUMP * size]
     return sorted(found)
 

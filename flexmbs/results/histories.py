@@ -8,20 +8,22 @@ from flexmbs._jit import part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at
-from flexmbs.dynamics.constraints import constraint_wrench, six_apply, with_couplers
+from flexmbs.dynamics.constraints import constraint_wrench, prescribed_effort, six_apply, with_couplers
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
 from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual_with_reactions
 from flexmbs.dynamics.forces import apply_forces, joint_force_value
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
+from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.rotors import rotor_energy, rotor_loads
 from flexmbs.system.records import Evaluation
 from flexmbs.system.trajectory import Trajectory
 
 
 class Motions(NamedTuple):
-    """Positions, velocities and accelerations, one row per output."""
+    """Times, positions, velocities and accelerations, one row per output."""
 
+    t: np.ndarray  # (nt,)
     q: np.ndarray  # (nt, nq)
     s: np.ndarray  # (nt, ns)
     sd: np.ndarray
@@ -53,7 +55,7 @@ def frame_history(system, work, m, motions, out):
     g = (gravity[0], gravity[1], gravity[2])
     for i in range(motions.q.shape[0]):
         here = Evaluation(motions.q[i], motions.s[i], motions.sd[i], work.zero, work.zero, work.zero)
-        body_motion(system, work, here.q, here.s, here.sd)
+        body_motion(system, work, motions.t[i], here.q, here.s, here.sd)
         Rm, xm = frame_pose(frames, m, here.q)
         A, r = world_pose(frames, motion, m, Rm, xm)
         v, w, vd, wd = frame_rates(work, gravity, m, (Rm, xm), here)
@@ -72,7 +74,7 @@ def joint_history(system, work, states, found):
 
     ``found`` has primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives, couplings and joint forces; effort
     (nt, nb + ncut, 6): Cᵀ of them; beta (nt, nβ), eta and etad (nt, ncut, 6): coordinates, velocities, accelerations of the cut
-    joints.
+    joints; prescribed (nt, np, 4): f, ḟ, f̈ and effort of prescribed coordinates.
     """
     primary, cut, effort = found.primary, found.cut, found.effort
     nb = primary.shape[1]
@@ -86,6 +88,12 @@ def joint_history(system, work, states, found):
             for k in range(system.tree.nv[b]):
                 for a in range(6):
                     effort[i, b, k] += work.motion.directions[b, 6 * k + a] * primary[i, b, a]
+        for d in range(found.prescribed.shape[1]):
+            f, fd, fdd = law_of_time(system.laws, system.prescribed.law[d], states.t[i], work.io)
+            found.prescribed[i, d, 0] = f
+            found.prescribed[i, d, 1] = fd
+            found.prescribed[i, d, 2] = fdd
+            found.prescribed[i, d, 3] = prescribed_effort(system, work, here.q, d)
         for a in range(found.beta.shape[1]):
             found.beta[i, a] = work.beta[a]
         for k in range(cut.shape[1]):
@@ -163,7 +171,7 @@ def with_joint_forces(system, work, k, t, z, wrench):
 def opposite_wrench(system, work, b, motions, wrench, out):
     """out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at the parent's frame and in its axes."""
     for i in range(motions.q.shape[0]):
-        body_motion(system, work, motions.q[i], motions.s[i], motions.sd[i])
+        body_motion(system, work, motions.t[i], motions.q[i], motions.s[i], motions.sd[i])
         R, x = load9_at(work.motion.Rj, b, 0), load3_at(work.motion.xj, b, 0)
         f, n = wrench_to_parent(R, x, load3_at(wrench, i, 0), load3_at(wrench, i, 3))
         store3_at(out, i, 0, neg(f))
@@ -175,11 +183,11 @@ def energy_history(system, work, motions, out):
     """out[i] = kinetic, strain and gravity energy of all bodies and rotors at output i, (nt, 3); ``motions``: `States`."""
     for i in range(motions.q.shape[0]):
         if system.rotors.body.shape[0] > 0:
-            # with the rates of cut joints, which do not depend on time
+            # with the rates of cut joints
             set_path(work, motions, i)
-            kinematics(system, work, 0.0, motions.q[i], motions.s[i], motions.sd[i])
+            kinematics(system, work, motions.t[i], motions.q[i], motions.s[i], motions.sd[i])
         else:
-            body_motion(system, work, motions.q[i], motions.s[i], motions.sd[i])
+            body_motion(system, work, motions.t[i], motions.q[i], motions.s[i], motions.sd[i])
         for k in range(system.rotors.body.shape[0]):
             out[i, 0] += rotor_energy(system, work, k, motions.q[i], motions.s[i])
         for b in range(system.tree.parent.shape[0]):
@@ -207,7 +215,7 @@ def applied_history(system, work, states, out):
     for i in range(states.q.shape[0]):
         clear_energies(system, work)
         here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, states.z[i], work.zero)
-        body_motion(system, work, here.q, here.s, here.sd)
+        body_motion(system, work, states.t[i], here.q, here.s, here.sd)
         apply_forces(system, work, states.t[i], here, (False, False))
         for b in range(out.shape[1]):
             for a in range(6):

@@ -6,9 +6,10 @@ import numpy as np
 
 from flexmbs.dynamics.dense import multipliers_of_least_norm, row_rank, terms
 from flexmbs.dynamics.work import make_work
-from flexmbs.model.motions import Motion
+from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.results.histories import Motions, joint_history, opposite_wrench, states_of
 from flexmbs.system.compile import Compiled
+from flexmbs.system.compile_forces import JointPlace
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.trajectory import Trajectory
 
@@ -25,6 +26,7 @@ class JointHistories(NamedTuple):
     beta: np.ndarray  # (nt, nβ)
     eta: np.ndarray  # (nt, ncut, 6)
     etad: np.ndarray  # (nt, ncut, 6)
+    prescribed: np.ndarray  # (nt, np, 4) f, ḟ, f̈ and effort of the prescribed coordinates
     unique: np.ndarray  # (nb + ncut,) int64
 
 
@@ -43,7 +45,8 @@ def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
     n_beta = sum(compiled.model.joints[name].nq for name in compiled.topology.cuts)
     return {
         "lam": (nt, nc), "primary": (nt, nb, 6), "cut": (nt, ncut, 6), "effort": (nt, nb + ncut, 6),
-        "beta": (nt, n_beta), "eta": (nt, ncut, 6), "etad": (nt, ncut, 6), "unique": (nb + ncut,),
+        "beta": (nt, n_beta), "eta": (nt, ncut, 6), "etad": (nt, ncut, 6),
+        "prescribed": (nt, len(compiled.system.prescribed.law), 4), "unique": (nb + ncut,),
     }  # fmt: skip
 
 
@@ -85,7 +88,7 @@ def path_coordinates(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
 def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray) -> JointHistories:
     work = make_work(compiled.system, beta[0])
     shapes = history_shapes(compiled, len(trajectory.t))
-    z = {name: np.zeros(shapes[name]) for name in ("primary", "cut", "effort", "beta", "eta", "etad")}
+    z = {name: np.zeros(shapes[name]) for name in ("primary", "cut", "effort", "beta", "eta", "etad", "prescribed")}
     found = JointHistories(lam, **z, unique=np.ones(shapes["unique"], np.int64))
     joint_history(compiled.system, work, states_of(trajectory._replace(lam=lam), beta), found)
     compiled.callbacks.raise_error()
@@ -121,7 +124,7 @@ def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHist
     if not place.reversed:
         return wrench
     out = np.zeros_like(wrench)
-    motions = Motions(trajectory.q, trajectory.s, trajectory.sd)
+    motions = Motions(trajectory.t, trajectory.q, trajectory.s, trajectory.sd)
     opposite_wrench(compiled.system, make_work(compiled.system), place.body, motions, wrench, out)
     return out
 
@@ -138,7 +141,42 @@ def declared_coordinates(compiled: Compiled, trajectory: Trajectory, found: Join
     at, to = (int(each[place.body]) for each in (compiled.system.tree.q_at, compiled.system.tree.s_at))
     rates = (trajectory.s[:, to : to + nv], trajectory.sd[:, to : to + nv])
     tree = JointCoordinates(trajectory.q[:, at : at + nq], *rates, found.effort[:, place.body, :nv])
-    return _reversed(place.motions, tree) if place.reversed else tree
+    tree = _with_prescribed(compiled, place, tree, found.prescribed)
+    return _reversed(tuple(_own(motion) for motion in place.motions), tree) if place.reversed else tree
+
+
+def _own(motion: Motion) -> Motion:
+    """The motion itself where it is prescribed."""
+    return motion.of if isinstance(motion, Prescribed) else motion
+
+
+def _with_prescribed(
+    compiled: Compiled, place: JointPlace, tree: JointCoordinates, prescribed: np.ndarray
+) -> JointCoordinates:  # fmt: skip
+    """The coordinates of a primary joint, the prescribed ones in their places."""
+    drives = list(compiled.model.drives)
+    number = {drives[d]: k for k, d in enumerate(compiled.system.prescribed.drive)}
+    q = v = 0
+    parts: tuple[list[np.ndarray], ...] = ([], [], [], [])
+    for motion in place.motions:
+        if isinstance(motion, Prescribed):
+            values = tuple(np.moveaxis(prescribed[:, number[motion.drive], :, None], 1, 0))
+        else:
+            values = (tree.position[:, q : q + motion.nq], *(each[:, v : v + motion.nv] for each in tree[1:]))
+            q, v = q + motion.nq, v + motion.nv
+        for part, value in zip(parts, values):
+            part.append(value)
+    none = np.zeros((len(tree.position), 0))
+    return JointCoordinates(*(np.hstack([none, *part]) for part in parts))
+
+
+def drive_efforts(compiled: Compiled, found: JointHistories, number: int) -> np.ndarray:
+    """(nt,) torque or force of a drive: the multiplier of its row, or that of its prescribed coordinate by inverse dynamics."""
+    system = compiled.system
+    row = system.drives.row[system.drives.drive == number]
+    if len(row):
+        return np.asarray(found.lam[:, row[0]])
+    return np.asarray(found.prescribed[:, np.flatnonzero(system.prescribed.drive == number)[0], 3])
 
 
 def _reversed(motions: tuple[Motion, ...], tree: JointCoordinates) -> JointCoordinates:

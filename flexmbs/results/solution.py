@@ -23,6 +23,7 @@ from flexmbs.results.joints import (
     JointHistories,
     declared_coordinates,
     declared_wrench,
+    drive_efforts,
     joint_histories,
     path_coordinates,
     unique_multipliers,
@@ -228,7 +229,7 @@ class SolutionData:
         number = self.drives.index(name)
         joint = declared_coordinates(self.compiled, self.trajectory, self._joints, drive.joint)
         position = _position_of(self.compiled, drive.joint, drive.coordinate)
-        torque = self._joints.lam[:, self.compiled.system.drives.row[number]]
+        torque = drive_efforts(self.compiled, self._joints, number)
         rate = joint.velocity[:, drive.coordinate]
         return DriveView(name, self.t, joint.position[:, position], rate, torque, torque * rate)
 
@@ -337,7 +338,7 @@ class SolutionData:
     def _motion(self, number: int) -> FrameMotion:
         """Motion of a frame by its index."""
         out = np.zeros((len(self.t), 24))
-        frame_history(self.compiled.system, self._scratch, number, Motions(self.q, self.s, self.sd), out)
+        frame_history(self.compiled.system, self._scratch, number, Motions(self.t, self.q, self.s, self.sd), out)
         return FrameMotion(out[:, 9:12], out[:, :9].reshape(-1, 3, 3), out[:, 12:15], out[:, 15:18], out[:, 18:21], out[:, 21:])
 
 

@@ -6,10 +6,12 @@ the stored wrenches and works, so that all views are available; operations that 
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +24,7 @@ from flexmbs.flexible_body.file import GENERATOR, body, fill
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.functions import stand_ins
+from flexmbs.model.laws import Function
 from flexmbs.model.model import SECTIONS, ModelData
 from flexmbs.model.toml_read import model_of
 from flexmbs.results.joints import JointHistories, history_shapes
@@ -114,6 +117,8 @@ def _solution(file: h5py.File, given: ModelData | None, make: type[S], make_mode
     data = {str(name): parts[str(number)] for name, number in record["bodies"].items()}
     model = _model(model_text, data, make_model) if given is None else _same(given, model_text, data)
     compiled = compile_model(model, str(record["coordinates"]))
+    if given is None:
+        compiled = _with_motions(compiled, found)
     compiled = _with_constants(compiled, found)
     trajectory = _trajectory(compiled, found)
     joints = {name: _array(f"joints/{name}", found, shape) for name, shape in history_shapes(compiled, len(trajectory.t)).items()}
@@ -241,6 +246,39 @@ def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Co
         elif np.isnan(values).any():
             raise InputError(f"{name}: is missing; write the file again")
     return compiled.with_initial_constants(np.concatenate(list(constants.values())))
+
+
+def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
+    """The model with the prescribed coordinates of missing user functions by quintic interpolation of the stored f, ḟ, f̈."""
+    model, rows = compiled.model, compiled.system.prescribed
+    names = [list(model.drives)[d] for d in rows.drive]
+    missing = [(k, name) for k, name in enumerate(names) if isinstance(model.drives[name].motion, Function)]
+    if not missing:
+        return compiled
+    t = found["trajectory/t"][()]
+    values = _array("joints/prescribed", found, (len(t), len(names), 4))
+    keep = np.concatenate([[True], np.diff(t) > 0.0])
+    known = copy.copy(model)
+    known.drives = dict(model.drives)
+    for k, name in missing:
+        motion = Function(_Stored(t[keep], values[keep, k, :3]))
+        known.drives[name] = replace(model.drives[name], motion=motion)
+    return replace(compile_model(known, compiled.topology.coordinates), model=model)
+
+
+class _Stored:
+    """(f, ḟ, f̈)(t) of stored values, of a single output their Taylor polynomial."""
+
+    def __init__(self, t: np.ndarray, values: np.ndarray) -> None:
+        from scipy.interpolate import BPoly  # imported on demand: a quarter of a second
+
+        if len(t) == 1:
+            f, fd, fdd = values[0]
+            t, values = np.array([t[0], t[0] + 1.0]), np.array([values[0], [f + fd + 0.5 * fdd, fd + fdd, fdd]])
+        self.curve = BPoly.from_derivatives(t, values)
+
+    def __call__(self, t: float) -> tuple[float, float, float]:
+        return float(self.curve(t)), float(self.curve(t, 1)), float(self.curve(t, 2))
 
 
 def _trajectory(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Trajectory:

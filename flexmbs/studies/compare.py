@@ -17,11 +17,12 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import Projection
 from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.integrators import INTEGRATORS
+from flexmbs.model.check import declaration_report
 from flexmbs.studies.evaluate import evaluate
 from flexmbs.studies.options import DEFAULTS, asked, by_name, check_progress, has_option, listed, output_times
 from flexmbs.studies.simulate import simulate
 from flexmbs.system.records import SPARE, copied
-from flexmbs.system.topology import COORDINATES
+from flexmbs.system.topology import COORDINATES, topology
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.run import Progress, facts, make_outputs
 
@@ -136,7 +137,8 @@ def compare(
     for name in names:
         by_name("integrators", name, INTEGRATORS)
     check_progress(progress)
-    chosen = list(_combinations(list(FORMALISMS) if formalisms is None else listed("formalisms", formalisms), names))
+    kinds = COORDINATES if _explicit(model) else tuple(each for each in COORDINATES if each != "rheonomic")
+    chosen = list(_combinations(list(FORMALISMS) if formalisms is None else listed("formalisms", formalisms), names, kinds))
     if not chosen:
         raise InputError("integrators: none of them is compatible with these formalisms; see flexmbs list integrators")
     tolerances: dict[str, Any] = {"step": step, "rtol": rtol, "atol": atol}
@@ -163,16 +165,25 @@ def compare(
     return Comparison(model.name, tuple(rows))
 
 
-def _combinations(formalisms: Sequence[str | Formalism], integrators: Sequence[str]) -> Iterator[tuple[Formalism, str, str]]:
+def _combinations(
+    formalisms: Sequence[str | Formalism], integrators: Sequence[str], kinds: Sequence[str]
+) -> Iterator[tuple[Formalism, str, str]]:  # fmt: skip
     """All compatible combinations; explicit integrators with projection if the formalism has stabilizations."""
     for given in formalisms:
         plain = given if isinstance(given, Formalism) else by_name("formalism", given, FORMALISMS)()
-        for coordinates in COORDINATES:
+        for coordinates in kinds:
             for name in integrators:
                 needs = INTEGRATORS[name].needs
-                if coordinates in plain.coordinates and needs in plain.provides:
+                timeless = coordinates == "rheonomic" and not INTEGRATORS[name].takes_time
+                if coordinates in plain.coordinates and needs in plain.provides and not timeless:
                     projected = "projection" in INTEGRATORS[name].stabilizations
                     yield (_projected(plain) if projected else plain), coordinates, name
+
+
+def _explicit(model: Model) -> bool:
+    """Does a drive prescribe a coordinate of the tree without a row? Else rheonomic coordinates are joint coordinates."""
+    declaration_report(model).raise_errors()
+    return len(topology(model, "rheonomic").rows) < len(model.drives)
 
 
 def _projected(form: Formalism) -> Formalism:

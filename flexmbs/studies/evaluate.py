@@ -55,6 +55,7 @@ class Evaluator:
             z(ns),
             z(nc, np.int64),
             z(2),
+            z(1),
         )
         self.point = make_point(nq, ns, nz, nc)
         self.model, self.packed = Packed(Model(compiled.system, work, self.workspace, exchange)), Packed(self.point)

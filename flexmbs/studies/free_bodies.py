@@ -78,7 +78,7 @@ def _with_twists(model: ModelData, rotors: bool) -> ModelData:
 @packed()
 def twist_rates(system, work, q, s, out):
     """V̇ (nb, 6) of all bodies at ṡ = 0, without gravity: ā."""
-    motion_of_bodies(system, work, q, s, work.zero, 1.0)
+    motion_of_bodies(system, work, 0.0, (q, s, work.zero), 1.0)
     for i in range(out.shape[0]):
         for a in range(6):
             out[i, a] = work.motion.acceleration[i, a]

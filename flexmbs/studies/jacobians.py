@@ -40,8 +40,8 @@ def frame_jacobian(state: State, frame: str | FrameRef) -> tuple[np.ndarray, np.
     number = frame_number(compiled, frame)
     out = np.zeros((ns + 1, 24))
     q, s = np.tile(state.q, (ns + 1, 1)), np.vstack([np.zeros(ns), np.eye(ns)])
-    frame_history(compiled.system, state.work(), number, Motions(q, s, np.zeros_like(s)), out)
-    return out[0, :9].reshape(3, 3), out[1:, 12:18].T
+    frame_history(compiled.system, state.work(), number, Motions(np.full(len(q), state.t), q, s, np.zeros_like(s)), out)
+    return out[0, :9].reshape(3, 3), (out[1:, 12:18] - out[0, 12:18]).T
 
 
 def body_jacobian(state: State, body: str) -> np.ndarray:

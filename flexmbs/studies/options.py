@@ -54,7 +54,7 @@ def default_formalism(model: Model, coordinates: str) -> str:
         loops = bool(topology(model).cuts or model.couplings)
     except InputError:  # reported with the other problems of the model
         loops = True
-    return DEFAULTS["formalism"] if loops or coordinates != "joint" else "recursive"
+    return DEFAULTS["formalism"] if loops or coordinates == "absolute" else "recursive"
 
 
 def default_integrator(options: Mapping[str, Any]) -> tuple[str, str]:
@@ -142,6 +142,8 @@ def chosen_formalism(given: Any, stabilization: str, coordinates: str, method: I
         raise InputError(
             f"coordinates: '{form.name}' works in {' or '.join(form.coordinates)} coordinates, not in '{coordinates}'"
         )
+    if coordinates == "rheonomic" and not method.takes_time:
+        raise InputError(f"coordinates: '{method.name}' takes none that are functions of time; take 'joint'")
     if form.stabilization_name in STABILIZATIONS and form.stabilization_name not in method.stabilizations:
         remedy = "set it to 'none'" if method.needs == "residual" else f"take {' or '.join(map(repr, method.stabilizations))}"
         why = "satisfies g = 0 by itself" if method.needs == "residual" else "cannot project the states that it stores"

@@ -74,8 +74,9 @@ def simulate(
         a fiftieth of the run may be missed.
     output_step: interval of the output times (s), default ``step`` or t_end/200; outputs are interpolated within the steps.
     formalism: a name of `FORMALISMS`, or an object with options; by default "recursive" for trees in joint coordinates, else
-        "multiplier".  coordinates: "joint" or "absolute" (a
-    point mass on a joint keeps that joint's, with a note).
+        "multiplier".
+    coordinates: "joint", "absolute" (a point mass on a joint keeps that joint's, with a note), or "rheonomic": those of "joint"
+        without the driven ones of the tree, which are functions of time (notes name the drives that stay rows).
     integrator: a name of `INTEGRATORS`, or an object with options (``step`` … are then its own); by default "generalized-alpha"
         for a fixed step, else "esdirk", or "dormand-prince" with a formalism that supports only that, with a note.
     stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".

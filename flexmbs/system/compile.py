@@ -15,7 +15,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import Motion
+from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.compile_bodies import FrameTable, body_records
 from flexmbs.system.compile_contacts import compile_contacts
@@ -27,6 +27,7 @@ from flexmbs.system.compile_rotors import compile_rotors
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import Contacts, Couplers, Couplings, Cuts, Drives, Joints, Rotors, System, Tree, columns
+from flexmbs.system.records import Prescribed as PrescribedRows
 from flexmbs.system.topology import Topology, topology
 
 
@@ -71,7 +72,7 @@ class Compiled:
 
 
 def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
-    """Flat records of a model under ``coordinates`` ("joint" or "absolute"). Raises `InputError`."""
+    """Flat records of a model under ``coordinates`` ("joint", "absolute" or "rheonomic"). Raises `InputError`."""
     shape = topology(model, coordinates)
     data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
     frames = FrameTable(model, shape, data)
@@ -83,14 +84,15 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     nc = _cut_rows(model, shape, cuts, places)
     couplers, paths = compile_couplers(model, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts)))
     drives, nc = _drives(model, shape, cuts, places, laws)
+    prescribed = _prescribed(model, shape, joint_numbers, joints, laws)
     forces, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     rotors, paths = compile_rotors(model, shape, places, frames.number, paths)
     contacts, contact_names, paths = compile_contacts(model, places, frames.number, (cuts, paths), len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
-        drives=drives, couplers=couplers, laws=laws.record(), forces=forces, samplers=samplers, contacts=contacts,
-        couplings=couplings, rotors=rotors, paths=np.array(paths, np.int64),
+        drives=drives, prescribed=prescribed, couplers=couplers, laws=laws.record(), forces=forces, samplers=samplers,
+        contacts=contacts, couplings=couplings, rotors=rotors, paths=np.array(paths, np.int64),
         elimination=_elimination(model, shape, tree, cuts, couplers, drives, (couplings, rotors, contacts), paths),
         gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
@@ -134,7 +136,7 @@ def _joints(model: ModelData, shape: Topology) -> tuple[Joints, dict[str, int]]:
         first, end, nv, nq, motion_nv=np.array([motion.nv for motion in motions], np.int64),
         unit_twist=np.array([motion.unit_twist for motion in motions], float).reshape(-1, 6),
         R=np.array([motion.rotation for motion in motions], float).reshape(-1, 9),
-        x=np.array([motion.translation for motion in motions], float).reshape(-1, 3),
+        x=np.array([motion.translation for motion in motions], float).reshape(-1, 3), rate=np.zeros((len(motions), 2)),
     )  # fmt: skip
     return record, {label: k for k, label in enumerate(chains)}
 
@@ -212,7 +214,7 @@ def constant_directions(motions: tuple[Motion, ...]) -> bool:
 
 def _cut_rows(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace]) -> int:
     """Number the rows of the cut joints, each joint's own and those of its driven coordinates; returns how many there are."""
-    driven = Counter(places[drive.joint].cut for drive in model.drives.values())
+    driven = Counter(places[drive.joint].cut for drive in model.drives.values() if places[drive.joint].cut >= 0)
     nc = 0
     for k in range(len(shape.cuts)):
         cuts.row[k] = nc
@@ -228,7 +230,10 @@ def _drives(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, Joi
     nc, node = int(cuts.rows.sum()) + m, len(shape.tree) + len(shape.cuts) + m
     next_of = cuts.row + cuts.closed
     rows: list[tuple[int, ...]] = []
-    for drive in model.drives.values():
+    explicit = {motion.drive for primary in shape.tree for motion in primary.motions if isinstance(motion, Prescribed)}
+    for number, drive in enumerate(model.drives.values()):
+        if drive.name in explicit:
+            continue
         place, item = places[drive.joint], f"drives.{drive.name}"
         if place.cut >= 0:
             at = int(next_of[place.cut]), int(cuts.node[place.cut])
@@ -236,8 +241,23 @@ def _drives(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, Joi
         else:
             at = nc, node
             nc, node = nc + 1, node + 1
-        rows.append((place.body, place.cut, *place.coordinate(item, drive.coordinate), *at, laws.number(item, drive.motion)))
+        law = laws.number(item, drive.motion)
+        rows.append((number, place.body, place.cut, *place.coordinate(item, drive.coordinate), *at, law))
     return columns(Drives, rows), nc
+
+
+def _prescribed(
+    model: ModelData, shape: Topology, numbers: dict[str, int], joints: Joints, laws: LawTable
+) -> PrescribedRows:  # fmt: skip
+    """Rows of the coordinates that are functions of time."""
+    drives = list(model.drives)
+    rows = []
+    for i, primary in enumerate(shape.tree):
+        for k, motion in enumerate(primary.motions):
+            if isinstance(motion, Prescribed):
+                law = laws.number(f"drives.{motion.drive}", model.drives[motion.drive].motion)
+                rows.append((drives.index(motion.drive), i, int(joints.first[numbers[primary.label]]) + k, law))
+    return columns(PrescribedRows, rows)
 
 
 def _elimination(
@@ -253,7 +273,7 @@ def _elimination(
     """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its
     rows full rank. A loop-closure constraint follows everything on its loop, a coupler everything between its joints."""
     nb, ncut, m = len(shape.tree), len(shape.cuts), len(couplers.row)
-    real = topology(model, "joint") if shape.coordinates != "joint" else shape
+    real = topology(model, "joint") if shape.coordinates == "absolute" else shape
     driven = [int(body) for body in drives.body if body >= 0]
     sizes = np.concatenate([tree.nv + tree.nf, cuts.rows, np.ones(m + len(driven), np.int64)])
     signs = np.where(np.arange(len(sizes)) < nb, 1, -1)

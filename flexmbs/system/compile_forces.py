@@ -13,7 +13,7 @@ from flexmbs.model.forces import AlongLine, Force, JointForce
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.laws import TimeLaw
 from flexmbs.model.model import ModelData
-from flexmbs.model.motions import Motion
+from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.records import Couplings, ForceLaws, Forces, FrameForces, JointForces, Samplers, columns
 from flexmbs.system.topology import Topology
@@ -33,11 +33,17 @@ class JointPlace(NamedTuple):
     def coordinate(self, item: str, number: int) -> tuple[int, int]:
         """(velocity, position) place of freedom ``number`` within the joint. Raises `InputError` for what has no coordinate."""
         v = q = count = 0
-        n = sum(m.nv for m in self.motions)
+        n = sum(m.freedoms for m in self.motions)
         for motion in self.motions:
-            if v == self._declared(number, n) and motion.nv == 1:
-                return v, q
-            v, q, count = v + motion.nv, q + motion.nq, count + 1
+            if count == self._declared(number, n):
+                if isinstance(motion, Prescribed):
+                    raise InputError(
+                        f"{item}.coordinate: {number} is prescribed by drive '{motion.drive}', a function of time; "
+                        "take coordinates = 'joint'"
+                    )
+                if motion.nv == 1:
+                    return v, q
+            v, q, count = v + motion.nv, q + motion.nq, count + motion.freedoms
         raise InputError(
             f"{item}.coordinate: {number} is not a rotation about or a translation along an axis of the joint, "
             f"which has {n} degrees of freedom"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flexmbs.model.motions import Motion
+from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import rows_of
 from flexmbs.system.topology import PrimaryJoint
@@ -32,15 +32,16 @@ def full_name(name: str, names: Sequence[str]) -> str:
 def _of_joint(primary: PrimaryJoint, nv: int) -> list[str]:
     if primary.joint is None:
         return [f"{primary.body}.{name}" for name in FREE_NAMES[:nv]]
-    numbers = _reversed(primary.motions) if primary.reversed else list(range(nv))
-    return [f"{primary.joint}.{k}" for k in numbers]
+    numbers = _reversed(primary.motions) if primary.reversed else list(range(sum(m.freedoms for m in primary.motions)))
+    prescribed = [isinstance(motion, Prescribed) for motion in primary.motions for _ in range(motion.freedoms)]
+    return [f"{primary.joint}.{k}" for k, given in zip(numbers, prescribed) if not given]
 
 
 def _reversed(motions: tuple[Motion, ...]) -> list[int]:
     """Indices of the degrees of freedom as declared, in the order of the reversed chain."""
     numbers: list[int] = []
-    end = sum(motion.nv for motion in motions)
+    end = sum(motion.freedoms for motion in motions)
     for motion in motions:
-        numbers += range(end - motion.nv, end)
-        end -= motion.nv
+        numbers += range(end - motion.freedoms, end)
+        end -= motion.freedoms
     return numbers

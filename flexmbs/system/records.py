@@ -115,8 +115,9 @@ class Joints(NamedTuple):
     nq: np.ndarray
     motion_nv: np.ndarray  # (nmotions,) velocities of each motion (`flexmbs.model.motions`): 0, 1, 3 or 6
     unit_twist: np.ndarray  # (nmotions, 6) of motions with one velocity
-    R: np.ndarray  # (nmotions, 9) rotation of constant motions
+    R: np.ndarray  # (nmotions, 9) rotation of motions without coordinate; of prescribed ones that of the last kinematics
     x: np.ndarray  # (nmotions, 3) and their displacement
+    rate: np.ndarray  # (nmotions, 2) ḟ and f̈ of prescribed motions in the last kinematics, zero elsewhere
 
 
 class Cuts(NamedTuple):
@@ -141,14 +142,24 @@ class Cuts(NamedTuple):
 
 
 class Drives(NamedTuple):
-    """Prescribed coordinates: body of a driven primary joint or −1, cut joint or −1; (nd,)."""
+    """Driven coordinates with a constraint row: drive of the model, body of a primary joint or −1, cut joint or −1; (nd,)."""
 
+    drive: np.ndarray
     body: np.ndarray
     cut: np.ndarray
     v: np.ndarray
     q: np.ndarray
     row: np.ndarray
     node: np.ndarray
+    law: np.ndarray
+
+
+class Prescribed(NamedTuple):
+    """Coordinates of the tree that are functions of time: drive, body of the primary joint, motion of `Joints`, law; (np,)."""
+
+    drive: np.ndarray
+    body: np.ndarray
+    motion: np.ndarray
     law: np.ndarray
 
 
@@ -359,6 +370,7 @@ class System(NamedTuple):
     constant: Directions  # of cut joints where they are constant
     relations: np.ndarray  # (ncut, width) parameters of relations
     drives: Drives
+    prescribed: Prescribed
     couplers: Couplers
     laws: Laws
     forces: Forces
@@ -468,6 +480,7 @@ class Work(NamedTuple):
 
     path: Path
     frames: CurrentFrames
+    joints: Joints  # with the prescribed motions of the last kinematics
     calls: np.ndarray  # (3,) int64 addresses of the kernels that all others share
     memory: np.ndarray  # words of (system, work): how those are given the records
     motion: BodyMotion

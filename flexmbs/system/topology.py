@@ -3,10 +3,11 @@
 The tree is a spanning tree that keeps the joints with fewest degrees of freedom, so that the cut joints give few loop-closure
 equations (`spanning`); the user may name the cuts. Every cut closes one of the n_h = n_c − n independent loops. Coordinates are
 nothing but this choice: with ``coordinates="absolute"`` every body hangs on the ground by a free joint and every joint is cut;
-a point mass, which has no rotations of its own, keeps its joint or moves by three translations.
+a point mass, which has no rotations of its own, keeps its joint or moves by three translations. With
+``coordinates="rheonomic"`` the driven coordinates of the tree are functions of time instead of unknowns (`prescribed`).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body, PointMass
@@ -14,9 +15,10 @@ from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import FreeMotion, Motion, Slide
+from flexmbs.system.prescribed import explicit_drives, reasons_for_rows, rheonomic_motions
 from flexmbs.system.spanning import spanning_joints
 
-COORDINATES = ("joint", "absolute")
+COORDINATES = ("joint", "absolute", "rheonomic")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Topology:
     tree: tuple[PrimaryJoint, ...]
     cuts: tuple[str, ...]
     real_tree: dict[str, str] = field(default_factory=dict)  # joint → the body it carries in the spanning tree of real joints
+    rows: dict[str, str] = field(default_factory=dict)  # drive → why it is a row in rheonomic coordinates
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -74,7 +77,11 @@ class Topology:
         return sorted(moving), top
 
     def notes(self) -> list[str]:
-        """Which bodies have other coordinates than those asked for."""
+        """Which bodies have other coordinates than those asked for, which drives are rows."""
+        if self.rows:
+            drives = [f"{name} ({why})" for name, why in self.rows.items()]
+            listed = ", ".join(drives[:10]) + (", ..." if len(drives) > 10 else "")
+            return [f"coordinates: rheonomic ones were asked for, but these drives are constraint rows: {listed}"]
         kept = [primary for primary in self.tree if primary.joint is not None] if self.coordinates == "absolute" else []
         if not kept:
             return []
@@ -125,13 +132,23 @@ def topology(model: ModelData, coordinates: str = "joint") -> Topology:
         raise InputError(*(f"cuts: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown))
     tree = _walk(model, spanning_joints(model))
     carried = {primary.joint: primary.body for primary in tree if primary.joint is not None}
-    if coordinates == "joint":
+    if coordinates != "absolute":
         cuts = tuple(name for name in model.joints if name not in carried)
-        return Topology(coordinates, tuple(tree), cuts, carried)
+        if coordinates == "joint":
+            return Topology(coordinates, tuple(tree), cuts, carried)
+        rows = reasons_for_rows(model, set(carried))
+        drives = explicit_drives(model, rows)
+        return Topology(coordinates, tuple(_rheonomic(primary, drives) for primary in tree), cuts, carried, rows)
     absolute = [primary if _keeps_its_joint(model, primary) else _free(model.bodies[primary.body]) for primary in tree]
     kept = {primary.joint for primary in absolute}
     cuts = tuple(name for name in model.joints if name not in kept)
     return Topology(coordinates, tuple(absolute), cuts, {joint: body for joint, body in carried.items() if joint not in kept})
+
+
+def _rheonomic(primary: PrimaryJoint, drives: dict[str, dict[int, str]]) -> PrimaryJoint:
+    """The primary joint with its driven coordinates as prescribed motions."""
+    own = drives.get(primary.joint or "")
+    return replace(primary, motions=rheonomic_motions(primary.motions, own, primary.reversed)) if own else primary
 
 
 def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:

@@ -167,6 +167,7 @@ class Run:
             z(f.ns),
             nonholonomic,
             np.array([LOADINGS * self.compiled.system.forces.joint.loaded.any(), SETTLED]),
+            np.array([1.0 if len(self.compiled.system.prescribed.law) else 0.0]),
         )
         control = method.control
         clock = z(CLOCK)

@@ -27,6 +27,8 @@ RECIPES = {
     "loops": Recipe(5, loops=2, forces=4),
     "driven loops": Recipe(5, loops=2, drives=2, forces=3),
     "parallel joints": Recipe(3, loops=1, twins=1, forces=2),
+    "prescribed tree": Recipe(5, drives=3),
+    "prescribed loops": Recipe(5, loops=1, drives=3),
     "driven parallel joints": Recipe(4, loops=2, twins=1, drives=1, forces=2),
     "flat loop": Recipe(4, loops=1, flat=True, forces=3),
     "flat driven loops": Recipe(6, loops=2, drives=1, flat=True, forces=2),
@@ -41,6 +43,7 @@ TRIED = SEEDS if COMPILED else SEEDS[:1]  # interpreted Python is a thousand tim
 MOVING = {
     "tree": Recipe(2, forces=2),
     "driven loop": Recipe(3, loops=1, drives=1, forces=2),
+    "prescribed tree": Recipe(3, drives=2),
     "flat loop": Recipe(4, loops=1, flat=True),
 }
 T_END = 0.01 if COMPILED else 0.002
@@ -111,6 +114,9 @@ class FormalismContract:
             if joint.joint(each).unique:
                 close(found.joint(each).wrench, joint.joint(each).wrench, size)
             close(found.joint(each).acceleration, joint.joint(each).acceleration, 1.0 + np.abs(joint.sd).max())
+        for each in found.drives:
+            if joint.joint(found.model.drives[each].joint).unique:
+                close(found.drive(each).torque, joint.drive(each).torque, size)
         for each in found.bodies:
             for quantity in ("acceleration", "angular_acceleration"):
                 this, other = (getattr(solution.body(each), quantity) for solution in (found, joint))

@@ -51,10 +51,10 @@ class Instant:
 
 
 def instants(model: fm.Model) -> dict[str, Instant]:
-    """The model in joint and in absolute coordinates, the integrals of its controllers at any value."""
+    """The model in joint, absolute and rheonomic coordinates, the integrals of its controllers at any value."""
     joint, start = consistent_state(model)
     found = {}
-    for coordinates in ("joint", "absolute"):
+    for coordinates in ("joint", "absolute", "rheonomic"):
         compiled, now = in_coordinates(joint, start, coordinates)
         found[coordinates] = _instant(compiled, now)
     return found

@@ -63,7 +63,8 @@ def regular(now: Instant, drives: int) -> bool:
     system = now.compiled.system
     joints = np.delete(t.G, [*system.drives.row, *system.couplers.row], axis=0)
     rank_of_joints = np.linalg.matrix_rank(joints, tol=1e-7) if len(joints) else 0
-    return clear and rank < len(t.k) and rank >= rank_of_joints + drives
+    rows = drives - len(system.prescribed.law)  # prescribed coordinates have none
+    return clear and rank < len(t.k) and rank >= rank_of_joints + rows
 
 
 def spatial(recipe: Recipe, rng: Random) -> fm.Model | None:

@@ -1,0 +1,76 @@
+"""Rheonomic coordinates: which driven coordinates of the tree are functions of time instead of unknowns.
+
+A drive on a joint of the spanning tree gives its coordinate explicitly, β = f(t): the pose of the joint depends on time, its
+relative twist and the rate of that have the parts v̄_rel and ā_rel, and there is no velocity, row or multiplier (theory, section
+18). Where that would not be the whole motion the drive stays a constraint row: on a cut joint, on a joint at whose coordinates
+forces, couplings, contacts or rotors act, where its velocity jumps, which changes all momenta, and with rigid contacts, whose
+impacts load it.
+"""
+
+from flexmbs.model.contacts import CoordinateContact
+from flexmbs.model.drives import Drive
+from flexmbs.model.forces import JointForce
+from flexmbs.model.laws import Function
+from flexmbs.model.model import ModelData
+from flexmbs.model.motions import Motion, Prescribed
+
+JUMP = 1e-6  # of the largest rate at the corners of a law
+
+
+def reasons_for_rows(model: ModelData, tree_joints: set[str]) -> dict[str, str]:
+    """Drive → why it is a constraint row in rheonomic coordinates; the others prescribe their coordinates explicitly."""
+    used = _users(model)
+    rigid = next((name for name, contact in model.contacts.items() if contact.rigid), None)
+    found = {}
+    for name, drive in model.drives.items():
+        if drive.joint not in tree_joints:
+            found[name] = f"joint {drive.joint} is cut"
+        elif drive.joint in used:
+            found[name] = f"{used[drive.joint]} acts on joint {drive.joint}"
+        elif rigid is not None:
+            found[name] = f"contact {rigid} is rigid"
+        elif _jumps(drive):
+            found[name] = "its velocity jumps"
+    return found
+
+
+def rheonomic_motions(motions: tuple[Motion, ...], drives: dict[int, str], is_reversed: bool) -> tuple[Motion, ...]:
+    """The chain of a joint of the tree in which the ``drives``, by declared degree of freedom, prescribe motions."""
+    n = sum(motion.nv for motion in motions)
+    chain: list[Motion] = []
+    count = 0
+    for motion in motions:
+        drive = drives.get(n - 1 - count if is_reversed else count)
+        chain.append(Prescribed(motion, drive) if drive is not None and motion.nv == 1 else motion)
+        count += motion.nv
+    return tuple(chain)
+
+
+def explicit_drives(model: ModelData, rows: dict[str, str]) -> dict[str, dict[int, str]]:
+    """Joint → its drives without rows, by degree of freedom."""
+    found: dict[str, dict[int, str]] = {}
+    for name, drive in model.drives.items():
+        if name not in rows:
+            found.setdefault(drive.joint, {})[drive.coordinate] = name
+    return found
+
+
+def _users(model: ModelData) -> dict[str, str]:
+    """Joint → an item that acts on its coordinates."""
+    found = {force.joint: f"force {name}" for name, force in model.forces.items() if isinstance(force, JointForce)}
+    found |= {c.joint: f"contact {name}" for name, c in model.contacts.items() if isinstance(c, CoordinateContact)}
+    found |= {rotor.joint: f"rotor {name}" for name, rotor in model.rotors.items()}
+    for name, coupling in model.couplings.items():
+        found |= {use.joint: f"coupling {name}" for use in coupling.coordinates(model.joints)}
+    return found
+
+
+def _jumps(drive: Drive) -> bool:
+    """Does the rate of the motion jump at a corner? That of a user function cannot be seen."""
+    if isinstance(drive.motion, Function):
+        return False
+    corners = drive.motion.corners()
+    span = (max(corners) - min(corners)) if corners else 0.0
+    rates = [[drive.motion.state(t + side * 1e-9 * (1.0 + abs(t) + span))[1] for side in (-1, 1)] for t in corners if t > 0.0]
+    largest = max((abs(rate) for pair in rates for rate in pair), default=0.0)
+    return any(abs(after - before) > JUMP * largest for before, after in rates)
