@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,19 +37,30 @@ class Touch(NamedTuple):
 
 
 def arrows_of(solution: SolutionData) -> tuple[list[Arrow], list[str]]:
-    """All vectors, and remarks."""
-    found: list[Arrow] = []
-    for name in solution.joints:
-        view = solution.joint(name)
-        label = name if view.unique else f"{name} (not unique)"
-        found.append(Arrow(label, "reaction", str(solution.model.joints[name].child), view.force))
-    for name, contact in solution.model.contacts.items():
-        if isinstance(contact, FrameContact):
-            found.append(Arrow(name, "contact", str(contact.child), solution.contact(name).force))
+    """All vectors, and remarks. Forces by user functions are evaluated again; where that fails a remark states it."""
+    found = list(_reactions(solution))
     forces = [force for force in solution.model.forces.values() if force.frames()]
     if len(forces) > MOST_FORCES:
         return found, [f"arrows of forces: {len(forces)} forces, more than {MOST_FORCES}; not shown"]
-    return [*found, *_applied(solution)], []
+    notes: list[str] = []
+    for made in (_contact_forces, _applied):
+        try:
+            found += made(solution)
+        except Exception as error:  # whatever a user function raises must not prevent the page
+            notes.append(f"arrows of forces are not shown: {error}")
+    return found, notes
+
+
+def _reactions(solution: SolutionData) -> Iterator[Arrow]:
+    for name in solution.joints:
+        view = solution.joint(name)
+        label = name if view.unique else f"{name} (not unique)"
+        yield Arrow(label, "reaction", str(solution.model.joints[name].child), view.force)
+
+
+def _contact_forces(solution: SolutionData) -> list[Arrow]:
+    contacts = [item for item in solution.model.contacts.values() if isinstance(item, FrameContact)]
+    return [Arrow(item.name, "contact", str(item.child), solution.contact(item.name).force) for item in contacts]
 
 
 def _applied(solution: SolutionData) -> list[Arrow]:
@@ -60,15 +72,19 @@ def _applied(solution: SolutionData) -> list[Arrow]:
     return found
 
 
-def touches_of(solution: SolutionData) -> list[Touch]:
-    """Contacts between frames and bounds of joints."""
-    found: list[Touch] = []
-    for name in solution.contacts:
-        view = solution.contact(name)
-        declared = solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
-        if isinstance(declared, FrameContact):
-            frame = str(declared.child)
-        else:
-            frame = str(solution.model.joints[declared.joint].child)  # type: ignore[attr-defined]
-        found.append(Touch(name, frame, np.abs(view.normal) > 0.0, [impact.t for impact in view.impacts]))
-    return found
+def touches_of(solution: SolutionData) -> tuple[list[Touch], list[str]]:
+    """Contacts between frames and bounds of joints, and remarks."""
+    try:
+        return [_touch(solution, name) for name in solution.contacts], []
+    except Exception as error:  # as above
+        return [], [f"contacts are not shown: {error}"]
+
+
+def _touch(solution: SolutionData, name: str) -> Touch:
+    view = solution.contact(name)
+    declared = solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
+    if isinstance(declared, FrameContact):
+        frame = str(declared.child)
+    else:
+        frame = str(solution.model.joints[declared.joint].child)  # type: ignore[attr-defined]
+    return Touch(name, frame, np.abs(view.normal) > 0.0, [impact.t for impact in view.impacts])

@@ -74,14 +74,14 @@ class _Writer:
         bodies = [self._body(name, factors.get(name, {}), box.size) for name in self.names]
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
         rates = {name: float(np.linalg.norm(view.angular_velocity, axis=1).max()) for name, view in self.motion.items()}
-        arrows = self._arrows() if self.forces else []
+        arrows, touches = (self._arrows(), self._touches()) if self.forces else ([], [])
         return {
             "format": FORMAT, "name": model.name, "time": [float(t[0]), float(t[-1]), len(t)],
             "up": box.up.tolist(), "view": box.view.tolist(), "size": box.size,
             "low": box.low.tolist(), "high": box.high.tolist(), "extremes": box.extremes.tolist(),
             "ground": box.ground, "bodies": bodies, "parts": parts, "fields": fields, **self._poses(box),
             "frames": [self._frame(ref) for ref in self.used], "joints": [self._joint(name) for name in self.shown.joints],
-            "arrows": arrows, "touches": self._touches() if self.forces else [],
+            "arrows": arrows, "touches": touches,
             "scenery": [self._solid(each) for each in self.solids if each.body == GROUND], "chain": self._chain(),
             "notes": [*self.notes, *turn_note(rates, spacing)], "data": self.buffer.text(),
         }  # fmt: skip
@@ -193,12 +193,14 @@ class _Writer:
         return found
 
     def _touches(self) -> list[dict[str, Any]]:
+        touches, notes = touches_of(self.shown)
+        self.notes += notes
         return [
             {
                 "name": each.name, "frame": self.numbers[each.frame],
                 "closed": self.buffer.add(each.closed, "u1"), "impacts": each.impacts,
             }
-            for each in touches_of(self.shown)
+            for each in touches
         ]  # fmt: skip
 
     def _chain(self) -> list[list[int]]:

@@ -91,7 +91,10 @@ async function looked() {
   await new Promise((done) => setTimeout(done, 400));
   const later = clock.time;
   press(" ");
+  clock.speed = (scene.end - scene.start) / 1.5;
+  const film = await player.record();
   return {
+    film: film ? { size: film.size, type: film.type } : root.querySelector('[data-player="note"]').textContent,
     live: true, shown: colours(first).size, moved: different(first, last), turned: different(last, top), fields, told: told.slice(0, 2),
     home, stepped, end, playing, later, paused: !clock.playing, step: scene.timeOf(1), label: canvas.getAttribute("aria-label"),
     stored: scene.table.bodies.map((body, k) => (body.part === undefined ? [] : scene.vertices(k, scene.timeOf(2), 1).slice(0, 4))),

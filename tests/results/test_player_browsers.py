@@ -71,6 +71,8 @@ def test_the_report_plays(browser: str, report: tuple[Path, fm.Solution]) -> Non
     assert found["paused"]
     assert 0.0 < found["later"] < solution.t[-1]
     assert "3 bodies" in found["label"]
+    assert found["film"]["type"] == "video/webm"
+    assert found["film"]["size"] > 2000
     for body, stored in zip(solution.bodies, found["stored"]):
         if stored:
             surface, view = solution.compiled.data[body].surface, solution.body(body)

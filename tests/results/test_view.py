@@ -132,3 +132,29 @@ def test_balls_and_wheels_have_the_size_of_their_contacts() -> None:
     wheel.add(fm.RollingDisc("rolls", wheel.ground, disc, radius=0.3))
     [(ref, shape)] = touching_shapes(wheel)
     assert (str(ref), shape["kind"], shape["radius"]) == ("disc", "rod", 0.3)
+
+
+def test_a_solution_whose_user_functions_are_missing_has_a_page_without_their_arrows(tmp_path: Path) -> None:
+    model = hanging()
+    model.add(fm.UserForce("wind", "rod/tip", lambda t, r, A, v, w: [1.0 + 0.0 * t, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    solution = fm.simulate(model, t_end=0.05, step=0.01)
+    assert {arrow["name"] for arrow in scene(solution)["arrows"]} == {"hinge", "wind"}
+    solution.save(tmp_path / "run.h5")
+    fm.Solution.load(tmp_path / "run.h5").report(tmp_path / "run.html")
+    table = scene_in((tmp_path / "run.html").read_text(encoding="utf-8"))
+    assert [arrow["name"] for arrow in table["arrows"]] == ["hinge"]
+    assert any("arrows of forces are not shown: forces.wind" in note for note in table["notes"])
+
+
+def test_contacts_show_when_they_are_closed() -> None:
+    model = fm.Model("falling ball")
+    body = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1e-3,) * 3))
+    model.add(fm.Free("free", model.ground, body, q0=(0, 0, 0.25, 1, 0, 0, 0)))
+    model.add(fm.SpherePlane("floor", model.ground, body, radius=0.05))
+    table = scene(fm.simulate(model, t_end=0.4, step=1e-3, output_step=1e-2, integrator="moreau-jean"))
+    [touch] = table["touches"]
+    closed = read(table["data"], touch["closed"])
+    fall = np.sqrt(2 * 0.2 / 9.81)  # s
+    times = np.linspace(0.0, 0.4, table["time"][2])
+    assert not closed[times < fall - 0.01].any()
+    assert closed[times > fall + 0.02].all()

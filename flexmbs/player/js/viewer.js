@@ -251,7 +251,8 @@ export class Viewer {
     const { renderer, theme } = this;
     for (const item of items)
       if (item.shapes) {
-        renderer.draw(item.mesh, { model: matrix(pose), colour: [...theme.edge, 0.16] });
+        // over a field lines only: its colours must remain those of the legend
+        if (!this.settings.field) renderer.draw(item.mesh, { model: matrix(pose), colour: [...theme.edge, 0.16] });
         renderer.drawLines(item.edges, { model: matrix(pose), colour: [...theme.edge, 0.5], width: 1 });
       }
   }
@@ -262,7 +263,7 @@ export class Viewer {
     const shown = /** @type {Record<string, boolean>} */ ({ reaction: settings.reactions, force: settings.forces, contact: settings.forces });
     scene.table.arrows.forEach((arrow, k) => {
       if (!shown[arrow.group]) return;
-      const largest = Math.max(...scene.table.arrows.filter((each) => shown[each.group]).map((each) => each.largest));
+      const largest = Math.max(...scene.table.arrows.filter((each) => each.group === arrow.group).map((each) => each.largest));
       const v = scene.at(scene.vectors[k], time);
       const size = (0.3 * this.size * length(v)) / largest;
       if (size < 0.004 * this.size) return;
