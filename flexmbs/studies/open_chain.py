@@ -62,8 +62,9 @@ class OpenChain:
     def rheonomic(self) -> "OpenChain":
         """The chain with the drives on joints of the tree as explicit functions of time, β = f(t): their columns of C and J are
         the parts C ḟ of v̄_rel and C f̈ of ā_rel, their rows of G_s are none. Theory, section 18."""
-        rows, columns, velocities = ([each[k] for each in self.driven] for k in range(3))
-        rate, second = (np.array([each[k] for each in self.driven]) for k in (3, 4))
+        rows, columns = (np.array([d[k] for d in self.driven], np.int64) for k in (0, 1))
+        velocities = np.array([d.velocity for d in self.driven], np.int64)
+        rate, second = np.array([d.rate for d in self.driven]), np.array([d.second for d in self.driven])
         u, J = self.C[:, columns], self.J[:, velocities]
         return replace(
             self, C=np.delete(self.C, columns, axis=1), J=np.delete(self.J, velocities, axis=1),
