@@ -41,6 +41,8 @@ from .model.contacts import JointLimit as JointLimit
 from .model.contacts import Rope as Rope
 from .model.contacts import SpherePlane as SpherePlane
 from .model.contacts import SphereSphere as SphereSphere
+from .model.contacts import UnilateralCoupling as UnilateralCoupling
+from .model.contacts import UserContact as UserContact
 from .model.couplings import Belt as Belt
 from .model.couplings import Differential as Differential
 from .model.couplings import Gear as Gear

@@ -62,7 +62,7 @@ def test_help_imports_no_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
-    for command in ("demo", "check", "run", "report", "export", "list", "warmup", "preprocess"):
+    for command in ("demo", "check", "run", "report", "view", "export", "list", "warmup", "preprocess"):
         assert command in done.stdout
 
 

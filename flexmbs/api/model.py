@@ -1,10 +1,14 @@
 """`Model`: the user's declarations, with file and check."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flexmbs.model.check import Report
 from flexmbs.model.model import ModelData
 from flexmbs.model.toml_read import read
+
+if TYPE_CHECKING:
+    from flexmbs.report.view import View
 
 
 class Model(ModelData):
@@ -15,6 +19,14 @@ class Model(ModelData):
         from flexmbs.diagnosis.diagnosis import check  # imported on demand: compiled kernels
 
         return check(self)
+
+    def show(self, *, browser: bool | None = None) -> "View":
+        """The model at its start in three dimensions, as a page that a notebook displays; elsewhere, or with ``browser``, it is
+        opened in a browser. If its loops do not close the declared positions are shown. Raises InputError."""
+        from flexmbs.report.start import model_view
+        from flexmbs.report.view import shown
+
+        return shown(model_view(self), browser)
 
 
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:

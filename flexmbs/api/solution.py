@@ -4,6 +4,7 @@ Templates and HDF5 are imported on demand, which shortens the start of runs with
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -13,7 +14,9 @@ from flexmbs.model.model import ModelData
 from flexmbs.results.solution import SolutionData
 
 if TYPE_CHECKING:
+    from flexmbs.player.solids import Solid
     from flexmbs.report.plots import Plots
+    from flexmbs.report.view import View
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,11 +30,20 @@ class Solution(SolutionData):
 
         return Plots(self)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write an HTML page with figures, and ``<name>.summary.json``. Raises MachineError."""
+    def report(self, path: str | os.PathLike[str], *, solids: "Sequence[Solid]" = ()) -> None:
+        """Write an HTML page with the motion in three dimensions and figures, and ``<name>.summary.json``. ``solids``: shapes of
+        bodies, such as `Robot.solids`. Raises MachineError."""
         from flexmbs.report.page import write_report
 
-        write_report(self, path)
+        write_report(self, path, solids)
+
+    def show(self, *, solids: "Sequence[Solid]" = (), browser: bool | None = None) -> "View":
+        """The motion in three dimensions, as a page that a notebook displays; elsewhere, or with ``browser``, it is opened in a
+        browser. ``solids`` as of `report`."""
+        from flexmbs.player.scene import Extras
+        from flexmbs.report.view import shown, view
+
+        return shown(view(self, Extras(solids)), browser)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an HDF5 file with everything, flexible bodies included; written atomically. Raises MachineError."""

@@ -44,6 +44,10 @@ def law_slopes(contacts, contact, workspace, slopes, k):
     """K and D (6×6) of contact k, just evaluated, on the relative twist of its frames, into the slopes of their coupling."""
     call_law(contacts.law_index[k], contacts.law[k], workspace, 4, 1.0)
     kg, kr, along, across = workspace.out[0], workspace.out[1], workspace.out[2], workspace.out[3]
+    contact.slope[k, 0] = kg
+    contact.slope[k, 1] = kr
+    if contacts.coupling[k] < 0:  # of joint coordinates
+        return
     at = contacts.coupling[k]
     u, v = contact.velocity[k, 1], contact.velocity[k, 2]
     speed = math.sqrt(u * u + v * v)

@@ -7,19 +7,38 @@ tangents t₁, t₂) and the position c of the contact point on b,
 
 and its reaction on a, for a force (N, T₁, T₂). A bound of a joint coordinate β is g = ±(β − bound) with γ = ±η.
 
+User functions give g(X, t) of the relative pose X, or g(x, t) of joint coordinates x, and the row (a | a₀) of γ_N = a · V_rel +
+a₀ or a · ẋ + a₀; a₀ = ∂g/∂t is the part w of γ = W s + w that does not depend on s.
+
 Theory: docs/theory.md, section 40. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 3;
 Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapter on contact kinematics.
 """
 
-from flexmbs._jit import called, part
-from flexmbs.algebra.small import ZERO3, add, cross, load3_at, scale, store3_at, tmul
+import math
+
+from flexmbs._jit import call_address, called, part
+from flexmbs.algebra.blocks import SIZE, add_block
+from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, scale, store3_at, tmul
 from flexmbs.dynamics.blocks import ON_B, relative_rows
-from flexmbs.dynamics.constraints import six_apply
+from flexmbs.dynamics.constraints import coupler_covector, six_apply
 from flexmbs.dynamics.contact_laws import law_force, law_slopes
 from flexmbs.dynamics.frames import apply_pair, end_pose, frame_twist, keep_poses, pose_between
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law
-from flexmbs.system.records import POWER_FORCES, POWER_LOSS
+from flexmbs.dynamics.user_rows import call_with_pose
+from flexmbs.system.records import OF_BOUND, OF_COORDINATES, OF_POSE, POWER_DRIVES, POWER_FORCES, POWER_LOSS
+
+
+@part
+def motion_between(system, work, k, q, s):
+    """Pose (R, r) and twist (v, ω), in axes of b, of frame b of contact k relative to frame a; their poses are kept."""
+    contacts = system.contacts
+    RA, rA, Ra, xa, va, wa = frame_twist(work.frames, work.motion, contacts.a[k], q, s)
+    RB, rB, Rb, xb, vb, wb = frame_twist(work.frames, work.motion, contacts.b[k], q, s)
+    Rr, xr = relative_pose(RA, rA, RB, rB)
+    v, w, _, _ = relative_twist(Rr, xr, va, wa, vb, wb)
+    keep_poses(work.contact.pair, k, (Ra, xa), (Rb, xb), (Rr, xr))
+    return Rr, xr, v, w
 
 
 @called
@@ -29,11 +48,7 @@ def between_frames(system, work, k, q, s):
     The kernel of its geometry (`flexmbs.model.contacts.contact.FrameContact`) gives g, n, t₁ and c in axes of a; t₂ = n × t₁.
     """
     contacts, contact, workspace = system.contacts, work.contact, work.laws
-    RA, rA, Ra, xa, va, wa = frame_twist(work.frames, work.motion, contacts.a[k], q, s)
-    RB, rB, Rb, xb, vb, wb = frame_twist(work.frames, work.motion, contacts.b[k], q, s)
-    Rr, xr = relative_pose(RA, rA, RB, rB)
-    v, w, _, _ = relative_twist(Rr, xr, va, wa, vb, wb)
-    keep_poses(contact.pair, k, (Ra, xa), (Rb, xb), (Rr, xr))
+    Rr, xr, v, w = motion_between(system, work, k, q, s)
     for c in range(3):
         workspace.x[c] = xr[c]
     for c in range(9):
@@ -73,16 +88,76 @@ def bounded_coordinate(system, work, k, q, s):
 
 
 @called
-def contact_kinematics(system, work, q, s):
-    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) are up to date.
+def function_of_pose(system, work, k, t, q, s):
+    """Gap, velocities and covectors of contact k by user functions of the relative pose: g, the row (d, m | a₀) of γ_N on (v, ω)
+    in axes of a, and those of the slip, times |d|: with these Coulomb's law holds for the normal force N |d|.
+    """
+    contacts, contact, io = system.contacts, work.contact, work.io
+    R, x, v, w = motion_between(system, work, k, q, s)
+    call_with_pose(system.laws, io, contacts.function[k], t, (R, x))
+    contact.gap[k] = io[1, 0]
+    call_with_pose(system.laws, io, contacts.row_function[k], t, (R, x))
+    rate_row(contact, k, 0, R, io, 0, 1.0)
+    d = load3_at(contact.covectors, k, 0)
+    size = math.sqrt(dot(d, d))
+    if contacts.slip_function[k] >= 0:
+        call_with_pose(system.laws, io, contacts.slip_function[k], t, (R, x))
+        rate_row(contact, k, 1, R, io, 0, size)
+        rate_row(contact, k, 2, R, io, 7, size)
+    for c in range(3):
+        contact.velocity[k, c] = six_apply(contact.covectors, k, 6 * c, v, w) + contact.moving[k, c]
+
+
+@part
+def rate_row(contact, k, c, R, io, at, factor):
+    """Row c of contact k: ``factor`` times (d, m | a₀) of io[1, at …], in axes of a, as a covector in axes of b."""
+    store3_at(contact.covectors, k, 6 * c, scale(factor, tmul(R, load3_at(io, 1, at))))
+    store3_at(contact.covectors, k, 6 * c + 3, scale(factor, tmul(R, load3_at(io, 1, at + 3))))
+    contact.moving[k, c] = factor * io[1, at + 6]
+
+
+@called
+def function_of_coordinates(system, work, k, t, q, s):
+    """Gap g(t, x) and rate a · ẋ + a₀ of contact k by user functions of joint coordinates x, and their factors a."""
+    contacts, contact, terms, io = system.contacts, work.contact, system.contacts.terms, work.io
+    first, n = contacts.first[k], contacts.end[k] - contacts.first[k]
+    io[0, 0] = t
+    for i in range(n):
+        body, cut = terms.body[first + i], terms.cut[first + i]
+        if body >= 0:
+            io[0, 1 + i] = q[system.tree.q_at[body] + terms.q[first + i]]
+        else:
+            io[0, 1 + i] = work.beta[system.cuts.beta_at[cut] + terms.q[first + i]]
+    call_address(system.laws.address[contacts.function[k]], io[0], io[1])
+    contact.gap[k] = io[1, 0]
+    call_address(system.laws.address[contacts.row_function[k]], io[0], io[1])
+    contact.moving[k, 0] = io[1, n]
+    contact.velocity[k, 0] = io[1, n]
+    for i in range(n):
+        contact.factor[first + i] = io[1, i]
+        body, cut = terms.body[first + i], terms.cut[first + i]
+        if body >= 0:
+            contact.velocity[k, 0] += io[1, i] * s[system.tree.s_at[body] + terms.v[first + i]]
+        else:
+            contact.velocity[k, 0] += io[1, i] * work.cut.eta[cut, terms.v[first + i]]
+
+
+@called
+def contact_kinematics(system, work, t, q, s):
+    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) at t are up to date.
 
     Theory, section 40.
     """
     for k in range(system.contacts.a.shape[0]):
-        if system.contacts.geometry_kernel[k] < 0:
-            bounded_coordinate(system, work, k, q, s)
-        else:
+        kernel = system.contacts.geometry_kernel[k]
+        if kernel >= 0:
             between_frames(system, work, k, q, s)
+        elif kernel == OF_POSE:
+            function_of_pose(system, work, k, t, q, s)
+        elif kernel == OF_COORDINATES:
+            function_of_coordinates(system, work, k, t, q, s)
+        else:
+            bounded_coordinate(system, work, k, q, s)
 
 
 @called
@@ -91,7 +166,16 @@ def contact_force(system, work, k, q):
 
     Its covectors are up to date.
     """
-    contacts, contact = system.contacts, work.contact
+    contacts, contact, terms = system.contacts, work.contact, system.contacts.terms
+    for j in range(contacts.first[k], contacts.end[k]):
+        y = contact.force[k, 0]
+        if terms.body[j] >= 0:
+            work.force[system.tree.s_at[terms.body[j]] + terms.v[j]] += contact.factor[j] * y
+        else:
+            cf, cn = coupler_covector(terms, contact.factor, work.cut, j)
+            apply_pair(work, work.cut.pair, terms.cut[j], q, scale(y, cf), scale(y, cn))
+    if contacts.geometry_kernel[k] == OF_COORDINATES:
+        return
     i = contacts.body[k]
     if i >= 0:
         work.force[system.tree.s_at[i] + contacts.v[k]] += system.contacts.sign[k] * contact.force[k, 0]
@@ -116,11 +200,15 @@ def law_forces(system, work, slopes):
         if contacts.law_kernel[k] >= 0:
             forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
             law_force(system.contacts, work.contact, work.laws, work.power, k)
-            if contacts.geometry_kernel[k] < 0:
+            if contacts.geometry_kernel[k] == OF_BOUND:
                 # the joint force of a stop adds its own power, in `flexmbs.dynamics.forces.joint_forces`
                 work.power[POWER_FORCES] = forces
                 work.power[POWER_LOSS] = loss
-            elif slopes:
+                continue
+            # what the moving bound of a user function puts in: N γ_N is done on the bodies less N w
+            for c in range(3):
+                work.power[POWER_DRIVES] -= work.contact.force[k, c] * work.contact.moving[k, c]
+            if slopes:
                 law_slopes(system.contacts, work.contact, work.laws, work.slopes, k)
 
 
@@ -137,14 +225,28 @@ def given_contact_forces(system, work):
 
 
 @called
-def apply_contact_forces(system, work, q, s, slopes):
+def apply_contact_forces(system, work, t, q, s, slopes):
     """Forces (N, T₁, T₂) of the contacts into the applied forces: of rigid ones those given, of others by their laws."""
     if given_contact_forces(system, work):
-        contact_kinematics(system, work, q, s)
+        contact_kinematics(system, work, t, q, s)
         law_forces(system, work, slopes)
         for k in range(system.contacts.a.shape[0]):
-            if system.contacts.law_kernel[k] < 0 or system.contacts.geometry_kernel[k] >= 0:
+            if system.contacts.law_kernel[k] < 0 or system.contacts.geometry_kernel[k] != OF_BOUND:
                 contact_force(system, work, k, q)
+
+
+@part
+def row_of_coordinates(system, work, k, q, rows):
+    """rows[0] += ∂γ_N/∂s = Σ aᵢ ∂ẋᵢ/∂s of contact k by user functions of joint coordinates."""
+    contacts, contact, terms = system.contacts, work.contact, system.contacts.terms
+    for j in range(contacts.first[k], contacts.end[k]):
+        if terms.body[j] >= 0:
+            rows[0, system.tree.s_at[terms.body[j]] + terms.v[j]] += contact.factor[j]
+        else:
+            f, n = coupler_covector(terms, contact.factor, work.cut, j)
+            store3_at(work.B[ON_B], 0, 0, f)
+            store3_at(work.B[ON_B], 0, 3, n)
+            relative_rows(system, work, work.cut.pair, terms.cut[j], q, rows[:1])
 
 
 @called
@@ -157,6 +259,9 @@ def contact_rows(system, work, k, q, rows):
     for c in range(3):
         for a in range(rows.shape[1]):
             rows[c, a] = 0.0
+    if contacts.geometry_kernel[k] == OF_COORDINATES:
+        row_of_coordinates(system, work, k, q, rows)
+        return
     i = contacts.body[k]
     if i >= 0:
         rows[0, system.tree.s_at[i] + contacts.v[k]] = system.contacts.sign[k]
@@ -165,3 +270,23 @@ def contact_rows(system, work, k, q, rows):
         for a in range(6):
             work.B[ON_B, c, a] = contact.covectors[k, 6 * c + a]
     relative_rows(system, work, contact.pair, k, q, rows)
+
+
+@called
+def function_blocks(system, work, q, damping):
+    """Jᵀ (k_g + damping · k_r) J into the blocks, J = ∂γ_N/∂s, of contacts by user functions of joint coordinates with a law."""
+    contacts, paths, e, tree = system.contacts, system.paths, system.elimination, system.tree
+    block, rows = work.B[1], work.rows[:3]
+    for k in range(contacts.a.shape[0]):
+        if contacts.geometry_kernel[k] != OF_COORDINATES or contacts.law_kernel[k] < 0:
+            continue
+        slope = work.contact.slope[k, 0] + damping * work.contact.slope[k, 1]
+        contact_rows(system, work, k, q, rows)
+        for h in range(contacts.path[k], contacts.path_end[k]):
+            j = paths[h]
+            for l in range(contacts.path[k], h + 1):
+                i = paths[l]
+                for a in range(e.node[i, SIZE]):
+                    for c in range(e.node[j, SIZE]):
+                        block[a, c] = slope * rows[0, tree.s_at[i] + a] * rows[0, tree.s_at[j] + c]
+                add_block(e, work.values, i, j, block, 1.0)

@@ -73,7 +73,7 @@ def residual_at(model, here, none, t, slopes, gathered):
         r[a] = 0.0
     kinematics(system, work, t, q, s, here.sd)
     apply_forces(system, work, t, here, (with_slopes, with_reactions))
-    apply_contact_forces(system, work, q, s, with_slopes)
+    apply_contact_forces(system, work, t, q, s, with_slopes)
     if system.rotors.body.shape[0] > 0:
         rotor_loads(system, work, here)
         apply_rotors(system, work, q)
@@ -90,7 +90,7 @@ def residual_at(model, here, none, t, slopes, gathered):
         inward(tree, work.frames, motion, q, r)
         if with_reactions:
             loaded_joint_forces(system, work, t, here, with_slopes)
-        work.power[POWER_DRIVES] = drive_power(work.drive_rate, here.lam)
+        work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
         if system.prescribed.law.shape[0] > 0:
             work.power[POWER_DRIVES] += prescribed_power(system, work, q)
     work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
@@ -140,7 +140,7 @@ def power_of_drives(system, work, t, here):
     if system.prescribed.law.shape[0] > 0:
         residual(system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False)
     else:
-        work.power[POWER_DRIVES] = drive_power(work.drive_rate, here.lam)
+        work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
 
 
 @part

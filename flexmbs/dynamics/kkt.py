@@ -16,6 +16,7 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
+from flexmbs.dynamics.contacts import function_blocks
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.rotors import rotor_blocks
@@ -37,6 +38,7 @@ def kkt_at(model, here, none, factored, c_mass, c_damping):
     if c_damping >= 0.0:
         stiffness_blocks(system, work, c_damping)
         coupling_blocks(system, work, q, c_damping)
+        function_blocks(system, work, q, c_damping)
     constraint_blocks(system, work, q)
     return factorize(system.elimination, values, work.stiffness) if factored != 0.0 else 0
 

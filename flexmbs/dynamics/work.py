@@ -29,7 +29,7 @@ BODY = {
 POSES = {"Ra": 9, "xa": 3, "Rb": 9, "xb": 3, "R": 9, "x": 3}
 CUT = {"eta": 6, "etad": 6, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT}
 ROTOR = {"load": 4}
-CONTACT = {"gap": 0, "velocity": 3, "force": 3, "beside": 0, "covectors": 18}
+CONTACT = {"gap": 0, "velocity": 3, "moving": 3, "force": 3, "beside": 0, "covectors": 18, "slope": 2}
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
@@ -77,7 +77,10 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
         factor=z(len(system.couplers.terms.factor)), drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
         coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),
         joint_slope=z((len(system.forces.joint.body), 2)), loads=z((len(system.forces.joint.body), 8)),
-        contact=ContactState(pair=_pairs(contacts.a, contacts.b, to_root, to_root), **_zeros(n_contacts, CONTACT)),
+        contact=ContactState(
+            pair=_pairs(contacts.a, contacts.b, to_root, to_root), factor=z(len(contacts.terms.factor)),
+            **_zeros(n_contacts, CONTACT),
+        ),
         rotor=RotorMotion(pair=_pairs(carrier, carrier, from_root, from_root), **_zeros(len(carrier), ROTOR)),
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ docs/theory.md, sections 26 and 33.
 """
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 from flexmbs._jit.address import Entry, bound_entry, entry
@@ -201,15 +202,18 @@ def vary(common, here, base, t, h, kind):
 
 @entry
 def evaluate_contacts(common, here, same, t, a, b):
-    """Gaps g and velocities (γ_N, γ_T1, γ_T2) of the contacts at a point (theory, section 40)."""
+    """Gaps g and velocities (γ_N, γ_T1, γ_T2) of the contacts at a point (theory, section 40); `NOT_FINITE` where one is not."""
     work, contact = common.work, common.contact
     kinematics(common.system, work, t, here.q, here.s, work.zero)
-    contact_kinematics(common.system, work, here.q, here.s)
+    contact_kinematics(common.system, work, t, here.q, here.s)
     for k in range(contact.gap.shape[0]):
         contact.gap[k] = work.contact.gap[k]
         contact.outside[k] = work.contact.beside[k]
         for c in range(3):
             contact.rate[k, c] = work.contact.velocity[k, c]
+            contact.moving[k, c] = work.contact.moving[k, c]
+        if not math.isfinite(contact.gap[k] + contact.rate[k, 0] + contact.rate[k, 1] + contact.rate[k, 2]):
+            return NOT_FINITE
     return 0
 
 
@@ -218,9 +222,11 @@ def rows_of_contacts(common, here, same, t, m, b):
     """Rows W (3m, ns) of the velocities of the first m contacts that take part, at a point (theory, section 40)."""
     system, work, contact = common.system, common.work, common.contact
     kinematics(system, work, t, here.q, here.s, work.zero)
-    contact_kinematics(system, work, here.q, here.s)
+    contact_kinematics(system, work, t, here.q, here.s)
     transmission(system, work, here.q)
     for i in range(int(m)):
+        for c in range(3):
+            contact.moving[contact.row[i], c] = work.contact.moving[contact.row[i], c]
         contact_rows(system, work, contact.row[i], here.q, contact.rows[3 * i : 3 * i + 3])
     return 0
 

@@ -213,7 +213,7 @@ def general_accelerations(system, work, workspace, t, here):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
     solve(system, work, workspace, x)
     split_solution(x, sd, lam)
-    work.power[POWER_DRIVES] = drive_power(work.drive_rate, lam)
+    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
     if system.prescribed.law.shape[0] > 0:
         work.power[POWER_DRIVES] += power_of_prescribed(system, work, art, here.q)
     return status

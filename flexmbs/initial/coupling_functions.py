@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from flexmbs.declaration import Problem
-from flexmbs.model.general_couplings import GeneralCoupling, HolonomicCoupling
+from flexmbs.model.contacts import UnilateralCoupling
+from flexmbs.model.general_couplings import CoordinateEquation, GeneralCoupling, VelocityCoupling
 from flexmbs.system.compile import Compiled
 from flexmbs.system.coordinate_functions import by_differences, row
-from flexmbs.system.records import Work
+from flexmbs.system.records import CouplerTerms, Work
 
 LEAST_SLOPE = 1e-11  # per m or rad
 WRONG = 1e-5  # of the derivatives, above the error of differences
@@ -21,35 +22,42 @@ def coupling_function_problems(compiled: Compiled, work: Work, t: float, q: np.n
     """One line for each coupling whose gradient is wrong, or whose dependence on time is not declared."""
     found: list[Problem] = []
     couplers = compiled.system.couplers
-    for coupling, first, end in zip(compiled.model.couplings.values(), couplers.first, couplers.end):
-        if isinstance(coupling, GeneralCoupling):
-            x = np.concatenate([[t], _coordinates(compiled, work, q)[first:end]])
+    contacts = compiled.system.contacts
+    of_contacts = [(name, first, end) for name, first, end in zip(compiled.contacts, contacts.first, contacts.end) if end > first]
+    named: list[tuple[Any, CouplerTerms, int, int]] = [
+        *((each, couplers.terms, *span) for each, *span in zip(compiled.model.couplings.values(), couplers.first, couplers.end)),
+        *((compiled.model.contacts[name], contacts.terms, *span) for name, *span in of_contacts),
+    ]
+    for coupling, terms, first, end in named:
+        if isinstance(coupling, (GeneralCoupling, UnilateralCoupling)):
+            x = np.concatenate([[t], _coordinates(compiled, work, q, terms)[first:end]])
             aside = x + np.concatenate([[0.0], ASIDE * np.cos(np.arange(1.0, len(x)))])
             found += [problem for at in (x, aside) for problem in _problems(coupling, at)][:1]
     return [str(problem) for problem in found]
 
 
-def _coordinates(compiled: Compiled, work: Work, q: np.ndarray) -> np.ndarray:
-    """Values of the coordinates of all couplers."""
-    system, terms = compiled.system, compiled.system.couplers.terms
+def _coordinates(compiled: Compiled, work: Work, q: np.ndarray, terms: CouplerTerms) -> np.ndarray:
+    """Values of the coordinates of all terms."""
+    system = compiled.system
     primary = terms.body >= 0
     at = np.where(primary, system.tree.q_at[terms.body], 0) + terms.q
     of_cuts = np.where(primary, 0, np.append(system.cuts.beta_at, 0)[terms.cut]) + terms.q
     return np.where(primary, q[np.where(primary, at, 0)], work.beta[np.where(primary, 0, of_cuts)])
 
 
-def _problems(coupling: GeneralCoupling, x: np.ndarray) -> Iterator[Problem]:
-    function: Any = coupling.function  # type: ignore[attr-defined]
+def _problems(coupling: CoordinateEquation, x: np.ndarray) -> Iterator[Problem]:
+    function: Any = coupling.function
     path, plain = (coupling.section, coupling.name), getattr(function, "py_func", function)
     late = [x + np.concatenate([[h], np.zeros(len(x) - 1)]) for h in LATER]
     try:
-        if not isinstance(coupling, HolonomicCoupling):
+        if isinstance(coupling, VelocityCoupling):
             now, then = np.array(row(plain, x)), np.array([row(plain, each) for each in late])
-            if not coupling.rheonomic and np.abs(then - now).max() > WRONG * (1.0 + np.abs(now).max()):  # type: ignore[attr-defined]
+            if not coupling.rheonomic and np.abs(then - now).max() > WRONG * (1.0 + np.abs(now).max()):
                 yield Problem((*path, "rheonomic"), "the function depends on time; set rheonomic=True")
             return
         true = np.array(by_differences(plain, x, True))
-        gradient = getattr(coupling.gradient, "py_func", coupling.gradient)
+        given_by: Any = coupling.gradient  # type: ignore[attr-defined]
+        gradient = getattr(given_by, "py_func", given_by)
         given = true if gradient is None else np.array(row(gradient, x))
         later = np.array([by_differences(plain, each, True) for each in late])
     except Exception:  # not defined there; reported by a run that reaches it

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexmbs.declaration import Problem
+from flexmbs.model.contacts import UserContact
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.system.compile import Compiled
@@ -18,7 +19,7 @@ NAMES = ("v_x", "v_y", "v_z", "ω_x", "ω_y", "ω_z", "t")
 
 
 def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
-    """One line for each user constraint whose jacobian is wrong, or whose dependence on time is not declared."""
+    """One line for each user constraint or contact whose jacobian is wrong, or whose dependence on time is not declared."""
     found: list[Problem] = []
     for k, name in enumerate(compiled.topology.cuts):
         joint = compiled.model.joints[name]
@@ -26,16 +27,59 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
         if not isinstance(given, FunctionRows) or (given.values is None and given.rows is None):
             continue
         here = np.concatenate([[t], work.cut.pair.x[k], work.cut.pair.R[k]])
-        aside = here
-        for direction, step in enumerate(SIDEWAYS):
-            aside = moved(aside, direction, step)
-        made = _of_rows if given.values is None else _of_values
-        problems = (*(made(joint, given, pose) for pose in (here, aside)), _without_slopes(joint, given, aside))
-        found += [problem for each in problems for problem in each][:1]
+        found += _first_problem(joint, given, here)
+    contacts = {name: each for name, each in compiled.model.contacts.items() if isinstance(each, UserContact)}
+    for name, contact in contacts.items():
+        k = compiled.contacts.index(name)
+        R, x = relative_frames(compiled, work, k)
+        found += _first_problem(contact, contact.row(), np.concatenate([[t], x, R.ravel()]))
+        found += _slip_problems(contact, np.concatenate([[t], x, R.ravel()]))[:1]
     return [str(problem) for problem in found]
 
 
-def _without_slopes(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
+def _first_problem(item: "Joint | UserContact", given: FunctionRows, here: np.ndarray) -> list[Problem]:
+    """The first problem at a pose and at a more generic one."""
+    aside = here
+    for direction, step in enumerate(SIDEWAYS):
+        aside = moved(aside, direction, step)
+    made = _of_rows if given.values is None else _of_values
+    problems = (*(made(item, given, pose) for pose in (here, aside)), _without_slopes(item, given, aside))
+    return [problem for each in problems for problem in each][:1]
+
+
+def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """(R, x) of the second frame of contact k relative to the first one, of the last kinematics, without deformations."""
+    frames, (A, r) = compiled.system.frames, (work.motion.A.reshape(-1, 3, 3), work.motion.x)
+
+    def pose(m: int) -> tuple[np.ndarray, np.ndarray]:
+        body, R = int(frames.body[m]), frames.R[m].reshape(3, 3)
+        return (R, frames.x[m]) if body < 0 else (A[body] @ R, r[body] + A[body] @ frames.x[m])
+
+    (Ra, xa), (Rb, xb) = (pose(int(each[k])) for each in (compiled.system.contacts.a, compiled.system.contacts.b))
+    return Ra.T @ Rb, Ra.T @ (xb - xa)
+
+
+def _slip_problems(contact: UserContact, pose: np.ndarray) -> list[Problem]:
+    """Rows of slip that are not perpendicular to the normal and to each other, or that depend on time unless they say so."""
+    if contact.slip is None:
+        return []
+    path = contact.section, contact.name
+    try:
+        slip = [rows(_plain(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS) for h in (0.0, 0.37)]
+        normal = by_differences(_plain(contact.function), pose, 1)[0]
+    except Exception:  # not defined at this pose; reported by a run that reaches it
+        return []
+    d = normal[:3] / max(float(np.linalg.norm(normal[:3])), LEAST_SLOPE)
+    square = np.array([d, *slip[0][:, :3]])
+    if np.abs(square @ square.T - np.eye(3)).max() > WRONG:
+        text = "the first three numbers of its rows must be unit vectors, perpendicular to ∂g/∂x and to each other"
+        return [Problem((*path, "slip"), text)]
+    if not contact.rheonomic and np.abs(slip[1] - slip[0]).max() > WRONG:
+        return [Problem((*path, "rheonomic"), "the function of slip depends on time; set rheonomic=True")]
+    return []
+
+
+def _without_slopes(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
     """Rows that hardly depend on the motion would be treated as redundant and dropped."""
     if made.values is None:
         return
@@ -48,7 +92,7 @@ def _without_slopes(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Itera
         yield Problem((joint.section, joint.name, "function"), text)
 
 
-def _of_values(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
+def _of_values(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
     try:
         true = by_differences(_plain(made.values), pose, joint.rows)
         given = true if made.rows is None else rows(_plain(made.rows), pose).reshape(true.shape)
@@ -70,7 +114,7 @@ def _of_values(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Iterator[P
         yield Problem((joint.section, joint.name, made.key), text)
 
 
-def _of_rows(joint: Joint, made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
+def _of_rows(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
     if made.rheonomic:
         return
     try:

@@ -8,14 +8,17 @@ Theory: docs/theory.md, section 43. Acary and Brogliato, Numerical Methods for N
 (event-driven schemes).
 """
 
+import math
+
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call
 from flexmbs.integrators import dormand_prince as dp
-from flexmbs.integrators.run_context import AT, COMMON, NORMALIZE, OPEN, SLIPS, TIME
+from flexmbs.integrators.run_context import AT, COMMON, DONE, NORMALIZE, OPEN, SLIPS, TIME
 from flexmbs.integrators.unseen_contacts import GAP_NOW, evaluate_contacts, may_dip, note_gaps
 
 EVALUATIONS_OF_GAPS = 8  # times within a step at which gaps are evaluated
 NEAR = 1e-13  # of a step: two events at the same time
+UNDEFINED = -1.0  # in place of a part of the step: a gap is not finite
 
 
 @part
@@ -57,9 +60,11 @@ def values(memory, context, x, h, out):
     """State functions of the contacts at the part x of the step: gap of open ones, γ_T · slip of slipping ones; 1 elsewhere."""
     contact = context.contact
     state_in_step(memory, context, x, h)
-    evaluate_contacts(context, AT, context.clock[TIME] + x * h)
+    finite = evaluate_contacts(context, AT, context.clock[TIME] + x * h) == DONE
     for k in range(out.shape[0]):
-        out[k] = 1.0
+        out[k] = 1.0 if finite else math.nan
+        if not finite:
+            continue
         if contact.rigid[k] == 0:
             continue
         if memory.mode[k] == OPEN:
@@ -100,6 +105,7 @@ def root(memory, context, k, low, high, h):
 @part
 def first_event(memory, context, h):
     """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts.
+    `UNDEFINED` where a gap is no number.
 
     Theory, section 43.
     """
@@ -120,6 +126,8 @@ def first_event(memory, context, h):
         # the first evaluations lie close to the start, where short flights end
         x = 0.02 if i == 0 else 0.1 if i == 1 else 0.1 + 0.15 * (i - 1)
         values(memory, context, x, h, memory.first)
+        if memory.first[0] != memory.first[0]:
+            return UNDEFINED
         note_gaps(contact)
         found = False
         for k in range(n):

@@ -31,7 +31,7 @@ from flexmbs.integrators.closed_contacts import (
     no_forces,
     solve_impact,
 )  # fmt: skip
-from flexmbs.integrators.contact_events import first_event, state_in_step
+from flexmbs.integrators.contact_events import UNDEFINED, first_event, state_in_step
 from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, reduction_notes, taken_impacts
 from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
 from flexmbs.integrators.run_context import (
@@ -47,6 +47,7 @@ from flexmbs.integrators.run_context import (
     LOSS,
     MEMORY,
     NEXT,
+    NOT_FINITE,
     OPEN,
     PAUSED,
     ROWS,
@@ -161,15 +162,18 @@ def derivative_with_forces(memory, context, t, mode, slip):
     status = held_forces(context, closed, t, m, mode, slip)
     if status != DONE:
         return status
-    lost = 0.0
+    lost = driven = 0.0
     for b in range(m):
         for c in range(3):
-            contact.force[contact.row[b], c] = closed.problem.x[3 * b + c]
-            lost -= closed.problem.x[3 * b + c] * closed.before[b, c]
+            force = closed.problem.x[3 * b + c]
+            contact.force[contact.row[b], c] = force
+            lost -= force * closed.before[b, c]
+            driven -= force * contact.moving[contact.row[b], c]
     if derivative(context, STATE, t) < 0:
         return INDEFINITE
     # forces of contacts are no applied forces: their work counts as loss
     state.power[LOSS] += lost
+    state.power[DRIVES] += driven
     return DONE
 
 
@@ -196,6 +200,8 @@ def step_at(memory, context, same, h, _a, _b):
         return DONE
     memory.whole[0] = h
     until = first_event(memory, context, h)
+    if until == UNDEFINED:
+        return NOT_FINITE
     if until < 1.0:
         clock[TAKEN] = until * h
         state_in_step(memory, context, until, h)
@@ -265,6 +271,7 @@ def collide(memory, context, t):
             for j in range(3 * m):
                 after += closed.problem.D[3 * b + c, j] * closed.problem.x[j]
             lost -= 0.5 * closed.problem.x[3 * b + c] * (closed.before[b, c] + after)
+            state.w[DRIVES] -= closed.problem.x[3 * b + c] * contact.moving[k, c]
             u = (after, u[1], u[2]) if c == 0 else (u[0], after, u[2]) if c == 1 else (u[0], u[1], after)
         state.w[LOSS] += lost
         if closed.before[b, 0] < -settling and closed.problem.x[3 * b] > 0.0:

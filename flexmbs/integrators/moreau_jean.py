@@ -2,14 +2,15 @@
 
 Over a step h, with v_θ = θ v + (1 − θ) v₀ and q_θ = q₀ ⊕ θh v_θ, velocities and impulses p of the contacts obey
 
-    M(q_θ) (v − v₀) = h k(t₀ + θh, q_θ, v_θ) + h Gᵀ λ + W_θᵀ p,   q = q₀ ⊕ h v_θ,   U = W v,
+    M(q_θ) (v − v₀) = h k(t₀ + θh, q_θ, v_θ) + h Gᵀ λ + W_θᵀ p,   q = q₀ ⊕ h v_θ,   U = W v + w,
     U⁺ = U_free + D p,   D = W (M + θh D_d + θ²h² K)⁻¹ W_θᵀ,
 
-with the rows W of the contacts at the end of the step, W_θ those at q_θ and the damping D_d; constraint rows G border the inverse
-on acceleration level. A contact takes part where its gap, foreseen by half a step, is closed: g₀ + ½ h γ_N ≤ 0. The
-impulses p solve the contact problem (`flexmbs.integrators.contact_problem`). Velocities are those at the end of the step, forces
-act at q_θ like all others: forces of closed contacts then balance weights without error of order h. For free motions ⊕ is the
-midpoint rule's (Cayley's map): with θ = ½ free flight keeps energy, and momentum where no weight acts, whatever the spin.
+with the rows W of the contacts at the end of the step, the part w of U of bounds that move in time, the rows W_θ at q_θ and the
+damping D_d; constraint rows G border the inverse on acceleration level. A contact takes part where its gap, foreseen by half a
+step, is closed: g₀ + ½ h γ_N ≤ 0. The impulses p solve the contact problem (`flexmbs.integrators.contact_problem`). Velocities
+are those at the end of the step, forces act at q_θ like all others: forces of closed contacts then balance weights without error
+of order h. For free motions ⊕ is the midpoint rule's (Cayley's map): with θ = ½ free flight keeps energy, and momentum where no
+weight acts, whatever the spin.
 
 Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics; Jean (1999),
 Comput. Methods Appl. Mech. Eng. 177, 235; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapters
@@ -51,8 +52,10 @@ from flexmbs.integrators.run_context import (
     CORRECTION,
     DISPLACE,
     DONE,
+    DRIVES,
     HOLDS,
     ITERATIONS,
+    LOSS,
     MATRIX,
     NO_CONVERGENCE,
     NOT_FINITE,
@@ -73,6 +76,7 @@ from flexmbs.integrators.run_context import (
     residual,
 )  # fmt: skip
 from flexmbs.integrators.step_impulses import foreseen, rows_of_contacts, velocities_with_impulses
+from flexmbs.integrators.unseen_contacts import evaluate_contacts
 
 SMOOTH = 1e-14  # of velocity corrections of order one
 SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
@@ -143,7 +147,9 @@ class Memory(NamedTuple):
     problem: Problem  # D = W Y, impulses of the contacts that take part
     solver: np.ndarray  # (1,) int64 address of the solver
     G: np.ndarray  # (3n, 3n) ½ F Y
-    mean: np.ndarray  # (3n,) ½ F (v + v₀) without impulses: the work of impulses p is p·(mean + G p)
+    moving: np.ndarray  # (3n,) w of U = W v + w at the end of the step
+    moving_middle: np.ndarray  # (3n,) and at q_θ
+    mean: np.ndarray  # (3n,) ½ F (v + v₀) + w without impulses: the energy that impulses p add is p·(mean + G p)
     free: np.ndarray  # (3n,) U without impulses
     v: np.ndarray  # (ns,) velocities of an iterate
     taking: np.ndarray  # (1,) int64 number of contacts that take part
@@ -161,7 +167,8 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
     return Memory(
         float(method.theta), float(method.newton_tolerance), int(method.max_iterations), float(method.impulse_tolerance),
         int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), problem=problem,
-        solver=solver_of(problem), G=z((3 * n, 3 * n)), mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64),
+        solver=solver_of(problem), G=z((3 * n, 3 * n)), moving=z(3 * n), moving_middle=z(3 * n),
+        mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64),
         taken=z(1, np.int64), gap=z(n), rate=z((n, 3)), log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
     )  # fmt: skip
 
@@ -202,7 +209,7 @@ def solve_step(memory, context, h, m):
     for it in range(memory.iterations):
         evaluate_middle(memory, context, h)
         if m > 0:
-            rows_of_contacts(context, STATE, t0 + h, m, memory.W)
+            rows_of_contacts(context, STATE, t0 + h, m, memory.W, memory.moving)
         # slopes of forces and M change with q_θ: an old factor slows the iteration down before it fails
         renew = it == 0 or it % 4 == 3
         residual(context, AT, t0 + memory.theta * h, renew)
@@ -246,7 +253,9 @@ def step_at(memory, context, same, h, _a, _b):
     """One step through its impacts (theory, section 42)."""
     state, start, at, contact = context.state, context.start, context.at, context.contact
     t0 = context.clock[TIME]
-    call(context.calls[CONTACTS], context.records[COMMON], context.records[START], context.records[START], t0, 0.0, 0.0)
+    status = evaluate_contacts(context, START, t0)
+    if status != DONE:
+        return status
     copy(contact.gap, memory.gap)
     for k in range(contact.gap.shape[0]):
         for c in range(3):
@@ -267,7 +276,9 @@ def step_at(memory, context, same, h, _a, _b):
         state.z[a] = start.z[a] + h * at.zd[a]
     for a in range(3):
         state.w[a] = start.w[a] + h * at.power[a]
-    state.w[1] += lost_energy(memory, context)
+    state.w[LOSS] += lost_energy(memory, context)
+    for j in range(3 * m):
+        state.w[DRIVES] -= memory.problem.x[j] * memory.moving_middle[j]
     copy(at.zd, state.zd)
     copy(state.lam, at.lam)
     # the equations hold at t₀ + θh, in ``at``: the audit evaluates there
@@ -295,9 +306,10 @@ def local_error(memory, context, h):
 
 @part
 def lost_energy(memory, context):
-    """Energy that the impulses of the step take: −½ p · (W_θ (v + v₀)) (J) (theory, section 49)."""
+    """Energy that the impulses of the step take: −p · (½ W_θ (v + v₀) + w) (J) (theory, section 49)."""
     lost = 0.0
     for j in range(3 * memory.taking[0]):
+        lost -= memory.problem.x[j] * memory.moving_middle[j]
         for a in range(context.state.s.shape[0]):
             lost -= 0.5 * memory.problem.x[j] * memory.F[j, a] * (context.state.s[a] + context.start.s[a])
     return lost
@@ -314,6 +326,7 @@ def finish_at(memory, context, same, h, _a, _b):
         if not contact.impulse[k, 0] > 0.0 and memory.problem.x[3 * b] > 0.0 and approach < 0.0:
             cost = 0.0
             for c in range(3):
+                cost -= memory.problem.x[3 * b + c] * memory.moving_middle[3 * b + c]
                 for a in range(state.s.shape[0]):
                     cost -= 0.5 * memory.problem.x[3 * b + c] * memory.F[3 * b + c, a] * (state.s[a] + start.s[a])
             t = t0 + min(max(-memory.gap[k] / approach, 0.0), h)

@@ -91,6 +91,7 @@ class ContactData(NamedTuple):
     scale: np.ndarray  # (2,) weight of the unit mass (m/s²), largest inertia of a body
     gap: np.ndarray  # (n,)
     rate: np.ndarray  # (n, 3)
+    moving: np.ndarray  # (n, 3) the part of it that does not depend on s
     outside: np.ndarray  # (n,) 1 where the contact is outside of its bounds
     force: np.ndarray  # (n, 3) given to the equations: normal, two tangents
     mode: np.ndarray  # (n,) int64 of contact and friction

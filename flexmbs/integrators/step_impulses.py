@@ -1,6 +1,6 @@
 """Impulses of the contacts in a step of Moreau and Jean's time stepping: D and U_free of the step, the law of impact, energy.
 
-    U⁺ = U_free + D p,   D = W Y,   Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ
+    U⁺ = U_free + D p,   U_free = W v_free + w,   D = W Y,   Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ
 
 for the contacts whose gap, foreseen by half a step, is closed. The records are `flexmbs.integrators.moreau_jean.Memory` and
 `flexmbs.integrators.run_context.RunContext`. Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry
@@ -42,13 +42,14 @@ def foreseen(memory, contact, h):
 
 
 @part
-def rows_of_contacts(context, point, t, m, rows):
-    """rows (3m, ns) ← W of the contacts that take part, at a point."""
+def rows_of_contacts(context, point, t, m, rows, moving):
+    """rows (3m, ns) ← W of the contacts that take part, at a point; moving (3m,) ← w of their velocities W v + w."""
     records = context.records
     call(context.calls[ROWS], records[COMMON], records[point], records[point], t, 1.0 * m, 0.0)
     for j in range(3 * m):
         for a in range(rows.shape[1]):
             rows[j, a] = context.contact.rows[j, a]
+        moving[j] = context.contact.moving[context.contact.row[j // 3], j % 3]
 
 
 @part
@@ -180,11 +181,11 @@ def velocities_with_impulses(memory, context, m, h, c_mass):
     state, start, at = context.state, context.start, context.at
     ns = memory.v.shape[0]
     # forces act at q_θ, velocities count at the end of the step: D has two sets of rows
-    rows_of_contacts(context, AT, context.clock[TIME] + memory.theta * h, m, memory.F)
+    rows_of_contacts(context, AT, context.clock[TIME] + memory.theta * h, m, memory.F, memory.moving_middle)
     delassus(memory, context, m, c_mass)
     for j in range(3 * m):
-        memory.free[j] = 0.0
-        memory.mean[j] = 0.0
+        memory.free[j] = memory.moving[j]
+        memory.mean[j] = memory.moving_middle[j]
         for a in range(ns):
             memory.free[j] += memory.W[j, a] * memory.v[a]
             memory.mean[j] += 0.5 * memory.F[j, a] * (memory.v[a] + start.s[a])

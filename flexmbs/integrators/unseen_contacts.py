@@ -43,8 +43,8 @@ SHORTEST = 1e-10  # s
 
 @part
 def evaluate_contacts(context, point, t):
-    """Gaps and velocities of all contacts at a point."""
-    call(context.calls[CONTACTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)
+    """Gaps and velocities of all contacts at a point. Returns a status."""
+    return call(context.calls[CONTACTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)
 
 
 @part

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flexmbs.declaration import Problem, close_names
+from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import ConstantCoupling, Coupling
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
@@ -42,7 +43,8 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
             yield Problem(("cuts",), f"no joint '{cut}'; {close_names(cut, model.joints)}")
     yield from _driven_twice(model)
     yield from rotor_problems(model)
-    wrong = [problem for coupling in model.couplings.values() for problem in _coupling_problems(coupling, model.joints, unread)]
+    coupled: list[Coupling | Contact] = [*model.couplings.values(), *model.contacts.values()]
+    wrong = [problem for each in coupled for problem in _coupling_problems(each, model.joints, unread)]
     yield from wrong or _dependent_couplings(model)
 
 
@@ -69,7 +71,7 @@ def _coordinate_problems(item: Item, use: CoordinateUse, joints: "dict[str, Join
         yield Problem((*path, "coordinate"), f"coordinate {use.coordinate} of joint '{use.joint}' {why}")
 
 
-def _coupling_problems(coupling: Coupling, joints: "Mapping[str, Joint]", unread: Set[str]) -> Iterator[Problem]:
+def _coupling_problems(coupling: "Coupling | Contact", joints: "Mapping[str, Joint]", unread: Set[str]) -> Iterator[Problem]:
     """Coordinates of a coupling that do not exist, are ambiguous, of the wrong kind, or named twice."""
     seen: dict[CoordinateUse, str] = {}
     for term, use in zip(coupling.terms, coupling.coordinates(joints)):

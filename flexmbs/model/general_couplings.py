@@ -6,7 +6,7 @@ chapter 1 (constraints g(r₁ … r_n, t) = 0 and A q̇ + a₀ = 0).
 """
 
 import dataclasses
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator
@@ -36,6 +36,21 @@ CoordinateFunction = Annotated[UserFunction, AfterValidator(function_of(2, "f(t,
 OptionalCoordinateFunction = Annotated[OptionalFunction, AfterValidator(function_of(2, "f(t, x)"))]
 
 
+class CoordinateEquation(Protocol):
+    """What couplings and contacts by user functions f(t, x) of joint coordinates x have in common."""
+
+    @property
+    def section(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def of(self) -> tuple[str, ...]: ...
+    @property
+    def function(self) -> Any: ...
+    @property
+    def rheonomic(self) -> bool: ...
+
+
 class GeneralCoupling(Coupling):
     """One equation between joint coordinates by a user function of time t and the array x of their values.
 
@@ -46,6 +61,8 @@ class GeneralCoupling(Coupling):
     """
 
     of: Coordinates = dataclasses.field(kw_only=False)
+    function: CoordinateFunction = dataclasses.field(kw_only=False)
+    rheonomic: Switch = False
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -67,9 +84,7 @@ class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
         Whether g depends on time.
     """
 
-    function: CoordinateFunction = dataclasses.field(kw_only=False)
     gradient: OptionalCoordinateFunction = None
-    rheonomic: Switch = False
 
     @property
     def equation(self) -> str:
@@ -89,9 +104,6 @@ class VelocityCoupling(GeneralCoupling, kind="velocity"):
     rheonomic : bool
         Whether a or a₀ depends on time.
     """
-
-    function: CoordinateFunction = dataclasses.field(kw_only=False)
-    rheonomic: Switch = False
 
     @property
     def equation(self) -> str:

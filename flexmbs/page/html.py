@@ -1,6 +1,9 @@
 """A self-contained HTML page: no other files, nothing from the network, all text escaped."""
 
+import base64
+import hashlib
 import math
+import pathlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +17,26 @@ class Picture:
     caption: str = ""
 
 
-def rendered(package: str, template: str, **values: Any) -> str:
-    """The text of a page: ``template`` in the folder templates of ``package``, which extends "page.html"."""
+@dataclass(frozen=True)
+class Code:
+    """A style sheet and a script, written by the program: they alone are allowed in a page, by their hashes. package: where the
+    templates are that go with them."""
+
+    style: str = ""
+    script: str = ""
+    package: str = "flexmbs.page"
+
+
+def rendered(package: str, template: str, code: Code | None = None, **values: Any) -> str:
+    """The text of a page: ``template`` in the folder templates of ``package``, which extends "page.html"; ``code`` in addition to
+    its own style sheet.
+
+    The Content-Security-Policy of the page forbids requests, and all scripts and styles but these.
+    """
     import jinja2
 
-    loaders = [jinja2.PackageLoader(home, "templates") for home in (package, "flexmbs.page")]
+    given = code or Code()
+    loaders = [jinja2.PackageLoader(home, "templates") for home in (package, given.package, "flexmbs.page")]
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
@@ -27,7 +45,22 @@ def rendered(package: str, template: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
-    return environment.get_template(template).render(**values)
+    source = pathlib.Path(__file__).with_name("templates").joinpath("page.css").read_text(encoding="utf-8")
+    style = f"{source}{given.style}"
+    return environment.get_template(template).render(
+        policy=policy(style, given.script), style=style, script=given.script, **values
+    )
+
+
+def policy(style: str, script: str) -> str:
+    """Content-Security-Policy: no requests, this style and this script by their SHA-256, images inside the page."""
+    allowed = {"style-src": _digest(style), "script-src": _digest(script) if script else "'none'", "img-src": "data:"}
+    fixed = "default-src 'none'; base-uri 'none'; form-action 'none'"
+    return "; ".join([fixed, *(f"{key} {value}" for key, value in allowed.items())])
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -6,12 +6,17 @@ import json
 import os
 import pathlib
 import tomllib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.files.output import write_text
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
+from flexmbs.player.markup import player_code
+from flexmbs.player.plots import plots
+from flexmbs.player.scene import Extras, scene, scene_text
+from flexmbs.player.solids import Solid
 from flexmbs.report.equations import equations
 from flexmbs.report.plots import Plots
 from flexmbs.results.stress_summary import stress_reports
@@ -33,26 +38,30 @@ SENTENCES = {
 FAILED = "The run did not finish or a check failed; do not use the numbers."
 
 
-def write_report(solution: SolutionData, path: str | os.PathLike[str]) -> None:
+def write_report(solution: SolutionData, path: str | os.PathLike[str], solids: Sequence[Solid] = ()) -> None:
     """Write the page to ``path`` and the summary next to it. Raises MachineError."""
     target = pathlib.Path(path)
     numbers = summary(solution)
-    write_text(target, page(solution, numbers))
+    write_text(target, page(solution, numbers, solids))
     write_text(target.with_name(f"{target.stem}.summary.json"), json.dumps(numbers, indent=2, default=str) + "\n")
 
 
-def page(solution: SolutionData, numbers: dict[str, Any]) -> str:
+def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid] = ()) -> str:
     """The HTML text; everything from the model is escaped."""
+    sections, curves = _sections(solution)
     return rendered(
         "flexmbs.report",
         "report.html",
+        player_code(),
+        scene=scene_text(scene(solution, Extras(solids))),
         version=numbers["provenance"].get("flexmbs", ""),
         date=numbers["provenance"].get("date", ""),
         numbers=numbers,
         sentence=SENTENCES.get(numbers["verdict"], FAILED),
         tiles=_tiles(solution, numbers),
-        motion=_motion(solution),
-        sections=_sections(solution),
+        still=_motion(solution),
+        sections=sections,
+        plots=scene_text(curves),
         stresses=[(each, _stress_picture(solution, each.body)) for each in stress_reports(solution)],
         model=_model(solution),
         equations=equations(solution),
@@ -80,8 +89,8 @@ def _motion(solution: SolutionData) -> Picture:
     return Picture(png_image(Plots(solution).motion()), "The mechanism at several instants", caption)
 
 
-def _sections(solution: SolutionData) -> list[tuple[str, str, Picture]]:
-    """(anchor, title, figure) of the curves that are not empty."""
+def _sections(solution: SolutionData) -> tuple[list[tuple[str, str, Picture]], dict[str, Any]]:
+    """(anchor, title, figure) of the curves that are not empty, and their numbers."""
     plot = Plots(solution)
     made: list[tuple[str, str, Callable[[], Figure | None], str]] = [
         ("joints", "Joints", plot.joints, "Joint coordinates and their velocities."),
@@ -105,7 +114,10 @@ def _sections(solution: SolutionData) -> list[tuple[str, str, Picture]]:
     ]
     found = [(anchor, title, make(), caption) for anchor, title, make, caption in made]
     drawn = [(anchor, title, caption, figure) for anchor, title, figure, caption in found if figure is not None]
-    return [(anchor, title, Picture(svg_image(figure), f"Curves: {title}", caption)) for anchor, title, caption, figure in drawn]
+    pictures = [
+        (anchor, title, Picture(svg_image(figure), f"Curves: {title}", caption)) for anchor, title, caption, figure in drawn
+    ]
+    return pictures, plots({anchor: figure for anchor, _, _, figure in drawn})
 
 
 def _stress_picture(solution: SolutionData, body: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -88,7 +88,9 @@ def _draw_body(ax: Axes, solution: SolutionData, name: str, seen: FloatArray, sh
         bright = 0.85 + 0.2 * normal[far, 2] / np.maximum(np.linalg.norm(normal[far], axis=1), 1e-300)
         colours = np.clip(tone * bright[:, None], 0.0, 1.0)
         ax.add_collection(
-            PolyCollection(list(corners[far, :, :2]), facecolors=colours, edgecolors=colours, linewidths=0.2, zorder=order + 1)
+            PolyCollection(
+                cast("Any", corners[far, :, :2]), facecolors=colours, edgecolors=colours, linewidths=0.2, zorder=order + 1
+            )
         )
     else:
         ax.plot(seen[:, 0], seen[:, 1], color=tone, linewidth=3.0, marker="o", markersize=5, zorder=order + 2)

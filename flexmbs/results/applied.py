@@ -38,6 +38,23 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
     return found
 
 
+def single_wrenches(compiled: Compiled, trajectory: Trajectory) -> Iterator[tuple[str, str, FloatArray]]:
+    """Name of each force on frames, the frame ``body/frame`` of a body on which it acts, and its wrench (nt, 6) there: force and
+    moment about the position of the frame, body axes. A force between two frames of one body is omitted."""
+    numbers = {number: ref for ref, number in compiled.frames.items()}
+    owner = compiled.system.frames.body
+    by_place = {place: [n for n, force in compiled.model.forces.items() if force.place == place] for place in Forces._fields}
+    names = [name for place, found in by_place.items() if place != "joint" for name in found]
+    for name, (forces, ends) in zip(names, _single_forces(compiled.system.forces), strict=True):
+        bodies = [int(owner[m]) for m in ends]
+        if len(ends) == 2 and bodies[0] == bodies[1]:
+            continue
+        sums = _on_bodies(compiled, trajectory, forces)
+        for m, body in zip(ends, bodies):
+            if body >= 0:
+                yield name, str(numbers[m]), _about(compiled, trajectory, m, sums[:, body])
+
+
 def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
     """Each force that acts on frames, by itself, with its frames."""
     none = Forces(*(some_rows(rows, slice(0)) for rows in forces))

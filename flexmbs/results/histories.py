@@ -130,7 +130,7 @@ def contact_history(system, work, states, out):
         q, s = states.q[i], states.s[i]
         kinematics(system, work, states.t[i], q, s, work.zero)
         given_contact_forces(system, work)
-        contact_kinematics(system, work, q, s)
+        contact_kinematics(system, work, states.t[i], q, s)
         law_forces(system, work, False)
         for k in range(out.shape[1]):
             out[i, k, 0] = work.contact.gap[k]

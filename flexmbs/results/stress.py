@@ -116,6 +116,19 @@ class StressView:
         loads = self._loads._replace(factors=self._loads.factors[pick])
         return StressView(self.name, self.t[pick], self._modes, self._surface, self._elastic[pick], lambda: loads)
 
+    @property
+    def factors(self) -> FloatArray:
+        """Elastic coordinates, unit loads, and 1 for the stress at rest if there is one, (nf + 12 + 6k [+ 1], nt)."""
+        initial = self._modes.initial is not None
+        return np.concatenate([self._factors, np.ones((int(initial), self._factors.shape[1]))])
+
+    def shapes(self, rows: IntArray) -> FloatArray:
+        """Stress (n, 6, L) of each of the `factors` at rows of the nodes with stress, Pa. Raises InputError as `history`."""
+        units = np.eye(self._factors.shape[0])
+        values = self._values(rows, units)
+        initial = self._initial(rows)[:, :, None]
+        return values if self._modes.initial is None else np.concatenate([values - initial, initial], axis=2)
+
     def at_times(self, rows: IntArray, times: IntArray) -> FloatArray:
         """Stress (m, 6) of rows (m,), each at its own output index (m,)."""
         modes, correction = (np.asarray(part[rows], float) for part in (self._modes.modes, self._modes.correction))

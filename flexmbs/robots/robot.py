@@ -15,6 +15,10 @@ from flexmbs.model.bodies import Body
 from flexmbs.model.fields import positive, switch
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.joints import Fixed
+from flexmbs.player.solids import Solid
+from flexmbs.report.start import model_view
+from flexmbs.report.view import View
+from flexmbs.report.view import shown as shown_page
 from flexmbs.results.state import State, state
 from flexmbs.robots import terms
 from flexmbs.robots.arguments import (
@@ -35,6 +39,7 @@ from flexmbs.robots.flexible import with_flexible_links
 from flexmbs.robots.inverse import Found, Task, solve
 from flexmbs.robots.links import Motor
 from flexmbs.robots.motion import homogeneous, jacobian, pose_of, poses
+from flexmbs.robots.solids import solids_of
 from flexmbs.robots.tree import Place, Tree, tree_of
 from flexmbs.robots.urdf import urdf_model
 from flexmbs.robots.urdf_read import read_urdf
@@ -278,6 +283,16 @@ class Robot:
         """The model's `State` at coordinates q (n,), rates and accelerations, for all analyses of the model."""
         values = [None if given is None else self._joints(self._single(given)) for given in (q, qd, qdd)]
         return state(self.model, position=values[0], velocity=values[1], acceleration=values[2])
+
+    def solids(self) -> tuple[Solid, ...]:
+        """The visuals as solids, for `Solution.report` and `Solution.show`; meshes that cannot be read are left out."""
+        return tuple(solids_of(self.model, self.visuals, self._named)[0])
+
+    def show(self, q: ArrayLike | None = None, *, browser: bool | None = None) -> View:
+        """The robot at coordinates q (n,), by default those of its start, in three dimensions, as `Model.show`."""
+        robot = self if q is None else self.started(q)
+        solids, notes = solids_of(robot.model, robot.visuals, robot._named)
+        return shown_page(model_view(robot.model, tuple(solids), notes), browser)
 
     def started(self, q: ArrayLike, qd: ArrayLike | None = None) -> "Robot":
         """The same robot whose model starts at coordinates q (n,) with rates q̇, by default at rest."""

@@ -16,7 +16,7 @@ from flexmbs.model.contacts import CoordinateContact
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import loads_at
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import Contacts, Forces, System, some_rows
+from flexmbs.system.records import OF_BOUND, Contacts, Forces, System, some_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,8 @@ def _single(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, sli
         alone = bare._replace(forces=none._replace(**{place: some_rows(getattr(forces, place), rows)}))
         yield name, alone, rows if place == "joint" else slice(0)
     for k, name in enumerate(compiled.contacts):
-        one: Contacts = some_rows(contacts, slice(k, k + 1))
-        if one.law_kernel[0] >= 0 and one.geometry_kernel[0] >= 0:
+        one: Contacts = some_rows(contacts, slice(k, k + 1))._replace(terms=contacts.terms)
+        if one.law_kernel[0] >= 0 and one.geometry_kernel[0] != OF_BOUND:
             yield name, bare._replace(contacts=one), slice(0)
 
 

@@ -26,7 +26,7 @@ from flexmbs.system.compile_relations import relation_record
 from flexmbs.system.compile_rotors import compile_rotors
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
-from flexmbs.system.records import Couplers, Couplings, Cuts, Drives, Joints, Rotors, System, Tree, columns
+from flexmbs.system.records import Contacts, Couplers, Couplings, Cuts, Drives, Joints, Rotors, System, Tree, columns
 from flexmbs.system.records import Prescribed as PrescribedRows
 from flexmbs.system.topology import Topology, topology
 
@@ -87,13 +87,13 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     prescribed = _prescribed(model, shape, joint_numbers, joints, laws)
     forces, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     rotors, paths = compile_rotors(model, shape, places, frames.number, paths)
-    contacts, contact_names = compile_contacts(model, places, frames.number, cuts, len(couplings.a), laws)
+    contacts, contact_names, paths = compile_contacts(model, places, frames.number, (cuts, paths), len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
         drives=drives, prescribed=prescribed, couplers=couplers, laws=laws.record(), forces=forces, samplers=samplers,
         contacts=contacts, couplings=couplings, rotors=rotors, paths=np.array(paths, np.int64),
-        elimination=_elimination(model, shape, tree, cuts, couplers, drives, (couplings, rotors), paths),
+        elimination=_elimination(model, shape, tree, cuts, couplers, drives, (couplings, rotors, contacts), paths),
         gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
@@ -267,7 +267,7 @@ def _elimination(
     cuts: Cuts,
     couplers: Couplers,
     drives: Drives,
-    coupled: tuple[Couplings, Rotors],
+    coupled: tuple[Couplings, Rotors, Contacts],
     paths: list[int],
 ) -> Elimination:
     """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its

@@ -5,25 +5,33 @@ from collections.abc import Callable
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.model.contacts import Contact, CoordinateContact, FrameContact
+from flexmbs.model.contacts import Contact, CoordinateContact, FrameContact, UnilateralCoupling, UserContact
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile_forces import JointPlace, lawful, table
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.records import (
-    Contacts, Cuts,
-)  # fmt: skip
+from flexmbs.system.coordinate_functions import addresses
+from flexmbs.system.pose_functions import check_shape, row_address, slope_address, value_address
+from flexmbs.system.records import OF_COORDINATES, OF_POSE, Contacts, CouplerTerms, Cuts
 
-NUMBERS = Contacts._fields[:12]  # integers, −1 where a contact has none
-VALUES = Contacts._fields[12:17]
+NUMBERS = Contacts._fields[:19]  # integers, −1 where a contact has none
+VALUES = Contacts._fields[19:24]
 
 Row = dict[str, float]
 
 
 def compile_contacts(
-    model: ModelData, places: dict[str, JointPlace], frame: Callable[[FrameRef], int], cuts: Cuts, n: int, laws: LawTable
-) -> tuple[Contacts, tuple[str, ...]]:
-    """Records of all contacts and the names of their rows; those with laws have the last of n couplings."""
+    model: ModelData,
+    places: dict[str, JointPlace],
+    frame: Callable[[FrameRef], int],
+    moving: tuple[Cuts, list[int]],
+    n: int,
+    laws: LawTable,
+) -> tuple[Contacts, tuple[str, ...], list[int]]:
+    """Records of all contacts, the names of their rows, and the paths ``moving`` lengthened by theirs; those between frames with
+    laws have the last of n couplings."""
+    cuts, paths = moving
+    terms: list[tuple[int, ...]] = []
     coupling = n - len(lawful(model))
     rows: list[Row] = []
     shapes: list[tuple[float, ...]] = []
@@ -36,11 +44,21 @@ def compile_contacts(
             case CoordinateContact():
                 made = _bounds(contact, places[contact.joint], cuts)
                 names += [f"{name}.{key}" for key in contact.bounds()]
+            case UnilateralCoupling():
+                own = _terms(contact, places, model)
+                at, to = len(paths), len(terms)
+                terms += own
+                paths = [*paths, *_movers(own, cuts, paths)]
+                made = [_of_coordinates(contact, laws) | {"first": to, "end": len(terms), "path": at, "path_end": len(paths)}]
+                names.append(name)
             case FrameContact():
                 made = [_between_frames(contact, frame)]
                 names.append(name)
-                kernel, geometry = contact.shape()
-                made[0] |= {"geometry_kernel": kernel.number, "geometry_index": laws.place()}
+                if isinstance(contact, UserContact):
+                    made[0] |= _of_pose(contact, laws)
+                else:
+                    kernel, geometry = contact.shape()
+                    made[0] |= {"geometry_kernel": kernel.number, "geometry_index": laws.place()}
                 if law is not None:
                     made[0]["coupling"] = coupling
                     coupling += 1
@@ -54,7 +72,48 @@ def compile_contacts(
         shapes += [geometry] * len(made)
     numbers = {key: np.array([row.get(key, -1) for row in rows], np.int64) for key in NUMBERS}
     values = {key: np.array([row.get(key, 0.0) for row in rows], float) for key in VALUES}
-    return Contacts(**numbers, **values, geometry=table(shapes), law=table(given)), tuple(names)
+    for key in ("first", "end", "path", "path_end"):
+        numbers[key] = np.maximum(numbers[key], 0)
+    body, cut, v, q = np.array(terms, np.int64).reshape(-1, 4).T.copy()
+    coordinates = CouplerTerms(np.zeros(len(body), np.int64), body, cut, v, q, np.ones(len(body)))
+    return Contacts(**numbers, **values, geometry=table(shapes), law=table(given), terms=coordinates), tuple(names), paths
+
+
+def _terms(contact: UnilateralCoupling, places: dict[str, JointPlace], model: ModelData) -> list[tuple[int, ...]]:
+    """(body, cut, velocity, position) of its coordinates."""
+    found: list[tuple[int, ...]] = []
+    for use in contact.coordinates(model.joints):
+        place = places[use.joint]
+        found.append((place.body, place.cut, *place.coordinate(f"contacts.{contact.name}", use.coordinate)))
+    return found
+
+
+def _movers(terms: list[tuple[int, ...]], cuts: Cuts, paths: list[int]) -> list[int]:
+    """The bodies that move coordinates."""
+    found = (paths[cuts.path[cut] : cuts.path_end[cut]] if cut >= 0 else [body] for body, cut, *_ in terms)
+    return sorted({body for bodies in found for body in bodies})
+
+
+def _of_coordinates(contact: UnilateralCoupling, laws: LawTable) -> Row:
+    value, row = addresses(laws.callbacks, contact)
+    made: Row = {"geometry_kernel": OF_COORDINATES, "function": laws.pose(value), "row_function": laws.pose(row)}
+    return _row(contact) | made
+
+
+def _of_pose(contact: UserContact, laws: LawTable) -> Row:
+    """The user functions of a contact between frames."""
+    name, callbacks, timed = f"contacts.{contact.name}", laws.callbacks, contact.rheonomic
+    check_shape(f"{name}.function", contact.function, (1,))
+    made: Row = {"geometry_kernel": OF_POSE, "function": laws.pose(value_address(callbacks, name, contact.function, 1))}
+    if contact.jacobian is None:
+        made["row_function"] = laws.pose(slope_address(callbacks, name, contact.function, 1, timed))
+    else:
+        check_shape(f"{name}.jacobian", contact.jacobian, (1, 7) if timed else (1, 6))
+        made["row_function"] = laws.pose(row_address(callbacks, name, contact.jacobian, 1))
+    if contact.slip is not None:
+        check_shape(f"{name}.slip", contact.slip, *((2, n) for n in ((6, 7) if timed else (6,))))
+        made["slip_function"] = laws.pose(row_address(callbacks, name, contact.slip, 2))
+    return made
 
 
 def _row(contact: Contact) -> Row:

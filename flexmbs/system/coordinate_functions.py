@@ -15,7 +15,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.couplings import Coupling
 from flexmbs.model.functions import StandIn
-from flexmbs.model.general_couplings import GeneralCoupling, HolonomicCoupling, probe_of
+from flexmbs.model.general_couplings import CoordinateEquation, GeneralCoupling, HolonomicCoupling, VelocityCoupling, probe_of
 from flexmbs.system.callbacks import Callbacks
 
 STEP = 1e-3  # m, rad or s
@@ -117,19 +117,20 @@ def _spread_differences(function: Callable[..., Any], n: int, rheonomic: bool) -
     return body
 
 
-def addresses(callbacks: Callbacks, coupling: GeneralCoupling) -> tuple[int, int]:
+def addresses(callbacks: Callbacks, coupling: CoordinateEquation) -> tuple[int, int]:
     """Addresses of g, 0 where there is none, and of (a | a₀). Raises `InputError` for functions of another shape."""
-    name, n = f"couplings.{coupling.name}", len(coupling.of)
-    function = coupling.function  # type: ignore[attr-defined]
-    if not isinstance(coupling, HolonomicCoupling):
+    name, n = f"{coupling.section}.{coupling.name}", len(coupling.of)
+    function = coupling.function
+    if isinstance(coupling, VelocityCoupling):
         _check_shape(f"{name}.function", function, n, (n, n + 1))
         return 0, _row_address(callbacks, name, function, n)
     _check_shape(f"{name}.function", function, n, (1,))
     spread = _spread_value(function, n) if is_jitted(function) else None
     position = callbacks.address(name, function, _value, n + 1, 1, spread)
-    if coupling.gradient is not None:
-        _check_shape(f"{name}.gradient", coupling.gradient, n, (n + 1,) if coupling.rheonomic else (n,))
-        return position, _row_address(callbacks, name, coupling.gradient, n)
+    gradient = getattr(coupling, "gradient", None)
+    if gradient is not None:
+        _check_shape(f"{name}.gradient", gradient, n, (n + 1,) if coupling.rheonomic else (n,))
+        return position, _row_address(callbacks, name, gradient, n)
     rheonomic = coupling.rheonomic
     spread = _spread_differences(function, n, rheonomic) if is_jitted(function) else None
     plain = getattr(function, "py_func", function)

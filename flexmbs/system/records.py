@@ -16,6 +16,8 @@ R = TypeVar("R", bound=tuple[np.ndarray, ...])
 
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
+# Contacts.geometry_kernel where a coordinate is bounded, or a user function of a pose or of coordinates gives the gap
+OF_BOUND, OF_POSE, OF_COORDINATES = -1, -2, -3
 # Cuts.kernel where the rows are those of the joint's chain, or user-defined functions
 OF_CHAIN, OF_FUNCTIONS = -1, -2
 
@@ -289,7 +291,7 @@ class Samplers(NamedTuple):
 class Contacts(NamedTuple):
     """Unilateral constraints g ≥ 0 between frames, and bounds of joint coordinates; (n,)."""
 
-    geometry_kernel: np.ndarray  # −1 where a coordinate is bounded
+    geometry_kernel: np.ndarray  # or OF_BOUND, OF_POSE, OF_COORDINATES
     a: np.ndarray
     b: np.ndarray
     law_kernel: np.ndarray  # of its force, −1 where it is rigid
@@ -301,6 +303,13 @@ class Contacts(NamedTuple):
     coupling: np.ndarray
     law_index: np.ndarray  # among all kernels
     geometry_index: np.ndarray
+    function: np.ndarray  # laws of the gap, of its row and of the rows of slip by user functions, −1 where there is none
+    row_function: np.ndarray
+    slip_function: np.ndarray
+    first: np.ndarray  # of the coordinates of a user function
+    end: np.ndarray
+    path: np.ndarray  # bodies that move these coordinates
+    path_end: np.ndarray
     e: np.ndarray  # coefficients of restitution, normal and tangential, and of friction
     et: np.ndarray
     mu: np.ndarray
@@ -308,6 +317,7 @@ class Contacts(NamedTuple):
     bound: np.ndarray
     geometry: np.ndarray  # (n, width) parameters
     law: np.ndarray  # (n, width) parameters
+    terms: CouplerTerms  # coordinates of user functions; the factors follow from these
 
 
 class LawArguments(NamedTuple):
@@ -441,10 +451,13 @@ class ContactState(NamedTuple):
 
     gap: np.ndarray  # (n,)
     velocity: np.ndarray  # (n, 3) along normal and tangents
+    moving: np.ndarray  # (n, 3) the part of it at rest, w = ∂g/∂t
     force: np.ndarray  # (n, 3) along them
     beside: np.ndarray  # (n,) 1 beside an edge
     pair: Pairs
     covectors: np.ndarray  # (n, 18) of normal and tangents on the relative twist, axes of frame b
+    slope: np.ndarray  # (n, 2) −∂N/∂g, −∂N/∂ġ of laws
+    factor: np.ndarray  # (nterms,) ∂g/∂x of the coordinates of user functions
 
 
 class RotorMotion(NamedTuple):

@@ -113,5 +113,41 @@ def pushed(t, x):
     return np.append(1.0 + 0.5 * np.sin(x + t), 0.1 * np.cos(3.0 * t))
 
 
+# unilateral constraints g ≥ 0 between two frames, and their velocities of slip
+
+
+def over_bowl(t, x, A):
+    return x[2] - 0.3 * (x[0] ** 2 + x[1] ** 2)
+
+
+@numba.njit
+def jitted_over_bowl(t, x, A):
+    return x[2] - 0.3 * (x[0] ** 2 + x[1] ** 2)
+
+
+def slope_over_bowl(t, x, A):
+    return (-0.6 * x[0], -0.6 * x[1], 1.0, 0.0, 0.0, 0.0)
+
+
+def over_lift(t, x, A):
+    return x[2] - 0.1 * np.sin(3.0 * t) + 0.05 * A[6]
+
+
+def over_floor(t, x, A):
+    return x[2]
+
+
+def far_below(t, x, A):
+    return x[2] - 3.0 + 0.1 * np.sin(t)
+
+
+def falling_wave(t, x):
+    return rising_wave(t, x) - 6.0
+
+
+def slip_on_belt(t, x, A):
+    return ((1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.3 * math.cos(t)), (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+
+
 jitted_wavy = numba.njit(wavy)
 jitted_leaning = numba.njit(leaning)

@@ -36,7 +36,10 @@ FAMILIES: tuple[type[Declaration], ...] = (
 RELATIONS = (
     "knife-edge", "rolling-disc", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic", "velocity-rows",
 )  # fmt: skip
-CONTACTS = ("sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit")
+CONTACTS = (
+    "sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit", "user",
+    "unilateral-coupling",
+)  # fmt: skip
 TRIES = 200
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
 SINGULAR = "nearly dependent constraints, or no freedom"
@@ -323,6 +326,8 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
         at = model.joints[joint].q0[q] if model.joints[joint].q0 is not None else 0.0
         bounds = {"lower": at - gap} if rng.random() < 0.6 else {"upper": at + gap, "lower": at - 1.0}
         return model, fm.JointLimit(name, joint, coordinate=v, **bounds, **common)
+    if kind == "unilateral-coupling":
+        return model, _between_coordinates(model, name, gap, rng, common)
     ends = _two(model, rng, points=False)
     if ends is None:
         return model, None
@@ -336,6 +341,15 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
     if kind == "rope":
         model = with_frame(model, body, frame, (_turned_to(axis, n), x - 0.5 * n), pose, rng)
         return model, fm.Rope(name, at, child, length=0.5 + gap, **(common | {"friction": 0.0}))
+    if kind == "user":
+        model = with_frame(model, body, frame, (_turned_to((0.0, 0.0, 1.0), n), x - gap * n), pose, rng)
+        choices: list[dict[str, Any]] = [
+            {"function": given.over_bowl}, {"function": given.jitted_over_bowl},
+            {"function": given.over_bowl, "jacobian": given.slope_over_bowl}, {"function": given.over_lift, "rheonomic": True},
+            {"function": given.over_floor, "slip": given.slip_on_belt, "rheonomic": True},
+        ]  # fmt: skip
+        chosen = choices[int(rng.integers(len(choices)))]
+        return model, fm.UserContact(name, at, child, **(common | chosen | ({} if "slip" in chosen else {"friction": 0.0})))
     if kind == "sphere-plane":
         radius = float(rng.choice([0.0, 0.3]))
         model = with_frame(model, body, frame, (_turned_to(axis, n), x - (radius + gap) * n), pose, rng)
@@ -352,6 +366,23 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
     R = _turned_to((0.0, 1.0, 0.0), n)
     model = with_frame(model, body, frame, (R, x - gap * n - 0.4 * R[:, 0]), pose, rng)
     return model, fm.CornerLine(name, at, child, length=[None, 1.0][int(rng.integers(2))], **common)
+
+
+def _between_coordinates(model: fm.Model, name: str, gap: float, rng: Random, common: dict[str, Any]) -> Any:
+    """A unilateral equation between up to three coordinates, about ``gap`` from its bound."""
+    value = {f"{j}.{v}": joint.initial_position[q] for j, joint in model.joints.items() for v, q in driven_coordinates(joint)}
+    names = [str(each) for each in rng.permutation(list(value))[: int(rng.integers(1, 4))]]
+    if not names:
+        return None
+    x = np.array([value[each] for each in names])
+    choices: list[tuple[Any, Any, bool]] = [
+        (given.wavy, None, False), (given.jitted_wavy, None, False), (given.wavy, given.slope_of_wavy, False),
+        (given.rising_wave, None, True),
+    ]  # fmt: skip
+    function, gradient, timed = choices[int(rng.integers(4))]
+    if common["law"] is None and function(0.0, x) < gap:  # rigid ones begin open
+        return None
+    return fm.UnilateralCoupling(name, names, function, gradient=gradient, rheonomic=timed, **common)
 
 
 def _add_drive(model: fm.Model, name: str, rng: Random) -> None:

@@ -227,7 +227,7 @@ def accelerations(system, work, workspace, t, here):
     backward(M, x)
     for a in range(x.shape[0]):
         sd[a] = x[a]
-    work.power[POWER_DRIVES] = drive_power(work.drive_rate, lam)
+    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
     return dropped
 
 

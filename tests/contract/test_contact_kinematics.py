@@ -3,6 +3,7 @@ velocities in both coordinates, and gaps are those of elementary geometry."""
 
 import math
 
+import any_functions as given
 import numpy as np
 import pytest
 from samples import rigid, some_axis, some_frame, state, two_bodies
@@ -31,6 +32,11 @@ def with_contacts(seed: int) -> fm.Model:
     model.add(fm.CamRoller("roller", "first/a", "third/b", points=profile, radius=0.02))
     model.add(fm.CamFace("face", "second/a", "third/c", points=profile, normal=some_axis(rng)))
     model.add(fm.JointLimit("stop", "hinge", lower=-3.0, upper=2.5))
+    model.add(
+        fm.UserContact("lift", "first/a", "third/b", given.over_lift, slip=given.slip_on_belt, friction=0.1, rheonomic=True)
+    )
+    model.add(fm.Pose("place", "first/b", "third/a"))
+    model.add(fm.UnilateralCoupling("wave", ["hinge", "place.2", "base"], given.rising_wave, rheonomic=True))
     return model
 
 
@@ -48,9 +54,9 @@ class Touching:
         for k in range(len(self.names)):
             contact_rows(s, self.state.work, k, self.state.q, self.rows[k])
 
-    def at(self, q: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        kinematics(self.state.system, self.state.work, 0.0, q, s, np.zeros(len(s)))
-        contact_kinematics(self.state.system, self.state.work, q, s)
+    def at(self, q: np.ndarray, s: np.ndarray, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        kinematics(self.state.system, self.state.work, t, q, s, np.zeros(len(s)))
+        contact_kinematics(self.state.system, self.state.work, t, q, s)
         return self.state.work.contact.gap.copy(), self.state.work.contact.velocity.copy()
 
     def moved(self, direction: np.ndarray, h: float) -> np.ndarray:
@@ -65,7 +71,19 @@ def touching(request) -> Touching:
 
 
 def test_names_of_rows(touching: Touching) -> None:
-    assert touching.names == ("floor", "moving floor", "balls", "edge", "rope", "roller", "face", "stop.lower", "stop.upper")
+    assert touching.names == (
+        "floor",
+        "moving floor",
+        "balls",
+        "edge",
+        "rope",
+        "roller",
+        "face",
+        "stop.lower",
+        "stop.upper",
+        "lift",
+        "wave",
+    )
 
 
 def test_rate_of_the_gap(touching: Touching) -> None:
@@ -79,13 +97,30 @@ def test_rate_of_the_gap(touching: Touching) -> None:
 
 
 def test_rows_give_the_velocities(touching: Touching) -> None:
-    np.testing.assert_allclose(touching.rows @ touching.state.s, touching.rate, atol=1e-12)
+    moving = touching.state.work.contact.moving
+    np.testing.assert_allclose(touching.rows @ touching.state.s + moving, touching.rate, atol=1e-12)
+    assert np.abs(moving[:-2]).max() == 0.0
+    np.testing.assert_allclose(moving[-2], [-0.3, -0.3, 0.0], atol=1e-9)
+
+
+def test_rate_of_gaps_that_move_in_time(touching: Touching) -> None:
+    """dg/dt along the motion, with time."""
+    h, now = 1e-4, touching.state
+
+    def gap(tau: float) -> np.ndarray:
+        q = now.q.copy()
+        displace(now.system.tree, now.system.joints, now.q, tau * now.s, q)
+        return touching.at(q, now.s, tau)[0]
+
+    slope = (8 * (gap(h) - gap(-h)) - gap(2 * h) + gap(-2 * h)) / (12 * h)
+    np.testing.assert_allclose(touching.rate[:, 0], slope, atol=1e-9)
     assert np.abs(touching.rate[:4]).min() > 1e-3
 
 
 def test_forces_act_through_the_rows(touching: Touching) -> None:
     now = touching.state
     force = np.random.default_rng(0).normal(size=(len(touching.names), 3))
+    force[-1, 1:] = 0.0  # no tangents
     without = terms(now.system, now.work, 0.0, now.q, now.s).k
     now.work.path.force[:] = force
     k = terms(now.system, now.work, 0.0, now.q, now.s).k - without

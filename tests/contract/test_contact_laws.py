@@ -1,6 +1,7 @@
 """Contacts with laws of force: their forces are those of the indentation, have the stated power, and act alike in joint
 and absolute coordinates and in every formalism."""
 
+import any_functions as given
 import numpy as np
 import pytest
 from samples import rigid, some_axis, state, two_bodies
@@ -8,7 +9,7 @@ from test_contact_kinematics import Touching
 
 import flexmbs as fm
 from flexmbs.dynamics.dense import terms
-from flexmbs.system.records import POWER_FORCES, POWER_LOSS, rows_of
+from flexmbs.system.records import POWER_DRIVES, POWER_FORCES, POWER_LOSS, rows_of
 
 
 def pressed(seed: int, *, damping: float = 0.3, friction: float = 1.0) -> fm.Model:
@@ -26,6 +27,10 @@ def pressed(seed: int, *, damping: float = 0.3, friction: float = 1.0) -> fm.Mod
         fm.SphereSphere("balls", "second/b", "third/b", radius_parent=2.0, radius_child=3.0, friction=0.2 * friction, law=made)
     )
     model.add(fm.JointLimit("stop", "hinge", lower=3.0, law=made))
+    belt = {"slip": given.slip_on_belt, "friction": 0.3 * friction, "rheonomic": True}
+    model.add(fm.UserContact("belt", "second/b", "third/b", given.far_below, law=made, **belt))
+    model.add(fm.Pose("place", "first/b", "third/a"))
+    model.add(fm.UnilateralCoupling("wave", ["hinge", "place.2", "base"], given.falling_wave, law=made, rheonomic=True))
     return model
 
 
@@ -34,8 +39,8 @@ def pressed(seed: int, *, damping: float = 0.3, friction: float = 1.0) -> fm.Mod
 def test_forces_are_those_of_the_law(seed: int, coordinates: str) -> None:
     now = state(pressed(seed), coordinates)
     terms(now.system, now.work, 0.0, now.q, now.s)
-    assert len(now.compiled.contacts) == 4
-    for contact, mu in zip(rows_of(now.work.contact), (0.4, 0.0, 0.2, 0.0)):
+    assert len(now.compiled.contacts) == 6
+    for contact, mu in zip(rows_of(now.work.contact), (0.4, 0.0, 0.2, 0.0, 0.3, 0.0)):
         delta, rate, slip = -contact.gap, -contact.velocity[0], contact.velocity[1:]
         normal = max(40.0 * delta**1.5 * (1.0 + 0.3 * rate), 0.0)
         assert delta > 0.0
@@ -57,7 +62,8 @@ def test_power_is_that_of_the_balance(seed: int) -> None:
     k = terms(now.system, now.work, 0.0, now.q, now.s).k - zero
     power = now.work.power - before
     assert np.abs(k).max() > 1.0
-    assert power[POWER_FORCES] - power[POWER_LOSS] == pytest.approx(now.s @ k, rel=1e-11)
+    assert power[POWER_DRIVES] != 0.0
+    assert power[POWER_FORCES] - power[POWER_LOSS] + power[POWER_DRIVES] == pytest.approx(now.s @ k, rel=1e-11)
     assert power[POWER_LOSS] > 0.0
 
 

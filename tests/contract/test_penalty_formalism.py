@@ -130,7 +130,7 @@ def accelerations(system, work, workspace, t, here):
     while change > SETTLED and count < MOST_ITERATIONS:
         change = iteration(workspace, work.gs, work.r, sd, lam)
         count += 1
-    work.power[POWER_DRIVES] = drive_power(work.drive_rate, lam)
+    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
     return 0
 
 

@@ -116,5 +116,14 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.CamFace("face", "b 1/end", "b 3/end", points=profile, normal="-x"))
     model.add(fm.Rope("rope", "b 1/end", "bob", length=9.0, restitution=0.1))
     model.add(fm.CornerLine("edge", "b 2", "b 3/end", direction="-z", length=0.4, tangential_restitution=0.1))
+    model.add(
+        fm.UserContact("ground", "ground/wall", "bob", user_functions.over_ground, slip=user_functions.sliding, friction=0.2)
+    )
+    coordinates, above = ["hinge 0", "hinge 1.1"], user_functions.above
+    model.add(
+        fm.UnilateralCoupling(
+            "above", coordinates, above, gradient=user_functions.slope_of_above, rheonomic=True, restitution=0.3
+        )
+    )
     model.add(fm.JointLimit("stop", "hinge 4", coordinate=1, lower=-0.5, restitution=0.2))
     model.add(fm.JointLimit("pad", "hinge 4", coordinate=1, upper=0.5, law=fm.HuntCrossley(1e5, restitution=0.5, speed=0.1)))

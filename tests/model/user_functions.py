@@ -25,5 +25,21 @@ def bent(t, x):
     return x[0] ** 2 - x[1]
 
 
+def above(t, x):
+    return x[0] + x[1] ** 2 - 0.1 * t
+
+
+def slope_of_above(t, x):
+    return [1.0, 2.0 * x[1], -0.1]
+
+
+def over_ground(t, x, A):
+    return x[2]
+
+
+def sliding(t, x, A):
+    return ((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
+
+
 def slipping(t, x):
     return [1.0, x[0]]

@@ -36,7 +36,8 @@ def test_page_is_one_file_and_escapes_names(tmp_path: Path) -> None:
     solution = fm.simulate(named_nastily(), t_end=0.05, step=0.01)
     solution.report(tmp_path / "out.html")
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
-    assert "<script" not in page
+    data = [f'<script type="application/json" id="flexmbs-{name}">' for name in ("scene", "plots")]
+    assert re.findall("<script[^>]*>", page) == [*data, '<script type="module">']
     assert "<img src=x" not in page
     assert "&lt;script&gt;alert(&#34;1&#34;)&lt;b&gt;" in page
     sources = re.findall(r'(?:src|href)="([^"]*)"', page)

@@ -10,3 +10,5 @@ from flexmbs.model.contacts.joint_limit import JointLimit as JointLimit
 from flexmbs.model.contacts.rope import Rope as Rope
 from flexmbs.model.contacts.sphere_plane import SpherePlane as SpherePlane
 from flexmbs.model.contacts.sphere_sphere import SphereSphere as SphereSphere
+from flexmbs.model.contacts.unilateral_coupling import UnilateralCoupling as UnilateralCoupling
+from flexmbs.model.contacts.user_contact import UserContact as UserContact

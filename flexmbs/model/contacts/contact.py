@@ -5,7 +5,8 @@ its declaration.
 """
 
 import dataclasses
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator, model_validator
 
@@ -14,9 +15,13 @@ from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.law_kernel import LawKernel, LawPart, Row
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.contact_laws import OptionalContactLaw
+from flexmbs.model.couplings import Term, coordinate_of
 from flexmbs.model.fields import Index, Nonnegative, number
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.item import CoordinateUse, Item
+
+if TYPE_CHECKING:
+    from flexmbs.model.joints import Joint
 
 RESTITUTION_LAWS = ("newton", "poisson")
 
@@ -58,6 +63,15 @@ class Contact(Item, section="contacts"):
     def rigid(self) -> bool:
         """True if the contact is a constraint, not a force law."""
         return self.law is None
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The joint coordinates between which it acts, if it acts between such."""
+        return ()
+
+    def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
+        """These coordinates by joint and number."""
+        return [coordinate_of(term.coordinate, joints) for term in self.terms]
 
     @model_validator(mode="after")
     def _one_restitution(self) -> "Contact":

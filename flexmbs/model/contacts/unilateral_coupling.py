@@ -1,0 +1,43 @@
+"""Unilateral constraints between joint coordinates by user functions, g(t, x) ≥ 0."""
+
+import dataclasses
+
+from flexmbs.model.constraint_class import ConstraintClass
+from flexmbs.model.contacts.contact import Contact
+from flexmbs.model.couplings import Term
+from flexmbs.model.fields import Switch
+from flexmbs.model.general_couplings import CoordinateFunction, Coordinates, OptionalCoordinateFunction
+
+
+class UnilateralCoupling(Contact, kind="unilateral-coupling"):
+    """g(t, x) ≥ 0 between any joint coordinates x by a user function, without friction.
+
+    With ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the force N ≥ 0 makes the torque or force aᵢ N on each coordinate, and an
+    impact by Newton's law changes ġ by −(1 + e) ġ. Coordinates of points follow from a joint `Pose`, which constrains nothing.
+    Derivatives that are not given are computed by complex steps, or by differences if the function takes no complex numbers.
+    Lurie, Analytical Mechanics (2002), chapter 1; Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996).
+
+    Parameters
+    ----------
+    of : list of coordinates
+        The coordinates, ``joint`` or ``'joint.number'``, in the order of x.
+    function : function
+        ``function(t, x)`` returns g.
+    gradient : function or None
+        ``gradient(t, x)`` returns ∂g/∂x, one number for each coordinate, and ∂g/∂t as one more if ``rheonomic``.
+    rheonomic : bool
+        Whether g depends on time.
+    """
+
+    of: Coordinates = dataclasses.field(kw_only=False)
+    function: CoordinateFunction = dataclasses.field(kw_only=False)
+    gradient: OptionalCoordinateFunction = None
+    rheonomic: Switch = False
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return tuple(Term("of", coordinate, 1.0) for coordinate in self.of)
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        timed = self.rheonomic
+        return (ConstraintClass(1, scleronomic=not timed, bilateral=False, active=timed),) if self.rigid else ()

@@ -1,0 +1,60 @@
+"""Unilateral constraints between two frames by user functions, g(t, x, A) ≥ 0."""
+
+import dataclasses
+
+from pydantic import model_validator
+
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.model.constraint_class import ConstraintClass
+from flexmbs.model.contacts.contact import FrameContact
+from flexmbs.model.fields import Switch
+from flexmbs.model.relations.pose_functions import OptionalPoseFunction, PoseFunction
+from flexmbs.model.relations.relation import FunctionRows
+
+
+class UserContact(FrameContact, kind="user"):
+    """g(t, x, A) ≥ 0 between two frames by a user function of their relative pose.
+
+    x (3) is the position of the child frame from the parent frame in the parent's axes (m), A (9, by rows) the rotation matrix
+    child → parent. With ġ = d · v + m · ω + ∂g/∂t of the relative velocities v = ẋ and ω in the parent's axes, the force N ≥ 0
+    makes the force N d and the moment N m on the child: N is in newtons if g is a distance, |d| = 1. Derivatives that are not
+    given are computed by complex steps, or by differences if the function does not support complex numbers.
+
+    Parameters
+    ----------
+    function : function
+        ``function(t, x, A)`` returns g.
+    jacobian : function or None
+        ``jacobian(t, x, A)`` returns the 6 numbers (d, m), or 7 with ∂g/∂t if ``rheonomic``.
+    slip : function or None
+        ``slip(t, x, A)`` returns the two rows of 6 numbers of the velocities of slip (m/s) on (v, ω), perpendicular to the normal
+        and to each other; 7 with a part at rest, such as that of a belt, if ``rheonomic``. Friction and tangential restitution
+        need it. Coulomb's law holds for the normal force N |d|; slip is told times |d|, forces along it over |d|.
+    rheonomic : bool
+        Whether g or the slip depends on time.
+    """
+
+    function: PoseFunction = dataclasses.field(kw_only=False)
+    jacobian: OptionalPoseFunction = None
+    slip: OptionalPoseFunction = None
+    rheonomic: Switch = False
+
+    @model_validator(mode="after")
+    def _slips(self) -> "UserContact":
+        if self.slip is None and (self.friction or self.tangential_restitution):
+            raise NestedError(
+                [Problem(("slip",), "is missing: friction needs the rows of the velocities of slip; give a function")]
+            )
+        return self
+
+    @property
+    def rows(self) -> int:
+        return 1
+
+    def constraint_classes(self) -> tuple[ConstraintClass, ...]:
+        timed = self.rheonomic
+        return (ConstraintClass(1, scleronomic=not timed, bilateral=False, active=timed),) if self.rigid else ()
+
+    def row(self) -> FunctionRows:
+        """The gap and its row as user functions."""
+        return FunctionRows(values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic)

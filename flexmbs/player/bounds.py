@@ -1,0 +1,67 @@
+"""Extent of a motion, the direction up, and the direction from which to look at it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+
+FloatArray = NDArray[np.float64]
+INSTANTS = 40
+
+
+class Bounds(NamedTuple):
+    """low, high (3,): box of the whole motion. extremes (n, 3): its outermost points in some directions. size: diagonal of the
+    model at its start (m). up, view: unit vectors, the latter towards the viewer. ground: height of the grid along up."""
+
+    low: FloatArray
+    high: FloatArray
+    extremes: FloatArray
+    size: float
+    up: FloatArray
+    view: FloatArray
+    ground: float
+
+
+def bounds(solution: SolutionData, points: dict[str, FloatArray]) -> Bounds:
+    """Of points (n, 3) of the bodies in their axes."""
+    pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
+    placed = [np.zeros((len(pick), 1, 3))]
+    for name, own in points.items():
+        view = solution.body(name)
+        placed.append(np.einsum("tij,nj->tni", view.rotation[pick], own) + view.position[pick][:, None])
+    everything = np.concatenate(placed, axis=1)
+    flat = everything.reshape(-1, 3)
+    size = float(np.linalg.norm(np.ptp(everything[0], axis=0))) or float(np.linalg.norm(np.ptp(flat, axis=0))) or 1.0
+    gravity = np.asarray(solution.model.gravity, float)
+    pull = float(np.linalg.norm(gravity))
+    up = -gravity / pull if pull > 0.0 else np.array([0.0, 0.0, 1.0])
+    lowest = float((flat @ up).min())
+    ground = 0.0 if lowest > -0.02 * size else lowest - 0.04 * size
+    return Bounds(flat.min(axis=0), flat.max(axis=0), _extremes(flat), size, up, _view(flat, up), ground)
+
+
+def _extremes(points: FloatArray) -> FloatArray:
+    """The outermost points in 60 directions of a spiral on the sphere."""
+    k = np.arange(60) + 0.5
+    z, turn = 1.0 - 2.0 * k / 60, np.pi * (1.0 + np.sqrt(5.0)) * k
+    r = np.sqrt(1.0 - z * z)
+    found = np.argmax(points @ np.stack([r * np.cos(turn), r * np.sin(turn), z]), axis=0)
+    return np.asarray(points[np.unique(found)])
+
+
+def _view(points: FloatArray, up: FloatArray) -> FloatArray:
+    """Obliquely from above onto the plane of largest spread."""
+    spread, directions = np.linalg.eigh(np.cov(points.T) + 1e-30 * np.eye(3))
+    across = directions[:, 0] - up * (directions[:, 0] @ up)
+    if np.linalg.norm(across) < 0.3 or spread[1] < 1e-6 * spread[2]:
+        across = np.cross(up, np.eye(3)[np.argmin(np.abs(up))])
+    across = across / np.linalg.norm(across)
+    across = -across if across[np.argmax(np.abs(across))] > 0.0 else across
+    side = np.cross(up, across)
+    view = across + 0.45 * side + 0.5 * up
+    return np.asarray(view / np.linalg.norm(view))

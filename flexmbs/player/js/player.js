@@ -1,0 +1,238 @@
+// The player: scene, camera, clock and controls on one canvas.
+import { Camera } from "./camera.js";
+import { Clock } from "./clock.js";
+import { SCALES, computed } from "./colours.js";
+import { connect } from "./controls.js";
+import { filmed } from "./record.js";
+import { Renderer } from "./renderer.js";
+import { Viewer } from "./viewer.js";
+
+/** @typedef {import("./scene.js").Scene} Scene */
+/** @typedef {import("./viewer.js").Settings} Settings */
+
+const MOST_NOTES = 4;
+
+export class Player {
+  /** @param {HTMLElement} root @param {Scene} scene */
+  constructor(root, scene) {
+    this.root = root;
+    this.scene = scene;
+    this.canvas = /** @type {HTMLCanvasElement} */ (root.querySelector("canvas"));
+    this.camera = new Camera(scene.table.up);
+    this.clock = new Clock(scene.start, scene.end, document);
+    this.viewer = new Viewer(scene, new Renderer(this.canvas), this.camera);
+    this.camera.lookFrom(scene.table.view);
+    this.dirty = true;
+    this.frames = 0; // pictures drawn
+    /** @type {(() => void) | null} */ this.atEnd = null;
+    this.dress();
+    root.classList.add("live"); // the canvas has its size from here on
+    this.resize();
+    this.fit();
+    connect(root, this);
+    this.caption();
+    this.listen();
+  }
+
+  listen() {
+    new ResizeObserver(() => this.resize()).observe(this.canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress());
+    document.addEventListener("flexmbs:time", () => this.showTime());
+    document.addEventListener("flexmbs:seek", (event) => this.clock.seek(/** @type {CustomEvent} */ (event).detail.time));
+    this.canvas.addEventListener("webglcontextlost", () => this.root.classList.remove("live"));
+    this.showTime();
+    /** @param {number} now */
+    const loop = (now) => {
+      this.step(now);
+      requestAnimationFrame(loop);
+    };
+    requestAnimationFrame(loop);
+  }
+
+  /** @param {number} now ms */
+  step(now) {
+    const was = this.clock.time;
+    const moved = this.clock.tick(now);
+    if (this.atEnd && (!this.clock.playing || this.clock.time < was)) {
+      this.atEnd();
+      this.atEnd = null;
+    }
+    if (!moved && !this.dirty) return;
+    this.dirty = false;
+    this.draw();
+  }
+
+  draw() {
+    const frames = this.viewer.draw(this.clock.time, 0.15 * this.clock.speed);
+    this.label(frames);
+    this.frames += 1;
+  }
+
+  invalidate() {
+    this.dirty = true;
+  }
+
+  resize() {
+    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight].map((n) => Math.max(Math.round(n * ratio), 1));
+    if (this.canvas.width === width && this.canvas.height === height) return;
+    [this.canvas.width, this.canvas.height] = [width, height];
+    this.viewer.renderer.ratio = ratio;
+    this.invalidate();
+    this.step(0);
+  }
+
+  /** Colours of the page. */
+  dress() {
+    const style = getComputedStyle(this.root);
+    /** @param {string} name */
+    const colour = (name) => computed(style.getPropertyValue(name).trim());
+    const background = colour("--stage");
+    this.viewer.theme = { background, grid: colour("--stage-grid"), edge: colour("--stage-edge"), dark: background[0] < 0.5 };
+    this.invalidate();
+  }
+
+  toggle() {
+    this.clock.play(!this.clock.playing, performance.now());
+    this.invalidate();
+  }
+
+  /** @template {keyof Settings} K @param {K} key @param {Settings[K]} value */
+  set(key, value) {
+    this.viewer.settings[key] = value;
+    this.invalidate();
+  }
+
+  /** @param {number} u 0 … 1: logarithmic from 1 to what makes the largest displacement a fifth of the size */
+  exaggerate(u) {
+    const most = Math.max((0.2 * this.scene.table.size) / Math.max(this.scene.table.fields.displacement ?? 0, 1e-300), 1);
+    const s = most ** u;
+    const digits = 10 ** Math.max(Math.floor(Math.log10(s)) - 1, 0);
+    this.viewer.settings.exaggeration = u === 0 ? 1 : Math.max(Math.round(s / digits) * digits, 1);
+    const text = this.root.querySelector('[data-player="factor"]');
+    if (text) text.textContent = `${this.viewer.settings.exaggeration}×`;
+    this.invalidate();
+  }
+
+  /** @param {"" | "displacement" | "stress"} field */
+  colour(field) {
+    this.viewer.setField(field);
+    const legend = /** @type {HTMLElement} */ (this.root.querySelector('[data-player="legend"]'));
+    legend.hidden = !field;
+    if (field) {
+      const largest = this.scene.table.fields[field] ?? 0;
+      const [unit, factor] = field === "stress" ? ["MPa", 1e-6] : ["mm", 1e3];
+      const bar = /** @type {HTMLElement} */ (legend.querySelector(".bar"));
+      bar.style.background = `linear-gradient(to top, ${SCALES[field].join(", ")})`;
+      const marks = [...legend.querySelectorAll(".tick")];
+      marks.forEach((mark, k) => (mark.textContent = few((largest * factor * (marks.length - 1 - k)) / (marks.length - 1))));
+      const title = legend.querySelector(".title");
+      if (title) title.textContent = field === "stress" ? `von Mises, ${unit}` : `displacement, ${unit}`;
+    }
+    this.invalidate();
+  }
+
+  fit() {
+    this.camera.aspect = this.canvas.width / Math.max(this.canvas.height, 1);
+    this.camera.fit(this.viewer.extent(this.clock.time));
+    this.invalidate();
+  }
+
+  /** @param {string} view */
+  look(view) {
+    this.camera.named(view);
+    this.fit();
+  }
+
+  /** @param {number} right @param {number} up rad */
+  turn(right, up) {
+    this.camera.turn(right, up);
+    this.invalidate();
+  }
+
+  /** @param {number} right @param {number} up */
+  pan(right, up) {
+    this.camera.pan(right, up);
+    this.invalidate();
+  }
+
+  /** @param {number} factor */
+  zoom(factor) {
+    this.camera.zoom(factor);
+    this.invalidate();
+  }
+
+  record() {
+    const button = /** @type {HTMLButtonElement} */ (this.root.querySelector('[data-player="record"]'));
+    button.disabled = true;
+    const { clock } = this;
+    /** @param {() => void} done */
+    const play = (done) => {
+      clock.seek(clock.start);
+      clock.play(true, performance.now());
+      this.atEnd = () => {
+        clock.play(false, performance.now());
+        done();
+      };
+    };
+    return filmed(this.canvas, play, this.scene.table.name)
+      .catch((error) => this.say(String(error.message)))
+      .finally(() => (button.disabled = false));
+  }
+
+  /** @param {string} text */
+  say(text) {
+    const note = this.root.querySelector('[data-player="note"]');
+    if (note) note.textContent = text;
+  }
+
+  showTime() {
+    const { clock, scene } = this;
+    const scrub = /** @type {HTMLInputElement} */ (this.root.querySelector('[data-player="scrub"]'));
+    const u = scene.end > scene.start ? (clock.time - scene.start) / (scene.end - scene.start) : 0;
+    scrub.value = String(u * (scene.instants - 1));
+    const text = `${few(clock.time, 4)} s`;
+    scrub.setAttribute("aria-valuetext", text);
+    const shown = this.root.querySelector('[data-player="time"]');
+    if (shown) shown.textContent = text;
+    const play = /** @type {HTMLElement} */ (this.root.querySelector('[data-player="play"]'));
+    play.classList.toggle("playing", clock.playing);
+    play.setAttribute("aria-label", clock.playing ? "Pause" : "Play");
+    this.invalidate();
+  }
+
+  /** What a reader who does not see the picture hears, and the remarks. */
+  caption() {
+    const { table, instants } = this.scene;
+    const time = instants > 1 ? `Motion from ${few(table.time[0])} to ${few(table.time[1])} s, ${instants} instants. ` : "";
+    this.canvas.setAttribute(
+      "aria-label",
+      `${table.name} in three dimensions: ${table.bodies.length} bodies, ${table.joints.length} joints. ${time}` +
+        "Space plays, arrow keys step, Home and End go to the ends, F fits, 1 to 4 choose views, W A S D turn, plus and minus zoom.",
+    );
+    const more = table.notes.length - MOST_NOTES;
+    this.say([...table.notes.slice(0, MOST_NOTES), ...(more > 0 ? [`and ${more} more remarks`] : [])].join("; "));
+  }
+
+  /** @param {import("./vectors.js").Pose[]} frames names of the frames beside their places */
+  label(frames) {
+    const layer = /** @type {HTMLElement} */ (this.root.querySelector('[data-player="labels"]'));
+    const wanted = this.viewer.settings.frames ? frames : [];
+    while (layer.childElementCount > wanted.length) layer.lastElementChild?.remove();
+    while (layer.childElementCount < wanted.length) layer.append(document.createElement("span"));
+    const m = this.camera.matrix(this.viewer.reach());
+    wanted.forEach(({ x }, k) => {
+      const [u, v, , w] = [0, 1, 2, 3].map((r) => m[r] * x[0] + m[4 + r] * x[1] + m[8 + r] * x[2] + m[12 + r]);
+      const label = /** @type {HTMLElement} */ (layer.children[k]);
+      label.textContent = this.scene.table.frames[k].name;
+      label.hidden = w <= 0;
+      label.style.left = `${50 * (1 + u / w)}%`;
+      label.style.top = `${50 * (1 - v / w)}%`;
+    });
+  }
+}
+
+/** @param {number} value @param {number} [digits] */
+export function few(value, digits = 3) {
+  return String(Number(value.toPrecision(digits)));
+}

@@ -1,0 +1,240 @@
+// WebGL 2: meshes, their tables of shapes, and lines of constant width.
+import { LINES, SURFACE } from "./shaders.js";
+
+/** @typedef {import("./geometry.js").Mesh} Mesh */
+/** @typedef {{vao: WebGLVertexArrayObject, count: number}} Drawable */
+/** @typedef {{texture: WebGLTexture, step: number, count: number}} Columns */
+/** @typedef {{nodes: number, shapes: Columns | null, stress: Columns | null}} Shapes */
+/**
+ * Segments of lines, four corners each; ``room``: how many the index has.
+ * @typedef {{vao: WebGLVertexArrayObject, count: number, data: WebGLBuffer, index: WebGLBuffer, room: number}} Segments
+ *
+ * @typedef {object} Appearance
+ * @property {Float32Array} model
+ * @property {number[]} [colour] RGBA
+ * @property {Shapes | null} [shapes]
+ * @property {number[]} [factors]
+ * @property {number[]} [stressFactors]
+ * @property {number} [exaggeration]
+ * @property {number} [field] 0 none, 1 displacement, 2 von Mises stress
+ * @property {number} [largest]
+ * @property {number} [width] pixels, of lines
+ * @property {boolean} [own] whether lines have their own colours
+ * @property {boolean} [through] whether lines are drawn over everything
+ */
+
+const WIDE = 2048; // texels in a row
+export const MOST_COLUMNS = 64;
+
+export class Renderer {
+  /** @param {HTMLCanvasElement} canvas */
+  constructor(canvas) {
+    const gl = canvas.getContext("webgl2", { antialias: true, alpha: false, preserveDrawingBuffer: true });
+    if (!gl) throw new Error("WebGL 2 is not available");
+    this.gl = gl;
+    this.canvas = canvas;
+    this.ratio = 1; // pixels of the canvas in one of the page
+    this.surface = program(gl, SURFACE, ["position", "normal", "node"]);
+    this.lines = program(gl, LINES, ["corner", "start", "end", "ends", "tint"]);
+    this.nothing = this.columns(new Int16Array(3), 1, 1);
+    /** @type {WebGLTexture | null} */ this.scale = null;
+  }
+
+  /** @param {Int16Array} values (…, 3) @param {number} step @param {number} count @returns {Columns} a table of integers */
+  columns(values, step, count) {
+    const gl = this.gl;
+    const texels = values.length / 3;
+    const rows = Math.max(1, Math.ceil(texels / WIDE));
+    const full = new Int16Array(3 * rows * WIDE);
+    full.set(values);
+    const texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.pixelStorei(gl.UNPACK_ALIGNMENT, 2);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB16I, WIDE, rows, 0, gl.RGB_INTEGER, gl.SHORT, full);
+    for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
+    return { texture, step, count };
+  }
+
+  /** @param {Uint8Array} colours 256, RGBA */
+  setScale(colours) {
+    const gl = this.gl;
+    this.scale ??= gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, this.scale);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, colours);
+    for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
+  }
+
+  /** @param {Mesh} mesh @returns {Drawable} */
+  mesh(mesh) {
+    const gl = this.gl;
+    const vao = gl.createVertexArray();
+    gl.bindVertexArray(vao);
+    [mesh.position, mesh.normal, mesh.node].forEach((values, k) => {
+      buffer(gl, values);
+      gl.enableVertexAttribArray(k);
+      gl.vertexAttribPointer(k, k === 2 ? 1 : 3, gl.FLOAT, false, 0, 0);
+    });
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, mesh.index, gl.STATIC_DRAW);
+    gl.bindVertexArray(null);
+    return { vao, count: mesh.index.length };
+  }
+
+  /**
+   * Line segments, each a row (start 3, end 3, nodes 2, colour 4).
+   * @param {Float32Array} rows @returns {Segments}
+   */
+  segments(rows) {
+    const gl = this.gl;
+    const made = { vao: gl.createVertexArray(), count: 0, data: gl.createBuffer(), index: gl.createBuffer(), room: 0 };
+    gl.bindVertexArray(made.vao);
+    gl.bindBuffer(gl.ARRAY_BUFFER, made.data);
+    [[2, 0], [3, 8], [3, 20], [2, 32], [4, 40]].forEach(([n, at], k) => {
+      gl.enableVertexAttribArray(k);
+      gl.vertexAttribPointer(k, n, gl.FLOAT, false, 56, at);
+    });
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, made.index);
+    gl.bindVertexArray(null);
+    this.replace(made, rows);
+    return made;
+  }
+
+  /** @param {Segments} segments @param {Float32Array} rows */
+  replace(segments, rows) {
+    const gl = this.gl;
+    const n = rows.length / 12;
+    segments.count = 6 * n;
+    if (!n) return;
+    const corners = new Float32Array(56 * n); // not instanced: software renderers draw each instance by itself
+    for (let i = 0; i < n; i++)
+      for (let k = 0; k < 4; k++) {
+        corners[56 * i + 14 * k] = k & 1;
+        corners[56 * i + 14 * k + 1] = k & 2 ? 1 : -1;
+        corners.set(rows.subarray(12 * i, 12 * i + 12), 56 * i + 14 * k + 2);
+      }
+    gl.bindVertexArray(null);
+    gl.bindBuffer(gl.ARRAY_BUFFER, segments.data);
+    gl.bufferData(gl.ARRAY_BUFFER, corners, gl.DYNAMIC_DRAW);
+    if (n <= segments.room) return;
+    const index = new Uint32Array(6 * n);
+    for (let i = 0; i < n; i++) index.set([4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 2, 4 * i + 1, 4 * i + 3], 6 * i);
+    gl.bindVertexArray(segments.vao);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, index, gl.DYNAMIC_DRAW);
+    gl.bindVertexArray(null);
+    segments.room = n;
+  }
+
+  /** @param {import("./camera.js").Camera} camera @param {number} reach @param {number[]} background */
+  begin(camera, reach, background) {
+    const gl = this.gl;
+    camera.aspect = this.canvas.width / Math.max(this.canvas.height, 1);
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.clearColor(background[0], background[1], background[2], 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.enable(gl.DEPTH_TEST);
+    gl.depthFunc(gl.LEQUAL);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    const [right, up] = camera.screen;
+    const light = [0, 1, 2].map((c) => 0.35 * right[c] + 0.6 * up[c] + 0.72 * camera.eyeward[c]);
+    const n = Math.hypot(...light);
+    for (const each of [this.surface, this.lines]) {
+      gl.useProgram(each.program);
+      gl.uniformMatrix4fv(each.at("camera"), false, camera.matrix(reach));
+      gl.uniform3fv(each.at("eye"), camera.eye);
+      gl.uniform3fv(each.at("light"), light.map((c) => c / n));
+      gl.uniform2f(each.at("pixels"), this.canvas.width / 2, this.canvas.height / 2);
+      gl.uniform1i(each.at("shapes"), 0);
+      gl.uniform1i(each.at("stresses"), 1);
+      gl.uniform1i(each.at("scale"), 2);
+    }
+    gl.activeTexture(gl.TEXTURE2);
+    gl.bindTexture(gl.TEXTURE_2D, this.scale);
+  }
+
+  /** @param {Drawable} drawable @param {Appearance} look */
+  draw(drawable, look) {
+    const gl = this.gl;
+    this.prepare(this.surface, look);
+    const clear = (look.colour?.[3] ?? 1) < 1;
+    (clear ? gl.enable : gl.disable).call(gl, gl.BLEND);
+    gl.depthMask(!clear);
+    gl.enable(gl.POLYGON_OFFSET_FILL);
+    gl.polygonOffset(1, 1);
+    gl.bindVertexArray(drawable.vao);
+    gl.drawElements(gl.TRIANGLES, drawable.count, gl.UNSIGNED_INT, 0);
+    gl.depthMask(true);
+  }
+
+  /** @param {Drawable} drawable @param {Appearance} look */
+  drawLines(drawable, look) {
+    if (!drawable.count) return;
+    const gl = this.gl;
+    this.prepare(this.lines, look);
+    gl.uniform1f(this.lines.at("width"), (look.width ?? 1) * this.ratio);
+    gl.uniform1f(this.lines.at("lift"), 2e-4);
+    gl.uniform1i(this.lines.at("own"), look.own ? 1 : 0);
+    gl.enable(gl.BLEND);
+    if (look.through) gl.disable(gl.DEPTH_TEST);
+    gl.bindVertexArray(drawable.vao);
+    gl.drawElements(gl.TRIANGLES, drawable.count, gl.UNSIGNED_INT, 0);
+    gl.enable(gl.DEPTH_TEST);
+  }
+
+  /** @param {ReturnType<typeof program>} using @param {Appearance} look */
+  prepare(using, look) {
+    const gl = this.gl;
+    const { at } = using;
+    gl.useProgram(using.program);
+    gl.uniformMatrix4fv(at("model"), false, look.model);
+    gl.uniform4fv(at("colour"), look.colour ?? [1, 1, 1, 1]);
+    const shapes = look.shapes?.shapes ?? null;
+    const stress = look.field === 2 ? (look.shapes?.stress ?? null) : null;
+    gl.uniform1i(at("nodes"), look.shapes?.nodes ?? 0);
+    gl.uniform1i(at("field"), look.shapes ? (look.field ?? 0) : 0);
+    gl.uniform1f(at("exaggeration"), look.exaggeration ?? 1);
+    gl.uniform1f(at("largest"), Math.max(look.largest ?? 1, 1e-30));
+    /** @type {[Columns | null, number[] | undefined, string, string, string, number][]} */
+    const tables = [
+      [shapes, look.factors, "count", "factor", "shapeStep", gl.TEXTURE0],
+      [stress, look.stressFactors, "stressCount", "stressFactor", "stressStep", gl.TEXTURE1],
+    ];
+    for (const [columns, factors, count, name, step, unit] of tables) {
+      const n = columns && factors ? columns.count : 0;
+      gl.uniform1i(at(count), n);
+      gl.uniform1f(at(step), columns?.step ?? 0);
+      if (n && factors) gl.uniform1fv(at(name), factors.slice(0, n));
+      gl.activeTexture(unit);
+      gl.bindTexture(gl.TEXTURE_2D, (columns ?? this.nothing).texture);
+    }
+  }
+}
+
+/** @param {WebGL2RenderingContext} gl @param {Float32Array} values @returns {WebGLBuffer} */
+function buffer(gl, values) {
+  const made = gl.createBuffer();
+  gl.bindBuffer(gl.ARRAY_BUFFER, made);
+  gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
+  return made;
+}
+
+/** @param {WebGL2RenderingContext} gl @param {{vertex: string, fragment: string}} source @param {string[]} attributes */
+function program(gl, source, attributes) {
+  const made = gl.createProgram();
+  for (const [kind, text] of /** @type {[number, string][]} */ ([[gl.VERTEX_SHADER, source.vertex], [gl.FRAGMENT_SHADER, source.fragment]])) {
+    const shader = /** @type {WebGLShader} */ (gl.createShader(kind));
+    gl.shaderSource(shader, text);
+    gl.compileShader(shader);
+    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader) ?? "shader");
+    gl.attachShader(made, shader);
+  }
+  attributes.forEach((name, k) => gl.bindAttribLocation(made, k, name));
+  gl.linkProgram(made);
+  if (!gl.getProgramParameter(made, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(made) ?? "program");
+  /** @type {Map<string, WebGLUniformLocation | null>} */ const places = new Map();
+  /** @param {string} name */
+  const at = (name) => {
+    if (!places.has(name)) places.set(name, gl.getUniformLocation(made, name));
+    return places.get(name) ?? null;
+  };
+  return { program: made, at };
+}

@@ -1,0 +1,179 @@
+// The scene: poses, factors and vectors at any time, linear between the stored instants.
+import { decoded, inflated, numbers } from "./arrays.js";
+import { add, compose, conjugate, inverse, multiple, placed, product, scale } from "./vectors.js";
+
+/** @typedef {import("./arrays.js").Stored} Stored */
+/** @typedef {import("./vectors.js").Pose} Pose */
+/** @typedef {{values: Float64Array, width: number}} History rows of numbers, one per instant */
+/** @typedef {{kind: string, on: string, point: number[], axis: number[], range?: number[]}} Axis */
+/** @typedef {{name: string, kind: string, parent: number, child: number, axes: Axis[]}} Joint */
+/** @typedef {{name: string, body: number, rest: number[], moved?: Stored, turned?: Stored}} FrameTable */
+/** @typedef {{name: string, group: string, frame: number, largest: number, vector: Stored}} Arrow */
+/** @typedef {{name: string, frame: number, closed: Stored, impacts: number[]}} Touch */
+/** @typedef {{vertices: Stored, triangles: Stored, colour: number[] | null}} Solid */
+/** @typedef {{kind: string, from?: number[], to?: number[], at?: number[], radius?: number, plain?: boolean, pose?: number[], size?: number[]}} Shape */
+/** @typedef {{name: string, kind: string, shapes: Shape[], solids: Solid[], part?: number, factors?: Stored, stress?: Stored}} Body */
+/** @typedef {{vertices: Stored, triangles: Stored, shapes: Stored, stress?: Stored}} Part */
+/**
+ * @typedef {object} Table
+ * @property {string} format
+ * @property {string} name
+ * @property {number[]} time start, end, instants
+ * @property {number[]} up
+ * @property {number[]} view
+ * @property {number} size
+ * @property {number[]} low
+ * @property {number[]} high
+ * @property {number[][]} extremes
+ * @property {number} ground
+ * @property {Body[]} bodies
+ * @property {Part[]} parts
+ * @property {{displacement?: number, stress?: number}} fields
+ * @property {Stored} position
+ * @property {Stored} rotation
+ * @property {FrameTable[]} frames
+ * @property {Joint[]} joints
+ * @property {Arrow[]} arrows
+ * @property {Touch[]} touches
+ * @property {number[][]} chain
+ * @property {Solid[]} scenery
+ * @property {string[]} notes
+ * @property {string} data
+ */
+
+export class Scene {
+  /** @param {Table} table @returns {Promise<Scene>} */
+  static async read(table) {
+    if (table.format !== "flexmbs-scene/1") throw new Error(`the format ${table.format} is unknown`);
+    return new Scene(table, await inflated(table.data));
+  }
+
+  /** @param {Table} table @param {ArrayBuffer} buffer */
+  constructor(table, buffer) {
+    this.table = table;
+    this.buffer = buffer;
+    this.start = table.time[0];
+    this.end = table.time[1];
+    this.instants = table.time[2];
+    this.position = this.history(table.position, 3 * table.bodies.length);
+    this.rotation = this.history(table.rotation, 4 * table.bodies.length);
+    this.factors = table.bodies.map((body) => (body.factors ? this.history(body.factors) : null));
+    this.stress = table.bodies.map((body) => (body.stress ? this.history(body.stress) : null));
+    this.moved = table.frames.map((frame) => (frame.moved ? this.history(frame.moved) : null));
+    this.turned = table.frames.map((frame) => (frame.turned ? this.history(frame.turned) : null));
+    this.vectors = table.arrows.map((arrow) => this.history(arrow.vector));
+    this.closed = table.touches.map((touch) => numbers(buffer, touch.closed));
+  }
+
+  /** @param {Stored} stored @param {number} [width] @returns {History} */
+  history(stored, width) {
+    const values = decoded(this.buffer, stored);
+    return { values, width: width ?? stored.shape[1] };
+  }
+
+  /** @param {number} time @returns {{k: number, x: number}} the instant before it and the fraction of the way to the next */
+  place(time) {
+    if (this.instants < 2) return { k: 0, x: 0 };
+    const u = ((time - this.start) / (this.end - this.start)) * (this.instants - 1);
+    const k = Math.min(Math.max(Math.floor(u + 1e-9), 0), this.instants - 2);
+    return { k, x: Math.min(Math.max(u - k, 0), 1) };
+  }
+
+  /** @param {History} history @param {number} time @param {number} [from] @param {number} [count] @returns {number[]} */
+  at(history, time, from = 0, count = history.width) {
+    const { k, x } = this.place(time);
+    const a = k * history.width + from;
+    const b = this.instants > 1 ? a + history.width : a;
+    const row = [];
+    for (let i = 0; i < count; i++) row.push((1 - x) * history.values[a + i] + x * history.values[b + i]);
+    return row;
+  }
+
+  /** @param {number} body @param {number} time @returns {Pose} */
+  pose(body, time) {
+    const p = this.at(this.rotation, time, 4 * body, 4);
+    const n = Math.hypot(...p) || 1;
+    return { x: this.at(this.position, time, 3 * body, 3), p: p.map((c) => c / n) };
+  }
+
+  /** @param {number} frame @param {number} time @param {number} exaggeration @returns {Pose} in its body */
+  local(frame, time, exaggeration) {
+    const { rest } = this.table.frames[frame];
+    const x = rest.slice(0, 3);
+    const p = rest.slice(3);
+    const moved = this.moved[frame];
+    const turn = this.turned[frame];
+    if (!moved || !turn) return { x, p };
+    const now = this.at(turn, time);
+    const n = Math.hypot(...now) || 1;
+    const change = product(now.map((c) => c / n), conjugate(p));
+    return { x: add(x, scale(exaggeration, this.at(moved, time))), p: product(multiple(change, exaggeration), p) };
+  }
+
+  /**
+   * Poses of all bodies. With exaggerated deformation every body follows the exaggerated frame to which its joint attaches it, so that
+   * the tree stays connected; joints that close loops open.
+   * @param {number} time @param {number} exaggeration @returns {Pose[]}
+   */
+  poses(time, exaggeration) {
+    const true_ = this.table.bodies.map((_, body) => this.pose(body, time));
+    if (exaggeration === 1) return true_;
+    const made = true_.slice();
+    const ground = { x: [0, 0, 0], p: [1, 0, 0, 0] };
+    for (const [body, outer, inner] of this.table.chain) {
+      if (outer < 0 && inner < 0) continue;
+      const parent = outer < 0 ? -1 : this.table.frames[outer].body;
+      /** @param {number} frame @param {number} s */
+      const place = (frame, s) => (frame < 0 ? ground : this.local(frame, time, s));
+      const before = compose(parent < 0 ? ground : true_[parent], place(outer, 1));
+      const after = compose(true_[body], place(inner, 1));
+      const joint = compose(inverse(before), after);
+      const start = compose(parent < 0 ? ground : made[parent], place(outer, exaggeration));
+      made[body] = compose(compose(start, joint), inverse(place(inner, exaggeration)));
+    }
+    return made;
+  }
+
+  /** @param {number} frame @param {Pose[]} poses @param {number} time @param {number} exaggeration @returns {Pose} in the world */
+  frame(frame, poses, time, exaggeration) {
+    const { body } = this.table.frames[frame];
+    const local = this.local(frame, time, exaggeration);
+    return body < 0 ? local : compose(poses[body], local);
+  }
+
+  /** @param {number} touch @param {number} time @param {number} lasting s @returns {boolean} closed, or just hit */
+  touching(touch, time, lasting) {
+    const { k, x } = this.place(time);
+    const closed = this.closed[touch];
+    return Boolean(closed[x > 0.5 ? k + 1 : k]) || this.table.touches[touch].impacts.some((t) => t <= time && time < t + lasting);
+  }
+
+  /** @param {number} time @returns {number} the instant nearest to it */
+  nearest(time) {
+    const { k, x } = this.place(time);
+    return x > 0.5 ? k + 1 : k;
+  }
+
+  /** @param {number} instant @returns {number} its time */
+  timeOf(instant) {
+    return this.instants < 2 ? this.start : this.start + ((this.end - this.start) * instant) / (this.instants - 1);
+  }
+
+  /**
+   * Positions of the vertices of a surface in the world, computed as the shader does; for tests.
+   * @param {number} body @param {number} time @param {number} exaggeration @returns {number[][]}
+   */
+  vertices(body, time, exaggeration) {
+    const { part } = this.table.bodies[body];
+    const factors = this.factors[body];
+    if (part === undefined || !factors) return [];
+    const rest = decoded(this.buffer, this.table.parts[part].vertices);
+    const shapes = decoded(this.buffer, this.table.parts[part].shapes);
+    const y = this.at(factors, time);
+    const pose = this.pose(body, time);
+    return Array.from({ length: rest.length / 3 }, (_, i) => {
+      const v = [0, 1, 2].map((c) => rest[3 * i + c] + exaggeration * y.reduce((u, f, k) => u + f * shapes[k * rest.length + 3 * i + c], 0));
+      return placed(pose, v);
+    });
+  }
+}

@@ -1,0 +1,82 @@
+// Programs of the graphics card. Both move points by the shapes of a surface: x + s Σ y_k c_k.
+
+const DEFORM = `#version 300 es
+precision highp float; precision highp int; precision highp isampler2D;
+uniform mat4 camera, model;
+uniform isampler2D shapes, stresses;
+uniform float factor[64], stressFactor[64];
+uniform int count, stressCount, nodes;
+uniform float shapeStep, stressStep, exaggeration, largest;
+uniform int field;
+
+ivec3 entry(isampler2D where, int i) { int w = textureSize(where, 0).x; return texelFetch(where, ivec2(i % w, i / w), 0).xyz; }
+
+vec3 displacement(int node) {
+  vec3 u = vec3(0.0);
+  for (int k = 0; k < count; k++) u += factor[k] * vec3(entry(shapes, k * nodes + node));
+  return shapeStep * u;
+}
+
+float vonMises(int node) {
+  vec3 n = vec3(0.0), s = vec3(0.0);
+  for (int k = 0; k < stressCount; k++) {
+    int i = 2 * (k * nodes + node);
+    n += stressFactor[k] * vec3(entry(stresses, i));
+    s += stressFactor[k] * vec3(entry(stresses, i + 1));
+  }
+  vec3 d = n - n.yzx;
+  return stressStep * sqrt(0.5 * dot(d, d) + 3.0 * dot(s, s));
+}`;
+
+export const SURFACE = {
+  vertex: `${DEFORM}
+in vec3 position; in vec3 normal; in float node;
+out vec3 facing; out vec3 place; out float value;
+void main() {
+  vec3 u = count > 0 ? displacement(int(node)) : vec3(0.0);
+  value = field == 1 ? length(u) / largest : field == 2 ? vonMises(int(node)) / largest : 0.0;
+  vec4 world = model * vec4(position + exaggeration * u, 1.0);
+  facing = mat3(model) * normal;
+  place = world.xyz;
+  gl_Position = camera * world;
+}`,
+  fragment: `#version 300 es
+precision highp float; precision highp int;
+in vec3 facing; in vec3 place; in float value;
+uniform vec4 colour; uniform vec3 eye, light; uniform int field; uniform sampler2D scale;
+out vec4 result;
+void main() {
+  if (field > 0) { result = vec4(texture(scale, vec2((clamp(value, 0.0, 1.0) * 255.0 + 0.5) / 256.0, 0.5)).rgb, 1.0); return; }
+  vec3 n = normalize(facing), e = normalize(eye - place);
+  if (dot(n, e) < 0.0) n = -n;
+  float bright = 0.56 + 0.32 * max(dot(n, light), 0.0) + 0.24 * max(dot(n, e), 0.0);
+  vec3 shine = vec3(0.10 * pow(max(dot(n, normalize(light + e)), 0.0), 40.0));
+  result = vec4(colour.rgb * bright + shine, colour.a);
+}`,
+};
+
+export const LINES = {
+  vertex: `${DEFORM}
+in vec2 corner; in vec3 start; in vec3 end; in vec2 ends; in vec4 tint;
+uniform vec2 pixels; uniform float width, lift;
+out vec4 shade;
+void main() {
+  vec3 a = start, b = end;
+  if (count > 0) { a += exaggeration * displacement(int(ends.x)); b += exaggeration * displacement(int(ends.y)); }
+  vec4 p = camera * model * vec4(a, 1.0), q = camera * model * vec4(b, 1.0);
+  float near = 1e-4;
+  if (p.w < near && q.w < near) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
+  if (p.w < near) p = mix(p, q, (near - p.w) / (q.w - p.w));
+  if (q.w < near) q = mix(q, p, (near - q.w) / (p.w - q.w));
+  vec2 d = (q.xy / q.w - p.xy / p.w) * pixels;
+  d = length(d) > 1e-6 ? normalize(d) : vec2(1.0, 0.0);
+  vec4 here = corner.x < 0.5 ? p : q;
+  vec2 side = vec2(-d.y, d.x) * corner.y * 0.5 * width / pixels;
+  gl_Position = vec4(here.xy + side * here.w, here.z - lift * here.w, here.w);
+  shade = tint;
+}`,
+  fragment: `#version 300 es
+precision highp float;
+in vec4 shade; uniform vec4 colour; uniform int own; out vec4 result;
+void main() { result = own == 1 ? shade * colour : colour; }`,
+};

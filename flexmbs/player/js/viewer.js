@@ -1,0 +1,359 @@
+// What is seen of the scene at a time, by the settings of the viewer.
+import { BODIES, SCALES, rgb, table } from "./colours.js";
+import { decoded, numbers } from "./arrays.js";
+import { ball, box, joined, meshed, rod } from "./geometry.js";
+import { MOST_COLUMNS } from "./renderer.js";
+import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, turned, unit } from "./vectors.js";
+
+/** @typedef {import("./vectors.js").Pose} Pose */
+/** @typedef {import("./renderer.js").Drawable} Drawable */
+/** @typedef {import("./renderer.js").Shapes} Shapes */
+/** @typedef {{mesh: Drawable, edges: Drawable, shapes: Shapes | null, colour: number[]}} Item */
+/**
+ * @typedef {object} Settings
+ * @property {boolean} frames
+ * @property {boolean} joints
+ * @property {boolean} axes
+ * @property {boolean} reactions
+ * @property {boolean} forces
+ * @property {boolean} contacts
+ * @property {boolean} ghost
+ * @property {boolean} grid
+ * @property {number} trace frame, or −1
+ * @property {number} follow body, or −1
+ * @property {number} exaggeration
+ * @property {"" | "displacement" | "stress"} field
+ */
+
+/** @returns {Settings} */
+export const defaults = () => ({
+  frames: false, joints: true, axes: false, reactions: false, forces: false, contacts: true, ghost: false, grid: true,
+  trace: -1, follow: -1, exaggeration: 1, field: "",
+});
+
+const WORLD = { x: [0, 0, 0], p: [1, 0, 0, 0] };
+const AXES = ["#c23b3b", "#2e8b57", "#2f62b5"].map(rgb);
+const GROUPS = /** @type {Record<string, number[]>} */ ({ reaction: rgb("#8a4fbf"), force: rgb("#c8452f"), contact: rgb("#d39a00") });
+const MARK = rgb("#5b6977");
+const MARK_DARK = rgb("#a9b6c2");
+const TRACE = rgb("#d07a36");
+const FLASH = rgb("#e23b2e");
+const FLASHING = 0.05; // s of the clock of the reader, after an impact
+
+export class Viewer {
+  /** @param {import("./scene.js").Scene} scene @param {import("./renderer.js").Renderer} renderer @param {import("./camera.js").Camera} camera */
+  constructor(scene, renderer, camera) {
+    this.scene = scene;
+    this.renderer = renderer;
+    this.camera = camera;
+    this.settings = defaults();
+    this.theme = { background: [1, 1, 1], grid: [0.8, 0.84, 0.88], edge: [0.1, 0.14, 0.18], dark: false };
+    this.size = scene.table.size;
+    const parts = scene.table.parts.map((part) => this.part(part));
+    /** @type {Item[][]} */ this.items = scene.table.bodies.map((body, k) => this.body(body, rgb(BODIES[k % BODIES.length]), parts));
+    this.scenery = scene.table.scenery.map((each) => this.given(each, MARK));
+    this.ball = renderer.mesh(joined([ball([0, 0, 0], 1, 8)]));
+    this.shaft = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1)]));
+    this.head = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1, 1e-3)]));
+    this.marks = this.jointMarks();
+    this.plane = renderer.segments(this.grid());
+    this.over = renderer.segments(new Float32Array(0));
+    this.path = renderer.segments(new Float32Array(0));
+    /** @type {{frame: number, exaggeration: number, points: number[][]}} */ this.traced = { frame: -1, exaggeration: 1, points: [] };
+    /** @type {number[] | null} */ this.followed = null;
+    this.time = scene.start;
+  }
+
+  /** @param {import("./scene.js").Part} part */
+  part(part) {
+    const { scene, renderer } = this;
+    const mesh = meshed(decoded(scene.buffer, part.vertices), numbers(scene.buffer, part.triangles));
+    const nodes = part.vertices.shape[0];
+    /** @param {import("./arrays.js").Stored | undefined} stored */
+    const columns = (stored) => {
+      if (!stored || !stored.shape[0]) return null;
+      const count = Math.min(stored.shape[0], MOST_COLUMNS);
+      const values = /** @type {Int16Array} */ (numbers(scene.buffer, stored));
+      return renderer.columns(values, stored.step ?? 1, count);
+    };
+    const shapes = { nodes, shapes: columns(part.shapes), stress: columns(part.stress) };
+    return { mesh: renderer.mesh(mesh), edges: this.edges(mesh, decoded(scene.buffer, part.vertices)), shapes };
+  }
+
+  /** @param {import("./geometry.js").Mesh} mesh @param {ArrayLike<number>} x positions of its nodes @returns {Drawable} */
+  edges(mesh, x) {
+    const rows = new Float32Array(6 * mesh.edges.length);
+    for (let i = 0; i < mesh.edges.length; i += 2) {
+      const [a, b] = [mesh.edges[i], mesh.edges[i + 1]];
+      rows.set([x[3 * a], x[3 * a + 1], x[3 * a + 2], x[3 * b], x[3 * b + 1], x[3 * b + 2], a, b, 1, 1, 1, 1], 6 * i);
+    }
+    return this.renderer.segments(rows);
+  }
+
+  /**
+   * @param {import("./scene.js").Body} body @param {number[]} colour @param {{mesh: Drawable, edges: Drawable, shapes: Shapes}[]} parts
+   * @returns {Item[]}
+   */
+  body(body, colour, parts) {
+    const { renderer } = this;
+    /** @type {Item[]} */ const found = [];
+    if (body.part !== undefined) found.push({ ...parts[body.part], colour });
+    for (const each of body.solids) found.push(this.given(each, colour));
+    if (body.shapes.length) {
+      const mesh = joined(body.shapes.flatMap((shape) => solids(shape)));
+      const own = meshedPositions(mesh);
+      found.push({ mesh: renderer.mesh(mesh), edges: this.edges({ ...mesh, edges: own.edges }, own.x), shapes: null, colour });
+    }
+    return found;
+  }
+
+  /** @param {import("./scene.js").Solid} given @param {number[]} colour @returns {Item} */
+  given(given, colour) {
+    const x = decoded(this.scene.buffer, given.vertices);
+    const mesh = meshed(x, numbers(this.scene.buffer, given.triangles));
+    return { mesh: this.renderer.mesh(mesh), edges: this.edges(mesh, x), shapes: null, colour: given.colour ?? colour };
+  }
+
+  /** @returns {{frame: number, mesh: Drawable}[]} pins, balls, rails and sliders, each in the axes of a frame */
+  jointMarks() {
+    const m = 0.011 * this.size;
+    /** @type {{frame: number, mesh: Drawable}[]} */ const found = [];
+    for (const joint of this.scene.table.joints)
+      for (const axis of joint.axes) {
+        const frame = axis.on === "parent" ? joint.parent : joint.child;
+        const u = unit(axis.axis);
+        /** @param {number} s */
+        const along = (s) => add(axis.point, scale(s, u));
+        if (axis.kind === "ball") found.push({ frame, mesh: this.solid([ball(axis.point, 1.7 * m, 6)]) });
+        else if (axis.kind === "turn") found.push({ frame, mesh: this.solid([rod(along(-2.4 * m), along(2.4 * m), 1.25 * m)]) });
+        else if (axis.range) {
+          const [low, high] = axis.range;
+          const one = joint.axes.filter((each) => each.kind === "slide").length <= 1; // a rail for one direction only
+          if (!one || high - low > 20 * this.size) continue;
+          found.push({ frame, mesh: this.solid([rod(along(low - 3 * m), along(high + 3 * m), 0.5 * m)]) });
+          const x = across(u), y = cross(u, x);
+          /** @param {number[]} v */
+          const place = (v) => add(scale(v[0], x), add(scale(v[1], y), scale(v[2], u)));
+          if (axis.on === "parent") found.push({ frame: joint.child, mesh: this.solid([box([2.6 * m, 2.6 * m, 4 * m], place)]) });
+        }
+      }
+    return found;
+  }
+
+  /** @param {import("./geometry.js").Solid[]} parts @returns {Drawable} */
+  solid(parts) {
+    return this.renderer.mesh(joined(parts));
+  }
+
+  /** @returns {Float32Array} lines of the ground, spaced by 1, 2 or 5 times a power of ten of a metre */
+  grid() {
+    const { up, ground, low, high } = this.scene.table;
+    const e = this.camera.east, n = this.camera.north;
+    const middle = scale(0.5, add(low, high));
+    const span = Math.min(Math.max(length(sub(high, low)), this.size), 30 * this.size);
+    const decade = 10 ** Math.floor(Math.log10(span / 8));
+    const step = decade * ([1, 2, 5, 10].find((f) => f * decade >= span / 10) ?? 10);
+    const half = Math.ceil((0.75 * span) / step);
+    const [i0, j0] = [e, n].map((axis) => Math.round(dot(middle, axis) / step));
+    /** @type {number[]} */ const rows = [];
+    /** @param {number} i @param {number} j */
+    const point = (i, j) => add(scale(ground, up), add(scale(step * i, e), scale(step * j, n)));
+    for (let k = -half; k <= half; k++) {
+      for (let l = -half; l < half; l++) {
+        const far = Math.max(Math.abs(k), Math.abs(l + 0.5)) / half;
+        const tint = [1, 1, 1, Math.max(1 - far ** 2, 0) * ((i0 + k) % 5 === 0 ? 1 : 0.55)];
+        rows.push(...point(i0 + k, j0 + l), ...point(i0 + k, j0 + l + 1), 0, 0, ...tint);
+        const other = [1, 1, 1, Math.max(1 - far ** 2, 0) * ((j0 + k) % 5 === 0 ? 1 : 0.55)];
+        rows.push(...point(i0 + l, j0 + k), ...point(i0 + l + 1, j0 + k), 0, 0, ...other);
+      }
+    }
+    return new Float32Array(rows);
+  }
+
+  /** @param {number} time @returns {number[][]} points that a picture of all of the motion shows, or of this instant where it goes far */
+  extent(time) {
+    const { low, high, extremes } = this.scene.table;
+    if (length(sub(high, low)) <= 6 * this.size) return extremes;
+    const places = this.scene.poses(time, 1).map((pose) => pose.x);
+    const a = [0, 1, 2].map((c) => Math.min(...places.map((x) => x[c])) - 0.4 * this.size);
+    const b = [0, 1, 2].map((c) => Math.max(...places.map((x) => x[c])) + 0.4 * this.size);
+    return Array.from({ length: 8 }, (_, i) => [0, 1, 2].map((c) => (i & (1 << c) ? b : a)[c]));
+  }
+
+  /** @param {"" | "displacement" | "stress"} field */
+  setField(field) {
+    this.settings.field = field;
+    if (field) this.renderer.setScale(table(SCALES[field]));
+  }
+
+  /** @param {number} time @param {number} [lasting] s that an impact is shown */
+  draw(time, lasting = FLASHING) {
+    const { scene, renderer, settings, theme } = this;
+    this.time = time;
+    const poses = scene.poses(time, settings.exaggeration);
+    this.follow(poses);
+    const frames = scene.table.frames.map((_, k) => scene.frame(k, poses, time, settings.exaggeration));
+    const reach = this.reach();
+    renderer.begin(this.camera, reach, theme.background);
+    if (settings.grid) renderer.drawLines(this.plane, { model: matrix(WORLD), colour: [...theme.grid, 1], width: 1.2, own: true });
+    this.items.forEach((items, body) => this.drawBody(items, body, poses[body], time));
+    this.drawBody(this.scenery, -1, WORLD, time);
+    const mark = theme.dark ? MARK_DARK : MARK;
+    if (settings.joints)
+      for (const { frame, mesh } of this.marks) renderer.draw(mesh, { model: matrix(frames[frame]), colour: [...mark, 1] });
+    this.drawArrows(frames, time);
+    if (settings.contacts) this.drawTouches(frames, time, lasting);
+    if (settings.ghost) this.items.forEach((items, body) => this.drawGhost(items, poses[body]));
+    this.drawTrace(time);
+    this.drawAxes(frames);
+    return frames;
+  }
+
+  reach() {
+    const { low, high } = this.scene.table;
+    const far = [low, high].map((p) => length(sub(p, this.camera.target)));
+    return Math.max(...far, this.size) + this.size;
+  }
+
+  /** @param {Pose[]} poses */
+  follow(poses) {
+    const { follow } = this.settings;
+    if (follow < 0) {
+      this.followed = null;
+      return;
+    }
+    const now = poses[follow].x;
+    if (this.followed) this.camera.target = add(this.camera.target, sub(now, this.followed));
+    this.followed = now;
+  }
+
+  /** @param {Item[]} items @param {number} body @param {Pose} pose @param {number} time */
+  drawBody(items, body, pose, time) {
+    const { scene, renderer, settings, theme } = this;
+    const field = settings.field;
+    const model = matrix(pose);
+    const factors = scene.factors[body], stress = scene.stress[body];
+    for (const item of items) {
+      const known = item.shapes && (field === "displacement" || (field === "stress" && stress));
+      const look = {
+        model, shapes: item.shapes, exaggeration: settings.exaggeration,
+        factors: factors ? scene.at(factors, time) : [], stressFactors: stress ? scene.at(stress, time) : [],
+        field: known ? (field === "stress" ? 2 : 1) : 0, largest: field ? (scene.table.fields[field] ?? 1) : 1,
+      };
+      const grey = theme.dark ? 0.45 : 0.72;
+      renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, 1] : [...item.colour, 1] });
+      renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, field ? 0.6 : 0.4], width: 1.3 });
+    }
+  }
+
+  /** @param {Item[]} items @param {Pose} pose */
+  drawGhost(items, pose) {
+    const { renderer, theme } = this;
+    for (const item of items)
+      if (item.shapes) {
+        renderer.draw(item.mesh, { model: matrix(pose), colour: [...theme.edge, 0.16] });
+        renderer.drawLines(item.edges, { model: matrix(pose), colour: [...theme.edge, 0.5], width: 1 });
+      }
+  }
+
+  /** @param {Pose[]} frames @param {number} time */
+  drawArrows(frames, time) {
+    const { scene, renderer, settings } = this;
+    const shown = /** @type {Record<string, boolean>} */ ({ reaction: settings.reactions, force: settings.forces, contact: settings.forces });
+    scene.table.arrows.forEach((arrow, k) => {
+      if (!shown[arrow.group]) return;
+      const largest = Math.max(...scene.table.arrows.filter((each) => shown[each.group]).map((each) => each.largest));
+      const v = scene.at(scene.vectors[k], time);
+      const size = (0.3 * this.size * length(v)) / largest;
+      if (size < 0.004 * this.size) return;
+      const p = towards(v);
+      const head = Math.min(0.045 * this.size, 0.6 * size);
+      const colour = [...GROUPS[arrow.group], 1];
+      const start = frames[arrow.frame].x;
+      const r = 0.0045 * this.size;
+      renderer.draw(this.shaft, { model: matrix({ x: start, p }, [r, r, size - head]), colour });
+      const tip = add(start, scale(size - head, unit(v)));
+      renderer.draw(this.head, { model: matrix({ x: tip, p }, [2.6 * r, 2.6 * r, head]), colour });
+    });
+  }
+
+  /** @param {Pose[]} frames @param {number} time @param {number} lasting */
+  drawTouches(frames, time, lasting) {
+    const r = 0.022 * this.size;
+    this.scene.table.touches.forEach((touch, k) => {
+      if (!this.scene.touching(k, time, lasting)) return;
+      const model = matrix(frames[touch.frame], [r, r, r]);
+      this.renderer.draw(this.ball, { model, colour: [...FLASH, 1] });
+    });
+  }
+
+  /** @param {number} time */
+  drawTrace(time) {
+    const { scene, renderer, settings } = this;
+    if (settings.trace < 0 || scene.instants < 2) return;
+    const s = settings.exaggeration;
+    if (this.traced.frame !== settings.trace || this.traced.exaggeration !== s) {
+      const points = Array.from({ length: scene.instants }, (_, k) => {
+        const t = scene.timeOf(k);
+        return scene.frame(settings.trace, scene.poses(t, s), t, s).x;
+      });
+      this.traced = { frame: settings.trace, exaggeration: s, points };
+    }
+    const { points } = this.traced;
+    const { k, x } = scene.place(time);
+    /** @type {number[]} */ const rows = [];
+    for (let i = 0; i + 1 < points.length; i++) {
+      const middle = add(points[i], scale(x, sub(points[i + 1], points[i])));
+      /** @param {number[]} a @param {number[]} b @param {number} alpha */
+      const line = (a, b, alpha) => rows.push(...a, ...b, 0, 0, ...TRACE, alpha);
+      if (i === k) line(points[i], middle, 1), line(middle, points[i + 1], 0.35);
+      else line(points[i], points[i + 1], i < k ? 1 : 0.35);
+    }
+    renderer.replace(this.path, new Float32Array(rows));
+    renderer.drawLines(this.path, { model: matrix(WORLD), width: 3, own: true });
+  }
+
+  /** @param {Pose[]} frames */
+  drawAxes(frames) {
+    const { scene, settings } = this;
+    /** @type {number[]} */ const rows = [];
+    if (settings.frames)
+      for (const frame of [WORLD, ...frames])
+        AXES.forEach((colour, c) => {
+          const end = placed(frame, [0, 1, 2].map((i) => (i === c ? 0.07 * this.size : 0)));
+          rows.push(...frame.x, ...end, 0, 0, ...colour, 1);
+        });
+    if (settings.axes)
+      for (const joint of scene.table.joints)
+        for (const axis of joint.axes) {
+          if (axis.kind === "ball") continue;
+          const frame = frames[axis.on === "parent" ? joint.parent : joint.child];
+          const d = scale(0.1 * this.size, turned(frame.p, axis.axis));
+          const x = placed(frame, axis.point);
+          rows.push(...sub(x, d), ...add(x, d), 0, 0, ...(axis.kind === "turn" ? GROUPS.reaction : TRACE), 1);
+        }
+    this.renderer.replace(this.over, new Float32Array(rows));
+    this.renderer.drawLines(this.over, { model: matrix(WORLD), width: 3, own: true, through: true });
+  }
+}
+
+/** @param {import("./scene.js").Shape} shape @returns {import("./geometry.js").Solid[]} */
+function solids(shape) {
+  if (shape.kind === "rod" && shape.from && shape.to && shape.radius)
+    return shape.plain
+      ? [rod(shape.from, shape.to, shape.radius, shape.radius, 40)]
+      : [rod(shape.from, shape.to, shape.radius, shape.radius, 14), ball(shape.from, 1.15 * shape.radius, 6), ball(shape.to, 1.15 * shape.radius, 6)];
+  if (shape.kind === "ball" && shape.at && shape.radius) return [ball(shape.at, shape.radius)];
+  if (shape.kind === "box" && shape.pose && shape.size) {
+    const pose = { x: shape.pose.slice(0, 3), p: shape.pose.slice(3) };
+    return [box(shape.size, (v) => placed(pose, v))];
+  }
+  throw new Error(`shapes of kind ${shape.kind} are unknown`);
+}
+
+/** @param {import("./geometry.js").Mesh} mesh nodes and edges by the corners of a mesh made of solids */
+function meshedPositions(mesh) {
+  /** @type {number[]} */ const x = [];
+  mesh.node.forEach((node, corner) => [0, 1, 2].forEach((c) => (x[3 * node + c] = mesh.position[3 * corner + c])));
+  return { x, edges: mesh.edges };
+}

@@ -1,0 +1,37 @@
+"""The player as code of a page: its modules joined to one script, its style, and its scene as text."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+from flexmbs.page.html import Code
+
+HERE = Path(__file__).parent
+_IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=const|class|function|async)", re.MULTILINE)
+
+
+@functools.cache
+def player_code() -> Code:
+    """Style and script of the player."""
+    style = HERE.joinpath("templates", "player.css").read_text(encoding="utf-8")
+    return Code(style, joined_modules(HERE / "js", "main"), "flexmbs.player")
+
+
+def joined_modules(folder: Path, first: str) -> str:
+    """The modules that ``first`` imports, directly or not, and itself, as one module: those that are imported come first, and
+    import and export lines are removed. Names at the top level of a module must be unique."""
+    texts: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name in texts:
+            return
+        source = folder.joinpath(f"{name}.js").read_text(encoding="utf-8")
+        for needed in _IMPORT.findall(source):
+            add(needed)
+        texts[name] = _EXPORT.sub("", _IMPORT.sub("", source))
+
+    add(first)
+    return "\n".join(texts.values())

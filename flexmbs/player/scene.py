@@ -1,0 +1,238 @@
+"""The scene of a playback: bodies with their poses, frames, joints, arrows and contacts at common instants, as one JSON text.
+
+Geometry is stored once; an instant is a pose of each body and few factors of the shapes of its surface (`surfaces`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.model.frames import GROUND, FrameRef
+from flexmbs.player.arrays import Buffer
+from flexmbs.player.arrows import arrows_of, touches_of
+from flexmbs.player.bounds import Bounds, bounds
+from flexmbs.player.instants import sampled, turn_note
+from flexmbs.player.joint_marks import axes_of
+from flexmbs.player.links import Shape, body_shapes
+from flexmbs.player.solids import Solid
+from flexmbs.player.surfaces import add_part, parts_of
+from flexmbs.player.touching import touching_shapes
+from flexmbs.system.topology import topology
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+
+FloatArray = NDArray[np.float64]
+FORMAT = "flexmbs-scene/1"
+
+
+class Extras(NamedTuple):
+    """What a scene has beside the solution: solids in place of the shapes of bodies, remarks, and whether forces are known."""
+
+    solids: Sequence[Solid] = ()
+    notes: Sequence[str] = ()
+    forces: bool = True
+
+
+NOTHING: Extras = Extras()
+
+
+def scene(solution: SolutionData, extras: Extras = NOTHING) -> dict[str, Any]:
+    """The scene as a table of JSON values; the arrays are in its text ``data``."""
+    return _Writer(solution, extras).table()
+
+
+def scene_text(table: dict[str, Any]) -> str:
+    """JSON inside an HTML page: no character ends the element or starts another."""
+    text = json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+class _Writer:
+    """One scene while it is written."""
+
+    def __init__(self, solution: SolutionData, extras: Extras) -> None:
+        self.shown, notes = sampled(solution)
+        self.notes = [*notes, *extras.notes]
+        self.buffer, self.solids, self.forces = Buffer(), extras.solids, extras.forces
+        self.names = list(solution.bodies)
+        self.motion = {name: self.shown.body(name) for name in self.names}
+        self.used = [ref for ref in solution.compiled.frames if ref.frame or ref in _attached(solution)]
+        self.numbers = {str(ref): k for k, ref in enumerate(self.used)}
+
+    def table(self) -> dict[str, Any]:
+        """The whole scene."""
+        t, model = self.shown.t, self.shown.model
+        parts, factors, fields = self._parts()
+        box = bounds(self.shown, self._points(factors))
+        bodies = [self._body(name, factors.get(name, {}), box.size) for name in self.names]
+        spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
+        rates = {name: float(np.linalg.norm(view.angular_velocity, axis=1).max()) for name, view in self.motion.items()}
+        arrows = self._arrows() if self.forces else []
+        return {
+            "format": FORMAT, "name": model.name, "time": [float(t[0]), float(t[-1]), len(t)],
+            "up": box.up.tolist(), "view": box.view.tolist(), "size": box.size,
+            "low": box.low.tolist(), "high": box.high.tolist(), "extremes": box.extremes.tolist(),
+            "ground": box.ground, "bodies": bodies, "parts": parts, "fields": fields, **self._poses(box),
+            "frames": [self._frame(ref) for ref in self.used], "joints": [self._joint(name) for name in self.shown.joints],
+            "arrows": arrows, "touches": self._touches() if self.forces else [],
+            "scenery": [self._solid(each) for each in self.solids if each.body == GROUND], "chain": self._chain(),
+            "notes": [*self.notes, *turn_note(rates, spacing)], "data": self.buffer.text(),
+        }  # fmt: skip
+
+    def _parts(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]], dict[str, float]]:
+        """Surfaces, factors of the bodies, ranges of the fields."""
+        tables: list[dict[str, Any]] = []
+        factors: dict[str, dict[str, Any]] = {}
+        largest: dict[str, float] = {}
+        for part in parts_of(self.shown):
+            table, own, fields = add_part(self.buffer, self.shown, part)
+            for name, values in own.items():
+                factors[name] = values | {"part": len(tables)}
+            tables.append(table)
+            self.notes += fields.notes
+            for key, value in (("displacement", fields.displacement), ("stress", fields.stress)):
+                if value is not None:
+                    largest[key] = max(largest.get(key, 0.0), value)
+        return tables, factors, largest
+
+    def _points(self, factors: dict[str, dict[str, Any]]) -> dict[str, FloatArray]:
+        """Points (n, 3) by which a body extends, body axes."""
+        found = {}
+        for name in self.names:
+            places = self._places(name)
+            if name in factors:
+                surface = self.shown.compiled.data[name].surface
+                assert surface is not None
+                places = np.vstack([places, surface.nodes[np.unique(surface.triangles)][::7]])
+            own = [np.asarray(solid.vertices)[::5] for solid in self.solids if solid.body == name]
+            found[name] = np.vstack([np.zeros((1, 3)), places, *own])
+        return found
+
+    def _places(self, body: str) -> FloatArray:
+        """Undeformed positions (n, 3) of the frames in use."""
+        x = [self._rest(ref)[:3] for ref in self.used if ref.body == body]
+        return np.array(x, float).reshape(-1, 3)
+
+    def _rest(self, ref: FrameRef) -> list[float]:
+        """Undeformed pose in the body: position, quaternion."""
+        x, R = frame_of(self.shown, ref)
+        return [*x.tolist(), *euler_parameters(R).tolist()]
+
+    def _body(self, name: str, factors: dict[str, Any], size: float) -> dict[str, Any]:
+        item = self.shown.model.bodies[name]
+        own = [solid for solid in self.solids if solid.body == name]
+        drawn = "part" in factors or own
+        touching = [] if drawn else self._touching(name)
+        shapes = [] if drawn else [*touching, *body_shapes(item, self._places(name), size, touching)]
+        return {"name": name, "kind": item.kind, "shapes": shapes, "solids": [self._solid(each) for each in own], **factors}
+
+    def _touching(self, name: str) -> list[Shape]:
+        """Shapes of contacts, moved from their frames to the body."""
+        found = []
+        for ref, shape in touching_shapes(self.shown.model):
+            if ref.body == name:
+                x, R = frame_of(self.shown, ref)
+                points = {key: (x + R @ np.asarray(shape[key])).tolist() for key in ("at", "from", "to") if key in shape}
+                found.append(shape | points)
+        return found
+
+    def _solid(self, solid: Solid) -> dict[str, Any]:
+        x = np.asarray(solid.vertices, float)
+        centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
+        colour = None if solid.colour is None else [float(c) for c in solid.colour][:3]
+        vertices = self.buffer.steps(x, extent / 65000.0, offset=centre.tolist())
+        return {"vertices": vertices, "triangles": self.buffer.add(solid.triangles, "i4"), "colour": colour}
+
+    def _poses(self, box: Bounds) -> dict[str, Any]:
+        """Positions (nt, bodies, 3) and quaternions (nt, bodies, 4), continuous in time."""
+        nt, n = len(self.shown.t), len(self.names)
+        position, turned = np.zeros((nt, n, 3)), np.zeros((nt, n, 4))
+        for k, view in enumerate(self.motion.values()):
+            position[:, k] = view.position
+            turned[:, k] = quaternions(view.rotation)
+        return {
+            "position": self.buffer.steps(position, 1e-6 * box.size, kind="i4", delta=True),
+            "rotation": self.buffer.steps(turned, 1.0 / 32000.0, delta=True),
+        }
+
+    def _frame(self, ref: FrameRef) -> dict[str, Any]:
+        """A frame: its body (−1 the ground), its undeformed pose there, and the present one of an elastic frame."""
+        body = self.names.index(ref.body) if ref.body != GROUND else -1
+        table: dict[str, Any] = {"name": str(ref), "body": body, "rest": self._rest(ref)}
+        if self.shown.compiled.system.frames.elastic[self.shown.compiled.frames[ref]]:
+            own, view = self.shown.frame(ref), self.motion[ref.body]
+            x = np.einsum("tji,tj->ti", view.rotation, own.position - view.position)
+            R = np.einsum("tji,tjk->tik", view.rotation, own.rotation)
+            table["moved"] = self.buffer.add(x - np.array(table["rest"][:3]), "f4")
+            table["turned"] = self.buffer.add(quaternions(R), "f4")
+        return table
+
+    def _joint(self, name: str) -> dict[str, Any]:
+        joint = self.shown.model.joints[name]
+        position = self.shown.joint(name).position
+        ends = {"parent": self.numbers[str(joint.parent)], "child": self.numbers[str(joint.child)]}
+        return {"name": name, "kind": joint.kind, **ends, "axes": axes_of(joint.motions, position)}
+
+    def _arrows(self) -> list[dict[str, Any]]:
+        arrows, notes = arrows_of(self.shown)
+        self.notes += notes
+        found = []
+        for arrow in arrows:
+            largest = float(np.abs(arrow.vector).max(initial=0.0))
+            if largest > 0.0 and np.isfinite(largest):
+                vector = self.buffer.steps(arrow.vector, largest / 32000.0, delta=True)
+                frame = self.numbers[arrow.frame]
+                found.append({"name": arrow.name, "group": arrow.group, "frame": frame, "largest": largest, "vector": vector})
+        return found
+
+    def _touches(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": each.name, "frame": self.numbers[each.frame],
+                "closed": self.buffer.add(each.closed, "u1"), "impacts": each.impacts,
+            }
+            for each in touches_of(self.shown)
+        ]  # fmt: skip
+
+    def _chain(self) -> list[list[int]]:
+        """(body, frame on its parent, frame on it) from the ground outwards: exaggerated deformation moves what follows. −1: no
+        frame, of bodies without joints."""
+        shape = self.shown.compiled.topology
+        if shape.coordinates != "joint":
+            shape = topology(self.shown.model, "joint")
+        return [
+            [self.names.index(p.body), self.numbers.get(str(p.frame_p), -1), self.numbers.get(str(p.frame_c), -1)]
+            if p.joint is not None else [self.names.index(p.body), -1, -1]
+            for p in shape.tree
+        ]  # fmt: skip
+
+
+def frame_of(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, FloatArray]:
+    """Undeformed position and axes of a frame in its body."""
+    frames, number = solution.compiled.system.frames, solution.compiled.frames[FrameRef(ref.body, ref.frame)]
+    return frames.x[number], frames.R[number].reshape(3, 3)
+
+
+def _attached(solution: SolutionData) -> set[FrameRef]:
+    """Frames of bodies and of the ground that joints, contacts and forces refer to."""
+    model = solution.model
+    found = {ref for joint in model.joints.values() for ref in (joint.parent, joint.child)}
+    found |= {ref for force in model.forces.values() for ref in force.frames()}
+    for contact in model.contacts.values():
+        found |= {ref for key in ("parent", "child") if isinstance(ref := getattr(contact, key, None), FrameRef)}
+    return {FrameRef(ref.body, ref.frame) for ref in found}
+
+
+def quaternions(rotation: FloatArray) -> FloatArray:
+    """Euler parameters (nt, 4) of matrices (nt, 3, 3) without jumps of sign."""
+    p = np.array([euler_parameters(A) for A in rotation]).reshape(-1, 4)
+    signs = np.where(np.einsum("ti,ti->t", p[1:], p[:-1]) < 0.0, -1.0, 1.0)
+    p[1:] *= np.cumprod(signs)[:, None]
+    return p

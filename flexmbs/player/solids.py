@@ -1,0 +1,51 @@
+"""Solids given by triangles, in place of the shape that a body has by its frames and its inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Solid(NamedTuple):
+    """A solid on a body or the ground: vertices (n, 3) [m] in its axes, triangles (T, 3) of their rows, colour (r, g, b), 0 to 1,
+    or None for that of the body."""
+
+    body: str
+    vertices: NDArray[np.float64]
+    triangles: NDArray[np.int64]
+    colour: Sequence[float] | None = None
+
+
+def thinned(
+    x: NDArray[np.float64], triangles: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
+    """Rows of the vertices kept, triangles of these, and the cell (m) whose vertices were joined, 0 if there are no more than
+    ``most`` triangles: vertices in one cell of a grid become the first of them."""
+    rows, own = _renumbered(triangles)
+    if len(own) <= most:
+        return rows, own, 0.0
+    cell, found = float(np.ptp(x[rows], axis=0).max()) / 250.0, own
+    while len(found) > most:
+        cell *= 1.25
+        found = _clustered(x[rows], own, cell)
+    kept, renumbered = _renumbered(found)
+    return rows[kept], renumbered, cell
+
+
+def _renumbered(triangles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rows, numbers = np.unique(triangles, return_inverse=True)
+    return rows, numbers.reshape(-1, 3).astype(np.int64)
+
+
+def _clustered(x: NDArray[np.float64], triangles: NDArray[np.int64], cell: float) -> NDArray[np.int64]:
+    """Triangles between the first vertices of the cells; those within one cell or on an edge vanish."""
+    keys = np.floor((x - x.min(axis=0)) / cell).astype(np.int64)
+    _, first, cells = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    joined = first[cells.reshape(-1)][triangles]
+    a, b, c = joined.T
+    kept = joined[(a != b) & (b != c) & (c != a)]
+    _, once = np.unique(np.sort(kept, axis=1), axis=0, return_index=True)
+    return np.asarray(kept[np.sort(once)])

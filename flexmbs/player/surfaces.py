@@ -1,0 +1,153 @@
+"""Surfaces of flexible bodies: vertices and triangles once, few shapes of displacement and stress, factors at every instant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.stress import von_mises
+from flexmbs.player.arrays import Buffer
+from flexmbs.player.decomposition import Reduced, decomposed
+from flexmbs.player.solids import thinned
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MOST_TRIANGLES = 24_000  # of one surface
+DISPLACEMENT, STRESS = 5e-4, 1e-3  # tolerances of the largest value
+
+
+class Fields(NamedTuple):
+    """Largest displacement (m) and von Mises stress (Pa, None without stresses) of the instants, and remarks."""
+
+    displacement: float
+    stress: float | None
+    notes: list[str]
+
+
+class Part(NamedTuple):
+    """One surface and the bodies that have it."""
+
+    data: FlexibleBodyData
+    bodies: list[str]
+
+
+def parts_of(solution: SolutionData) -> list[Part]:
+    """Flexible bodies with triangles, those of the same data together."""
+    parts: list[Part] = []
+    for name, data in solution.compiled.data.items():
+        if data.surface is None or not len(data.surface.triangles):
+            continue
+        same = next((part for part in parts if _alike(part.data, data)), None)
+        if same is None:
+            parts.append(Part(data, [name]))
+        else:
+            same.bodies.append(name)
+    return parts
+
+
+def add_part(buffer: Buffer, solution: SolutionData, part: Part) -> tuple[dict[str, Any], dict[str, dict[str, Any]], Fields]:
+    """The table of a surface, the factors of its bodies by their names, and the range of the fields."""
+    surface = part.data.surface
+    assert surface is not None
+    rows, triangles, notes = coarse(surface)
+    notes = [f"surface of {', '.join(part.bodies)}: {note}" for note in notes]
+    x = surface.nodes[rows]
+    centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
+    table: dict[str, Any] = {
+        "vertices": buffer.steps(x, extent / 65000.0, offset=centre.tolist()),
+        "triangles": buffer.add(triangles, "i4"),
+    }
+    elastic = np.concatenate([solution.body(name).elastic for name in part.bodies]).T
+    moved = decomposed(surface.phi[rows].reshape(-1, elastic.shape[0]), elastic, DISPLACEMENT)
+    table["shapes"] = _shapes(buffer, moved, DISPLACEMENT, 3)
+    factors = _factors(buffer, moved, part.bodies, "factors")
+    largest = _largest(moved, lambda u: np.linalg.norm(u, axis=-1), 3)
+    stress, remark = _stress(solution, part, rows)
+    notes += remark
+    if stress is None:
+        return table, factors, Fields(largest, None, notes)
+    table["stress"] = _shapes(buffer, stress, STRESS, 6)
+    for name, own in _factors(buffer, stress, part.bodies, "stress").items():
+        factors[name] |= own
+    return table, factors, Fields(largest, _largest(stress, von_mises, 6), notes)
+
+
+def coarse(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
+    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface of many triangles is thinned, by its own
+    nodes."""
+    rows, triangles, cell = thinned(surface.nodes, surface.triangles, MOST_TRIANGLES)
+    if not cell:
+        return rows, triangles, []
+    return rows, triangles, [f"{len(triangles)} of {len(surface.triangles)} triangles, nodes in cells of {cell:.2g} m joined"]
+
+
+def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
+    if a is b:
+        return True
+    assert a.surface is not None
+    assert b.surface is not None
+    pairs = [(a.surface.nodes, b.surface.nodes), (a.surface.phi, b.surface.phi), (a.surface.triangles, b.surface.triangles)]
+    if (a.stress is None) != (b.stress is None):
+        return False
+    if a.stress is not None and b.stress is not None:
+        if a.stress.initial is not None or b.stress.initial is not None or a.stress.interfaces != b.stress.interfaces:
+            return False
+        pairs += [(a.stress.rows, b.stress.rows), (a.stress.modes, b.stress.modes), (a.stress.correction, b.stress.correction)]
+    return all(x is y or np.array_equal(x, y) for x, y in pairs)
+
+
+def _stress(solution: SolutionData, part: Part, rows: IntArray) -> tuple[Reduced | None, list[str]]:
+    """The stress at the vertices; None without stress modes there. Of a node shared by materials that of the first."""
+    stress = part.data.stress
+    if stress is None:
+        return None, []
+    place = _rows_of_stress(stress.rows, rows)
+    if place is None:
+        return None, [f"stress of {', '.join(part.bodies)}: not known on its whole surface, not shown"]
+    try:
+        views = [solution.body(name).stress for name in part.bodies]
+        shapes, factors = views[0].shapes(place), np.concatenate([view.factors for view in views], axis=1)
+    except InputError as error:
+        return None, [f"stress of {', '.join(part.bodies)} is not shown: {error}"]
+    return decomposed(shapes.reshape(-1, shapes.shape[2]), factors, STRESS), []
+
+
+def _rows_of_stress(known: IntArray, wanted: IntArray) -> IntArray | None:
+    order = np.argsort(known, kind="stable")
+    at = np.searchsorted(known, wanted, sorter=order)
+    place = order[np.minimum(at, len(order) - 1)] if len(order) else np.zeros(0, np.int64)
+    return place if len(place) and np.array_equal(known[place], wanted) else None
+
+
+def _shapes(buffer: Buffer, field: Reduced, tolerance: float, components: int) -> dict[str, Any]:
+    """Columns as integers (r, vertices, components)."""
+    r = field.columns.shape[1]
+    largest = float(np.abs(field.columns).max(initial=0.0))
+    values = field.columns.reshape(field.columns.shape[0] // components, components, r).transpose(2, 0, 1)
+    return buffer.steps(values, tolerance * largest / max(r, 1))
+
+
+def _factors(buffer: Buffer, field: Reduced, bodies: list[str], key: str) -> dict[str, dict[str, Any]]:
+    """Factors (instants, r) of every body."""
+    own = np.split(field.factors.T, len(bodies))
+    return {name: {key: buffer.steps(values, 1.0 / 32000.0, delta=True)} for name, values in zip(bodies, own)}
+
+
+def _largest(field: Reduced, measure: Any, components: int) -> float:
+    """Largest value over vertices and instants."""
+    n, r = field.columns.shape
+    columns = field.columns.astype(np.float32).reshape(n // components, components, r)
+    factors, most = field.factors.astype(np.float32), 0.0
+    for block in np.array_split(columns, max(1, columns.shape[0] * factors.shape[1] // 400_000)):
+        if len(block) and factors.size:
+            most = max(most, float(measure(np.einsum("nck,kt->ntc", block, factors, optimize=True)).max()))
+    return most

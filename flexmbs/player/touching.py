@@ -1,0 +1,44 @@
+"""Shapes that touch: spheres and wheels of contacts and rolling, by their kinds, in the axes of their frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flexmbs.model.frames import FrameRef
+from flexmbs.model.model import ModelData
+from flexmbs.player.links import Shape
+
+Places = list[tuple[FrameRef, Shape]]
+TREAD = 0.06  # half the width of a wheel by its radius
+
+
+def touching_shapes(model: ModelData) -> Places:
+    """Frames and the shapes on them."""
+    items = [*model.contacts.values(), *model.joints.values()]
+    return [place for item in items if item.kind in SHAPES for place in SHAPES[item.kind](item)]
+
+
+def _ball(radius: float) -> Shape:
+    return {"kind": "ball", "at": [0.0, 0.0, 0.0], "radius": radius}
+
+
+def _sphere_on_child(item: Any) -> Places:
+    return [(item.child, _ball(item.radius))] if item.radius > 0.0 else []
+
+
+def _two_spheres(item: Any) -> Places:
+    ends = ((item.parent, item.radius_parent), (item.child, item.radius_child))
+    return [(ref, _ball(radius)) for ref, radius in ends if radius > 0.0]
+
+
+def _wheel(item: Any) -> Places:
+    half = max(TREAD * item.radius, item.rim) * np.asarray(item.axis, float)
+    return [(item.child, {"kind": "rod", "from": (-half).tolist(), "to": half.tolist(), "radius": item.radius, "plain": True})]
+
+
+SHAPES: dict[str, Callable[[Any], Places]] = {
+    "sphere-plane": _sphere_on_child, "sphere-sphere": _two_spheres, "rolling-sphere": _sphere_on_child, "rolling-disc": _wheel,
+}  # fmt: skip

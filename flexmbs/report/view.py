@@ -1,0 +1,70 @@
+"""A page with the player alone: a motion, or a model at its start."""
+
+from __future__ import annotations
+
+import html
+import os
+import pathlib
+import sys
+import tempfile
+import webbrowser
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flexmbs import __version__
+from flexmbs.files.output import write_text
+from flexmbs.page.html import Picture, rendered
+from flexmbs.page.style import png_image
+from flexmbs.player.markup import player_code
+from flexmbs.player.scene import NOTHING, Extras, scene, scene_text
+from flexmbs.report.pictures import motion_picture
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+
+HEIGHT = 780  # pixels in a notebook
+CAPTION = "Bodies at equal time intervals, the last one darkest."
+
+
+@dataclass(frozen=True)
+class View:
+    """A page in three dimensions, ``text`` in HTML: a notebook displays it, `open` shows it in a browser, `save` writes it."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return f"<View: a page of {len(self.text) / 1e6:.1f} MB; .save(path) writes it, .open() shows it in a browser>"
+
+    def _repr_html_(self) -> str:
+        """The page as a frame inside a notebook."""
+        frame = f'<iframe srcdoc="{html.escape(self.text)}" width="100%" height="{HEIGHT}" style="border:0" '
+        return frame + 'sandbox="allow-scripts allow-downloads" title="flexmbs"></iframe>'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page. Raises MachineError."""
+        write_text(path, self.text)
+
+    def open(self) -> pathlib.Path:
+        """Show the page in the browser of the system; the path of the file, which remains in the folder of temporary files."""
+        path = pathlib.Path(tempfile.mkdtemp(prefix="flexmbs-")) / "view.html"
+        self.save(path)
+        webbrowser.open(path.as_uri())
+        return path
+
+
+def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
+    """The page of a solution."""
+    still = Picture(png_image(motion_picture(solution), dpi=110), "The mechanism", CAPTION)
+    provenance = solution.run.provenance
+    text = rendered(
+        "flexmbs.report", "view.html", player_code(), version=__version__, date=str(provenance.get("date", "")),
+        name=solution.model.name, tiles=[], still=still, scene=scene_text(scene(solution, extras)),
+    )  # fmt: skip
+    return View(text)
+
+
+def shown(made: View, browser: bool | None) -> View:
+    """The view, opened in a browser if ``browser``; None: unless a notebook displays it."""
+    if browser or (browser is None and "ipykernel" not in sys.modules):
+        made.open()
+    return made

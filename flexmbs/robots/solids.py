@@ -1,0 +1,103 @@
+"""Visual elements of links as solids: primitives, and meshes read from their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.files.inputs import check_regular
+from flexmbs.model.frames import GROUND, Frame, FrameRef
+from flexmbs.model.model import ModelData
+from flexmbs.player.solids import Solid, thinned
+from flexmbs.robots.visuals import Visual
+
+MOST_TRIANGLES = 6000  # of one mesh
+SIDES = 24
+Mesh = tuple[np.ndarray, np.ndarray]
+
+
+def solids_of(model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str, FrameRef]) -> tuple[list[Solid], list[str]]:
+    """Solids in the axes of the bodies that carry the links, and remarks about visuals that cannot be shown."""
+    found: list[Solid] = []
+    notes: list[str] = []
+    for visual in visuals:
+        ref = frames.get(visual.link) or FrameRef(visual.link)
+        try:
+            x, triangles = _mesh(visual) if visual.kind == "mesh" else PRIMITIVES[visual.kind](visual.size)
+        except (InputError, OSError) as error:
+            notes.append(f"visual of link {visual.link} is not shown: {error}")
+            continue
+        rows, few, _ = thinned(x, triangles, MOST_TRIANGLES)
+        placed = _placed(_place(model, ref), _placed(visual.origin, x[rows]))
+        found.append(Solid(ref.body, placed, few, visual.colour[:3] if visual.colour else None))
+    return found, notes
+
+
+def _place(model: ModelData, ref: FrameRef) -> Frame:
+    """The frame of a link on the body that carries it."""
+    if not ref.frame:
+        return Frame()
+    frames = model.frames if ref.body == GROUND else model.bodies[ref.body].frames  # type: ignore[attr-defined]
+    return frames[ref.frame]  # type: ignore[no-any-return]
+
+
+def _placed(place: Frame, x: np.ndarray) -> np.ndarray:
+    return np.asarray(x @ np.asarray(place.rotation).T + np.asarray(place.position))
+
+
+def _mesh(visual: Visual) -> Mesh:
+    """The triangles of a file. Raises InputError, OSError."""
+    import meshio
+
+    assert visual.file is not None
+    check_regular(visual.file)
+    if not visual.file.exists():
+        raise InputError(f"no file '{visual.file}'")
+    if visual.file.suffix.lower() not in (".stl", ".obj", ".ply", ".off"):
+        raise InputError(f"{visual.file.name}: meshes of this kind are not read; STL, OBJ, PLY and OFF are")
+    try:
+        mesh = meshio.read(visual.file)
+    except (Exception, SystemExit) as error:  # meshio raises its own, and others for damaged files
+        raise InputError(f"{visual.file.name}: cannot be read ({error})") from None
+    faces = [cells.data for cells in mesh.cells if cells.type == "triangle"]
+    faces += [cells.data[:, pick] for cells in mesh.cells if cells.type == "quad" for pick in ([0, 1, 2], [0, 2, 3])]
+    if not faces or not sum(map(len, faces)):
+        raise InputError(f"{visual.file.name}: has no triangles")
+    points, same = np.unique(np.asarray(mesh.points, float), axis=0, return_inverse=True)
+    triangles = same.reshape(-1)[np.concatenate(faces).astype(np.int64)]
+    return points * np.asarray(visual.scale), triangles
+
+
+def _box(size: tuple[float, ...]) -> Mesh:
+    signs = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    return signs * np.asarray(size), np.array([corner for a, b, c, d in faces for corner in ((a, b, c), (a, c, d))])
+
+
+def _revolved(outline: np.ndarray) -> Mesh:
+    """The solid of a profile (n, 2) of radius and height, from the axis to the axis."""
+    turn = 2.0 * np.pi * np.arange(SIDES) / SIDES
+    rings = [np.stack([r * np.cos(turn), r * np.sin(turn), np.full(SIDES, z)], axis=1) for r, z in outline]
+    k = np.arange(SIDES)
+    pairs = [(i * SIDES + k, i * SIDES + (k + 1) % SIDES, SIDES) for i in range(len(outline) - 1)]
+    quads = [np.stack([a, b, b + n, a + n], axis=1) for a, b, n in pairs]
+    triangles = np.concatenate([quad[:, pick] for quad in quads for pick in ([0, 1, 2], [0, 2, 3])])
+    points, same = np.unique(np.round(np.concatenate(rings), 12), axis=0, return_inverse=True)
+    joined = same.reshape(-1)[triangles]
+    a, b, c = joined.T
+    return points, joined[(a != b) & (b != c) & (c != a)]
+
+
+def _cylinder(size: tuple[float, ...]) -> Mesh:
+    radius, length = size
+    return _revolved(np.array([(0.0, -0.5 * length), (radius, -0.5 * length), (radius, 0.5 * length), (0.0, 0.5 * length)]))
+
+
+def _sphere(size: tuple[float, ...]) -> Mesh:
+    u = np.linspace(0.0, np.pi, SIDES // 2 + 1)
+    return _revolved(size[0] * np.stack([np.sin(u), -np.cos(u)], axis=1))
+
+
+PRIMITIVES: dict[str, Callable[[tuple[float, ...]], Mesh]] = {"box": _box, "cylinder": _cylinder, "sphere": _sphere}

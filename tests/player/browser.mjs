@@ -1,0 +1,99 @@
+// Opens a page in a browser without a screen and reports what it saw as JSON: node browser.mjs BROWSER EXECUTABLE PAGE FOLDER
+import { createRequire } from "node:module";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [browserName, executablePath, page_, modules] = process.argv.slice(2);
+const puppeteer = createRequire(path.join(path.resolve(modules), "x.js"))("puppeteer-core");
+const args = browserName === "chrome" ? ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--window-size=1280,720"] : ["--width=1280", "--height=720"];
+const browser = await puppeteer.launch({ browser: browserName, executablePath, args, headless: browserName === "chrome" || !process.env.DISPLAY, defaultViewport: null, extraPrefsFirefox: { "webgl.force-enabled": true, "gfx.webrender.all": false } });
+const seen = { messages: [], requests: [] };
+try {
+  const page = await browser.newPage();
+  page.on("console", (message) => ["error", "warn"].includes(message.type()) && !message.text().includes("ReadPixels") && seen.messages.push(message.text())); // the test reads them
+  page.on("pageerror", (error) => seen.messages.push(String(error)));
+  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
+  await page.goto(pathToFileURL(page_).href);
+  Object.assign(seen, await page.evaluate(looked));
+} finally {
+  await browser.close();
+}
+console.log(JSON.stringify(seen));
+
+// runs in the page
+async function looked() {
+  const root = document.querySelector(".player");
+  for (let k = 0; k < 600 && !root.classList.contains("live") && !root.querySelector('[data-player="note"]').textContent; k++)
+    await new Promise((done) => setTimeout(done, 100));
+  const player = root.player;
+  if (!player) return { live: false, note: root.querySelector('[data-player="note"]').textContent };
+  const { clock, scene, viewer, canvas } = player;
+  const gl = viewer.renderer.gl;
+  const pixels = () => {
+    player.draw();
+    const values = new Uint8Array(4 * canvas.width * canvas.height);
+    gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, values);
+    return values;
+  };
+  const different = (a, b) => {
+    let n = 0;
+    for (let i = 0; i < a.length; i += 4) if (Math.abs(a[i] - b[i]) + Math.abs(a[i + 1] - b[i + 1]) + Math.abs(a[i + 2] - b[i + 2]) > 24) n++;
+    return n / (a.length / 4);
+  };
+  const colours = (values) => {
+    const found = new Map();
+    for (let i = 0; i < values.length; i += 4) {
+      const key = `${values[i]},${values[i + 1]},${values[i + 2]}`;
+      found.set(key, (found.get(key) ?? 0) + 1);
+    }
+    return found;
+  };
+  const told = [];
+  document.addEventListener("flexmbs:time", (event) => told.push(event.detail.time));
+  const first = pixels();
+  clock.seek(scene.end);
+  const last = pixels();
+  document.dispatchEvent(new CustomEvent("flexmbs:seek", { detail: { time: 0.5 * (scene.start + scene.end) } }));
+  player.look("top");
+  const top = pixels();
+  player.look("front");
+  viewer.settings.grid = viewer.settings.joints = false;
+  const fields = {};
+  for (const field of ["displacement", "stress"]) {
+    if (!scene.table.fields[field]) continue;
+    player.colour(field);
+    for (const items of viewer.items) for (const item of items) item.shapes ? (item.edges.count = 0) : (item.edges.count = item.mesh.count = 0); // surfaces alone
+    const values = pixels();
+    const table = new Uint8Array(1024);
+    const frame = gl.createFramebuffer(); // the colours of the legend, as the card has them
+    gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+    gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, viewer.renderer.scale, 0);
+    gl.readPixels(0, 0, 256, 1, gl.RGBA, gl.UNSIGNED_BYTE, table);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    const known = new Set();
+    for (let i = 0; i < 256; i++) known.add(`${table[4 * i]},${table[4 * i + 1]},${table[4 * i + 2]}`);
+    const background = viewer.theme.background.map((c) => Math.round(255 * c)).join(",");
+    let inside = 0, body = 0;
+    for (const [colour, n] of colours(values)) if (colour !== background) (body += n), known.has(colour) && (inside += n);
+    fields[field] = { inside, body, kinds: [...colours(values).keys()].filter((c) => known.has(c)).length };
+  }
+  player.colour("");
+  canvas.focus();
+  const press = (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  press("Home");
+  const home = clock.time;
+  press("ArrowRight");
+  const stepped = clock.time;
+  press("End");
+  const end = clock.time;
+  press(" ");
+  const playing = clock.playing;
+  await new Promise((done) => setTimeout(done, 400));
+  const later = clock.time;
+  press(" ");
+  return {
+    live: true, shown: colours(first).size, moved: different(first, last), turned: different(last, top), fields, told: told.slice(0, 2),
+    home, stepped, end, playing, later, paused: !clock.playing, step: scene.timeOf(1), label: canvas.getAttribute("aria-label"),
+    stored: scene.table.bodies.map((body, k) => (body.part === undefined ? [] : scene.vertices(k, scene.timeOf(2), 1).slice(0, 4))),
+  };
+}

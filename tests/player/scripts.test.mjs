@@ -1,0 +1,179 @@
+// Modules of the player by themselves: node --test.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { deflateSync } from "node:zlib";
+import { decoded, inflated } from "../../flexmbs/player/js/arrays.js";
+import { Camera } from "../../flexmbs/player/js/camera.js";
+import { Clock, fittingSpeed } from "../../flexmbs/player/js/clock.js";
+import { SCALES, table } from "../../flexmbs/player/js/colours.js";
+import { ball, box, joined, meshed, rod } from "../../flexmbs/player/js/geometry.js";
+import { valueAt } from "../../flexmbs/player/js/plots.js";
+import { Scene } from "../../flexmbs/player/js/scene.js";
+import { compose, inverse, multiple, placed, product, towards, turned } from "../../flexmbs/player/js/vectors.js";
+
+const near = (a, b, tolerance = 1e-9) => a.forEach((x, k) => assert.ok(Math.abs(x - b[k]) <= tolerance, `${a} is not ${b}`));
+const turn = (axis, angle) => [Math.cos(angle / 2), ...axis.map((c) => c * Math.sin(angle / 2))];
+
+test("a quarter turn about z takes x to y", () => {
+  near(turned(turn([0, 0, 1], Math.PI / 2), [1, 0, 0]), [0, 1, 0]);
+  near(turned(product(turn([0, 0, 1], Math.PI / 2), turn([1, 0, 0], Math.PI / 2)), [0, 1, 0]), [0, 0, 1]);
+});
+
+test("a pose and its inverse cancel; a third of a rotation, three times, is the rotation", () => {
+  const pose = { x: [1, 2, 3], p: turn([0.6, 0, 0.8], 1.1) };
+  const none = compose(pose, inverse(pose));
+  near([...none.x, ...none.p], [0, 0, 0, 1, 0, 0, 0]);
+  near(placed(inverse(pose), placed(pose, [4, 5, 6])), [4, 5, 6]);
+  const third = multiple(pose.p, 1 / 3);
+  near(product(third, product(third, third)), pose.p);
+  for (const d of [[0, 0, 1], [0, 0, -1], [0.6, -0.8, 0]]) near(turned(towards(d), [0, 0, 1]), d, 1e-6);
+});
+
+test("arrays are decoded from their bytes by significance", async () => {
+  // integers 1, −2, 515 as low bytes then high bytes, then as differences along the first axis
+  const bytes = Buffer.from([0x01, 0xfe, 0x03, 0x00, 0xff, 0x02]);
+  const buffer = await inflated(deflateSync(bytes).toString("base64"));
+  near([...decoded(buffer, { kind: "i2", shape: [3, 1], at: 0, step: 0.5, offset: [10] })], [10.5, 9, 267.5]);
+  near([...decoded(buffer, { kind: "i2", shape: [3, 1], at: 0, step: 1, offset: [0], delta: true })], [1, -1, 514]);
+});
+
+test("views look along the axes, with up upwards, and fit holds every point", () => {
+  const camera = new Camera([0, 0, 1]);
+  camera.named("front");
+  near(camera.eyeward, [0, -1, 0]);
+  near(camera.screen[0], [1, 0, 0]);
+  near(camera.screen[1], [0, 0, 1]);
+  camera.named("right");
+  near(camera.eyeward, [1, 0, 0]);
+  camera.named("top");
+  near(camera.eyeward, [0, 0, 1]);
+  near(camera.screen[1], [0, 1, 0]);
+  camera.lookFrom([1, -2, 0.5]);
+  near(camera.eyeward, [1, -2, 0.5].map((c) => c / Math.hypot(1, -2, 0.5)));
+  const points = [[0, 0, 0], [3, 0, 0], [0, 2, 0], [0, 0, 1], [3, 2, 1]];
+  for (const aspect of [0.5, 2]) {
+    camera.aspect = aspect;
+    camera.fit(points);
+    const m = camera.matrix(5);
+    let most = 0;
+    for (const p of points) {
+      const [x, y, , w] = [0, 1, 2, 3].map((r) => m[r] * p[0] + m[4 + r] * p[1] + m[8 + r] * p[2] + m[12 + r]);
+      assert.ok(w > 0 && Math.abs(x / w) <= 1 && Math.abs(y / w) <= 1);
+      most = Math.max(most, Math.abs(x / w), Math.abs(y / w));
+    }
+    assert.ok(most > 0.6);
+  }
+});
+
+test("the clock plays, loops, stops and tells", () => {
+  const told = [];
+  const target = new EventTarget();
+  target.addEventListener("flexmbs:time", (event) => told.push(event.detail.time));
+  const clock = new Clock(1, 3, target);
+  assert.equal(clock.speed, 1);
+  clock.seek(9);
+  assert.equal(clock.time, 3);
+  clock.play(true, 0);
+  assert.equal(clock.time, 1); // from the start again
+  clock.tick(200);
+  assert.ok(Math.abs(clock.time - 1.2) < 1e-12);
+  clock.tick(100_000); // the page was hidden: a quarter of a second at most
+  assert.ok(Math.abs(clock.time - 1.45) < 1e-12);
+  clock.seek(2.9);
+  clock.tick(100_200);
+  assert.ok(Math.abs(clock.time - 1.1) < 1e-12);
+  clock.loop = false;
+  clock.seek(2.95);
+  clock.tick(100_400);
+  assert.deepEqual([clock.time, clock.playing], [3, false]);
+  assert.equal(told.at(-1), 3);
+  assert.equal(fittingSpeed(0.05), 0.01);
+  assert.equal(fittingSpeed(600), 100);
+});
+
+test("values of curves are linear between their points, and those at the ends beyond", () => {
+  const t = Float64Array.from([0, 1, 1, 3]);
+  const y = Float64Array.from([0, 2, 4, 8]);
+  near([-1, 0, 0.25, 1, 2, 3, 9].map((x) => valueAt(t, y, x)), [0, 0, 0.5, 4, 6, 8, 8]);
+});
+
+test("the colours of a field start and end as its legend does", () => {
+  for (const scale of Object.values(SCALES)) {
+    const colours = table(scale);
+    const hex = (k) => `#${[0, 1, 2].map((c) => colours[4 * k + c].toString(16).padStart(2, "0")).join("")}`;
+    assert.equal(hex(0), scale[0]);
+    assert.equal(hex(255), scale.at(-1));
+  }
+});
+
+test("solids are closed, point outwards, and have the edges of their creases", () => {
+  for (const [solid, volume, edges] of [[box([1, 2, 3], (v) => v), 6, 12], [rod([0, 0, 0], [0, 0, 2], 1), 6.18, 40], [ball([1, 1, 1], 1), 4.1, 0]]) {
+    const mesh = joined([solid]);
+    let sum = 0;
+    for (let i = 0; i < mesh.index.length; i += 3) {
+      const [a, b, c] = [0, 1, 2].map((k) => [0, 1, 2].map((j) => mesh.position[3 * mesh.index[i + k] + j]));
+      sum += a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
+    }
+    assert.ok(Math.abs(sum / 6 - volume) < 0.03 * volume, `volume ${sum / 6}`);
+    assert.equal(mesh.edges.length / 2, edges);
+  }
+  const split = meshed([0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1], [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]);
+  assert.equal(split.node.length, 12); // three normals at each corner of a tetrahedron
+});
+
+const empty = { kind: "u1", shape: [0], at: 0 };
+function pendulum() {
+  // one body that moves from x = 0 to 1 and turns by a half turn about z; a frame whose elastic displacement grows to 0.1
+  const position = Float32Array.from([0, 0, 0, 1, 0, 0]);
+  const rotation = Float32Array.from([1, 0, 0, 0, Math.SQRT1_2, 0, 0, Math.SQRT1_2]);
+  const moved = Float32Array.from([0, 0, 0, 0, 0.1, 0]);
+  const still = Float32Array.from([1, 0, 0, 0, 1, 0, 0, 0]);
+  const parts = [];
+  let at = 0;
+  const add = (values, shape) => {
+    const bytes = new Uint8Array(values.buffer);
+    const planes = new Uint8Array(bytes.length);
+    for (let i = 0; i < values.length; i++) for (let b = 0; b < 4; b++) planes[b * values.length + i] = bytes[4 * i + b];
+    parts.push(planes);
+    at += planes.length;
+    return { kind: "f4", shape, at: at - planes.length };
+  };
+  const table = {
+    format: "flexmbs-scene/1", name: "", time: [0, 2, 2], up: [0, 0, 1], size: 1, bodies: [{ name: "a", kind: "rigid", shapes: [], solids: [] }],
+    position: add(position, [2, 1, 3]), rotation: add(rotation, [2, 1, 4]), parts: [], fields: {}, arrows: [],
+    frames: [{ name: "a/tip", body: 0, rest: [1, 0, 0, 1, 0, 0, 0], moved: add(moved, [2, 3]), turned: add(still, [2, 4]) },
+             { name: "ground", body: -1, rest: [0, 0, 0, 1, 0, 0, 0] }],
+    touches: [{ name: "stop", frame: 0, closed: { ...empty, shape: [2], at: 0 }, impacts: [1.5] }], joints: [], chain: [[0, 1, 0]], notes: [],
+  };
+  const closed = new Uint8Array([0, 1]);
+  table.touches[0].closed.at = at;
+  const buffer = new Uint8Array(at + 2);
+  let end = 0;
+  for (const part of [...parts, closed]) buffer.set(part, end), (end += part.length);
+  return new Scene(table, buffer.buffer);
+}
+
+test("poses and elastic frames are linear between the instants", () => {
+  const scene = pendulum();
+  near(scene.pose(0, 1).x, [0.5, 0, 0]);
+  near(turned(scene.pose(0, 2).p, [1, 0, 0]), [0, 1, 0], 1e-6);
+  near(scene.frame(0, scene.poses(2, 1), 2, 1).x, [0.9, 1, 0], 1e-6); // (1, 0.1) turned, from x = 1
+  assert.equal(scene.nearest(1.2), 1);
+  assert.equal(scene.timeOf(1), 2);
+});
+
+test("with exaggerated deformation the frame at the joint stays where the joint is", () => {
+  const scene = pendulum();
+  for (const s of [0, 1, 7]) {
+    const here = scene.frame(0, scene.poses(2, s), 2, s).x;
+    near(here, scene.frame(0, scene.poses(2, 1), 2, 1).x, 1e-6);
+  }
+});
+
+test("contacts show while closed and after an impact", () => {
+  const scene = pendulum();
+  assert.deepEqual([0.2, 1.8, 1.51, 1.49].map((t) => scene.touching(0, t, 0.05)), [false, true, true, true]);
+  const apart = pendulum();
+  apart.closed[0].fill(0);
+  assert.deepEqual([1.49, 1.5, 1.54, 1.56].map((t) => apart.touching(0, t, 0.05)), [false, true, true, false]);
+});

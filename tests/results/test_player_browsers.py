@@ -1,0 +1,89 @@
+"""Reports in real browsers: Chromium without a screen, Firefox on a virtual one; skipped where a browser, node or puppeteer-core
+is missing. FLEXMBS_NODE_MODULES names the folder of puppeteer-core, as `npm install puppeteer-core` makes it."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_player_scripts import MODULES, NODE, TESTS
+from test_stress import mechanism, stressed_beam
+
+import flexmbs as fm
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FIREFOX, SCREEN = shutil.which("firefox-esr") or shutil.which("firefox"), shutil.which("xvfb-run")
+BROWSERS = {"chrome": CHROMIUM, "firefox": FIREFOX}
+needs_node = pytest.mark.skipif(
+    NODE is None or not (MODULES / "puppeteer-core").exists(), reason="puppeteer-core is not installed"
+)
+PIXELS = 300
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, fm.Solution]:
+    plain = "<script>alert(1)<img src=x onerror=alert(2)>"
+    model = mechanism(stressed_beam())
+    model.add(fm.Revolute("nasty", model.bodies["other"].handle()["tip"], model.add(rod(plain)), axis="x"))
+    solution = fm.simulate(model, t_end=0.2, step=0.002)
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    solution.report(path)
+    return path, solution
+
+
+def rod(name: str) -> fm.RigidBody:
+    return fm.RigidBody(name, mass=0.1, inertia=(1e-3, 1e-3, 1e-3), frames={"end": (0.3, 0.0, 0.0)})
+
+
+def seen(browser: str, path: Path, *, screen: bool) -> dict[str, Any]:
+    """What `browser.mjs` reports."""
+    wrapped = [str(SCREEN), "-a", "-s", "-screen 0 1280x900x24"] if screen else []
+    command = [*wrapped, str(NODE), str(TESTS / "browser.mjs"), browser, str(BROWSERS[browser]), str(path), str(MODULES.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+
+
+@needs_node
+@pytest.mark.parametrize("browser", BROWSERS)
+def test_the_report_plays(browser: str, report: tuple[Path, fm.Solution]) -> None:
+    if not BROWSERS[browser] or (browser == "firefox" and not SCREEN):
+        pytest.skip(f"{browser} is not installed, or no virtual screen for it")
+    path, solution = report
+    found = seen(browser, path, screen=browser == "firefox")
+    assert (found["messages"], found["requests"]) == ([], [])
+    assert found["live"], found["note"]
+    assert found["shown"] > 50  # colours: the picture is not blank
+    assert found["moved"] > 0.005
+    assert found["turned"] > 0.005
+    for field in ("displacement", "stress"):
+        pixels = found["fields"][field]
+        assert pixels["body"] > PIXELS
+        assert pixels["inside"] > 0.85 * pixels["body"], field  # the others are mixed at the silhouettes
+        assert pixels["kinds"] > 10
+    middle = 0.5 * (solution.t[0] + solution.t[-1])
+    np.testing.assert_allclose(found["told"], [solution.t[-1], middle])
+    np.testing.assert_allclose([found["home"], found["stepped"], found["end"]], [0.0, found["step"], solution.t[-1]])
+    assert found["playing"]
+    assert found["paused"]
+    assert 0.0 < found["later"] < solution.t[-1]
+    assert "3 bodies" in found["label"]
+    for body, stored in zip(solution.bodies, found["stored"]):
+        if stored:
+            surface, view = solution.compiled.data[body].surface, solution.body(body)
+            assert surface is not None
+            local = surface.nodes[:4] + np.einsum("nak,k->na", surface.phi[:4], view.elastic[2])
+            np.testing.assert_allclose(stored, local @ view.rotation[2].T + view.position[2], atol=1e-4)
+
+
+@needs_node
+@pytest.mark.skipif(FIREFOX is None, reason="Firefox is not installed")
+def test_without_webgl_the_still_picture_stays(report: tuple[Path, fm.Solution]) -> None:
+    found = seen("firefox", report[0], screen=False)
+    if found["live"]:
+        pytest.skip("Firefox has WebGL 2 without a screen here")
+    assert "WebGL 2 is not available" in found["note"]
+    assert (found["messages"], found["requests"]) == ([], [])
