@@ -16,6 +16,7 @@ from flexmbs.results.state import State
 from flexmbs.studies.evaluate import evaluate
 from flexmbs.studies.free_bodies import bias_rates
 from flexmbs.studies.jacobians import body_jacobian
+from flexmbs.system.topology import topology
 from flexmbs.system.trajectory import RunInfo, Trajectory
 
 G = 9.81
@@ -179,6 +180,24 @@ def test_drives_that_stay_rows_are_named() -> None:
         assert solution.drive(name).torque == pytest.approx(other.drive(name).torque, rel=1e-4)
     model.drives["shoulder drive"] = fm.Drive("shoulder drive", "shoulder", fm.Ramp(rate=2.0, start=0.1, end=0.2, value0=0.4))
     assert "velocity jumps" in str(in_coordinates(*consistent_state(model), "rheonomic")[0].topology.notes())
+
+
+def test_what_acts_on_a_driven_coordinate_keeps_its_row() -> None:
+    """Forces, limits, rotors and couplings on the coordinate, rigid contacts anywhere; not on other coordinates."""
+
+    def rows(*items: object) -> dict[str, str]:
+        model = pendulum_on_slider()
+        for item in items:
+            model.add(item)  # type: ignore[call-overload]
+        return topology(model, "rheonomic").rows
+
+    assert rows() == {}
+    assert rows(fm.JointTorque("motor", "hinge", lambda t, x, v: -x)) == {}
+    assert rows(fm.JointTorque("motor", "slide", lambda t, x, v: -x)) == {"drive": "force motor acts on joint slide"}
+    stop = fm.JointLimit("stop", "slide", lower=-1.0, law=fm.HuntCrossley(stiffness=1e4, damping=0.1))
+    assert rows(stop) == {"drive": "contact stop acts on joint slide"}
+    assert rows(fm.JointLimit("stop", "hinge", lower=-3.0)) == {"drive": "contact stop is rigid"}
+    assert rows(fm.RotorInertia("rotor", "slide", inertia=0.1, ratio=3.0)) == {"drive": "rotor rotor acts on joint slide"}
 
 
 def test_what_takes_no_functions_of_time_is_refused() -> None:
