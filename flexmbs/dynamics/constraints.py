@@ -272,21 +272,24 @@ def prescribed_motions(system, work, t):
 
 
 @part
-def prescribed_effort(system, work, q, d):
-    """u · f^p: force or torque of the prescribed coordinate d by inverse dynamics, from the wrench through its joint (theory,
-    section 20)."""
-    rows, tree, through = system.prescribed, system.tree, work.motion.through
+def prescribed_effort(system, work, q, d, wrench):
+    """u · f^p: force or torque of the prescribed coordinate d by inverse dynamics, from the ``wrench`` (f, n) through its joint
+    at the child's frame, axes of that frame (theory, section 20)."""
+    rows, tree = system.prescribed, system.tree
     i = rows.body[d]
+    f, n = wrench
     v, w = prescribed_direction(work.joints, tree.joint[i], rows.motion[d], q, tree.q_at[i])
-    return dot(v, load3_at(through, i, 0)) + dot(w, load3_at(through, i, 3))
+    return dot(v, f) + dot(w, n)
 
 
 @called
 def prescribed_power(system, work, q):
     """Σ f^p · u ḟ (W): power of the drives of prescribed coordinates (theory, section 49)."""
+    rows, through = system.prescribed, work.motion.through
     power = 0.0
-    for d in range(system.prescribed.law.shape[0]):
-        power += prescribed_effort(system, work, q, d) * work.joints.rate[system.prescribed.motion[d], 0]
+    for d in range(rows.law.shape[0]):
+        wrench = load3_at(through, rows.body[d], 0), load3_at(through, rows.body[d], 3)
+        power += prescribed_effort(system, work, q, d, wrench) * work.joints.rate[rows.motion[d], 0]
     return power
 
 

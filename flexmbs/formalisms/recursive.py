@@ -17,13 +17,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from flexmbs.algebra.small import largest, split_solution
+from flexmbs.algebra.se3 import wrench_to_child
+from flexmbs.algebra.small import largest, load3_at, load9_at, split_solution
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of, words_of
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry, tree_rotors
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (
-    DENSE, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, SchurComplement, make_articulated, make_schur,
+    DENSE, JOINT_WRENCH, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, SchurComplement, make_articulated, make_schur,
 )  # fmt: skip
 from flexmbs.dynamics.schur import (
     loop_multipliers,
@@ -35,7 +36,8 @@ from flexmbs.dynamics.schur import (
     schur_complement,
     set_loads,
 )
-from flexmbs.dynamics.equations import body_forces, kinematics, power_of_drives
+from flexmbs.dynamics.constraints import drive_power, prescribed_effort
+from flexmbs.dynamics.equations import body_forces, kinematics
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.formalism import Formalism
@@ -43,7 +45,7 @@ from flexmbs.dynamics.kkt import correct, error_of_constraints, independence, on
 from flexmbs.formalisms.rigid_tree import RigidTree, is_rigid_tree
 from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
 from flexmbs.system.compile import Compiled, frozen
-from flexmbs.system.records import Equations, Evaluation
+from flexmbs.system.records import POWER_DRIVES, Equations, Evaluation
 
 FACTOR, SCHUR, SOLVE = range(3)  # places in Workspace.calls
 
@@ -211,8 +213,23 @@ def general_accelerations(system, work, workspace, t, here):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
     solve(system, work, workspace, x)
     split_solution(x, sd, lam)
-    power_of_drives(system, work, t, here)
+    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
+    if system.prescribed.law.shape[0] > 0:
+        work.power[POWER_DRIVES] += power_of_prescribed(system, work, art, here.q)
     return status
+
+
+@called
+def power_of_prescribed(system, work, art, q):
+    """Σ f^p · u ḟ (W) from the wrenches of the joints that the outward sweep has left (theory, section 20)."""
+    rows, motion, body = system.prescribed, work.motion, art.body
+    power = 0.0
+    for d in range(rows.law.shape[0]):
+        i = rows.body[d]
+        f, n = load3_at(body, i, JOINT_WRENCH), load3_at(body, i, JOINT_WRENCH + 3)
+        wrench = wrench_to_child(load9_at(motion.Rc, i, 0), load3_at(motion.xc, i, 0), f, n)
+        power += prescribed_effort(system, work, q, d, wrench) * work.joints.rate[rows.motion[d], 0]
+    return power
 
 
 @part

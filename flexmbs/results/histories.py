@@ -93,7 +93,9 @@ def joint_history(system, work, states, found):
             found.prescribed[i, d, 0] = f
             found.prescribed[i, d, 1] = fd
             found.prescribed[i, d, 2] = fdd
-            found.prescribed[i, d, 3] = prescribed_effort(system, work, here.q, d)
+            b = system.prescribed.body[d]
+            wrench = load3_at(work.motion.through, b, 0), load3_at(work.motion.through, b, 3)
+            found.prescribed[i, d, 3] = prescribed_effort(system, work, here.q, d, wrench)
         for a in range(found.beta.shape[1]):
             found.beta[i, a] = work.beta[a]
         for k in range(cut.shape[1]):

@@ -76,9 +76,9 @@ def _with_twists(model: ModelData, rotors: bool) -> ModelData:
 
 
 @packed()
-def twist_rates(system, work, q, s, out):
+def twist_rates(system, work, t, q, s, out):
     """V̇ (nb, 6) of all bodies at ṡ = 0, without gravity: ā."""
-    motion_of_bodies(system, work, 0.0, (q, s, work.zero), 1.0)
+    motion_of_bodies(system, work, t, (q, s, work.zero), 1.0)
     for i in range(out.shape[0]):
         for a in range(6):
             out[i, a] = work.motion.acceleration[i, a]
@@ -87,5 +87,5 @@ def twist_rates(system, work, q, s, out):
 def bias_rates(state: State) -> np.ndarray:
     """ā (nb, 6) of V̇ = J ṡ + ā, body axes (theory, section 18)."""
     out = np.zeros((len(state.compiled.bodies), 6))
-    twist_rates(state.compiled.system, state.work(), state.q, state.s, out)
+    twist_rates(state.compiled.system, state.work(), state.t, state.q, state.s, out)
     return out

@@ -247,7 +247,9 @@ def matrices(
     if coordinates not in FORMALISMS[name].coordinates:
         raise InputError(f"coordinates: '{name}' works in {', '.join(FORMALISMS[name].coordinates)} coordinates only")
     if coordinates == "rheonomic":
-        raise InputError("coordinates: the terms are shown with drives as rows; take 'joint' or 'absolute'")
+        raise InputError(
+            "coordinates: the terms are shown with drives as rows; take 'joint', and open_chain.rheonomic for v̄ and ā"
+        )
     here = state_about(model, at)
     if at is None:  # the outputs that discrete controllers hold are known in states of a run
         require_no_samplers(model, "fm.matrices without a state of a run")

@@ -6,7 +6,8 @@ with B y = C η and G^s y + γ̄^s = 0 on velocities. M, the forces and G^s are 
 C those of the recursion. Theory: docs/theory.md, sections 18, 19 and 21.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,17 @@ from flexmbs.results.state import State
 from flexmbs.studies.body_terms import BodyTerms
 from flexmbs.studies.free_bodies import FreeBodies, bias_rates
 from flexmbs.studies.jacobians import body_jacobian
+from flexmbs.system.records import rows_of
+
+
+class Driven(NamedTuple):
+    """A drive on a joint of the tree: row of G_s, column of C and of J, ḟ and f̈ of its motion."""
+
+    row: int
+    column: int
+    velocity: int
+    rate: float
+    second: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +37,9 @@ class OpenChain:
     a_bar (ny,), G_s (nc, ny), gamma_bar_s and gamma_s (nc,) of the velocities y = (V_i, q̇_f,i) of all bodies.
 
     f_c: quadratic velocity forces of the bodies; f_t: weight, elastic and applied forces.  J: y = J s; a_bar: ẏ = J ṡ + ā.
-    G_s: rows of cut joints, drives and user rows, in the order of the constraints in joint coordinates.
+    G_s: rows of cut joints, drives and user rows, in the order of the constraints in joint coordinates.  v_rel (6 nb,) and v_bar
+    (ny,): B y = C η + v̄_rel, y = J s + v̄, zero but of `rheonomic`.  driven: row of G_s, column of C and of J, ḟ and f̈ of each
+    drive on a joint of the tree.
     """
 
     bodies: tuple[BodyTerms, ...]
@@ -40,11 +54,24 @@ class OpenChain:
     G_s: np.ndarray
     gamma_bar_s: np.ndarray
     gamma_s: np.ndarray
+    v_rel: np.ndarray
+    v_bar: np.ndarray
+    driven: tuple[Driven, ...] = ()
 
     @property
-    def v_rel(self) -> np.ndarray:
-        """(6 nb,) v̄_rel of B y = C η + v̄_rel: zero, no primary joint depends on time."""
-        return np.zeros(len(self.B))
+    def rheonomic(self) -> "OpenChain":
+        """The chain with the drives on joints of the tree as explicit functions of time, β = f(t): their columns of C and J are
+        the parts C ḟ of v̄_rel and C f̈ of ā_rel, their rows of G_s are none. Theory, section 18."""
+        rows, columns = (np.array([d[k] for d in self.driven], np.int64) for k in (0, 1))
+        velocities = np.array([d.velocity for d in self.driven], np.int64)
+        rate, second = np.array([d.rate for d in self.driven]), np.array([d.second for d in self.driven])
+        u, J = self.C[:, columns], self.J[:, velocities]
+        return replace(
+            self, C=np.delete(self.C, columns, axis=1), J=np.delete(self.J, velocities, axis=1),
+            v_rel=u @ rate, v_bar=J @ rate, a_rel=self.a_rel + u @ second, a_bar=self.a_bar + J @ second,
+            G_s=np.delete(self.G_s, rows, axis=0), gamma_bar_s=np.delete(self.gamma_bar_s, rows),
+            gamma_s=np.delete(self.gamma_s, rows), driven=(),
+        )  # fmt: skip
 
     @property
     def system(self) -> BlockSystem:
@@ -79,9 +106,23 @@ def open_chain(state: State, art: Articulated) -> OpenChain:
         K, D = system.bodies.k_ff[i, :n, :n], system.bodies.d_ff[i, :n, :n]
         bodies.append(BodyTerms(name, alone.terms.M[own, own], alone.forces.Q_v[own], alone.forces.applied[own], K, D))
     gamma_bar = known.gd - known.G @ (J @ state.s)
+    nothing = np.zeros(len(B)), np.zeros(B.shape[1])
     return OpenChain(
-        tuple(bodies), known.M, forces.Q_v, forces.applied, B, C, B @ a_bar, J, a_bar, known.G, gamma_bar, known.gamma
-    )
+        tuple(bodies), known.M, forces.Q_v, forces.applied, B, C, B @ a_bar, J, a_bar, known.G, gamma_bar, known.gamma, *nothing,
+        _driven(state),
+    )  # fmt: skip
+
+
+def _driven(state: State) -> tuple[Driven, ...]:
+    """The drives on joints of the tree."""
+    compiled, found = state.compiled, []
+    elastic, motions = elastic_velocities(compiled.system), [drive.motion for drive in compiled.model.drives.values()]
+    for row in rows_of(compiled.system.drives):
+        if row.body >= 0:
+            velocity = int(compiled.system.tree.s_at[row.body] + row.v)
+            _, rate, second = motions[row.drive].state(state.t)
+            found.append(Driven(int(row.row), velocity - int((elastic < velocity).sum()), velocity, rate, second))
+    return tuple(found)
 
 
 def _joints(state: State, art: Articulated) -> tuple[np.ndarray, np.ndarray]:

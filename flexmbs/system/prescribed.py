@@ -2,18 +2,19 @@
 
 A drive on a joint of the spanning tree gives its coordinate explicitly, β = f(t): the pose of the joint depends on time, its
 relative twist and the rate of that have the parts v̄_rel and ā_rel, and there is no velocity, row or multiplier (theory, section
-18). Where that would not be the whole motion the drive stays a constraint row: on a cut joint, on a joint at whose coordinates
-forces, couplings, contacts or rotors act, where its velocity jumps, which changes all momenta, and with rigid contacts, whose
+18). Where that would not be the whole motion the drive stays a constraint row: on a cut joint, where forces, couplings,
+contacts or rotors act on its coordinate, where its velocity jumps, which changes all momenta, and with rigid contacts, whose
 impacts load it.
 """
 
 from flexmbs.model.contacts import CoordinateContact
 from flexmbs.model.drives import Drive
-from flexmbs.model.forces import JointForce
+from flexmbs.model.forces import JointForce, loaded_by_reactions
 from flexmbs.model.laws import Function
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion, Prescribed
 
+WHOLE = -1  # every degree of freedom of a joint
 JUMP = 1e-6  # of the largest rate at the corners of a law
 
 
@@ -25,8 +26,8 @@ def reasons_for_rows(model: ModelData, tree_joints: set[str]) -> dict[str, str]:
     for name, drive in model.drives.items():
         if drive.joint not in tree_joints:
             found[name] = f"joint {drive.joint} is cut"
-        elif drive.joint in used:
-            found[name] = f"{used[drive.joint]} acts on joint {drive.joint}"
+        elif user := used.get((drive.joint, drive.coordinate)) or used.get((drive.joint, WHOLE)):
+            found[name] = f"{user} acts on joint {drive.joint}"
         elif rigid is not None:
             found[name] = f"contact {rigid} is rigid"
         elif _jumps(drive):
@@ -55,13 +56,20 @@ def explicit_drives(model: ModelData, rows: dict[str, str]) -> dict[str, dict[in
     return found
 
 
-def _users(model: ModelData) -> dict[str, str]:
-    """Joint → an item that acts on its coordinates."""
-    found = {force.joint: f"force {name}" for name, force in model.forces.items() if isinstance(force, JointForce)}
-    found |= {c.joint: f"contact {name}" for name, c in model.contacts.items() if isinstance(c, CoordinateContact)}
-    found |= {rotor.joint: f"rotor {name}" for name, rotor in model.rotors.items()}
+def _users(model: ModelData) -> dict[tuple[str, int], str]:
+    """(joint, degree of freedom) → an item that acts there; `WHOLE` for one that depends on the whole joint."""
+    found: dict[tuple[str, int], str] = {}
+    loaded = set(loaded_by_reactions(model.forces.values()))
+    for name, force in model.forces.items():
+        if isinstance(force, JointForce):
+            found[force.joint, WHOLE if name in loaded else force.coordinate] = f"force {name}"
+    for name, contact in model.contacts.items():
+        found |= {(use.joint, use.coordinate): f"contact {name}" for use in contact.coordinates(model.joints)}
+        if isinstance(contact, CoordinateContact):
+            found[contact.joint, contact.coordinate] = f"contact {name}"
+    found |= {(rotor.joint, WHOLE): f"rotor {name}" for name, rotor in model.rotors.items()}
     for name, coupling in model.couplings.items():
-        found |= {use.joint: f"coupling {name}" for use in coupling.coordinates(model.joints)}
+        found |= {(use.joint, use.coordinate): f"coupling {name}" for use in coupling.coordinates(model.joints)}
     return found
 
 

@@ -1,5 +1,6 @@
 """Coordinates that are functions of time (hybrid dynamics): closed forms, implicit rows as the other formalism, refusals."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,11 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import consistent_state, in_coordinates
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.results.solution import SolutionData
+from flexmbs.results.state import State
 from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.free_bodies import bias_rates
+from flexmbs.studies.jacobians import body_jacobian
+from flexmbs.system.topology import topology
 from flexmbs.system.trajectory import RunInfo, Trajectory
 
 G = 9.81
@@ -139,6 +144,31 @@ def test_driven_crank_of_a_slider_crank(formalism: str) -> None:
     assert solution.drive("motor").torque[0] == pytest.approx(torque, rel=1e-9)
 
 
+@pytest.mark.parametrize("make", [pendulum_on_slider, slider_crank, lambda: arm("elbow"), lambda: arm("shoulder", "elbow")])
+def test_open_chain_with_explicit_time(make: Callable[[], fm.Model]) -> None:
+    """B V = C η + v̄_rel, V = J s + v̄, V̇ = J ṡ + ā and the block system, by matrices, are those of the kernels' sweeps."""
+    model = make()
+    state = fm.state(model)
+    chain = fm.matrices(model, at=state).open_chain
+    explicit = chain.rheonomic
+    compiled, now = in_coordinates(*consistent_state(model), "rheonomic")
+    sd, lam = evaluate(compiled, FORMALISMS["recursive"](), 0.0, now.q, now.s, np.zeros(0), now.beta)
+    there = State(compiled, 0.0, now.q, now.s, sd, lam, np.zeros(0), now.beta)
+    V = chain.J @ state.s
+    assert explicit.C.shape[1] == chain.C.shape[1] - len(model.drives)
+    assert explicit.C.shape[1] == len(now.s)
+    assert np.abs(explicit.v_rel).max() > 0.1
+    assert explicit.J @ now.s + explicit.v_bar == pytest.approx(V, abs=1e-12)
+    assert pytest.approx(explicit.C @ now.s + explicit.v_rel, abs=1e-12) == explicit.B @ V
+    assert explicit.B @ explicit.a_bar == pytest.approx(explicit.a_rel, abs=1e-11)
+    for i, name in enumerate(compiled.bodies):
+        assert body_jacobian(there, name) == pytest.approx(explicit.J[6 * i : 6 * i + 6], abs=1e-12)
+    assert bias_rates(there).ravel() == pytest.approx(explicit.a_bar, abs=1e-10)
+    found = explicit.system.solve()
+    assert found["η̇"] == pytest.approx(sd, abs=1e-8)
+    assert found["ẏ"] == pytest.approx(explicit.J @ sd + explicit.a_bar, abs=1e-8)
+
+
 def test_drives_that_stay_rows_are_named() -> None:
     model = arm("shoulder", "elbow")
     model.add(fm.JointTorque("damper", "elbow", lambda t, x, v: -v))
@@ -152,11 +182,29 @@ def test_drives_that_stay_rows_are_named() -> None:
     assert "velocity jumps" in str(in_coordinates(*consistent_state(model), "rheonomic")[0].topology.notes())
 
 
+def test_what_acts_on_a_driven_coordinate_keeps_its_row() -> None:
+    """Forces, limits, rotors and couplings on the coordinate, rigid contacts anywhere; not on other coordinates."""
+
+    def rows(*items: object) -> dict[str, str]:
+        model = pendulum_on_slider()
+        for item in items:
+            model.add(item)  # type: ignore[call-overload]
+        return topology(model, "rheonomic").rows
+
+    assert rows() == {}
+    assert rows(fm.JointTorque("motor", "hinge", lambda t, x, v: -x)) == {}
+    assert rows(fm.JointTorque("motor", "slide", lambda t, x, v: -x)) == {"drive": "force motor acts on joint slide"}
+    stop = fm.JointLimit("stop", "slide", lower=-1.0, law=fm.HuntCrossley(stiffness=1e4, damping=0.1))
+    assert rows(stop) == {"drive": "contact stop acts on joint slide"}
+    assert rows(fm.JointLimit("stop", "hinge", lower=-3.0)) == {"drive": "contact stop is rigid"}
+    assert rows(fm.RotorInertia("rotor", "slide", inertia=0.1, ratio=3.0)) == {"drive": "rotor rotor acts on joint slide"}
+
+
 def test_what_takes_no_functions_of_time_is_refused() -> None:
     model = pendulum_on_slider()
     with pytest.raises(fm.InputError, match="'rattle' takes none that are functions of time; take 'joint'"):
         fm.simulate(model, t_end=0.1, step=1e-3, coordinates="rheonomic", integrator="rattle")
-    with pytest.raises(fm.InputError, match="drives as rows; take 'joint'"):
+    with pytest.raises(fm.InputError, match="drives as rows; take 'joint', and open_chain"):
         fm.matrices(model, coordinates="rheonomic")
     event = fm.Event("passes", joint="slide")
     with pytest.raises(fm.InputError, match="prescribed by drive 'drive', a function of time; take coordinates = 'joint'"):
