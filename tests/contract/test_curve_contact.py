@@ -41,7 +41,7 @@ def test_two_circles(angle: float) -> None:
         out, distance = contact.at(x, y, angle), math.hypot(x, y)
         assert out[0] == pytest.approx(distance - 0.17, abs=2e-6)
         assert out[2:5] == pytest.approx([x / distance, y / distance, 0.0], abs=1e-4)
-        assert out[8:10] == pytest.approx([0.1 * x / distance - x, 0.1 * y / distance - y], abs=1e-5)
+        assert out[8:10] == pytest.approx([-0.07 * x / distance, -0.07 * y / distance], abs=1e-5)
 
 
 def test_ring_around_a_circle() -> None:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from flexmbs.algebra.vectors import dot, load3, load9, mul, scale, sub
+from flexmbs.algebra.vectors import add, dot, load3, load9, mul, scale, sub
 from flexmbs.law_kernel import LawKernel, LawPart, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
 from flexmbs.model.curves import KNOTS, SAMPLES, PlanePoints, area, curve_at, curve_numbers, is_beyond, nearest
@@ -137,7 +137,7 @@ def closest_points(p, x):
 
 @law_kernel
 def two_curves(p, u, x, out):
-    """g, n = −R N₂ and c = c₁ − r at the common normal; NaN where two points touch, or where closed curves have none"""
+    """g, n = −R N₂ and c = c₁ + g n − r at the common normal; NaN where two points touch, or where closed curves have none"""
     R, o = load9(x, 3), int(p[AT_2])
     g, v, at, second = closest_points(p, x)
     if v < 0.0:
@@ -149,7 +149,7 @@ def two_curves(p, u, x, out):
         g = math.nan
     normal = left_of(curve_at(p, o, at)[1])
     n, t = mul(R, scale(-p[SIDE_2], normal)), mul(R, (normal[1], -normal[0], 0.0))
-    touching(out, g, 0.0, n, t, sub(curve_at(p, CURVE_1, v)[0], load3(x, 0)))
+    touching(out, g, 0.0, n, t, add(sub(curve_at(p, CURVE_1, v)[0], load3(x, 0)), scale(g, n)))
 
 
 class CurveContact(FrameContact, kind="curve-contact"):
