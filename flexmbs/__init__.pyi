@@ -37,6 +37,7 @@ from .model.contact_laws import HuntCrossley as HuntCrossley
 from .model.contacts import CamFace as CamFace
 from .model.contacts import CamRoller as CamRoller
 from .model.contacts import CornerLine as CornerLine
+from .model.contacts import CurveContact as CurveContact
 from .model.contacts import JointLimit as JointLimit
 from .model.contacts import Rope as Rope
 from .model.contacts import SpherePlane as SpherePlane

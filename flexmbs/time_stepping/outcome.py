@@ -46,6 +46,7 @@ def outcome(
         return f"interrupted at t = {t:.6g} s"
     cause = (
         _function(compiled)
+        or _gap(compiled, work)
         or _contact(status, compiled, method, work)
         or _undefined(compiled, context, work)
         or _dependent(compiled, context, work, good)
@@ -69,6 +70,15 @@ def _function(compiled: Compiled) -> str:
         return ""
     did = "gave no finite number" if error is None else f"raised {type(error).__name__} ({shown(str(error))})"
     return f"the function of {call.item} {did} at {call.text}; correct the function"
+
+
+def _gap(compiled: Compiled, work: Work) -> str:
+    """The contact whose gap is no number though the bodies have positions, if there is one."""
+    if not np.isfinite(work.motion.x).all():
+        return ""
+    lost = [name for name, gap in zip(compiled.contacts, work.contact.gap) if not np.isfinite(gap)]
+    found = [(name, compiled.model.contacts[name].undefined) for name in lost if name in compiled.model.contacts]
+    return "".join(f"contact '{name}': {text}" for name, text in found[:1])
 
 
 def _sensible(*values: np.ndarray) -> bool:

@@ -38,7 +38,7 @@ RELATIONS = (
 )  # fmt: skip
 CONTACTS = (
     "sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit", "user",
-    "unilateral-coupling",
+    "unilateral-coupling", "curve-contact",
 )  # fmt: skip
 TRIES = 200
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
@@ -354,6 +354,11 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
         radius = float(rng.choice([0.0, 0.3]))
         model = with_frame(model, body, frame, (_turned_to(axis, n), x - (radius + gap) * n), pose, rng)
         return model, fm.SpherePlane(name, at, child, radius=radius, normal=axis, **common)
+    if kind == "curve-contact":
+        a, R = np.linspace(0.0, 2.0 * np.pi, 17)[:-1], pose(child)[0]
+        points, disc = np.column_stack([0.4 * np.cos(a), 0.3 * np.sin(a)]), 0.2 * np.column_stack([np.cos(a), np.sin(a)])
+        model = with_frame(model, body, frame, (R, x - (0.6 + gap) * R[:, 0]), pose, rng)
+        return model, fm.CurveContact(name, at, child, points_parent=points, points_child=disc, **common)
     if kind.startswith("cam"):
         a = np.linspace(0.0, 2.0 * np.pi, 25)[:-1]
         points = np.column_stack([0.4 * np.cos(a), 0.3 * np.sin(a)])

@@ -30,6 +30,7 @@ def with_contacts(seed: int) -> fm.Model:
     a = np.linspace(0.0, 2.0 * np.pi, 25)[:-1]
     profile = np.column_stack([0.1 * np.cos(a), 0.07 * np.sin(a)])
     model.add(fm.CamRoller("roller", "first/a", "third/b", points=profile, radius=0.02))
+    model.add(fm.CurveContact("curves", "first/a", "third/b", points_parent=profile, points_child=0.5 * profile))
     model.add(fm.CamFace("face", "second/a", "third/c", points=profile, normal=some_axis(rng)))
     model.add(fm.JointLimit("stop", "hinge", lower=-3.0, upper=2.5))
     model.add(
@@ -78,6 +79,7 @@ def test_names_of_rows(touching: Touching) -> None:
         "edge",
         "rope",
         "roller",
+        "curves",
         "face",
         "stop.lower",
         "stop.upper",

@@ -113,6 +113,7 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.SphereSphere("balls", "b 1/end", "bob", radius_parent=0.1, radius_child=0.2, restitution_law="poisson"))
     profile = [(0.1, 0.0), (0.0, 0.08), (-0.1, 0.0), (0.0, -0.08)]
     model.add(fm.CamRoller("roller", "b 1/end", "b 3/end", points=profile, radius=0.01))
+    model.add(fm.CurveContact("curves", "b 1/end", "b 3/end", points_parent=profile, points_child=profile, reverse_child=True))
     model.add(fm.CamFace("face", "b 1/end", "b 3/end", points=profile, normal="-x"))
     model.add(fm.Rope("rope", "b 1/end", "bob", length=9.0, restitution=0.1))
     model.add(fm.CornerLine("edge", "b 2", "b 3/end", direction="-z", length=0.4, tangential_restitution=0.1))

@@ -6,6 +6,7 @@ from flexmbs.model.contacts.contact import Contact as Contact
 from flexmbs.model.contacts.contact import CoordinateContact as CoordinateContact
 from flexmbs.model.contacts.contact import FrameContact as FrameContact
 from flexmbs.model.contacts.corner_line import CornerLine as CornerLine
+from flexmbs.model.contacts.curve_contact import CurveContact as CurveContact
 from flexmbs.model.contacts.joint_limit import JointLimit as JointLimit
 from flexmbs.model.contacts.rope import Rope as Rope
 from flexmbs.model.contacts.sphere_plane import SpherePlane as SpherePlane

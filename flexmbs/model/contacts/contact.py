@@ -6,7 +6,7 @@ its declaration.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import BeforeValidator, model_validator
 
@@ -58,6 +58,8 @@ class Contact(Item, section="contacts"):
     restitution: Coefficient = 0.0
     restitution_law: Annotated[str, BeforeValidator(_restitution_law)] = "newton"
     law: OptionalContactLaw = None
+
+    undefined: ClassVar[str] = "its gap is no number; check its geometry"  # why a gap may have no value
 
     @property
     def rigid(self) -> bool:
