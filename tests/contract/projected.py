@@ -14,11 +14,9 @@ from flexmbs._jit import part
 from flexmbs.algebra.blocks import DEPENDENT
 from flexmbs.dynamics.articulated import body_matrix
 from flexmbs.dynamics.blocks import cut_rows, transmission
-from flexmbs.dynamics.constraints import drive_power
-from flexmbs.dynamics.equations import body_forces
+from flexmbs.dynamics.equations import body_forces, power_of_drives
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import POWER_DRIVES
 
 
 class ProjectedWorkspace(NamedTuple):
@@ -227,7 +225,7 @@ def accelerations(system, work, workspace, t, here):
     backward(M, x)
     for a in range(x.shape[0]):
         sd[a] = x[a]
-    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
+    power_of_drives(system, work, t, here)
     return dropped
 
 

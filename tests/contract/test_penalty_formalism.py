@@ -15,11 +15,10 @@ import pytest
 from formalism_contract import MOVING, FormalismContract
 
 from flexmbs._jit import COMPILED, part
-from flexmbs.dynamics.constraints import drive_power
 from flexmbs.dynamics.dense import dense_equations
+from flexmbs.dynamics.equations import power_of_drives
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import POWER_DRIVES
 
 MOST_ITERATIONS = 50
 SETTLED = 1e-13
@@ -130,7 +129,7 @@ def accelerations(system, work, workspace, t, here):
     while change > SETTLED and count < MOST_ITERATIONS:
         change = iteration(workspace, work.gs, work.r, sd, lam)
         count += 1
-    work.power[POWER_DRIVES] += drive_power(work.drive_rate, lam)
+    power_of_drives(system, work, t, here)
     return 0
 
 
