@@ -189,3 +189,19 @@ def test_bad_values(make: Any, message: str) -> None:
     with pytest.raises(fm.InputError) as error:
         make()
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-9])
+def test_starts_on_curves_of_any_size(size) -> None:
+    """A bead at the crossing of a figure of eight, with a velocity along none of its branches: the change is reported."""
+    a = 0.3 + np.linspace(0.0, 2 * np.pi, 48, endpoint=False)
+    points = size * np.column_stack([np.sin(a), 0 * a, np.sin(a) * np.cos(a)])
+    model = fm.Model("eight", gravity=(0, 0, -9.81 * size))
+    model.add(fm.PointMass("bead", mass=1.0))
+    model.add(fm.Translation("motion", "ground", "bead", q0=(1e-2 * size, 0, 0), v0=(size, 0, 0)))
+    model.add(fm.PointOnCurve("wire", "ground", "bead", points, closed=True))
+    with pytest.warns(fm.AssemblyWarning, match=r"motion\.v0: the declared value had to change"):
+        found = fm.state(model)
+    assert np.linalg.norm(found.s) / size == pytest.approx(np.sqrt(0.5), abs=0.02)
+    x, _, z = found.q[:3] / size
+    assert abs(z**2 - x**2 * (1 - x**2)) < 1e-5

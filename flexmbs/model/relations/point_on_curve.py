@@ -102,6 +102,10 @@ class PointOnCurve(Relation, kind="point-on-curve"):
     def among_equals(self) -> str:
         return self.name
 
+    @property
+    def extent(self) -> float:
+        return float(np.ptp(np.array(self.points), axis=0).max())
+
     def row(self) -> Row:
         numbers = curve_numbers(self.points, self.closed)
         normals = normals_along(numbers, self._across())
