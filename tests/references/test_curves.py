@@ -162,6 +162,14 @@ def test_jump_of_a_flat_follower(share: float) -> None:
             "joints.c.points: points 1 and 2 are the same",
         ),
         (
+            lambda: fm.PointOnCurve("c", "ground", "b", [(0, 0, 0), (1, 0, 0), (0, 0, 0)]),
+            "joints.c.points: the curve turns back on itself at point 1",
+        ),
+        (
+            lambda: fm.PointOnCurve("c", "ground", "b", [(0, 0, 0), (1, 0, 0), (2, 0, 0)], closed=True),
+            "joints.c.points: the curve turns back on itself at point 2",
+        ),
+        (
             lambda: fm.PointOnCurve("c", "ground", "b", [(0, 0), (1, 0), (2, 0)]),
             "joints.c.points: point 0 must have 3",
         ),
