@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from flexmbs.declaration import Problem
+from flexmbs.initial.row_sizes import unsuitable_size
 from flexmbs.model.contacts import UnilateralCoupling
 from flexmbs.model.general_couplings import CoordinateEquation, GeneralCoupling, VelocityCoupling
 from flexmbs.system.compile import Compiled
 from flexmbs.system.coordinate_functions import by_differences, row
 from flexmbs.system.records import CouplerTerms, Work
 
-LEAST_SLOPE = 1e-11  # per m or rad
 WRONG = 1e-5  # of the derivatives, above the error of differences
 LATER = (0.37, 1.9, 11.0, 73.0)  # s
 ASIDE = 0.03  # m or rad to more general coordinates
@@ -32,7 +32,11 @@ def coupling_function_problems(compiled: Compiled, work: Work, t: float, q: np.n
         if isinstance(coupling, (GeneralCoupling, UnilateralCoupling)):
             x = np.concatenate([[t], _coordinates(compiled, work, q, terms)[first:end]])
             aside = x + np.concatenate([[0.0], ASIDE * np.cos(np.arange(1.0, len(x)))])
-            found += [problem for at in (x, aside) for problem in _problems(coupling, at)][:1]
+            found += [
+                problem
+                for each in (_problems(coupling, x), _problems(coupling, aside), _of_unsuitable_size(coupling, x, aside))
+                for problem in each
+            ][:1]
     return [str(problem) for problem in found]
 
 
@@ -74,8 +78,15 @@ def _problems(coupling: CoordinateEquation, x: np.ndarray) -> Iterator[Problem]:
         what = "t" if k == len(true) - 1 else coupling.of[k]
         text = f"∂g/∂({what}) is given as {given[k]:.6g}, but the function changes by {true[k]:.6g}; correct the gradient"
         yield Problem((*path, "gradient"), text)
-    if np.abs(true[:-1]).max() < LEAST_SLOPE:
-        text = (
-            f"g changes by {np.abs(true[:-1]).max():.1e} per m or rad, hardly more than round-off; multiply it by a larger factor"
-        )
-        yield Problem((*path, "function"), text)
+
+
+def _of_unsuitable_size(coupling: CoordinateEquation, *places: np.ndarray) -> Iterator[Problem]:
+    function: Any = coupling.function
+    plain, holonomic = getattr(function, "py_func", function), not isinstance(coupling, VelocityCoupling)
+    try:
+        sizes = [np.abs((by_differences(plain, x, False) if holonomic else row(plain, x))[:-1]).max() for x in places]
+    except Exception:  # not defined there; reported by a run that reaches it
+        return
+    if text := unsuitable_size(float(min(sizes)), float(max(sizes))):
+        what = "g changes by" if holonomic else "its row has the size"
+        yield Problem((coupling.section, coupling.name, "function"), f"{what} {text}")

@@ -12,6 +12,7 @@ from flexmbs.initial.coupling_functions import coupling_function_problems
 from flexmbs.initial.contradiction import KEPT, contradicting_rates
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.loop_closure import LoopClosure
+from flexmbs.initial.row_sizes import row_sizes, smallest_length
 from flexmbs.initial.undefined_rows import undefined_relations
 from flexmbs.initial.user_rows import user_row_problems
 from flexmbs.dynamics.dense import terms
@@ -158,7 +159,7 @@ def initial_state(
     left = _closed(compiled, work, t, q, s, how, loose)
     require_independent_motions(compiled, q, work.beta[:-SPARE])
     if not left <= ACCEPTED_GAP:
-        _raise_gaps(compiled, work.gs.position.copy(), t, how)
+        _raise_gaps(compiled, work.gs.position / row_sizes(compiled, terms(compiled.system, work, t, q, s).G), t, how)
     if len(unset):
         compiled = with_constants_of(compiled, work, t, q, unset)
         work = make_work(compiled.system, work.beta[:-SPARE])
@@ -167,13 +168,13 @@ def initial_state(
     if undirected := _undirected(compiled, work, t, q):
         raise InputError(*undirected)
     settled = settle(compiled, work, t, q.copy(), s.copy())
-    terms(compiled.system, work, t, q, s)  # at the state itself: the projection changes it within round-off
+    here = terms(compiled.system, work, t, q, s)  # at the state itself: the projection changes it within round-off
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
         locked = locked_friction(compiled.model)
         found = [f"model: no accelerations at t = {t:g} s: {locked}"] if locked else []
         found = _of_functions(compiled) or found or [f"model: no finite accelerations at t = {t:g} s; check {SUSPECTS}"]
         raise InputError(*found)
-    wrong = contradicting_rates(compiled, work.gs.velocity, s)
+    wrong = contradicting_rates(compiled, here.gd / row_sizes(compiled, here.G), here.G, s)
     if wrong:
         raise InputError(*wrong)
     _check_locked(compiled, start, q, s, work, how)
@@ -208,7 +209,8 @@ def _closed(
     terms(system, work, t, q, s)
     if best.gap <= ACCEPTED_GAP:
         s[:] = closing.velocities(q)
-        rates = np.abs(terms(system, work, t, q, s).gd).max(initial=0.0)
+        here = terms(system, work, t, q, s)
+        rates = np.abs(here.gd / row_sizes(compiled, here.G)).max(initial=0.0)
         if rates > KEPT * max(1.0, _largest(s)) and not holonomic_rows(compiled).all():
             settle(compiled, work, t, q, s)  # inconsistent rows, reported by `contradicting_rates`
     return best.gap
@@ -295,7 +297,8 @@ def _moved(
     contradict the values declared for t = 0."""
     model, system = compiled.model, compiled.system
     in_tree, in_cuts = driven_coordinates(compiled)
-    least = {"q0": REPORTED, "v0": REPORTED * max(1.0, _largest(s))}
+    length = smallest_length(compiled)
+    least = {"q0": REPORTED * length, "v0": REPORTED * max(length, _largest(s))}
 
     def moved(name: str, joint: Joint | None, position: np.ndarray, velocity: np.ndarray) -> Moved:
         change = {"q0": _largest(position), "v0": _largest(velocity)}
@@ -318,7 +321,7 @@ def _moved(
         position = offset(compiled.places[name].motions, joint.initial_position, work.beta[at:])
         here = moved(name, joint, position, work.cut.eta[k, :nv] - joint.initial_velocity)
         found += [here] if here.against else []
-    return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
+    return tuple(each for each in found if max(each.position, each.velocity) > MOVED * length)
 
 
 def _largest(a: np.ndarray) -> float:

@@ -26,6 +26,7 @@ from flexmbs.initial.assembly import (
     offset,
 )
 from flexmbs.initial.priorities import Condition, by_priority, root_of
+from flexmbs.initial.row_sizes import row_sizes
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work, rows_of
 from flexmbs.system.sizes import displacement_sizes, model_size
@@ -62,7 +63,7 @@ class Place(NamedTuple):
     q: np.ndarray
     beta: np.ndarray
     M: np.ndarray
-    G: np.ndarray  # holonomic rows
+    G: np.ndarray  # holonomic rows, over their sizes
     g: np.ndarray
     H: np.ndarray  # rows of the cut joints' coordinates that take part
     off: np.ndarray  # their changes from the declared values
@@ -95,6 +96,8 @@ class LoopClosure:
         balls = enumerate(compiled.topology.tree)
         self.balls = [i for i, primary in balls if any(motion.nq > motion.nv for motion in primary.motions)]
         self.rng = np.random.default_rng(0)
+        self.sizes = np.ones(compiled.n_constraints)
+        self.sizes = row_sizes(compiled, self._terms(q0, s0).G)
 
     def positions(self) -> Place:
         """The position of least change; if loops do not close, the one with the smallest gap found."""
@@ -371,7 +374,8 @@ class LoopClosure:
     def _terms(self, q: np.ndarray, s: np.ndarray) -> Terms:
         found = terms(self.compiled.system, self.work, self.t, q, s)
         self.compiled.callbacks.raise_error()
-        return found
+        size = self.sizes
+        return found._replace(G=found.G / size[:, None], g=found.g / size, gd=found.gd / size)
 
 
 def _rows(place: Place, search: Search) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexmbs.declaration import Problem
+from flexmbs.initial.row_sizes import LEAST, unsuitable_size
 from flexmbs.model.contacts import UserContact
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations.relation import FunctionRows, Relation
@@ -12,7 +13,6 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.pose_functions import COLUMNS, by_differences, moved, rows
 from flexmbs.system.records import Work
 
-LEAST_SLOPE = 1e-11  # per m or rad
 WRONG = 1e-5  # of the derivatives, above the error of differences
 SIDEWAYS = (0.02, -0.03, 0.05, 0.04, -0.05, 0.03)  # m and rad to a second, more generic pose
 NAMES = ("v_x", "v_y", "v_z", "ω_x", "ω_y", "ω_z", "t")
@@ -24,7 +24,7 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
     for k, name in enumerate(compiled.topology.cuts):
         joint = compiled.model.joints[name]
         given = joint.row() if isinstance(joint, Relation) else None
-        if not isinstance(given, FunctionRows) or (given.values is None and given.rows is None):
+        if not isinstance(given, FunctionRows):
             continue
         here = np.concatenate([[t], work.cut.pair.x[k], work.cut.pair.R[k]])
         found += _first_problem(joint, given, here)
@@ -43,7 +43,8 @@ def _first_problem(item: "Joint | UserContact", given: FunctionRows, here: np.nd
     for direction, step in enumerate(SIDEWAYS):
         aside = moved(aside, direction, step)
     made = _of_rows if given.values is None else _of_values
-    problems = (*(made(item, given, pose) for pose in (here, aside)), _without_slopes(item, given, aside))
+    compared = () if given.rows is None and given.values is None else (made(item, given, pose) for pose in (here, aside))
+    problems = (*compared, _of_unsuitable_size(item, given, here, aside))
     return [problem for each in problems for problem in each][:1]
 
 
@@ -69,7 +70,7 @@ def _slip_problems(contact: UserContact, pose: np.ndarray) -> list[Problem]:
         normal = by_differences(_plain(contact.function), pose, 1)[0]
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return []
-    d = normal[:3] / max(float(np.linalg.norm(normal[:3])), LEAST_SLOPE)
+    d = normal[:3] / max(float(np.linalg.norm(normal[:3])), LEAST)
     square = np.array([d, *slip[0][:, :3]])
     if np.abs(square @ square.T - np.eye(3)).max() > WRONG:
         text = "the first three numbers of its rows must be unit vectors, perpendicular to ∂g/∂x and to each other"
@@ -79,17 +80,25 @@ def _slip_problems(contact: UserContact, pose: np.ndarray) -> list[Problem]:
     return []
 
 
-def _without_slopes(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
-    """Rows that hardly depend on the motion would be treated as redundant and dropped."""
-    if made.values is None:
-        return
+def _of_unsuitable_size(joint: "Joint | UserContact", made: FunctionRows, *poses: np.ndarray) -> Iterator[Problem]:
+    """Rows beside which round-off is not small, or that are not large beside it: they would be dropped, or never closed."""
     try:
-        slopes = np.abs(by_differences(_plain(made.values), pose, joint.rows)[:, :6]).max(axis=1)
+        sizes = np.array([np.abs(_matrix(joint, made, pose)[:, :6]).max(axis=1) for pose in poses])
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return
-    for k in np.flatnonzero(slopes < LEAST_SLOPE)[:1]:
-        text = f"g{k} changes by {slopes[k]:.1e} per m or rad, hardly more than round-off; multiply it by a larger factor"
-        yield Problem((joint.section, joint.name, "function"), text)
+    for k, (least, most) in enumerate(zip(sizes.min(axis=0), sizes.max(axis=0))):
+        if text := unsuitable_size(float(least), float(most)):
+            what = f"row {k} has the size" if made.values is None else f"g{k} changes by"
+            key = "covectors" if made.constants else "function"
+            yield Problem((joint.section, joint.name, key), f"{what} {text}")
+
+
+def _matrix(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) -> np.ndarray:
+    """(A | a₀) of the rows (n, 7) at a pose."""
+    if made.values is not None:
+        return by_differences(_plain(made.values), pose, joint.rows)
+    given = made.constants if made.rows is None else rows(_plain(made.rows), pose)
+    return np.asarray(given, float).reshape(joint.rows, COLUMNS)
 
 
 def _of_values(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:

@@ -176,7 +176,7 @@ def test_contradicting_velocities_are_rejected() -> None:
     model = body()
     model.add(fm.VelocityRows("still", "ground", "body", covectors=(0, 1, 0, 0, 0, 0)))
     model.add(fm.VelocityRows("moved", "ground", "body", covectors=(0, 1, 0, 0, 0, 0, 0.5)))
-    error = "joints.moved: its velocities contradict the other constraints, residual 0.5 (m/s or rad/s)"
+    error = "joints.moved: its velocities contradict the other constraints, residual 0.5 (m/s or rad/s), those of 'still'"
     assert any(line.startswith(error) for line in model.check().errors)
     driven = fm.Model("driven")
     driven.add(fm.RigidBody("body", mass=1.0, inertia=(1.0, 1.0, 1.0)))
@@ -185,3 +185,46 @@ def test_contradicting_velocities_are_rejected() -> None:
     driven.add(fm.KnifeEdge("blade", "ground", "body"))
     with pytest.raises(fm.InputError, match=r"drives\.motor: its velocities contradict the other constraints, residual 1 "):
         fm.state(driven)
+
+
+SIZES = (1e-15, 1e15)
+ROWS = {
+    "HolonomicCoupling": lambda c: fm.HolonomicCoupling("row", ["slide.0", "slide.1"], lambda t, x: c * (x @ x - 1.0)),
+    "VelocityCoupling": lambda c: fm.VelocityCoupling("row", ["slide.0", "slide.1"], lambda t, x: [c * x[0], c * x[1]]),
+    "Holonomic": lambda c: fm.Holonomic("row", "ground", "bob", function=lambda t, x, A: c * (x @ x - 1.0)),
+    "VelocityRows": lambda c: fm.VelocityRows(
+        "row", "ground", "bob", function=lambda t, x, A: [[c * x[0], c * x[1], 0, 0, 0, 0]], axes="parent"
+    ),
+    "covectors": lambda c: fm.VelocityRows("row", "ground", "bob", covectors=[(0, c, 0, 0, 0, 0)]),
+}
+
+
+def sliding(kind: str, size: float, **start) -> fm.Model:
+    """A point mass under one user row of a given size."""
+    model = fm.Model("sliding", gravity=(0, -9.81, 0))
+    model.add(fm.PointMass("bob", mass=1.0))
+    model.add(fm.Translation("slide", "ground", "bob", **start))
+    model.add(ROWS[kind](size))
+    return model
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ROWS)
+def test_rows_of_unsuitable_size_are_refused(kind, size) -> None:
+    with pytest.raises(fm.InputError, match=r"row\.(function|covectors): .* divide it by \d\.\de[+-]15$"):
+        fm.state(sliding(kind, size, q0=(1.0, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize("kind", ["HolonomicCoupling", "Holonomic"])
+def test_small_rows_close_as_far_as_others(kind) -> None:
+    """The start is 1 mm beside the circle: a residual of 1e-8 with rows of 1e-5."""
+    with pytest.warns(fm.AssemblyWarning):
+        found = fm.state(sliding(kind, 5e-6, q0=(1.001, 0.0, 0.0)))
+    assert abs(np.linalg.norm(found.q[:2]) - 1.0) < 1e-9
+
+
+def test_small_rows_contradict_as_others() -> None:
+    model = sliding("covectors", 1e-5, q0=(1.0, 0.0, 0.0))
+    model.add(fm.VelocityRows("moved", "ground", "bob", covectors=(0, 1e-5, 0, 0, 0, 0, 5e-6)))
+    with pytest.raises(fm.InputError, match=r"joints\.moved: its velocities contradict .* those of 'row'; "):
+        fm.state(model)

@@ -162,6 +162,14 @@ def test_jump_of_a_flat_follower(share: float) -> None:
             "joints.c.points: points 1 and 2 are the same",
         ),
         (
+            lambda: fm.PointOnCurve("c", "ground", "b", [(0, 0, 0), (1, 0, 0), (0, 0, 0)]),
+            "joints.c.points: the curve turns back on itself at point 1",
+        ),
+        (
+            lambda: fm.PointOnCurve("c", "ground", "b", [(0, 0, 0), (1, 0, 0), (2, 0, 0)], closed=True),
+            "joints.c.points: the curve turns back on itself at point 2",
+        ),
+        (
             lambda: fm.PointOnCurve("c", "ground", "b", [(0, 0), (1, 0), (2, 0)]),
             "joints.c.points: point 0 must have 3",
         ),
@@ -189,3 +197,19 @@ def test_bad_values(make: Any, message: str) -> None:
     with pytest.raises(fm.InputError) as error:
         make()
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-9])
+def test_starts_on_curves_of_any_size(size) -> None:
+    """A bead at the crossing of a figure of eight, with a velocity along none of its branches: the change is reported."""
+    a = 0.3 + np.linspace(0.0, 2 * np.pi, 48, endpoint=False)
+    points = size * np.column_stack([np.sin(a), 0 * a, np.sin(a) * np.cos(a)])
+    model = fm.Model("eight", gravity=(0, 0, -9.81 * size))
+    model.add(fm.PointMass("bead", mass=1.0))
+    model.add(fm.Translation("motion", "ground", "bead", q0=(1e-2 * size, 0, 0), v0=(size, 0, 0)))
+    model.add(fm.PointOnCurve("wire", "ground", "bead", points, closed=True))
+    with pytest.warns(fm.AssemblyWarning, match=r"motion\.v0: the declared value had to change"):
+        found = fm.state(model)
+    assert np.linalg.norm(found.s) / size == pytest.approx(np.sqrt(0.5), abs=0.02)
+    x, _, z = found.q[:3] / size
+    assert abs(z**2 - x**2 * (1 - x**2)) < 1e-5

@@ -33,6 +33,7 @@ from flexmbs.model.fields import Switch
 from flexmbs.model.relations.relation import Relation, point_row
 
 CURVE = 2  # place of the curve in the parameters, after the number of rows and the place of the normals
+TURNING_BACK = 1e-6  # rad between a chord and the reverse of the one before it
 FLAT = 1e-9  # of its size: distance of the points of a plane curve from its plane
 
 
@@ -102,6 +103,10 @@ class PointOnCurve(Relation, kind="point-on-curve"):
     def among_equals(self) -> str:
         return self.name
 
+    @property
+    def extent(self) -> float:
+        return float(np.ptp(np.array(self.points), axis=0).max())
+
     def row(self) -> Row:
         numbers = curve_numbers(self.points, self.closed)
         normals = normals_along(numbers, self._across())
@@ -121,6 +126,21 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         nearest to it."""
         x = np.array(self.points) - np.mean(self.points, axis=0)
         return np.linalg.svd(x)[2][2]
+
+    @model_validator(mode="after")
+    def _has_tangents(self) -> "PointOnCurve":
+        x = np.array(self.points)
+        ends = np.vstack([x, x[:2]] if self.closed and np.ptp(x[[0, -1]], axis=0).any() else [x, x[1:2]] if self.closed else [x])
+        chords = np.diff(ends, axis=0)
+        chords /= np.linalg.norm(chords, axis=1)[:, None]
+        back = np.flatnonzero(np.linalg.norm(chords[1:] + chords[:-1], axis=1) < TURNING_BACK)
+        if len(back):
+            k = (int(back[0]) + 1) % len(x)
+            text = (
+                f"the curve turns back on itself at point {k}, {self.points[k]}, where it has no tangent; correct or omit points"
+            )
+            raise NestedError([Problem(("points",), text)])
+        return self
 
     @model_validator(mode="after")
     def _has_normals(self) -> "PointOnCurve":

@@ -97,6 +97,10 @@ class PointOnSurface(Relation, kind="point-on-surface"):
             raise NestedError([Problem(("heights",), text)])
         return self
 
+    @property
+    def extent(self) -> float:
+        return float(max(np.ptp(self.x), np.ptp(self.y)))
+
     def row(self) -> Row:
         return Row(on_surface, surface_numbers(self.x, self.y, self.heights))
 

@@ -5,6 +5,7 @@ of its equations only, by a kernel (`flexmbs.law_kernel.LawKernel`) in the file 
 """
 
 import abc
+import math
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
@@ -66,6 +67,11 @@ class Relation(Joint):
     @abc.abstractmethod
     def row(self) -> Row | FunctionRows:
         """The record of its equations."""
+
+    @property
+    def extent(self) -> float:
+        """Size (m) of the curve or surface of its own; infinite if it has none."""
+        return math.inf
 
     def clearance(self, R: Any, x: Any) -> float:
         """Sine of the angle between the rotation R (3, 3), child → parent, and the nearest one at which its rows are
