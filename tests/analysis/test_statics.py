@@ -254,7 +254,7 @@ def test_relaxed_branches_carry_nothing() -> None:
     model = pendulum(-1.2)
     model.add(fm.JointTorque("branch", "hinge", fm.Maxwell(20.0, 0.05, k0=3.0, x0=0.2)))
     moving = fm.state_of(fm.simulate(model, t_end=0.1, step=1e-2), 0.1)
-    assert abs(moving.z[0]) > 0.1
+    assert abs(moving.z[0]) > 0.03
     found = fm.statics(model, start=moving)
     assert found.state.z[0] == pytest.approx(0.0, abs=1e-9)
     assert 3.0 * (found.state.q[0] - 0.2) == pytest.approx(-G * np.cos(found.state.q[0]), rel=1e-9)
