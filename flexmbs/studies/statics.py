@@ -204,7 +204,8 @@ class _Search:
             raise SolverError(f"statics: unsupported under load: {listed}; {HOLD}")
         if names and not self.allow_indifferent:
             raise SolverError(f"statics: unsupported: {listed}; {HOLD}, or set allow_indifferent")
-        if not names and not here.unbalanced() < BALANCED:
+        moves = here.span(np.linalg.lstsq(dense(here.state).M, here.r, rcond=None)[0]) >= AT_REST
+        if moves and not names and not here.unbalanced() < BALANCED:
             left = f"{np.abs(here.r).max():.2g} N or N m"
             raise SolverError(f"statics: no equilibrium found, {left} are left; controllers at their limits cannot hold the load")
         frequencies = np.sign(value) * np.sqrt(np.abs(value))
