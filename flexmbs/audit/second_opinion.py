@@ -42,6 +42,7 @@ SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
 AT_REST = 1e-9  # of the size of the model, rad: largest motion within a run of a model at rest
 RESIDUAL = 3e4  # of the accelerations of a model at rest, which are residuals of its solver: the others may be as large
 WHOLE = 0.8  # of a turn: limit of the difference between the change of an angle between outputs and the integral of its rate
+HALF_TURN = 0.5  # of it: change of an angle in a step that is recommended at most
 STEADY = 0.5  # rad: change by the difference of the rates between two outputs, above which turns cannot be counted
 
 
@@ -55,7 +56,7 @@ class Difference(NamedTuple):
 
 def second_opinion(solution: SolutionData, mine: SolutionData, run: Run, budget: float) -> list[Check]:
     """Checks of accelerations, reactions and joint angles at the states ``mine``, in about ``budget`` seconds."""
-    turns = turned(solution)
+    turns = turned(solution) or uncounted(solution, run)
     if len(solution.t) < 2:
         return turns
     theirs = _judged(mine, budget) if len(mine.t) else None
@@ -258,4 +259,22 @@ def turned(solution: SolutionData) -> list[Check]:
                     f"joint {name} turns by {off[k]:.3g} rad more than the integral of its rate at t = {solution.t[k + 1]:.4g} s"
                 )
                 return [Check("Joint angles", FAIL, text, "report it")]
+    return []
+
+
+def uncounted(solution: SolutionData, run: Run) -> list[Check]:
+    """Angles of cut joints that change by half a turn or more in one step: they are known up to whole turns, and of two
+    directions the step takes the nearer one, with couplings, forces, drives and limits that use the angle."""
+    compiled, change = solution.compiled, run.work.path.change
+    size = np.abs(change[:, 0]) * change[:, 1]
+    for k, name in enumerate(compiled.topology.cuts):
+        motions, at = compiled.model.joints[name].motions, int(compiled.system.cuts.beta_at[k])
+        if any(motion.nq != motion.nv for motion in motions):
+            continue
+        turns = [at + c for c, motion in enumerate(motion for motion in motions for _ in range(motion.nq)) if motion.turns]
+        worst = max(turns, key=lambda place: size[place], default=-1)
+        if worst >= 0 and size[worst] >= np.pi:
+            rate, step = abs(change[worst, 0]), change[worst, 1]
+            text = f"joint {name} turns at {rate:.4g} rad/s, by half a turn or more in a step of {step:.3g} s: turns are lost"
+            return [Check("Joint angles", FAIL, text, f"take steps below {HALF_TURN * np.pi / rate:.2g} s")]
     return []

@@ -37,8 +37,9 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
     _, _, ns, nc, _ = (int(n) for n in system.layout)
     z, ncut, n = np.zeros, len(system.cuts.row), len(system.contacts.a)
     choice = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
+    first = z(0) if beta is None else np.array(beta, float)
     return Path(
-        beta=z(0) if beta is None else np.array(beta, float), kept=z((ncut, KEPT)), pivot=z(ns + nc),
+        beta=first, change=z((len(first), 2)), kept=z((ncut, KEPT)), pivot=z(ns + nc),
         force=z((n, 3)), impulse=z((n, 3)), mode=z(n, np.int64), slip=z((n, 2)), choice=choice, scale=np.ones(nc + ns),
     )  # fmt: skip
 

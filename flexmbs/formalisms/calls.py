@@ -10,6 +10,7 @@ import functools
 import math
 from typing import Any, NamedTuple
 
+from flexmbs._jit import part
 from flexmbs._jit.address import Entry, bound_entry, entry
 from flexmbs.dynamics.blocks import transmission
 from flexmbs.dynamics.contacts import contact_kinematics, contact_rows
@@ -26,7 +27,7 @@ from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged
 from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
 from flexmbs.integrators.run_context import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange, Sampled
-from flexmbs.system.records import Evaluation, System, Work
+from flexmbs.system.records import OF_CHAIN, Evaluation, System, Work
 
 CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
 PROJECTIONS = 4
@@ -155,12 +156,26 @@ def evaluate_constraints(common, here, same, t, a, b):
     return 0
 
 
+@part
+def keep_changes(system, work, path, h):
+    """Rate and length h of the step in which the coordinates of a cut joint changed most."""
+    cuts = system.cuts
+    for k in range(cuts.row.shape[0]):
+        at = cuts.beta_at[k]
+        for c in range(cuts.nv[k] if cuts.kernel[k] == OF_CHAIN else 0):
+            rate = work.cut.eta[k, c]
+            if abs(rate) * h > abs(path.change[at + c, 0]) * path.change[at + c, 1]:
+                path.change[at + c, 0] = rate
+                path.change[at + c, 1] = h
+
+
 @entry
-def commit(common, here, same, t, a, b):
-    """Path variables of the step whose end was evaluated last: it is accepted."""
+def commit(common, here, same, t, h, b):
+    """Path variables of the step of length h whose end was evaluated last: it is accepted."""
     system, work, path = common.system, common.work, common.work.path
     for i in range(path.beta.shape[0]):
         path.beta[i] = work.beta[i]
+    keep_changes(system, work, path, h)
     for k in range(system.cuts.row.shape[0]):
         if system.cuts.kernel[k] >= 0:
             for c in range(path.kept.shape[1]):

@@ -158,7 +158,7 @@ def accept(context, h):
         context.spent[a] += abs(context.local[a])
     if context.calls[KEEP] >= 0:
         call(context.calls[KEEP], context.records[MODEL], context.records[STATE], context.records[START], clock[TIME], 0.0, 0.0)
-    call(context.calls[COMMIT], context.records[COMMON], context.records[STATE], context.records[START], clock[TIME], 0.0, 0.0)
+    call(context.calls[COMMIT], context.records[COMMON], context.records[STATE], context.records[START], clock[TIME], h, 0.0)
     return method(context, FINISH, h)
 
 

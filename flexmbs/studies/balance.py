@@ -1,33 +1,50 @@
 """Equilibrium R(q, λ, z) = F, g(q, t) = 0, ż = 0 as equations: one linearisation, its free directions, and a step from it.
 
 δ = δ_p + N y with G N = 0: the particular part closes the constraints, Nᵀ K N y = −Nᵀ (R + K δ_p) balances the free ones, and
-λ, z follow from the residual (least norm if constraints are redundant). N is orthonormal in the mass matrix, so that the
-eigenvalues of NᵀKN are squares of frequencies (rad/s)².
+λ, z follow from the residual (least norm if constraints are redundant). Force states with rates that depend on them, as currents
+and pressures, are eliminated by δz = −(∂ż/∂z)⁻¹ (ż + ∂ż/∂q δ); those of integrators act as multipliers of ż = 0. N is orthonormal
+in the mass matrix, so that the eigenvalues of NᵀKN are squares of frequencies (rad/s)².
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from flexmbs.diagnosis.rank import displaced
 from flexmbs.dynamics.dense import terms
+from flexmbs.errors import SolverError
 from flexmbs.results.state import State
-from flexmbs.studies.tangent import Tangents, evaluate, tangents
+from flexmbs.studies.tangent import Tangents, Values, evaluate, tangents
 from flexmbs.system.records import SPARE
 from flexmbs.system.sizes import displacement_sizes
 
 RANK = 1e-10
+SINGULAR = 1e-8  # of differences
+UNSEEN = 1e-6  # displacement, rad or relative to the size of the model
+SETTLINGS, SETTLED = 50, 1e-12  # Newton steps of force states; of their size
 ROUND_OFF = 1e-14  # of lengths in m and of unit vectors
 NOT_HELD = 1e-6  # (rad/s)²: slower than a period of two hours
 NOISE = 1e-13  # of the largest squared frequency
+
+
+class OwnStates(NamedTuple):
+    """Force states that their own rates bring to rest: places in z, response −(∂ż/∂z)⁻¹, their change response · ż, and its
+    slope along δ."""
+
+    places: np.ndarray
+    response: np.ndarray
+    change: np.ndarray
+    slope: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Balance:
     """The linearised equilibrium at a state.
 
-    r (ns,), g (n,): imbalance and gaps, force states' rates under g; K (ns, ns): ∂R/∂δ; forces (ns, n): columns Gᵀ and −∂R/∂z;
+    r (ns,), g (n,): imbalance and gaps, rates of integrators under g; K (ns, ns): ∂R/∂δ, both with the other force states at
+    ż = 0; forces (ns, n): columns Gᵀ and −∂R/∂z; own: those other states; integrators (nz,): mask;
     N (ns, f): free directions; P (ns, n): δ_p = −P g; stiffness (f, f): NᵀKN.
     """
 
@@ -40,6 +57,8 @@ class Balance:
     P: np.ndarray
     sizes: np.ndarray
     tangents: Tangents
+    own: OwnStates
+    integrators: np.ndarray
 
     @property
     def stiffness(self) -> np.ndarray:
@@ -64,7 +83,9 @@ class Balance:
         loose = vector[:, np.abs(value) <= self.held]
         A = A + shift * np.eye(len(A)) + loose @ loose.T
         delta = closing - self.N @ np.linalg.lstsq(A, self.N.T @ (out + self.K @ closing), rcond=None)[0]
-        return delta, np.linalg.lstsq(self.forces, out + self.K @ delta, rcond=RANK)[0]
+        change = np.linalg.lstsq(self.forces, out + self.K @ delta, rcond=RANK)[0]
+        change[len(self.state.lam) + self.own.places] = self.own.change + self.own.slope @ delta
+        return delta, change
 
     def fall(self) -> float:
         """Largest acceleration along unsupported directions, rad/s² or relative to the size of the model."""
@@ -76,19 +97,73 @@ class Balance:
         """Largest component of a displacement in rad, or relative to the size of the model."""
         return float(np.abs(delta / self.sizes).max(initial=0.0))
 
+    def unbalanced(self) -> float:
+        """Largest imbalance over the largest force, without those that are negligible displacements of the stiffness.
+
+        Laws beyond their limits do not give what their slopes promise.
+        """
+        left = np.abs(self.r)
+        seen = left > UNSEEN * np.abs(np.diagonal(self.K)) * self.sizes
+        parts = self.forces[:, : len(self.state.lam)] * self.state.lam, self.tangents.z.r.T * self.state.z, left
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in parts)
+        return float(left[seen].max(initial=0.0)) / max(largest, 1e-300)
+
 
 def balance(state: State) -> Balance:
     """The linearisation at a state; its velocities and accelerations are fixed."""
     work = state.work()
     known = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)
     state = replace(state, beta=work.beta[:-SPARE].copy())
-    values, slopes = evaluate(state), tangents(state)
+    state, values, slopes, own = settled_states(state)
     used = np.abs(slopes.z.r).max(axis=1, initial=0.0) > 0.0
+    used[own.places] = False
+    with_state = slopes.z.r.T * used
     rows = np.vstack([known.G, slopes.q.force_rate.T[used]])
-    forces = np.hstack([known.G.T, -slopes.z.r.T])
+    forces = np.hstack([known.G.T, -with_state])
+    by_own = slopes.z.r[own.places].T
     g = np.concatenate([values.gs.position, values.force_rate[used]])
     N, P = free_directions(known.M, rows)
-    return Balance(state, values.r, g, slopes.q.r.T, forces, N, P, displacement_sizes(state.compiled), slopes)
+    r, K = values.r + by_own @ own.change, slopes.q.r.T + by_own @ own.slope
+    return Balance(state, r, g, K, forces, N, P, displacement_sizes(state.compiled), slopes, own, used)
+
+
+def settled_states(state: State) -> tuple[State, Values, Tangents, OwnStates]:
+    """The state with the own states of its forces at ż = 0 by damped Newton steps, as far as these go."""
+    values, slopes = evaluate(state), tangents(state)
+    own = own_states(state, values, slopes)
+    for _ in range(SETTLINGS):
+        size, part = float(np.abs(own.change).max(initial=0.0)), 1.0
+        if not size > SETTLED * float(np.abs(state.z[own.places]).max(initial=0.0)):
+            break
+        rate = np.linalg.norm(values.force_rate[own.places])
+        while part > SETTLED:
+            z = state.z.copy()
+            z[own.places] += part * own.change
+            found = evaluate(replace(state, z=z))
+            if np.linalg.norm(found.force_rate[own.places]) < 0.9 * rate:
+                break
+            part *= 0.5
+        else:
+            break
+        state, values = replace(state, z=z), found
+        slopes = tangents(state)
+        own = own_states(state, values, slopes)
+    return state, values, slopes, own
+
+
+def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
+    """The force states whose rates depend on force states; raises `SolverError` where rest does not determine them."""
+    by_z, by_q = slopes.z.force_rate.T, slopes.q.force_rate.T
+    acting, integrates = np.abs(slopes.z.r).max(axis=1, initial=0.0) > 0.0, np.abs(by_q).max(axis=1, initial=0.0) > 0.0
+    places = np.flatnonzero((np.abs(by_z).max(axis=1, initial=0.0) > 0.0) | (acting & ~integrates))
+    matrix = by_z[np.ix_(places, places)]
+    largest = np.abs(matrix).max(axis=1, initial=0.0)
+    size = np.linalg.svd(matrix / np.where(largest > 0.0, largest, 1.0)[:, None], compute_uv=False)
+    if len(places) and not size[-1] > SINGULAR * size[0]:
+        names = ", ".join(dict.fromkeys(f"'{state.compiled.force_states[place]}'" for place in places))
+        raise SolverError(f"statics: rest does not determine the force states of {names}; shut-in oil: open the valve")
+    response = -np.linalg.inv(matrix)
+    return OwnStates(places, response, response @ values.force_rate[places], response @ by_q[places])
 
 
 def free_directions(M: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

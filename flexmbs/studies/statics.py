@@ -25,6 +25,7 @@ from flexmbs.system.names import velocity_names
 NEWTON_STEPS = 12
 CONVERGED = 1e-9  # last Newton step, rad or relative to the size of the model; the remaining error is of its square
 QUICK = 5  # Newton steps up to which the load increment grows
+BALANCED = 1e-6  # of the forces
 AT_REST = 1e-6  # acceleration, rad/s² or relative to the size of the model
 HOLD = "support it by a joint, a drive or a spring"
 NUDGE = 1e-3  # perturbation of an unstable equilibrium
@@ -78,7 +79,7 @@ def statics(
     model: Model, *, t: float = 0.0, start: HasState | None = None, steady: bool = False, load_steps: int = 1,
     allow_indifferent: bool = False,
 ) -> Equilibrium:  # fmt: skip
-    """Equilibrium k(q, 0) + Gᵀλ = 0, g(q, t) = 0 of a model, from its declared position or from ``start``.
+    """Equilibrium k(q, 0, z) + Gᵀλ = 0, g(q, t) = 0, ż = 0 of a model, from its declared position or from ``start``.
 
     Unbalanced loads of the start are applied in ``load_steps`` increments, or in smaller ones if Newton's method requires it;
     if the tangent stiffness is not positive there, the model relaxes into an equilibrium instead (Newton's method with bounded
@@ -203,6 +204,10 @@ class _Search:
             raise SolverError(f"statics: unsupported under load: {listed}; {HOLD}")
         if names and not self.allow_indifferent:
             raise SolverError(f"statics: unsupported: {listed}; {HOLD}, or set allow_indifferent")
+        moves = here.span(np.linalg.lstsq(dense(here.state).M, here.r, rcond=None)[0]) >= AT_REST
+        if moves and not names and not here.unbalanced() < BALANCED:
+            left = f"{np.abs(here.r).max():.2g} N or N m"
+            raise SolverError(f"statics: no equilibrium found, {left} are left; controllers at their limits cannot hold the load")
         frequencies = np.sign(value) * np.sqrt(np.abs(value))
         frequencies[loose] = 0.0
         require_independent_motions(here.state.compiled, here.state.q, here.state.beta)
@@ -266,9 +271,9 @@ def _power(state: State) -> np.ndarray:
     """Powers of forces, dissipation (none) and drives along the path of equilibria."""
     here = balance(state)
     slope = here.tangents.t
-    used = np.abs(here.tangents.z.r).max(axis=1, initial=0.0) > 0.0
-    rate = np.concatenate([slope.gs.position[0], slope.force_rate[0, used]])
-    moving = replace(here, r=slope.r[0], g=rate)
+    rate = np.concatenate([slope.gs.position[0], slope.force_rate[0, here.integrators]])
+    own = here.own._replace(change=here.own.response @ slope.force_rate[0, here.own.places])
+    moving = replace(here, r=slope.r[0] + here.tangents.z.r[own.places].T @ own.change, g=rate, own=own)
     s, _ = moving.step(np.zeros(len(here.r)))
     power = evaluate(replace(here.state, s=s * SLOW)).power / SLOW
     power[1] = 0.0

@@ -388,6 +388,7 @@ class Path(NamedTuple):
     """What the future depends on besides t, q, s and the force states: evaluations read it, only an accepted step writes it."""
 
     beta: np.ndarray  # coordinates of the cut joints, with their whole turns
+    change: np.ndarray  # (nβ, 2) rate and length (s) of the step in which each of them changed most
     kept: np.ndarray  # (ncut, 3) what relations kept at the last accepted step
     pivot: np.ndarray  # (ns + nc,) largest pivot so far of each constraint row
     force: np.ndarray  # (ncontacts, 3) forces of rigid contacts, as the method of integration gives them

@@ -195,3 +195,79 @@ def test_cantilever_whose_only_frame_carries_its_own() -> None:
     np.testing.assert_allclose(found.frequencies[:2], first, rtol=0.02)
     frequencies = fm.linearize(model, at=found).modes.frequency
     np.testing.assert_allclose(2.0 * np.pi * np.sort(frequencies)[:2], first, rtol=0.02)
+
+
+def crane(opening: float) -> fm.Model:
+    """A hydraulic cylinder lifts an arm on a spring: supply in one chamber, tank in the other."""
+    model = fm.Model("crane", gravity=(0.0, -G, 0.0), frames={"base": (0.0, -0.6, 0.0)})
+    arm = model.add(fm.RigidBody("arm", mass=200.0, inertia=(20.0,) * 3, frames={"in": (-1.0, 0, 0), "at": (-0.5, 0, 0)}))
+    model.add(fm.Revolute("hinge", model.ground, arm["in"], axis="z", q0=0.2))
+    model.add(fm.JointSpring("spring", "hinge", k=4e4))
+    oil = {"volume_a": 1e-3, "volume_b": 1e-3, "bulk_modulus": 1e9, "supply": 2e7, "tank": 1e5, "valve": 2e-7}
+    pressures = {"pressure_a": 2e6, "pressure_b": 1e6}
+    size = {"length": 0.85, "area_a": 2e-3, "area_b": 1.2e-3}
+    model.add(fm.HydraulicCylinder("cylinder", model.ground["base"], arm["at"], opening=opening, **size, **oil, **pressures))
+    return model
+
+
+def test_open_valve_lifts_until_the_pressures_are_those_of_supply_and_tank() -> None:
+    """(A_A p_S − A_B p_T) dl/dq = m g cos q + k q, l² = r² + h² + 2 r h sin q."""
+    found = fm.statics(crane(1.0))
+
+    def torque(q: float) -> float:
+        length = np.sqrt(0.5**2 + 0.6**2 + 2.0 * 0.5 * 0.6 * np.sin(q))
+        return (2e-3 * 2e7 - 1.2e-3 * 1e5) * 0.5 * 0.6 * np.cos(q) / length - 200.0 * G * np.cos(q) - 4e4 * q
+
+    assert found.state.q[0] == pytest.approx(scipy.optimize.brentq(torque, -0.5, 1.0, xtol=1e-14), abs=1e-9)
+    np.testing.assert_allclose(found.state.z * 2e7 + (2e6, 1e6), (2e7, 1e5), rtol=1e-6)
+
+
+def test_oil_that_is_shut_in_has_no_equilibrium_of_its_own() -> None:
+    with pytest.raises(fm.SolverError, match=r"rest does not determine the force states of 'forces\.cylinder'"):
+        fm.statics(crane(0.0))
+
+
+def motor(voltage: fm.Sine | float) -> fm.Model:
+    """A motor with k n = 0.5 N m/A, 0.8 Ω, holds a pendulum of 1 kg m from the vertical."""
+    model = pendulum(-np.pi / 2 + 0.1)
+    model.add(fm.JointTorque("motor", "hinge", fm.DCMotor(0.1, 0.8, inductance=0.02, ratio=5.0, voltage=voltage)))
+    return model
+
+
+def test_current_of_a_motor_at_rest() -> None:
+    """i = U/R, k n i = m g l cos q; without it the pendulum hangs straight down."""
+    found = fm.statics(motor(3.0))
+    assert found.state.z[0] == pytest.approx(3.0 / 0.8, rel=1e-12)
+    assert np.cos(found.state.q[0]) == pytest.approx(0.5 * 3.0 / 0.8 / G, rel=1e-10)
+    swung = fm.simulate(motor(3.0), t_end=0.05, step=1e-3, start=found)
+    assert np.abs(swung.joint("hinge").velocity).max() < 1e-9
+
+
+def test_current_of_a_motor_along_its_voltage() -> None:
+    found = fm.quasi_static(motor(fm.Sine(3.0, 0.25)), np.linspace(0.0, 1.0, 6))
+    torque = 0.5 * 3.0 * np.sin(0.5 * np.pi * found.t) / 0.8
+    np.testing.assert_allclose(np.cos(found.joint("hinge").position[:, 0]), torque / G, atol=1e-10)
+
+
+def test_relaxed_branches_carry_nothing() -> None:
+    """From a state with a loaded Maxwell branch: k0 (q − x0) = −m g l cos q alone."""
+    model = pendulum(-1.2)
+    model.add(fm.JointTorque("branch", "hinge", fm.Maxwell(20.0, 0.05, k0=3.0, x0=0.2)))
+    moving = fm.state_of(fm.simulate(model, t_end=0.1, step=1e-2), 0.1)
+    assert abs(moving.z[0]) > 0.03
+    found = fm.statics(model, start=moving)
+    assert found.state.z[0] == pytest.approx(0.0, abs=1e-9)
+    assert 3.0 * (found.state.q[0] - 0.2) == pytest.approx(-G * np.cos(found.state.q[0]), rel=1e-9)
+
+
+def test_controller_that_is_too_weak_for_its_reference() -> None:
+    """Holding the reference needs 9.6 N m; with more the integral carries the weight."""
+    for upper, strong in ((5.0, False), (12.0, True)):
+        model = pendulum(0.3)
+        law = fm.LimitedPID(100.0, 50.0, kd=1.0, lower=-12.0, upper=upper, reference=0.2)
+        model.add(fm.JointTorque("controller", "hinge", law))
+        if strong:
+            assert fm.statics(model).state.z[0] == pytest.approx(G * np.cos(0.2) / 50.0, rel=1e-9)
+        else:
+            with pytest.raises(fm.SolverError, match="no equilibrium found"):
+                fm.statics(model)

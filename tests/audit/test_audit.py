@@ -117,6 +117,34 @@ def test_angles_that_gain_turns(joint, coordinates):
     assert f"joint {joint} turns" in turned(wrong)[0].found
 
 
+def gears(ratio=7.0):
+    """Two gears on ground, the first at 2000 rad/s."""
+    model = fm.Model("gears", gravity=(0.0, 0.0, 0.0), frames={"B": (1.0, 0.0, 0.0)})
+    a = model.add(fm.RigidBody("a", mass=1.0, inertia=(1.0, 1.0, 2.0)))
+    b = model.add(fm.RigidBody("b", mass=1.0, inertia=(2.0, 2.0, 3.0)))
+    model.add(fm.Revolute("ja", model.ground, a, axis="z", v0=2000.0))
+    model.add(fm.Revolute("jb", model.ground["B"], b, axis="z", v0=-2000.0 / ratio))
+    model.add(fm.Gear("gear", "ja", "jb", ratio=ratio))
+    model.add(fm.JointTorque("torque", "ja", fm.Sine(500.0, 3.0)))
+    return model
+
+
+@QUIET
+@pytest.mark.parametrize("integrator", ["rattle", "generalized-alpha"])
+def test_half_turns_within_a_step(integrator):
+    """The rate of the first gear is right with steps of 1.6 turns by RATTLE, its angle and the motion by the coupling are not."""
+    options = {"t_end": 1.0, "output_step": 0.1, "coordinates": "absolute", "integrator": integrator}
+    fast = fm.simulate(gears(), **options, step=5e-3)
+    assert found(fast, "Joint angles").status == FAIL
+    assert "joint ja turns at 2" in found(fast, "Joint angles").found
+    assert "0.005 s" in found(fast, "Joint angles").found
+    slow = fm.simulate(gears(), **options, step=5e-4)
+    assert found(slow, "Joint angles") is None
+    inertia, w = 2.0 + 3.0 / 49.0, 6.0 * math.pi
+    exact = 2000.0 + 500.0 / inertia * (1.0 / w - math.sin(w) / w**2)
+    assert slow.joint("ja").position[-1, 0] == pytest.approx(exact, rel=1e-6)
+
+
 @QUIET
 @pytest.mark.parametrize("step, status", [(0.2, FAIL), (0.04, WARN), (2e-3, PASS)])
 def test_large_steps(step, status):
