@@ -18,7 +18,7 @@ from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import System, Work, rows_of, some_rows
+from flexmbs.system.records import System, Work, rows_of
 
 Weight = float | Sequence[float]
 
@@ -170,19 +170,28 @@ def covector_rows(system, work, q, rows):
                     rows[cuts.row[k] + r, c] = work.rows[r, c]
 
 
-def cut_velocity_rows(system: System, work: Work, q: np.ndarray, cuts: Sequence[int]) -> np.ndarray:
-    """H (n, ns) with η = H s for the velocities of the cut joints ``cuts``, in sequence, at the last evaluation.
+class CutVelocities:
+    """H (n, ns) with η = H s for the velocities of the cut joints ``cuts``, in sequence.
 
-    The covectors C⁺ of the velocities replace those of the constraints.
+    The covectors C⁺ of the velocities replace those of the constraints, and other cut joints have no rows. The records are made
+    once: a search for a position asks hundreds of times.
     """
-    if not len(cuts):
-        return np.zeros((0, int(system.layout[2])))
-    records, cut = some_rows(system.cuts, list(cuts)), some_rows(work.cut, list(cuts))
-    records = records._replace(rows=records.nv, row=np.cumsum(records.nv) - records.nv)
-    cut = cut._replace(covectors=cut.inverse)
-    H = np.zeros((int(records.nv.sum()), int(system.layout[2])))
-    covector_rows(system._replace(cuts=records), work._replace(cut=cut), q, H)
-    return H
+
+    def __init__(self, system: System, work: Work, cuts: Sequence[int]) -> None:
+        chosen = np.array(cuts, np.int64)
+        counts = system.cuts.nv[chosen]
+        rows, row = np.zeros_like(system.cuts.rows), np.zeros_like(system.cuts.row)
+        rows[chosen], row[chosen] = counts, np.cumsum(counts) - counts
+        self.shape = int(counts.sum()), int(system.layout[2])
+        self.system = system._replace(cuts=system.cuts._replace(rows=rows, row=row))
+        self.work = work._replace(cut=work.cut._replace(covectors=work.cut.inverse))
+
+    def rows(self, q: np.ndarray) -> np.ndarray:
+        """H at the last evaluation, which was at q."""
+        H = np.zeros(self.shape)
+        if self.shape[0]:
+            covector_rows(self.system, self.work, q, H)
+        return H
 
 
 def cut_offsets(system: System, cuts: Sequence[CutJoint], beta: np.ndarray) -> np.ndarray:

@@ -17,9 +17,9 @@ from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.work import start_from
 from flexmbs.initial.assembly import (
     Assemble,
+    CutVelocities,
     Declared,
     cut_offsets,
-    cut_velocity_rows,
     declared_values,
     displaced,
     holonomic_rows,
@@ -92,6 +92,7 @@ class LoopClosure:
         self.holonomic = holonomic_rows(compiled)
         self.holonomic[loose] = False
         self.declared_values = declared_values(compiled, how, "q0")
+        self.cut_velocities = CutVelocities(compiled.system, work, [cut.number for cut in self.declared_values.cuts])
         self.size, self.reach = model_size(compiled), displacement_sizes(compiled)
         balls = enumerate(compiled.topology.tree)
         self.balls = [i for i, primary in balls if any(motion.nq > motion.nv for motion in primary.motions)]
@@ -325,7 +326,7 @@ class LoopClosure:
 
     def _cut_rates(self, q: np.ndarray, w: Declared) -> tuple[np.ndarray, np.ndarray]:
         """H of the cut joints that take part, and H s⁰ − v⁰."""
-        H = cut_velocity_rows(self.compiled.system, self.work, q, [cut.number for cut in w.cuts])
+        H = CutVelocities(self.compiled.system, self.work, [cut.number for cut in w.cuts]).rows(q)
         return H, H @ self.s0 - np.concatenate([np.zeros(0), *(cut.velocity for cut in w.cuts)])
 
     def _place(self, d: np.ndarray, last: Place | None = None, x: np.ndarray | None = None) -> Place:
@@ -337,7 +338,7 @@ class LoopClosure:
             displaced(self.compiled.system.tree, self.compiled.system.joints, q, step, moved)
         now = self._terms(moved, np.zeros(len(d)))
         cuts, system = self.declared_values.cuts, self.compiled.system
-        H = cut_velocity_rows(system, self.work, moved, [cut.number for cut in cuts])
+        H = self.cut_velocities.rows(moved)
         off = cut_offsets(system, cuts, self.work.beta)
         d = self._turned(d, moved)
         beta = self.work.beta[: len(self.beta0)].copy()
