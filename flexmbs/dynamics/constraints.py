@@ -266,7 +266,15 @@ def drive_values(system, work, t, here):
 @called
 def prescribed_motions(system, work, t):
     """Poses, ḟ and f̈ of the prescribed motions of primary joints at time t into work.joints (theory, section 18)."""
-    rows = system.prescribed
+    rows, given, here = system.prescribed, system.joints, work.joints
+    if rows.law.shape[0] > 0:  # scratch holds nothing from one evaluation to the next
+        for m in range(given.rate.shape[0]):
+            for a in range(given.R.shape[1]):
+                here.R[m, a] = given.R[m, a]
+            for a in range(given.x.shape[1]):
+                here.x[m, a] = given.x[m, a]
+            for a in range(given.rate.shape[1]):
+                here.rate[m, a] = given.rate[m, a]
     for d in range(rows.law.shape[0]):
         prescribe(work.joints, rows.motion[d], law_of_time(system.laws, rows.law[d], t, work.io))
 

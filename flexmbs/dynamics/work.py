@@ -66,7 +66,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
     return Work(
-        path=path, frames=_current_frames(system.frames), joints=_current_joints(system.joints),
+        path=path, frames=_current_frames(system.frames), joints=_current_joints(system),
         calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
         motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns),
         cut=CutMotion(pair=_pairs(cuts.frame_p, cuts.frame_c, cuts.top, np.arange(n_cuts)), **_zeros(n_cuts, CUT)),
@@ -102,8 +102,11 @@ def _current_frames(frames: Frames) -> CurrentFrames:
     return CurrentFrames(**frames._replace(shape=flat)._asdict(), current=now, rate=np.zeros_like(flat))
 
 
-def _current_joints(joints: Joints) -> Joints:
-    """The joints with workspace for the poses and rates of prescribed motions."""
+def _current_joints(system: System) -> Joints:
+    """The joints with workspace for the poses and rates of prescribed motions, or themselves where nothing is prescribed."""
+    joints = system.joints
+    if len(system.prescribed.law) == 0:
+        return joints
     return joints._replace(R=joints.R.copy(), x=joints.x.copy(), rate=joints.rate.copy())
 
 

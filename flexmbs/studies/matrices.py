@@ -244,12 +244,13 @@ def matrices(
     name = formalism.name if isinstance(formalism, Formalism) else formalism
     if name not in FORMALISMS:
         raise InputError(f"formalism: {name!r} is not known; choose one of {', '.join(FORMALISMS)}")
-    if coordinates not in FORMALISMS[name].coordinates:
-        raise InputError(f"coordinates: '{name}' works in {', '.join(FORMALISMS[name].coordinates)} coordinates only")
     if coordinates == "rheonomic":
         raise InputError(
             "coordinates: the terms are shown with drives as rows; take 'joint', and open_chain.rheonomic for v̄ and ā"
         )
+    if coordinates not in FORMALISMS[name].coordinates:
+        known = [each for each in FORMALISMS[name].coordinates if each != "rheonomic"]
+        raise InputError(f"coordinates: '{name}' works in {', '.join(known)} coordinates only")
     here = state_about(model, at)
     if at is None:  # the outputs that discrete controllers hold are known in states of a run
         require_no_samplers(model, "fm.matrices without a state of a run")
