@@ -149,6 +149,8 @@ def contact_kinematics(system, work, t, q, s):
     Theory, section 40.
     """
     for k in range(system.contacts.a.shape[0]):
+        for c in range(3):  # frictionless contacts have no velocity of slip, resting bounds none of their own
+            work.contact.velocity[k, c] = work.contact.moving[k, c] = 0.0
         kernel = system.contacts.geometry_kernel[k]
         if kernel >= 0:
             between_frames(system, work, k, q, s)
