@@ -20,10 +20,6 @@ from flexmbs.system.sizes import displacement_sizes
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
 RATE_STEP = 1e-2
-FINER, FINEST = 1.0 / 30.0, 1e-6  # of these steps, where a law bends within them
-BENT = 1e-6  # relative difference of slopes
-CLOSER = 0.3  # of it, between smaller steps
-ROUGH = 1e-6  # of the largest change of a result by a step: more is no round-off
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
 
 
@@ -100,42 +96,14 @@ def tangents(state: State) -> Tangents:
         displacement_sizes(state.compiled) * STEP, np.full(ns, RATE_STEP * (1.0 + np.abs(state.s).max(initial=0.0))),
         np.full(nz, RATE_STEP * (1.0 + np.abs(state.z).max(initial=0.0))), [1e-4 * max(1.0, abs(state.t))],
     ])  # fmt: skip
-    slope = _slopes(state, size)
-    parts = (slope[:ns], slope[ns : 2 * ns], slope[2 * ns : 2 * ns + nz], slope[2 * ns + nz :])
-    return Tangents(*(_split(state.compiled, part) for part in parts))
-
-
-def _slopes(state: State, size: np.ndarray) -> np.ndarray:
-    """(m, …) differences of all results with steps of these sizes, smaller ones where those show that a law bends within them.
-
-    Round-off grows as steps shrink: smaller steps are taken where they agree better among themselves, or differ by more.
-    """
-    found, finer = (_differences(state, size * part) for part in (1.0, FINER))
-    part = FINER
-    while part > FINEST:
-        apart = np.abs(found - finer)
-        bent = apart > BENT * (np.abs(found) + np.abs(finer) + BENT * np.abs(found).max(initial=0.0))
-        if not bent.any():
-            break
-        part *= FINER
-        finest = _differences(state, size * part)
-        effect = np.abs(found) * size[:, None]
-        bent &= (np.abs(finer - finest) < CLOSER * apart) | (apart * size[:, None] > ROUGH * effect.max(axis=0, initial=0.0))
-        found, finer = np.where(bent, finer, found), np.where(bent, finest, finer)
-        if not bent.any():
-            break
-    return found
-
-
-def _differences(state: State, size: np.ndarray) -> np.ndarray:
-    """(m, …) differences of fourth order of all results with steps of these sizes."""
-    ns, nz = len(state.s), len(state.z)
     place = np.concatenate([np.arange(2 * ns), 3 * ns + np.arange(nz + 1)])
     steps = np.zeros((len(STENCIL), len(size), _width(state)))
     for k, (factor, _) in enumerate(STENCIL):
         steps[k, np.arange(len(size)), place] = factor * size
     rows = _rows(state, steps.reshape(-1, steps.shape[2])).reshape(len(STENCIL), len(size), -1)
-    return np.asarray(np.einsum("k,kij->ij", [weight for _, weight in STENCIL], rows) / size[:, None])
+    slope = np.einsum("k,kij->ij", [weight for _, weight in STENCIL], rows) / size[:, None]
+    parts = (slope[:ns], slope[ns : 2 * ns], slope[2 * ns : 2 * ns + nz], slope[2 * ns + nz :])
+    return Tangents(*(_split(state.compiled, part) for part in parts))
 
 
 def dense(state: State, loads: np.ndarray | None = None) -> Terms:
