@@ -61,7 +61,7 @@ def pairs() -> list[Pair]:
         for form, kind in FORMALISMS.items()
         for coordinates in kind.coordinates
         for method, integrator in INTEGRATORS.items()
-        if integrator.needs in kind.provides
+        if integrator.needs in kind.provides and (coordinates != "rheonomic" or integrator.takes_time)
     ]
 
 

@@ -22,7 +22,7 @@ PAIRS = [
     for form, kind in FORMALISMS.items()
     for coordinates in kind.coordinates
     for name, method in INTEGRATORS.items()
-    if method.needs in kind.provides
+    if method.needs in kind.provides and (coordinates != "rheonomic" or method.takes_time)
 ]
 Control = Callable[[list[float], float, float, float], tuple[float, list[float]]]
 
