@@ -249,8 +249,8 @@ def matrices(
             "coordinates: the terms are shown with drives as rows; take 'joint', and open_chain.rheonomic for v̄ and ā"
         )
     if coordinates not in FORMALISMS[name].coordinates:
-        known = [each for each in FORMALISMS[name].coordinates if each != "rheonomic"]
-        raise InputError(f"coordinates: '{name}' works in {', '.join(known)} coordinates only")
+        others = [each for each in FORMALISMS[name].coordinates if each != "rheonomic"]
+        raise InputError(f"coordinates: '{name}' works in {', '.join(others)} coordinates only")
     here = state_about(model, at)
     if at is None:  # the outputs that discrete controllers hold are known in states of a run
         require_no_samplers(model, "fm.matrices without a state of a run")
