@@ -12,7 +12,7 @@ from flexmbs.studies.evaluate import Evaluator
 from flexmbs.studies.matrices import Matrices
 from flexmbs.studies.tangent import dense
 
-SEEDS = range(9)
+SEEDS = (0, 1, 2, 3, 4, 5, 7, 8, 9)  # 6 draws a joint beside its twin, which is refused
 BY_DIFFERENCES = 1e-4  # rows of user functions without derivatives
 
 
