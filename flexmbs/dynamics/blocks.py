@@ -292,14 +292,21 @@ def cut_rows(system, work, k, q):
 @part
 def coupler_row(system, work, k, q):
     """work.rows[0] = G of coupler k over its path: a of primary joints' velocities, a C⁺_v ∂V_rel/∂s of those of cut joints."""
-    couplers, terms = system.couplers, system.couplers.terms
+    couplers = system.couplers
     rows = work.rows[:1]
     clear_rows(system, rows, couplers.path[k], couplers.path_end[k])
-    for j in range(couplers.first[k], couplers.end[k]):
+    add_terms(system, work, q, (couplers.terms, work.factor), (couplers.first[k], couplers.end[k]), rows)
+
+
+@part
+def add_terms(system, work, q, given, span, rows):
+    """rows[0] += ∂/∂s Σ a ẋ of the terms of a ``span`` (first, end) of those ``given`` with their factors a."""
+    terms, factor = given
+    for j in range(span[0], span[1]):
         if terms.body[j] >= 0:
-            rows[0, system.tree.s_at[terms.body[j]] + terms.v[j]] += work.factor[j]
+            rows[0, system.tree.s_at[terms.body[j]] + terms.v[j]] += factor[j]
         else:
-            f, n = coupler_covector(terms, work.factor, work.cut, j)
+            f, n = coupler_covector(terms, factor, work.cut, j)
             store3_at(work.B[ON_B], 0, 0, f)
             store3_at(work.B[ON_B], 0, 3, n)
             relative_rows(system, work, work.cut.pair, terms.cut[j], q, rows)

@@ -326,10 +326,19 @@ def coupler_covector(terms, factor, cut, i):
 def with_couplers(couplers, factor, cut, k, lam, wrench):
     """(f, n) + Σ λ a C⁺_v of the couplers' coordinates of cut joint k, with the ``wrench`` (f, n) of its own rows."""
     f, n = wrench
-    terms = couplers.terms
-    for i in range(terms.cut.shape[0]):
+    for c in range(couplers.first.shape[0]):
+        f, n = with_terms((couplers.terms, factor), (couplers.first[c], couplers.end[c]), (cut, k), lam[couplers.row[c]], (f, n))
+    return f, n
+
+
+@part
+def with_terms(given, span, place, y, wrench):
+    """(f, n) + y Σ a C⁺_v of the terms of a ``span`` (first, end), ``given`` with their factors a, on a cut joint ``place``."""
+    f, n = wrench
+    terms, factor = given
+    cut, k = place
+    for i in range(span[0], span[1]):
         if terms.cut[i] == k:
-            y = lam[couplers.row[terms.coupler[i]]]
             cf, cn = coupler_covector(terms, factor, cut, i)
             f = add(f, scale(y, cf))
             n = add(n, scale(y, cn))

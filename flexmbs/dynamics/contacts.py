@@ -19,7 +19,7 @@ import math
 from flexmbs._jit import call_address, called, part
 from flexmbs.algebra.blocks import SIZE, add_block
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, scale, store3_at, tmul
-from flexmbs.dynamics.blocks import ON_B, relative_rows
+from flexmbs.dynamics.blocks import ON_B, add_terms, relative_rows
 from flexmbs.dynamics.constraints import coupler_covector, six_apply
 from flexmbs.dynamics.contact_laws import law_force, law_slopes
 from flexmbs.dynamics.frames import apply_pair, end_pose, frame_twist, keep_poses, pose_between
@@ -240,15 +240,8 @@ def apply_contact_forces(system, work, t, q, s, slopes):
 @part
 def row_of_coordinates(system, work, k, q, rows):
     """rows[0] += ∂γ_N/∂s = Σ aᵢ ∂ẋᵢ/∂s of contact k by user functions of joint coordinates."""
-    contacts, contact, terms = system.contacts, work.contact, system.contacts.terms
-    for j in range(contacts.first[k], contacts.end[k]):
-        if terms.body[j] >= 0:
-            rows[0, system.tree.s_at[terms.body[j]] + terms.v[j]] += contact.factor[j]
-        else:
-            f, n = coupler_covector(terms, contact.factor, work.cut, j)
-            store3_at(work.B[ON_B], 0, 0, f)
-            store3_at(work.B[ON_B], 0, 3, n)
-            relative_rows(system, work, work.cut.pair, terms.cut[j], q, rows[:1])
+    contacts = system.contacts
+    add_terms(system, work, q, (contacts.terms, work.contact.factor), (contacts.first[k], contacts.end[k]), rows[:1])
 
 
 @called

@@ -8,7 +8,7 @@ from flexmbs._jit import part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at
-from flexmbs.dynamics.constraints import constraint_wrench, coupler_covector, prescribed_effort, six_apply, with_couplers
+from flexmbs.dynamics.constraints import constraint_wrench, prescribed_effort, six_apply, with_couplers, with_terms
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
 from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual_with_reactions
 from flexmbs.dynamics.forces import apply_forces, joint_force_value
@@ -153,12 +153,9 @@ def contact_history(system, work, states, out):
 def with_coordinate_contacts(contacts, work, k, wrench):
     """(f, n) + Σ N a C⁺_v of the unilateral functions of coordinates of cut joint k, with the ``wrench`` (f, n) of the others."""
     f, n = wrench
+    given, place = (contacts.terms, work.contact.factor), (work.cut, k)
     for c in range(contacts.first.shape[0]):
-        for j in range(contacts.first[c], contacts.end[c]):
-            if contacts.terms.cut[j] == k:
-                cf, cn = coupler_covector(contacts.terms, work.contact.factor, work.cut, j)
-                f = add(f, scale(work.contact.force[c, 0], cf))
-                n = add(n, scale(work.contact.force[c, 0], cn))
+        f, n = with_terms(given, (contacts.first[c], contacts.end[c]), place, work.contact.force[c, 0], (f, n))
     return f, n
 
 

@@ -18,6 +18,7 @@ import flexmbs as fm
 from flexmbs.declaration import Declaration
 from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.model.bodies import Body
+from flexmbs.model.check import declaration_report
 from flexmbs.model.check_references import motion_of
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.contacts import Contact
@@ -95,6 +96,7 @@ def any_model(seed: int, wanted: str = "") -> Drawn:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", fm.AssemblyWarning)
+                declaration_report(model).raise_errors()
                 found = instants(model)
         except fm.InputError as error:
             given_up[error.problems[0]] += 1
