@@ -42,11 +42,11 @@ def coupling_function_problems(compiled: Compiled, work: Work, t: float, q: np.n
 
 def _coordinates(compiled: Compiled, work: Work, q: np.ndarray, terms: CouplerTerms) -> np.ndarray:
     """Values of the coordinates of all terms."""
-    system = compiled.system
-    primary = terms.body >= 0
-    at = np.where(primary, system.tree.q_at[terms.body], 0) + terms.q
-    of_cuts = np.where(primary, 0, np.append(system.cuts.beta_at, 0)[terms.cut]) + terms.q
-    return np.where(primary, q[np.where(primary, at, 0)], work.beta[np.where(primary, 0, of_cuts)])
+    system, primary = compiled.system, terms.body >= 0
+    x = np.empty(len(primary))
+    x[primary] = q[system.tree.q_at[terms.body[primary]] + terms.q[primary]]
+    x[~primary] = work.beta[system.cuts.beta_at[terms.cut[~primary]] + terms.q[~primary]]
+    return x
 
 
 def _problems(coupling: CoordinateEquation, x: np.ndarray) -> Iterator[Problem]:
