@@ -13,9 +13,8 @@ import ctypes
 import functools
 import itertools
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -29,102 +28,27 @@ from flexmbs._jit import CACHE, COMPILED, LIGHT, PACKAGES, keeping, part, reboun
 from flexmbs._jit.lent import WORD, Lent, lent_type, read
 from flexmbs._jit.loading import without_compiler
 from flexmbs._jit.locks import locked
-
-R = TypeVar("R", bound=tuple[Any, ...])
+from flexmbs._jit.words import Layout, layout, remember, words
 
 _known: "weakref.WeakValueDictionary[int, Packed]" = weakref.WeakValueDictionary()
 _functions: list[Callable[..., Any]] = []  # of entries, interpreted: their address is their place here
 _numbers = itertools.count(1)
 
 
-def record_type(value: Any) -> Any:
-    """Numba's type of a record; arrays that must not be written to are typed like others."""
-    return _type_of(layout(value))
-
-
 @functools.cache
 def _type_of(found: Any) -> Any:
     """Numba's type of what has this layout."""
-    if not isinstance(found, tuple):
-        return types.float64 if found is float else types.int64
-    kind, *rest = found
-    if isinstance(kind, str):
-        return _array_type(kind, *rest)
-    inner = tuple(map(_type_of, rest))
-    return types.NamedTuple(inner, kind) if hasattr(kind, "_fields") else types.Tuple(inner)
-
-
-RECORDS = 8  # whose layouts and words are remembered: a model's and its scratch are given again and again
-_remembered: OrderedDict[int, tuple[Any, Any, list[int]]] = OrderedDict()
-
-
-def remember(record: Any) -> tuple[Any, Any, list[int]]:
-    """A record, its layout and its words, which never change: arrays stay in their places."""
-    found = _recalled(record)
-    if found is None:
-        words: list[int] = []
-        words_of(record, words)
-        found = record, layout(record), words
-    _remembered[id(record)] = found
-    _remembered.move_to_end(id(record))
-    while len(_remembered) > RECORDS:
-        _remembered.popitem(last=False)
-    return found
-
-
-def _recalled(record: Any) -> tuple[Any, Any, list[int]] | None:
-    found = _remembered.get(id(record))
-    return found if found is not None and found[0] is record else None
-
-
-def layout(value: Any) -> Any:
-    """What `record_type` depends on, quick to make and to compare: (class, items), (letter, dimensions), float or int."""
-    if isinstance(value, np.ndarray):
-        return value.dtype.char, value.ndim
-    if isinstance(value, tuple):
-        found = _recalled(value)
-        return (type(value), *map(layout, value)) if found is None else found[1]
-    return float if isinstance(value, float) else int
+    if isinstance(found, Layout):
+        inner = tuple(map(_type_of, found.items))
+        return types.NamedTuple(inner, found.kind) if hasattr(found.kind, "_fields") else types.Tuple(inner)
+    if isinstance(found, tuple):
+        return _array_type(*found)
+    return types.float64 if found is float else types.int64
 
 
 @functools.cache
 def _array_type(char: str, ndim: int) -> Any:
     return types.Array(numba.from_dtype(np.dtype(char)), ndim, "C")
-
-
-def words_of(value: Any, out: list[int]) -> None:
-    """Append the words of a record."""
-    if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise ValueError("records hold contiguous arrays only")
-        out += (0, 0, value.size, value.itemsize, value.__array_interface__["data"][0], *value.shape, *value.strides)
-    elif isinstance(value, tuple):
-        found = _recalled(value)
-        if found is not None:
-            out += found[2]
-            return
-        for each in value:
-            words_of(each, out)
-    elif isinstance(value, float):
-        out.append(int.from_bytes(np.float64(value).tobytes(), "little", signed=True))
-    else:
-        out.append(int(value))
-
-
-def _count(value: Any) -> int:
-    """Number of words of a record."""
-    if isinstance(value, np.ndarray):
-        return 5 + 2 * value.ndim
-    return sum(map(_count, value)) if isinstance(value, tuple) else 1
-
-
-def with_own_words(record: R, whole: Callable[[R], Any]) -> R:
-    """The record with the words of ``whole(record)``, which holds it, in its array ``memory``, for `memory_of`."""
-    record = record._replace(memory=np.zeros(_count(whole(record)), np.int64))  # type: ignore[attr-defined]
-    words: list[int] = []
-    words_of(whole(record), words)
-    record.memory[:] = words  # type: ignore[attr-defined]
-    return record
 
 
 class Packed:
@@ -133,9 +57,7 @@ class Packed:
     def __init__(self, record: Any) -> None:
         self.record = record
         if COMPILED:
-            words: list[int] = []
-            words_of(record, words)
-            self.memory = np.array(words, np.int64)
+            self.memory, self.layout = words(record), layout(record)
             self.address = int(self.memory.__array_interface__["data"][0])
         else:
             self.address = next(_numbers)
@@ -257,6 +179,11 @@ def layouts_only() -> Iterator[None]:
         _linked = before
 
 
+def all_linked() -> bool:
+    """Whether addresses are those of kernels, not within `layouts_only`."""
+    return _linked
+
+
 class Entry:
     """``int64 f(record, record, record, t, a, b)``, compiled once for the types of its records, called by address."""
 
@@ -271,12 +198,11 @@ class Entry:
         """Its address for records like these."""
         if not COMPILED:
             return self.place
-        return int(self._for(one, two, three).address) if _linked else 0
+        return int(self._for(layout(one), layout(two), layout(three)).address) if _linked else 0
 
-    def _for(self, *records: Any) -> Any:
-        layouts = tuple(map(layout, records))
+    def _for(self, *layouts: Any) -> Any:
         if layouts not in self.compiled:
-            kinds = tuple(map(record_type, records))
+            kinds = tuple(map(_type_of, layouts))
             names = {"target": self.function} | dict(zip(("first", "second", "third"), map(_reader, kinds)))
             self.compiled[layouts] = _compiled(_by_address, self.name, _ENTRY, self.lightly, names, self.own)
         return self.compiled[layouts]
@@ -292,7 +218,7 @@ class Entry:
         """The call from Python."""
         if not COMPILED:
             return int(self.function(one.record, two.record, three.record, t, a, b) or 0)
-        found = self._for(one.record, two.record, three.record)
+        found = self._for(one.layout, two.layout, three.layout)
         return int(_ENTRY_C(found.address)(one.address, two.address, three.address, t, a, b))
 
 
@@ -336,10 +262,8 @@ class PackedKernel:
                 remember(value)
         layouts = tuple(map(layout, given))
         if layouts not in self.compiled:
-            self.compiled[layouts] = self._compile(tuple(map(record_type, given)))
-        words: list[int] = []
-        words_of(given, words)
-        memory = np.array(words, np.int64)
+            self.compiled[layouts] = self._compile(tuple(map(_type_of, layouts)))
+        memory = words(given)
         return self.compiled[layouts][1](memory.__array_interface__["data"][0])
 
     def _compile(self, kinds: tuple[Any, ...]) -> tuple[Any, Any]:

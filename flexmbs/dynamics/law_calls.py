@@ -9,7 +9,8 @@ import functools
 import numpy as np
 
 from flexmbs._jit import as_part, call_address, part
-from flexmbs._jit.address import Entry, bound_entry, call, memory_of, words_of
+from flexmbs._jit.address import Entry, bound_entry, call, memory_of
+from flexmbs._jit.words import words
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.law_kernel import KEPT, LAW_KERNELS
 from flexmbs.system.records import (
@@ -63,27 +64,31 @@ def most_stored(system: System) -> int:
 
 
 def make_law_workspace(system: System) -> LawWorkspace:
-    """Workspace for the kernels of a system: addresses, their arguments, u, x and out."""
-    lawful, contacts, cuts = (*system.forces, system.samplers), system.contacts, system.cuts
+    """Workspace for the kernels of a system: addresses and words, which `connect_laws` fills, u, x and out."""
+    lawful = (*system.forces, system.samplers)
     most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in lawful)
     stored = most_stored(system)
-    u, x, out = np.zeros(most), np.zeros(ARGUMENTS + stored), np.zeros(WIDTH + stored)
+    n = 1 + max((place for place, _, _ in _called(system)), default=-1)
+    given = np.zeros(most), np.zeros(ARGUMENTS + stored), np.zeros(WIDTH + stored)
+    return LawWorkspace(np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64), *given)
+
+
+def connect_laws(system: System, laws: LawWorkspace) -> None:
+    """The addresses of the kernels and of their arguments, which lie in this workspace, into it."""
+    for place, number, value in _called(system):
+        arguments = LawArguments(value, laws.u, laws.x, laws.out)
+        laws.words[place] = words(arguments)
+        laws.calls[place] = _address(number, arguments)
+
+
+def _called(system: System) -> list[tuple[int, int, np.ndarray]]:
+    """Place, number and values of each law and geometry that has a kernel."""
+    lawful, contacts, cuts = (*system.forces, system.samplers), system.contacts, system.cuts
     found = [each for rows in lawful for each in zip(rows.law.kernel_index, rows.law.kernel, rows.value)]
     found += zip(contacts.law_index, contacts.law_kernel, contacts.law)
     found += zip(contacts.geometry_index, contacts.geometry_kernel, contacts.geometry)
     found += zip(cuts.kernel_index, cuts.kernel, system.relations)
-    found = [(index, kernel, value) for index, kernel, value in found if kernel >= 0]
-    n = 1 + max((place for place, _, _ in found), default=-1)
-    calls, words = np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64)
-    for place, number, value in found:
-        arguments = LawArguments(value, u, x, out)
-        given: list[int] = []
-        words_of(arguments, given)
-        words[place] = given
-        calls[place] = _address(int(number), arguments)
-    for constant in (calls, words):
-        constant.flags.writeable = False
-    return LawWorkspace(calls, words, u, x, out)
+    return [(int(index), int(kernel), value) for index, kernel, value in found if kernel >= 0]
 
 
 @part

@@ -5,13 +5,17 @@ contacts, the choice of independent coordinates, largest pivots. They change whe
 function of state and path. Theory: docs/theory.md, sections 14, 28 and 33.
 """
 
+from collections import OrderedDict
+from typing import NamedTuple
+
 import numpy as np
 
-from flexmbs._jit.address import remember, with_own_words
+from flexmbs._jit.address import all_linked
+from flexmbs._jit.words import Layout, Mould, keep, layout, remember, word_count, words
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
-from flexmbs.dynamics.law_calls import make_law_workspace, most_stored
+from flexmbs.dynamics.law_calls import connect_laws, make_law_workspace, most_stored
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
@@ -20,6 +24,7 @@ from flexmbs.system.records import (
 )  # fmt: skip
 
 
+SYSTEMS = 12  # whose workspaces are remembered
 IO = 48  # numbers of arguments or results of a user function without memory
 # numbers of each row, 0: one
 BODY = {
@@ -44,19 +49,51 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
     )  # fmt: skip
 
 
-def make_work(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
-    """Workspace that fits a system; ``beta``, or the path variables of a motion under way, are what evaluations start from."""
-    return _connected(system, unconnected(system, beta, path=path))
+class Moulded(NamedTuple):
+    """What the workspaces of a system are copies of, their layout, and the number of words of the system."""
+
+    system: System
+    mould: Mould[Work]
+    layout: Layout
+    n_words: int
 
 
-def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | None = None) -> Work:
-    """The workspace without the addresses of the shared kernels."""
+_moulds: "OrderedDict[tuple[int, int], Moulded]" = OrderedDict()
+
+
+def make_work(system: System, beta: np.ndarray | None = None) -> Work:
+    """Workspace that fits a system; evaluations start from the coordinates ``beta`` (m, rad) of the cut joints."""
+    start = np.zeros(0) if beta is None else np.asarray(beta, float)
+    moulded = _moulded(remember(system), len(start))
+    work = moulded.mould.copy()
+    work.path.beta[:] = work.beta[: len(start)] = start
+    for constant in (work.calls, work.memory, work.laws.calls, work.laws.words):
+        constant.flags.writeable = False
+    keep(work, moulded.layout, work.memory[moulded.n_words :].tobytes())
+    return work
+
+
+def _moulded(system: System, n_beta: int) -> Moulded:
+    key = id(system), n_beta
+    found = _moulds.get(key)
+    if found is None or found.system is not system:
+        work = unconnected(system, np.zeros(n_beta))
+        found = Moulded(system, Mould(work, lambda first: _connect(system, first)), layout(work), word_count(system))
+        if all_linked():
+            _moulds[key] = found
+            while len(_moulds) > SYSTEMS:
+                _moulds.popitem(last=False)
+    return found
+
+
+def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
+    """The workspace without the addresses of the shared kernels and without those of laws."""
     nb, _, ns, nc, nz = (int(n) for n in system.layout)
     F = system.bodies.m_ff.shape[2]
     n = 6 + F
     z, own = np.zeros, scratch_width(system.bodies)
     width = max(n, int(system.elimination.node[:, SIZE].max()))
-    path = make_path(system, beta) if path is None else path
+    path = make_path(system, beta)
     cuts, couplings, contacts = system.cuts, system.couplings, system.contacts
     n_cuts, n_couplings, n_contacts = (len(each) for each in (cuts.row, couplings.a, contacts.a))
     to_root = np.full(n_contacts, -1)
@@ -65,7 +102,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
     zero = z(max(ns, nc, 3))
     # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
-    return Work(
+    work = Work(
         path=path, frames=_current_frames(system.frames), joints=_current_joints(system),
         calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
         motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns),
@@ -84,6 +121,7 @@ def unconnected(system: System, beta: np.ndarray | None = None, *, path: Path | 
         ),
         rotor=RotorMotion(pair=_pairs(carrier, carrier, from_root, from_root), **_zeros(len(carrier), ROTOR)),
     )  # fmt: skip
+    return work._replace(memory=np.zeros(word_count(system) + word_count(work), np.int64))
 
 
 def _zeros(n: int, widths: dict[str, int]) -> dict[str, np.ndarray]:
@@ -110,17 +148,13 @@ def _current_joints(system: System) -> Joints:
     return joints._replace(R=joints.R.copy(), x=joints.x.copy(), rate=joints.rate.copy())
 
 
-def _connected(system: System, work: Work) -> Work:
-    """The workspace with the addresses of the shared kernels and of its own record."""
-    remember(system)
-    work = with_own_words(work, lambda work: Equations(system, work))
-    remember(equations := Equations(system, work))
+def _connect(system: System, work: Work) -> None:
+    """The addresses of the kernels of laws and of the shared ones, and the words of system and workspace, into the workspace."""
+    connect_laws(system, work.laws)
+    work.memory[:] = words(equations := Equations(system, work))
     one = Evaluation(work.r, work.r, work.r, work.r, work.r, work.r)
     for place, kernel in ((KINEMATICS, kinematics_at), (RESIDUAL, residual_at), (KKT, kkt_at)):
         work.calls[place] = kernel.address(equations, one, one)
-    for constant in (work.calls, work.memory):
-        constant.flags.writeable = False
-    return work
 
 
 def follow(work: Work) -> None:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import address_of, call, memory_of, seldom_entry, with_own_words
+from flexmbs._jit.address import address_of, call, memory_of, seldom_entry
+from flexmbs._jit.words import with_own_words
 from flexmbs.algebra.blocks import DIAGONAL, OFFSET, SIZE
 from flexmbs.algebra.pivoting import complete_pivots, lu, lu_solve, lu_solve_rows
 from flexmbs.dynamics.dense import dense_constraints

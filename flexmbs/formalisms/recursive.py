@@ -20,7 +20,8 @@ import numpy as np
 from flexmbs.algebra.se3 import wrench_to_child
 from flexmbs.algebra.small import largest, load3_at, load9_at, split_solution
 from flexmbs._jit import called, part
-from flexmbs._jit.address import address_of, call, entry, memory_of, words_of
+from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs._jit.words import words
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry, tree_rotors
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (
@@ -299,12 +300,10 @@ class Recursive(Formalism):
         art = make_articulated(system)
         options = stabilization_options(self.name, self.stabilization)
         factors = Factors(art, make_schur(system, art, False), make_schur(system, art, True), np.zeros(1, np.int64))
-        memory: list[int] = []
-        words_of(factors, memory)
         equations, one = Equations(system, unconnected(system)), Evaluation(*[np.zeros(0)] * 6)
         kernels = factor_at, schur_at if len(factors.coupled.node) else None, solve_at
         calls = [kernel.address(equations, factors, one) if kernel else 0 for kernel in kernels]
-        frozen(constants := (options, np.array(calls, np.int64), np.array(memory, np.int64)))
+        frozen(constants := (options, np.array(calls, np.int64), words(factors)))
         return Workspace(factors, *constants)
 
     def fitting(self, compiled: Compiled, needs: str) -> Formalism:
