@@ -146,8 +146,8 @@ def quaternion_of(R):
 
 
 def rotation_matrix(p):
-    """(3, 3) of unit Euler parameters, in plain Python, without compilation of a kernel."""
-    return np.array(getattr(matrix_of, "py_func", matrix_of)(*p)).reshape(3, 3)
+    """(3, 3, …) of unit Euler parameters (4, …), in plain Python, without compilation of a kernel."""
+    return np.array(getattr(matrix_of, "py_func", matrix_of)(*p)).reshape(3, 3, *np.shape(p)[1:])
 
 
 def euler_parameters(R):

@@ -181,14 +181,11 @@ def drive_efforts(compiled: Compiled, found: JointHistories, number: int) -> np.
 
 def _reversed(motions: tuple[Motion, ...], tree: JointCoordinates) -> JointCoordinates:
     """Coordinates of the inverse chain; efforts by equal power, τᵀη."""
-    out = JointCoordinates(*(np.empty_like(values) for values in tree))
-    curved = any(motion.nq > motion.nv for motion in motions)
-    nv = tree.velocity.shape[1]
-    for i in range(len(tree.position)):
-        out.position[i], out.velocity[i] = inverse_coordinates(motions, tree.position[i], tree.velocity[i])
-        _, out.acceleration[i] = inverse_coordinates(motions, tree.position[i], tree.acceleration[i])
-        out.effort[i] = tree.effort[i, ::-1]
-        if curved:
-            rates = np.array([inverse_coordinates(motions, tree.position[i], unit)[1] for unit in np.eye(nv)]).T
-            out.effort[i] = np.linalg.solve(rates.T, tree.effort[i])
-    return out
+    position, velocity = inverse_coordinates(motions, tree.position, tree.velocity)
+    _, acceleration = inverse_coordinates(motions, tree.position, tree.acceleration)
+    effort = tree.effort[:, ::-1]
+    if any(motion.nq > motion.nv for motion in motions):
+        units = np.broadcast_to(np.eye(tree.velocity.shape[1]), (len(position), *2 * tree.velocity.shape[1:]))
+        _, rates = inverse_coordinates(motions, tree.position[:, None], units)  # of each unit velocity
+        effort = np.linalg.solve(rates, tree.effort[..., None])[..., 0]
+    return JointCoordinates(position, velocity, acceleration, effort)

@@ -1,31 +1,37 @@
 """Coordinates of a joint seen from either side."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexmbs.algebra.so3 import rotation_matrix
 from flexmbs.model.motions import Motion
 
 
-def inverse_coordinates(
-    motions: tuple[Motion, ...], q: tuple[float, ...] | np.ndarray, v: tuple[float, ...] | np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and velocities of the reversed chain: the same numbers in reverse order; balls and free motions inverted."""
-    q_parts: list[np.ndarray] = []
-    v_parts: list[np.ndarray] = []
+def inverse_coordinates(motions: tuple[Motion, ...], q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates (…, nq) and velocities (…, nv) of the reversed chain: the same numbers in reverse order; balls and free
+    motions inverted, A⁻¹, −A ω, −Aᵀ x and −(A v − A ω × x).
+    """
+    q, v = np.asarray(q, float), np.asarray(v, float)
+    parts = [(np.zeros((*q.shape[:-1], 0)), np.zeros((*v.shape[:-1], 0)))]
     at = to = 0
     for motion in motions:
-        a, b = np.array(q[at : at + motion.nq], float), np.array(v[to : to + motion.nv], float)
-        if motion.nq > motion.nv:
-            A = rotation_matrix(a[-4:])
-            if motion.nv == 6:
-                x = a[:3].copy()
-                w = A @ b[3:]
-                b = -np.concatenate([A @ b[:3] - np.cross(w, x), w])
-                a[:3] = -A.T @ x
-            else:
-                b = -A @ b
-            a[-3:] *= -1.0
-        q_parts.insert(0, a)
-        v_parts.insert(0, b)
+        a, b = q[..., at : at + motion.nq], v[..., to : to + motion.nv]
+        parts.append(_inverted(a, b) if motion.nq > motion.nv else (a, b))
         at, to = at + motion.nq, to + motion.nv
-    return np.concatenate([np.zeros(0), *q_parts]), np.concatenate([np.zeros(0), *v_parts])
+    positions, velocities = zip(*reversed(parts))
+    return np.concatenate(positions, -1), np.concatenate(velocities, -1)
+
+
+def _inverted(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The inverse of a ball (Euler parameters, ω) or of a free motion (x and these, v and ω)."""
+    A = np.moveaxis(rotation_matrix(np.moveaxis(q[..., -4:], -1, 0)), (0, 1), (-2, -1))
+    w = -np.einsum("...ij,...j", A, v[..., -3:])
+    if v.shape[-1] == 3:
+        return q * (1.0, -1.0, -1.0, -1.0), w
+    x = q[..., :3]
+    back = np.cross(w, np.broadcast_to(x, w.shape))
+    position = -np.einsum("...ji,...j", A, x)
+    return (
+        np.concatenate([position, q[..., 3:] * (1.0, -1.0, -1.0, -1.0)], -1),
+        np.concatenate([-np.einsum("...ij,...j", A, v[..., :3]) - back, w], -1),
+    )
