@@ -252,7 +252,7 @@ def test_a_guide_by_a_user_function(function: Any) -> None:
 
 
 def test_a_user_function_that_locks_its_guide_stops_the_run() -> None:
-    model = with_function(slide(0.8, 0.4), "guide", fast_guide)
+    model = with_function(slide(1.2, 0.4), "guide", fast_guide)  # 2 μ h/l = 1.2
     with pytest.raises(fm.InputError, match="no reactions agree with the friction 'rubbing' that they cause"):
         fm.simulate(model, t_end=0.3, output_step=0.05)
 
