@@ -63,6 +63,7 @@ from .model.forces import JointTorque as JointTorque
 from .model.forces import PinFriction as PinFriction
 from .model.forces import PointSpring as PointSpring
 from .model.forces import UserForce as UserForce
+from .model.forces import UserFriction as UserFriction
 from .model.frames import Frame as Frame
 from .model.frames import FrameRef as FrameRef
 from .model.general_couplings import HolonomicCoupling as HolonomicCoupling

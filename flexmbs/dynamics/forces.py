@@ -24,6 +24,7 @@ from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 SLOPE_STEP = 1e-6
+LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that take them
 
 
 @part
@@ -34,7 +35,7 @@ def scalar_law(system, work, rows, f, given):
     workspace = work.laws
     for a in range(3):
         workspace.x[a] = given[a]
-    given_values(rows.law, f, system.laws, workspace, work.io, 3)
+    given_values(rows.law, f, system.laws, workspace, work.io, LOADED_ARGUMENTS)
     call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 + rows.law.n_states[f], 0.0)
     return workspace.out[0], workspace.out[1]
 

@@ -44,12 +44,19 @@ def along_and_across(a, f, n):
 
 
 @part
-def store_loads(work, f, found, one_freedom):
-    """The loads of joint force f; along the axis of a cylindrical joint none are carried."""
+def turns_about(directions, k, at):
+    """Whether entries ``at`` … in row k are a rotation."""
+    w = load3_at(directions, k, at + 3)
+    return dot(w, w) > 0.0
+
+
+@part
+def store_loads(work, f, found, one_freedom, turns):
+    """The loads of joint force f; where the joint is free none are carried: about or along its axis, or both."""
     work.loads[f, 0] = found[0]
-    work.loads[f, 1] = found[1] if one_freedom else 0.0
+    work.loads[f, 1] = found[1] if one_freedom and turns else 0.0
     work.loads[f, 2] = found[2]
-    work.loads[f, 3] = found[3] if one_freedom else 0.0
+    work.loads[f, 3] = found[3] if one_freedom and not turns else 0.0
 
 
 @part
@@ -63,7 +70,8 @@ def loads_of_primary(system, work, f):
         R = load9_at(motion.Rj, i, 0)
         a = mul(R, a)
         force, moment = wrench_to_parent(R, load3_at(motion.xj, i, 0), force, moment)
-    store_loads(work, f, along_and_across(a, force, moment), system.tree.nv[i] == 1)
+    turns = turns_about(motion.directions, i, 6 * rows.v[f])
+    store_loads(work, f, along_and_across(a, force, moment), system.tree.nv[i] == 1, turns)
 
 
 @part
@@ -73,7 +81,7 @@ def loads_of_cut(system, work, f, lam):
     k = rows.cut[f]
     force, moment = constraint_wrench(system.cuts, work.cut, k, lam)
     found = along_and_across(axis_of(work.cut.directions, k, 6 * rows.v[f]), force, moment)
-    store_loads(work, f, found, system.cuts.nv[k] == 1)
+    store_loads(work, f, found, system.cuts.nv[k] == 1, turns_about(work.cut.directions, k, 6 * rows.v[f]))
 
 
 @part

@@ -8,6 +8,7 @@ import numpy as np
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.fields import index, items, number
+from flexmbs.model.forces import UserFriction
 from flexmbs.model.frames import ItemHandle
 from flexmbs.model.model import ModelData
 
@@ -70,3 +71,12 @@ def require_no_contacts(model: ModelData, analysis: str) -> None:
     for name, contact in model.contacts.items():
         if contact.rigid:
             raise InputError(f"contacts.{name}: {analysis} does not support rigid contacts; give it a force law or remove it")
+
+
+def require_no_user_friction(model: ModelData, analysis: str) -> None:
+    """Raise `InputError` if an analysis by tangents would ignore how user functions of reactions change with these."""
+    for name, force in model.forces.items():
+        if isinstance(force, UserFriction):
+            raise InputError(
+                f"forces.{name}: {analysis} does not support user functions of reactions; take 'pin-friction' or 'guide-friction'"
+            )

@@ -10,7 +10,7 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.dynamics.dense import Terms
 from flexmbs.errors import InputError
-from flexmbs.initial.arguments import require_no_contacts, require_no_samplers
+from flexmbs.initial.arguments import require_no_contacts, require_no_samplers, require_no_user_friction
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.results.state import HasState, State, state_about
@@ -91,6 +91,7 @@ def linearize(
     """
     here = state_about(model, at)
     require_no_contacts(model, "linearize")
+    require_no_user_friction(model, "linearize")
     _require_rest_of_loaded(here)
     require_no_samplers(model, "linearize")
     slopes, known = tangents(here), dense(here)

@@ -263,6 +263,15 @@ def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
     return f"{getattr(function, '__name__', 'function')}({shown})"
 
 
+def loaded_spread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``body(x, out)`` of a force law with the four loads of its joint, in a form that Numba compiles."""
+
+    def loaded(x: Any, out: Any) -> None:
+        out[0] = function(x[0], x[1], x[2], x[3:7].copy())
+
+    return loaded
+
+
 def sampled_spread(function: Callable[..., Any], n: int) -> Callable[..., Any]:
     """``body(x, out)`` of a discrete controller with n numbers of memory, in a form that Numba compiles."""
 

@@ -191,6 +191,8 @@ def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampl
         return laws.number(item, law)
     if isinstance(row, Sampler):
         return laws.sampled(item, law, len(row.memory))
+    if row.loaded:
+        return laws.loaded(item, law)
     return laws.wrench(item, law) if len(each.frames) == 1 else laws.force(item, law)
 
 

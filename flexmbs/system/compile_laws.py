@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.errors import InputError, shown
 from flexmbs.model.laws import Constant, Function, Ramp, Sine, SmoothStep, Table, TimeLaw, function_state
-from flexmbs.system.callbacks import Callbacks, sampled_spread
+from flexmbs.system.callbacks import Callbacks, loaded_spread, sampled_spread
 from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE, Laws
 
 
@@ -31,6 +31,10 @@ def _time_body(function: Callable[..., Any], x: np.ndarray) -> tuple[float, ...]
 
 def _force_body(function: Callable[..., Any], x: np.ndarray) -> Any:
     return (function(*x.tolist()),)
+
+
+def _loaded_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    return (function(*x[:3].tolist(), x[3:].copy()),)
 
 
 def _sampled_body(function: Callable[..., Any], x: np.ndarray) -> Any:
@@ -76,6 +80,11 @@ class LawTable:
     def force(self, name: str, function: Callable[..., Any]) -> int:
         """Number of a user's force law f(t, x, v)."""
         return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _force_body, 3, 1))
+
+    def loaded(self, name: str, function: Callable[..., Any]) -> int:
+        """Number of a user's force law f(t, x, v, loads)."""
+        spread = loaded_spread(function)
+        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _loaded_body, 7, 1, spread))
 
     def sampled(self, name: str, function: Callable[..., Any], memory: int) -> int:
         """Number of a user's discrete controller f(memory, t, x, v) → (output, memory)."""

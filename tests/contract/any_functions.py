@@ -39,6 +39,15 @@ def jitted_hardening(t, x, v):
     return -3.0 * x - x**3 - 0.2 * v
 
 
+def rubbing(t, x, v, loads):
+    return -0.02 * (loads[0] + loads[1] + 0.5 * loads[2] + 0.5 * loads[3]) * math.tanh(v / 0.3)
+
+
+@numba.njit
+def jitted_rubbing(t, x, v, loads):
+    return -(0.1 + 0.03 * loads[0] + 0.01 * loads[2]) * math.tanh(v / 0.3)
+
+
 def digital(memory, t, x, v):
     return -3.0 * x - 0.2 * v + memory[0], (0.5 * memory[0] + 0.1 * t, x)
 

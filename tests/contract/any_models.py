@@ -469,7 +469,7 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
     """A force of any kind on any joint or frame."""
     able = [(j, at[0]) for j, joint in model.joints.items() for at in driven_coordinates(joint)]
     kind = str(rng.choice(list(Force.kinds)))
-    if kind in ("pin-friction", "guide-friction"):
+    if kind in ("pin-friction", "guide-friction", "user-friction"):
         able = [(j, v) for j, v in able if _may_rub(kind, model.joints[j], v)]
     if issubclass(Force.kinds[kind], JointForce):
         if able:
@@ -496,7 +496,9 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
 
 def _may_rub(kind: str, joint: Joint, v: int) -> bool:
     """Whether friction of reactions goes with a degree of freedom."""
-    return joint.kind in ("revolute", "prismatic", "cylindrical") and motion_of(joint, v).turns == (kind == "pin-friction")
+    if joint.kind not in ("revolute", "prismatic", "cylindrical"):
+        return False
+    return kind == "user-friction" or motion_of(joint, v).turns == (kind == "pin-friction")
 
 
 def _spring(rng: Random) -> dict[str, Any]:
@@ -519,6 +521,8 @@ def _joint_force(kind: str, name: str, joint: str, v: int, rng: Random) -> Any:
     if kind == "joint-friction":
         static = {"static": 1.5, "stribeck_velocity": 0.4} if rng.random() < 0.5 else {}
         return fm.JointFriction(name, joint, coulomb=1.0, viscous=0.2, regularization=0.1, coordinate=v, **static)
+    if kind == "user-friction":
+        return fm.UserFriction(name, joint, [given.rubbing, given.jitted_rubbing][int(rng.integers(2))], coordinate=v)
     if kind.endswith("-friction"):
         rubs = {"friction": 0.1, "preload": 0.2, "regularization": 0.2}
         static = {"static": 0.2, "stribeck_velocity": 0.5} if rng.random() < 0.5 else {}

@@ -363,7 +363,7 @@ def every_force():
 
 def test_every_registered_kind_is_here():
     """Friction of reactions is not a force at a state alone: `tests/trajectories/test_loaded_friction.py`."""
-    of_reactions = {kind for kind, made in Force.kinds.items() if issubclass(made, LoadedFriction)}
+    of_reactions = {kind for kind, made in Force.kinds.items() if issubclass(made, LoadedFriction | fm.UserFriction)}
     assert {force.kind for force in every_force()} == set(Force.kinds) - of_reactions
 
 

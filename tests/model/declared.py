@@ -93,6 +93,7 @@ def _add_forces(model: fm.Model) -> None:
         fm.PinFriction("pin", "hinge 0", friction=0.1, static=0.2, stribeck_velocity=0.1, radius=0.02, length=0.1, arm=0.03)
     )
     model.add(fm.GuideFriction("guide", "hinge 3", friction=0.1, preload=1.0, length=0.2, width=0.1, regularization=1e-2))
+    model.add(fm.UserFriction("own", "hinge 3", user_functions.rubbing))
     model.add(fm.FrameForce("push", "b 1/end", force=(1, fm.Ramp(0, 1), user_functions.swing), axes="follower"))
     model.add(fm.PointSpring("rope", "ground/wall", "arm/tip", k=10, c=0.1, length=0.3))
     model.add(fm.PointSpring("rubber", "ground", "b 3/end", law=user_functions.rubber))

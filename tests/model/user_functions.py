@@ -13,6 +13,10 @@ def friction(t, x, v):
     return -0.1 * v
 
 
+def rubbing(t, x, v, loads):
+    return -0.01 * loads[0] * v
+
+
 def rubber(t, elongation, rate):
     return 1e3 * elongation + 1e5 * elongation**3
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -197,3 +198,90 @@ def test_joints_with_several_axes_and_screws_are_rejected() -> None:
     found = model.check().errors
     assert len(found) == 2
     assert all("friction of reactions needs a revolute, prismatic or cylindrical one" in line for line in found)
+
+
+def pin(t: float, x: float, v: float, loads: np.ndarray) -> float:
+    """`PinFriction` of the pendulum."""
+    return float(-MU * PIN * loads[0] * np.tanh(v / SLOW))
+
+
+def guide(t: float, x: float, v: float, loads: np.ndarray) -> float:
+    """`GuideFriction` of a slide of length 0.4 m."""
+    return float(-MU * (loads[0] + 2.0 * loads[2] / 0.4) * np.tanh(v / 1e-4))
+
+
+@numba.njit
+def fast_pin(t, x, v, loads):  # type: ignore[no-untyped-def]
+    return -MU * PIN * loads[0] * np.tanh(v / SLOW)
+
+
+@numba.njit
+def fast_guide(t, x, v, loads):  # type: ignore[no-untyped-def]
+    return -MU * (loads[0] + 2.0 * loads[2] / 0.4) * np.tanh(v / 1e-4)
+
+
+def with_function(model: fm.Model, joint: str, function: Any) -> fm.Model:
+    """The model with the user function in place of its friction."""
+    del model.forces["rubbing"]
+    model.add(fm.UserFriction("rubbing", joint, function))
+    return model
+
+
+@pytest.mark.parametrize(("formalism", "coordinates", "integrator"), FORMS)
+def test_a_pin_by_a_user_function(formalism: str, coordinates: str, integrator: str) -> None:
+    """The same motion as an independent integration, energy and friction torque as those of the built-in pin."""
+    options: Any = {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-8, "atol": 1e-10}
+    chosen = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
+    built_in = fm.simulate(pendulum(), t_end=1.0, output_step=0.1, **chosen, **options)
+    own = fm.simulate(with_function(pendulum(), "pin", fast_pin), t_end=1.0, output_step=0.1, **chosen, **options)
+    exact = solve_ivp(swing, (0, 1), [1.0, 0.0], rtol=1e-10, atol=1e-12, t_eval=own.t).y
+    assert np.abs(own.joint("pin").position[:, 0] - exact[0]).max() < (2e-5 if integrator == "generalized-alpha" else 1e-7)
+    assert np.abs(own.joint("pin").effort - built_in.joint("pin").effort).max() < 1e-3
+    assert np.abs(own.energy.dissipated - built_in.energy.dissipated).max() < 1e-5 * own.energy.scale
+    assert own.verdict == "PASS"
+
+
+@pytest.mark.parametrize("function", [guide, fast_guide])
+def test_a_guide_by_a_user_function(function: Any) -> None:
+    """a = μ g/(1 − 2 μ h/l); a plain function gives the same as a compiled one."""
+    model = with_function(slide(0.3, 0.4), "guide", function)
+    slower = MU * G / (1.0 - 2.0 * MU * 0.3 / 0.4)
+    for coordinates in ("joint", "absolute"):
+        found = fm.simulate(model, t_end=0.3, output_step=0.05, coordinates=coordinates, rtol=1e-7, atol=1e-9)
+        assert np.abs(found.joint("guide").velocity[:, 0] - (2.0 - slower * found.t)).max() < 1e-6
+
+
+def test_a_user_function_that_locks_its_guide_stops_the_run() -> None:
+    model = with_function(slide(1.2, 0.4), "guide", fast_guide)  # 2 μ h/l = 1.2
+    with pytest.raises(fm.InputError, match="no reactions agree with the friction 'rubbing' that they cause"):
+        fm.simulate(model, t_end=0.3, output_step=0.05)
+
+
+def unread(t, x, v, loads):  # type: ignore[no-untyped-def]
+    """What a joint does not carry along its own freedom is no load."""
+    return -1e3 * loads[3]
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_forces_along_the_freedom_are_no_loads(coordinates: str) -> None:
+    model = pendulum()
+    del model.forces["rubbing"]
+    model.add(fm.JointTorque("motor", "pin", 0.7))
+    free = fm.simulate(model, t_end=0.2, coordinates=coordinates, rtol=1e-8, atol=1e-10)
+    model.add(fm.UserFriction("none", "pin", unread))
+    found = fm.simulate(model, t_end=0.2, coordinates=coordinates, rtol=1e-8, atol=1e-10)
+    assert np.abs(found.joint("pin").position - free.joint("pin").position).max() < 1e-9
+
+
+def test_user_functions_of_reactions_are_checked() -> None:
+    with pytest.raises(fm.InputError, match=r"^forces\.f\.function: the function must be f\(t, x, v, loads\) -> Q"):
+        fm.UserFriction("f", "pin", lambda t, x, v: 0.0)
+    model = linkage()
+    model.add(fm.UserFriction("third", "cross", pin))
+    assert "friction of reactions needs a revolute, prismatic or cylindrical one" in model.check().errors[0]
+    model = with_function(pendulum(), "pin", pin)
+    with pytest.raises(fm.InputError, match="takes no forces that depend on reactions; use one of generalized-alpha"):
+        fm.simulate(model, t_end=0.1, integrator="rattle", step=1e-3)
+    for study in (fm.linearize, fm.statics):
+        with pytest.raises(fm.InputError, match="does not support user functions of reactions"):
+            study(model)

@@ -1,0 +1,49 @@
+"""Force on a joint coordinate by a user function of the loads of the joint."""
+
+import dataclasses
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from flexmbs.law_kernel import Row, nonlinear_law
+from flexmbs.model.forces.force import JointForce
+from flexmbs.model.functions import UserFunction, function_of
+from flexmbs.model.joints import Joint
+from flexmbs.model.motions import Motion
+
+LoadFunction = Annotated[UserFunction, AfterValidator(function_of(4, "f(t, x, v, loads) -> Q"))]
+LOADED_KINDS = ("revolute", "prismatic", "cylindrical")
+
+
+@nonlinear_law
+def as_given(p, u, x, out):
+    """τ = u, all of it dissipative"""
+    out[0] = u[0]
+    out[1] = u[0]
+
+
+class UserFriction(JointForce, kind="user-friction"):
+    """Generalized force Q = f(t, x, v, loads) on one degree of freedom of a joint by a user function of the reaction that it
+    carries, solved together with it; its work counts as dissipated.
+
+    The function must depend on its arguments alone. As with `PinFriction`, a run stops where no reactions agree with the force
+    that they cause.
+
+    Parameters
+    ----------
+    function : function
+        ``function(t, x, v, loads)`` returns Q (N or N m) for coordinate x, rate v and loads (4) of a revolute, prismatic or
+        cylindrical joint: force across and along its axis [N], moment across and about it [N m], sizes about the frame of the
+        child; along and about the axis zero where the joint is free.
+    """
+
+    function: LoadFunction = dataclasses.field(kw_only=False)
+
+    def unfit_for(self, joint: Joint, motion: Motion) -> str:
+        """Loads are those of joints with one axis."""
+        if joint.kind in LOADED_KINDS:
+            return ""
+        return f"is that of a joint of kind '{joint.kind}'; friction of reactions needs a revolute, prismatic or cylindrical one"
+
+    def row(self) -> Row:
+        return Row(as_given, laws=(self.function,), loaded=True)
