@@ -149,29 +149,27 @@ class Callbacks:
     ) -> Callable[[int, int], None]:
         count = itertools.count(1)
         recorded = self.recorded.setdefault(name, [])
-        views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+        views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         n_given = 1 if n_in == n_out == 3 else n_in  # a law of time has one
         places = range(n_out)
 
-        def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray]:
+        def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             a = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n_in,))
             b = np.ctypeslib.as_array(ctypes.cast(out, ctypes.POINTER(ctypes.c_double)), (n_out,))
-            views[x, out] = (a, b)
-            return a, b
+            views[x, out] = (a, b, a[:n_given])
+            return views[x, out]
 
         def lost(a: np.ndarray, b: np.ndarray, error: BaseException | None) -> None:
-            """Keep the call, unless its arguments were not finite already: then it is no fault of the function."""
-            meant = bool(np.isfinite(a[:n_given]).all())
+            """Keep the call."""
             if error is not None:
                 b[:] = math.nan
-                if meant or not isinstance(error, Exception):
-                    self.error = error
-            if meant or self.error is not None:
-                self.where = Call(name, float(a[0]), _text(function, a, n_out))
+                self.error = error
+            self.where = Call(name, float(a[0]), _text(function, a, n_out))
 
         def call(x: int, out: int) -> None:
-            a, b = views.get((x, out)) or view(x, out)
-            if self.error is not None:
+            a, b, arguments = views.get((x, out)) or view(x, out)
+            # a trial step that ran away is no fault of the function: it is given finite numbers alone
+            if self.error is not None or not math.isfinite(arguments.dot(arguments)):
                 b[:] = math.nan
                 return
             try:
