@@ -1,10 +1,12 @@
 """The command line: exit codes, messages, files, and what it imports."""
 
+import itertools
 import json
 import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import numpy as np
@@ -215,6 +217,29 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
     assert process.returncode == 130, told
     assert "interrupted" in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("place", range(1, 9))
+def test_no_interrupt_is_lost_at_the_border_of_a_user_function(
+    place: int, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal before or behind the function, in preparation and in the loop: Python would print its exception and go on."""
+    (model.parent / f"quiet_law_{place}_of_test.py").write_text("def push(t):\n    return 0.0\n")
+    law = f'{{ kind = "function", function = "quiet_law_{place}_of_test:push" }}'
+    model.write_text(MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN)
+    readings, dropped = itertools.count(1), []
+
+    def clock() -> float:  # the callback itself reads it before and behind each of its first calls
+        if next(readings) == place:
+            signal.raise_signal(signal.SIGTERM)
+        return time.perf_counter()
+
+    monkeypatch.setattr("flexmbs.system.callbacks.time", types.SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
+    assert call("run", model, "--allow-code") == 130
+    assert next(readings) > place
+    assert dropped == []
+    assert "interrupted" in capsys.readouterr().err
 
 
 def test_an_interrupt_in_a_destructor_ends_the_run(model: Path) -> None:

@@ -4,9 +4,14 @@ The KKT matrix [[T, Gᵀ], [G, 0]] with T positive definite factors without pivo
 constraint node after bodies that give its rows full rank; Σ is +1 on body nodes and −1 on constraint nodes
 (Vanderbei 1995). Every pivot block is then a small definite matrix. A constraint row with a vanishing pivot depends on
 previous rows: the reciprocal of its pivot is set to zero, which omits the row (its multiplier increment is 0).
+Of the rows of a constraint node that are left, the one with the largest pivot relative to its stiffness goes before a row with a
+small pivot: of two rows that depend on each other and on rows before, the one that has more of its own is kept.
 
 Storage: the diagonal block of node k (upper triangle, row major) starts at DIAGONAL, the blocks right of it, one per later node i
-it is coupled to, hold n_k × n_i numbers from PLACE.
+it is coupled to, hold n_k × n_i numbers from PLACE. Below the diagonal of a constraint node stand its interchanges: row j with
+row j + (number at (j + 1, j)).
+
+Golub and Van Loan, Matrix Computations (2013), section 4.2.8 (symmetric pivoting).
 """
 
 import math
@@ -17,6 +22,7 @@ import numpy as np
 from flexmbs._jit import called, part
 
 DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a dependent row
+SMALL = 0.01  # of its row's stiffness: a smaller pivot is worth the search for a larger one
 ROUND_OFF = 1e-13  # of the stiffness of a row of ones: a row at round-off has no pivot
 
 
@@ -84,6 +90,12 @@ def _cholesky(values, at, n, sign, stiffness, o):
     dropped = 0
     for j in range(n):
         row = at + j * n
+        if sign < 0 and j + 1 < n:
+            other = best_row(values, at, n, j, stiffness, o)
+            if other != j:
+                interchange(values, at, n, j, other)
+                stiffness[o + j], stiffness[o + other] = stiffness[o + other], stiffness[o + j]
+            values[row + n + j] = other - j
         pivot = sign * values[row + j]
         if sign < 0:
             if pivot <= DEPENDENT * stiffness[o + j]:
@@ -105,12 +117,52 @@ def _cholesky(values, at, n, sign, stiffness, o):
             other = at + r * n
             for c in range(r, n):
                 values[other + c] -= f * values[row + c]
+    if sign < 0:
+        for j in range(n - 2, -1, -1):
+            other = o + j + int(values[at + (j + 1) * n + j])
+            stiffness[o + j], stiffness[other] = stiffness[other], stiffness[o + j]
     return dropped
 
 
 @part
+def best_row(values, at, n, j, stiffness, o):
+    """Row j of a constraint node; where its pivot is small, the row from j on with the largest relative to its stiffness."""
+    best = j
+    most = -values[at + j * (n + 1)]
+    if most < SMALL * stiffness[o + j]:
+        for r in range(j + 1, n):
+            pivot = -values[at + r * (n + 1)]
+            if pivot * stiffness[o + best] > most * stiffness[o + r]:
+                best = r
+                most = pivot
+    return best
+
+
+@part
+def interchange(values, at, n, j, r):
+    """Rows and columns j < r of the upper triangle at ``at``, the rows of its factor above j too."""
+    for c in range(j):
+        a = at + c * n
+        values[a + j], values[a + r] = values[a + r], values[a + j]
+    x = at + j * n
+    y = at + r * n
+    values[x + j], values[y + r] = values[y + r], values[x + j]
+    for c in range(j + 1, r):
+        a = at + c * n + r
+        values[x + c], values[a] = values[a], values[x + c]
+    for c in range(r + 1, n):
+        values[x + c], values[y + c] = values[y + c], values[x + c]
+
+
+@part
 def _substitute(values, at, n, sign, to, m):
-    """B ← sign L⁻¹ B for the n × m block at ``to``."""
+    """B ← sign L⁻¹ B for the n × m block at ``to``, its rows interchanged as those of the diagonal block."""
+    if sign < 0:
+        for j in range(n - 1):
+            shift = m * int(values[at + (j + 1) * n + j])
+            if shift > 0:
+                for c in range(to + j * m, to + (j + 1) * m):
+                    values[c], values[c + shift] = values[c + shift], values[c]
     for j in range(n):
         row = at + j * n
         x = to + j * m
@@ -197,6 +249,10 @@ def solve(e, values, x):
         n = e.node[k, SIZE]
         at = e.node[k, DIAGONAL]
         o = e.node[k, OFFSET]
+        if e.node[k, SIGN] < 0:
+            for j in range(n - 1):
+                other = o + j + int(values[at + (j + 1) * n + j])
+                x[o + j], x[other] = x[other], x[o + j]
         for j in range(n):
             row = at + j * n
             f = x[o + j] * values[row + j]
@@ -236,3 +292,7 @@ def solve(e, values, x):
             for c in range(j + 1, n):
                 f -= values[row + c] * x[o + c]
             x[o + j] = f * values[row + j]
+        if e.node[k, SIGN] < 0:
+            for j in range(n - 2, -1, -1):
+                other = o + j + int(values[at + (j + 1) * n + j])
+                x[o + j], x[other] = x[other], x[o + j]

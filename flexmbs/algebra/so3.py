@@ -113,17 +113,18 @@ def tangent_rate(th, thd):
 
 @part
 def matrix_of(p0, p1, p2, p3):
-    """Rotation matrix of unit Euler parameters."""
+    """Rotation matrix of the Euler parameters p/|p|: stages of explicit methods leave |p| = 1, the matrix stays a rotation."""
+    f = 2.0 / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
     return (
-        1.0 - 2.0 * (p2 * p2 + p3 * p3),
-        2.0 * (p1 * p2 - p0 * p3),
-        2.0 * (p1 * p3 + p0 * p2),
-        2.0 * (p1 * p2 + p0 * p3),
-        1.0 - 2.0 * (p1 * p1 + p3 * p3),
-        2.0 * (p2 * p3 - p0 * p1),
-        2.0 * (p1 * p3 - p0 * p2),
-        2.0 * (p2 * p3 + p0 * p1),
-        1.0 - 2.0 * (p1 * p1 + p2 * p2),
+        1.0 - f * (p2 * p2 + p3 * p3),
+        f * (p1 * p2 - p0 * p3),
+        f * (p1 * p3 + p0 * p2),
+        f * (p1 * p2 + p0 * p3),
+        1.0 - f * (p1 * p1 + p3 * p3),
+        f * (p2 * p3 - p0 * p1),
+        f * (p1 * p3 - p0 * p2),
+        f * (p2 * p3 + p0 * p1),
+        1.0 - f * (p1 * p1 + p2 * p2),
     )
 
 

@@ -1,9 +1,13 @@
 """Interrupts (Ctrl-C, SIGTERM) that the command line received.
 
 Python drops an exception that a signal handler raises at the border of a C callback or in a destructor. The handler leaves the
-signal here too, and loops read it.
+signal here too, and loops read it; at the border of a callback it leaves it without an exception.
 """
 
+from types import FrameType
+
+CALLBACKS = "flexmbs.system.callbacks"
+BORDER = ("timed", "call", "view", "lost", "_text")  # the callback's own functions
 received: list[int] = []  # numbers of the signals
 
 
@@ -11,3 +15,11 @@ def raise_received() -> None:
     """Raise `KeyboardInterrupt` if a signal was received."""
     if received:
         raise KeyboardInterrupt
+
+
+def at_border(frame: FrameType | None) -> bool:
+    """Whether a frame belongs to a callback itself; what its ``call`` runs, the user function, is caught there."""
+    own = frame
+    while own is not None and own.f_globals.get("__name__") != CALLBACKS:
+        own = own.f_back
+    return own is not None and own.f_code.co_name in BORDER and (own is frame or own.f_code.co_name != "call")

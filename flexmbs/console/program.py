@@ -118,7 +118,8 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
 
     def stop(number: int, frame: FrameType | None) -> None:
         interrupts.received.append(number)
-        raise Interrupt
+        if not interrupts.at_border(frame):
+            raise Interrupt
 
     kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -14,12 +14,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from flexmbs._jit import COMPILED, compiled_callback, is_jitted
+from flexmbs.console.interrupts import at_border
 from flexmbs.errors import InputError, SolverError, shown
 
 if COMPILED:
@@ -34,7 +34,6 @@ RECORDED_CALLS = frozenset({2, 5, 20, 100, 1000, 10_000})
 FRAME_ARGUMENTS = 19  # t, r, A, v, ω of a frame
 POSE_ARGUMENTS = 13  # t, x, A of a relative pose
 KEPT = "_flexmbs_callbacks"  # attribute of a function of Numba's
-BORDER = ("timed", "call", "view", "lost")  # the callback's own functions
 
 
 class Call(NamedTuple):
@@ -89,7 +88,7 @@ class Callbacks:
 
         def keep(number: int, frame: Any) -> None:
             self.error = self.error or KeyboardInterrupt()
-            if not _at_border(frame):
+            with contextlib.suppress(KeyboardInterrupt) if at_border(frame) else contextlib.nullcontext():
                 given[signal.Signals(number)](number, frame)  # type: ignore[operator,misc]
 
         for number in given:
@@ -150,29 +149,27 @@ class Callbacks:
     ) -> Callable[[int, int], None]:
         count = itertools.count(1)
         recorded = self.recorded.setdefault(name, [])
-        views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+        views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         n_given = 1 if n_in == n_out == 3 else n_in  # a law of time has one
         places = range(n_out)
 
-        def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray]:
+        def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             a = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n_in,))
             b = np.ctypeslib.as_array(ctypes.cast(out, ctypes.POINTER(ctypes.c_double)), (n_out,))
-            views[x, out] = (a, b)
-            return a, b
+            views[x, out] = (a, b, a[:n_given])
+            return views[x, out]
 
         def lost(a: np.ndarray, b: np.ndarray, error: BaseException | None) -> None:
-            """Keep the call, unless its arguments were not finite already: then it is no fault of the function."""
-            meant = bool(np.isfinite(a[:n_given]).all())
+            """Keep the call."""
             if error is not None:
                 b[:] = math.nan
-                if meant or not isinstance(error, Exception):
-                    self.error = error
-            if meant or self.error is not None:
-                self.where = Call(name, float(a[0]), _text(function, a, n_out))
+                self.error = error
+            self.where = Call(name, float(a[0]), _text(function, a, n_out))
 
         def call(x: int, out: int) -> None:
-            a, b = views.get((x, out)) or view(x, out)
-            if self.error is not None:
+            a, b, arguments = views.get((x, out)) or view(x, out)
+            # a trial step that ran away is no fault of the function: it is given finite numbers alone
+            if self.error is not None or not math.isfinite(arguments.dot(arguments)):
                 b[:] = math.nan
                 return
             try:
@@ -237,14 +234,6 @@ def _checked(function: Any, spread: Callable[..., Any], n_in: int, n_out: int) -
         made = None
     kept[form] = made, [result.library for result in function.overloads.values()]
     return made
-
-
-def _at_border(frame: FrameType | None) -> bool:
-    """Whether a frame belongs to a callback itself; what its ``call`` runs, the user function, is caught there."""
-    own = frame
-    while own is not None and own.f_code.co_filename != __file__:
-        own = own.f_back
-    return own is not None and own.f_code.co_name in BORDER and (own is frame or own.f_code.co_name != "call")
 
 
 def _no_numbers(values: Any, n: int) -> str:

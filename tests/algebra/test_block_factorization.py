@@ -86,6 +86,32 @@ def test_dependent_rows_leave_the_solution_unique(seed):
     assert np.abs(bigger @ x - b).max() < 1e-9 * np.abs(b).max()
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [3e-5, 1e-4, 1e-9])
+def test_of_nearly_dependent_rows_the_one_with_more_of_its_own_is_kept(seed, share):
+    """A body with as many independent rows as velocities. In the second node a row of which the first node leaves only ``share``
+    comes before one of which it leaves much."""
+    rng = np.random.default_rng(seed)
+    sizes, signs = np.array([6, 4, 3]), np.array([1, -1, -1])
+    C = rng.normal(size=(6, 6))
+    T = C @ C.T + np.eye(6)
+    first, free = rng.normal(size=(4, 6)), rng.normal(size=(2, 6))
+    own = rng.normal(size=(3, 4)) @ first
+    own[0] += free[0]
+    own[1] += share * free[1]
+    own[2] += free[1] + 0.3 * free[0]
+    G = np.vstack([first, own])  # 7 rows, of rank 6
+    K = np.block([[T, G.T], [G, np.zeros((7, 7))]])
+    e, values, dropped = factor(sizes, signs, [(0, 1), (0, 2)], {1: {0}, 2: {0}}, np.array([0, 6, 10, 13]), K)
+    u = rng.normal(size=6)
+    b = np.concatenate([rng.normal(size=6), G @ u])
+    x = b.copy()
+    solve(e, values, x)
+    assert dropped == 1
+    assert np.abs(x[:6] - u).max() < 1e-11
+    assert np.abs(x[6:]).max() < 1e4
+
+
 def test_an_indefinite_mass_block_is_named():
     sizes, signs = np.array([3, 4]), np.array([1, 1])
     K = np.diag([1.0, 1, 1, 1, 1, -0.1, 1])

@@ -93,6 +93,7 @@ def test_euler_parameters():
         assert abs(np.linalg.norm(p) - 1.0) < 4e-16
         assert p[0] >= 0.0
         assert np.abs(matrix(matrix_of(*p)) - R).max() < 3e-15
+        assert np.abs(matrix(matrix_of(*(1.3 * np.array(p)))) - R).max() < 3e-15
     a, b = (Rotation.random(rng=rng) for _ in range(2))
     product = quaternion_product(tuple(a.as_quat(scalar_first=True)), tuple(b.as_quat(scalar_first=True)))
     assert np.abs(matrix(matrix_of(*product)) - (a * b).as_matrix()).max() < 1e-15

@@ -1,9 +1,12 @@
 """Row 31: user functions whose results are not numbers."""
 
+import math
+
 import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.system.callbacks import SIGNATURE, Callbacks
 
 
 @pytest.mark.parametrize(
@@ -43,3 +46,26 @@ def test_31_laws_that_give_no_numbers(result: object) -> None:
         model.add(fm.JointTorque("motor", "hinge", fm.Function(law)))
         with pytest.raises(fm.InputError, match=r"forces\.motor.*: its function gives .*; return a number"):
             fm.simulate(model, t_end=0.1, step=0.05)
+
+
+@pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("place", range(3))
+def test_31_functions_are_given_finite_numbers(bad: float, place: int) -> None:
+    """At the end of a trial step that ran away a function is not asked: its result is no number, and the step is rejected."""
+    given: list[tuple[float, ...]] = []
+
+    def push(t: float, x: float, v: float) -> float:
+        given.append((t, x, v))
+        return 2.0 * x
+
+    callbacks = Callbacks()
+    call = SIGNATURE(callbacks.address("forces.push", push, lambda function, x: (function(*x),), 3, 1))
+    arguments, result = np.array([0.1, 0.2, 0.3]), np.zeros(1)
+    call(arguments.ctypes.data, result.ctypes.data)
+    assert result[0] == 0.4
+    arguments[place] = bad
+    call(arguments.ctypes.data, result.ctypes.data)
+    assert np.isnan(result[0])
+    assert given == [(0.1, 0.2, 0.3)]
+    assert callbacks.error is None
+    assert callbacks.where is None  # no fault of the function

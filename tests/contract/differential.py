@@ -40,6 +40,7 @@ CORNER = 1e-4  # relative difference that a jump of a rate within a fixed step m
 FLOOR = 3e-7  # relative difference of motions that is accepted without further checks
 SECONDS = 300  # for one run, its kernels compiled before or not
 GOOD, BAD = 1e-3, 0.1  # of the motion: errors below the first must not FAIL, above the second must not PASS
+ALIKE, FEW = 3, 100  # steps of one integrator under two formalisms × coordinates: so many times, and so many more
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 
 
@@ -93,6 +94,7 @@ class Report:
     failures: list[str] = field(default_factory=list)
     worst: dict[str, float] = field(default_factory=dict)
     verdicts: Counter[str] = field(default_factory=Counter)
+    steps: dict[Pair, int] = field(default_factory=dict)  # with rejected ones, of the first level; controlled ones
 
     def measure(self, what: str, value: float, allowed: float) -> None:
         """The largest fraction of the limit is stored; a larger value or NaN is a failure."""
@@ -166,7 +168,18 @@ def examine(
             _kept(report, exact)
     for pair in choose(pairs()):
         _compare_run(report, model, pair, exact)
+    compare_steps(report)
     return report
+
+
+def compare_steps(report: Report) -> None:
+    """One integrator needs about as many steps under all formalisms × coordinates: its error is that of the same motion. Where
+    there are many more, accelerations jump, or lose digits."""
+    for name in sorted({pair.integrator for pair in report.steps}):
+        counts = {pair: count for pair, count in report.steps.items() if pair.integrator == name}
+        most, least = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
+        if counts[most] > ALIKE * counts[least] + FEW:
+            report.failures.append(f"{most} takes {counts[most]} steps, {least} takes {counts[least]}")
 
 
 # States
@@ -308,6 +321,8 @@ def _compare_run(report: Report, model: fm.Model, pair: Pair, exact: fm.Solution
         if solution is None or exact is None:
             return
         found.append(solution)
+        if level == 0 and not solution.run.options["step"]:
+            report.steps[pair] = solution.statistics["steps"] + solution.statistics["rejected"]
         _judge(report, f"{pair} level {level}", solution, exact)
         off = distance(solution, exact)
         if off <= FLOOR:
