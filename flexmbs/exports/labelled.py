@@ -42,7 +42,7 @@ def labels(solution: SolutionData) -> Labels:
             "drive": solution.drives, "contact": solution.contacts,
         },
         {
-            "place": [unit for places, _ in units.values() for unit in places],
+            "place": [unit or "1" for places, _ in units.values() for unit in places],
             "freedom": [unit for _, rates in units.values() for unit in rates],
             "drive": [units[str(drive.joint)][1][drive.coordinate] for drive in drives],
         },

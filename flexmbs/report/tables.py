@@ -17,7 +17,7 @@ Column = tuple[str, FloatArray]
 
 
 def write_tables(solution: SolutionData, folder: Path) -> list[Path]:
-    """bodies.csv, frames.csv, joints.csv, drives.csv, couplings.csv, contacts.csv, energy.csv, and the hot spots of each body with
+    """bodies.csv, frames.csv, joints.csv, drives.csv, couplings.csv, contacts.csv, energy.csv, and the hot spots of bodies with
     stress modes, in a folder; empty tables are not written. Raises MachineError."""
     written = []
     for name, table in channels(solution).items():

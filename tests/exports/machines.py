@@ -4,7 +4,6 @@ import functools
 
 import flexmbs as fm
 
-
 ENDS = {"middle": (0.2, 0.0, 0.0), "tip": (0.4, 0.0, 0.0)}
 
 

@@ -55,7 +55,7 @@ def test_mat_file_is_read_back_with_its_names(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["frame_velocity"][:, tip], solution.frame("arm/tip").velocity)
     places = found["names"]["place"].tolist()
     np.testing.assert_array_equal(found["joint_position"][:, places.index("rail.0")], solution.joint("rail").position[:, 0])
-    assert found["units"]["place"].tolist() == ["rad", "", "", "", "", "m"]
+    assert found["units"]["place"].tolist() == ["rad", "1", "1", "1", "1", "m"]
     assert found["units"]["joint_force"] == "N"
     assert found["dims"]["joint_force"].tolist() == ["time", "joint", "axis"]
     assert found["model"] == "machine"
