@@ -82,6 +82,14 @@ class Solution(SolutionData):
 
         write_mat(self, path)
 
+    def to_vtkhdf(self, path: str | os.PathLike[str], *, instants: int | None = None, solids: "Sequence[Solid]" = ()) -> None:
+        """Write the moving bodies with displacement and stress as a VTKHDF file with its time series, for ParaView and PyVista.
+
+        instants: number of equally spaced outputs, all by default; solids as of `report`. Raises InputError, MachineError."""
+        from flexmbs.exports.vtkhdf import write_vtkhdf
+
+        write_vtkhdf(self, path, instants=instants, solids=solids)
+
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, model: ModelData | None = None) -> Self:
         """The solution in a file, with its whole model.

@@ -14,6 +14,7 @@ class Wanted(NamedTuple):
     csv: bool
     mat: bool
     vtu: bool
+    vtkhdf: bool
     instants: int
     times: list[float]
 
@@ -21,9 +22,10 @@ class Wanted(NamedTuple):
 def export(path: Path, folder: Path | None, wanted: Wanted) -> None:
     """Write the tables and bodies of a solution file into a folder. Raises InputError, MachineError."""
     from flexmbs.api.solution import Solution
+    from flexmbs.exports.vtkhdf import write_vtkhdf
 
-    if not any((wanted.csv, wanted.mat, wanted.vtu)):
-        raise InputError("export: nothing to write; omit --no-csv or add --mat or --vtu")
+    if not any((wanted.csv, wanted.mat, wanted.vtu, wanted.vtkhdf)):
+        raise InputError("export: nothing to write; omit --no-csv or add --mat, --vtkhdf or --vtu")
     solution = Solution.load(path)
     target = made_folder(folder or path.with_suffix(""))
     written = solution.to_csv(target) if wanted.csv else []
@@ -32,6 +34,9 @@ def export(path: Path, folder: Path | None, wanted: Wanted) -> None:
         solution.to_mat(written[-1])
     if wanted.vtu:
         written += _bodies(solution, target, wanted.instants, wanted.times)
+    if wanted.vtkhdf:
+        written.append(target / f"{path.stem}.vtkhdf")
+        write_vtkhdf(solution, written[-1], instants=wanted.instants, times=wanted.times)
     put("\n".join(map(str, written)))
 
 
