@@ -106,8 +106,11 @@ from .studies.compare import compare as compare
 from .studies.gibbs import gibbs as gibbs
 from .studies.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .studies.kinematics import kinematics as kinematics
+from .studies.linearize import Linearization as Linearization
 from .studies.linearize import linearize as linearize
 from .studies.matrices import matrices as matrices
+from .studies.mode_branches import campbell as campbell
+from .studies.mode_branches import root_locus as root_locus
 from .studies.simulate import simulate as simulate
 from .studies.statics import quasi_static as quasi_static
 from .studies.statics import statics as statics

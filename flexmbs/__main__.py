@@ -124,14 +124,17 @@ def export(
     solution: SolutionFile,
     folder: Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: SOLUTION without its ending.")] = None,
     csv: Annotated[bool, typer.Option("--csv/--no-csv", help="Tables of frames, joints, drives, energy, hot spots.")] = True,
+    mat: Annotated[bool, typer.Option("--mat/--no-mat", help="A MAT-file with all arrays, names and units.")] = False,
     vtu: Annotated[bool, typer.Option("--vtu/--no-vtu", help="Deformed flexible bodies with their stress for ParaView.")] = False,
-    instants: Annotated[int, typer.Option("--instants", min=1, help="Number of instants of the VTU files.")] = 50,
-    at: Annotated[list[float] | None, typer.Option("--at", help="Time of a VTU file, s; may be repeated.")] = None,
+    vtkhdf: Annotated[bool, typer.Option("--vtkhdf/--no-vtkhdf", help="All bodies with their motion in one file.")] = False,
+    instants: Annotated[int, typer.Option("--instants", min=1, help="Number of instants of VTU and VTKHDF.")] = 50,
+    at: Annotated[list[float] | None, typer.Option("--at", help="Time of an instant, s; may be repeated.")] = None,
 ) -> None:
-    """Tables (CSV) and deformed, stressed bodies (VTU) of a solution."""
+    """Tables (CSV, MAT) and moving, stressed bodies (VTU, VTKHDF) of a solution."""
+    from flexmbs.command.export import Wanted
     from flexmbs.command.export import export as command
 
-    command(solution, folder, csv=csv, vtu=vtu, instants=instants, times=at or [])
+    command(solution, folder, Wanted(csv, mat, vtu, vtkhdf, instants, at or []))
 
 
 @app.command(name="list")

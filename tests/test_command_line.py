@@ -79,7 +79,7 @@ def test_run_report_export(model: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert call("report", folder / "out.h5", "-o", folder / "again.html") == 0
     assert "<h1>pendulum</h1>" in (folder / "again.html").read_text()
     assert call("export", folder / "out.h5") == 0
-    assert (folder / "out" / "joints.csv").read_text().startswith("t [s],hinge.0 position,")
+    assert (folder / "out" / "joints.csv").read_text().startswith("t [s],hinge.0 position [rad],hinge.0 velocity [rad/s],")
     assert call("export", folder / "out.h5", "--no-csv") == 2
 
 

@@ -4,8 +4,9 @@ Templates and HDF5 are imported on demand, which shortens the start of runs with
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from flexmbs.api.model import Model
@@ -14,6 +15,9 @@ from flexmbs.model.model import ModelData
 from flexmbs.results.solution import SolutionData
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import Dataset
+
     from flexmbs.player.solids import Solid
     from flexmbs.report.plots import Plots
     from flexmbs.report.view import View
@@ -50,6 +54,41 @@ class Solution(SolutionData):
         from flexmbs.results.storage import write
 
         write(self, path)
+
+    def to_dataframe(self, tables: Iterable[str] | None = None) -> "DataFrame":
+        """A pandas data frame over the output times: a column for each channel, named with its unit, of all tables or those named
+        (bodies, frames, joints, drives, couplings, contacts, energy). Raises InputError, and MachineError without pandas."""
+        from flexmbs.exports.data_frames import data_frame
+
+        return data_frame(self, tables)
+
+    def to_xarray(self) -> "Dataset":
+        """An xarray dataset: positions, forces and energies over time, frames, joints and axes by name, with ``units``. Raises
+        MachineError without xarray."""
+        from flexmbs.exports.data_frames import dataset
+
+        return dataset(self)
+
+    def to_csv(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write a CSV file of each table and the hot spots of stressed bodies into a folder. Raises InputError, MachineError."""
+        from flexmbs.files.output import made_folder
+        from flexmbs.report.tables import write_tables
+
+        return write_tables(self, made_folder(folder))
+
+    def to_mat(self, path: str | os.PathLike[str]) -> None:
+        """Write a MAT-file (version 5) with the arrays of `to_xarray`, names and units. Raises InputError, MachineError."""
+        from flexmbs.exports.matlab import write_mat
+
+        write_mat(self, path)
+
+    def to_vtkhdf(self, path: str | os.PathLike[str], *, instants: int | None = None, solids: "Sequence[Solid]" = ()) -> None:
+        """Write the moving bodies with displacement and stress as a VTKHDF file with its time series, for ParaView and PyVista.
+
+        instants: number of equally spaced outputs, all by default; solids as of `report`. Raises InputError, MachineError."""
+        from flexmbs.exports.vtkhdf import write_vtkhdf
+
+        write_vtkhdf(self, path, instants=instants, solids=solids)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, model: ModelData | None = None) -> Self:

@@ -6,11 +6,11 @@ from xml.sax.saxutils import quoteattr
 
 import meshio
 import numpy as np
-from numpy.typing import NDArray
 
 from flexmbs.api.solution import Solution
 from flexmbs.console.messages import Report
 from flexmbs.errors import InputError
+from flexmbs.exports.moving_surfaces import at_nodes, chosen_outputs
 from flexmbs.files.output import slug, whole_file, write_text
 from flexmbs.flexible_body.parts import FloatArray, Surface
 from flexmbs.flexible_body.stress import von_mises
@@ -25,7 +25,7 @@ def write_bodies(solution: Solution, folder: Path, instants: int, progress: Repo
     surfaces = {name: data.surface for name, data in solution.compiled.data.items() if data.surface is not None}
     if not surfaces:
         raise InputError("export: the solution has no flexible body with a surface; VTU files need one")
-    pick = _instants(solution, instants, times)
+    pick = chosen_outputs(solution.t, instants, times)
     entries, envelopes = [], []
     stressed = stressed_bodies(solution)
     for n, (name, surface) in enumerate(surfaces.items()):
@@ -47,40 +47,19 @@ def write_bodies(solution: Solution, folder: Path, instants: int, progress: Repo
     return [collection, *envelopes]
 
 
-def _instants(solution: Solution, instants: int, times: Sequence[float]) -> NDArray[np.int64]:
-    """Indices of the output times. Raises InputError for times outside of the run."""
-    t = solution.t
-    outside = [time for time in times if not t[0] <= time <= t[-1]]
-    if outside:
-        raise InputError(f"export: --at {outside[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s")
-    if times:
-        return np.unique([int(np.argmin(np.abs(t - time))) for time in times])
-    return np.unique(np.linspace(0, len(t) - 1, min(instants, len(t))).astype(int))
-
-
 def _stress_fields(stress: StressView, surface: Surface, t: float) -> dict[str, FloatArray]:
     """Components (N, 6) and von Mises stress (N,) at all nodes of the surface; at material interfaces, of the more stressed
     one."""
     field = stress.field(t)
-    values = _at_nodes(surface, field.node_ids, field.von_mises, field.stress)
+    values = at_nodes(surface, field.node_ids, field.von_mises, field.stress)
     return {"stress in body axes": values, "von Mises stress": von_mises(values)}
 
 
 def _envelope_fields(stress: StressView, surface: Surface) -> dict[str, FloatArray]:
     envelope = stress.envelope
     rows = np.column_stack([envelope.von_mises, envelope.time])
-    values = _at_nodes(surface, envelope.node_ids, envelope.von_mises, rows)
+    values = at_nodes(surface, envelope.node_ids, envelope.von_mises, rows)
     return {"largest von Mises stress": values[:, 0], "time of the largest von Mises stress": values[:, 1]}
-
-
-def _at_nodes(surface: Surface, node_ids: NDArray[np.int64], order: FloatArray, rows: FloatArray) -> FloatArray:
-    """Rows for all nodes of a surface; the one of largest ``order`` if a node has several, NaN if it has none."""
-    by_id = np.argsort(surface.node_ids)
-    place = by_id[np.searchsorted(surface.node_ids, node_ids, sorter=by_id)]
-    values = np.full((len(surface.nodes), rows.shape[1]), np.nan)
-    rising = np.argsort(order, kind="stable")
-    values[place[rising]] = rows[rising]  # the last one is used
-    return values
 
 
 def _write(

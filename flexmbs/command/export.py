@@ -1,29 +1,42 @@
 """``flexmbs export``"""
 
 from pathlib import Path
+from typing import NamedTuple
 
 from flexmbs.console.messages import progress_bar, put
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError
+from flexmbs.files.output import made_folder
 
 
-def export(path: Path, folder: Path | None, *, csv: bool, vtu: bool, instants: int, times: list[float]) -> None:
+class Wanted(NamedTuple):
+    """The formats wanted, and the number of instants or the times (s) of bodies."""
+
+    csv: bool
+    mat: bool
+    vtu: bool
+    vtkhdf: bool
+    instants: int
+    times: list[float]
+
+
+def export(path: Path, folder: Path | None, wanted: Wanted) -> None:
     """Write the tables and bodies of a solution file into a folder. Raises InputError, MachineError."""
     from flexmbs.api.solution import Solution
-    from flexmbs.report.tables import write_tables
+    from flexmbs.exports.vtkhdf import write_vtkhdf
 
-    if not csv and not vtu:
-        raise InputError("export: nothing to write; omit --no-csv or add --vtu")
+    if not any((wanted.csv, wanted.mat, wanted.vtu, wanted.vtkhdf)):
+        raise InputError("export: nothing to write; omit --no-csv or add --mat, --vtkhdf or --vtu")
     solution = Solution.load(path)
-    target = folder or path.with_suffix("")
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MachineError(
-            f"{target}: cannot be created ({error.strerror}); check the folder's permissions or choose another"
-        ) from None
-    written = write_tables(solution, target) if csv else []
-    if vtu:
-        written += _bodies(solution, target, instants, times)
+    target = made_folder(folder or path.with_suffix(""))
+    written = solution.to_csv(target) if wanted.csv else []
+    if wanted.mat:
+        written.append(target / f"{path.stem}.mat")
+        solution.to_mat(written[-1])
+    if wanted.vtu:
+        written += _bodies(solution, target, wanted.instants, wanted.times)
+    if wanted.vtkhdf:
+        written.append(target / f"{path.stem}.vtkhdf")
+        write_vtkhdf(solution, written[-1], instants=wanted.instants, times=wanted.times)
     put("\n".join(map(str, written)))
 
 

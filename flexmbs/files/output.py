@@ -56,6 +56,18 @@ def file_kind(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "a device")
 
 
+def made_folder(path: str | os.PathLike[str]) -> pathlib.Path:
+    """The folder, made if it is not there. Raises MachineError."""
+    folder = pathlib.Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MachineError(
+            f"{folder}: cannot be created ({error.strerror}); check the folder's permissions or choose another"
+        ) from None
+    return folder
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write the text at ``path`` in UTF-8, atomically. Raises MachineError."""
     with whole_file(path) as draft, open(draft, "w", encoding="utf-8", errors="replace", newline="") as file:

@@ -1,11 +1,12 @@
 """`linearize`: small motions M ÿ + D ẏ + K y = 0 about any state, at rest or moving."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexmbs.api.model import Model
 from flexmbs.dynamics.dense import Terms
@@ -14,15 +15,20 @@ from flexmbs.initial.arguments import require_no_contacts, require_no_samplers, 
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.results.state import HasState, State, state_about
+from flexmbs.signals.frequency_response import FrequencyResponse
 from flexmbs.studies.balance import free_directions
+from flexmbs.studies.harmonic import frequency_response, state_space
 from flexmbs.studies.jacobians import partition
 from flexmbs.studies.modes import Modes, complex_modes
 from flexmbs.studies.ports import Port, displacement_rates, read_inputs, read_outputs
 from flexmbs.studies.steady_axes import SteadyAxes
 from flexmbs.studies.tangent import Tangents, dense, tangents
-from flexmbs.studies.velocity_rows import first_order
+from flexmbs.studies.velocity_rows import first_order, later
 from flexmbs.system.names import velocity_names
 from flexmbs.system.sizes import displacement_sizes
+
+FURTHER = 0.3  # m or rad of the fastest velocity, to the state in which the matrices are compared
+CHANGED = 1e-5  # of the entries of A: it is not constant along the motion
 
 
 class Full(NamedTuple):
@@ -42,10 +48,10 @@ class Linearization:
     """M σ̇ + D σ + K y = B₂ u in independent coordinates y, and ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z).
 
     σ = ẏ, f = n, where all constraints are holonomic; with nonholonomic rows there are fewer velocities σ, and ẏ = A x.
-    M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.  steady: the velocities are constant along the motion,
-    hence the matrices too.  basis (ns, n): δ = basis y.  inputs, outputs: names; a drive has three inputs, its change of
-    coordinate, of rate and of acceleration.  full: the matrices before the constraints are eliminated, G δ = 0 for holonomic
-    rows.
+    M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.  steady: the velocities and the matrices are constant
+    along the motion.  basis (ns, n): δ = basis y.  inputs, outputs: names, with their units; a drive has three inputs, its change
+    of coordinate, of rate and of acceleration: the last 3 · drives.  full: the matrices before the constraints are eliminated,
+    G δ = 0 for holonomic rows.
     """
 
     state: State
@@ -62,12 +68,25 @@ class Linearization:
     feedthrough: np.ndarray
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    input_units: tuple[str, ...]
+    output_units: tuple[str, ...]
+    drives: int
     full: Full = field(repr=False)
 
     @cached_property
     def modes(self) -> Modes:
         """Complex modes: eigenvalues of A, frequencies, damping ratios, shapes."""
         return complex_modes(self.state, self.A, self.basis)
+
+    def response(
+        self, f: ArrayLike, inputs: Iterable[str | Port] | None = None, outputs: Iterable[str | Port] | None = None
+    ) -> FrequencyResponse:
+        """Response of the outputs to harmonic inputs at the frequencies f (Hz), see `frequency_response`."""
+        return frequency_response(self, f, inputs, outputs)
+
+    def to_control(self) -> Any:
+        """The system ẋ = A x + B u, y = C x + feedthrough u for python-control, with its names, see `state_space`."""
+        return state_space(self)
 
     def __str__(self) -> str:
         return f"linearization in {', '.join(self.coordinates)} at t = {self.state.t:g} s\n{self.modes}"
@@ -94,11 +113,26 @@ def linearize(
     require_no_user_friction(model, "linearize")
     _require_rest_of_loaded(here)
     require_no_samplers(model, "linearize")
+    found = _about(here, inputs, outputs, independent)
+    return replace(found, steady=found.steady and _constant(found)) if holonomic_rows(here.compiled).all() else found
+
+
+def _constant(found: Linearization) -> bool:
+    """Whether A is the same further along a motion with constant velocities: not with springs across a turning shaft, say."""
+    speed = float(np.abs(found.state.s).max(initial=0.0))
+    if speed == 0.0:
+        return True
+    further = _about(later(found.state, FURTHER / speed), (), (), found.coordinates)
+    scale = np.abs(found.A).max(axis=1, initial=0.0) + speed
+    return bool((np.abs(further.A - found.A) <= CHANGED * scale[:, None]).all())
+
+
+def _about(here: State, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]) -> Linearization:
+    """The linearization about a state; steady if the velocities are constant."""
     slopes, known = tangents(here), dense(here)
     full, A = _full(here, slopes, known)
     wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
-    drives = [f"drive {name}{suffix}" for suffix in ("", " rate", " acceleration") for name in wanted.drives]
-    ports = ((*wanted.names, *drives), tuple(shown.names))
+    ports = (wanted.all_names, tuple(shown.names), wanted.all_units, tuple(shown.units), len(wanted.drives))
     if not holonomic_rows(here.compiled).all():
         found = first_order(here, known, slopes, wanted, shown, independent)
         return Linearization(here, *found, *ports, full)

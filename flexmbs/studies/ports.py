@@ -20,25 +20,38 @@ Port = tuple[str | int, ...]
 
 
 class Inputs(NamedTuple):
-    """Generalized forces per effort (ns, n) with their names, constraint rows and names of driven inputs."""
+    """Generalized forces per effort (ns, n) with their names, constraint rows and names of driven inputs; units of both."""
 
     names: list[str]
     forces: np.ndarray
     drives: list[str]
     rows: list[int]
+    units: list[str]
+    drive_units: list[str]
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Names of all inputs: efforts, then coordinates, rates and accelerations of the drives."""
+        return (*self.names, *(f"drive {name}{suffix}" for suffix in ("", " rate", " acceleration") for name in self.drives))
+
+    @property
+    def all_units(self) -> tuple[str, ...]:
+        """Units of `all_names`."""
+        return (*self.units, *(f"{unit}{suffix}" for suffix in ("", "/s", "/s²") for unit in self.drive_units))
 
 
 class Outputs(NamedTuple):
-    """Outputs = position (n, ns) δ + rate (n, ns) δs."""
+    """Outputs = position (n, ns) δ + rate (n, ns) δs, with their units."""
 
     names: list[str]
     position: np.ndarray
     rate: np.ndarray
+    units: list[str]
 
 
 def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
     """The requested inputs. Raises `InputError`."""
-    found = Inputs([], np.zeros((len(state.s), 0)), [], [])
+    found = Inputs([], np.zeros((len(state.s), 0)), [], [], [], [])
     columns = []
     for port in _listed(ports, "inputs"):
         kind = _kind(port, "input", ("effort", "force", "torque", "drive"))
@@ -51,8 +64,11 @@ def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
                 raise InputError(f"inputs: drive '{name}' is not in the model; {close_names(name, drives)}")
             found.drives.append(name)
             found.rows.append(int(state.compiled.system.drives.row[drives.index(name)]))
+            found.drive_units.append(_unit(state, *state.compiled.model.drives[name].coordinate_used()))
             continue
         found.names.append(_label(port))
+        turns = kind == "torque" or (kind == "effort" and _unit(state, str(port[1]), _coordinate(port)) == "rad")
+        found.units.append("N m" if turns else "N")
         columns.append(_joint(state, port) if kind == "effort" else _frame(state, port, 3 * (kind == "torque")))
     return found._replace(forces=np.array(columns).reshape(len(columns), len(state.s)).T)
 
@@ -60,7 +76,7 @@ def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
 def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Outputs:
     """The requested outputs. Raises `InputError`."""
     nothing = np.zeros(len(state.s))
-    names, position, rate = [], [], []
+    names, position, rate, units = [], [], [], []
     for port in _listed(ports, "outputs"):
         kind = _kind(port, "output", ("coordinate", "rate", "position"))
         names.append(_label(port))
@@ -73,8 +89,9 @@ def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Outpu
         else:
             position.append(_cut_slope(state, port, slopes))
             rate.append(_joint(state, port))
+        units.append("m" if kind == "position" else _unit(state, str(port[1]), _coordinate(port)) + "/s" * (kind == "rate"))
     shape = (len(names), len(state.s))
-    return Outputs(names, np.array(position).reshape(shape), np.array(rate).reshape(shape))
+    return Outputs(names, np.array(position).reshape(shape), np.array(rate).reshape(shape), units)
 
 
 def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
@@ -116,6 +133,19 @@ def _joint(state: State, port: Port) -> np.ndarray:
 
 def _coordinate(port: Port) -> int:
     return coordinate_index(port[2], f"{port!r}") if len(port) > 2 else 0
+
+
+def _unit(state: State, joint: str, coordinate: int) -> str:
+    """``rad`` or ``m``: unit of a coordinate of a joint; of a free motion the first three are lengths."""
+    if joint not in state.compiled.model.joints:
+        raise InputError(f"joint '{joint}' is not in the model; {close_names(joint, state.compiled.model.joints)}")
+    units: list[str] = []
+    for motion in state.compiled.model.joints[joint].motions:
+        one = "rad" if motion.turns else "m"
+        units += ["m", "m", "m", "rad", "rad", "rad"] if motion.freedoms == 6 else motion.freedoms * [one]
+    if not 0 <= coordinate < len(units):
+        raise InputError(f"joint '{joint}': no coordinate {coordinate}, it has {len(units)}")
+    return units[coordinate]
 
 
 def _frame(state: State, port: Port, row: int) -> np.ndarray:

@@ -101,13 +101,13 @@ def _steadiest(here: State, known: Terms, slopes: Tangents, independent: Sequenc
     speed = float(np.abs(here.s).max(initial=0.0))
     if speed == 0.0:
         return found[0], True
-    later = _later(here, LATER / speed)
-    then = dense(later), tangents(later)
+    after_it = later(here, LATER / speed)
+    then = dense(after_it), tangents(after_it)
     change = []
     for chosen in found:
         now = _small(here, known, slopes, chosen, [])
-        there = chosen._replace(axes=SteadyAxes(later, chosen.axes.turned))
-        after = _small(later, *then, there, [])
+        there = chosen._replace(axes=SteadyAxes(after_it, chosen.axes.turned))
+        after = _small(after_it, *then, there, [])
         A = now.motion @ now.X
         difference = np.abs(after.motion @ after.X - A).max(axis=1, initial=0.0)
         scale = np.abs(A).max(axis=1, initial=0.0) + speed + 1.0 / speed
@@ -116,7 +116,7 @@ def _steadiest(here: State, known: Terms, slopes: Tangents, independent: Sequenc
     return found[best], change[best] <= CHANGED and found[best].axes.steady
 
 
-def _later(here: State, h: float) -> State:
+def later(here: State, h: float) -> State:
     """The state a short time later."""
     system, q = here.compiled.system, here.q.copy()
     displaced(system.tree, system.joints, here.q, h * here.s + 0.5 * h * h * here.sd, q)

@@ -1,0 +1,1 @@
+"""Solutions for other programs: data frames, labelled arrays, MAT-files, VTKHDF."""

@@ -1,0 +1,54 @@
+"""Solutions as pandas data frames and xarray datasets; both packages are optional."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from flexmbs.errors import MachineError
+from flexmbs.exports.labelled import labelled, labels
+from flexmbs.results.channels import channels
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import Dataset
+
+    from flexmbs.results.solution import SolutionData
+
+ONE = {"bodies": "body", "frames": "frame", "joints": "joint", "drives": "drive", "couplings": "coupling", "contacts": "contact"}
+
+
+def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> DataFrame:
+    """Channels over the output times: index ``t [s]``, columns such as ``frame fore/tip position x [m]``; ``attrs["units"]``
+    maps columns to units. Raises `InputError`, and `MachineError` without pandas."""
+    pandas = _optional("pandas", "to_dataframe")
+    columns, units = {}, {}
+    for table, found in channels(solution, tables).items():
+        for channel in found:
+            name = f"{ONE.get(table, table)} {channel.heading}"
+            columns[name], units[name] = channel.values, channel.unit
+    frame: DataFrame = pandas.DataFrame(columns, index=pandas.Index(solution.t, name="t [s]"))
+    frame.attrs.update(units=units, model=solution.model.name)
+    return frame
+
+
+def dataset(solution: SolutionData) -> Dataset:
+    """The arrays of `flexmbs.exports.labelled` with the names of their indices; ``attrs["units"]`` of each, or units along a
+    dimension: ``place_unit``, ``freedom_unit``, ``drive_unit``. Raises `MachineError` without xarray."""
+    xarray = _optional("xarray", "to_xarray")
+    arrays, names = labelled(solution), labels(solution)
+    used = {dim for array in arrays.values() for dim in array.dims}
+    coordinates: dict[str, Any] = {"time": ("time", solution.t, {"units": "s"})}
+    coordinates |= {dim: list(values) for dim, values in names.coordinates.items() if dim in used}
+    coordinates |= {f"{dim}_unit": (dim, list(values)) for dim, values in names.units.items() if dim in used}
+    variables = {name: (each.dims, each.values, {"units": each.unit} if each.unit else {}) for name, each in arrays.items()}
+    result: Dataset = xarray.Dataset(variables, coordinates, {"model": solution.model.name})
+    return result
+
+
+def _optional(package: str, method: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise MachineError(f"{method}: needs {package}; install it: pip install {package}") from None

@@ -1,0 +1,123 @@
+"""Surfaces of all bodies that move with a solution: triangles of flexible bodies, solids given, or simple shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from flexmbs.exports.primitives import triangulated
+from flexmbs.flexible_body.parts import FloatArray, Surface
+from flexmbs.model.frames import GROUND
+from flexmbs.player.links import body_shapes
+from flexmbs.player.scene import frame_of
+from flexmbs.player.solids import Solid
+from flexmbs.results.solution import SolutionData
+from flexmbs.results.stress import StressView
+from flexmbs.results.stress_summary import stressed_bodies
+from flexmbs.results.views import BodyView
+from flexmbs.system.sizes import model_size
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class MovingSurface:
+    """Triangles (T, 3) of points (n, 3) [m] in the axes of a body; motion: the body's, None of the ground.
+
+    rows: of the points among the nodes of a flexible body, whose shapes are phi (n, 3, nf).
+    """
+
+    name: str
+    points: FloatArray
+    triangles: IntArray
+    motion: BodyView | None
+    surface: Surface | None = None
+    rows: IntArray | None = None
+    stress: StressView | None = None
+
+    def displacement(self, i: int) -> FloatArray:
+        """Elastic displacement (n, 3) of the points at output i, body axes, m."""
+        if self.surface is None or self.motion is None:
+            return np.zeros_like(self.points)
+        return np.asarray(self.surface.phi[self.rows] @ self.motion.elastic[i])
+
+    def at(self, i: int) -> FloatArray:
+        """Points (n, 3) at output i in world axes, m."""
+        if self.motion is None:
+            return self.points
+        return np.asarray((self.points + self.displacement(i)) @ self.motion.rotation[i].T + self.motion.position[i])
+
+    def von_mises(self, i: int) -> FloatArray:
+        """Von Mises stress (n,) at output i, Pa, of the more stressed material of a node; NaN where it is not known."""
+        if self.stress is None or self.surface is None or self.motion is None:
+            return np.full(len(self.points), np.nan)
+        field = self.stress.field(float(self.motion.t[i]))
+        values = at_nodes(self.surface, field.node_ids, field.von_mises, field.von_mises[:, None])
+        return values[self.rows, 0]
+
+
+def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> list[MovingSurface]:
+    """The surfaces of all bodies with triangles: a flexible body by its mesh, others by the ``solids`` given, or by rods between
+    their frames, boxes of their inertia and balls. Raises `InputError` for solids of unknown bodies."""
+    for solid in solids:
+        if solid.body not in (*solution.bodies, GROUND):
+            raise InputError(f"solids: body '{solid.body}' is not in the solution; it has: {', '.join(solution.bodies)}")
+    stressed, size = stressed_bodies(solution), _size(solution)
+    found = [_given(GROUND, [solid for solid in solids if solid.body == GROUND], None)]
+    for name in solution.bodies:
+        view = solution.body(name)
+        data = solution.compiled.data.get(name)
+        own = [solid for solid in solids if solid.body == name]
+        if data is not None and data.surface is not None and len(data.surface.triangles):
+            rows, triangles = np.unique(data.surface.triangles, return_inverse=True)
+            stress = view.stress if name in stressed else None
+            points, triangles = data.surface.nodes[rows], triangles.reshape(-1, 3).astype(np.int64)
+            found.append(MovingSurface(name, points, triangles, view, data.surface, rows.astype(np.int64), stress))
+        elif own:
+            found.append(_given(name, own, view))
+        else:
+            places = [frame_of(solution, ref)[0] for ref in solution.compiled.frames if ref.body == name and ref.frame]
+            shapes = body_shapes(solution.model.bodies[name], np.array(places, float).reshape(-1, 3), size)
+            found.append(_given(name, [Solid(name, *triangulated(shape)) for shape in shapes], view))
+    return [surface for surface in found if len(surface.triangles)]
+
+
+def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()) -> IntArray:
+    """Indices of ``count`` equally spaced output times (all: None), or of those nearest to ``times``. Raises `InputError`."""
+    times = list(times)
+    outside = [time for time in times if not t[0] <= time <= t[-1]]
+    if outside:
+        raise InputError(f"export: --at {outside[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s")
+    if times:
+        return np.unique([int(np.argmin(np.abs(t - time))) for time in times])
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise InputError(f"instants: must be a whole number from 1, not {count!r}")
+    return np.unique(np.linspace(0, len(t) - 1, min(count or len(t), len(t))).astype(np.int64))
+
+
+def at_nodes(surface: Surface, node_ids: IntArray, order: FloatArray, rows: FloatArray) -> FloatArray:
+    """Rows for all nodes of a surface; the one of largest ``order`` if a node has several, NaN if it has none."""
+    by_id = np.argsort(surface.node_ids)
+    place = by_id[np.searchsorted(surface.node_ids, node_ids, sorter=by_id)]
+    values = np.full((len(surface.nodes), rows.shape[1]), np.nan)
+    rising = np.argsort(order, kind="stable")
+    values[place[rising]] = rows[rising]  # the last one is used
+    return values
+
+
+def _given(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingSurface:
+    """Several solids of a body as one."""
+    starts = np.cumsum([0, *(len(solid.vertices) for solid in solids)])
+    points = np.concatenate([np.zeros((0, 3)), *(np.asarray(solid.vertices, float) for solid in solids)])
+    triangles = [np.asarray(solid.triangles, np.int64) + start for solid, start in zip(solids, starts)]
+    return MovingSurface(name, points, np.concatenate([np.zeros((0, 3), np.int64), *triangles]), view)
+
+
+def _size(solution: SolutionData) -> float:
+    """The size of the model in its motion, m, for the radii of rods and balls."""
+    places = np.concatenate([solution.body(name).position for name in solution.bodies])
+    return max(float(np.ptp(places, axis=0).max()), model_size(solution.compiled))

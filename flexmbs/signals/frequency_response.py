@@ -1,0 +1,129 @@
+"""`FrequencyResponse`: complex amplitudes of outputs per unit amplitude of harmonic inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from flexmbs.signals.arguments import FloatArray, chosen_names
+
+if TYPE_CHECKING:
+    from flexmbs.signals.frequency_plots import FrequencyPlots
+
+ComplexArray = NDArray[np.complex128]
+TURN = 2.0 * np.pi
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyResponse:
+    """Frequency response H(f): inputs Re(u e^{iωt}) give outputs Re(H u e^{iωt}) in the steady state, ω = 2π f.
+
+    f (nf,) [Hz].  values (nf, no, ni), complex, in `unit(output, input)`.  inputs, outputs: names; input_units, output_units.
+    ``response[output, input]`` is one element (nf,); H is defined for unstable systems too, which have no steady state.
+    """
+
+    f: FloatArray
+    values: ComplexArray
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    input_units: tuple[str, ...]
+    output_units: tuple[str, ...]
+
+    @property
+    def omega(self) -> FloatArray:
+        """ω = 2π f (nf,) [rad/s]."""
+        return TURN * self.f
+
+    @property
+    def magnitude(self) -> FloatArray:
+        """|H| (nf, no, ni)."""
+        return np.abs(self.values)
+
+    @property
+    def phase(self) -> FloatArray:
+        """Phase of H (nf, no, ni) [deg], continuous over the frequencies."""
+        return np.rad2deg(np.unwrap(np.angle(self.values), axis=0))
+
+    def unit(self, output: Any, input: Any) -> str:
+        """Unit of one element, such as ``m/N``; ``1`` for equal units. Raises InputError."""
+        o, i = self._place(output, input)
+        return quotient(self.output_units[o], self.input_units[i])
+
+    def __getitem__(self, pair: tuple[Any, Any]) -> ComplexArray:
+        """One element (nf,), by the names of output and input. Raises InputError."""
+        o, i = self._place(*pair)
+        return self.values[:, o, i]
+
+    def derivative(self, order: int = 1) -> FrequencyResponse:
+        """(iω)^order H: of displacements per force (receptance) the mobility, and with order 2 the accelerance."""
+        if order not in (1, 2):
+            raise InputError(f"order: must be 1 or 2, not {order!r}")
+        suffix = "/s" if order == 1 else "/s²"
+        factor = (1j * self.omega[:, None, None]) ** order
+        outputs = tuple(f"{name} {'rate' if order == 1 else 'acceleration'}" for name in self.outputs)
+        units = tuple(_per_second(unit, suffix) for unit in self.output_units)
+        return replace(self, values=factor * self.values, outputs=outputs, output_units=units)
+
+    def deflection(self, f: float, input: Any = None) -> ComplexArray:
+        """Operating deflection shape (no,): amplitudes of all outputs at the frequency nearest to f (Hz), per unit input (or
+        of the only one). Raises InputError for frequencies outside of the response."""
+        if not self.f.min() <= f <= self.f.max():
+            raise InputError(f"f: {f:g} Hz is outside of the response, {self.f.min():g} … {self.f.max():g} Hz")
+        if input is None and len(self.inputs) != 1:
+            raise InputError(f"input: the response has {len(self.inputs)} inputs; name one of: {', '.join(self.inputs)}")
+        i = self.inputs.index(chosen_names([self.inputs[0] if input is None else input], self.inputs, "input")[0])
+        return self.values[int(np.argmin(np.abs(self.f - f))), :, i]
+
+    @property
+    def plot(self) -> FrequencyPlots:
+        """Figures: ``bode()``, ``nyquist()``, ``nichols()``."""
+        from flexmbs.signals.frequency_plots import FrequencyPlots
+
+        return FrequencyPlots(self)
+
+    def __repr__(self) -> str:
+        return f"<FrequencyResponse of {len(self.outputs)} outputs to {len(self.inputs)} inputs at {len(self.f)} frequencies>"
+
+    def _place(self, output: Any, input: Any) -> tuple[int, int]:
+        (o,), (i,) = chosen_names([output], self.outputs, "output"), chosen_names([input], self.inputs, "input")
+        return self.outputs.index(o), self.inputs.index(i)
+
+
+def transfer(
+    matrices: tuple[FloatArray, FloatArray, FloatArray, FloatArray], f: FloatArray, *, block: int = 2**22
+) -> ComplexArray:
+    """C (iω − A)⁻¹ B + D (nf, no, ni) at frequencies f (Hz), with A balanced; frequencies in blocks of ``block`` numbers."""
+    from scipy.linalg import matrix_balance
+
+    A, B, C, D = matrices
+    n = len(A)
+    if n == 0:
+        return np.broadcast_to(D, (len(f), *D.shape)).astype(complex)
+    balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
+    B, C = B / scale[:, None], C * scale
+    parts: Sequence[FloatArray] = np.array_split(f, max(1, min(len(f), -(-len(f) * n * n // block))))
+    found = []
+    for part in parts:
+        shifted = 1j * TURN * part[:, None, None] * np.eye(n) - balanced
+        found.append(C @ np.linalg.solve(shifted, np.broadcast_to(B.astype(complex), (len(part), *B.shape))) + D)
+    return np.concatenate(found)
+
+
+def quotient(numerator: str, denominator: str) -> str:
+    """The unit a/b: ``m/N``, ``1``, ``m/s/(N m)``."""
+    if numerator == denominator:
+        return "1"
+    return f"{numerator}/({denominator})" if " " in denominator or "/" in denominator else f"{numerator}/{denominator}"
+
+
+def _per_second(unit: str, suffix: str) -> str:
+    """The unit of a derivative: m → m/s, m/s → m/s²."""
+    powers = {"/s": 1, "/s²": 2}
+    base, slash, _ = unit.partition("/s")
+    order = powers[suffix] + (powers.get(unit[len(base) :], 0) if slash else 0)
+    return f"{base}/s" if order == 1 else f"{base}/s{'⁰¹²³⁴'[order]}"

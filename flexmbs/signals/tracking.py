@@ -1,0 +1,103 @@
+"""Branches of modes over a parameter: modes of neighbouring values are paired by the modal assurance criterion.
+
+    MAC(φ, ψ) = |φᴴψ|² / (φᴴφ ψᴴψ),    pairs: max Σ MAC (Hungarian method)
+
+Where modes have equal eigenvalues, their shapes are any vectors of a subspace: the MAC is then that with the subspace, and the
+branch goes on with the projection of its last shape onto it.
+Sources: Allemang and Brown, Proc. IMAC 1 (1982) 110; Kuhn, Nav. Res. Logist. Q. 2 (1955) 83.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.signals.arguments import FloatArray
+
+ComplexArray = NDArray[np.complex128]
+EQUAL = 1e-6  # difference of eigenvalues, over the larger: their modes share a subspace
+NEARNESS = 1e-2  # weight of the distance of eigenvalues beside the MAC: decides between modes of like shapes
+
+
+class Branches(NamedTuple):
+    """Branches over n values: eigenvalue (n, m), NaN where a branch does not exist; shape (n, ns, m), of unit length; mac
+    (n − 1, m), of the shapes of neighbouring values, NaN where a branch begins or ends."""
+
+    eigenvalue: ComplexArray
+    shape: ComplexArray
+    mac: FloatArray
+
+
+def modal_assurance(a: ComplexArray, b: ComplexArray) -> FloatArray:
+    """MAC (na, nb) of the columns of a (ns, na) and b (ns, nb)."""
+    inner = np.abs(a.conj().T @ b) ** 2
+    sizes = np.outer((np.abs(a) ** 2).sum(axis=0), (np.abs(b) ** 2).sum(axis=0))
+    return np.divide(inner, sizes, out=np.zeros_like(inner), where=sizes > 0.0)
+
+
+def track(eigenvalues: Sequence[ComplexArray], shapes: Sequence[ComplexArray]) -> Branches:
+    """Branches of modes with eigenvalues (mₖ,) and shapes (ns, mₖ) at successive values of a parameter."""
+    from scipy.optimize import linear_sum_assignment
+
+    now = _unit(shapes[0])
+    last, values = list(range(len(eigenvalues[0]))), eigenvalues[0]  # branch of each mode
+    steps = [(last, values, now, np.full(len(last), np.nan))]
+    count = len(last)
+    for value, shape in zip(eigenvalues[1:], shapes[1:]):
+        unit = _unit(shape)
+        groups = _groups(value)
+        alike = np.maximum(_within(now, unit, groups), _within(unit, now, _groups(values)).T)
+        apart = np.abs(values[:, None] - value) / np.maximum(np.abs(values[:, None]) + np.abs(value), np.finfo(float).tiny)
+        old, new = linear_sum_assignment(NEARNESS * apart - alike)
+        branch, mac = np.full(len(value), -1), np.full(len(value), np.nan)
+        branch[new], mac[new] = np.array(last)[old], alike[old, new]
+        born = np.flatnonzero(branch < 0)
+        branch[born] = count + np.arange(len(born))
+        count += len(born)
+        now = _continued(now[:, old], unit, new, groups)
+        last, values = branch.tolist(), value
+        steps.append((last, values, now, mac))
+    return _collected(steps, count)
+
+
+def _unit(shape: ComplexArray) -> ComplexArray:
+    """Columns of unit length; those of modes without displacement, as of a current, stay zero."""
+    size = np.linalg.norm(shape, axis=0)
+    return np.asarray(shape / np.where(size > 0.0, size, 1.0), complex)
+
+
+def _groups(value: ComplexArray) -> NDArray[np.bool_]:
+    """(m, m): whether two eigenvalues are equal."""
+    size = np.maximum(np.abs(value[:, None]), np.abs(value))
+    return np.abs(value[:, None] - value) <= EQUAL * size
+
+
+def _within(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> FloatArray:
+    """MAC (na, nb) of unit columns a with the subspaces that the groups of columns of b span."""
+    found = np.zeros((a.shape[1], b.shape[1]))
+    for k, group in enumerate(groups):
+        basis = np.linalg.qr(b[:, group])[0]
+        found[:, k] = (np.abs(basis.conj().T @ a) ** 2).sum(axis=0)
+    return found * b.any(axis=0)
+
+
+def _continued(old: ComplexArray, new: ComplexArray, at: NDArray[np.int64], groups: NDArray[np.bool_]) -> ComplexArray:
+    """The new shapes; in subspaces of equal eigenvalues the projections of the old ones, column k at ``at[k]``."""
+    found = new.copy()
+    for k, column in zip(at, old.T):
+        if groups[k].sum() > 1:
+            basis = np.linalg.qr(new[:, groups[k]])[0]
+            projection = basis @ (basis.conj().T @ column)
+            size = float(np.linalg.norm(projection))
+            found[:, k] = projection / size if size > 0.0 else new[:, k]
+    return found
+
+
+def _collected(steps: list[tuple[list[int], ComplexArray, ComplexArray, FloatArray]], count: int) -> Branches:
+    n, ns = len(steps), steps[0][2].shape[0]
+    eigenvalue = np.full((n, count), np.nan + 0j)
+    shape, mac = np.full((n, ns, count), np.nan + 0j), np.full((n, count), np.nan)
+    for k, (branch, value, vector, alike) in enumerate(steps):
+        eigenvalue[k, branch], shape[k][:, branch], mac[k, branch] = value, vector, alike
+    return Branches(eigenvalue, shape, mac[1:])

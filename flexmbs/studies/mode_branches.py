@@ -1,0 +1,243 @@
+"""`campbell` and `root_locus`: eigenvalues of linearised models over a speed or another parameter, followed mode by mode."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexmbs.api.model import Model
+from flexmbs.declaration import close_names, shown
+from flexmbs.errors import InputError, ModelWarning
+from flexmbs.model.laws import Ramp
+from flexmbs.results.state import HasState
+from flexmbs.signals.arguments import FloatArray, number_list
+from flexmbs.signals.tracking import Branches, ComplexArray, track
+from flexmbs.studies.jacobians import AXES, frame_jacobian
+from flexmbs.studies.linearize import Linearization, linearize
+from flexmbs.studies.statics import statics
+from flexmbs.system.names import velocity_names
+from flexmbs.system.sizes import displacement_sizes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DOUBTFUL = 0.5  # MAC below which a branch may have changed to another mode
+
+Made: TypeAlias = Model | HasState | Linearization
+Maker: TypeAlias = Callable[[float], Made]
+
+
+class Critical(NamedTuple):
+    """A critical speed: speed [rad/s] and frequency [Hz] at which a branch meets a multiple of the speed."""
+
+    speed: float
+    frequency: float
+    branch: int
+    order: float
+
+
+@dataclass(frozen=True, eq=False)
+class ModeBranches:
+    """Eigenvalues λ (n, m) [1/s] of m modes at n values of a parameter, one of each conjugate pair; NaN where a branch does not
+    exist, as after a pair of complex modes has become two real ones.
+
+    shape (n, ns, m): displacements of all velocity coordinates.  mac (n − 1, m): likeness of the shapes of neighbouring values.
+    """
+
+    values: FloatArray
+    eigenvalue: ComplexArray
+    shape: ComplexArray = field(repr=False)
+    mac: FloatArray = field(repr=False)
+
+    @property
+    def frequency(self) -> FloatArray:
+        """|λ|/2π (n, m) [Hz]."""
+        return np.abs(self.eigenvalue) / (2.0 * np.pi)
+
+    @property
+    def damping(self) -> FloatArray:
+        """Damping ratios −Re λ/|λ| (n, m), negative for unstable modes, 0 for λ = 0."""
+        size = np.abs(self.eigenvalue)
+        return np.where(size == 0.0, 0.0, -self.eigenvalue.real / np.where(size == 0.0, 1.0, size))
+
+    @property
+    def doubtful(self) -> tuple[tuple[int, int], ...]:
+        """(k, branch) where the shape changes so much between the values k and k + 1 that the branch may be another mode."""
+        return tuple((int(k), int(branch)) for k, branch in np.argwhere(self.mac < DOUBTFUL))
+
+
+@dataclass(frozen=True, eq=False)
+class RootLocus(ModeBranches):
+    """Root locus: eigenvalues over a parameter, see `ModeBranches`."""
+
+    @property
+    def stable(self) -> np.ndarray:
+        """Whether no eigenvalue has a positive real part (n,)."""
+        return np.logical_not((self.eigenvalue.real > 1e-9 * np.abs(self.eigenvalue)).any(axis=1))
+
+    def plot(self) -> Figure:
+        """The eigenvalues in the complex plane, both of each pair: crosses at the first value, dots at the last."""
+        from flexmbs.signals.mode_plots import root_locus_figure
+
+        return root_locus_figure(self.eigenvalue)
+
+
+@dataclass(frozen=True, eq=False)
+class Campbell(ModeBranches):
+    """Campbell diagram: natural frequencies over the speed, see `ModeBranches`; values are speeds Ω [rad/s].
+
+    whirl (n, m): sense of the orbit of the chosen frame, 1 forward and circular, 0 straight, −1 backward; NaN without a frame
+    or where it does not move.
+    """
+
+    whirl: FloatArray
+
+    def critical(self, order: float = 1.0) -> list[Critical]:
+        """Speeds at which an oscillating mode has the frequency order · Ω/2π, by monotone cubic interpolation between the given
+        speeds, ascending."""
+        from scipy.interpolate import PchipInterpolator
+
+        found = []
+        for branch in range(self.eigenvalue.shape[1]):
+            use = np.isfinite(self.eigenvalue[:, branch].real) & (self.eigenvalue[:, branch].imag > 0.0)
+            if use.sum() < 2:
+                continue
+            speed = np.abs(self.values[use])
+            rising = np.argsort(speed)
+            apart = PchipInterpolator(speed[rising], (self.frequency[use, branch] - order * speed / (2.0 * np.pi))[rising])
+            meets = [float(root) for root in apart.roots(extrapolate=False) if root > 0.0]
+            found += [Critical(root, order * root / (2.0 * np.pi), branch, order) for root in meets]
+        return sorted(found)
+
+    def plot(self, orders: ArrayLike = (1.0,)) -> Figure:
+        """Frequencies and damping ratios over the speed; backward whirl dashed; lines of the orders with the critical speeds."""
+        from flexmbs.signals.mode_plots import campbell_figure
+
+        lines = number_list(orders, "orders")
+        marks = [(point.speed, point.frequency) for order in lines for point in self.critical(float(order))]
+        return campbell_figure(self, lines, marks)
+
+
+def campbell(
+    model: Model | Maker, speeds: ArrayLike, *, drive: str | None = None, frame: str | None = None, axis: str = "z",
+    modes: int | None = None,
+) -> Campbell:  # fmt: skip
+    """Natural frequencies of a rotating model over its speed, modes followed by their shapes.
+
+    model: a function of the speed Ω [rad/s] that gives a model, whose steady equilibrium is linearized, or a state or a
+    `Linearization`; or a model with the name of the ``drive`` that turns it, whose motion becomes Ω t.  speeds: in the order in
+    which the modes are followed.  frame, axis: a frame on the axis of rotation and that world axis, to tell forward from
+    backward whirl.  modes: number of branches kept, those of lowest frequency.
+    Frequencies are those of the model's own coordinates: where these rotate with the shaft, so do the observers.
+    Raises `InputError`, `SolverError`; a `ModelWarning` where a shape changes so much that its branch is doubtful.
+    Source: Genta, Dynamics of Rotating Systems (2005), section 1.
+    """
+    make = _turned(model, drive)
+    found, states = _followed(make, number_list(speeds, "speeds"), "speed", steady=True)
+    whirl = np.full(found.eigenvalue.shape, np.nan)
+    if frame is not None:
+        whirl = np.sign(found.values)[:, None] * _whirl(found, states, frame, axis)
+    kept = _kept(found.eigenvalue, modes)
+    return Campbell(found.values, found.eigenvalue[:, kept], found.shape[:, :, kept], found.mac[:, kept], whirl[:, kept])
+
+
+def root_locus(model: Maker, values: ArrayLike, *, modes: int | None = None) -> RootLocus:
+    """Eigenvalues of a model over a parameter, modes followed by their shapes.
+
+    model: a function of the parameter that gives a model, whose equilibrium is linearized, or a state or a `Linearization`.
+    values: of the parameter, in the order in which the modes are followed.  modes: number of branches kept, those of lowest
+    frequency.  Raises `InputError`, `SolverError`; a `ModelWarning` where a branch is doubtful.
+    Source: Evans, Trans. AIEE 67 (1948) 547.
+    """
+    if not callable(model):
+        raise InputError("model: must be a function of the parameter that gives a model")
+    found, _ = _followed(model, number_list(values, "values"), "value", steady=False)
+    kept = _kept(found.eigenvalue, modes)
+    return RootLocus(found.values, found.eigenvalue[:, kept], found.shape[:, :, kept], found.mac[:, kept])
+
+
+def _turned(model: Model | Maker, drive: str | None) -> Maker:
+    """The model at a speed, by the function given or with another motion of its drive."""
+    if drive is None:
+        if not callable(model):
+            raise InputError("model: must be a function of the speed; or name the drive that turns the model, drive=…")
+        return model
+    if callable(model):
+        raise InputError("drive: needs a model, not a function of the speed")
+    if str(drive) not in model.drives:
+        raise InputError(f"drive: '{drive}' is not in the model; {close_names(str(drive), model.drives)}")
+    given = model.drives[str(drive)]
+    start = float(given.motion.state(0.0)[0])
+
+    def at(speed: float) -> Model:
+        other = copy.copy(model)
+        other.drives = {**model.drives, given.name: dataclasses.replace(given, motion=Ramp(start, speed))}
+        return other
+
+    return at
+
+
+def _followed(make: Maker, values: FloatArray, what: str, *, steady: bool) -> tuple[ModeBranches, list[Linearization]]:
+    """The branches at the values, with the linearizations. Raises `InputError` naming the value."""
+    linear: list[Linearization] = []
+    for value in values:
+        found = _linear(make(float(value)), steady=steady)
+        if not found.steady:
+            raise InputError(f"{what} {value:g}: the model does not rest or move steadily there, its matrices change with time")
+        names = [velocity_names(each.state.compiled) for each in (found, linear[0] if linear else found)]
+        if names[0] != names[1]:
+            raise InputError(f"{what} {value:g}: the model has other coordinates than at {values[0]:g}; only numbers may change")
+        linear.append(found)
+    sizes = displacement_sizes(linear[0].state.compiled)[:, None]
+    modes = [each.modes for each in linear]
+    tracked: Branches = track([each.eigenvalue for each in modes], [each.shape / sizes for each in modes])
+    branches = ModeBranches(values, tracked.eigenvalue, tracked.shape * sizes, tracked.mac)
+    if branches.doubtful:
+        k, branch = branches.doubtful[0]
+        warnings.warn(
+            f"branch {branch} changes its shape between the {what}s {values[k]:g} and {values[k + 1]:g} (MAC "
+            f"{branches.mac[k, branch]:.2f}) and may be another mode there; choose closer {what}s",
+            ModelWarning, stacklevel=3,
+        )  # fmt: skip
+    return branches, linear
+
+
+def _linear(made: Made, *, steady: bool) -> Linearization:
+    if isinstance(made, Linearization):
+        return made
+    if isinstance(made, Model):
+        return linearize(made, at=statics(made, steady=steady))
+    if not hasattr(made, "state"):
+        raise InputError(f"model: the function gave {shown(made)}; it must give a model, a state or a linearization")
+    return linearize(made.state.compiled.model, at=made)  # type: ignore[arg-type]
+
+
+def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
+    """Indices of the branches, sorted by the frequency at which they begin; at most ``modes``."""
+    if modes is not None and (not isinstance(modes, int) or modes < 1):
+        raise InputError(f"modes: must be a whole number from 1, not {modes!r}")
+    there = np.isfinite(eigenvalue.real)
+    first = np.abs(eigenvalue[there.argmax(axis=0), np.arange(eigenvalue.shape[1])])
+    order = np.argsort(np.nanmin(np.abs(eigenvalue), axis=0), kind="stable")[:modes]
+    return order[np.argsort(first[order], kind="stable")]
+
+
+def _whirl(found: ModeBranches, states: list[Linearization], frame: str, axis: str) -> FloatArray:
+    """−2 Im(ū₁ u₂)/(|u₁|² + |u₂|²) of the displacements u across the axis: 1 counter-clockwise about it, −1 clockwise."""
+    if axis not in AXES:
+        raise InputError(f"axis: must be one of the world axes 'x', 'y', 'z', not {axis!r}")
+    k = AXES.index(axis)
+    rows = [(k + 1) % 3, (k + 2) % 3]
+    J = np.stack([frame_jacobian(each.state, frame)[1][rows] for each in states])
+    u = np.einsum("nas,nsm->nam", J, found.shape)
+    size = (np.abs(u) ** 2).sum(axis=1)
+    whole = (np.abs(J)[:, :, :, None] * np.abs(found.shape)[:, None]).sum(axis=(1, 2)) ** 2
+    turn = -2.0 * (u[:, 0].conj() * u[:, 1]).imag
+    return np.divide(turn, size, out=np.full_like(size, np.nan), where=size > 1e-12 * whole)
