@@ -1,7 +1,8 @@
-"""Exact tangents of the equations of motion by differences of fourth order, dense: for statics and linearisation.
+"""Tangents of the equations of motion by differences of fourth order, dense: for statics and linearisation.
 
 The residual R(q, s, ṡ, λ, z, t) = M ṡ − k − Gᵀλ and the constraint values g, ġ = G s + γ̄, g̈ = G ṡ − γ are evaluated at states
-q ⊕ δ, s + δs, …; the tangents include all terms: gravity, constraint forces, geometric terms, user functions.
+q ⊕ δ, s + δs, …; the tangents include all terms: gravity, constraint forces, geometric terms, user functions. Laws of forces are
+replaced by their own tangents (`flexmbs.studies.linear_laws`), so that only smooth mechanics is left to the differences.
 """
 
 from typing import NamedTuple
@@ -12,10 +13,12 @@ from flexmbs._jit.address import packed
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.equations import residual_with_reactions
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.dynamics.work import make_work
 from flexmbs.errors import SolverError
 from flexmbs.results.state import State
+from flexmbs.studies.linear_laws import Corner, linear_laws
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ConstraintValues, Evaluation, Work
+from flexmbs.system.records import ConstraintValues, Evaluation, System, Work
 from flexmbs.system.sizes import displacement_sizes
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
@@ -73,12 +76,14 @@ class Values(NamedTuple):
 
 
 class Tangents(NamedTuple):
-    """Derivatives along δ (q ⊕ δ), s, z and t, the directions first."""
+    """Derivatives along δ (q ⊕ δ), s, z and t, the directions first; forces whose laws have no slope there: those of both sides
+    are averaged."""
 
     q: Values
     s: Values
     z: Values
     t: Values
+    corners: tuple[Corner, ...]
 
 
 def evaluate(state: State) -> Values:
@@ -96,14 +101,26 @@ def tangents(state: State) -> Tangents:
         displacement_sizes(state.compiled) * STEP, np.full(ns, RATE_STEP * (1.0 + np.abs(state.s).max(initial=0.0))),
         np.full(nz, RATE_STEP * (1.0 + np.abs(state.z).max(initial=0.0))), [1e-4 * max(1.0, abs(state.t))],
     ])  # fmt: skip
+    here = np.zeros((1, _width(state)))
+    _rows(state, here)
+    linear = linear_laws(state, lambda system, work: _rows(state, here, system, work))
+    work = make_work(linear.system, state.beta)
+    of_state = _differences(state, size[:-1], linear.system, work)
+    of_time = _differences(state, np.concatenate([0.0 * size[:-1], size[-1:]]), state.compiled.system, state.work())
+    parts = (of_state[:ns], of_state[ns : 2 * ns], of_state[2 * ns :], of_time[-1:])
+    return Tangents(*(_split(state.compiled, part) for part in parts), linear.corners)
+
+
+def _differences(state: State, size: np.ndarray, system: System, work: Work) -> np.ndarray:
+    """(m, …): derivatives of all results along q, s, z and t, as many as there are steps; with a step of zero none."""
+    ns, nz = len(state.s), len(state.z)
     place = np.concatenate([np.arange(2 * ns), 3 * ns + np.arange(nz + 1)])
-    steps = np.zeros((len(STENCIL), len(size), _width(state)))
+    taken = np.flatnonzero(size)
+    steps = np.zeros((len(STENCIL), len(taken), _width(state)))
     for k, (factor, _) in enumerate(STENCIL):
-        steps[k, np.arange(len(size)), place] = factor * size
-    rows = _rows(state, steps.reshape(-1, steps.shape[2])).reshape(len(STENCIL), len(size), -1)
-    slope = np.einsum("k,kij->ij", [weight for _, weight in STENCIL], rows) / size[:, None]
-    parts = (slope[:ns], slope[ns : 2 * ns], slope[2 * ns : 2 * ns + nz], slope[2 * ns + nz :])
-    return Tangents(*(_split(state.compiled, part) for part in parts))
+        steps[k, np.arange(len(taken)), place[taken]] = factor * size[taken]
+    rows = _rows(state, steps.reshape(-1, steps.shape[2]), system, work).reshape(len(STENCIL), len(taken), -1)
+    return np.asarray(np.einsum("k,kij->ij", [weight for _, weight in STENCIL], rows) / size[taken, None])
 
 
 def dense(state: State, loads: np.ndarray | None = None) -> Terms:
@@ -116,7 +133,7 @@ def loads_at(state: State) -> np.ndarray:
     """Loads (njf, 4) of the joint forces that depend on the reactions of ṡ and λ, zero for the others."""
     work = state.work()
     if state.compiled.system.forces.joint.loaded.any():
-        _rows(state, np.zeros((1, _width(state))), work)
+        _rows(state, np.zeros((1, _width(state))), work=work)
     return np.array(work.loads[:, :4])
 
 
@@ -124,8 +141,8 @@ def _width(state: State) -> int:
     return 3 * len(state.s) + len(state.z) + 1
 
 
-def _rows(state: State, steps: np.ndarray, work: Work | None = None) -> np.ndarray:
-    system, work = state.compiled.system, work or state.work()
+def _rows(state: State, steps: np.ndarray, system: System | None = None, work: Work | None = None) -> np.ndarray:
+    system, work = system or state.compiled.system, work or state.work()
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     base = np.zeros((5, max(nq, ns, nc, nz, 1)))
     for row, values in zip(base, (state.q, state.s, state.sd, state.z, state.lam)):
