@@ -1,8 +1,8 @@
 """Slopes of user functions, whose inside is not known: differences with steps that shrink as far as the values allow.
 
-Central differences of fourth order with steps h, h/8, …: that step is taken whose difference changes least to the next one, round-off
-included, unless smaller steps agree on another slope: then the function bends within the larger steps. One-sided differences of
-second order that stay apart show a corner.
+Central differences of fourth order with steps h, h/8, …: that step is taken whose difference changes least to the next one,
+round-off included, unless smaller steps agree on another slope: then the function bends within the larger steps. One-sided
+differences of second order that stay apart show a corner.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ WEIGHTS = np.array([[8.0, -8.0, -1.0, 1.0], [24.0, 0.0, -6.0, 0.0], [0.0, -24.0,
 ROUND_OFF = 1e-15  # of a value
 AGREE = 1e-3  # of the distance to the slope of a larger step
 CORNER, NEGLIGIBLE = 1e-5, 1e-7  # difference of one-sided slopes, of the slope and of the largest one
-UNSETTLED = 1e-3  # relative change of a slope with the step
+UNSETTLED, VANISHING = 1e-3, 1e-4  # change of a slope with the step, of it and of the largest one up to there
 
 
 class Slope(NamedTuple):
@@ -36,7 +36,8 @@ def slopes_along(values: Callable[[np.ndarray], np.ndarray], first: float) -> Sl
     noise = (ROUND_OFF * np.abs(around).max(axis=1) / sizes[:, None]).T
     settled = [_settled(*each) for each in zip(central, noise)]
     apart = [_apart(*each) for each in zip(ahead, behind, noise)]
-    return Slope(np.array([slope for slope, _ in settled]), np.array([not well for _, well in settled], bool) | np.array(apart, bool))
+    corner = [not well or sides for (_, well), sides in zip(settled, apart)]
+    return Slope(np.array([slope for slope, _ in settled]), np.array(corner, bool))
 
 
 def _settled(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
@@ -49,7 +50,8 @@ def _settled(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
         if apart > 10.0 * error[best] and change[k : k + 2].max() + noise[k + 1] < AGREE * apart:
             best = k + int(np.argmin(error[k:]))
             break
-    return float(slope[best]), bool(error[best] <= UNSETTLED * abs(slope[best]) + 20.0 * noise[best])
+    settled = error[best] <= UNSETTLED * abs(slope[best]) + VANISHING * np.abs(slope[: best + 2]).max() + 20.0 * noise[best]
+    return float(slope[best + 1] if noise[best + 1] < change[best] else slope[best]), bool(settled)
 
 
 def _apart(ahead: np.ndarray, behind: np.ndarray, noise: np.ndarray) -> bool:

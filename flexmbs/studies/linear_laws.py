@@ -1,8 +1,9 @@
 """The equations of motion with the laws of forces replaced by their tangents at a state.
 
-A law f(x) of the motion x of its point of action becomes f(x₀) + J (x − x₀). What is left to differences then is smooth mechanics,
-whatever the regularization of a friction or the distance of a controller to its limit; J is exact (`flexmbs.studies.one_sided`)
-but for user functions within it (`flexmbs.studies.function_slopes`). At a corner J is the mean of the slopes of both sides.
+A law f(x) of the motion x of its point of action becomes f(x₀) + J (x − x₀). What is left to differences then is smooth
+mechanics, whatever the regularization of a friction or the distance of a controller to its limit; J is exact
+(`flexmbs.studies.one_sided`) but for user functions within it (`flexmbs.studies.function_slopes`). At a corner J is the mean of the
+slopes of both sides.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import numpy as np
 from flexmbs._jit.address import packed
 from flexmbs.dynamics.law_calls import WIDTH, given_values
 from flexmbs.dynamics.work import make_work
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, SolverError
 from flexmbs.law_kernel import LAW_KERNELS, law_kernel
 from flexmbs.results.state import State
 from flexmbs.studies.function_slopes import Slope, slopes_along
@@ -56,17 +57,23 @@ def given_at(laws, f, system, work, n, points, out):
 
 
 class Corner(NamedTuple):
-    """A force whose law has no slope at the state: along what its arguments change, and the slopes to both sides."""
+    """A force whose law has no slope at the state along a velocity (``moving``) or another argument; those to both sides."""
 
     force: str
-    moving: bool  # of a velocity
+    moving: bool
     slopes: tuple[float, float]
+
+    def __str__(self) -> str:
+        before, after = (f"{slope:.6g}" for slope in self.slopes)
+        sides = f"{before} to one side and {after} to the other" if before != after else "it bends or jumps"
+        return f"force '{self.force}' has no slope along its {'rate' if self.moving else 'coordinate'} at this state, {sides}"
 
 
 class Linear(NamedTuple):
-    """The system with tangents of laws, and where these have none."""
+    """The system with tangents of laws, its workspace, and where laws have none."""
 
     system: System
+    work: Work
     corners: tuple[Corner, ...]
 
 
@@ -83,13 +90,13 @@ class _Law(NamedTuple):
     loaded: bool
 
 
-def linear_laws(state: State, record: Callable[[System, Work], None]) -> Linear:
-    """Tangents of all laws at a state. ``record`` evaluates the equations there."""
+def linear_laws(state: State, own: Work, record: Callable[[System, Work], object]) -> Linear:
+    """Tangents of all laws at a state; ``own``: its workspace. ``record`` evaluates the equations there."""
     system = state.compiled.system
     found = list(_laws(state))
     tables = {place: _table([law for law in found if law.place == place]) for place in PLACES}
     linear = _replaced(system, tables)
-    scratch, own = make_work(linear, state.beta), state.work()
+    scratch = make_work(linear, state.beta)
     corners: dict[tuple[str, int], list[Corner]] = {}
     # reactions, which load some laws, follow from the others
     for laws in ([law for law in found if not law.loaded], [law for law in found if law.loaded]):
@@ -101,8 +108,17 @@ def linear_laws(state: State, record: Callable[[System, Work], None]) -> Linear:
         for place in PLACES:
             tables[place][:, RECORD] = 0.0
         for law in laws:
-            corners[law.place, law.f] = _fill(tables[law.place][law.f], law, system, own)
-    return Linear(linear, tuple(corner for each in corners.values() for corner in each))
+            corners[law.place, law.f] = _fill(tables[law.place][law.f], law, state, own)
+    return Linear(linear, scratch, tuple(corner for each in corners.values() for corner in each))
+
+
+def require_finite(state: State, values: np.ndarray) -> None:
+    """Raise the exception of a user function, or `SolverError` for what is not finite."""
+    state.compiled.callbacks.raise_error()
+    if not np.isfinite(values).all():
+        call = state.compiled.callbacks.where
+        cause = f"{call.item}: its function returned a non-finite value at {call.text}" if call else "the forces are not finite"
+        raise SolverError(f"{cause}; correct the forces or start from another position")
 
 
 def _laws(state: State) -> Iterator[_Law]:
@@ -138,15 +154,15 @@ def _replaced(system: System, tables: dict[str, np.ndarray]) -> System:
     return system._replace(forces=system.forces._replace(**forces))
 
 
-def _fill(row: np.ndarray, law: _Law, system: System, work: Work) -> list[Corner]:
+def _fill(row: np.ndarray, law: _Law, state: State, work: Work) -> list[Corner]:
     """f(x₀) and J of a law into its row, and its corners."""
     n, m = law.inputs, law.results
     x, J, corners = row[BEGIN : BEGIN + n].copy(), np.zeros((m, n)), []
-    given = _given(law, system, work, x[None])[0]
+    given = _given(law, state, work, x[None])[0]
     value, _ = _evaluated(law, x, given, 0.0 * x, 0.0 * given)
     row[BEGIN + n : BEGIN + n + m] = value
     for direction, moving in _directions(law, x):
-        u = _given_slopes(law, system, work, x, direction, moving)
+        u = _given_slopes(law, state, work, x, direction, moving)
         (after, ahead), (before, behind) = (
             _evaluated(law, x, given, sign * direction, sign * u.value) for sign in (1.0, -1.0)
         )  # fmt: skip
@@ -186,25 +202,26 @@ def _moved(x: np.ndarray, direction: np.ndarray, steps: np.ndarray, place: str) 
     return points
 
 
-def _given(law: _Law, system: System, work: Work, points: np.ndarray) -> np.ndarray:
+def _given(law: _Law, state: State, work: Work, points: np.ndarray) -> np.ndarray:
     """u of the law of a force at points of its arguments."""
     count = int(law.laws.n_given[law.f] * law.laws.gives[law.f])
     out = np.zeros((len(points), count))
     if count:
-        given_at(law.laws, law.f, system, work, PLACES[law.place][2], np.ascontiguousarray(points), out)
+        given_at(law.laws, law.f, state.compiled.system, work, PLACES[law.place][2], np.ascontiguousarray(points), out)
+        require_finite(state, out)
     return out
 
 
-def _given_slopes(law: _Law, system: System, work: Work, x: np.ndarray, direction: np.ndarray, moving: bool) -> Slope:
+def _given_slopes(law: _Law, state: State, work: Work, x: np.ndarray, direction: np.ndarray, moving: bool) -> Slope:
     """Slopes of u along a direction: of user functions, laws of time have none."""
     first, n = int(law.laws.first[law.f]), int(law.laws.n_given[law.f])
-    user = (system.laws.kind[first : first + n] == LAW_FUNCTION).any()
+    user = (state.compiled.system.laws.kind[first : first + n] == LAW_FUNCTION).any()
     taken = direction[: PLACES[law.place][2]].any()
     if not (user and taken):
         count = n * int(law.laws.gives[law.f])
         return Slope(np.zeros(count), np.zeros(count, bool))
     size = (RATE_STEP if moving else STEP) * (1.0 + float(np.abs(x[direction != 0.0]).max()))
-    return slopes_along(lambda steps: _given(law, system, work, _moved(x, direction, steps, law.place)), size)
+    return slopes_along(lambda steps: _given(law, state, work, _moved(x, direction, steps, law.place)), size)
 
 
 def _evaluated(

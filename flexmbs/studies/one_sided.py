@@ -1,8 +1,8 @@
 """Numbers v + ε d with an infinitesimal ε > 0, and what the kernels of laws do with them: slopes without differences.
 
-f(x + ε d) = f(x) + ε f'(x; d) is exact for each operation. Equal values are ordered by their d, so that a law that bends at x takes
-the branch beyond it, and f'(x; d) is its one-sided derivative. Griewank and Walther, Evaluating Derivatives (2008), sections 2.1
-and 14.1.
+f(x + ε d) = f(x) + ε f'(x; d) is exact for each operation. Equal values are ordered by their d, so that a law that bends at x
+takes the branch beyond it, and f'(x; d) is its one-sided derivative. Griewank and Walther, Evaluating Derivatives (2008),
+chapters 3 and 14.
 """
 
 import functools
@@ -124,7 +124,8 @@ ONE = {
     "exp": math.exp, "expm1": math.exp, "log1p": lambda x: 1.0 / (1.0 + x), "sin": math.cos, "cos": lambda x: -math.sin(x),
     "tan": lambda x: 1.0 + math.tan(x) ** 2, "sinh": math.cosh, "cosh": math.sinh, "tanh": lambda x: 1.0 / math.cosh(x) ** 2,
     "asin": lambda x: 1.0 / math.sqrt(1.0 - x * x), "acos": lambda x: -1.0 / math.sqrt(1.0 - x * x),
-    "atan": lambda x: 1.0 / (1.0 + x * x), "asinh": lambda x: 1.0 / math.sqrt(1.0 + x * x), "atanh": lambda x: 1.0 / (1.0 - x * x),
+    "atan": lambda x: 1.0 / (1.0 + x * x), "asinh": lambda x: 1.0 / math.sqrt(1.0 + x * x),
+    "atanh": lambda x: 1.0 / (1.0 - x * x),
     "erf": lambda x: 2.0 / math.sqrt(math.pi) * math.exp(-x * x), "floor": lambda x: 0.0, "ceil": lambda x: 0.0,
 }  # fmt: skip
 MATH = types.SimpleNamespace(**{
