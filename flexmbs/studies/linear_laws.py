@@ -2,8 +2,8 @@
 
 A law f(x) of the motion x of its point of action becomes f(x₀) + J (x − x₀). What is left to differences then is smooth
 mechanics, whatever the regularization of a friction or the distance of a controller to its limit; J is exact
-(`flexmbs.studies.one_sided`) but for user functions within it (`flexmbs.studies.function_slopes`). At a corner J is the mean of the
-slopes of both sides.
+(`flexmbs.studies.one_sided`) but for user functions within it (`flexmbs.studies.function_slopes`). At a corner J is the mean of
+the slopes of both sides.
 """
 
 from collections.abc import Callable, Iterator
