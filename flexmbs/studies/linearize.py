@@ -106,7 +106,8 @@ def linearize(
     eigenvalues. inputs: ("effort", joint[, coordinate]), ("force" or "torque", frame, axis), ("drive", drive); world axes "x",
     "y", "z". outputs: ("coordinate" or "rate", joint[, coordinate]), ("position", frame, axis).
     independent: names of the coordinates y (``crank.0``, ``rod.mode2``), by default chosen by pivoting.
-    Raises `InputError`. Source: Négrut and Ortiz, J. Comput. Nonlinear Dynam. 1 (2006) 230 (reduction on constraints).
+    Raises `InputError`, also where a force has a corner or a jump at the state. Source: Négrut and Ortiz, J. Comput. Nonlinear
+    Dynam. 1 (2006) 230 (reduction on constraints).
     """
     here = state_about(model, at)
     require_no_contacts(model, "linearize")
@@ -130,6 +131,7 @@ def _constant(found: Linearization) -> bool:
 def _about(here: State, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]) -> Linearization:
     """The linearization about a state; steady if the velocities are constant."""
     slopes, known = tangents(here), dense(here)
+    _require_slopes(here, slopes)
     full, A = _full(here, slopes, known)
     wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
     ports = (wanted.all_names, tuple(shown.names), wanted.all_units, tuple(shown.units), len(wanted.drives))
@@ -181,6 +183,19 @@ def _require_rest_of_loaded(here: State) -> None:
     if np.abs(here.s).max(initial=0.0) > 0.0:
         for name in loaded_by_reactions(here.compiled.model.forces.values()):
             raise InputError(f"linearize: friction '{name}' depends on reactions; linearize a state at rest, or remove it")
+
+
+def _require_slopes(here: State, slopes: Tangents) -> None:
+    """Raise `InputError` at corners and jumps, where there are no matrices."""
+    problems = [f"linearize: {corner}; linearize another state, or smooth its law" for corner in slopes.corners]
+    names = velocity_names(here.compiled)
+    problems += [
+        f"linearize: the equations have no slope along '{names[k]}' at this state, as at a knot of a curve or a corner of a user "
+        "function; linearize another state"
+        for k in np.flatnonzero(slopes.rough)
+    ]
+    if problems:
+        raise InputError(*problems)
 
 
 def _full(here: State, slopes: Tangents, known: Terms) -> tuple[Full, np.ndarray]:

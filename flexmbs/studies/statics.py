@@ -1,6 +1,7 @@
 """`statics`: equilibrium of a model under its loads; `quasi_static`: equilibria along drives and loads of time."""
 
 import numbers
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
-from flexmbs.errors import InputError, SolverError
+from flexmbs.errors import InputError, ModelWarning, SolverError
 from flexmbs.initial.arguments import instant, require_no_contacts, require_no_samplers, require_no_user_friction
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
@@ -208,11 +209,21 @@ class _Search:
         if moves and not names and not here.unbalanced() < BALANCED:
             left = f"{np.abs(here.r).max():.2g} N or N m"
             raise SolverError(f"statics: no equilibrium found, {left} are left; controllers at their limits cannot hold the load")
+        _warn_of_corners(here)
         frequencies = np.sign(value) * np.sqrt(np.abs(value))
         frequencies[loose] = 0.0
         require_independent_motions(here.state.compiled, here.state.q, here.state.beta)
         residual = float(np.abs(here.r).max(initial=0.0))
         return Equilibrium(here.state, residual, self.load_steps, self.iterations, frequencies, names)
+
+
+def _warn_of_corners(here: Balance) -> None:
+    """`ModelWarning` where forces have no slope along the coordinates: the frequencies are those of neither side."""
+    texts = [str(corner) for corner in here.tangents.corners if not corner.moving]
+    names = velocity_names(here.state.compiled)
+    texts += [f"the equations have no slope along '{names[k]}' at this state" for k in np.flatnonzero(here.tangents.rough)]
+    for text in texts:
+        warnings.warn(f"statics: {text}; the frequencies are those of a mean slope", ModelWarning, stacklevel=2)
 
 
 def _name(here: Balance, direction: np.ndarray) -> str:

@@ -1,7 +1,8 @@
-"""Exact tangents of the equations of motion by differences of fourth order, dense: for statics and linearisation.
+"""Tangents of the equations of motion by differences of fourth order, dense: for statics and linearisation.
 
 The residual R(q, s, ṡ, λ, z, t) = M ṡ − k − Gᵀλ and the constraint values g, ġ = G s + γ̄, g̈ = G ṡ − γ are evaluated at states
-q ⊕ δ, s + δs, …; the tangents include all terms: gravity, constraint forces, geometric terms, user functions.
+q ⊕ δ, s + δs, …; the tangents include all terms: gravity, constraint forces, geometric terms, user functions. Laws of forces are
+replaced by their own tangents (`flexmbs.studies.linear_laws`), so that only smooth mechanics is left to the differences.
 """
 
 from typing import NamedTuple
@@ -12,15 +13,21 @@ from flexmbs._jit.address import packed
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.equations import residual_with_reactions
 from flexmbs.dynamics.kinematics import displace
-from flexmbs.errors import SolverError
 from flexmbs.results.state import State
+from flexmbs.studies.linear_laws import Corner, linear_laws, require_finite
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ConstraintValues, Evaluation, Work
+from flexmbs.system.records import ConstraintValues, Evaluation, System, Work
 from flexmbs.system.sizes import displacement_sizes
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
 RATE_STEP = 1e-2
-STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
+STENCIL = np.array([1.0, -1.0, 2.0, -2.0])
+CENTRAL = np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
+APART = np.array([4.0, 4.0, -1.0, -1.0]) / 2.0  # differences to both sides, one from the other; −3 times the value here
+FINER, REFINEMENTS = 0.25, 6  # of the steps of positions, where the mechanics bends within them
+BENT, SEEN = 1e-8, 1e-9  # of the slopes along a direction, and of the largest change by a step
+CORNER = 1e-4  # of both
+ROUND_OFF = 1e-12  # of forces, positions and their rates
 
 
 @packed()
@@ -73,12 +80,18 @@ class Values(NamedTuple):
 
 
 class Tangents(NamedTuple):
-    """Derivatives along δ (q ⊕ δ), s, z and t, the directions first."""
+    """Derivatives along δ (q ⊕ δ), s, z and t, the directions first.
+
+    corners: forces whose laws have no slope at the state; the slopes to both sides are averaged.  rough: (ns,) where, along δ,
+    the mechanics has no slope.
+    """
 
     q: Values
     s: Values
     z: Values
     t: Values
+    corners: tuple[Corner, ...]
+    rough: np.ndarray
 
 
 def evaluate(state: State) -> Values:
@@ -96,14 +109,83 @@ def tangents(state: State) -> Tangents:
         displacement_sizes(state.compiled) * STEP, np.full(ns, RATE_STEP * (1.0 + np.abs(state.s).max(initial=0.0))),
         np.full(nz, RATE_STEP * (1.0 + np.abs(state.z).max(initial=0.0))), [1e-4 * max(1.0, abs(state.t))],
     ])  # fmt: skip
-    place = np.concatenate([np.arange(2 * ns), 3 * ns + np.arange(nz + 1)])
-    steps = np.zeros((len(STENCIL), len(size), _width(state)))
-    for k, (factor, _) in enumerate(STENCIL):
-        steps[k, np.arange(len(size)), place] = factor * size
-    rows = _rows(state, steps.reshape(-1, steps.shape[2])).reshape(len(STENCIL), len(size), -1)
-    slope = np.einsum("k,kij->ij", [weight for _, weight in STENCIL], rows) / size[:, None]
-    parts = (slope[:ns], slope[ns : 2 * ns], slope[2 * ns : 2 * ns + nz], slope[2 * ns + nz :])
-    return Tangents(*(_split(state.compiled, part) for part in parts))
+    here, own = np.zeros((1, _width(state))), _Evaluated(state, state.compiled.system, state.work())
+    _rows(state, here, own.system, own.work)
+    linear = linear_laws(state, own.work, lambda system, work: _rows(state, here, system, work))
+    evaluated = _Evaluated(state, linear.system, linear.work)
+    by_others, _ = _differences(evaluated, ns + np.arange(ns + nz), size[ns:-1])
+    by_q, rough = _refined(evaluated, size[:ns], by_others[:ns] * size[ns : 2 * ns, None])
+    by_time, _ = _differences(own, np.array([2 * ns + nz]), size[-1:])
+    parts = by_q, by_others[:ns], by_others[ns:], by_time
+    q, s, z, t = (_split(state.compiled, part) for part in parts)
+    return Tangents(q, s, z, t, linear.corners, rough)
+
+
+class _Evaluated(NamedTuple):
+    """The equations that are evaluated about a state."""
+
+    state: State
+    system: System
+    work: Work
+
+
+def _differences(of: _Evaluated, which: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(m, …): derivatives along directions ``which`` among q, s, z and t, and the distances of one-sided ones."""
+    ns, nz = len(of.state.s), len(of.state.z)
+    place = np.concatenate([np.arange(2 * ns), 3 * ns + np.arange(nz + 1)])[which]
+    steps = np.zeros((len(STENCIL), len(which), _width(of.state)))
+    for k, factor in enumerate(STENCIL):
+        steps[k, np.arange(len(which)), place] = factor * size
+    rows = _rows(of.state, np.vstack([np.zeros((1, steps.shape[2])), steps.reshape(-1, steps.shape[2])]), of.system, of.work)
+    around = rows[1:].reshape(len(STENCIL), len(which), rows.shape[1])
+    slope, apart = (np.einsum("k,kij->ij", weights, around) for weights in (CENTRAL, APART))
+    return slope / size[:, None], (apart - 3.0 * rows[0]) / size[:, None]
+
+
+def _refined(of: _Evaluated, size: np.ndarray, by_speeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives along the displacements, with smaller steps where these differ by more than round-off, and where there are
+    none: what does not settle, or differs to both sides. ``by_speeds``: changes by steps of the velocities."""
+    size, which = size.copy(), np.arange(len(size))
+    found, apart = _differences(of, which, size)
+    finer, closer = _differences(of, which, size * FINER)
+    groups = _groups(of, np.vstack([found * size[:, None], by_speeds]))
+
+    def exceeds(change: np.ndarray, part: float, seen: float) -> np.ndarray:
+        rows = [np.zeros(len(size), bool)]
+        for at, effect, round_off in groups:
+            most, slope = (np.abs(each[:, at]).max(axis=1, initial=0.0) for each in (change, finer))
+            rows.append((most > part * slope) & (most * size * FINER > max(seen * effect, round_off)))
+        return np.asarray(np.any(rows, axis=0))
+
+    for _ in range(REFINEMENTS):
+        bent = exceeds(found - finer, BENT, SEEN)
+        if not bent.any():
+            break
+        size[bent] *= FINER
+        found[bent], apart[bent] = finer[bent], closer[bent]
+        finer[bent], closer[bent] = _differences(of, np.flatnonzero(bent), size[bent] * FINER)
+    stays = np.where(np.abs(closer) > 0.5 * np.abs(apart), closer, 0.0)
+    return found, np.logical_or(exceeds(found - finer, CORNER, SEEN), exceeds(stays, CORNER, CORNER))
+
+
+class _Group(NamedTuple):
+    """Columns of results of one unit, but for angles and lengths, their largest change by the steps, and their round-off."""
+
+    at: slice
+    effect: float
+    round_off: float
+
+
+def _groups(of: _Evaluated, changes: np.ndarray) -> list[_Group]:
+    """R, g, ġ, g̈, rates of force states, velocities of cut joints."""
+    _, _, ns, nc, nz = (int(n) for n in of.system.layout)
+    motion = of.work.motion
+    sizes = motion.through, motion.x, motion.twist, motion.acceleration, of.work.force_rate, None, motion.twist
+    ends = np.cumsum([0, ns, nc, nc, nc, nz, 3, 6 * len(of.system.cuts.row)])
+    return [
+        _Group(slice(a, b), float(np.abs(changes[:, a:b]).max(initial=0.0)), ROUND_OFF * float(np.abs(size).max(initial=0.0)))
+        for a, b, size in zip(ends, ends[1:], sizes) if size is not None
+    ]  # fmt: skip
 
 
 def dense(state: State, loads: np.ndarray | None = None) -> Terms:
@@ -116,7 +198,7 @@ def loads_at(state: State) -> np.ndarray:
     """Loads (njf, 4) of the joint forces that depend on the reactions of ṡ and λ, zero for the others."""
     work = state.work()
     if state.compiled.system.forces.joint.loaded.any():
-        _rows(state, np.zeros((1, _width(state))), work)
+        _rows(state, np.zeros((1, _width(state))), work=work)
     return np.array(work.loads[:, :4])
 
 
@@ -124,19 +206,15 @@ def _width(state: State) -> int:
     return 3 * len(state.s) + len(state.z) + 1
 
 
-def _rows(state: State, steps: np.ndarray, work: Work | None = None) -> np.ndarray:
-    system, work = state.compiled.system, work or state.work()
+def _rows(state: State, steps: np.ndarray, system: System | None = None, work: Work | None = None) -> np.ndarray:
+    system, work = system or state.compiled.system, work or state.work()
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     base = np.zeros((5, max(nq, ns, nc, nz, 1)))
     for row, values in zip(base, (state.q, state.s, state.sd, state.z, state.lam)):
         row[: len(values)] = values
     out = np.zeros((len(steps), ns + 3 * nc + nz + 3 + 6 * len(system.cuts.row)))
     perturbed(system, work, state.t, base, steps, np.zeros((4, base.shape[1])), out)
-    state.compiled.callbacks.raise_error()
-    if not np.isfinite(out).all():
-        call = state.compiled.callbacks.where
-        cause = f"{call.item}: its function returned a non-finite value at {call.text}" if call else "the forces are not finite"
-        raise SolverError(f"{cause}; correct the forces or start from another position")
+    require_finite(state, out)
     return out
 
 

@@ -265,3 +265,29 @@ def test_spatial_linkage_against_its_reduced_equation(cut: str) -> None:
     damping = derivative(lambda d: turning_linkage(0.4, 3.0 + d, cut).sd[at])
     np.testing.assert_allclose((-found.K / found.M)[0, 0], stiffness, rtol=1e-6)
     np.testing.assert_allclose((-found.D / found.M)[0, 0], damping, rtol=1e-6)
+
+
+@pytest.mark.parametrize("regularization", [1.0, 1e-2, 1e-3, 1e-4])
+def test_friction_at_rest_damps_by_its_regularization(regularization: float) -> None:
+    """m ẍ + (F/v_r) ẋ + k x = 0 about rest, however small v_r is."""
+    model = fm.Model("slider", gravity=(0.0, 0.0, 0.0))
+    model.add(fm.RigidBody("body", mass=2.0, inertia=(0.02,) * 3))
+    model.add(fm.Prismatic("slide", "ground", "body", axis="x"))
+    model.add(fm.JointSpring("spring", "slide", k=50.0))
+    model.add(fm.JointFriction("friction", "slide", coulomb=0.02, regularization=regularization))
+    expected = [[0.0, 1.0], [-25.0, -0.01 / regularization]]
+    np.testing.assert_allclose(fm.linearize(model).A, expected, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("upper", [20.0, 2.5, 1.99])
+def test_controller_close_to_its_limit(upper: float) -> None:
+    """q⃛ J = −(m g l cos q + k_p) q̇ − k_d q̈ − k_i q within the limit, which is 0.0035 N m away in the closest case."""
+    m, r, inertia, kp, ki, kd = 1.3, 0.4, 0.02, 30.0, 60.0, 1.0
+    model = fm.Model("pendulum", gravity=(0.0, -9.81, 0.0))
+    bob = model.add(fm.RigidBody("bob", mass=m, inertia=(inertia,) * 3, frames={"pivot": (0.0, r, 0.0)}))
+    model.add(fm.Revolute("hinge", model.ground, bob["pivot"], axis="z", q0=0.4))
+    model.add(fm.JointTorque("control", "hinge", fm.LimitedPID(kp, ki, kd=kd, lower=-4.0, upper=upper, reference=0.4)))
+    found = np.linalg.eigvals(fm.linearize(model, at=fm.statics(model)).A)
+    J = inertia + m * r**2
+    expected = np.roots([J, kd, m * 9.81 * r * np.cos(0.4) + kp, ki])
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(expected), rtol=1e-6)

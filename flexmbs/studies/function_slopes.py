@@ -1,0 +1,61 @@
+"""Slopes of user functions, whose inside is not known: differences with steps that shrink as far as the values allow.
+
+Central differences of fourth order with steps h, h/8, …: that step is taken whose difference changes least to the next one,
+round-off included, unless smaller steps agree on another slope: then the function bends within the larger steps. One-sided
+differences of second order that stay apart show a corner.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+LEVELS, SHRINK = 8, 8.0
+PLACES = np.array([1.0, -1.0, 2.0, -2.0])  # of the values, and the weights of central differences and of those to both sides
+WEIGHTS = np.array([[8.0, -8.0, -1.0, 1.0], [24.0, 0.0, -6.0, 0.0], [0.0, -24.0, 0.0, 6.0]]) / 12.0
+ROUND_OFF = 1e-15  # of a value
+AGREE = 1e-3  # of the distance to the slope of a larger step
+CORNER, NEGLIGIBLE = 1e-5, 1e-7  # difference of one-sided slopes, of the slope and of the largest one
+UNSETTLED, VANISHING = 1e-3, 1e-4  # change of a slope with the step, of it and of the largest one up to there
+
+
+class Slope(NamedTuple):
+    """The slopes of some functions along a direction, and which of these have a corner or a jump."""
+
+    value: np.ndarray  # (m,)
+    corner: np.ndarray  # (m,) bool
+
+
+def slopes_along(values: Callable[[np.ndarray], np.ndarray], first: float) -> Slope:
+    """Slopes at 0 of functions of a step: ``values(steps)`` gives (k, m) for k steps; ``first``: the largest step."""
+    sizes = first * SHRINK ** -np.arange(LEVELS)
+    found = values(np.concatenate([[0.0], (sizes[:, None] * PLACES).ravel()]))
+    here, around = found[0], found[1:].reshape(LEVELS, len(PLACES), -1)
+    change = (around - here) / sizes[:, None, None]
+    central, ahead, behind = np.einsum("ak,lkm->aml", WEIGHTS, change)
+    noise = (ROUND_OFF * np.abs(around).max(axis=1) / sizes[:, None]).T
+    settled = [_settled(*each) for each in zip(central, noise)]
+    apart = [_apart(*each) for each in zip(ahead, behind, noise)]
+    corner = [not well or sides for (_, well), sides in zip(settled, apart)]
+    return Slope(np.array([slope for slope, _ in settled]), np.array(corner, bool))
+
+
+def _settled(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
+    """The slope that changes least with the step, and whether it settles."""
+    change = np.abs(np.diff(slope))
+    error = np.where(np.isfinite(change), change, np.inf) + noise[:-1]
+    best = int(np.argmin(error))
+    for k in range(LEVELS - 3, best, -1):
+        apart = abs(slope[k + 1] - slope[best])
+        if apart > 10.0 * error[best] and change[k : k + 2].max() + noise[k + 1] < AGREE * apart:
+            best = k + int(np.argmin(error[k:]))
+            break
+    settled = error[best] <= UNSETTLED * abs(slope[best]) + VANISHING * np.abs(slope[: best + 2]).max() + 20.0 * noise[best]
+    return float(slope[best + 1] if noise[best + 1] < change[best] else slope[best]), bool(settled)
+
+
+def _apart(ahead: np.ndarray, behind: np.ndarray, noise: np.ndarray) -> bool:
+    """Whether one-sided slopes differ whatever the step is."""
+    size = np.maximum(np.abs(ahead), np.abs(behind))
+    least = CORNER * size + NEGLIGIBLE * size.max() + 20.0 * noise
+    return bool((np.abs(ahead - behind) > least).all())

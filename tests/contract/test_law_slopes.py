@@ -1,0 +1,145 @@
+"""Tangents of the equations against extrapolated differences: every kind of force and of joint law, in random models."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from any_models import any_model, registered
+
+import flexmbs as fm
+from flexmbs.diagnosis.rank import displaced
+from flexmbs.model.forces import Force
+from flexmbs.model.laws import JointLaw
+from flexmbs.results.state import State
+from flexmbs.studies.tangent import Tangents, evaluate, tangents
+
+KINDS = [label for label in registered() if label.split(" ")[0] in ("forces", "joint")]
+SEEDS = 200
+HALVINGS = 6
+
+
+def extrapolated(function: Callable[[float], np.ndarray], h: float) -> tuple[np.ndarray, np.ndarray]:
+    """f'(0) by Richardson extrapolation of central differences with the steps h, h/2, …, and its error (Ridders 1982)."""
+    last: list[np.ndarray] = []
+    best, error = np.zeros(0), np.full(1, np.inf)
+    for k in range(HALVINGS):
+        step = h / 2**k
+        row = [(function(step) - function(-step)) / (2.0 * step)]
+        for j, before in enumerate(last):
+            row.append(row[j] + (row[j] - before) / (4.0 ** (j + 1) - 1.0))
+            change = np.maximum(np.abs(row[-1] - row[j]), np.abs(row[-1] - before))
+            best = row[-1] if not best.size else np.where(change < error, row[-1], best)
+            error = np.minimum(error, change)
+        last = row
+    return best, error
+
+
+def results(state: State) -> np.ndarray:
+    found = evaluate(state)
+    return np.concatenate([found.r, found.force_rate, found.gs.velocity, found.gs.acceleration])
+
+
+def of_results(found: Tangents) -> np.ndarray:
+    """(directions q, s, z, results)"""
+    parts = [np.hstack([each.r, each.force_rate, each.gs.velocity, each.gs.acceleration]) for each in (found.q, found.s, found.z)]
+    return np.vstack(parts)
+
+
+def changed(state: State, direction: int, step: float) -> State:
+    ns = len(state.s)
+    if direction < ns:
+        q, delta = state.q.copy(), np.zeros(ns)
+        delta[direction] = step
+        displaced(state.compiled.system.tree, state.compiled.system.joints, state.q, delta, q)
+        return dataclasses.replace(state, q=q)
+    both = np.concatenate([state.s, state.z])
+    both[direction - ns] += step
+    return dataclasses.replace(state, s=both[:ns], z=both[ns:])
+
+
+def without_contacts(kind: str) -> fm.Model:
+    """The first random model with a kind that can be linearized as a whole."""
+    for seed in range(SEEDS):
+        model = any_model(7000 + seed, kind).model
+        if not model.contacts:
+            return model
+    raise ValueError(f"no model with {kind} in {SEEDS} seeds")
+
+
+def slider(force: Force | Callable[..., float], **start: float) -> fm.Model:
+    model = fm.Model("slider", gravity=(0.0, 0.0, 0.0))
+    model.add(fm.RigidBody("body", mass=1.0, inertia=(0.02,) * 3))
+    model.add(fm.Prismatic("slide", "ground", "body", axis="x", **start))
+    model.add(force if isinstance(force, Force) else fm.JointTorque("law", "slide", force))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda t, x, v: -0.02 * np.tanh(v / 1e-6) - 7.0 * x, (-7.0, -2e4)),
+        (lambda t, x, v: -3.0 * v * abs(v) + np.sin(20.0 * x), (20.0, 0.0)),
+        (lambda t, x, v: 1e3 - 2.0 * max(x - 1e-5, 0.0) - 5.0 * max(1e-5 - x, 0.0), (5.0, 0.0)),
+        (lambda t, x, v: np.exp(v) - x * x * abs(x), (0.0, 1.0)),
+    ],
+    ids=["narrow", "drag", "corner beside", "smooth"],
+)
+def test_user_functions(function: Callable[..., float], expected: tuple[float, float]) -> None:
+    np.testing.assert_allclose(fm.linearize(slider(function)).A[1], expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("force", "text"),
+    [
+        (lambda t, x, v: -3.0 * max(x, 0.0), "'law' has no slope along its coordinate"),
+        (lambda t, x, v: -float(np.sign(v)), "'law' has no slope along its rate"),
+        (
+            fm.LimitedPID(10.0, 0.0, lower=-1.0, upper=0.01, reference=1e-3),
+            "'law' has no slope along its coordinate .*, 0 to|-0 to",
+        ),
+    ],
+    ids=["corner", "jump", "limit"],
+)
+def test_corners_are_refused_by_name(force: object, text: str) -> None:
+    with pytest.raises(fm.InputError, match=text):
+        fm.linearize(slider(force))
+
+
+def test_equilibrium_at_a_corner_warns() -> None:
+    model = slider(lambda t, x, v: -2.0 * x - 3.0 * max(x, 0.0))
+    with pytest.warns(fm.ModelWarning, match="force 'law' has no slope"):
+        fm.statics(model)
+
+
+@pytest.mark.parametrize("length", [0.02, 0.5])
+def test_springs_shorter_than_the_model(length: float) -> None:
+    """K = k r² of a stretched spring across the end of an arm of the length r: l² = r² (1 − cos a)² + (L − r sin a)², l'' = 0."""
+    arm, k = 10.0, 100.0
+    model = fm.Model("arm", gravity=(0.0, 0.0, 0.0), frames={"top": (arm, length, 0.0)})
+    model.add(fm.RigidBody("arm", mass=3.0, inertia=(1.0, 2.0, 3.0), frames={"tip": (arm, 0.0, 0.0)}))
+    model.add(fm.Revolute("hinge", "ground", "arm", axis="z"))
+    model.add(fm.PointSpring("spring", "ground/top", "arm/tip", k=k, length=0.5 * length))
+    np.testing.assert_allclose(fm.linearize(model).K, k * arm**2, rtol=1e-7)
+
+
+def test_all_kinds_are_compared() -> None:
+    assert len(KINDS) == len(Force.kinds) + len(JointLaw.kinds)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tangents_are_those_of_small_steps(kind: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fm.AssemblyWarning)
+        state = fm.state(without_contacts(kind))
+    rng = np.random.default_rng(5)
+    state = dataclasses.replace(state, z=0.1 * rng.normal(size=len(state.z)))
+    found = tangents(state)
+    assert not found.corners
+    assert not found.rough.any()
+    for direction, slope in enumerate(of_results(found)):
+        expected, error = extrapolated(lambda step, k=direction: results(changed(state, k, step)), 2e-3)
+        scale = np.abs(expected).max() + np.abs(results(state)).max()
+        np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=float(1e-7 * scale + 10.0 * error.max()))
+        assert error.max() < 1e-4 * scale
