@@ -108,7 +108,7 @@ class ESDIRK(Integrator):
         return Memory(
             A, C, WEIGHTS, DENSE, GUESS, AHEAD,
             np.array([self.rtol, self.atol]), int(self.max_iterations), int(facts.free_bodies),
-            z((STAGES, whole)), z((STAGES, facts.nc)), z(whole), z(nz),
+            facts.contraction, z((STAGES, whole)), z((STAGES, facts.nc)), z(whole), z(nz),
             z(facts.nq), z(facts.nq), z(n), z(1), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]), z(1),
         )  # fmt: skip
 
@@ -136,6 +136,7 @@ class Memory(NamedTuple):
     control: np.ndarray  # (2,) rtol, atol
     iterations: int
     keeps: int  # factorizations serve following stages and steps too
+    contraction: float  # with a new factor, at least
     k: np.ndarray  # (STAGES, n) ẏ
     lam: np.ndarray  # (STAGES, nc)
     base: np.ndarray  # (n,) y of a stage without its own rate

@@ -209,7 +209,8 @@ def solve_stage(memory, context, i, h, t):
             if before > 0.0:
                 # one lucky ratio must not end the next stages too early
                 memory.last[2] = max(rate, 0.3 * memory.last[2])
-            ended = rate < 1.0 and size * rate <= (NEWTON_NEAR if near else NEWTON) * (1.0 - rate)
+            slowest = max(rate, memory.contraction)
+            ended = slowest < 1.0 and size * slowest <= (NEWTON_NEAR if near else NEWTON) * (1.0 - slowest)
             # corrections that no longer shrink and are this small are round-off of the residual
             ended = ended or (rate > 0.5 and longest(x, 0, ns) <= STAGNATION)
             slow = rate > SLOW and before > 0.0

@@ -128,6 +128,7 @@ class GeneralizedAlpha(Integrator):
         newton = self.newton_tolerance if self.step else min(self.newton_tolerance, NEWTON_SHARE * SHARE * self.rtol)
         return Memory(
             self.parameters(), float(newton), int(self.max_iterations), int(facts.free_bodies), int(facts.strongly_nonlinear),
+            facts.contraction,
             self.tolerances(), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(LAST),
         )  # fmt: skip
 
@@ -236,6 +237,7 @@ class Memory(NamedTuple):
     iterations: int
     keeps: int  # factorizations serve following steps too
     strongly_nonlinear: int  # forces whose slopes change within a step
+    contraction: float  # with a new factor, at least
     control: np.ndarray  # (2,) rtol, atol
     factor: np.ndarray  # (1,) step of the factorization that stands, 0 none
     a: np.ndarray  # (ns,)
@@ -360,7 +362,8 @@ def solve_step(memory, context, h):
             return DONE
         if before > 0.0:
             rate = size / before
-            slowest = rate if fresh else max(rate, REFACTOR_RATE)  # an old factor may hide its slow directions in the first ratio
+            # an old factor may hide its slow directions in the first ratio
+            slowest = max(rate, memory.contraction if fresh else max(memory.contraction, REFACTOR_RATE))
             left = slowest / (1.0 - slowest)
             if slowest < 1.0 and size * left <= goal and change * left <= forces:
                 return DONE

@@ -29,6 +29,13 @@ class Facts(NamedTuple):
     free_bodies: bool  # no body hangs on another one
     constant_mass: bool  # free rigid bodies
     strongly_nonlinear: bool  # forces whose slopes change within a step: friction, joint limits, contacts
+    loaded: bool  # forces that depend on reactions: Newton's matrix has no slopes over these
+
+    @property
+    def contraction(self) -> float:
+        """That of Newton's method with a new factor which ratios of few corrections may hide, as friction of reactions follows
+        these by a share of the friction coefficient only."""
+        return 0.5 if self.loaded else 0.0
 
 
 class Control(NamedTuple):

@@ -447,7 +447,8 @@ def facts(compiled: Compiled) -> Facts:
     rigid = not system.tree.nf.any() and compiled.topology.coordinates == "absolute"
     nonlinear = any(rows.law.strongly_nonlinear.any() for rows in system.forces) or bool((system.contacts.law_kernel >= 0).any())
     constant = free and rigid and not len(system.rotors.body)
-    return Facts(nq, ns, nz, nc, len(system.contacts.a), free, constant, nonlinear)
+    loaded = bool(system.forces.joint.loaded.any())
+    return Facts(nq, ns, nz, nc, len(system.contacts.a), free, constant, nonlinear, loaded)
 
 
 def contact_data(system: System, work: Work) -> ContactData:

@@ -100,6 +100,17 @@ def linkage(*, flexible: bool = False) -> fm.Model:
     return model
 
 
+def test_errors_of_generalized_alpha_fall_with_the_square_of_the_step() -> None:
+    """Newton's method converges slowly along the reactions, by which friction follows them: it must not end early."""
+    options = {"t_end": 0.1, "output_step": 0.02, "formalism": "multiplier", "coordinates": "absolute"}
+    exact = fm.simulate(linkage(), **options, integrator="esdirk", rtol=1e-10, atol=1e-12)
+    coarse, fine = (
+        np.abs(fm.simulate(linkage(), **options, integrator="generalized-alpha", step=step).s - exact.s).max()
+        for step in (2.5e-4, 6.25e-5)
+    )
+    assert 12.0 < coarse / fine < 20.0
+
+
 def test_formalisms_agree_on_a_closed_loop() -> None:
     model = linkage()
     runs = [
