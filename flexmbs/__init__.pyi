@@ -102,6 +102,8 @@ from .model.run import Run as Run
 from .results.state import state as state
 from .results.state import state_of as state_of
 from .robots.robot import Robot as Robot
+from .signals.signal import Signal as Signal
+from .signals.spectra import Psd as Psd
 from .studies.compare import compare as compare
 from .studies.gibbs import gibbs as gibbs
 from .studies.inverse_dynamics import inverse_dynamics as inverse_dynamics

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flexmbs.player.solids import Solid
     from flexmbs.report.plots import Plots
     from flexmbs.report.view import View
+    from flexmbs.signals.signal import Signal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +55,13 @@ class Solution(SolutionData):
         from flexmbs.results.storage import write
 
         write(self, path)
+
+    def signal(self, name: str) -> "Signal":
+        """One channel as a `Signal` for spectra, filters and peaks, by its name in `to_dataframe`, with or without the unit:
+        ``frame fore/tip acceleration z``. Raises InputError."""
+        from flexmbs.exports.data_frames import signal
+
+        return signal(self, name)
 
     def to_dataframe(self, tables: Iterable[str] | None = None) -> "DataFrame":
         """A pandas data frame over the output times: a column for each channel, named with its unit, of all tables or those named

@@ -1,6 +1,6 @@
 """`linearize`: small motions M ÿ + D ẏ + K y = 0 about any state, at rest or moving."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,8 +16,10 @@ from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.results.state import HasState, State, state_about
 from flexmbs.signals.frequency_response import FrequencyResponse
+from flexmbs.signals.random_vibration import RandomResponse
+from flexmbs.signals.spectra import Psd
 from flexmbs.studies.balance import free_directions
-from flexmbs.studies.harmonic import frequency_response, state_space
+from flexmbs.studies.harmonic import frequency_response, random_vibration, state_space
 from flexmbs.studies.jacobians import partition
 from flexmbs.studies.modes import Modes, complex_modes
 from flexmbs.studies.ports import Port, displacement_rates, read_inputs, read_outputs
@@ -83,6 +85,10 @@ class Linearization:
     ) -> FrequencyResponse:
         """Response of the outputs to harmonic inputs at the frequencies f (Hz), see `frequency_response`."""
         return frequency_response(self, f, inputs, outputs)
+
+    def random_response(self, inputs: Mapping[Any, Psd], outputs: Iterable[str | Port] | None = None) -> RandomResponse:
+        """Power spectral densities and RMS values of the outputs for random inputs, see `random_vibration`."""
+        return random_vibration(self, inputs, outputs)
 
     def to_control(self) -> Any:
         """The system ẋ = A x + B u, y = C x + feedthrough u for python-control, with its names, see `state_space`."""

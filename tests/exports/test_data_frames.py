@@ -78,3 +78,13 @@ def test_a_missing_package_is_named(package: str, method: str, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(fm.MachineError, match=rf"^{method}: needs {package}; install it: pip install {package}$"):
         getattr(machine(), method)()
+
+
+def test_channels_become_signals() -> None:
+    solution = machine()
+    found = solution.signal("frame arm/tip acceleration z")
+    np.testing.assert_array_equal(found.values, solution.frame("arm/tip").acceleration[:, 2])
+    assert (found.unit, found.rate) == ("m/s²", pytest.approx(200.0))
+    np.testing.assert_array_equal(solution.signal("drive motor torque [N m]").values, solution.drive("motor").torque)
+    with pytest.raises(fm.InputError, match=r"signal: 'drive motor torqe' is not in .*; did you mean 'drive motor torque'"):
+        solution.signal("drive motor torqe")
