@@ -84,6 +84,13 @@ class Solution(SolutionData):
 
         return write_tables(self, made_folder(folder))
 
+    def stress_to_csv(self, path: str | os.PathLike[str], body: str, nodes: int | Iterable[int]) -> None:
+        """Write the stress histories of nodes (numbers in the mesh) of a body: time, six components and von Mises stress of each
+        [Pa], body axes, as fatigue programs read them. Raises InputError, MachineError."""
+        from flexmbs.durability.histories import write_histories
+
+        write_histories(self.body(body).stress.history(nodes), path)
+
     def to_mat(self, path: str | os.PathLike[str]) -> None:
         """Write a MAT-file (version 5) with the arrays of `to_xarray`, names and units. Raises InputError, MachineError."""
         from flexmbs.exports.matlab import write_mat
