@@ -105,6 +105,13 @@ class Solution(SolutionData):
 
         write_vtkhdf(self, path, instants=instants, solids=solids)
 
+    def to_gltf(self, path: str | os.PathLike[str], *, instants: int | None = None, solids: "Sequence[Solid]" = ()) -> None:
+        """Write the moving bodies as a binary glTF file (.glb) with an animation, for other viewers. Arguments as of `to_vtkhdf`.
+        Raises InputError, MachineError."""
+        from flexmbs.exports.gltf import write_gltf
+
+        write_gltf(self, path, instants=instants, solids=solids)
+
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, model: ModelData | None = None) -> Self:
         """The solution in a file, with its whole model.
