@@ -3,6 +3,9 @@ from .api.model import Model as Model
 from .api.model import load as load
 from .api.solution import Solution as Solution
 from .diagnosis.assemble import assemble as assemble
+from .durability.cycles import rainflow as rainflow
+from .durability.fatigue import fatigue as fatigue
+from .durability.sn_curve import SNCurve as SNCurve
 from .errors import AssemblyWarning as AssemblyWarning
 from .errors import AuditError as AuditError
 from .errors import AuditWarning as AuditWarning
@@ -102,6 +105,8 @@ from .model.run import Run as Run
 from .results.state import state as state
 from .results.state import state_of as state_of
 from .robots.robot import Robot as Robot
+from .signals.signal import Signal as Signal
+from .signals.spectra import Psd as Psd
 from .studies.compare import compare as compare
 from .studies.gibbs import gibbs as gibbs
 from .studies.inverse_dynamics import inverse_dynamics as inverse_dynamics

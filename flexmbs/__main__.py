@@ -127,14 +127,15 @@ def export(
     mat: Annotated[bool, typer.Option("--mat/--no-mat", help="A MAT-file with all arrays, names and units.")] = False,
     vtu: Annotated[bool, typer.Option("--vtu/--no-vtu", help="Deformed flexible bodies with their stress for ParaView.")] = False,
     vtkhdf: Annotated[bool, typer.Option("--vtkhdf/--no-vtkhdf", help="All bodies with their motion in one file.")] = False,
-    instants: Annotated[int, typer.Option("--instants", min=1, help="Number of instants of VTU and VTKHDF.")] = 50,
+    gltf: Annotated[bool, typer.Option("--gltf/--no-gltf", help="An animation of all bodies (GLB) for other viewers.")] = False,
+    instants: Annotated[int, typer.Option("--instants", min=1, help="Number of instants of VTU, VTKHDF and glTF.")] = 50,
     at: Annotated[list[float] | None, typer.Option("--at", help="Time of an instant, s; may be repeated.")] = None,
 ) -> None:
-    """Tables (CSV, MAT) and moving, stressed bodies (VTU, VTKHDF) of a solution."""
+    """Tables (CSV, MAT) and moving, stressed bodies (VTU, VTKHDF, glTF) of a solution."""
     from flexmbs.command.export import Wanted
     from flexmbs.command.export import export as command
 
-    command(solution, folder, Wanted(csv, mat, vtu, vtkhdf, instants, at or []))
+    command(solution, folder, Wanted(csv, mat, vtu, vtkhdf, gltf, instants, at or []))
 
 
 @app.command(name="list")

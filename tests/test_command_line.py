@@ -81,6 +81,11 @@ def test_run_report_export(model: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert call("export", folder / "out.h5") == 0
     assert (folder / "out" / "joints.csv").read_text().startswith("t [s],hinge.0 position [rad],hinge.0 velocity [rad/s],")
     assert call("export", folder / "out.h5", "--no-csv") == 2
+    assert (
+        call("export", folder / "out.h5", "-o", folder / "more", "--no-csv", "--mat", "--vtkhdf", "--gltf", "--instants", "3")
+        == 0
+    )
+    assert {path.name for path in (folder / "more").iterdir()} == {"out.mat", "out.vtkhdf", "out.glb"}
 
 
 def test_options_replace_the_run_table(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

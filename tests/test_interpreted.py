@@ -10,10 +10,11 @@ import pytest
 from flexmbs._jit import COMPILED
 
 HERE = pathlib.Path(__file__).parent
+FOLDERS = ["contract", "results", "algebra", "exports", "durability", "test_command_line.py", "test_outputs.py"]
 
 
 @pytest.mark.skipif(not COMPILED, reason="the run is interpreted already and collects these tests itself")
-@pytest.mark.parametrize("folder", ["contract", "results", "algebra", "exports", "test_command_line.py", "test_outputs.py"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_parts_interpreted(folder):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     environment |= {"NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1"}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flexmbs.player.solids import Solid
     from flexmbs.report.plots import Plots
     from flexmbs.report.view import View
+    from flexmbs.signals.signal import Signal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +56,13 @@ class Solution(SolutionData):
 
         write(self, path)
 
+    def signal(self, name: str) -> "Signal":
+        """One channel as a `Signal` for spectra, filters and peaks, by its name in `to_dataframe`, with or without the unit:
+        ``frame fore/tip acceleration z``. Raises InputError."""
+        from flexmbs.exports.data_frames import signal
+
+        return signal(self, name)
+
     def to_dataframe(self, tables: Iterable[str] | None = None) -> "DataFrame":
         """A pandas data frame over the output times: a column for each channel, named with its unit, of all tables or those named
         (bodies, frames, joints, drives, couplings, contacts, energy). Raises InputError, and MachineError without pandas."""
@@ -76,6 +84,13 @@ class Solution(SolutionData):
 
         return write_tables(self, made_folder(folder))
 
+    def stress_to_csv(self, path: str | os.PathLike[str], body: str, nodes: int | Iterable[int]) -> None:
+        """Write the stress histories of nodes (numbers in the mesh) of a body: time, six components and von Mises stress of each
+        [Pa], body axes, as fatigue programs read them. Raises InputError, MachineError."""
+        from flexmbs.durability.histories import write_histories
+
+        write_histories(self.body(body).stress.history(nodes), path)
+
     def to_mat(self, path: str | os.PathLike[str]) -> None:
         """Write a MAT-file (version 5) with the arrays of `to_xarray`, names and units. Raises InputError, MachineError."""
         from flexmbs.exports.matlab import write_mat
@@ -89,6 +104,13 @@ class Solution(SolutionData):
         from flexmbs.exports.vtkhdf import write_vtkhdf
 
         write_vtkhdf(self, path, instants=instants, solids=solids)
+
+    def to_gltf(self, path: str | os.PathLike[str], *, instants: int | None = None, solids: "Sequence[Solid]" = ()) -> None:
+        """Write the moving bodies as a binary glTF file (.glb) with an animation, for other viewers. Arguments as of `to_vtkhdf`.
+        Raises InputError, MachineError."""
+        from flexmbs.exports.gltf import write_gltf
+
+        write_gltf(self, path, instants=instants, solids=solids)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, model: ModelData | None = None) -> Self:

@@ -15,6 +15,7 @@ class Wanted(NamedTuple):
     mat: bool
     vtu: bool
     vtkhdf: bool
+    gltf: bool
     instants: int
     times: list[float]
 
@@ -24,8 +25,8 @@ def export(path: Path, folder: Path | None, wanted: Wanted) -> None:
     from flexmbs.api.solution import Solution
     from flexmbs.exports.vtkhdf import write_vtkhdf
 
-    if not any((wanted.csv, wanted.mat, wanted.vtu, wanted.vtkhdf)):
-        raise InputError("export: nothing to write; omit --no-csv or add --mat, --vtkhdf or --vtu")
+    if not any((wanted.csv, wanted.mat, wanted.vtu, wanted.vtkhdf, wanted.gltf)):
+        raise InputError("export: nothing to write; omit --no-csv or add --mat, --vtkhdf, --gltf or --vtu")
     solution = Solution.load(path)
     target = made_folder(folder or path.with_suffix(""))
     written = solution.to_csv(target) if wanted.csv else []
@@ -37,6 +38,9 @@ def export(path: Path, folder: Path | None, wanted: Wanted) -> None:
     if wanted.vtkhdf:
         written.append(target / f"{path.stem}.vtkhdf")
         write_vtkhdf(solution, written[-1], instants=wanted.instants, times=wanted.times)
+    if wanted.gltf:
+        written.append(target / f"{path.stem}.glb")
+        solution.to_gltf(written[-1], instants=wanted.instants)
     put("\n".join(map(str, written)))
 
 

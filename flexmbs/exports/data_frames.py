@@ -6,9 +6,11 @@ import importlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from flexmbs.errors import MachineError
+from flexmbs.declaration import close_names
+from flexmbs.errors import InputError, MachineError
 from flexmbs.exports.labelled import labelled, labels
 from flexmbs.results.channels import channels
+from flexmbs.signals.signal import Signal
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -31,6 +33,18 @@ def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> D
     frame: DataFrame = pandas.DataFrame(columns, index=pandas.Index(solution.t, name="t [s]"))
     frame.attrs.update(units=units, model=solution.model.name)
     return frame
+
+
+def signal(solution: SolutionData, name: str) -> Signal:
+    """The channel of a name such as ``frame fore/tip position x``, with or without the unit. Raises `InputError`."""
+    known = {}
+    for table, found in channels(solution).items():
+        for channel in found:
+            full = f"{ONE.get(table, table)} {channel.name}"
+            known[full] = channel
+            if name in (full, f"{ONE.get(table, table)} {channel.heading}"):
+                return Signal(solution.t, channel.values, full, channel.unit or "1")
+    raise InputError(f"signal: '{name}' is not in the solution; {close_names(str(name), known)}")
 
 
 def dataset(solution: SolutionData) -> Dataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike
 from flexmbs.errors import InputError, MachineError
 from flexmbs.signals.arguments import FloatArray, chosen_names, number_list
 from flexmbs.signals.frequency_response import TURN, ComplexArray, FrequencyResponse, transfer
+from flexmbs.signals.random_vibration import RandomResponse, band, random_response, read_inputs
+from flexmbs.signals.spectra import Psd
 
 if TYPE_CHECKING:
     from flexmbs.studies.linearize import Linearization
 
+STABLE = 1e-12  # damping ratio of a mode that decays
 SINGULAR = 1e-9  # distance of iω from an eigenvalue, over its size: the response is unbounded there
 
 
@@ -49,6 +52,24 @@ def frequency_response(
     values = np.stack([_column(H, f, efforts, linear.drives, k) for k in columns], axis=2)
     units = tuple(linear.input_units[k] for k in columns), tuple(linear.output_units[k] for k in rows)
     return FrequencyResponse(f, values, tuple(wanted), tuple(shown), *units)
+
+
+def random_vibration(linear: Linearization, inputs: Mapping[Any, Psd], outputs: Iterable[Any] | None = None) -> RandomResponse:
+    """Power spectral densities and RMS values of outputs for stationary, uncorrelated random inputs, G_y = Σ |H|² G.
+
+    inputs: one-sided densities by the names of inputs, ``{"drive table acceleration": fm.Psd(f, values, unit="m/s²")}``.
+    The frequencies are chosen: the band of the inputs, dense at resonances. Raises `InputError` as `frequency_response`, for
+    units that do not match, and for systems that are not stable, which have no stationary response.
+    Source: Newland, Random Vibrations (1993), chapter 7.
+    """
+    given = read_inputs(inputs, linear.inputs, linear.input_units)
+    value = linear.modes.eigenvalue
+    unstable = np.flatnonzero(value.real >= -STABLE * np.abs(value))
+    if len(unstable):
+        raise InputError(
+            f"random_response: mode {unstable[0]} is not damped, so that no response is stationary; add damping or support"
+        )
+    return random_response(frequency_response(linear, band(given, value), given, outputs), given)
 
 
 def state_space(linear: Linearization) -> Any:

@@ -1,6 +1,6 @@
 """`linearize`: small motions M ÿ + D ẏ + K y = 0 about any state, at rest or moving."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,10 +14,13 @@ from flexmbs.errors import InputError
 from flexmbs.initial.arguments import require_no_contacts, require_no_samplers, require_no_user_friction
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.forces import loaded_by_reactions
-from flexmbs.results.state import HasState, State, state_about
+from flexmbs.model.parts import model_parts
+from flexmbs.results.state import HasState, State, settled_state, state_about
 from flexmbs.signals.frequency_response import FrequencyResponse
+from flexmbs.signals.random_vibration import RandomResponse
+from flexmbs.signals.spectra import Psd
 from flexmbs.studies.balance import free_directions
-from flexmbs.studies.harmonic import frequency_response, state_space
+from flexmbs.studies.harmonic import frequency_response, random_vibration, state_space
 from flexmbs.studies.jacobians import partition
 from flexmbs.studies.modes import Modes, complex_modes
 from flexmbs.studies.ports import Port, displacement_rates, read_inputs, read_outputs
@@ -28,6 +31,7 @@ from flexmbs.system.names import velocity_names
 from flexmbs.system.sizes import displacement_sizes
 
 FURTHER = 0.3  # m or rad of the fastest velocity, to the state in which the matrices are compared
+PAUSE = 0.37  # s, to the time at which the matrices at rest are compared
 CHANGED = 1e-5  # of the entries of A: it is not constant along the motion
 
 
@@ -84,6 +88,10 @@ class Linearization:
         """Response of the outputs to harmonic inputs at the frequencies f (Hz), see `frequency_response`."""
         return frequency_response(self, f, inputs, outputs)
 
+    def random_response(self, inputs: Mapping[Any, Psd], outputs: Iterable[str | Port] | None = None) -> RandomResponse:
+        """Power spectral densities and RMS values of the outputs for random inputs, see `random_vibration`."""
+        return random_vibration(self, inputs, outputs)
+
     def to_control(self) -> Any:
         """The system ẋ = A x + B u, y = C x + feedthrough u for python-control, with its names, see `state_space`."""
         return state_space(self)
@@ -119,13 +127,29 @@ def linearize(
 
 
 def _constant(found: Linearization) -> bool:
-    """Whether A is the same further along a motion with constant velocities: not with springs across a turning shaft, say."""
+    """Whether A is the same further along a motion with constant velocities: not with springs across a turning shaft, say, or, at
+    rest, with a stiffness that a user's function changes."""
     speed = float(np.abs(found.state.s).max(initial=0.0))
-    if speed == 0.0:
-        return True
-    further = _about(later(found.state, FURTHER / speed), (), (), found.coordinates)
+    try:
+        there = _other(found.state, speed)
+        if there is None:
+            return True
+        further = _about(there, (), (), found.coordinates)
+    except InputError:  # a drive moves the model elsewhere, or the coordinates are dependent there
+        return speed == 0.0
     scale = np.abs(found.A).max(axis=1, initial=0.0) + speed
     return bool((np.abs(further.A - found.A) <= CHANGED * scale[:, None]).all())
+
+
+def _other(here: State, speed: float) -> State | None:
+    """A state in which the matrices of a steady motion must be the same; at rest a later time, if there are user's functions."""
+    if speed > 0.0:
+        return later(here, FURTHER / speed)
+    if not any(callable(value) for _, value in model_parts(here.compiled.model)):
+        return None
+    there = settled_state(here.compiled, here.t + PAUSE, here.q, here.s, here.beta, here.z)
+    loaded = np.abs(there.s).any() or not SteadyAxes(there, ()).steady  # a load of time begins to act
+    return None if loaded else there
 
 
 def _about(here: State, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]) -> Linearization:

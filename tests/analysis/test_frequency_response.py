@@ -165,6 +165,19 @@ def test_what_has_no_response_is_refused() -> None:
         fm.linearize(pendulum(-1.0), inputs=[("effort", "hinge")], outputs=[("rate", "hinge")]).response(F)
 
 
+def test_a_stiffness_that_changes_with_time_is_not_steady() -> None:
+    """At rest in equilibrium all the time; a load of time, which moves the model, does not change its matrices."""
+
+    def steady(law: object) -> bool:
+        model = oscillator()
+        model.add(fm.JointTorque("law", "rail", fm.Function(law)))
+        return fm.linearize(model).steady
+
+    assert not steady(lambda t, x, v: -(50.0 + 10.0 * np.sin(3.0 * t)) * x)
+    assert steady(lambda t, x, v: -50.0 * x)
+    assert steady(lambda t: np.sin(3.0 * t))
+
+
 def test_a_shaft_across_springs_of_the_ground_is_not_steady() -> None:
     """Constant velocities, but stiffness that turns with the shaft: the matrices change with time."""
 

@@ -35,4 +35,4 @@ def bending() -> fm.Solution:
     tool = model.add(fm.RigidBody("tool", mass=2.0, inertia=(0.01, 0.01, 0.02)))
     model.add(fm.Revolute("hinge", model.ground, arm["base"], axis="y"))
     model.add(fm.Fixed("flange", arm["tip"], tool))
-    return fm.simulate(model, t_end=0.02, output_step=2e-3)
+    return fm.simulate(model, t_end=0.005, output_step=5e-4)

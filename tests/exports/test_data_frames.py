@@ -9,6 +9,8 @@ import scipy.io
 from machines import machine
 
 import flexmbs as fm
+from flexmbs.exports.labelled import labelled
+from flexmbs.results.channels import channels, coordinate_units
 
 
 def test_data_frame_has_channels_with_units_over_the_times() -> None:
@@ -78,3 +80,44 @@ def test_a_missing_package_is_named(package: str, method: str, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(fm.MachineError, match=rf"^{method}: needs {package}; install it: pip install {package}$"):
         getattr(machine(), method)()
+
+
+def test_channels_become_signals() -> None:
+    solution = machine()
+    found = solution.signal("frame arm/tip acceleration z")
+    np.testing.assert_array_equal(found.values, solution.frame("arm/tip").acceleration[:, 2])
+    assert (found.unit, found.rate) == ("m/s²", pytest.approx(200.0))
+    np.testing.assert_array_equal(solution.signal("drive motor torque [N m]").values, solution.drive("motor").torque)
+    with pytest.raises(fm.InputError, match=r"signal: 'drive motor torqe' is not in .*; did you mean 'drive motor torque'"):
+        solution.signal("drive motor torqe")
+
+
+UNITS = {
+    fm.Fixed: ([], []), fm.Revolute: (["rad"], ["rad"]), fm.Prismatic: (["m"], ["m"]), fm.Cylindrical: (["m", "rad"],) * 2,
+    fm.Universal: (["rad", "rad"],) * 2, fm.Planar: (["m", "m", "rad"],) * 2, fm.Screw: (["rad"], ["rad"]),
+    fm.Spherical: ([""] * 4, ["rad"] * 3), fm.Translation: (["m"] * 3,) * 2,
+    fm.Free: (["m"] * 3 + [""] * 4, ["m"] * 3 + ["rad"] * 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute", "rheonomic"])
+@pytest.mark.parametrize("kind", UNITS, ids=lambda kind: kind.__name__)
+def test_every_coordinate_has_its_unit(kind: type, coordinates: str) -> None:
+    """Also of joints declared from the other body, cut or driven."""
+    model = fm.Model("joint", gravity=(0.0, 0.0, 0.0))
+    first, second = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.2, 0.3))) for name in ("first", "second"))
+    given = {"pitch": 0.1} if kind is fm.Screw else {}
+    model.add(kind("one", model.ground, first, **given))
+    model.add(kind("other", second, first, **given))
+    if kind in (fm.Revolute, fm.Prismatic, fm.Planar):
+        model.add(fm.Drive("motor", "one", fm.Ramp(0.0, 1.0)))
+    elif coordinates == "rheonomic":
+        pytest.skip("no drive")
+    solution = fm.simulate(model, t_end=0.01, step=5e-3, coordinates=coordinates)
+    places, rates = UNITS[kind]
+    for name in ("one", "other"):
+        view = solution.joint(name)
+        assert (view.position.shape[1], view.velocity.shape[1], view.effort.shape[1]) == (len(places), len(rates), len(rates))
+        assert coordinate_units(solution, name) == (places, rates)
+    assert {each.name for each in channels(solution)["joints"]} >= {f"one.{k} position" for k in range(len(places))}
+    assert labelled(solution)["joint_force"].values.shape == (3, 2, 3)

@@ -1,0 +1,1 @@
+"""Durability: cycles of stress histories, S–N curves with mean stress, damage at the nodes of flexible bodies."""

@@ -1,0 +1,63 @@
+"""Rainflow cycles of a history, counted by the package `rainflow` (ASTM E1049-85, section 5.4.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexmbs.errors import MachineError
+from flexmbs.signals.arguments import FloatArray, number_list
+
+
+@dataclass(frozen=True, eq=False)
+class Cycles:
+    """Ranges (n,), means (n,) and counts (n,), 1 for whole and ½ for half cycles, in the unit of the history."""
+
+    range: FloatArray
+    mean: FloatArray
+    count: FloatArray
+
+    @property
+    def amplitude(self) -> FloatArray:
+        """Half of the ranges (n,)."""
+        return 0.5 * self.range
+
+    def histogram(self, bins: int = 32) -> tuple[FloatArray, FloatArray]:
+        """Counts (bins,) over equal classes of the range, and their edges (bins + 1,)."""
+        counts, edges = np.histogram(self.range, bins, (0.0, float(self.range.max(initial=0.0)) or 1.0), weights=self.count)
+        return counts, edges
+
+
+def rainflow(values: ArrayLike) -> Cycles:
+    """Rainflow cycles of a history; the residue counts as half cycles.
+
+    Raises `InputError`, and `MachineError` without the package `rainflow`. Source: ASTM E1049-85 (2017), section 5.4.4.
+    """
+    return counted(number_list(values, "values"))
+
+
+def counted(x: FloatArray) -> Cycles:
+    """The cycles of x, of which only the turning points are handed over."""
+    found = list(_package().extract_cycles(turning_points(x).tolist()))
+    rows = np.array([cycle[:3] for cycle in found], float).reshape(-1, 3)
+    return Cycles(rows[:, 0], rows[:, 1], rows[:, 2])
+
+
+def turning_points(x: FloatArray) -> FloatArray:
+    """The first and last value and the extremes between them."""
+    moves = x[np.concatenate([[True], np.diff(x) != 0.0])]
+    if len(moves) < 3:
+        return moves
+    step = np.diff(moves)
+    return moves[np.concatenate([[True], step[:-1] * step[1:] < 0.0, [True]])]
+
+
+def _package() -> Any:
+    try:
+        import rainflow as package
+    except ImportError:
+        raise MachineError('rainflow: needs the package rainflow; install it: pip install "flexmbs[durability]"') from None
+    return package

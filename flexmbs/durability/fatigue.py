@@ -1,0 +1,174 @@
+"""Fatigue damage at the nodes of a flexible body over a run."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexmbs.durability.cycles import counted
+from flexmbs.durability.sn_curve import SNCurve
+from flexmbs.errors import InputError, ModelWarning
+from flexmbs.files.output import write_text
+from flexmbs.flexible_body.stress import von_mises
+from flexmbs.results.solution import SolutionData
+from flexmbs.results.stress import StressView
+from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress, principal
+from flexmbs.results.tables import table_text
+
+PLANES = 18  # directions across the surface, 10° apart
+BLOCK = 256  # nodes
+CHANGE = 0.1  # of the damage, with more outputs
+MEASURES = ("signed von Mises", "principal", "critical plane")
+
+
+@dataclass(frozen=True, eq=False)
+class Fatigue:
+    """Damage D (n,) of one run at nodes of a body by the rule of Palmgren and Miner; prints the worst nodes.
+
+    node_ids (n,), positions (n, 3): undeformed, body axes, m.  amplitude, mean (n,): of the cycle with the largest share of the
+    damage, or with the largest range where there is none, Pa.
+    """
+
+    body: str
+    measure: str
+    curve: SNCurve
+    node_ids: IntArray
+    positions: FloatArray
+    damage: FloatArray
+    amplitude: FloatArray
+    mean: FloatArray
+
+    @property
+    def life(self) -> FloatArray:
+        """Runs to failure, 1/D (n,), infinite without damage."""
+        return np.divide(1.0, self.damage, out=np.full_like(self.damage, np.inf), where=self.damage > 0.0)
+
+    def worst(self, count: int = 10) -> IntArray:
+        """Rows of the nodes with the largest damage, the worst first."""
+        return np.lexsort((-self.amplitude, -self.damage))[:count]
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write a table of all nodes. Raises InputError, MachineError."""
+        columns = [("x [m]", "y [m]", "z [m]")[k] for k in range(3)]
+        places = [(name, self.positions[:, k]) for k, name in enumerate(columns)]
+        values = [("damage", self.damage), ("amplitude [Pa]", self.amplitude), ("mean [Pa]", self.mean)]
+        write_text(path, table_text([("node", self.node_ids.astype(float)), *places, *values]))
+
+    def __str__(self) -> str:
+        lines = [f"fatigue of {self.body} by {self.measure}, mean stress: {self.curve.mean_stress}"]
+        lines.append("    node      damage  runs to failure  amplitude [MPa]  mean [MPa]")
+        for k in self.worst():
+            sizes = f"{1e-6 * self.amplitude[k]:15.4g}  {1e-6 * self.mean[k]:10.4g}"
+            lines.append(f"{self.node_ids[k]:8d}  {self.damage[k]:10.3e}  {self.life[k]:15.4g}  {sizes}")
+        return "\n".join(lines)
+
+
+def fatigue(
+    solution: SolutionData, body: str, curve: SNCurve, *, nodes: Iterable[int] | None = None, hottest: int | None = None,
+    measure: str = "signed von Mises",
+) -> Fatigue:  # fmt: skip
+    """Damage D = Σ n/N of the stress histories at the nodes of a body, cycles by rainflow, N by an S–N curve.
+
+    nodes: numbers in the mesh; hottest: only so many, those of largest von Mises stress; by default all nodes with stress.
+    measure: "signed von Mises", with the sign of the principal stress of largest magnitude (in nearly pure shear this sign may
+    change without cause, which is on the safe side), "principal", that principal stress itself, or "critical plane", the largest
+    damage by the normal stress on 18 planes perpendicular to the surface.
+    Histories are those of the outputs; a `ModelWarning` tells if, at the worst node, four times as many change the damage.
+    Raises `InputError`, and `MachineError` without the package `rainflow`.
+    Sources: ASTM E1049-85; Miner, J. Appl. Mech. 12 (1945) 159; Dowling (2013), chapter 9.
+    """
+    if measure not in MEASURES:
+        raise InputError(f"measure: must be one of {', '.join(MEASURES)}, not {measure!r}")
+    if not isinstance(curve, SNCurve):
+        raise InputError(f"curve: must be a fm.SNCurve, not {type(curve).__name__}")
+    if len(solution.t) < 3:
+        raise InputError("fatigue: needs a run with three outputs or more")
+    stress = solution.body(body).stress
+    found = _damaged(solution, body, curve, _chosen(stress, nodes, hottest), measure)
+    worst = found.worst(1)
+    finer = solution.at(np.linspace(solution.t[0], solution.t[-1], 4 * len(solution.t) - 3))
+    again = _damaged(finer, body, curve, found.node_ids[worst], measure).damage.max()
+    if again > (1.0 + CHANGE) * found.damage[worst[0]]:
+        warnings.warn(
+            f"fatigue of {body}: outputs are too sparse: of four times as many the damage at node {found.node_ids[worst[0]]} is "
+            f"{again:.3g} instead of {found.damage[worst[0]]:.3g}; run with a smaller output_step", ModelWarning, stacklevel=2,
+        )  # fmt: skip
+    return found
+
+
+def _damaged(solution: SolutionData, body: str, curve: SNCurve, nodes: IntArray, measure: str) -> Fatigue:
+    rows = []
+    for history in _histories(solution.body(body).stress, nodes):
+        parts = _parts(solution, body, history, measure)
+        found = [[_worst_cycle(curve, part[:, k]) for part in parts] for k in range(len(history.node_ids))]
+        rows.append((history.node_ids, history.positions, np.array([max(each) for each in found])))
+    ids, positions, values = (np.concatenate([row[k] for row in rows]) for k in range(3))
+    return Fatigue(body, measure, curve, ids, positions, *values.T)
+
+
+def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None) -> IntArray:
+    if nodes is not None and hottest is not None:
+        raise InputError("fatigue: give nodes or hottest, not both")
+    if nodes is not None:
+        return np.unique(np.atleast_1d(np.asarray(nodes, np.int64)))
+    if hottest is None:
+        return np.unique(stress.node_ids)
+    if isinstance(hottest, bool) or not isinstance(hottest, int) or hottest < 1:
+        raise InputError(f"hottest: must be a whole number from 1, not {hottest!r}")
+    envelope = stress.envelope
+    order = envelope.node_ids[np.argsort(-envelope.von_mises, kind="stable")]
+    return order[np.sort(np.unique(order, return_index=True)[1])][:hottest]
+
+
+def _histories(stress: StressView, nodes: IntArray) -> Iterator[NodalStress]:
+    for part in np.array_split(nodes, -(-len(nodes) // BLOCK)):
+        yield stress.history(part)
+
+
+def _parts(solution: SolutionData, body: str, history: NodalStress, measure: str) -> list[FloatArray]:
+    """Scalar histories (nt, m): one, or one for each plane."""
+    if measure == "critical plane":
+        normals = _normals(solution, body, history.node_ids)
+        return [_on_plane(history.stress, normals, np.pi * k / PLANES) for k in range(PLANES)]
+    sizes = principal(history.stress)[0]
+    largest = np.where(np.abs(sizes[..., 0]) >= np.abs(sizes[..., 2]), sizes[..., 0], sizes[..., 2])
+    return [largest if measure == "principal" else np.sign(largest) * von_mises(history.stress)]
+
+
+def _worst_cycle(curve: SNCurve, x: FloatArray) -> tuple[float, float, float]:
+    """Damage of a history, and amplitude and mean of its most damaging cycle."""
+    cycles = counted(x)
+    if not len(cycles.range):
+        return 0.0, 0.0, float(x[0])
+    share = cycles.count / curve.cycles_to_failure(cycles.amplitude, cycles.mean)
+    worst = int(np.argmax(share)) if share.max() > 0.0 else int(np.argmax(cycles.range))
+    return float(share.sum()), float(cycles.amplitude[worst]), float(cycles.mean[worst])
+
+
+def _normals(solution: SolutionData, body: str, node_ids: IntArray) -> FloatArray:
+    """Unit normals (m, 3) of the surface at nodes, by the areas of its triangles. Raises InputError for nodes inside."""
+    surface = solution.compiled.data[body].surface
+    assert surface is not None
+    a, b, c = (surface.nodes[surface.triangles[:, k]] for k in range(3))
+    areas, normals = np.cross(b - a, c - a), np.zeros_like(surface.nodes)
+    for k in range(3):
+        np.add.at(normals, surface.triangles[:, k], areas)
+    order = np.argsort(surface.node_ids)
+    found = normals[order[np.searchsorted(surface.node_ids, node_ids, sorter=order)]]
+    size = np.linalg.norm(found, axis=1, keepdims=True)
+    if not size.all():
+        raise InputError(f"fatigue: node {node_ids[np.argmin(size)]} of '{body}' is not on its surface; give others")
+    return found / size
+
+
+def _on_plane(stress: FloatArray, normals: FloatArray, angle: float) -> FloatArray:
+    """Normal stress (nt, m) on planes perpendicular to the surface, turned by an angle about its normal."""
+    first = np.cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    x, y, z = (np.cos(angle) * first + np.sin(angle) * np.cross(normals, first)).T
+    weights = np.stack([x * x, y * y, z * z, 2 * x * y, 2 * y * z, 2 * z * x])
+    return np.asarray(np.einsum("tmc,cm->tm", stress, weights))

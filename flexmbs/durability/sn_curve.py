@@ -1,0 +1,72 @@
+"""S–N curves and the correction of amplitudes for mean stress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.signals.arguments import FloatArray
+
+CORRECTIONS = ("none", "goodman", "gerber", "swt")
+
+
+@dataclass(frozen=True)
+class SNCurve:
+    """Cycles to failure N = N_D (σ_a/σ_D)^−k of fully reversed amplitudes σ_a > σ_D; N_D (σ_a/σ_D)^−k2 below.
+
+    amplitude: σ_D [Pa].  cycles: N_D.  slope: k.  slope_below: k2, by default infinite, an endurance limit: smaller amplitudes do
+    no damage (Miner's original rule); k is Miner's elementary rule, 2k − 1 that of Haibach.  ultimate: tensile strength R_m [Pa],
+    for `goodman` and `gerber`.  mean_stress: correction, σ_ar of σ_a at the mean σ_m,
+
+        goodman  σ_a/(1 − σ_m/R_m)      gerber  σ_a/(1 − (σ_m/R_m)²)      swt  √(σ_max σ_a), 0 for σ_max ≤ 0
+
+    Compression, σ_m < 0, gives no credit with goodman and gerber; σ_m ≥ R_m fails at once.  Raises InputError.
+    Sources: Dowling, Mechanical Behavior of Materials (2013), chapters 9 and 10; Haibach (2006), Betriebsfestigkeit.
+    """
+
+    amplitude: float
+    cycles: float
+    slope: float
+    slope_below: float = np.inf
+    ultimate: float = np.inf
+    mean_stress: str = "none"
+
+    def __post_init__(self) -> None:
+        for name in ("amplitude", "cycles", "slope", "slope_below", "ultimate"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0.0:
+                raise InputError(f"{name}: must be a positive number, not {value!r}")
+        for name in ("amplitude", "cycles", "slope"):
+            if not np.isfinite(getattr(self, name)):
+                raise InputError(f"{name}: must be finite")
+        if self.slope_below < self.slope:
+            raise InputError(f"slope_below: {self.slope_below:g} must not be less than the slope {self.slope:g}")
+        if self.mean_stress not in CORRECTIONS:
+            raise InputError(f"mean_stress: must be one of {', '.join(CORRECTIONS)}, not {self.mean_stress!r}")
+        if self.mean_stress in ("goodman", "gerber") and not np.isfinite(self.ultimate):
+            raise InputError(f"ultimate: '{self.mean_stress}' needs the tensile strength of the material, Pa")
+
+    def reversed_amplitude(self, amplitude: FloatArray, mean: FloatArray) -> FloatArray:
+        """Fully reversed amplitude of equal damage, Pa."""
+        amplitude, mean = np.asarray(amplitude, float), np.asarray(mean, float)
+        if self.mean_stress == "none":
+            return amplitude
+        if self.mean_stress == "swt":
+            return np.sqrt(np.maximum(mean + amplitude, 0.0) * amplitude)
+        part = np.maximum(mean, 0.0) / self.ultimate
+        left = 1.0 - (part if self.mean_stress == "goodman" else part**2)
+        return np.where(left > 0.0, amplitude / np.where(left > 0.0, left, 1.0), np.where(amplitude > 0.0, np.inf, 0.0))
+
+    def cycles_to_failure(self, amplitude: FloatArray, mean: FloatArray | float = 0.0) -> FloatArray:
+        """N of amplitudes at means, Pa; infinite where there is no damage."""
+        ratio = self.reversed_amplitude(amplitude, np.asarray(mean, float)) / self.amplitude
+        with np.errstate(divide="ignore", over="ignore"):
+            above = self.cycles * ratio ** (-self.slope)
+            below = np.full_like(ratio, np.inf) if np.isinf(self.slope_below) else self.cycles * ratio ** (-self.slope_below)
+        return np.where(ratio >= 1.0, above, below)
+
+    def damage(self, amplitude: FloatArray, mean: FloatArray, count: FloatArray) -> float:
+        """Sum of Palmgren and Miner, Σ n/N."""
+        return float((np.asarray(count) / self.cycles_to_failure(amplitude, mean)).sum())

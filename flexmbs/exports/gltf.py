@@ -1,0 +1,147 @@
+"""Moving bodies as a binary glTF file with an animation, for viewers, browsers, presentations and Blender.
+
+A node for each body, whose translation and rotation are animated; elastic displacements are morph targets with animated
+weights, few shapes for all modes (`flexmbs.player.decomposition`). Source: glTF 2.0 Specification, Khronos Group (2021).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.exports.moving_surfaces import MovingSurface, chosen_outputs, moving_surfaces
+from flexmbs.files.output import whole_file
+from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.page.style import PALETTE
+from flexmbs.player.decomposition import decomposed
+from flexmbs.player.solids import Solid
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+
+TOLERANCE = 1e-3  # of the largest elastic displacement
+FLOAT, UNSIGNED = 5126, 5125  # component types of glTF
+VERTICES, INDICES = 34962, 34963  # targets of its buffer views
+
+
+def write_gltf(
+    solution: SolutionData, path: str | os.PathLike[str], *, instants: int | None = None, solids: Sequence[Solid] = ()
+) -> None:
+    """Write a binary glTF file (.glb) of all bodies with their motion at ``instants`` equally spaced outputs (all: None).
+
+    Elastic displacements are exact to 0.1 % of the largest. The direction against gravity, or z without gravity, points upwards
+    (y of glTF). ``solids``: shapes of bodies.  Raises `InputError`, `MachineError`.
+    """
+    pick = chosen_outputs(solution.t, instants)
+    writer = _Writer(solution.t[pick] - solution.t[0])
+    for k, surface in enumerate(moving_surfaces(solution, solids)):
+        writer.add(surface, pick, PALETTE[k % len(PALETTE)])
+    with whole_file(path) as draft, open(draft, "wb") as file:
+        file.write(writer.content(_upwards(np.asarray(solution.model.gravity, float)), solution.model.name))
+
+
+class _Writer:
+    """One file while it is written: tables of its JSON part, bytes of its binary part."""
+
+    def __init__(self, t: FloatArray) -> None:
+        self.bytes = bytearray()
+        self.tables: dict[str, list[Any]] = {
+            key: [] for key in ("nodes", "meshes", "materials", "accessors", "bufferViews", "samplers", "channels")
+        }
+        self.moves = len(t) > 1
+        self.time = self._array(t.astype("<f4")[:, None], "SCALAR", limits=True)
+
+    def add(self, surface: MovingSurface, pick: np.ndarray, colour: str) -> None:
+        """A body: its material, its mesh, its node, and the channels of its animation."""
+        rgb = [int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]
+        linear = [(value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4) for value in rgb]
+        look = {"baseColorFactor": [*linear, 1.0], "metallicFactor": 0.1, "roughnessFactor": 0.6}
+        self.tables["materials"].append({"name": surface.name, "pbrMetallicRoughness": look, "doubleSided": True})
+        shapes, weights = _shapes(surface, pick)
+        primitive: dict[str, Any] = {
+            "attributes": {"POSITION": self._array(surface.points.astype("<f4"), "VEC3", limits=True, target=VERTICES)},
+            "indices": self._array(surface.triangles.astype("<u4").reshape(-1, 1), "SCALAR", target=INDICES),
+            "material": len(self.tables["materials"]) - 1,
+        }
+        mesh: dict[str, Any] = {"name": surface.name, "primitives": [primitive]}
+        node: dict[str, Any] = {"name": surface.name, "mesh": len(self.tables["meshes"])}
+        number = len(self.tables["nodes"])
+        if surface.motion is not None:
+            place, turn = surface.motion.position[pick], _quaternions(surface.motion.rotation[pick])
+            node |= {"translation": place[0].tolist(), "rotation": turn[0].tolist()}
+            self._animate(number, "translation", self._array(place.astype("<f4"), "VEC3"))
+            self._animate(number, "rotation", self._array(turn.astype("<f4"), "VEC4"))
+        if len(shapes):
+            targets = [self._array(shape.astype("<f4"), "VEC3", limits=True, target=VERTICES) for shape in shapes]
+            primitive["targets"] = [{"POSITION": target} for target in targets]
+            mesh["weights"] = weights[0].tolist()
+            self._animate(number, "weights", self._array(weights.astype("<f4").reshape(-1, 1), "SCALAR"))
+        self.tables["meshes"].append(mesh)
+        self.tables["nodes"].append(node)
+
+    def content(self, up: list[float], name: str) -> bytes:
+        """The whole file: header, JSON, binary part."""
+        animation = {"name": name, "samplers": self.tables.pop("samplers"), "channels": self.tables.pop("channels")}
+        root = {"name": name, "rotation": up, "children": list(range(len(self.tables["nodes"])))}
+        self.tables["nodes"].append(root)
+        table: dict[str, Any] = {
+            "asset": {"version": "2.0", "generator": "flexmbs"}, "scene": 0, **self.tables,
+            "scenes": [{"name": name, "nodes": [len(self.tables["nodes"]) - 1]}], "buffers": [{"byteLength": len(self.bytes)}],
+        }  # fmt: skip
+        if animation["channels"]:
+            table["animations"] = [animation]
+        text = json.dumps(table, separators=(",", ":"), allow_nan=False).encode()
+        text += b" " * (-len(text) % 4)
+        chunks = struct.pack("<II", len(text), 0x4E4F534A) + text + struct.pack("<II", len(self.bytes), 0x004E4942) + self.bytes
+        return struct.pack("<III", 0x46546C67, 2, 12 + len(chunks)) + chunks
+
+    def _array(self, values: np.ndarray, kind: str, *, limits: bool = False, target: int | None = None) -> int:
+        """Number of a new accessor of rows of floats or unsigned integers."""
+        view = {"buffer": 0, "byteOffset": len(self.bytes), "byteLength": values.nbytes}
+        self.tables["bufferViews"].append(view if target is None else view | {"target": target})
+        self.bytes += values.tobytes()
+        accessor: dict[str, Any] = {
+            "bufferView": len(self.tables["bufferViews"]) - 1, "count": len(values), "type": kind,
+            "componentType": FLOAT if values.dtype.kind == "f" else UNSIGNED,
+        }  # fmt: skip
+        if limits:
+            accessor |= {"min": values.min(axis=0).tolist(), "max": values.max(axis=0).tolist()}
+        self.tables["accessors"].append(accessor)
+        return len(self.tables["accessors"]) - 1
+
+    def _animate(self, node: int, path: str, values: int) -> None:
+        if self.moves:
+            self.tables["samplers"].append({"input": self.time, "output": values, "interpolation": "LINEAR"})
+            self.tables["channels"].append({"sampler": len(self.tables["samplers"]) - 1, "target": {"node": node, "path": path}})
+
+
+def _shapes(surface: MovingSurface, pick: np.ndarray) -> tuple[FloatArray, FloatArray]:
+    """Shapes (r, n, 3) and their weights (nt, r) of the elastic displacement; none of a rigid body."""
+    if surface.surface is None or surface.motion is None or surface.motion.elastic.shape[1] == 0:
+        return np.zeros((0, 0, 3)), np.zeros((len(pick), 0))
+    phi = surface.surface.phi[surface.rows]
+    found = decomposed(phi.reshape(-1, phi.shape[2]), surface.motion.elastic[pick].T, TOLERANCE)
+    return found.columns.T.reshape(-1, len(phi), 3), found.factors.T
+
+
+def _quaternions(rotations: FloatArray) -> FloatArray:
+    """Quaternions (nt, 4) with the scalar last, each on the side of the one before."""
+    found = np.array([euler_parameters(rotation) for rotation in rotations])[:, [1, 2, 3, 0]]
+    flips = np.concatenate([[1.0], np.cumprod(np.where((found[1:] * found[:-1]).sum(axis=1) < 0.0, -1.0, 1.0))])
+    return found * flips[:, None]
+
+
+def _upwards(gravity: FloatArray) -> list[float]:
+    """The quaternion, scalar last, that turns the direction against gravity (or z) to y."""
+    size = float(np.linalg.norm(gravity))
+    up = -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
+    if up[1] < -1.0 + 1e-9:
+        return [1.0, 0.0, 0.0, 0.0]
+    turn = np.array([*np.cross(up, (0.0, 1.0, 0.0)), 1.0 + up[1]])
+    return (turn / np.linalg.norm(turn)).tolist()

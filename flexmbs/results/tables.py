@@ -1,0 +1,21 @@
+"""Tables as text: CSV with safe headings and all digits."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexmbs.files.output import cell
+from flexmbs.results.views import FloatArray
+
+Column = tuple[str, FloatArray]
+
+
+def table_text(columns: Sequence[Column]) -> str:
+    """The text of a CSV file (RFC 4180), headings safe for spreadsheets, numbers with full precision."""
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_MINIMAL, lineterminator="\r\n")
+    writer.writerow([cell(heading) for heading, _ in columns])
+    writer.writerows(np.column_stack([values for _, values in columns]).tolist())
+    return text.getvalue()

@@ -1,0 +1,125 @@
+"""Damage at the nodes of a cantilever under a cyclic load against beam theory and the sum of Palmgren and Miner."""
+
+import csv
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from preprocess import CraigBampton, Isotropic, Rigid, box_mesh, reduce
+
+LENGTH, WIDTH, HEIGHT = 1.0, 0.06, 0.04
+TOP = (0.5, 0.0, HEIGHT / 2)
+pytest.importorskip("rainflow")
+
+
+@pytest.fixture(scope="module")
+def data() -> fm.FlexibleBodyData:
+    mesh = box_mesh((LENGTH, WIDTH, HEIGHT), (6, 2, 2), "hex20", origin=(0.0, -WIDTH / 2, -HEIGHT / 2))
+    steel = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    return reduce(
+        mesh, steel, interfaces={"base": Rigid("x0"), "tip": Rigid("x1")}, method=CraigBampton(modes=2), reference="base"
+    )
+
+
+def loaded(data: fm.FlexibleBodyData, law: object, *, count: int = 17) -> fm.Solution:
+    """Equilibria of the cantilever over 4 s under a force at its tip, N."""
+    model = fm.Model("cantilever", gravity=(0.0, 0.0, 0.0))
+    body = model.add(fm.FlexibleBody("arm", data=data, stiffening=False))
+    model.add(fm.Fixed("clamp", model.ground, body["base"]))
+    model.add(fm.FrameForce("load", "arm/tip", force=(0.0, 0.0, law)))
+    return fm.quasi_static(model, np.linspace(0.0, 4.0, count))
+
+
+def bending(force: float, x: float) -> float:
+    """M c/I on the upper side at x, Pa; a force upwards presses it together."""
+    return -force * (LENGTH - x) * (HEIGHT / 2) / (WIDTH * HEIGHT**3 / 12)
+
+
+@pytest.fixture(scope="module")
+def cyclic(data: fm.FlexibleBodyData) -> fm.Solution:
+    """Four cycles of 800 N about 400 N, from peak to peak."""
+    return loaded(data, fm.Sine(800.0, 1.0, phase=np.pi / 2, offset=400.0))
+
+
+@pytest.mark.parametrize("measure", ["signed von Mises", "principal", "critical plane"])
+def test_damage_of_a_cantilever(cyclic: fm.Solution, measure: str) -> None:
+    """Four cycles: amplitude and mean by beam theory, damage of each by the S–N curve; no credit for compression."""
+    curve = fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0, ultimate=1e9, mean_stress="goodman")
+    node = cyclic.body("arm").stress.nearest(TOP)
+    found = fm.fatigue(cyclic, "arm", curve, nodes=[node], measure=measure)
+    x = float(found.positions[0, 0])
+    assert found.amplitude[0] == pytest.approx(abs(bending(800.0, x)), rel=0.02)
+    assert found.mean[0] == pytest.approx(bending(400.0, x), rel=0.02)
+    assert found.damage[0] == pytest.approx(4.0 / (1e6 * (found.amplitude[0] / 5e6) ** -4.0), rel=1e-6)
+    assert found.life[0] == pytest.approx(1.0 / found.damage[0])
+
+
+def test_tension_with_mean_stress_does_more_damage_than_compression(cyclic: fm.Solution) -> None:
+    """On the lower side the mean is tension: Goodman raises the amplitude there only."""
+    view = cyclic.body("arm").stress
+    upper, lower = (view.nearest((0.5, 0.0, sign * HEIGHT / 2)) for sign in (1.0, -1.0))
+    strength = 4.0 * abs(bending(400.0, 0.5))
+    curve = fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0, ultimate=strength, mean_stress="goodman")
+    found = fm.fatigue(cyclic, "arm", curve, nodes=[upper, lower])
+    damage = dict(zip(found.node_ids.tolist(), found.damage))
+    assert damage[lower] / damage[upper] == pytest.approx((1.0 / 0.75) ** 4, rel=0.05)
+
+
+def test_the_worst_nodes_are_at_the_clamp(cyclic: fm.Solution, tmp_path: Path) -> None:
+    curve = fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0)
+    found = fm.fatigue(cyclic, "arm", curve)
+    assert len(found.node_ids) == len(np.unique(cyclic.body("arm").stress.node_ids))
+    assert (found.positions[found.worst(4), 0] < 1.01 * LENGTH / 6).all()
+    few = fm.fatigue(cyclic, "arm", curve, hottest=5)
+    assert len(few.node_ids) == 5
+    assert few.damage.max() == pytest.approx(found.damage.max())
+    assert str(few).splitlines()[2].split()[0] == str(few.node_ids[few.worst(1)[0]])
+    found.to_csv(tmp_path / "damage.csv")
+    rows = list(csv.reader((tmp_path / "damage.csv").open(newline="")))
+    assert rows[0] == ["node", "x [m]", "y [m]", "z [m]", "damage", "amplitude [Pa]", "mean [Pa]"]
+    np.testing.assert_array_equal(np.array(rows[1:], float)[:, 4], found.damage)
+
+
+def test_without_damage_below_the_endurance_limit(cyclic: fm.Solution) -> None:
+    found = fm.fatigue(cyclic, "arm", fm.SNCurve(amplitude=1e9, cycles=1e6, slope=4.0), hottest=3)
+    assert (found.damage == 0.0).all()
+    assert np.isinf(found.life).all()
+
+
+def test_histories_as_table(cyclic: fm.Solution, tmp_path: Path) -> None:
+    view = cyclic.body("arm").stress
+    node = view.nearest(TOP)
+    cyclic.stress_to_csv(tmp_path / "stress.csv", "arm", node)
+    rows = list(csv.reader((tmp_path / "stress.csv").open(newline="")))
+    assert rows[0][:3] == ["t [s]", f"node {node} xx [Pa]", f"node {node} yy [Pa]"]
+    values = np.array(rows[1:], float)
+    np.testing.assert_array_equal(values[:, 1:7], view.history(node).stress[:, 0])
+    np.testing.assert_array_equal(values[:, 7], view.history(node).von_mises[:, 0])
+
+
+def test_outputs_that_miss_the_extremes_are_reported(data: fm.FlexibleBodyData) -> None:
+    """A shaken arm with few outputs: its stress is larger between them."""
+    model = fm.Model("arm", gravity=(0.0, 0.0, 0.0))
+    body = model.add(fm.FlexibleBody("arm", data=data, stiffening=False))
+    model.add(fm.Fixed("clamp", model.ground, body["base"]))
+    model.add(fm.FrameForce("load", "arm/tip", force=(0.0, 0.0, fm.Sine(800.0, 5.0, phase=0.3))))
+    with warnings.catch_warnings(action="ignore", category=fm.AuditWarning):
+        sparse = fm.simulate(model, t_end=0.4, step=5e-3, output_step=0.05)
+    curve = fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0)
+    with pytest.warns(fm.ModelWarning, match="outputs are too sparse: of four times as many the damage"):
+        fm.fatigue(sparse, "arm", curve, nodes=[sparse.body("arm").stress.nearest(TOP)])
+
+
+def test_bad_arguments(cyclic: fm.Solution) -> None:
+    curve = fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0)
+    with pytest.raises(fm.InputError, match="measure: must be one of"):
+        fm.fatigue(cyclic, "arm", curve, measure="von Mises")
+    with pytest.raises(fm.InputError, match=r"curve: must be a fm.SNCurve, not float"):
+        fm.fatigue(cyclic, "arm", 5.0)
+    with pytest.raises(fm.InputError, match="give nodes or hottest, not both"):
+        fm.fatigue(cyclic, "arm", curve, nodes=[1], hottest=3)
+    with pytest.raises(fm.InputError, match="node 123456 of body 'arm' has no stress"):
+        fm.fatigue(cyclic, "arm", curve, nodes=[123456])
