@@ -144,7 +144,7 @@ def _worst_cycle(curve: SNCurve, x: FloatArray) -> tuple[float, float, float]:
     cycles = counted(x)
     if not len(cycles.range):
         return 0.0, 0.0, float(x[0])
-    share = cycles.count / curve.cycles_to_failure(cycles.amplitude, cycles.mean)
+    share = curve.shares(cycles.amplitude, cycles.mean, cycles.count)
     worst = int(np.argmax(share)) if share.max() > 0.0 else int(np.argmax(cycles.range))
     return float(share.sum()), float(cycles.amplitude[worst]), float(cycles.mean[worst])
 

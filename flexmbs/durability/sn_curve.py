@@ -69,4 +69,9 @@ class SNCurve:
 
     def damage(self, amplitude: FloatArray, mean: FloatArray, count: FloatArray) -> float:
         """Sum of Palmgren and Miner, Σ n/N."""
-        return float((np.asarray(count) / self.cycles_to_failure(amplitude, mean)).sum())
+        return float(self.shares(amplitude, mean, count).sum())
+
+    def shares(self, amplitude: FloatArray, mean: FloatArray, count: FloatArray) -> FloatArray:
+        """n/N of each cycle, infinite where the mean reaches the tensile strength."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.asarray(count) / self.cycles_to_failure(amplitude, mean))

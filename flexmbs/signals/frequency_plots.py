@@ -34,6 +34,7 @@ class FrequencyPlots:
             for k, (name, unit, values) in enumerate(self._curves()):
                 for ax, curve in ((axes[units.index(unit)], np.abs(values)), (axes[-1], np.rad2deg(np.unwrap(np.angle(values))))):
                     ax.plot(self.response.f, curve, color=PALETTE[k % len(PALETTE)], label=name)
+            self._note_more(axes[0])
             for ax, unit in zip(axes, units):
                 ax.set_title(f"Magnitude  [{unit}]")
                 ax.set_yscale("log")
@@ -60,9 +61,16 @@ class FrequencyPlots:
             figure, axes = panels(len(units), height=4.6, share=False)
             for ax, unit in zip(axes, units):
                 draw(ax, unit, [(name, values, colour) for name, own, values, colour in curves if own == unit])
+                self._note_more(ax)
                 handles, labels = ax.get_legend_handles_labels()
                 ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.02), borderaxespad=0.0, handlelength=1.4)
         return figure
+
+    def _note_more(self, ax: Axes) -> None:
+        """A line in the legend about pairs that are not drawn."""
+        more = len(self.response.outputs) * len(self.response.inputs) - MOST_CURVES
+        if more > 0:
+            ax.plot([], [], " ", label=f"and {more} more")
 
     def _curves(self) -> Iterator[tuple[str, str, ComplexArray]]:
         """(name, unit, values) of the pairs that are drawn."""

@@ -24,7 +24,7 @@ SINGULAR = 1e-9  # distance of iω from an eigenvalue, over its size: the respon
 def frequency_response(
     linear: Linearization, f: ArrayLike, inputs: Iterable[Any] | None = None, outputs: Iterable[Any] | None = None
 ) -> FrequencyResponse:
-    """H(f) = C (iω − A)⁻¹ B + D of a linearised model at frequencies f (Hz).
+    """H(f) = C (iω − A)⁻¹ B + D of a linearised model at ascending frequencies f (Hz).
 
     inputs, outputs: some of those of the linearization, by name or tuple; all by default. A drive is one input here: its
     coordinate oscillates with its rate and acceleration, H = H₀ + iω H₁ − ω² H₂ (base excitation); ``drive motor rate`` and
@@ -34,6 +34,8 @@ def frequency_response(
     Source: Ewins, Modal Testing (2000), section 2.
     """
     f = number_list(f, "f", least=0.0)
+    if (np.diff(f) <= 0.0).any():
+        raise InputError("f: must be ascending frequencies")
     if not linear.steady:
         raise InputError(
             "response: the model does not rest or move steadily at this state, so that its matrices change with time; "

@@ -158,7 +158,7 @@ def test_what_has_no_response_is_refused() -> None:
         undamped.response(F, inputs=["effort rial"])
     with pytest.raises(fm.InputError, match="needs inputs and outputs"):
         fm.linearize(oscillator()).response(F)
-    for bad in (-1.0, np.nan, "1", [[1.0]]):
+    for bad in (-1.0, np.nan, "1", [[1.0]], [2.0, 1.0]):
         with pytest.raises(fm.InputError, match=r"^f: "):
             undamped.response(bad)
     with pytest.raises(fm.InputError, match="does not rest or move steadily"):

@@ -60,6 +60,7 @@ def test_mean_stress() -> None:
         np.testing.assert_allclose(found, np.array(values) * 1e6)
     broken = fm.SNCurve(**STEEL, ultimate=500e6, mean_stress="goodman")
     assert broken.cycles_to_failure(np.array([1.0]), np.array([500e6]))[0] == 0.0
+    assert broken.damage(np.array([1.0]), np.array([500e6]), np.array([1.0])) == np.inf
     assert fm.SNCurve(**STEEL, mean_stress="swt").reversed_amplitude(np.array([1e8]), np.array([-2e8]))[0] == 0.0
 
 

@@ -41,3 +41,11 @@ def test_contours_of_nichols_are_gains_of_the_closed_loop(response: FrequencyRes
         assert np.ptp(closed) < 1e-6
         gains.append(round(float(closed[0]), 6))
     assert set(gains) == {6.0, 3.0, 1.0, 0.0, -1.0, -3.0, -6.0, -12.0, -20.0}
+
+
+def test_pairs_that_are_not_drawn_are_counted() -> None:
+    names = tuple(f"a{k}" for k in range(5))
+    values = np.ones((len(F), 5, 2), complex) * (1.0 + 1j * F[:, None, None])
+    many = FrequencyResponse(F, values, ("f", "g"), names, ("N", "N"), ("m",) * 5)
+    for figure in (many.plot.bode(), many.plot.nyquist(), many.plot.nichols()):
+        assert figure.axes[0].get_legend_handles_labels()[1][-1] == "and 2 more"
