@@ -364,8 +364,9 @@ def solve_step(memory, context, h):
             rate = size / before
             # an old factor may hide its slow directions in the first ratio
             slowest = max(rate, memory.contraction if fresh else max(memory.contraction, REFACTOR_RATE))
-            left = slowest / (1.0 - slowest)
-            if slowest < 1.0 and size * left <= goal and change * left <= forces:
+            # size · slowest/(1 − slowest): what the corrections to come add up to
+            ahead = 1.0 - slowest
+            if ahead > 0.0 and size * slowest <= ahead * goal and change * slowest <= ahead * forces:
                 return DONE
             if rate > 0.5 and size <= STAGNATION:
                 return DONE
