@@ -22,6 +22,7 @@ import numpy as np
 from flexmbs._jit import called, part
 
 DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a dependent row
+INDEFINITE = 1e-14  # of the diagonal of a mass matrix: a pivot below is round-off
 SMALL = 0.01  # of its row's stiffness: a smaller pivot is worth the search for a larger one
 ROUND_OFF = 1e-13  # of the stiffness of a row of ones: a row at round-off has no pivot
 
@@ -105,7 +106,7 @@ def _cholesky(values, at, n, sign, stiffness, o):
             else:
                 inverse = 1.0 / math.sqrt(pivot)
                 stiffness[o + j] = pivot
-        elif pivot > 0.0:
+        elif pivot > INDEFINITE * taken(values, at, n, j):
             inverse = 1.0 / math.sqrt(pivot)
         else:
             return -1
@@ -122,6 +123,15 @@ def _cholesky(values, at, n, sign, stiffness, o):
             other = o + j + int(values[at + (j + 1) * n + j])
             stiffness[o + j], stiffness[other] = stiffness[other], stiffness[o + j]
     return dropped
+
+
+@part
+def taken(values, at, n, j):
+    """What the rows above have taken of the diagonal of row j; a pivot at its round-off is a direction without inertia."""
+    total = 0.0
+    for r in range(j):
+        total += values[at + r * n + j] ** 2
+    return total
 
 
 @part

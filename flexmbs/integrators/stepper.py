@@ -27,6 +27,7 @@ from flexmbs.integrators.run_context import (
     CORNER,
     DERIVATIVE,
     DONE,
+    END,
     ERROR,
     EVALUATED,
     EVENTS,
@@ -76,9 +77,15 @@ ROUND_OFF = 1e-12
 
 
 @part
+def round_off(clock, t):
+    """Round-off of time t (s), of runs below one second relative to their end."""
+    return ROUND_OFF * (min(1.0, clock[END]) + abs(t))
+
+
+@part
 def tolerance(clock, t):
-    """Round-off of time t (s)."""
-    return ROUND_OFF * (1.0 + abs(t)) + 1e-9 * clock[FIXED]
+    """How close to time t (s) a step ends at it."""
+    return round_off(clock, t) + 1e-9 * clock[FIXED]
 
 
 @part
@@ -96,7 +103,7 @@ def next_corner(context):
     """The next time that a controlled step must not pass over; the end of the run is the last one."""
     clock, corners = context.clock, context.corners
     k = context.counts[CORNER]
-    while k + 1 < corners.shape[0] and corners[k] <= clock[TIME] + ROUND_OFF * (1.0 + abs(clock[TIME])):
+    while k + 1 < corners.shape[0] and corners[k] <= clock[TIME] + round_off(clock, clock[TIME]):
         k += 1
     context.counts[CORNER] = k
     return corners[k]
@@ -204,7 +211,7 @@ def step(context):
         context.counts[REJECTED] += 1
         by_error = status == DONE
         clock[NEXT] = h * (max(context.control[SHRINK], 0.9 * math.pow(error, -context.control[EXPONENT])) if by_error else 0.2)
-        if clock[NEXT] < SMALLEST_STEP * (1.0 + abs(clock[TIME])):
+        if clock[NEXT] < SMALLEST_STEP / ROUND_OFF * round_off(clock, clock[TIME]):
             return STEP_TOO_SMALL if by_error else status
 
 
@@ -224,7 +231,7 @@ def record(context, i, t):
     """Output i at time t: the state within the last step, its accelerations and multipliers, residuals of the constraints."""
     at, out, exchange = context.at, context.out, context.exchange
     reported = t
-    if t < context.clock[TIME] <= t + ROUND_OFF * (1.0 + abs(t)):  # behind a jump of a law at t
+    if t < context.clock[TIME] <= t + round_off(context.clock, t):  # behind a jump of a law at t
         t = context.clock[TIME]
     status = meet_samples(context) if t >= context.clock[TIME] - tolerance(context.clock, t) else DONE
     if status == DONE:

@@ -166,7 +166,7 @@ class Maxwell(JointLaw, kind="maxwell"):
 
 
 def _argument(value: object) -> str:
-    if value not in ARGUMENTS:
+    if not isinstance(value, str) or value not in ARGUMENTS:
         raise ValueError(f"must be 'position' or 'velocity', not {shown(value)}; {close_names(str(value), ARGUMENTS)}")
     return str(value)
 

@@ -12,10 +12,13 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from flexmbs.algebra.vectors import add, dot, load3, scale, sub
+from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import LawPart
 from flexmbs.model.fields import Vector, items, vector
 
 CLOSED, COUNT, KNOTS = 0, 1, 2  # places in the numbers of a curve; coefficients follow the knots
+FARTHEST = 1e9  # m, of points; powers of lengths do not overflow
+FLAT = 1e-12  # of the square of its length: area of an outline that encloses nothing
 BEYOND = 1e-6  # of the length: how far a curve continues straight beyond its ends
 SAMPLES = 4  # of each segment in a global search
 NEWTON, CLOSE = 30, 1e-14  # iterations at most; last step, of the length
@@ -33,6 +36,8 @@ def _points(size: int, least: int) -> Any:
         for k, point in enumerate(made):
             if len(point) != size:
                 raise ValueError(f"point {k} must have {size} coordinates, not {len(point)}")
+            if max(map(abs, point)) > FARTHEST:
+                raise ValueError(f"point {k} is beyond {FARTHEST:g} m, {point}; positions are in m")
             if k and math.dist(point, made[k - 1]) == 0.0:
                 raise ValueError(f"points {k - 1} and {k} are the same, {point}; remove one")
         return made
@@ -82,6 +87,19 @@ def area(through: tuple[Vector, ...]) -> float:
     x = np.array(through)
     after = np.roll(x, -1, axis=0)
     return float(np.sum(x[:, 0] * after[:, 1] - x[:, 1] * after[:, 0]))
+
+
+def require_outline(key: str, through: tuple[Vector, ...]) -> None:
+    """Raise NestedError unless a closed profile turns once: one that crosses itself, or is flat, has no outside."""
+    numbers = curve_numbers(through, closed=True)
+    if abs(area(through)) > FLAT * length_of(numbers) ** 2:
+        n = int(numbers[COUNT])
+        at = np.interp(np.arange(TRANSPORT * (n - 1) + 1) / TRANSPORT, np.arange(n), numbers[KNOTS : KNOTS + n])
+        angle = np.array([math.atan2(cu[1], cu[0]) for cu in (curve_at(numbers, 0, float(u))[1] for u in at)])
+        turn = np.diff(np.unwrap(angle)[[0, -1]])[0] / (2.0 * math.pi)
+        if abs(abs(turn) - 1.0) < 0.1:
+            return
+    raise NestedError([Problem((key,), "the closed profile crosses itself or encloses nothing: it has no outside")])
 
 
 def sharpest(numbers: tuple[float, ...], side: float) -> float:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 BESIDE = 1e-7  # of the run, at which the rate before and after a corner is evaluated
 JUMP = 1e-3  # of the largest rate of the law
 SAMPLES = 65  # times at which it is evaluated
-AT_CORNER = 1e-9  # of a second or of the time
-ROUND_OFF = 1e-15  # of a second or of the time
+AT_CORNER = 1e-9  # of a second, or of a shorter run, and of the time
+ROUND_OFF = 1e-15  # of the time
 MOST_RESTARTS = 200  # for accelerations
 FADED = 50  # steps after which the effect of a jump has decayed
 
@@ -44,7 +44,7 @@ def drive_jumps(compiled: Compiled, begun: float, ended: float, order: int = 1) 
 
 def restarts(compiled: Compiled, ended: float) -> list[float]:
     """Times at which a run restarts: jumps of prescribed velocities, and of accelerations if they are few."""
-    last = ended + ROUND_OFF * (1.0 + ended)  # a jump at the end is one
+    last = ended * (1.0 + ROUND_OFF)  # a jump at the end is one
     velocities, accelerations = ({t for t, _ in drive_jumps(compiled, 0.0, last, order)} for order in (1, 2))
     return sorted(velocities | (accelerations if len(accelerations) <= MOST_RESTARTS else set()))
 
@@ -55,7 +55,7 @@ def disturbed(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
     corners = np.array([-np.inf, *solution.compiled.corners, np.inf])
     place = np.searchsorted(corners, times)
     nearest = np.minimum(times - corners[place - 1], corners[place] - times)
-    found = nearest < AT_CORNER * (1.0 + np.abs(times))
+    found = nearest < AT_CORNER * (min(1.0, float(solution.t[-1])) + np.abs(times))
     jumps = np.array([-np.inf, *(t for t, _ in _jumps(solution))])
     if not len(solution.contacts) or not len(times):
         return np.asarray(found)

@@ -130,7 +130,7 @@ def state_of(solution: SolutionData, t: float) -> State:
         raise InputError("solution: it has no outputs, hence no states; run it again")
     i = int(np.argmin(np.abs(solution.t - t)))
     spacing = float(np.diff(solution.t).max(initial=0.0))
-    if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (1.0 + abs(t)):
+    if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (min(1.0, float(solution.t[-1])) + abs(t)):
         raise InputError(f"t: {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s")
     compiled, at, z = solution.compiled, float(solution.t[i]), solution.trajectory.z[i].copy()
     contact = solution.trajectory.contact[i].copy()

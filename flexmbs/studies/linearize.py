@@ -112,7 +112,8 @@ def linearize(
     With nonholonomic rows x = (y, σ, z): y in the tangent of the holonomic rows, σ in the kernel of all; a steady motion may
     follow a circle; velocities of joints of single motions are then in co-moving axes. Ignorable coordinates give zero
     eigenvalues. inputs: ("effort", joint[, coordinate]), ("force" or "torque", frame, axis), ("drive", drive); world axes "x",
-    "y", "z". outputs: ("coordinate" or "rate", joint[, coordinate]), ("position", frame, axis).
+    "y", "z"; the drives come after the others in the result. outputs: ("coordinate" or "rate", joint[, coordinate]),
+    ("position", frame, axis).
     independent: names of the coordinates y (``crank.0``, ``rod.mode2``), by default chosen by pivoting.
     Raises `InputError`, also where a force has a corner or a jump at the state. Source: Négrut and Ortiz, J. Comput. Nonlinear
     Dynam. 1 (2006) 230 (reduction on constraints).

@@ -204,7 +204,7 @@ def output_times(t_end: float, step: float | None, output_step: float | None) ->
         if value is not None and value > t_end * (1.0 + 1e-12):
             raise InputError(f"{key}: {value} s is longer than t_end = {t_end} s")
     interval = float(output_step or step or t_end / 200.0)
-    count = math.ceil(t_end / interval - 1e-9)
+    count = t_end / interval - 1e-9
     if count > 5_000_000:
-        raise InputError(f"output_step: {interval} s gives {count} outputs up to t_end = {t_end} s; choose a longer one")
-    return np.minimum(np.arange(count + 1) * interval, float(t_end))
+        raise InputError(f"output_step: {interval} s gives {count:.7g} outputs up to t_end = {t_end} s; choose a longer one")
+    return np.minimum(np.arange(math.ceil(count) + 1) * interval, float(t_end))

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.model.fields import index, number
+from flexmbs.model.fields import index, number, switch
 from flexmbs.model.frames import FrameRef, frame_ref, joint_name
 from flexmbs.model.functions import parameter_count
 
@@ -52,8 +52,10 @@ class Event:
         values: dict[str, Any] = {
             "name": name, "function": function, "joint": _read(f"{item}.joint", joint_name, joint),
             "coordinate": _read(f"{item}.coordinate", index, coordinate),
-            "velocity": bool(velocity), "frame": _read(f"{item}.frame", frame_ref, frame), "axis": AXES.index(axis or "x"),
-            "value": _read(f"{item}.value", number, value), "direction": int(direction), "terminal": bool(terminal),
+            "velocity": _read(f"{item}.velocity", switch, velocity), "frame": _read(f"{item}.frame", frame_ref, frame),
+            "axis": AXES.index(axis or "x"),
+            "value": _read(f"{item}.value", number, value), "direction": int(direction),
+            "terminal": _read(f"{item}.terminal", switch, terminal),
         }  # fmt: skip
         for key, given in values.items():
             object.__setattr__(self, key, given)

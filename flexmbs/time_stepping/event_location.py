@@ -10,7 +10,7 @@ from flexmbs.errors import InputError
 from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.event import Event
 
-TOLERANCE = 1e-12  # of the time of an event, relative beyond 1 s
+TOLERANCE = 1e-12  # of the time of an event
 
 
 def event_records(compiled: Compiled, events: Sequence[Event]) -> Events:
@@ -59,4 +59,4 @@ def located(value: Callable[[float], float], begun: float, end: float) -> float:
     first, last = value(begun), value(end)
     if first * last >= 0.0:  # the change of sign is within round-off of an end
         return begun if abs(first) < abs(last) else end
-    return float(brentq(value, begun, end, xtol=TOLERANCE * max(1.0, abs(end)), rtol=8.0 * np.finfo(float).eps))
+    return float(brentq(value, begun, end, xtol=TOLERANCE * abs(end), rtol=8.0 * np.finfo(float).eps))

@@ -434,7 +434,7 @@ class Run:
     def _cut_off(self, t: float) -> int:
         """The run ends at time t, which becomes the last output. Returns the number of outputs."""
         times = self.context.times
-        k = int(np.searchsorted(times, t - 1e-12 * (1.0 + abs(t))))
+        k = int(np.searchsorted(times, t - 1e-12 * (min(1.0, times[-1]) + abs(t))))
         times[k] = t
         return k + 1
 

@@ -80,7 +80,4 @@ def test_42_outputs_beyond_the_memory_are_rejected_with_the_estimate(
 def test_42_millions_of_outputs_are_bad_input(tmp_path: Path, capsys: Captured) -> None:
     path = saved(pendulum(), tmp_path)
     assert call("run", path, "--t-end", "1e9", "--output-step", "1e-3", "--step", "1e-3") == 2
-    assert (
-        "output_step: 0.001 s gives 1000000000000 outputs up to t_end = 1000000000.0 s; choose a longer one"
-        in capsys.readouterr().err
-    )
+    assert "output_step: 0.001 s gives 1e+12 outputs up to t_end = 1000000000.0 s; choose a longer one" in capsys.readouterr().err

@@ -102,6 +102,12 @@ def eccentric(n: int = 120) -> np.ndarray:
     return np.column_stack([OFFSET + RADIUS * np.cos(a), RADIUS * np.sin(a)])
 
 
+def eight() -> np.ndarray:
+    """A figure of eight whose loops differ in area."""
+    a = np.linspace(0.0, 2.0 * np.pi, 41)[:-1]
+    return np.column_stack([np.sin(a) * (1.2 + 0.5 * np.sin(a)), np.sin(a) * np.cos(a)])
+
+
 def cam(speed: float, contact: Any, lift: float, **spring: float) -> fm.Model:
     """A cam that turns about z at the origin, a follower along x."""
     model = fm.Model("cam", gravity=(0, 0, 0))
@@ -191,6 +197,22 @@ def test_jump_of_a_flat_follower(share: float) -> None:
         ),
         (lambda: fm.CamRoller("c", "disc", "f", points=eccentric(), radius=-1.0), "contacts.c.radius: must be >= 0, not -1"),
         (lambda: fm.CamFace("c", "disc", "f", points=eccentric()), "contacts.c.normal: is missing"),
+        (
+            lambda: fm.CamRoller("c", "disc", "f", points=[(0, 0), (1, 0), (0, 0)], radius=0.1),
+            "contacts.c.points: the closed profile crosses itself or encloses nothing: it has no outside",
+        ),
+        (
+            lambda: fm.CamFace("c", "disc", "f", points=eight(), normal="x"),
+            "contacts.c.points: the closed profile crosses itself or encloses nothing",
+        ),
+        (
+            lambda: fm.CurveContact("c", "disc", "f", points_parent=eccentric(), points_child=eight()),
+            "contacts.c.points_child: the closed profile crosses itself or encloses nothing",
+        ),
+        (
+            lambda: fm.CamRoller("c", "disc", "f", points=[(0, 0), (1e200, 0), (0, 1e200)], radius=0.1),
+            "contacts.c.points: point 1 is beyond 1e+09 m",
+        ),
     ],
 )
 def test_bad_values(make: Any, message: str) -> None:

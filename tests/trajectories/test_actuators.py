@@ -133,6 +133,7 @@ def test_a_swinging_ball_on_a_taut_rope_is_a_pendulum() -> None:
         (lambda: fm.Maxwell(k=1.0, relaxation_time=-1.0), "relaxation_time: must be > 0, not -1"),
         (lambda: fm.Curve((0.0, 1.0), (1.0,)), "values: must be as many as points, at least 2; given are 2 and 1"),
         (lambda: fm.Curve((1.0, 0.0), (1.0, 2.0)), "points: must increase; 0 follows 1"),
+        (lambda: fm.Curve((0.0, 1.0), (1.0, 2.0), of=[]), "of: must be 'position' or 'velocity', not []"),
         (lambda: fm.Curve((0.0, 1.0), (1.0, 2.0), of="speed"), "of: must be 'position' or 'velocity', not 'speed'"),
         (lambda: fm.Rope("r", "ground", "b", length=0.0), "contacts.r.length: must be > 0, not 0"),
         (lambda: fm.Rope("r", "ground", "b", length=1.0, friction=0.2), "contacts.r.friction: does not apply to a rope"),

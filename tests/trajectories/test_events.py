@@ -155,6 +155,8 @@ def test_a_function_that_fails_stops_the_run():
         ({}, "events.stop: give a joint, or a frame"),
         ({"joint": "guide", "axis": "z"}, "events.stop: a joint goes without"),
         ({"joint": "guide", "direction": 2}, "events.stop.direction: must be 1"),
+        ({"joint": "guide", "velocity": np.array([1, 2])}, "events.stop.velocity: must be true or false"),
+        ({"joint": "guide", "terminal": "no"}, "events.stop.terminal: must be true or false, not 'no'"),
         ({"joint": "guide", "value": np.nan}, "events.stop.value: "),
         ({"frame": "ball", "function": lambda t: t}, "events.stop: the function must be function(t, r, A, v, w)"),
     ],

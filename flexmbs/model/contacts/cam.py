@@ -26,6 +26,7 @@ from flexmbs.model.curves import (
     is_beyond,
     nearest,
     nearest_sample,
+    require_outline,
     sharpest,
 )  # fmt: skip
 from flexmbs.model.fields import Axis, Nonnegative, Switch
@@ -83,6 +84,8 @@ class CamRoller(FrameContact, kind="cam-roller"):
 
     @model_validator(mode="after")
     def _fits_its_hollows(self) -> "CamRoller":
+        if self.closed:
+            require_outline("points", self.points)
         hollow = float(sharpest(curve_numbers(self.points, self.closed), self._side()))
         if self.radius * hollow > 1.0:
             text = f"{self.radius:g} is above the least radius of curvature of a concave part, {1.0 / hollow:.3g}; reduce it"
@@ -114,6 +117,11 @@ class CamFace(FrameContact, kind="cam-face"):
 
     points: PlanePoints = dataclasses.field(kw_only=True)
     normal: Axis
+
+    @model_validator(mode="after")
+    def _has_an_outside(self) -> "CamFace":
+        require_outline("points", self.points)
+        return self
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         return flat_face, (*self.normal, 0.0, *curve_numbers(self.points, closed=True))

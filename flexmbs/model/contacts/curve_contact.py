@@ -14,11 +14,12 @@ import math
 from typing import ClassVar
 
 import numpy as np
+from pydantic import model_validator
 
 from flexmbs.algebra.vectors import add, dot, load3, load9, mul, scale, sub
 from flexmbs.law_kernel import LawKernel, LawPart, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
-from flexmbs.model.curves import KNOTS, SAMPLES, PlanePoints, area, curve_at, curve_numbers, is_beyond, nearest
+from flexmbs.model.curves import KNOTS, SAMPLES, PlanePoints, area, curve_at, curve_numbers, is_beyond, nearest, require_outline
 from flexmbs.model.fields import Switch, Vector
 
 SIDE_1, SIDE_2, AT_2, AT_SAMPLES_1, N_1, AT_SAMPLES_2, N_2, CURVE_1 = range(8)  # places in the parameters
@@ -187,6 +188,13 @@ class CurveContact(FrameContact, kind="curve-contact"):
     undefined: ClassVar[str] = (
         "its curves touch at two points at once, or one lies within the other; give each flank a contact of its own"
     )
+
+    @model_validator(mode="after")
+    def _has_an_outside(self) -> "CurveContact":
+        for key in ("parent", "child"):
+            if getattr(self, f"closed_{key}"):
+                require_outline(f"points_{key}", getattr(self, f"points_{key}"))
+        return self
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         one, other = curve_numbers(self.points_parent, self.closed_parent), curve_numbers(self.points_child, self.closed_child)
