@@ -9,7 +9,9 @@ import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from flexmbs.diagnosis.planar import planar_line
 from flexmbs.files.output import write_text
+from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.style import png_image, svg_image
@@ -19,6 +21,7 @@ from flexmbs.player.scene import Extras, scene, scene_text
 from flexmbs.player.solids import Solid
 from flexmbs.report.equations import equations
 from flexmbs.report.plots import Plots
+from flexmbs.results.joints import path_coordinates
 from flexmbs.results.stress_summary import stress_reports
 from flexmbs.results.summary import body_mass, summary
 from flexmbs.system.check import PASS, WARN
@@ -142,10 +145,18 @@ def _model(solution: SolutionData) -> dict[str, Any]:
         ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
         "couplings": [(name, item.kind, item.equation) for name, item in compiled.model.couplings.items()],
-        "degrees_of_freedom": [*degree_of_freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
+        "degrees_of_freedom": [*_planar(solution), *degree_of_freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
         "tree": str(compiled.topology),
         "limit": ROWS_LISTED,
     }
+
+
+def _planar(solution: SolutionData) -> list[str]:
+    """The count of a planar mechanism, at the first output."""
+    line = planar_line(
+        solution.compiled, InitialState(solution.q[0], solution.s[0], path_coordinates(solution.compiled, solution.trajectory)[0])
+    )
+    return [line] if line else []
 
 
 def _dependent(solution: SolutionData, modes: int) -> list[str]:

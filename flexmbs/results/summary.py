@@ -142,9 +142,12 @@ def _redundancy(solution: SolutionData) -> Check:
 
 
 def _steps(solution: SolutionData) -> Check:
+    """Rejected steps of an error control; the error of fixed steps is found by other checks."""
     steps, rejected = (int(solution.statistics.get(key, 0)) for key in ("steps", "rejected"))
+    if fixed := solution.run.options.get("step"):
+        return Check("Steps", PASS, f"{steps} steps of {fixed:g} s, fixed: their error is not controlled, only estimated")
     share = rejected / max(steps + rejected, 1)
-    return Check("Convergence", PASS if share <= REJECTED else WARN, f"{steps} steps, {rejected} rejected ({100 * share:.0f} %)")
+    return Check("Steps", PASS if share <= REJECTED else WARN, f"{steps} steps, {rejected} rejected ({100 * share:.0f} %)")
 
 
 def _deflection(solution: SolutionData, name: str, data: FlexibleBodyData) -> Check | None:
