@@ -64,8 +64,8 @@ def _families() -> Families:
     from preprocess.reduction import REDUCTIONS
 
     declared: dict[str, Any] = {
-        "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "drives": Drive, "laws": TimeLaw, "joint-laws": JointLaw,
-        "couplings": Coupling, "contacts": Contact, "rotors": RotorInertia,
+        "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "drives": Drive, "laws": TimeLaw,
+        "joint-laws": JointLaw, "couplings": Coupling, "contacts": Contact, "rotors": RotorInertia,
     }  # fmt: skip
     families: Families = {family: dict(base.kinds) for family, base in declared.items()}
     return families | {"formalisms": dict(FORMALISMS), "integrators": dict(INTEGRATORS), "reductions": dict(REDUCTIONS)}
